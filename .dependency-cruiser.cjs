@@ -1,0 +1,113 @@
+// Floors, doors and cycles of the house; ARCHITECTURE.md explains them. `npm run floors` checks.
+
+/** Rooms of a datanode and what each may import beside itself and common. */
+const rooms = {
+  'datanode/raft': [],
+  'datanode/engine': [],
+  'datanode/resp': [],
+  'datanode/encoding': ['datanode/engine'],
+  'datanode/raftlog': ['datanode/raft'],
+  'datanode/transport': ['datanode/raft'],
+  'datanode/commands': ['datanode/encoding', 'datanode/resp', 'datanode/engine/engine.ts'],
+  'datanode/partition': [
+    'datanode/raft',
+    'datanode/raftlog',
+    'datanode/transport',
+    'datanode/commands',
+    'datanode/encoding',
+    'datanode/engine',
+    'datanode/resp',
+    'meta/schema.ts',
+  ],
+  'datanode/routing': [
+    'datanode/transport',
+    'datanode/partition',
+    'datanode/resp',
+    'meta/schema.ts',
+  ],
+  'datanode/server': [
+    'datanode/resp',
+    'datanode/commands',
+    'datanode/partition',
+    'datanode/routing',
+    'meta/schema.ts',
+  ],
+  'datanode/coordinator': ['datanode/partition', 'datanode/routing', 'meta'],
+  placedriver: ['meta'],
+  meta: [],
+  common: [],
+};
+
+/** npm packages and the only places that import each. */
+const doors = {
+  'redis-parser': 'src/datanode/resp/',
+  'classic-level': 'src/datanode/engine/leveldb.ts',
+  etcd3: 'src/meta/etcd',
+  '@grpc/': 'src/meta/(etcd|embedded)',
+  ioredis: 'src/sdk/',
+  fastify: '/http/',
+  commander: 'src/cli/',
+  pino: 'src/(cli/|common/pino)',
+  'cluster-key-slot': 'src/common/hash.ts',
+  yaml: 'src/common/config|src/cli/|/config',
+  zod: 'src/common/config|src/cli/|/config',
+};
+
+const escape = (text) => text.replace(/[.]/g, '\\.');
+
+const floorRules = Object.entries(rooms).map(([room, allowed]) => ({
+  name: `floor-${room.replace('/', '-')}`,
+  comment: `${room} may import only: ${['itself', 'common', ...allowed].join(', ')}`,
+  severity: 'error',
+  from: { path: `^src/${room}/`, pathNot: '/main\\.ts$' },
+  to: {
+    path: '^src/',
+    pathNot: [room, 'common', ...allowed].map((place) =>
+      place.endsWith('.ts') ? `^src/${escape(place)}$` : `^src/${place}/`,
+    ),
+  },
+}));
+
+const doorRules = Object.entries(doors).map(([name, place]) => ({
+  name: `door-${name.replace(/\W/g, '')}`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: place },
+  to: { path: `node_modules/${name}` },
+}));
+
+module.exports = {
+  forbidden: [
+    ...floorRules,
+    ...doorRules,
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'pure-raft',
+      comment: 'the raft core has no world: no node builtins, no packages',
+      severity: 'error',
+      from: { path: '^src/datanode/raft/' },
+      to: { dependencyTypes: ['core', 'npm'] },
+    },
+    {
+      name: 'world-adapters',
+      comment: 'only adapters touch files, sockets and processes (decision 2)',
+      severity: 'error',
+      from: {
+        path: '^src/(common|meta|placedriver|datanode)/',
+        pathNot:
+          '^src/common/(tcp|fs-disk)\\.ts$|/main\\.ts$|/http/|^src/meta/(etcd|embedded)|/engine/leveldb\\.ts$',
+      },
+      to: { dependencyTypes: ['core'], path: '^(fs|net|http|https|child_process|timers|worker_threads|dgram|os)' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs'] },
+  },
+};

@@ -1,0 +1,21 @@
+/** Assertions stay on in production: a broken invariant must stop the process, not spread. */
+
+export class AssertionError extends Error {
+  override readonly name = 'AssertionError';
+}
+
+/** Throws an AssertionError with `message` unless `condition` holds. */
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new AssertionError(message);
+}
+
+/** Returns `value`, or throws when it is null or undefined. */
+export function must<T>(value: T | null | undefined, message: string): T {
+  if (value === null || value === undefined) throw new AssertionError(message);
+  return value;
+}
+
+/** Marks a branch the type checker proves impossible. */
+export function unreachable(value: never): never {
+  throw new AssertionError(`unreachable: ${JSON.stringify(value)}`);
+}

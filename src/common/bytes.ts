@@ -1,0 +1,197 @@
+/**
+ * Bytes: big-endian numbers, comparison, and a writer that allocates once in the common case.
+ * u64 values are JavaScript numbers and must be safe integers (asserted): two u32 halves are four
+ * times as fast as BigInt.
+ */
+import { assert } from './assert.ts';
+
+const TWO_32 = 0x1_0000_0000;
+
+export function writeU64(target: Buffer, value: number, offset: number): void {
+  assert(Number.isSafeInteger(value) && value >= 0, `u64 out of range: ${value}`);
+  target.writeUInt32BE(Math.floor(value / TWO_32), offset);
+  target.writeUInt32BE(value % TWO_32, offset + 4);
+}
+
+export function readU64(source: Buffer, offset: number): number {
+  const value = source.readUInt32BE(offset) * TWO_32 + source.readUInt32BE(offset + 4);
+  assert(Number.isSafeInteger(value), 'u64 beyond 2^53');
+  return value;
+}
+
+/** A Buffer over the same memory. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A copy that shares no memory with a pool or a socket chunk. */
+export function copyOf(bytes: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
+
+/** Growing big-endian writer; `finish` hands out the bytes without another copy. */
+export class ByteWriter {
+  #buffer: Buffer;
+  #length = 0;
+
+  constructor(sizeHint = 256) {
+    this.#buffer = Buffer.allocUnsafe(sizeHint);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  u8(value: number): this {
+    this.#reserve(1);
+    this.#length = this.#buffer.writeUInt8(value, this.#length);
+    return this;
+  }
+
+  u16(value: number): this {
+    this.#reserve(2);
+    this.#length = this.#buffer.writeUInt16BE(value, this.#length);
+    return this;
+  }
+
+  u32(value: number): this {
+    this.#reserve(4);
+    this.#length = this.#buffer.writeUInt32BE(value, this.#length);
+    return this;
+  }
+
+  u64(value: number): this {
+    this.#reserve(8);
+    writeU64(this.#buffer, value, this.#length);
+    this.#length += 8;
+    return this;
+  }
+
+  f64(value: number): this {
+    this.#reserve(8);
+    this.#length = this.#buffer.writeDoubleBE(value, this.#length);
+    return this;
+  }
+
+  raw(bytes: Uint8Array): this {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  /** u32 length, then the bytes. */
+  bytes(bytes: Uint8Array): this {
+    return this.u32(bytes.length).raw(bytes);
+  }
+
+  /** u32 length, then UTF-8. */
+  text(text: string): this {
+    const length = Buffer.byteLength(text);
+    this.u32(length);
+    this.#reserve(length);
+    this.#length += this.#buffer.write(text, this.#length, 'utf8');
+    return this;
+  }
+
+  /** Overwrites four bytes already written: for a length or checksum known only afterwards. */
+  patchU32(offset: number, value: number): void {
+    assert(offset + 4 <= this.#length, 'patch beyond what was written');
+    this.#buffer.writeUInt32BE(value, offset);
+  }
+
+  /** The bytes written so far; the writer must not be used afterwards. */
+  finish(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
+
+/** Thrown by ByteReader when the bytes end early or a length is out of bounds. */
+export class ByteRangeError extends Error {
+  override readonly name = 'ByteRangeError';
+}
+
+/** Bounds-checked reader over bytes from disk or wire; `subarray` views, no copies. */
+export class ByteReader {
+  readonly #buffer: Buffer;
+  #offset: number;
+
+  constructor(bytes: Uint8Array, offset = 0) {
+    this.#buffer = asBuffer(bytes);
+    this.#offset = offset;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get remaining(): number {
+    return this.#buffer.length - this.#offset;
+  }
+
+  u8(): number {
+    return this.#buffer.readUInt8(this.#take(1));
+  }
+
+  u16(): number {
+    return this.#buffer.readUInt16BE(this.#take(2));
+  }
+
+  u32(): number {
+    return this.#buffer.readUInt32BE(this.#take(4));
+  }
+
+  u64(): number {
+    const at = this.#take(8);
+    const value = this.#buffer.readUInt32BE(at) * TWO_32 + this.#buffer.readUInt32BE(at + 4);
+    if (!Number.isSafeInteger(value)) throw new ByteRangeError(`u64 beyond 2^53 at ${at}`);
+    return value;
+  }
+
+  f64(): number {
+    return this.#buffer.readDoubleBE(this.#take(8));
+  }
+
+  raw(count: number): Buffer {
+    const at = this.#take(count);
+    return this.#buffer.subarray(at, at + count);
+  }
+
+  bytes(): Buffer {
+    return this.raw(this.u32());
+  }
+
+  text(): string {
+    return this.bytes().toString('utf8');
+  }
+
+  /** Throws unless every byte was read: trailing bytes mean another format than expected. */
+  end(): void {
+    if (this.remaining !== 0) {
+      throw new ByteRangeError(`${this.remaining} unexpected bytes at ${this.#offset}`);
+    }
+  }
+
+  #take(count: number): number {
+    const at = this.#offset;
+    if (count < 0 || count > this.#buffer.length - at) {
+      throw new ByteRangeError(
+        `needs ${count} bytes at ${at}, only ${this.#buffer.length - at} left`,
+      );
+    }
+    this.#offset = at + count;
+    return at;
+  }
+}

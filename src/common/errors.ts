@@ -1,0 +1,65 @@
+/**
+ * The one table of errors that cross a room. `outcome` is what the caller may conclude:
+ * `not-proposed` – nothing happened and nothing will, so the request may be sent again;
+ * `unknown` – the request may take effect once, now or later: only reads are sent again;
+ * `refused` – the request itself is wrong or not allowed: sending it again changes nothing;
+ * `fault` – this process or its disk is broken; the text names the remedy.
+ */
+export const errorTable = {
+  NOT_LEADER: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
+  NO_LEADER: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
+  TERM_CHANGED: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
+  REPLICA_GONE: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
+  NO_PARTITION: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
+  BUSY: { outcome: 'not-proposed', reply: 'TRYAGAIN' },
+  STOPPING: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
+  PEER_UNREACHABLE: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
+  CANCELLED: { outcome: 'not-proposed', reply: 'ERR' },
+  OUTCOME_UNKNOWN: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
+  DEADLINE: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
+  CONNECTION_LOST: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
+  NO_NAMESPACE: { outcome: 'refused', reply: 'ERR' },
+  CROSS_SLOT: { outcome: 'refused', reply: 'CROSSSLOT' },
+  BAD_FRAME: { outcome: 'fault', reply: 'ERR' },
+  BAD_CONFIG: { outcome: 'fault', reply: 'ERR' },
+  CORRUPT: { outcome: 'fault', reply: 'MISCONF' },
+  DISK_FAILED: { outcome: 'fault', reply: 'MISCONF' },
+  STORE_UNAVAILABLE: { outcome: 'fault', reply: 'ERR' },
+  STORE_COMPACTED: { outcome: 'fault', reply: 'ERR' },
+  LEASE_LOST: { outcome: 'fault', reply: 'ERR' },
+  CONFLICT: { outcome: 'refused', reply: 'ERR' },
+} as const satisfies Record<string, { outcome: Outcome; reply: string }>;
+
+export type Outcome = 'not-proposed' | 'unknown' | 'refused' | 'fault';
+export type ErrorCode = keyof typeof errorTable;
+
+export class KvorumError extends Error {
+  override readonly name = 'KvorumError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** What the caller may conclude; see the table. */
+  get outcome(): Outcome {
+    return errorTable[this.code].outcome;
+  }
+}
+
+/** The error code of anything thrown, or undefined when it is not one of ours. */
+export function codeOf(error: unknown): ErrorCode | undefined {
+  return error instanceof KvorumError ? error.code : undefined;
+}
+
+/** The system's code (ENOENT, EADDRINUSE, …) of anything thrown. */
+export function systemCodeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The text of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

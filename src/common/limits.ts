@@ -1,0 +1,76 @@
+/**
+ * Every bound of the product. Relations between bounds are asserted at load. Units end the names.
+ * At a bound there is back-pressure or a clear error, never silent growth.
+ */
+import { assert } from './assert.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const limits = {
+  // requests (resp, server)
+  requestArgumentsMax: 1_048_576,
+  requestBulkBytesMax: 512 * MIB,
+  requestInlineBytesMax: 64 * KIB,
+  requestNestingMax: 8,
+  /** Default of the setting `value-bytes-max`. */
+  valueBytesMax: 16 * MIB,
+  keyBytesMax: 512 * KIB,
+  /** Unanswered requests of one connection, by count and bytes: beyond, it is not read. */
+  connectionInFlightMax: 4_096,
+  connectionInFlightBytesMax: 32 * MIB,
+  /** Replies queued for one connection: beyond, it is not read; at the hard bound it is closed. */
+  connectionOutputPauseBytes: 1 * MIB,
+  connectionOutputBytesMax: 256 * MIB,
+  clientsMax: 10_000,
+
+  // held requests (decision 11)
+  holdMs: 5_000,
+  holdRequestsMax: 100_000,
+  holdBytesMax: 256 * MIB,
+
+  // raft
+  raftMessageBytesMax: 1 * MIB,
+  raftInflightMessagesMax: 256,
+  raftInflightBytesMax: 64 * MIB,
+  raftUncommittedBytesMax: 64 * MIB,
+  raftCommittedUnappliedBytesMax: 16 * MIB,
+  /** One entry's commands: a turn's proposals are split into entries of at most this. */
+  entryBytesMax: 4 * MIB,
+  entryBytesHardMax: 64 * MIB,
+  proposalsPerPartitionMax: 65_536,
+
+  // raft log
+  logSegmentBytes: 64 * MIB,
+  logBatchBytesMax: 128 * MIB,
+  /** Entries kept in memory per group for followers that lag a little. */
+  logCacheBytesPerGroup: 4 * MIB,
+  /** Compaction: entries kept behind the synced applied index for slow followers. */
+  logKeepEntries: 4_096,
+  logKeepBytes: 16 * MIB,
+
+  // transport
+  frameBytesMax: 128 * MIB,
+  frameSmallBytesMax: 64 * KIB,
+  peerQueueBytesMax: 64 * MIB,
+  peerRequestsMax: 65_536,
+  snapshotChunkBytes: 256 * KIB,
+  snapshotSendsPerNodeMax: 2,
+  snapshotReceivesPerNodeMax: 2,
+  snapshotBytesPerSecond: 100 * MIB,
+
+  // engine
+  engineSyncIntervalMs: 250,
+  scanCountMax: 10_000,
+
+  // metadata
+  metaValueBytesMax: 1 * MIB,
+  metaTxnOperationsMax: 128,
+  watchBacklogMax: 100_000,
+} as const;
+
+assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');
+assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
+assert(limits.entryBytesHardMax < limits.logBatchBytesMax, 'the largest entry fits one log batch');
+assert(limits.entryBytesHardMax < limits.frameBytesMax, 'the largest entry fits one frame');
+assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');

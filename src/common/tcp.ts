@@ -1,0 +1,103 @@
+/** Network over node:net. */
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Address, ByteStream, Listener, Network, StreamHandlers } from './network.ts';
+
+export const tcpNetwork: Network = { listen, connect: connectTcp };
+
+function listen(address: Address, onStream: (stream: ByteStream) => void): Promise<Listener> {
+  return new Promise((resolve, reject) => {
+    const sockets = new Set<Socket>();
+    const server = createServer({ noDelay: true }, (socket) => {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+      onStream(new TcpStream(socket));
+    });
+    server.once('error', reject);
+    server.listen({ host: address.host, port: address.port, backlog: 1024 }, () => {
+      server.off('error', reject);
+      server.on('error', () => {}); // an accept failure (EMFILE) ends that connection only
+      resolve({ port: portOf(server), close: () => closeServer(server, sockets) });
+    });
+  });
+}
+
+function portOf(server: Server): number {
+  const bound = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}
+
+function closeServer(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    for (const socket of sockets) socket.destroy();
+  });
+}
+
+function connectTcp(address: Address, timeoutMs: number): Promise<ByteStream> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: address.host, port: address.port, noDelay: true });
+    const where = `${address.host}:${address.port}`;
+    const timer = setTimeout(() => {
+      socket.destroy(new Error(`connect to ${where}: no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    const onFailure = (error: Error) => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    socket.once('error', onFailure);
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      socket.off('error', onFailure);
+      resolve(new TcpStream(socket));
+    });
+  });
+}
+
+class TcpStream implements ByteStream {
+  readonly remote: string;
+  readonly #socket: Socket;
+  #error: Error | undefined;
+  #destroyed = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.remote = `${socket.remoteAddress}:${socket.remotePort}`;
+    socket.on('error', (error) => {
+      this.#error = error;
+    });
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  attach(handlers: StreamHandlers): void {
+    this.#socket.on('data', (chunk: Buffer) => {
+      if (!this.#destroyed) handlers.onData(chunk);
+    });
+    if (handlers.onDrain) this.#socket.on('drain', () => handlers.onDrain?.());
+    this.#socket.once('close', () => handlers.onClose(this.#error));
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.#socket.writable ? this.#socket.write(bytes) : true;
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  end(): void {
+    this.#socket.end();
+  }
+
+  destroy(error?: Error): void {
+    this.#destroyed = true;
+    this.#error ??= error;
+    this.#socket.destroy();
+  }
+}

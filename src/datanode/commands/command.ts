@@ -1,0 +1,193 @@
+/**
+ * One row is the whole truth about a command: routing, proposal, apply, COMMAND, ACL categories
+ * and docs derive from it. Rows are made by the builders `node`, `read`, `write` (below), which
+ * close over the parsed type.
+ */
+
+import type { View, WriteView } from '../encoding/view.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import type { Reply } from '../resp/reply.ts';
+import type { NodeContext } from './node-context.ts';
+
+/** Redis's command flags, as COMMAND prints them. */
+export type CommandFlag =
+  | 'write'
+  | 'readonly'
+  | 'denyoom'
+  | 'admin'
+  | 'pubsub'
+  | 'noscript'
+  | 'blocking'
+  | 'loading'
+  | 'stale'
+  | 'fast'
+  | 'no_auth'
+  | 'movablekeys'
+  | 'allow_busy'
+  | 'no_multi';
+
+/** Positions as in COMMAND: first key, last key (negative: from the end), step. */
+export interface KeyPositions {
+  readonly first: number;
+  readonly last: number;
+  readonly step: number;
+}
+
+export const NO_KEYS: KeyPositions = { first: 0, last: 0, step: 0 };
+export const FIRST_KEY: KeyPositions = { first: 1, last: 1, step: 1 };
+export const ALL_KEYS: KeyPositions = { first: 1, last: -1, step: 1 };
+
+/**
+ * How a command is spread when its keys (or it as a whole) belong to several partitions.
+ * `keys`: each partition runs the command on its own keys (with their `step` arguments);
+ * `partitions`: every partition of the namespace runs it as it is.
+ */
+export interface FanOut {
+  readonly over: 'keys' | 'partitions';
+  /**
+   * sum: add integers · keyOrder: one array item per key, in the request's order ·
+   * concat: join arrays · ok: OK when all say OK · any: the first that is not null ·
+   * scan: SCAN's own cursor walk.
+   */
+  readonly merge: 'sum' | 'keyOrder' | 'concat' | 'ok' | 'any' | 'scan';
+}
+
+/** What a run may know beside the data: from the entry (write) or the leader (read), never the host. */
+export interface RunContext {
+  /** The entry's time, or the leader's group time for reads: milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Uniform in [0, 1); drawn from the entry's seed in a write. */
+  random(): number;
+  /** Slots this partition owns. */
+  readonly firstSlot: number;
+  readonly lastSlot: number;
+}
+
+/** A run that needs a range yields it and is continued with its pairs (decision 7a). */
+export type RunResult = Reply | Generator<KeyRange, Reply, readonly KeyValue[]>;
+
+export type ReadRun = (view: View, context: RunContext) => RunResult;
+export type WriteRun = (view: WriteView, context: RunContext) => RunResult;
+
+interface CommandBase {
+  /** Lower case; `config|get` for a subcommand. */
+  readonly name: string;
+  /** n: exactly; −n: at least. Counts the name. */
+  readonly arity: number;
+  readonly flags: readonly CommandFlag[];
+  readonly keys: KeyPositions;
+  /** ACL categories without `@`, beside those the flags imply. */
+  readonly categories: readonly string[];
+  /** COMMAND DOCS: group, first version, one line. */
+  readonly group: string;
+  readonly since: string;
+  readonly summary: string;
+  /** COMMAND tips: request_policy, response_policy, nondeterministic_output. */
+  readonly tips?: readonly string[];
+  readonly subcommands?: readonly Command[];
+  readonly fanOut?: FanOut;
+  /** For commands whose keys the positions cannot tell. */
+  readonly keysOf?: (args: readonly Buffer[]) => readonly Buffer[];
+}
+
+/** Served by the node that the client talks to: no data of a partition. */
+export interface NodeCommand extends CommandBase {
+  readonly kind: 'node';
+  readonly run: (args: readonly Buffer[], context: NodeContext) => Reply | Promise<Reply>;
+}
+
+export interface ReadCommand extends CommandBase {
+  readonly kind: 'read';
+  /** Pure: checks and parses the arguments; an error reply, or the run. */
+  readonly prepare: (args: readonly Buffer[]) => Prepared<ReadRun>;
+  /** Touches exactly one engine key: may run while a batch is being written. */
+  readonly singlePoint?: boolean;
+}
+
+export interface WriteCommand extends CommandBase {
+  readonly kind: 'write';
+  readonly prepare: (args: readonly Buffer[]) => Prepared<WriteRun>;
+}
+
+export type Prepared<Run> =
+  | { readonly ok: true; readonly run: Run }
+  | { readonly ok: false; readonly reply: Reply };
+
+export type Command = NodeCommand | ReadCommand | WriteCommand;
+
+/** Thrown by argument parsers, caught by the builders: an error reply's text. */
+export class ArgumentError extends Error {
+  override readonly name = 'ArgumentError';
+}
+
+type Columns<T extends Command, Without extends keyof T> = Omit<T, 'kind' | Without>;
+
+export function node(row: Columns<NodeCommand, never>): NodeCommand {
+  return { ...row, kind: 'node' };
+}
+
+export function read<Parsed>(
+  row: Columns<ReadCommand, 'prepare'> & {
+    readonly parse: (args: readonly Buffer[]) => Parsed;
+    readonly run: (view: View, parsed: Parsed, context: RunContext) => RunResult;
+  },
+): ReadCommand {
+  const { parse, run, ...columns } = row;
+  return {
+    ...columns,
+    kind: 'read',
+    prepare: (args) =>
+      prepare(
+        args,
+        parse,
+        (parsed): ReadRun =>
+          (view, context) =>
+            run(view, parsed, context),
+      ),
+  };
+}
+
+export function write<Parsed>(
+  row: Columns<WriteCommand, 'prepare'> & {
+    readonly parse: (args: readonly Buffer[]) => Parsed;
+    readonly run: (view: WriteView, parsed: Parsed, context: RunContext) => RunResult;
+  },
+): WriteCommand {
+  const { parse, run, ...columns } = row;
+  return {
+    ...columns,
+    kind: 'write',
+    prepare: (args) =>
+      prepare(
+        args,
+        parse,
+        (parsed): WriteRun =>
+          (view, context) =>
+            run(view, parsed, context),
+      ),
+  };
+}
+
+function prepare<Parsed, Run>(
+  args: readonly Buffer[],
+  parse: (args: readonly Buffer[]) => Parsed,
+  close: (parsed: Parsed) => Run,
+): Prepared<Run> {
+  try {
+    return { ok: true, run: close(parse(args)) };
+  } catch (failure) {
+    if (!(failure instanceof ArgumentError)) throw failure;
+    return { ok: false, reply: { kind: 'error', text: failure.message } };
+  }
+}
+
+/** The keys of a request; empty for keyless commands. `args[0]` is the command's name. */
+export function keysOf(command: Command, args: readonly Buffer[]): readonly Buffer[] {
+  if (command.keysOf) return command.keysOf(args);
+  const { first, last, step } = command.keys;
+  if (first === 0) return [];
+  const end = last < 0 ? args.length + last : last;
+  const found: Buffer[] = [];
+  for (let at = first; at <= end && at < args.length; at += step) found.push(args[at]!);
+  return found;
+}

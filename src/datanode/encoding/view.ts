@@ -1,0 +1,14 @@
+/**
+ * What a command sees of its partition's data. Keys are whole engine keys (tag, slot, …, made by
+ * `key.ts`); values come without the record CRC, which is checked on every read (decision 7d): a
+ * mismatch throws KvorumError CORRUPT naming the key, and the partition stops serving.
+ */
+export interface View {
+  get(key: Buffer): Buffer | undefined;
+}
+
+/** A view that also gathers changes; its reads see them. Implemented in `txn.ts`. */
+export interface WriteView extends View {
+  put(key: Buffer, value: Buffer): void;
+  del(key: Buffer): void;
+}

@@ -1,0 +1,68 @@
+/**
+ * Ordered key-value store of one replica: LevelDB (`leveldb.ts`) or memory (`memory.ts`).
+ * Keys are compared bytewise. Buffers handed in belong to the engine until the call ends; buffers
+ * handed out are the caller's.
+ */
+export type BatchOperation =
+  | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
+  | { readonly type: 'del'; readonly key: Buffer };
+
+/** Keys k with gte <= k < lt. */
+export interface KeyRange {
+  readonly gte: Buffer;
+  readonly lt: Buffer;
+  readonly reverse?: boolean;
+  /** At most this many pairs. */
+  readonly limit?: number;
+}
+
+export type KeyValue = readonly [key: Buffer, value: Buffer];
+
+export interface EngineReader {
+  /** Blocking point read (2 µs cached). */
+  getSync(key: Buffer): Buffer | undefined;
+  getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]>;
+  iterate(range: KeyRange): EngineIterator;
+}
+
+export interface EngineIterator {
+  /** The next up to `count` pairs, and about 1 MiB at most; empty at the end. */
+  next(count: number): Promise<KeyValue[]>;
+  close(): Promise<void>;
+}
+
+/** The state at one moment; holds resources until closed. */
+export interface EngineSnapshot extends EngineReader {
+  close(): Promise<void>;
+}
+
+export interface Engine extends EngineReader {
+  /** Taken synchronously: a batch in flight is in it as a whole or not at all. */
+  snapshot(): EngineSnapshot;
+  /** Atomic. Not durable until the next `sync`. Batches take effect in the order of the calls. */
+  write(operations: readonly BatchOperation[]): Promise<void>;
+  /** Deletes every key in the range; not atomic with other calls. */
+  clearRange(range: KeyRange): Promise<void>;
+  /** Resolves when everything written before the call survives a power failure (decision 7). */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What opening found in the engine's own logs (decision 7d). */
+export interface EngineReport {
+  /** Bytes cut from the logs' end: a torn tail after a crash, replayed from the raft log. */
+  readonly cutBytes: number;
+  /** `file:offset: what` for each place where damage was cut. */
+  readonly cuts: readonly string[];
+}
+
+/**
+ * Opens and removes the engines of a node. Directories are named `<replica id>-<generation>`.
+ * `open` creates what is missing, verifies what is there before LevelDB sees it, and throws
+ * KvorumError CORRUPT naming file and offset when it cannot be trusted.
+ */
+export interface EngineHost {
+  open(name: string): Promise<{ readonly engine: Engine; readonly report: EngineReport }>;
+  remove(name: string): Promise<void>;
+  list(): Promise<string[]>;
+}

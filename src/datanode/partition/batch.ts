@@ -1,0 +1,41 @@
+/**
+ * How commands reach a partition: in batches of one kind, in the order they take effect. One lane
+ * (a connection and a partition) has at most one batch under way, so nothing overtakes (10a).
+ */
+
+import type { ErrorCode } from '../../common/errors.ts';
+import type { Namespace, PartitionId, Term } from '../../common/ids.ts';
+import type { Protocol, Reply } from '../resp/reply.ts';
+
+/** A command's name and arguments. */
+export type CommandLine = readonly Buffer[];
+
+export interface CommandBatch {
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
+  readonly kind: 'read' | 'write';
+  readonly lines: readonly CommandLine[];
+  readonly protocol: Protocol;
+  /** Only to be taken on by a leader of this term; undefined: whoever leads. */
+  readonly term: Term | undefined;
+  /** Monotone deadline of this node's clock; a write not proposed by then never will be. */
+  readonly deadlineMs: number;
+}
+
+/** `failed` holds the code: its outcome says whether the line may be sent again. */
+export type LineResult =
+  | { readonly ok: true; readonly reply: Reply }
+  | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
+
+/**
+ * One result per line, in order. All lines of a write batch are taken on together or none is
+ * (then every result is `not-proposed`). Once taken on, results are replies, then possibly
+ * `unknown`s, then possibly `not-proposed`s: never a reply after a failure.
+ */
+export interface LocalPartition {
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
+  readonly isLeader: boolean;
+  readonly term: Term;
+  execute(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]>;
+}

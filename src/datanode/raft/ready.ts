@@ -1,0 +1,105 @@
+/** What the core hands out, and how it is asked: the face of one raft group. */
+import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
+import type { ConfChange, ConfState, Entry, HardState, Message, Snapshot } from './message.ts';
+
+export type Role = 'follower' | 'preCandidate' | 'candidate' | 'leader';
+
+export interface SoftState {
+  readonly leader: ReplicaId;
+  readonly role: Role;
+}
+
+/** A read is served once everything up to `index` is applied. */
+export interface ReadState {
+  /** Every read numbered up to this one is confirmed. */
+  readonly readContext: number;
+  readonly index: LogIndex;
+}
+
+/**
+ * One batch of effects. With asynchronous storage `messages` holds storageAppend and storageApply
+ * work beside the peer messages, which may all be sent at once; without it the caller persists
+ * hardState, snapshot and entries, then sends, applies committedEntries and calls advance().
+ */
+export interface Ready {
+  readonly softState: SoftState | undefined;
+  readonly hardState: HardState | undefined;
+  readonly readStates: readonly ReadState[];
+  readonly entries: readonly Entry[];
+  readonly snapshot: Snapshot | undefined;
+  readonly committedEntries: readonly Entry[];
+  readonly messages: readonly Message[];
+  readonly mustSync: boolean;
+}
+
+export type Refusal =
+  | 'not-leader'
+  | 'transferring'
+  | 'uncommitted-limit'
+  | 'removed'
+  | 'conf-change-pending';
+export type ProposeResult =
+  | { readonly ok: true; readonly term: Term; readonly index: LogIndex }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export type ProgressState = 'probe' | 'replicate' | 'snapshot';
+
+export interface ProgressStatus {
+  readonly replica: ReplicaId;
+  readonly state: ProgressState;
+  readonly match: LogIndex;
+  readonly next: LogIndex;
+  readonly learner: boolean;
+  readonly recentActive: boolean;
+  readonly paused: boolean;
+  readonly pendingSnapshot: LogIndex;
+  readonly inflight: number;
+  readonly inflightFull: boolean;
+}
+
+export interface RaftStatus {
+  readonly id: ReplicaId;
+  readonly role: Role;
+  readonly leader: ReplicaId;
+  readonly hardState: HardState;
+  readonly applied: LogIndex;
+  readonly lastIndex: LogIndex;
+  readonly confState: ConfState;
+  readonly leadTransferee: ReplicaId;
+  /** Empty unless leader. Ids ascend. */
+  readonly progress: readonly ProgressStatus[];
+}
+
+/** One replica of one raft group. Nothing here blocks, waits, or reads a clock. */
+export interface RaftNode {
+  /** One unit of logical time. */
+  tick(): void;
+  /** A message from a peer, or a storage response. Stale or foreign ones are ignored. */
+  step(message: Message): void;
+  /** Leader only: appends one entry per element; the result names the first one's index. */
+  propose(data: readonly Uint8Array[]): ProposeResult;
+  proposeConfChange(change: ConfChange): ProposeResult;
+  /** Called by apply for every committed confChange entry, in order (empty data: leave joint). */
+  applyConfChange(change: ConfChange): ConfState;
+  /**
+   * Leader only: asks that leadership be confirmed for reads that arrived up to now. Returns the
+   * number to wait for in Ready.readStates, or undefined when this node does not lead. Calls
+   * before an entry of the leader's term is committed wait for it.
+   */
+  requestRead(): number | undefined;
+  campaign(): void;
+  transferLeader(to: ReplicaId): void;
+  forgetLeader(): void;
+  reportUnreachable(replica: ReplicaId): void;
+  reportSnapshot(replica: ReplicaId, outcome: 'sent' | 'failed'): void;
+  hasReady(): boolean;
+  ready(): Ready;
+  /** Synchronous storage only. */
+  advance(): void;
+  /** Cheap: the three numbers that hot paths need. */
+  readonly term: Term;
+  readonly role: Role;
+  readonly leader: ReplicaId;
+  readonly committed: LogIndex;
+  status(): RaftStatus;
+}

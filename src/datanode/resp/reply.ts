@@ -1,0 +1,47 @@
+/** Replies as data; `encode-reply.ts` turns them into RESP2 or RESP3 bytes. */
+export type Reply =
+  | { readonly kind: 'simple'; readonly text: string }
+  | { readonly kind: 'error'; readonly text: string }
+  | { readonly kind: 'integer'; readonly value: number | bigint }
+  | { readonly kind: 'bulk'; readonly bytes: Buffer }
+  | { readonly kind: 'null' }
+  /** `*-1` in RESP2, `_` in RESP3. */
+  | { readonly kind: 'nullArray' }
+  | { readonly kind: 'array'; readonly items: readonly Reply[] }
+  /** RESP2: a flat array of keys and values. */
+  | { readonly kind: 'map'; readonly pairs: readonly (readonly [Reply, Reply])[] }
+  | { readonly kind: 'set'; readonly items: readonly Reply[] }
+  | { readonly kind: 'push'; readonly items: readonly Reply[] }
+  /** RESP2: a bulk string in Redis's shortest form. */
+  | { readonly kind: 'double'; readonly value: number }
+  /** RESP2: 1 or 0. */
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'verbatim'; readonly format: 'txt' | 'mkd'; readonly text: string }
+  | { readonly kind: 'bigNumber'; readonly value: bigint }
+  /** Bytes already encoded for this client's protocol (a forwarded reply). */
+  | { readonly kind: 'encoded'; readonly bytes: Buffer };
+
+export type Protocol = 2 | 3;
+
+export const OK: Reply = { kind: 'simple', text: 'OK' };
+export const NULL: Reply = { kind: 'null' };
+export const NULL_ARRAY: Reply = { kind: 'nullArray' };
+export const EMPTY_ARRAY: Reply = { kind: 'array', items: [] };
+export const QUEUED: Reply = { kind: 'simple', text: 'QUEUED' };
+
+export function integer(value: number | bigint): Reply {
+  return { kind: 'integer', value };
+}
+
+/** `text` starts with its upper-case code: `ERR syntax error`. */
+export function error(text: string): Reply {
+  return { kind: 'error', text };
+}
+
+export function bulk(bytes: Buffer | string): Reply {
+  return { kind: 'bulk', bytes: typeof bytes === 'string' ? Buffer.from(bytes) : bytes };
+}
+
+export function array(items: readonly Reply[]): Reply {
+  return { kind: 'array', items };
+}

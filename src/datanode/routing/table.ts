@@ -1,0 +1,22 @@
+/** The partition table and the leaders as this node knows them; fed by coordinator and raft. */
+import type { GroupId, Namespace, NodeId, PartitionId, Slot, Term } from '../../common/ids.ts';
+import type { NodeRecord, PartitionRecord } from '../../meta/schema.ts';
+
+export interface LeaderHint {
+  readonly node: NodeId;
+  readonly term: Term;
+}
+
+export interface RouteTable {
+  hasNamespace(namespace: Namespace): boolean;
+  /** Partitions of a namespace by number; undefined for an unknown namespace. */
+  partitions(namespace: Namespace): readonly PartitionRecord[] | undefined;
+  partitionOfSlot(namespace: Namespace, slot: Slot): PartitionId | undefined;
+  /** The newest known leader that has not been withdrawn. */
+  leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
+  /** The newest leader ever known, for answers that must always cover every slot. */
+  lastLeader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
+  nodes(): ReadonlyMap<NodeId, NodeRecord>;
+  /** Runs `listener` after a leader of the partition becomes known or changes; returns the undo. */
+  onLeader(group: GroupId, listener: () => void): () => void;
+}

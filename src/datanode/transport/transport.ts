@@ -1,0 +1,46 @@
+/**
+ * Frames between datanodes. One frame per peer and turn carries the raft messages of all groups;
+ * requests and snapshot streams travel on the bulk connection. Implemented by `tcp-transport.ts`
+ * (over the Network interface).
+ */
+
+import type { GroupId, Incarnation, NodeId } from '../../common/ids.ts';
+import type { Address } from '../../common/network.ts';
+import type { PeerMessage } from '../raft/message.ts';
+
+export interface PeerAddress extends Address {
+  readonly incarnation: Incarnation;
+}
+
+export interface TransportHandlers {
+  /** Raft messages of one frame, in order. */
+  onMessages(from: NodeId, messages: readonly GroupMessage[]): void;
+  /** A peer's request; the answer may come in any order. `signal` aborts when the peer cancels. */
+  onRequest(from: NodeId, body: Buffer, signal: AbortSignal): Promise<Buffer>;
+  /** A snapshot stream opened by a peer; resolves when it is taken in as a whole. */
+  onStream(from: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
+  /** A peer became reachable or unreachable (connection closed, or silent too long). */
+  onPeer(node: NodeId, reachable: boolean): void;
+}
+
+export interface GroupMessage {
+  readonly group: GroupId;
+  readonly message: PeerMessage;
+}
+
+export interface Transport {
+  /** Peers to talk to; connections to others are closed, new ones are made. */
+  setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void;
+  /** Queued until the end of the turn; dropped when the peer is away or its queue full. */
+  send(to: NodeId, group: GroupId, message: PeerMessage): void;
+  /**
+   * Rejects with PEER_UNREACHABLE when it was never sent, CONNECTION_LOST when it was and no
+   * answer came, DEADLINE after `timeoutMs`; aborting `signal` sends a cancel and rejects.
+   */
+  request(to: NodeId, body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer>;
+  /** Sends `chunks` with back-pressure and throttling; resolves when the peer took all of it. */
+  stream(to: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
+  isReachable(node: NodeId): boolean;
+  readonly port: number;
+  close(): Promise<void>;
+}

@@ -1,0 +1,145 @@
+/**
+ * The metadata records and where they live: the contract between placedriver, datanodes and
+ * tools. Values are JSON with a `version`; a reader that meets a newer one says so and stops.
+ */
+import type {
+  GroupId,
+  Incarnation,
+  Namespace,
+  NodeId,
+  PartitionId,
+  ReplicaId,
+  Revision,
+  Slot,
+  Term,
+} from '../common/ids.ts';
+
+export const SCHEMA_VERSION = 1;
+
+export interface ClusterRecord {
+  readonly version: number;
+  /** 16 hex digits, drawn when the cluster is made. */
+  readonly clusterId: string;
+  readonly createdMs: number;
+}
+
+/** A living datanode; under its lease. */
+export interface NodeRecord {
+  readonly version: number;
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+  /** New at every start of the process. */
+  readonly bootId: string;
+  readonly host: string;
+  readonly transportPort: number;
+  readonly gatewayPort: number;
+  readonly clusterPort: number;
+  readonly httpPort: number;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** Which incarnation a node name belongs to; outlives the lease. */
+export interface IncarnationRecord {
+  readonly version: number;
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+}
+
+export interface NamespaceRecord {
+  readonly version: number;
+  readonly name: Namespace;
+  readonly kind: 'redis';
+  readonly hash: 'slots';
+  readonly partitions: number;
+  readonly replicas: number;
+  readonly expiry: 'consistent';
+  /** Only set once every partition's wanted record is written: the namespace is visible. */
+  readonly ready: boolean;
+}
+
+export interface ReplicaRecord {
+  readonly replica: ReplicaId;
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+}
+
+/** The wanted state of one partition, written by the master only. The first replica should lead. */
+export interface PartitionRecord {
+  readonly version: number;
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
+  readonly group: GroupId;
+  readonly firstSlot: Slot;
+  readonly lastSlot: Slot;
+  /** Immutable: the replicas that may start as voters (decision 18). */
+  readonly birth: readonly ReplicaRecord[];
+  readonly replicas: readonly ReplicaRecord[];
+  /** Election revision of the master that wrote it (decision 17). */
+  readonly fence: Revision;
+}
+
+/** Who leads a partition; compare-and-put, only ever to a higher term. */
+export interface LeaderRecord {
+  readonly version: number;
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
+  readonly node: NodeId;
+  readonly replica: ReplicaId;
+  readonly term: Term;
+}
+
+/** Next group and replica ids. */
+export interface CountersRecord {
+  readonly version: number;
+  readonly nextGroup: GroupId;
+  readonly nextReplica: ReplicaId;
+}
+
+const ROOT = '/kvorum/';
+
+/** Keys sort so that one prefix is one kind. */
+export const keys = {
+  root: ROOT,
+  cluster: `${ROOT}cluster`,
+  counters: `${ROOT}counters`,
+  election: `${ROOT}election/`,
+  nodes: `${ROOT}nodes/`,
+  node: (node: NodeId) => `${ROOT}nodes/${node}`,
+  incarnation: (node: NodeId) => `${ROOT}incarnations/${node}`,
+  namespaces: `${ROOT}namespaces/`,
+  namespace: (name: Namespace) => `${ROOT}namespaces/${name}`,
+  partitions: `${ROOT}partitions/`,
+  partition: (name: Namespace, partition: PartitionId) =>
+    `${ROOT}partitions/${name}/${String(partition).padStart(5, '0')}`,
+  leaders: `${ROOT}leaders/`,
+  leader: (name: Namespace, partition: PartitionId) =>
+    `${ROOT}leaders/${name}/${String(partition).padStart(5, '0')}`,
+} as const;
+
+/** Parses a record; throws with the key, what was found and what to do. */
+export function decodeRecord<T extends { readonly version: number }>(
+  key: string,
+  value: string,
+): T {
+  let record: unknown;
+  try {
+    record = JSON.parse(value);
+  } catch {
+    throw new Error(`metadata ${key}: not JSON; restore the record or remove the key`);
+  }
+  const version =
+    typeof record === 'object' && record !== null && 'version' in record
+      ? record.version
+      : undefined;
+  if (typeof version !== 'number') throw new Error(`metadata ${key}: has no version`);
+  if (version > SCHEMA_VERSION) {
+    throw new Error(
+      `metadata ${key}: version ${version}, this build reads ${SCHEMA_VERSION}; upgrade kvorum`,
+    );
+  }
+  return record as T;
+}
+
+export function encodeRecord(record: { readonly version: number }): string {
+  return JSON.stringify(record);
+}
