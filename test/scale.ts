@@ -1,0 +1,21 @@
+/**
+ * How much the tests do: the small column in `npm test`, the large one in `npm run test:long`
+ * (KVORUM_SCALE=long). One table, so that nobody has to search for counts.
+ */
+const table = {
+  /** Seeds of message chaos against the raft core. */
+  raftChaosSeeds: { small: 1_000, long: 10_000 },
+  /** Seeds of the smoke simulation. */
+  smokeSeeds: { small: 3, long: 50 },
+  /** kill -9 of datanodes under load, per scenario. */
+  kills: { small: 3, long: 10 },
+  /** Commands of the pipeline model, without kills. */
+  modelCommands: { small: 5_000, long: 100_000 },
+} as const;
+
+type Row = keyof typeof table;
+const column = process.env['KVORUM_SCALE'] === 'long' ? 'long' : 'small';
+
+export const scale: Readonly<Record<Row, number>> = Object.fromEntries(
+  Object.entries(table).map(([row, counts]) => [row, counts[column]]),
+) as Record<Row, number>;
