@@ -1,0 +1,172 @@
+/**
+ * A datanode's side of the control path: registers under a lease, follows the wanted table and the
+ * leaders, reports its own leaders, and keeps the last picture on disk to serve from while the
+ * metadata store is away.
+ */
+import { type Clock, sleep } from '../../common/clock.ts';
+import type { Disk } from '../../common/disk.ts';
+import { KvorumError, messageOf } from '../../common/errors.ts';
+import type { Logger } from '../../common/log.ts';
+import {
+  decodeRecord,
+  encodeRecord,
+  type IncarnationRecord,
+  keys,
+  type LeaderRecord,
+  type NodeRecord,
+} from '../../meta/schema.ts';
+import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
+import { readChecked, writeChecked } from './checked-file.ts';
+import { type ClusterImage, ClusterView, type ViewChange } from './cluster-view.ts';
+import { LeaderReporter } from './leader-reporter.ts';
+
+export interface DatanodeCoordinatorOptions {
+  readonly store: MetaStore;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly dataDir: string;
+  readonly leaseTtlMs: number;
+  /** Called with the view of disk first (when there is one), then with every change. */
+  onChange(view: ClusterView, change: ViewChange): void;
+  /** The registration was refused for good: another incarnation of this name lives. */
+  onRefused(error: KvorumError): void;
+}
+
+const RETRY_MS = 500;
+const SAVE_DELAY_MS = 50;
+
+export class DatanodeCoordinator {
+  readonly #options: DatanodeCoordinatorOptions;
+  readonly #reporter: LeaderReporter;
+  readonly #stop = new AbortController();
+  #view = new ClusterView();
+  #watch: Watch | undefined;
+  #lease: Lease | undefined;
+  #registering: Promise<void> = Promise.resolve();
+  #saving: Promise<void> | undefined;
+  #unsaved = false;
+
+  constructor(options: DatanodeCoordinatorOptions) {
+    this.#options = options;
+    this.#reporter = new LeaderReporter(options.store, options.clock, options.logger);
+  }
+
+  get view(): ClusterView {
+    return this.#view;
+  }
+
+  /** Serves from the disk's picture at once; registration and watch follow in the background. */
+  async start(record: NodeRecord): Promise<void> {
+    const remedy = 'remove the file: the node waits for the metadata store instead';
+    const path = `${this.#options.dataDir}/table`;
+    const image = await readChecked<ClusterImage>(this.#options.disk, path, remedy);
+    if (image !== undefined) {
+      this.#view = ClusterView.fromImage(image);
+      this.#options.onChange(this.#view, { nodes: true, table: true, leaders: true });
+    }
+    this.#registering = this.#keepRegistered(record);
+    this.#watch = this.#options.store.watch(keys.root, {
+      onList: (items) => this.#changed(this.#view.list(items)),
+      onEvents: (events) => this.#changed(this.#view.apply(events)),
+    });
+  }
+
+  reportLeader(record: LeaderRecord): void {
+    this.#reporter.report(record);
+  }
+
+  /** Withdraws the registration (a graceful stop) and writes what was not saved yet. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new KvorumError('STOPPING', 'the datanode stops'));
+    this.#watch?.close();
+    await this.#reporter.stop();
+    await this.#registering;
+    await this.#lease?.revoke().catch(() => {});
+    await this.#saving;
+  }
+
+  #changed(change: ViewChange): void {
+    if (this.#stop.signal.aborted) return;
+    this.#unsaved = true;
+    this.#saving ??= this.#save();
+    this.#options.onChange(this.#view, change);
+  }
+
+  /** Changes of a short while are written together. */
+  async #save(): Promise<void> {
+    const { clock, disk, dataDir, logger } = this.#options;
+    while (this.#unsaved) {
+      await sleep(clock, SAVE_DELAY_MS, this.#stop.signal).catch(() => {});
+      this.#unsaved = false;
+      try {
+        await writeChecked(disk, `${dataDir}/table`, this.#view.image());
+      } catch (failure) {
+        logger.warn('the table could not be saved', { error: messageOf(failure) });
+      }
+    }
+    this.#saving = undefined;
+  }
+
+  async #keepRegistered(record: NodeRecord): Promise<void> {
+    const { clock, logger, onRefused } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#register(record);
+      } catch (failure) {
+        if (failure instanceof KvorumError && failure.code === 'CONFLICT') {
+          onRefused(failure);
+          return;
+        }
+        if (!this.#stop.signal.aborted) {
+          logger.warn('not registered', { error: messageOf(failure) });
+        }
+      }
+      await sleep(clock, RETRY_MS, this.#stop.signal).catch(() => {});
+    }
+  }
+
+  /** Resolves when the registration has ended. */
+  async #register(record: NodeRecord): Promise<void> {
+    const { store, leaseTtlMs, logger } = this.#options;
+    const lease = await store.grantLease(leaseTtlMs);
+    this.#lease = lease;
+    const key = keys.node(record.node);
+    const known = await store.get(key);
+    const name = await store.get(keys.incarnation(record.node));
+    const holder = known ?? name;
+    const { incarnation } = holder
+      ? decodeRecord<IncarnationRecord>(holder.key, holder.value)
+      : record;
+    if (incarnation !== record.incarnation) {
+      await lease.revoke().catch(() => {});
+      throw new KvorumError(
+        'CONFLICT',
+        `the name ${record.node} belongs to incarnation ${incarnation}; this data directory is ` +
+          `incarnation ${record.incarnation}: give it another name, or start it empty`,
+      );
+    }
+    const { succeeded } = await store.transaction(
+      [
+        { key, modRevision: known?.modRevision ?? 0 },
+        { key: keys.incarnation(record.node), modRevision: name?.modRevision ?? 0 },
+      ],
+      [{ type: 'put', key, value: encodeRecord(record), lease }],
+    );
+    if (!succeeded)
+      throw new KvorumError('STORE_UNAVAILABLE', 'the registration changed meanwhile');
+    logger.info('registered', { node: record.node });
+    await aborted(lease.lost, this.#stop.signal);
+    if (lease.lost.aborted) logger.warn('the lease was lost; registering again');
+  }
+}
+
+/** Resolves when either signal aborts. */
+function aborted(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of signals) {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    }
+  });
+}
