@@ -1,0 +1,145 @@
+/**
+ * Lets old segments go, strictly oldest first. One that nobody needs is deleted once the batch
+ * that freed it is durable. While the files hold more than twice what is alive, the oldest one's
+ * remaining entries (a cold replica's tail) are copied forward, one replica's in one batch unless
+ * they are more than COPY_BYTES, and the segment goes only after the copies are durable: a copy
+ * that never became durable changes nothing.
+ */
+import { assert } from '../../common/assert.ts';
+import type { DiskFile } from '../../common/disk.ts';
+import type { KvorumError } from '../../common/errors.ts';
+
+import type { LogIndex } from '../../common/ids.ts';
+import type { Entry } from '../raft/message.ts';
+import { decodeEntry } from './format.ts';
+import type { ReplicaState } from './replica-log.ts';
+import type { RecordPlace, Segment, SegmentSet } from './segment.ts';
+
+/** What one step reads and copies: the bound of a turn's work. */
+const COPY_BYTES = 4 * 1024 * 1024;
+/** Index slots one step looks at. */
+const COPY_SLOTS = 16_384;
+/** Segments that are always allowed, whatever is alive in them. */
+const SEGMENTS_FREE = 4;
+
+export interface Move {
+  readonly state: ReplicaState;
+  readonly entry: Entry;
+  /** Where it was read from. */
+  readonly place: RecordPlace;
+}
+
+export interface SegmentGcHost {
+  readonly segments: SegmentSet;
+  readonly segmentBytes: number;
+  replicas(): Iterable<ReplicaState>;
+  durableSeq(): number;
+  durableSegment(): number;
+  move(moves: readonly Move[]): void;
+  flush(): Promise<void>;
+  stopped(): boolean;
+  failed(error: unknown): void;
+  corrupt(path: string, offset: number, what: string): KvorumError;
+}
+
+export class SegmentGc {
+  readonly #host: SegmentGcHost;
+  #running: Promise<void> | undefined;
+
+  constructor(host: SegmentGcHost) {
+    this.#host = host;
+  }
+
+  /** Starts a round unless one runs or there is nothing to do. */
+  kick(): void {
+    if (this.#running !== undefined || this.#wanted() === 'nothing') return;
+    this.#running = this.#round().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Resolves when no round runs. */
+  async settle(): Promise<void> {
+    await this.#running;
+  }
+
+  #wanted(): 'delete' | 'copy' | 'nothing' {
+    const { segments, segmentBytes } = this.#host;
+    const oldest = segments.oldest;
+    if (oldest === undefined || oldest.number >= this.#host.durableSegment()) return 'nothing';
+    if (oldest.liveEntries === 0) {
+      return oldest.deadSeq <= this.#host.durableSeq() ? 'delete' : 'nothing';
+    }
+    const sealed = (this.#host.durableSegment() - oldest.number) * segmentBytes;
+    const allowed = 2 * segments.liveBytes + SEGMENTS_FREE * segmentBytes;
+    return sealed > allowed ? 'copy' : 'nothing';
+  }
+
+  async #round(): Promise<void> {
+    try {
+      while (!this.#host.stopped()) {
+        const wanted = this.#wanted();
+        if (wanted === 'nothing') return;
+        if (wanted === 'delete') await this.#host.segments.removeOldest();
+        else await this.#copyForward();
+      }
+    } catch (error) {
+      if (!this.#host.stopped()) this.#host.failed(error);
+    }
+  }
+
+  /** Copies everything alive in the oldest segment, a bounded step at a time. */
+  async #copyForward(): Promise<void> {
+    const segment = this.#host.segments.oldest;
+    if (segment === undefined) return;
+    for (const state of [...this.#host.replicas()]) {
+      let index = state.firstIndex();
+      while (index <= state.lastIndex() && segment.liveEntries > 0) {
+        if (this.#host.stopped()) return;
+        const [found, next] = findLive(state, segment.number, index);
+        index = Math.max(next, state.firstIndex());
+        if (found.length === 0) continue;
+        const moves = await this.#read(segment, state, found);
+        if (this.#host.stopped()) return;
+        this.#host.move(moves);
+        await this.#host.flush();
+      }
+    }
+    assert(segment.liveEntries === 0, `nothing is left in segment ${segment.number}`);
+  }
+
+  async #read(segment: Segment, state: ReplicaState, found: readonly Found[]): Promise<Move[]> {
+    const file: DiskFile = segment.opened;
+    const moves: Move[] = [];
+    for (const { index, place } of found) {
+      const bytes = await file.pread(place.offset, place.bytes);
+      const record = decodeEntry(bytes, 0, segment.number);
+      if (record?.replica !== state.replica || record.entry.index !== index) {
+        const what = `entry ${index} of replica ${state.replica} is not sound`;
+        throw this.#host.corrupt(segment.path, place.offset, what);
+      }
+      moves.push({ state, entry: record.entry, place });
+    }
+    return moves;
+  }
+}
+
+interface Found {
+  readonly index: LogIndex;
+  readonly place: RecordPlace;
+}
+
+/** Entries from `from` on that lie in `segment`, and where to go on. */
+function findLive(state: ReplicaState, segment: number, from: LogIndex): [Found[], LogIndex] {
+  const found: Found[] = [];
+  const end = Math.min(state.lastIndex() + 1, from + COPY_SLOTS);
+  let bytes = 0;
+  for (let index = from; index < end; index++) {
+    if (!state.isIn(index, segment)) continue;
+    const place = state.place(index);
+    if (found.length > 0 && bytes + place.bytes > COPY_BYTES) return [found, index];
+    bytes += place.bytes;
+    found.push({ index, place });
+  }
+  return [found, end];
+}

@@ -1,0 +1,401 @@
+/**
+ * The node's one log (decision 4). Appends change the state in memory and are encoded at once into
+ * the gathering batch; at the end of the turn, or right after the batch in flight, it is written
+ * and synced as one. Batches never overlap on disk, and one is durable before the next is written,
+ * so at most one batch can be unfinished after a crash. When the log falls idle a mark says that
+ * everything before it is durable.
+ */
+import { assert, must } from '../../common/assert.ts';
+import type { Clock, Timer } from '../../common/clock.ts';
+import type { Disk } from '../../common/disk.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { LogIndex, ReplicaId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Entry } from '../raft/message.ts';
+import { Batch, BufferPool } from './batch.ts';
+import { damaged, diskFailed } from './damage.ts';
+import { decodeEntry } from './format.ts';
+import { LogState } from './log-state.ts';
+import { checkPart, encodePart, partBytes, splitPart } from './part.ts';
+import type { LogAppend, RaftLog, RaftLogStats, ReplicaLog } from './raft-log.ts';
+import { recover } from './recovery.ts';
+import { type RecordPlace, SegmentSet } from './segment.ts';
+import { type Move, SegmentGc } from './segment-gc.ts';
+
+/** How long after its last batch the log counts as idle and gets a mark. */
+const IDLE_MS = 20;
+
+export interface SharedLogOptions {
+  readonly disk: Disk;
+  readonly dir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A segment takes no further batch once it is this long. */
+  readonly segmentBytes?: number;
+  /** Entry data kept in memory per replica; default limits.logCacheBytesPerGroup. */
+  readonly cacheBytes?: number;
+  /** Payload of one batch; default limits.logBatchBytesMax. */
+  readonly batchBytesMax?: number;
+  /** Called once, when a write, a sync or a read fails: nothing is reported durable after it. */
+  onFailure(error: KvorumError): void;
+}
+
+/**
+ * Opens the log in `dir`, created if it is not there. Throws KvorumError CORRUPT, naming file,
+ * offset and remedy, when bytes that were durable are damaged, and DISK_FAILED or the disk's own
+ * error when it cannot be read or written.
+ */
+export async function openSharedLog(options: SharedLogOptions): Promise<RaftLog> {
+  const log = new SharedLog(options);
+  try {
+    await log.open();
+  } catch (error) {
+    await log.abandon();
+    throw error;
+  }
+  return log;
+}
+
+class SharedLog implements RaftLog {
+  readonly #disk: Disk;
+  readonly #dir: string;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #segmentBytes: number;
+  readonly #batchBytesMax: number;
+  readonly #onFailure: (error: KvorumError) => void;
+  readonly #segments: SegmentSet;
+  readonly #state: LogState;
+  readonly #gc: SegmentGc;
+  readonly #buffers = new BufferPool();
+
+  /** Takes appends; undefined until the next one. */
+  #gathering: Batch | undefined;
+  /** Full, waiting to be written, oldest first. */
+  #full: Batch[] = [];
+  #inFlight: Batch | undefined;
+  #turnEnds = false;
+  #running: Promise<void> | undefined;
+  #idleTimer: Timer | undefined;
+  /** Replicas whose memory is to be checked when the batch is written. */
+  #touched = new Set<ReplicaId>();
+
+  #lastSeq = 0;
+  #durableSeq = 0;
+  #durableSegment = 0;
+  #written = { segment: 0, offset: 0 };
+  #lastIsMark = false;
+  #failure: KvorumError | undefined;
+  #closed = false;
+  #syncs = 0;
+  #batches = 0;
+  readonly #rejections = new Set<(error: KvorumError) => void>();
+
+  constructor(options: SharedLogOptions) {
+    this.#disk = options.disk;
+    this.#dir = options.dir;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#segmentBytes = options.segmentBytes ?? limits.logSegmentBytes;
+    this.#batchBytesMax = options.batchBytesMax ?? limits.logBatchBytesMax;
+    this.#onFailure = (error) => options.onFailure(error);
+    this.#segments = new SegmentSet({
+      disk: options.disk,
+      dir: options.dir,
+      segmentBytes: this.#segmentBytes,
+      onBackgroundError: (error) =>
+        this.#logger.warn('raft log: no room ahead', { error: String(error) }),
+    });
+    this.#state = new LogState({
+      cacheBytes: options.cacheBytes ?? limits.logCacheBytesPerGroup,
+      added: (segment, bytes) => this.#segments.added(segment, bytes),
+      removed: (segment, bytes) => this.#segments.removed(segment, bytes, this.#lastSeq),
+      isWritten: (segment, offset) => this.#isWritten(segment, offset),
+      read: (replica, places, from) => this.#read(replica, places, from),
+    });
+    this.#gc = new SegmentGc({
+      segments: this.#segments,
+      segmentBytes: this.#segmentBytes,
+      replicas: () => this.#state.replicas.values(),
+      durableSeq: () => this.#durableSeq,
+      durableSegment: () => this.#durableSegment,
+      move: (moves) => this.#move(moves),
+      flush: () => this.flush(),
+      stopped: () => this.#closed || this.#failure !== undefined,
+      failed: (error) =>
+        this.#fail(
+          error instanceof KvorumError
+            ? error
+            : diskFailed(this.#dir, 'removing an old segment', error),
+        ),
+      corrupt: (path, offset, what) => damaged(path, offset, what),
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.#disk.makeDir(this.#dir);
+    const slash = this.#dir.lastIndexOf('/');
+    if (slash > 0) await this.#disk.syncDir(this.#dir.slice(0, slash));
+    this.#lastSeq = await recover({
+      disk: this.#disk,
+      dir: this.#dir,
+      segments: this.#segments,
+      state: this.#state,
+      logger: this.#logger,
+    });
+    this.#durableSeq = this.#lastSeq;
+    const newest = this.#segments.newest;
+    this.#durableSegment = newest;
+    this.#written = { segment: newest, offset: this.#segments.get(newest)?.position ?? 0 };
+    this.#batch();
+    this.#startRun();
+    await this.flush();
+  }
+
+  /** Lets the files go after opening failed. */
+  async abandon(): Promise<void> {
+    this.#closed = true;
+    await this.#segments.close();
+  }
+
+  replicas(): readonly ReplicaId[] {
+    return [...this.#state.replicas.keys()];
+  }
+
+  isTombstone(replica: ReplicaId): boolean {
+    return this.#state.tombstones.has(replica);
+  }
+
+  replica(id: ReplicaId): ReplicaLog | undefined {
+    return this.#state.replicas.get(id);
+  }
+
+  /**
+   * See RaftLog. Misuse (an unknown replica, a gap, a term or vote going back) throws an
+   * AssertionError and a removed replica KvorumError REPLICA_GONE, both before anything changes;
+   * a closed log throws STOPPING. After a failure parts are ignored.
+   */
+  append(part: LogAppend, onDurable: () => void): void {
+    if (this.#closed) throw new KvorumError('STOPPING', 'the raft log is closed');
+    checkPart(this.#state, part);
+    if (this.#failure !== undefined) return;
+    let batch = this.#gathering;
+    for (const piece of splitPart(this.#state, part, this.#batchBytesMax)) {
+      batch = this.#batch(partBytes(piece));
+      encodePart(this.#state, batch, piece);
+    }
+    must(batch, 'a part has a piece').onDurable.push(onDurable);
+    this.#touched.add(part.replica);
+    this.#flushAtEndOfTurn();
+  }
+
+  flush(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const last = this.#gathering ?? this.#full.at(-1) ?? this.#inFlight;
+    if (last === undefined) return Promise.resolve();
+    if (last === this.#gathering) this.#flushAtEndOfTurn();
+    return new Promise((resolve, reject) => {
+      this.#rejections.add(reject);
+      last.onDurable.push(() => {
+        this.#rejections.delete(reject);
+        resolve();
+      });
+    });
+  }
+
+  stats(): RaftLogStats {
+    return {
+      segments: this.#segments.count,
+      bytes: this.#segments.bytes,
+      syncs: this.#syncs,
+      batches: this.#batches,
+    };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#idleTimer?.cancel();
+    this.#idleTimer = undefined;
+    await this.#gc.settle();
+    this.#startRun();
+    await this.#running;
+    if (this.#failure === undefined && !this.#lastIsMark) {
+      this.#batch();
+      this.#startRun();
+      await this.#running;
+    }
+    await this.#segments.close();
+  }
+
+  /** The batch to add `bytes` to; begins the next segment when the newest one is full. */
+  #batch(bytes = 0): Batch {
+    const gathering = this.#gathering;
+    if (gathering !== undefined) {
+      if (gathering.length + bytes <= this.#batchBytesMax) return gathering;
+      this.#endGathering();
+    }
+    const newest = this.#segments.get(this.#segments.newest);
+    const first = newest === undefined || newest.position >= this.#segmentBytes;
+    const segment = first ? this.#segments.begin(this.#segments.newest + 1) : newest;
+    const place = {
+      segment: segment.number,
+      offset: segment.position,
+      seq: ++this.#lastSeq,
+      first,
+    };
+    const batch = new Batch(place, this.#buffers.take());
+    if (first) this.#state.writeCheckpoint(batch);
+    this.#gathering = batch;
+    return batch;
+  }
+
+  /** From here on the batch's length is fixed, and with it the next one's place. */
+  #endGathering(): void {
+    const batch = must(this.#gathering, 'a batch is gathering');
+    must(this.#segments.get(batch.place.segment), 'its segment is known').position = batch.end;
+    this.#gathering = undefined;
+    this.#full.push(batch);
+  }
+
+  #flushAtEndOfTurn(): void {
+    if (this.#turnEnds || this.#running !== undefined) return;
+    this.#turnEnds = true;
+    this.#clock.endOfTurn(() => {
+      this.#turnEnds = false;
+      this.#startRun();
+    });
+  }
+
+  #startRun(): void {
+    if (this.#running !== undefined || this.#failure !== undefined) return;
+    if (this.#gathering === undefined && this.#full.length === 0) return;
+    this.#running = this.#run();
+  }
+
+  /** Writes batch after batch until nothing waits. */
+  async #run(): Promise<void> {
+    while (this.#failure === undefined) {
+      if (this.#full.length === 0) {
+        if (this.#gathering === undefined) break;
+        this.#endGathering();
+      }
+      const batch = must(this.#full.shift(), 'a batch waits');
+      this.#inFlight = batch;
+      const written = await this.#write(batch);
+      this.#inFlight = undefined;
+      if (!written) break;
+      batch.release(this.#buffers);
+      for (const run of batch.onDurable) run();
+      if (this.#closed) continue;
+      this.#segments.prepareAhead();
+      this.#gc.kick();
+    }
+    this.#running = undefined;
+    if (!this.#closed && this.#failure === undefined && !this.#lastIsMark) this.#armIdleTimer();
+  }
+
+  /** False, after telling onFailure, when the batch could not be made durable. */
+  async #write(batch: Batch): Promise<boolean> {
+    const segment = must(this.#segments.get(batch.place.segment), 'the segment is known');
+    let doing = 'creating the segment';
+    try {
+      const file = await this.#segments.writable(segment);
+      const bytes = batch.seal(this.#durableSeq);
+      doing = 'writing';
+      if (batch.end > segment.filled) await segment.filling?.catch(() => {});
+      await file.pwrite(batch.place.offset, bytes);
+      segment.filled = Math.max(segment.filled, batch.end);
+      this.#written = { segment: batch.place.segment, offset: batch.end };
+      for (const run of batch.onWritten) run();
+      doing = 'syncing';
+      await file.fdatasync();
+    } catch (error) {
+      this.#fail(diskFailed(segment.path, doing, error));
+      return false;
+    }
+    if (this.#failure !== undefined) return false; // a read failed meanwhile
+    this.#syncs++;
+    this.#batches++;
+    this.#durableSeq = batch.place.seq;
+    this.#durableSegment = batch.place.segment;
+    this.#lastIsMark = batch.isMark;
+    for (const id of this.#touched) this.#state.replicas.get(id)?.evict();
+    this.#touched.clear();
+    return true;
+  }
+
+  #armIdleTimer(): void {
+    if (this.#idleTimer !== undefined) return;
+    const seen = this.#lastSeq;
+    this.#idleTimer = this.#clock.setTimer(IDLE_MS, () => {
+      this.#idleTimer = undefined;
+      if (this.#closed || this.#failure !== undefined || this.#lastIsMark) return;
+      if (this.#lastSeq !== seen || this.#running !== undefined) {
+        this.#armIdleTimer();
+        return;
+      }
+      this.#batch();
+      this.#startRun();
+    });
+  }
+
+  #fail(error: KvorumError): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    this.#idleTimer?.cancel();
+    this.#idleTimer = undefined;
+    this.#logger.error('raft log: failed', { error: error.message });
+    const rejections = [...this.#rejections];
+    this.#rejections.clear();
+    for (const reject of rejections) reject(error);
+    this.#onFailure(error);
+  }
+
+  #isWritten(segment: number, offset: number): boolean {
+    const written = this.#written;
+    return segment < written.segment || (segment === written.segment && offset < written.offset);
+  }
+
+  #read(replica: ReplicaId, places: readonly RecordPlace[], from: LogIndex): Entry[] {
+    const first = must(places[0], 'there is something to read');
+    const last = must(places.at(-1), 'there is something to read');
+    const segment = must(this.#segments.get(first.segment), `segment ${first.segment} is known`);
+    const bytes = segment.opened.preadSync(first.offset, last.offset + last.bytes - first.offset);
+    const entries: Entry[] = [];
+    for (const [i, place] of places.entries()) {
+      const record = decodeEntry(bytes, place.offset - first.offset, segment.number);
+      if (record?.replica !== replica || record.entry.index !== from + i) {
+        const what = `entry ${from + i} of replica ${replica} is not sound`;
+        const error = damaged(segment.path, place.offset, what);
+        this.#fail(error);
+        throw error;
+      }
+      entries.push(record.entry);
+    }
+    return entries;
+  }
+
+  /** Copies entries forward; each changes its place once the copy is in the file. */
+  #move(moves: readonly Move[]): void {
+    let bytes = 0;
+    for (const move of moves) bytes += move.place.bytes;
+    const batch = this.#batch(bytes);
+    for (const { state, entry, place } of moves) {
+      if (!isAt(state, entry.index, place)) continue; // dropped while it was read
+      const offset = batch.addEntry('moved', state.replica, entry);
+      const target = { segment: batch.place.segment, offset, bytes: place.bytes };
+      batch.onWritten.push(() => {
+        if (isAt(state, entry.index, place)) state.move(entry.index, entry.term, target);
+      });
+    }
+    assert(batch === this.#gathering, 'the copies lie in one batch');
+  }
+}
+
+function isAt(state: Move['state'], index: LogIndex, place: RecordPlace): boolean {
+  if (index < state.firstIndex() || index > state.lastIndex()) return false;
+  const now = state.place(index);
+  return now.segment === place.segment && now.offset === place.offset;
+}
