@@ -1,0 +1,62 @@
+/**
+ * `npm start`: installs the locked dependencies when they are missing, builds when the sources are
+ * newer than the build, and runs `kvorum start` with the arguments given after `--`.
+ * Plain JavaScript: it must run before anything is installed.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  fail(`Node.js ${process.versions.node} is too old: install 20.19 or newer`);
+}
+
+/** Installs and builds as far as needed. */
+export function prepare() {
+  if (!existsSync(join(root, 'node_modules', '.package-lock.json'))) {
+    say('installing the locked dependencies …');
+    npm(['ci', '--no-audit', '--no-fund']);
+  }
+  const built = join(root, 'dist', '.tsbuildinfo');
+  if (!existsSync(built) || newest(join(root, 'src')) > statSync(built).mtimeMs) {
+    say('building …');
+    npm(['run', '--silent', 'build']);
+  }
+}
+
+function newest(directory) {
+  let time = 0;
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    time = Math.max(time, entry.isDirectory() ? newest(path) : statSync(path).mtimeMs);
+  }
+  return time;
+}
+
+function npm(args) {
+  const command = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const { status } = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (status !== 0) fail(`npm ${args.join(' ')} failed; see above`);
+}
+
+function say(line) {
+  process.stdout.write(`${line}\n`);
+}
+
+function fail(line) {
+  process.stderr.write(`kvorum: ${line}\n`);
+  process.exit(1);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  prepare();
+  const kvorum = join(root, 'dist', 'cli', 'kvorum.js');
+  process.argv = [process.argv[0], kvorum, 'start', ...process.argv.slice(2)];
+  await import(kvorum);
+}

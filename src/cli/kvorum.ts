@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+/** The `kvorum` command. */
+import { Command } from 'commander';
+import { messageOf } from '../common/errors.ts';
+
+const program = new Command('kvorum')
+  .description('A strongly consistent, sharded key-value store that speaks the Redis protocol.')
+  .showHelpAfterError();
+
+program
+  .command('start')
+  .description('run a whole cluster on this machine')
+  .option('--nodes <n>', 'datanodes', '3')
+  .option('--partitions <n>', 'partitions of the namespace default', '8')
+  .option('--replicas <n>', 'replicas per partition (default: 3, or all nodes when fewer)')
+  .option('--data <dir>', 'data directory', 'kvorum-data')
+  .option('--port <port>', 'first gateway port (any key on any node)', '6379')
+  .option('--cluster-port <port>', 'first cluster port (Redis Cluster clients)', '7001')
+  .option('--http-port <port>', 'HTTP API of the placedriver', '18001')
+  .option('--fresh', 'delete the data first (only a directory made by kvorum start)')
+  .option('--no-restart', 'leave a process that died dead')
+  .action(async (flags) => (await import('./start.ts')).start(flags));
+
+program
+  .command('status')
+  .description('show processes and partitions')
+  .option('--data <dir>', 'data directory of kvorum start', 'kvorum-data')
+  .option('--json', 'print JSON')
+  .action(async (flags) => (await import('./status.ts')).status(flags));
+
+for (const role of ['datanode', 'placedriver'] as const) {
+  program
+    .command(role)
+    .description(`run one ${role} from its config file`)
+    .requiredOption('--config <file>', 'YAML file, see configs/')
+    .option('--life-line', 'end when standard input ends (set by kvorum start)')
+    .action(async (flags) => {
+      const { runDatanode, runPlacedriver } = await import('./run-process.ts');
+      await (role === 'datanode' ? runDatanode : runPlacedriver)(flags);
+    });
+}
+
+program.parseAsync().then(
+  () => {},
+  (failure) => {
+    process.stderr.write(`kvorum: ${messageOf(failure)}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,56 @@
+/**
+ * Run files: what a running process tells tools on the same machine. They stay behind when a
+ * process dies, so that `kvorum status` can name it; `alive` is checked, never believed.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+export interface RunFile {
+  readonly name: string;
+  readonly role: 'placedriver' | 'datanode';
+  readonly pid: number;
+  readonly host: string;
+  readonly ports: {
+    readonly gateway?: number;
+    readonly cluster?: number;
+    readonly http?: number;
+    readonly transport?: number;
+    readonly meta?: number;
+  };
+}
+
+export function writeRunFile(path: string, run: RunFile): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(run)}\n`);
+  renameSync(`${path}.tmp`, path);
+}
+
+/** Every readable run file of a data directory, by name. */
+export function readRunFiles(dataDir: string): RunFile[] {
+  const directory = join(dataDir, 'run');
+  let names: string[];
+  try {
+    names = readdirSync(directory).filter((name) => name.endsWith('.json'));
+  } catch {
+    return [];
+  }
+  const found: RunFile[] = [];
+  for (const name of names.sort()) {
+    try {
+      found.push(JSON.parse(readFileSync(join(directory, name), 'utf8')) as RunFile);
+    } catch {
+      // half-written by a process that died: the process is not there either
+    }
+  }
+  return found;
+}
+
+/** True when a process of this id exists (it may be another program after a reboot). */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

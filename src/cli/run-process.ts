@@ -1,0 +1,111 @@
+/** `kvorum datanode` and `kvorum placedriver`: one process from its config file, until a signal. */
+
+import { systemClock } from '../common/clock.ts';
+import { messageOf } from '../common/errors.ts';
+import { fsDisk } from '../common/fs-disk.ts';
+import type { Logger } from '../common/log.ts';
+import { systemRandom } from '../common/random.ts';
+import { tcpNetwork } from '../common/tcp.ts';
+import { datanodeConfigSchema } from '../datanode/config.ts';
+import { startDatanode } from '../datanode/main.ts';
+import { placedriverConfigSchema } from '../placedriver/config.ts';
+import { startPlacedriver } from '../placedriver/main.ts';
+import { loadConfig } from './config-file.ts';
+import { createLogger } from './logger.ts';
+import { type RunFile, writeRunFile } from './run-file.ts';
+
+export interface ProcessOptions {
+  readonly config: string;
+  /** End with standard input: the parent has gone. Set by `kvorum start`. */
+  readonly lifeLine?: boolean;
+}
+
+interface Running {
+  readonly ports: RunFile['ports'];
+  stop(): Promise<void>;
+}
+
+const STOP_MS = 15_000;
+
+export async function runDatanode(options: ProcessOptions): Promise<void> {
+  const config = loadConfig(options.config, datanodeConfigSchema);
+  const logger = createLogger(config.name, config.log);
+  const world = {
+    clock: systemClock,
+    random: systemRandom(),
+    network: tcpNetwork,
+    disk: fsDisk,
+    logger,
+    processId: process.pid,
+    configFile: options.config,
+    usage: () => ({
+      rssBytes: process.memoryUsage.rss(),
+      heapBytes: process.memoryUsage().heapUsed,
+      cpuUserSeconds: process.cpuUsage().user / 1e6,
+      cpuSystemSeconds: process.cpuUsage().system / 1e6,
+    }),
+    fatal: (error: Error) => die(logger, error),
+  };
+  await run(config, 'datanode', options, logger, () => startDatanode(config, world));
+}
+
+export async function runPlacedriver(options: ProcessOptions): Promise<void> {
+  const config = loadConfig(options.config, placedriverConfigSchema);
+  const logger = createLogger(config.name, config.log);
+  const world = { clock: systemClock, random: systemRandom(), disk: fsDisk, logger };
+  await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));
+}
+
+async function run(
+  config: {
+    readonly name: string;
+    readonly host: string;
+    readonly 'run-file'?: string | undefined;
+  },
+  role: RunFile['role'],
+  options: ProcessOptions,
+  logger: Logger,
+  start: () => Promise<Running>,
+): Promise<void> {
+  process.on('uncaughtException', (error) => die(logger, error));
+  process.on('unhandledRejection', (reason) =>
+    die(logger, reason instanceof Error ? reason : new Error(messageOf(reason))),
+  );
+  const running = await start();
+  stopOnSignal(running, logger, options.lifeLine === true);
+  if (config['run-file'] !== undefined) {
+    const { name, host } = config;
+    writeRunFile(config['run-file'], { name, role, pid: process.pid, host, ports: running.ports });
+  }
+  logger.info('ready', { ports: running.ports });
+}
+
+function stopOnSignal(running: Running, logger: Logger, lifeLine: boolean): void {
+  let stopping = false;
+  const stop = (why: string) => {
+    if (stopping) return;
+    stopping = true;
+    logger.info('stopping', { why });
+    setTimeout(() => process.exit(1), STOP_MS).unref();
+    running.stop().then(
+      () => process.exit(0),
+      (failure) => die(logger, failure instanceof Error ? failure : new Error(messageOf(failure))),
+    );
+  };
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  if (lifeLine) {
+    // The terminal's Ctrl-C reaches the whole group; the parent alone decides the order.
+    process.on('SIGINT', () => {});
+    process.stdin.resume();
+    process.stdin.on('end', () => stop('the parent ended'));
+    process.stdin.on('error', () => stop('the parent ended'));
+  } else {
+    process.on('SIGINT', () => stop('SIGINT'));
+  }
+}
+
+function die(logger: Logger, error: Error): never {
+  logger.error('fatal', { error: error.message, stack: error.stack });
+  process.stderr.write(`kvorum: ${error.message}\n`);
+  process.exit(1);
+}

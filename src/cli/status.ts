@@ -1,0 +1,150 @@
+/** `kvorum status`: the processes of a data directory and the partitions they hold. */
+import { resolve } from 'node:path';
+import { isAlive, type RunFile, readRunFiles } from './run-file.ts';
+
+const HTTP_TIMEOUT_MS = 2_000;
+
+export interface ReplicaLine {
+  readonly node: string;
+  readonly id: number;
+  readonly role: string;
+  readonly match: number;
+  readonly state: string;
+}
+
+export interface PartitionLine {
+  readonly namespace: string;
+  readonly partition: number;
+  readonly leader: string | null;
+  readonly replicas: readonly ReplicaLine[];
+  readonly term: number;
+  readonly commit: number;
+  readonly applied: number;
+  readonly lag: number;
+}
+
+export interface StatusReport {
+  readonly processes: readonly {
+    readonly name: string;
+    readonly role: RunFile['role'];
+    readonly pid: number;
+    readonly ports: {
+      readonly gateway?: number;
+      readonly cluster?: number;
+      readonly http?: number;
+    };
+    readonly alive: boolean;
+  }[];
+  readonly partitions: readonly PartitionLine[];
+}
+
+/** What a datanode's GET /status says of one of its replicas. */
+export interface NodePartition {
+  readonly namespace: string;
+  readonly partition: number;
+  readonly node: string;
+  readonly replica: number;
+  readonly role: string;
+  readonly leader: string | null;
+  readonly term: number;
+  readonly commit: number;
+  readonly applied: number;
+  readonly lastIndex: number;
+  readonly state: string;
+  readonly members: readonly {
+    readonly node: string;
+    readonly id: number;
+    readonly match: number;
+  }[];
+}
+
+export async function status(flags: { readonly data: string; readonly json?: boolean }) {
+  const report = await collect(resolve(flags.data));
+  if (flags.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  else print(report);
+}
+
+export async function collect(dataDir: string): Promise<StatusReport> {
+  const runs = readRunFiles(dataDir);
+  const processes = runs.map(({ name, role, pid, ports }) => {
+    const { gateway, cluster, http } = ports;
+    const doors = {
+      ...(gateway !== undefined && { gateway }),
+      ...(cluster !== undefined && { cluster }),
+      ...(http !== undefined && { http }),
+    };
+    return { name, role, pid, ports: doors, alive: isAlive(pid) };
+  });
+  const answers = await Promise.all(
+    runs.filter((run) => run.role === 'datanode' && isAlive(run.pid)).map(askNode),
+  );
+  return { processes, partitions: mergePartitions(answers.flat()) };
+}
+
+async function askNode(run: RunFile): Promise<NodePartition[]> {
+  try {
+    const response = await fetch(`http://${run.host}:${run.ports.http}/status`, {
+      signal: AbortSignal.timeout(HTTP_TIMEOUT_MS),
+    });
+    const body = (await response.json()) as { partitions: NodePartition[] };
+    return body.partitions;
+  } catch {
+    return []; // going down, or stopped by a debugger: its replicas show as unreachable
+  }
+}
+
+/** One line per partition from what each node says of its own replica; pure. */
+export function mergePartitions(reports: readonly NodePartition[]): PartitionLine[] {
+  const groups = new Map<string, NodePartition[]>();
+  for (const report of reports) {
+    const key = `${report.namespace}/${String(report.partition).padStart(5, '0')}`;
+    groups.set(key, [...(groups.get(key) ?? []), report]);
+  }
+  return [...groups.keys()].sort().map((key) => mergePartition(groups.get(key)!));
+}
+
+function mergePartition(reports: readonly NodePartition[]): PartitionLine {
+  const newest = reports.reduce((a, b) => (b.term > a.term ? b : a));
+  const leading = reports.find((report) => report.role === 'leader' && report.term === newest.term);
+  const source = leading ?? newest;
+  const replicas = source.members.map((member) => {
+    const own = reports.find((report) => report.replica === member.id);
+    return {
+      node: member.node,
+      id: member.id,
+      role: own?.role ?? 'unknown',
+      match: leading ? member.match : (own?.lastIndex ?? 0),
+      state: own?.state ?? 'unreachable',
+    };
+  });
+  return {
+    namespace: source.namespace,
+    partition: source.partition,
+    leader: leading?.node ?? null,
+    replicas,
+    term: source.term,
+    commit: source.commit,
+    applied: source.applied,
+    lag:
+      source.commit - Math.min(...reports.map((report) => Math.min(report.applied, source.commit))),
+  };
+}
+
+function print(report: StatusReport): void {
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  if (report.processes.length === 0) say('no process has run here yet; start one: kvorum start');
+  for (const { name, role, pid, ports, alive } of report.processes) {
+    const doors = Object.entries(ports).map(([door, port]) => `${door} ${port}`);
+    say(`${name}  ${role}  pid ${pid}  ${alive ? 'alive' : 'DEAD'}  ${doors.join(', ')}`);
+  }
+  for (const partition of report.partitions) {
+    const replicas = partition.replicas.map(
+      (replica) => `${replica.node}#${replica.id} ${replica.role} ${replica.match}`,
+    );
+    say(
+      `${partition.namespace}/${partition.partition}  leader ${partition.leader ?? 'none'}  ` +
+        `term ${partition.term}  commit ${partition.commit}  lag ${partition.lag}  ` +
+        `[${replicas.join(' | ')}]`,
+    );
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The parent of `kvorum start`: starts the processes, restarts one that died (with back-off and
+ * one line), and outlives none of them: each child holds a pipe to the parent and ends with it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import type { ProcessPlan } from './cluster-dir.ts';
+import type { RunFile } from './run-file.ts';
+
+const READY_MS = 30_000;
+const POLL_MS = 20;
+const STOP_MS = 20_000;
+const BACKOFF_MIN_MS = 200;
+const BACKOFF_MAX_MS = 10_000;
+/** A child that lived this long begins with the shortest back-off again. */
+const HEALTHY_MS = 30_000;
+
+export interface SupervisorOptions {
+  readonly restart: boolean;
+  say(line: string): void;
+}
+
+interface Child {
+  readonly plan: ProcessPlan;
+  process: ChildProcess | undefined;
+  startedMs: number;
+  backoffMs: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #children: Child[];
+  #stopping = false;
+
+  constructor(plans: readonly ProcessPlan[], options: SupervisorOptions) {
+    this.#options = options;
+    this.#children = plans.map((plan) => ({
+      plan,
+      process: undefined,
+      startedMs: 0,
+      backoffMs: BACKOFF_MIN_MS,
+      timer: undefined,
+    }));
+  }
+
+  /** Starts all; resolves when every one is ready, rejects with the reason of one that is not. */
+  async start(): Promise<void> {
+    for (const child of this.#children) this.#spawn(child);
+    await Promise.all(this.#children.map((child) => this.#whenReady(child)));
+  }
+
+  /** Asks all to stop (flush, no hand-over of leaders), then makes sure of it. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all(this.#children.map((child) => stopChild(child)));
+  }
+
+  #spawn(child: Child): void {
+    const { plan } = child;
+    rmSync(plan.runFile, { force: true });
+    const kvorum = process.argv[1]!;
+    child.startedMs = Date.now();
+    // Standard input is the life line: it ends when this process does, however that happens.
+    child.process = spawn(
+      process.execPath,
+      [kvorum, plan.role, '--config', plan.config, '--life-line'],
+      { stdio: ['pipe', 'ignore', 'pipe'], env: process.env },
+    );
+    let errors = '';
+    child.process.stderr?.on('data', (chunk: Buffer) => {
+      errors = (errors + chunk.toString()).slice(-2_000);
+    });
+    child.process.stdin?.on('error', () => {});
+    child.process.once('exit', (code, signal) => {
+      child.process = undefined;
+      if (!this.#stopping) this.#died(child, code, signal, errors.trim());
+    });
+  }
+
+  #died(child: Child, code: number | null, signal: string | null, errors: string): void {
+    const { name } = child.plan;
+    const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+    const why = errors ? `: ${errors.split('\n').at(-1)}` : '';
+    if (!this.#options.restart) {
+      this.#options.say(`${name} ${how}${why}`);
+      return;
+    }
+    if (Date.now() - child.startedMs > HEALTHY_MS) child.backoffMs = BACKOFF_MIN_MS;
+    this.#options.say(`${name} ${how}${why}; starting it again in ${child.backoffMs} ms`);
+    child.timer = setTimeout(() => this.#spawn(child), child.backoffMs);
+    child.backoffMs = Math.min(child.backoffMs * 2, BACKOFF_MAX_MS);
+  }
+
+  async #whenReady(child: Child): Promise<void> {
+    const { plan } = child;
+    const deadline = Date.now() + READY_MS;
+    while (Date.now() < deadline && !this.#stopping) {
+      const run = readRun(plan.runFile);
+      if (run && run.pid === child.process?.pid) {
+        const ports = Object.entries(run.ports).map(([door, port]) => `${door} ${port}`);
+        this.#options.say(`${plan.name} ready (pid ${run.pid}; ${ports.join(', ')})`);
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    if (this.#stopping) return;
+    throw new Error(`${plan.name} is not ready after ${READY_MS / 1000} s; see ${plan.logFile}`);
+  }
+}
+
+function readRun(path: string): RunFile | undefined {
+  if (!existsSync(path)) return undefined;
+  return JSON.parse(readFileSync(path, 'utf8')) as RunFile;
+}
+
+function stopChild(child: Child): Promise<void> {
+  clearTimeout(child.timer);
+  const running = child.process;
+  if (running === undefined || running.exitCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    const force = setTimeout(() => running.kill('SIGKILL'), STOP_MS);
+    running.once('exit', () => {
+      clearTimeout(force);
+      resolve();
+    });
+    running.kill('SIGTERM');
+  });
+}

@@ -1,0 +1,96 @@
+/** Answers about the cluster, read from the metadata store. */
+import {
+  decodeRecord,
+  keys,
+  type LeaderRecord,
+  type NamespaceRecord,
+  type NodeRecord,
+  type PartitionRecord,
+} from '../meta/schema.ts';
+import type { MetaStore } from '../meta/store.ts';
+
+export class ClusterQueries {
+  readonly version: string;
+  readonly #store: MetaStore;
+  readonly #name: string;
+  readonly #isMaster: () => boolean;
+
+  constructor(store: MetaStore, name: string, version: string, isMaster: () => boolean) {
+    this.#store = store;
+    this.#name = name;
+    this.version = version;
+    this.#isMaster = isMaster;
+  }
+
+  async placedrivers() {
+    const { items } = await this.#store.range(keys.election);
+    const [master] = [...items].sort((a, b) => a.createRevision - b.createRevision);
+    return { pdnodes: items.map((item) => item.value), pdleader: master?.value ?? null };
+  }
+
+  async datanodes() {
+    const nodes = await this.#all<NodeRecord>(keys.nodes);
+    return nodes.map((record) => ({
+      node_id: record.node,
+      incarnation: record.incarnation,
+      broadcast_address: record.host,
+      redis_port: record.gatewayPort,
+      cluster_port: record.clusterPort,
+      http_port: record.httpPort,
+      dc_info: record.tags['dc_info'] ?? '',
+      tags: record.tags,
+    }));
+  }
+
+  async namespaces(): Promise<string[]> {
+    const records = await this.#all<NamespaceRecord>(keys.namespaces);
+    return records.filter((record) => record.ready).map((record) => record.name);
+  }
+
+  /** Partition → leader and replicas; undefined for an unknown namespace. */
+  async namespace(name: string) {
+    const item = await this.#store.get(keys.namespace(name));
+    if (item === undefined) return undefined;
+    const record = decodeRecord<NamespaceRecord>(item.key, item.value);
+    if (!record.ready) return undefined;
+    const table = await this.#all<PartitionRecord>(`${keys.partitions}${name}/`);
+    const leaders = await this.#all<LeaderRecord>(`${keys.leaders}${name}/`);
+    const partitions: Record<string, unknown> = {};
+    for (const partition of table) {
+      const leader = leaders.find((known) => known.partition === partition.partition);
+      partitions[String(partition.partition)] = {
+        leader: leader?.node ?? '',
+        replicas: partition.replicas.map((replica) => replica.node),
+        slots: [partition.firstSlot, partition.lastSlot],
+      };
+    }
+    return {
+      epoch: Math.max(item.modRevision, 0),
+      partition_num: record.partitions,
+      replicator: record.replicas,
+      hash: record.hash,
+      partitions,
+    };
+  }
+
+  /** `stable`: every partition has a leader on a node that is alive. */
+  async stats() {
+    const nodes = new Set((await this.#all<NodeRecord>(keys.nodes)).map((record) => record.node));
+    const partitions = await this.#all<PartitionRecord>(keys.partitions);
+    const leaders = await this.#all<LeaderRecord>(keys.leaders);
+    const led = leaders.filter((leader) => nodes.has(leader.node)).length;
+    return {
+      stable: partitions.length > 0 && led === partitions.length,
+      placedriver: this.#name,
+      master: this.#isMaster(),
+      datanodes: nodes.size,
+      partitions: partitions.length,
+      led,
+    };
+  }
+
+  async #all<T extends { readonly version: number }>(prefix: string): Promise<T[]> {
+    const { items } = await this.#store.range(prefix);
+    return items.map((item) => decodeRecord<T>(item.key, item.value));
+  }
+}
