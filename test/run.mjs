@@ -1,0 +1,149 @@
+/**
+ * `npm test`: installs what is missing, checks the house, runs every test, and ends with the line
+ * `N passed, N failed`. Arguments are passed on to vitest (`npm test -- test/datanode/raft`).
+ * Plain JavaScript: it must run before anything is installed.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const results = join(root, '.cache');
+const began = Date.now();
+let passed = 0;
+let failed = 0;
+
+/** Programs that tests drive, and the Debian package of each. */
+const programs = {
+  etcd: 'etcd-server',
+  etcdctl: 'etcd-client',
+  'redis-server': 'redis-server',
+  'redis-cli': 'redis-tools',
+  'redis-benchmark': 'redis-tools',
+};
+
+checkNode();
+installPackages();
+installPrograms();
+step('build', 'npm', ['run', '--silent', 'build']);
+step('types', 'npm', ['run', '--silent', 'typecheck']);
+step('style', 'npm', ['run', '--silent', 'lint']);
+step('floors', 'npm', ['run', '--silent', 'floors']);
+const asked = process.argv.slice(2);
+if (asked.length > 0) {
+  vitest('tests', asked);
+} else {
+  vitest('rooms', ['--exclude', 'test/cluster/**']);
+  // Whole clusters want the machine for themselves: their waits are bounds on real time.
+  vitest('cluster', ['--no-file-parallelism', 'test/cluster/']);
+}
+process.stdout.write(`\nall tests took ${seconds(began)}\n`);
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.exit(failed === 0 ? 0 : 1);
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  process.stderr.write(`Node.js ${process.versions.node} is too old: install 20.19 or newer\n`);
+  process.exit(1);
+}
+
+function installPackages() {
+  if (existsSync(join(root, 'node_modules', '.package-lock.json'))) return;
+  say('installing the locked npm packages …');
+  run('npm', ['ci', '--no-audit', '--no-fund']);
+}
+
+function installPrograms() {
+  const missing = Object.keys(programs).filter((name) => !onPath(name));
+  if (missing.length === 0) return;
+  const packages = [...new Set(missing.map((name) => programs[name]))];
+  const apt = aptCommand();
+  if (apt === undefined) {
+    process.stderr.write(
+      `tests need ${missing.join(', ')}; install them (Debian: ${packages.join(' ')}) and repeat\n`,
+    );
+    process.exit(1);
+  }
+  say(`installing ${packages.join(', ')} …`);
+  withoutStartingServices(apt, () => {
+    run(apt[0], [...apt.slice(1), 'update', '-qq']);
+    run(apt[0], [...apt.slice(1), 'install', '-y', '-qq', '--no-install-recommends', ...packages]);
+  });
+}
+
+function aptCommand() {
+  if (!onPath('apt-get')) return undefined;
+  if (process.getuid?.() === 0) return ['apt-get'];
+  const sudo = onPath('sudo') && spawnSync('sudo', ['-n', 'true']).status === 0;
+  return sudo ? ['sudo', '-n', 'apt-get'] : undefined;
+}
+
+/** Debian asks policy-rc.d before it starts a service it has installed; 101 says no. */
+function withoutStartingServices(apt, install) {
+  const policy = '/usr/sbin/policy-rc.d';
+  const ours = apt.length === 1 && !existsSync(policy);
+  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    install();
+  } finally {
+    if (ours) rmSync(policy, { force: true });
+  }
+}
+
+function onPath(name) {
+  return (process.env.PATH ?? '').split(delimiter).some((dir) => existsSync(join(dir, name)));
+}
+
+function step(name, command, args) {
+  const start = Date.now();
+  const { status } = spawn(command, args);
+  if (status === 0) passed++;
+  else failed++;
+  say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(start)}`);
+}
+
+function vitest(name, args) {
+  const start = Date.now();
+  const file = join(results, `${name}.json`);
+  mkdirSync(results, { recursive: true });
+  rmSync(file, { force: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const { status } = spawn(join(root, 'node_modules', '.bin', 'vitest'), [
+    'run',
+    ...reporters,
+    ...args,
+  ]);
+  const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  passed += report?.numPassedTests ?? 0;
+  const failures = report?.numFailedTests ?? 0;
+  // A file that does not load, or an error outside any test, fails the run without a failed test.
+  failed += status !== 0 && failures === 0 ? 1 : failures;
+  for (const suite of report?.testResults ?? []) {
+    const time = ((suite.endTime - suite.startTime) / 1000).toFixed(1);
+    say(`${suite.status === 'passed' ? 'ok' : 'FAILED'}  ${suite.name.slice(root.length + 1)}  ${time} s`);
+  }
+  say(`${name} took ${seconds(start)}`);
+}
+
+function run(command, args) {
+  const { status } = spawn(command, args);
+  if (status === 0) return;
+  process.stderr.write(`${command} ${args.join(' ')} failed with ${status}\n`);
+  process.stdout.write(`${passed} passed, ${failed + 1} failed\n`);
+  process.exit(1);
+}
+
+function spawn(command, args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  return spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env });
+}
+
+function seconds(since) {
+  return `${((Date.now() - since) / 1000).toFixed(1)} s`;
+}
+
+function say(line) {
+  process.stdout.write(`${line}\n`);
+}
