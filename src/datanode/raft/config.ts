@@ -32,5 +32,11 @@ export interface RaftConfig {
   readonly uncommittedBytesMax: number;
   readonly inflightMessagesMax: number;
   readonly inflightBytesMax: number;
+  /**
+   * Ticks after the start during which this replica neither votes (except for a transfer) nor
+   * campaigns by itself: electionTicks for a restarted voter where readOnly is `lease`, because it
+   * has forgotten whom it promised a lease. Default 0.
+   */
+  readonly restartHoldTicks?: number | undefined;
   readonly trace?: ((event: RaftTrace) => void) | undefined;
 }

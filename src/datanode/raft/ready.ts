@@ -37,10 +37,18 @@ export type Refusal =
   | 'transferring'
   | 'uncommitted-limit'
   | 'removed'
-  | 'conf-change-pending';
+  | 'conf-change-pending'
+  /** It does not fit the configuration: leaves what is not joint, removes every voter, … */
+  | 'conf-change-invalid';
 export type ProposeResult =
   | { readonly ok: true; readonly term: Term; readonly index: LogIndex }
   | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * What became of a message: handled or rightly ignored (`ok`); an answer from a replica that is no
+ * member; a proposal that found no leader or was refused; a message for another replica.
+ */
+export type StepResult = 'ok' | 'unknown-peer' | 'proposal-dropped' | 'foreign';
 
 export type ProgressState = 'probe' | 'replicate' | 'snapshot';
 
@@ -75,7 +83,7 @@ export interface RaftNode {
   /** One unit of logical time. */
   tick(): void;
   /** A message from a peer, or a storage response. Stale or foreign ones are ignored. */
-  step(message: Message): void;
+  step(message: Message): StepResult;
   /** Leader only: appends one entry per element; the result names the first one's index. */
   propose(data: readonly Uint8Array[]): ProposeResult;
   proposeConfChange(change: ConfChange): ProposeResult;
@@ -87,6 +95,12 @@ export interface RaftNode {
    * before an entry of the leader's term is committed wait for it.
    */
   requestRead(): number | undefined;
+  /**
+   * Follower only: asks the leader for a read index. Returns the number to wait for in
+   * Ready.readStates (a newer one may come instead of it), or undefined when no leader is known.
+   * The request or its answer may be lost.
+   */
+  requestReadFromLeader(): number | undefined;
   campaign(): void;
   transferLeader(to: ReplicaId): void;
   forgetLeader(): void;
@@ -101,5 +115,7 @@ export interface RaftNode {
   readonly role: Role;
   readonly leader: ReplicaId;
   readonly committed: LogIndex;
+  /** Replaces the drawn election timeout until the next change of role or term. */
+  setRandomizedElectionTicks(ticks: number): void;
   status(): RaftStatus;
 }

@@ -1,0 +1,130 @@
+/** Elections: asking for votes, and counting them. Pre-candidate and candidate share this file. */
+import type { ReplicaId } from '../../common/ids.ts';
+import {
+  becomeCandidate,
+  becomeFollower,
+  becomePreCandidate,
+  type Core,
+  promotable,
+  send,
+  sendAfterAppend,
+} from './core.ts';
+import { becomeLeader } from './leader.ts';
+import { NONE, type PeerMessage } from './message.ts';
+import { receiveFromLeader } from './receive.ts';
+import { broadcastAppend } from './replication.ts';
+
+/** `transfer`: the leader asked for it, so there is no pre-vote and leases do not hinder it. */
+export type Campaign = 'preElection' | 'election' | 'transfer';
+
+/** Bytes of unapplied entries looked through at a time for a membership change. */
+const SCAN_BYTES = 1_048_576;
+
+/** Starts an election if this replica may: it votes, is not leader, and knows its configuration. */
+export function campaignIfAllowed(core: Core, campaign: Campaign): void {
+  if (core.role === 'leader') {
+    core.trace?.({ event: 'campaignAsLeader' });
+  } else if (!promotable(core)) {
+    core.trace?.({ event: 'unpromotable' });
+  } else if (hasUnappliedConfChange(core)) {
+    core.trace?.({ event: 'campaignWithPendingConf', term: core.term });
+  } else {
+    core.trace?.({ event: 'campaigning', term: core.term });
+    startCampaign(core, campaign);
+  }
+}
+
+/** The election that a timeout starts. */
+export function electionOf(core: Core): Campaign {
+  return core.config.preVote ? 'preElection' : 'election';
+}
+
+/** A committed change that is not applied: this replica would count votes by an old configuration. */
+function hasUnappliedConfChange(core: Core): boolean {
+  const { log } = core;
+  let from = log.applied + 1;
+  while (from <= log.committed) {
+    const entries = log.slice(from, log.committed + 1, SCAN_BYTES);
+    if (entries === 'compacted') return false;
+    if (entries.some((entry) => entry.kind !== 'normal')) return true;
+    from += entries.length;
+  }
+  return false;
+}
+
+function startCampaign(core: Core, campaign: Campaign): void {
+  const pre = campaign === 'preElection';
+  if (pre) becomePreCandidate(core);
+  else becomeCandidate(core);
+  // A pre-vote is for the term that would follow.
+  const term = pre ? core.term + 1 : core.term;
+  const { log, tracker } = core;
+  for (const replica of tracker.members) {
+    if (!tracker.isVoter(replica)) continue;
+    if (replica === core.id) {
+      // The own vote counts when it is durable.
+      const type = pre ? 'preVoteResponse' : 'voteResponse';
+      sendAfterAppend(core, { type, from: core.id, to: core.id, term, reject: false });
+      continue;
+    }
+    const type = pre ? 'preVote' : 'vote';
+    const index = log.lastIndex();
+    const logTerm = log.lastTerm();
+    core.trace?.({ event: 'sentVoteRequest', type, to: replica, index, logTerm, term: core.term });
+    const transfer = campaign === 'transfer';
+    send(core, { type, from: core.id, to: replica, term, index, logTerm, transfer });
+  }
+}
+
+export function stepCandidate(core: Core, message: PeerMessage): void {
+  switch (message.type) {
+    case 'append':
+    case 'heartbeat':
+    case 'snapshot':
+      becomeFollower(core, message.term, message.from);
+      receiveFromLeader(core, message);
+      return;
+    case 'preVoteResponse':
+      if (core.role === 'preCandidate') countVote(core, message.from, message.type, message.reject);
+      return;
+    case 'voteResponse':
+      if (core.role === 'candidate') countVote(core, message.from, message.type, message.reject);
+      return;
+    case 'timeoutNow':
+      core.trace?.({ event: 'timeoutNowIgnored', from: message.from, role: core.role });
+      return;
+    case 'propose':
+    case 'appendResponse':
+    case 'heartbeatResponse':
+    case 'vote':
+    case 'preVote':
+    case 'forgetLeader':
+    case 'transferLeader':
+    case 'readIndex':
+    case 'readIndexResponse':
+      return;
+  }
+}
+
+function countVote(
+  core: Core,
+  from: ReplicaId,
+  type: 'preVoteResponse' | 'voteResponse',
+  reject: boolean,
+): void {
+  core.trace?.({ event: 'receivedVote', from, type, reject, term: core.term });
+  core.tracker.recordVote(from, !reject);
+  const { granted, rejected, result } = core.tracker.tally();
+  core.trace?.({ event: 'tallied', type, granted, rejected });
+  if (result === 'won') {
+    if (core.role === 'preCandidate') {
+      startCampaign(core, 'election');
+    } else {
+      becomeLeader(core);
+      broadcastAppend(core);
+    }
+  } else if (result === 'lost') {
+    // A pre-vote's answer carries a future term: ours stays.
+    becomeFollower(core, core.term, NONE);
+  }
+}

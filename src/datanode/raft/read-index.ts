@@ -1,0 +1,173 @@
+/**
+ * Linearizable reads without a log entry (thesis 6.4): the commit index at the time of asking is
+ * good for a read once a quorum has answered a heartbeat sent after the asking.
+ *
+ * Rounds are numbered by one counter that never goes back, so an answer to round n confirms every
+ * read up to n, and a late answer can never confirm a later read. Answers count for this group and
+ * term only: `reset` forgets them at every change of term or role.
+ *
+ * Lease: an answered round also proves that no other leader can be elected until electionTicks
+ * after it was *sent* (voters refuse to vote that long, see checkQuorum), on this node's clock.
+ */
+import type { LogIndex, ReplicaId } from '../../common/ids.ts';
+import type { Random } from '../../common/random.ts';
+import type { PeerMessage } from './message.ts';
+import { jointCommitted, type Quorum } from './quorum.ts';
+
+/** A follower's read: its own number, to be sent back with the index. */
+export interface ForwardedRead {
+  readonly replica: ReplicaId;
+  readonly readContext: number;
+}
+
+export interface ReadRound {
+  readonly number: number;
+  /** Reads of the round are served at this index. */
+  readonly index: LogIndex;
+  readonly sentTick: number;
+  /** False for rounds that only renew the lease. */
+  readonly hasReads: boolean;
+  /** One per follower: its newest read. */
+  readonly forwarded: readonly ForwardedRead[];
+}
+
+/** Rounds waiting for answers; beyond, the oldest joins the next (a later answer confirms both). */
+const ROUNDS_MAX = 64;
+/** Space for the random start of the counter, so that it differs between runs of one replica. */
+const COUNTER_START_STEP = 2 ** 20;
+
+export class ReadIndex {
+  #counter: number;
+  /** Reads that no round carries yet. */
+  #open = false;
+  #openForwarded = new Map<ReplicaId, number>();
+  #rounds: ReadRound[] = [];
+  readonly #answers = new Map<ReplicaId, number>();
+  /** Tick from which the lease runs; undefined: none. */
+  #leaseStart: number | undefined;
+  #leaseBanned = false;
+
+  constructor(random: Random) {
+    this.#counter = random.u32() * COUNTER_START_STEP;
+  }
+
+  /** Forgets everything that belonged to the former term or role; the counter goes on. */
+  reset(): void {
+    this.#open = false;
+    this.#openForwarded = new Map();
+    this.#rounds = [];
+    this.#answers.clear();
+    this.#leaseStart = undefined;
+    this.#leaseBanned = false;
+  }
+
+  /** A local read joins the round that is being gathered. Returns that round's number. */
+  request(): number {
+    this.#open = true;
+    return this.#counter + 1;
+  }
+
+  /** A follower's read joins the round that is being gathered. */
+  requestFor(replica: ReplicaId, readContext: number): void {
+    const known = this.#openForwarded.get(replica) ?? 0;
+    this.#openForwarded.set(replica, Math.max(known, readContext));
+  }
+
+  /** A number for a read that is sent to the leader. */
+  nextNumber(): number {
+    return ++this.#counter;
+  }
+
+  hasOpen(): boolean {
+    return this.#open || this.#openForwarded.size > 0;
+  }
+
+  /** The number a heartbeat carries: that of the newest round waiting for answers; 0: none. */
+  lastWaiting(): number {
+    return this.#rounds[this.#rounds.length - 1]?.number ?? 0;
+  }
+
+  /** Closes the gathered round: it is served at `index` once confirmed. */
+  close(index: LogIndex, tick: number): ReadRound {
+    const forwarded: ForwardedRead[] = [];
+    for (const [replica, readContext] of this.#openForwarded) {
+      forwarded.push({ replica, readContext });
+    }
+    const round = {
+      number: ++this.#counter,
+      index,
+      sentTick: tick,
+      hasReads: this.#open,
+      forwarded,
+    };
+    this.#open = false;
+    this.#openForwarded = new Map();
+    return round;
+  }
+
+  /** A round that serves no read: its answers renew the lease. */
+  renew(index: LogIndex, tick: number): void {
+    const number = ++this.#counter;
+    this.wait({ number, index, sentTick: tick, hasReads: false, forwarded: [] });
+  }
+
+  /** `round` was sent to the peers and waits for their answers. */
+  wait(round: ReadRound): void {
+    this.#rounds.push(round);
+    if (this.#rounds.length <= ROUNDS_MAX) return;
+    const [oldest, next, ...rest] = this.#rounds;
+    this.#rounds = [joinRounds(oldest!, next!), ...rest];
+  }
+
+  /**
+   * `replica` answered round `number`. Returns the rounds that a quorum has now confirmed, oldest
+   * first; `self` answers every round.
+   */
+  answer(self: ReplicaId, quorum: Quorum, replica: ReplicaId, number: number): ReadRound[] {
+    if (number > this.#counter || number <= (this.#answers.get(replica) ?? 0)) return [];
+    this.#answers.set(replica, number);
+    const confirmed = jointCommitted(quorum, (voter) =>
+      voter === self ? this.#counter : this.#answers.get(voter),
+    );
+    let count = 0;
+    while (count < this.#rounds.length && this.#rounds[count]!.number <= confirmed) count++;
+    if (count === 0) return [];
+    const rounds = this.#rounds.splice(0, count);
+    this.#leaseStart = rounds[count - 1]!.sentTick;
+    return rounds;
+  }
+
+  /** True while no other leader can exist: `ticksMax` after the sending of a confirmed round. */
+  leaseHolds(tick: number, ticksMax: number): boolean {
+    if (this.#leaseBanned || this.#leaseStart === undefined) return false;
+    return tick - this.#leaseStart < ticksMax;
+  }
+
+  /** A transfer lets voters vote in spite of the lease: there is none for the rest of the term. */
+  banLease(): void {
+    this.#leaseBanned = true;
+  }
+}
+
+/** The answer to a follower's read. */
+export function readIndexResponse(
+  from: ReplicaId,
+  term: number,
+  index: LogIndex,
+  read: ForwardedRead,
+): PeerMessage {
+  const { replica, readContext } = read;
+  return { type: 'readIndexResponse', from, to: replica, term, readContext, index };
+}
+
+function joinRounds(older: ReadRound, newer: ReadRound): ReadRound {
+  const forwarded = new Map<ReplicaId, number>();
+  for (const read of [...older.forwarded, ...newer.forwarded]) {
+    forwarded.set(read.replica, Math.max(read.readContext, forwarded.get(read.replica) ?? 0));
+  }
+  return {
+    ...newer,
+    hasReads: older.hasReads || newer.hasReads,
+    forwarded: [...forwarded].map(([replica, readContext]) => ({ replica, readContext })),
+  };
+}

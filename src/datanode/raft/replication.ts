@@ -1,0 +1,145 @@
+/** What a leader sends: appends, snapshots, heartbeats. */
+import { assert } from '../../common/assert.ts';
+import type { ReplicaId } from '../../common/ids.ts';
+import { type Core, committedInTerm, send } from './core.ts';
+import type { Entry } from './message.ts';
+import type { Progress } from './progress.ts';
+import { type ReadRound, readIndexResponse } from './read-index.ts';
+
+/** Ticks by which a lease ends before a voter may forget the leader: clocks may differ a little. */
+const LEASE_MARGIN_TICKS = 1;
+
+const NO_ENTRIES: readonly Entry[] = [];
+
+/**
+ * Sends the next append to `to` unless it is paused; a snapshot when the log no longer reaches
+ * back. Without `evenEmpty` only appends that carry entries. Returns whether something was sent.
+ */
+export function sendAppend(core: Core, to: ReplicaId, evenEmpty: boolean): boolean {
+  const progress = core.tracker.member(to);
+  if (progress.paused) return false;
+  const { log } = core;
+  const index = progress.next - 1;
+  const logTerm = log.term(index);
+  if (typeof logTerm !== 'number') return sendSnapshot(core, to, progress);
+  // With a full window only an empty append goes out, so that progress is still possible when all
+  // messages of the window were lost.
+  const throttled = progress.state === 'replicate' && progress.inflights.full;
+  const found = throttled ? NO_ENTRIES : log.entries(progress.next, core.config.messageBytesMax);
+  if (found === 'compacted') return sendSnapshot(core, to, progress);
+  if (found.length === 0 && !evenEmpty) return false;
+  send(core, {
+    type: 'append',
+    from: core.id,
+    to,
+    term: core.term,
+    index,
+    logTerm,
+    entries: found,
+    commit: log.committed,
+  });
+  progress.sentEntries(found.length, dataBytes(found));
+  progress.sentCommit(log.committed);
+  return true;
+}
+
+function sendSnapshot(core: Core, to: ReplicaId, progress: Progress): boolean {
+  if (!progress.recentActive) {
+    core.trace?.({ event: 'snapshotNotSent', to, reason: 'inactive' });
+    return false;
+  }
+  const snapshot = core.log.snapshot();
+  if (snapshot === 'unavailable') {
+    core.trace?.({ event: 'snapshotNotSent', to, reason: 'unavailable' });
+    return false;
+  }
+  assert(snapshot.index > 0, 'a snapshot to send is not empty');
+  core.trace?.({
+    event: 'sentSnapshot',
+    to,
+    firstIndex: core.log.firstIndex(),
+    commit: core.log.committed,
+    index: snapshot.index,
+    term: snapshot.term,
+    progress,
+  });
+  progress.becomeSnapshot(snapshot.index);
+  core.trace?.({ event: 'pausedReplication', to, progress });
+  send(core, { type: 'snapshot', from: core.id, to, term: core.term, snapshot });
+  return true;
+}
+
+/** Sends an append to every other member, also empty ones: they carry the commit index. */
+export function broadcastAppend(core: Core): void {
+  for (const replica of core.tracker.members) {
+    if (replica !== core.id) sendAppend(core, replica, true);
+  }
+}
+
+/** Sends a heartbeat with `readContext` to every other member. */
+export function broadcastHeartbeat(core: Core, readContext: number): void {
+  for (const replica of core.tracker.members) {
+    if (replica === core.id) continue;
+    const progress = core.tracker.member(replica);
+    // Never the commit of entries the follower may not have.
+    const commit = Math.min(progress.match, core.log.committed);
+    send(core, {
+      type: 'heartbeat',
+      from: core.id,
+      to: replica,
+      term: core.term,
+      commit,
+      readContext,
+    });
+    progress.sentCommit(commit);
+  }
+}
+
+/** The periodic heartbeat. With leases every one is a numbered round. */
+export function beat(core: Core): void {
+  if (core.config.readOnly === 'lease') core.reads.renew(core.log.committed, core.ticks);
+  broadcastHeartbeat(core, core.reads.lastWaiting());
+}
+
+/** True when reads wait for a round and the commit index is current. */
+export function readsReady(core: Core): boolean {
+  return core.role === 'leader' && core.reads.hasOpen() && committedInTerm(core);
+}
+
+/**
+ * Opens one round for all reads gathered since the last: answered at once when this replica alone
+ * decides or its lease holds, else by the heartbeat sent here.
+ */
+export function flushReads(core: Core): void {
+  if (!readsReady(core)) return;
+  const round = core.reads.close(core.log.committed, core.ticks);
+  if (core.tracker.isSingleton(core.id) || leaseHolds(core)) {
+    serveReads(core, [round]);
+    return;
+  }
+  core.reads.wait(round);
+  broadcastHeartbeat(core, round.number);
+}
+
+/** True while reads need no round: the lease runs, no transfer, and this replica votes. */
+function leaseHolds(core: Core): boolean {
+  if (core.config.readOnly !== 'lease' || core.leadTransferee !== 0) return false;
+  if (!core.tracker.isVoter(core.id)) return false;
+  return core.reads.leaseHolds(core.ticks, core.config.electionTicks - LEASE_MARGIN_TICKS);
+}
+
+/** A quorum has confirmed `rounds`, oldest first: their reads may be served. */
+export function serveReads(core: Core, rounds: readonly ReadRound[]): void {
+  for (const round of rounds) {
+    if (round.hasReads) core.readStates.push({ readContext: round.number, index: round.index });
+    for (const read of round.forwarded) {
+      send(core, readIndexResponse(core.id, core.term, round.index, read));
+    }
+  }
+}
+
+export function dataBytes(entries: readonly { readonly data: Uint8Array }[]): number {
+  let bytes = 0;
+  for (let i = 0; i < entries.length; i++) bytes += entries[i]!.data.length;
+  return bytes;
+}
