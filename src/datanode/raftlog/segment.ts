@@ -45,8 +45,8 @@ export class Segment {
   liveBytes = 0;
   /** The batch that let go of the last live entry: durable before the file may go. */
   deadSeq = 0;
-  /** The newest write of zeros; batches that reach into it wait for it. */
-  filling: Promise<void> | undefined;
+  /** The write of zeros in flight and where it begins: a batch that ends behind that waits. */
+  filling: { readonly from: number; readonly done: Promise<void> } | undefined;
   #opening: Promise<DiskFile> | undefined;
 
   constructor(number: number, dir: string) {
@@ -207,11 +207,12 @@ export class SegmentSet {
     const from = segment.filled;
     const to = Math.min(goal, from + ZEROS_CHUNK_BYTES);
     const write = segment.opened.pwrite(from, zeros.subarray(0, to - from));
-    segment.filled = to;
-    segment.filling = write.finally(() => {
+    const done = write.finally(() => {
       segment.filling = undefined;
     });
-    this.#run(segment.filling);
+    segment.filling = { from, done };
+    segment.filled = to;
+    this.#run(done);
   }
 
   #run(work: Promise<void>): void {

@@ -304,7 +304,8 @@ class SharedLog implements RaftLog {
       const file = await this.#segments.writable(segment);
       const bytes = batch.seal(this.#durableSeq);
       doing = 'writing';
-      if (batch.end > segment.filled) await segment.filling?.catch(() => {});
+      const filling = segment.filling;
+      if (filling !== undefined && batch.end > filling.from) await filling.done.catch(() => {});
       await file.pwrite(batch.place.offset, bytes);
       segment.filled = Math.max(segment.filled, batch.end);
       this.#written = { segment: batch.place.segment, offset: batch.end };

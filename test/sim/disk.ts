@@ -1,0 +1,416 @@
+/**
+ * A machine's disk in memory: what programs see, and what a crash leaves. A process crash keeps
+ * the page cache; a crash of the operating system decides per un-synced 512-byte sector whether it
+ * is kept, lost or garbage, and per un-synced name whether it is there. Directories themselves are
+ * durable at once. Everything follows from the handed-in Random; waiting goes through the Clock.
+ *
+ * `new SimDisk()` is the disk of the first life. After `crash` use the same object: handles opened
+ * before fail, and operations that were under way never end. `session()` gives a Disk that dies
+ * with the life it was made in, for code that may still run after its process was killed.
+ */
+import type { Clock } from '../../src/common/clock.ts';
+import type { Disk, DiskFile, OpenMode } from '../../src/common/disk.ts';
+import type { Random } from '../../src/common/random.ts';
+import { type CrashOdds, SECTOR_BYTES, SimFile } from './sim-file.ts';
+
+export type DiskOperation =
+  | 'open'
+  | 'pread'
+  | 'pwrite'
+  | 'fdatasync'
+  | 'truncate'
+  | 'rename'
+  | 'unlink'
+  | 'syncDir';
+
+/** Milliseconds an operation takes; drawn from half to one and a half times this. */
+export interface DiskLatency {
+  readonly read?: number;
+  readonly write?: number;
+  readonly sync?: number;
+  /** Opening, renaming, removing and syncing names. */
+  readonly name?: number;
+}
+
+interface NameChange {
+  readonly path: string;
+  /** Undefined: the name is removed. */
+  readonly file: SimFile | undefined;
+}
+
+interface Fault {
+  readonly operation: DiskOperation;
+  readonly code: string;
+  readonly path: string;
+  skip: number;
+}
+
+interface PendingWrite {
+  readonly file: SimFile;
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+const latencyOf = {
+  open: 'name',
+  pread: 'read',
+  pwrite: 'write',
+  fdatasync: 'sync',
+  truncate: 'write',
+  rename: 'name',
+  unlink: 'name',
+  syncDir: 'sync',
+} as const satisfies Record<DiskOperation, keyof DiskLatency>;
+
+export class SimDisk implements Disk {
+  readonly #random: Random;
+  readonly #clock: Clock;
+  readonly #latency: DiskLatency;
+  #names = new Map<string, SimFile>();
+  #durableNames = new Map<string, SimFile>();
+  /** Changes of names not yet synced, oldest first; each is kept or lost as a whole. */
+  #nameLog: NameChange[][] = [];
+  readonly #directories = new Set<string>();
+  readonly #pendingWrites = new Set<PendingWrite>();
+  #faults: Fault[] = [];
+  #life = 0;
+  #slowness = 1;
+  #bytesMax = Number.POSITIVE_INFINITY;
+
+  constructor(options: {
+    readonly random: Random;
+    readonly clock: Clock;
+    readonly latencyMs?: number | DiskLatency;
+  }) {
+    this.#random = options.random;
+    this.#clock = options.clock;
+    const all = options.latencyMs ?? 0;
+    this.#latency = typeof all === 'number' ? { read: all, write: all, sync: all, name: all } : all;
+  }
+
+  // -- the disk ---------------------------------------------------------------------------------
+
+  open(path: string, mode: OpenMode): Promise<DiskFile> {
+    return this.#operate('open', path, () => {
+      const known = this.#names.get(path);
+      if (mode === 'create') {
+        if (known !== undefined || this.#directories.has(path)) throw failure('EEXIST', path);
+        if (!this.#directories.has(directoryOf(path))) throw failure('ENOENT', path);
+        const file = new SimFile();
+        this.#rename([{ path, file }]);
+        return this.#handle(path, file, true);
+      }
+      if (known === undefined) throw failure('ENOENT', path);
+      return this.#handle(path, known, mode === 'write');
+    });
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#operate('rename', from, () => {
+      const file = this.#names.get(from);
+      if (file === undefined) return this.#renameDirectory(from, to);
+      this.#rename([
+        { path: from, file: undefined },
+        { path: to, file },
+      ]);
+    });
+  }
+
+  unlink(path: string): Promise<void> {
+    return this.#operate('unlink', path, () => {
+      if (!this.#names.has(path)) throw failure('ENOENT', path);
+      this.#rename([{ path, file: undefined }]);
+    });
+  }
+
+  exists(path: string): Promise<boolean> {
+    return this.#operate('open', path, () => this.#names.has(path) || this.#directories.has(path));
+  }
+
+  list(path: string): Promise<string[]> {
+    return this.#operate('open', path, () => {
+      const found = new Set<string>();
+      for (const name of [...this.#names.keys(), ...this.#directories]) {
+        if (name.startsWith(`${path}/`)) found.add(name.slice(path.length + 1).split('/')[0]!);
+      }
+      return [...found].sort();
+    });
+  }
+
+  makeDir(path: string): Promise<void> {
+    return this.#operate('open', path, () => {
+      for (let at = path; at !== '' && at !== '/' && at !== '.'; at = directoryOf(at)) {
+        if (this.#names.has(at)) throw failure('EEXIST', at);
+        this.#directories.add(at);
+      }
+    });
+  }
+
+  removeTree(path: string): Promise<void> {
+    return this.#operate('unlink', path, () => {
+      const inside = (name: string) => name === path || name.startsWith(`${path}/`);
+      const files = [...this.#names.keys()].filter(inside).sort();
+      for (const name of files) this.#rename([{ path: name, file: undefined }]);
+      for (const name of [...this.#directories].filter(inside)) this.#directories.delete(name);
+    });
+  }
+
+  syncDir(path: string): Promise<void> {
+    return this.#operate('syncDir', path, () => {
+      const rest: NameChange[][] = [];
+      for (const changes of this.#nameLog) {
+        if (changes.some((change) => directoryOf(change.path) === path)) {
+          applyNames(this.#durableNames, changes);
+        } else {
+          rest.push(changes);
+        }
+      }
+      this.#nameLog = rest;
+    });
+  }
+
+  // -- faults -----------------------------------------------------------------------------------
+
+  /**
+   * Ends this life. `process` keeps the page cache (a write under way is done in part); `os` keeps
+   * what was synced and a random part of the rest.
+   */
+  crash(kind: 'process' | 'os'): void {
+    this.#life++;
+    this.#faults = [];
+    for (const { file, offset, bytes } of this.#pendingWrites) {
+      const sectors = Math.ceil(bytes.length / SECTOR_BYTES);
+      const done = Math.min(this.#random.below(sectors + 1) * SECTOR_BYTES, bytes.length);
+      file.write(offset, bytes.subarray(0, done));
+    }
+    this.#pendingWrites.clear();
+    for (const file of this.#names.values()) file.endLife();
+    if (kind === 'process') return;
+    const odds = this.#crashOdds();
+    this.#names = new Map(this.#durableNames);
+    const blocked = new Set<string>();
+    for (const changes of this.#nameLog) {
+      const kept =
+        changes.every((change) => !blocked.has(change.path)) && this.#random.float() >= odds.lost;
+      if (kept) applyNames(this.#names, changes);
+      else for (const change of changes) blocked.add(change.path);
+    }
+    this.#nameLog = [];
+    for (const path of [...this.#names.keys()].sort()) {
+      this.#names.get(path)!.endLife();
+      this.#names.get(path)!.crash(this.#random, odds);
+      this.#directories.add(directoryOf(path));
+    }
+    this.#durableNames = new Map(this.#names);
+  }
+
+  /** Some crashes lose all, some nothing, most a part: each run sees every kind. */
+  #crashOdds(): CrashOdds {
+    const lost = [0, 0.1, 0.5, 0.9, 1][this.#random.below(5)]!;
+    const garbage = [0, 0.02, 0.3][this.#random.below(3)]! * (1 - lost);
+    return { lost, garbage };
+  }
+
+  /**
+   * The next operation of this kind fails with `code` (EIO unless told), after `skip` that do not;
+   * only on paths that contain `path`. A failed fdatasync leaves its sectors un-synced for good:
+   * later syncs of the same bytes succeed without making them durable.
+   */
+  failNext(
+    operation: DiskOperation,
+    options: { readonly code?: string; readonly skip?: number; readonly path?: string } = {},
+  ): void {
+    const { code = 'EIO', skip = 0, path = '' } = options;
+    this.#faults.push({ operation, code, skip, path });
+  }
+
+  /** No file grows once all together hold `bytes`: ENOSPC after what still fits was written. */
+  fullAfterBytes(bytes: number): void {
+    this.#bytesMax = bytes;
+  }
+
+  /** Everything takes `factor` times as long from now on. */
+  slow(factor: number): void {
+    this.#slowness = factor;
+  }
+
+  /** Damages one byte of what is stored. */
+  flip(path: string, offset: number, mask = 1): void {
+    const file = this.#names.get(path);
+    if (file === undefined) throw failure('ENOENT', path);
+    file.flip(offset, mask);
+  }
+
+  /** Bytes of all files. */
+  get usedBytes(): number {
+    let sum = 0;
+    for (const file of this.#names.values()) sum += file.size;
+    return sum;
+  }
+
+  /** A Disk for one life: after the next crash everything on it fails. */
+  session(): Disk {
+    const life = this.#life;
+    const guard = <A extends unknown[], T>(run: (...args: A) => Promise<T>) => {
+      return async (...args: A): Promise<T> => {
+        if (life !== this.#life) throw failure('EBADF', 'a disk of before the crash');
+        return run(...args);
+      };
+    };
+    return {
+      open: guard((path: string, mode: OpenMode) => this.open(path, mode)),
+      rename: guard((from: string, to: string) => this.rename(from, to)),
+      unlink: guard((path: string) => this.unlink(path)),
+      exists: guard((path: string) => this.exists(path)),
+      list: guard((path: string) => this.list(path)),
+      makeDir: guard((path: string) => this.makeDir(path)),
+      removeTree: guard((path: string) => this.removeTree(path)),
+      syncDir: guard((path: string) => this.syncDir(path)),
+    };
+  }
+
+  // -- inside -----------------------------------------------------------------------------------
+
+  async #operate<T>(operation: DiskOperation, path: string, run: () => T): Promise<T> {
+    const life = this.#life;
+    const fault = this.#takeFault(operation, path);
+    await this.#wait(operation);
+    if (life !== this.#life) return never();
+    if (fault !== undefined) throw failure(fault, path);
+    return run();
+  }
+
+  async #wait(operation: DiskOperation): Promise<void> {
+    const base = (this.#latency[latencyOf[operation]] ?? 0) * this.#slowness;
+    if (base <= 0) return;
+    const delay = base * (0.5 + this.#random.float());
+    await new Promise<void>((resolve) => this.#clock.setTimer(delay, resolve));
+  }
+
+  #takeFault(operation: DiskOperation, path: string): string | undefined {
+    for (const [i, fault] of this.#faults.entries()) {
+      if (fault.operation !== operation || !path.includes(fault.path)) continue;
+      if (fault.skip > 0) {
+        fault.skip--;
+        continue;
+      }
+      this.#faults.splice(i, 1);
+      return fault.code;
+    }
+    return undefined;
+  }
+
+  #rename(changes: readonly NameChange[]): void {
+    applyNames(this.#names, changes);
+    this.#nameLog.push([...changes]);
+  }
+
+  #renameDirectory(from: string, to: string): void {
+    if (!this.#directories.has(from)) throw failure('ENOENT', from);
+    const moved = (name: string) => to + name.slice(from.length);
+    const inside = (name: string) => name === from || name.startsWith(`${from}/`);
+    for (const name of [...this.#directories].filter(inside)) {
+      this.#directories.delete(name);
+      this.#directories.add(moved(name));
+    }
+    const changes: NameChange[] = [];
+    for (const [path, file] of this.#names) {
+      if (!inside(path)) continue;
+      changes.push({ path, file: undefined }, { path: moved(path), file });
+    }
+    if (changes.length > 0) this.#rename(changes);
+  }
+
+  #handle(path: string, file: SimFile, writable: boolean): DiskFile {
+    const life = this.#life;
+    let open = true;
+    const check = (writes: boolean) => {
+      if (!open || life !== this.#life || (writes && !writable)) throw failure('EBADF', path);
+    };
+    return {
+      path,
+      size: async () => {
+        check(false);
+        return file.size;
+      },
+      pread: async (offset, length) => {
+        check(false);
+        return this.#operate('pread', path, () => file.read(offset, length));
+      },
+      preadSync: (offset, length) => {
+        check(false);
+        const fault = this.#takeFault('pread', path);
+        if (fault !== undefined) throw failure(fault, path);
+        return file.read(offset, length);
+      },
+      pwrite: async (offset, bytes) => {
+        check(true);
+        await this.#pwrite(path, file, offset, bytes);
+      },
+      fdatasync: async () => {
+        check(true);
+        await this.#fdatasync(path, file);
+      },
+      truncate: async (size) => {
+        check(true);
+        await this.#operate('truncate', path, () => file.truncate(size));
+      },
+      close: async () => {
+        open = false;
+      },
+    };
+  }
+
+  async #pwrite(path: string, file: SimFile, offset: number, bytes: Uint8Array): Promise<void> {
+    const pending = { file, offset, bytes };
+    this.#pendingWrites.add(pending);
+    try {
+      await this.#operate('pwrite', path, () => {
+        const growth = Math.max(0, offset + bytes.length - file.size);
+        const room = Math.max(0, this.#bytesMax - this.usedBytes);
+        const fits = growth > room ? bytes.length - (growth - room) : bytes.length;
+        file.write(offset, bytes.subarray(0, Math.max(0, fits)));
+        if (fits < bytes.length) throw failure('ENOSPC', path);
+      });
+    } finally {
+      this.#pendingWrites.delete(pending);
+    }
+  }
+
+  #fdatasync(path: string, file: SimFile): Promise<void> {
+    const sync = file.lastSync.then(async () => {
+      const covered = file.beginSync();
+      let failed = true;
+      try {
+        await this.#operate('fdatasync', path, () => {
+          failed = false;
+        });
+      } finally {
+        file.endSync(covered, failed);
+      }
+    });
+    file.lastSync = sync.catch(() => {});
+    return sync;
+  }
+}
+
+function applyNames(names: Map<string, SimFile>, changes: readonly NameChange[]): void {
+  for (const { path, file } of changes) {
+    if (file === undefined) names.delete(path);
+    else names.set(path, file);
+  }
+}
+
+function directoryOf(path: string): string {
+  const slash = path.lastIndexOf('/');
+  return slash <= 0 ? (slash === 0 ? '/' : '.') : path.slice(0, slash);
+}
+
+function failure(code: string, path: string): Error & { code: string } {
+  return Object.assign(new Error(`${code}: ${path}`), { code });
+}
+
+/** What was under way when its process died has no end. */
+function never<T>(): Promise<T> {
+  return new Promise<T>(() => {});
+}
