@@ -61,6 +61,10 @@ export const limits = {
 
   // engine
   engineSyncIntervalMs: 250,
+  /** Writes of one engine that wait for the one in flight. */
+  engineWritesWaitingMax: 65_536,
+  /** Operations of waiting writes that are joined into one batch. */
+  engineBatchOperationsMax: 16_384,
   scanCountMax: 10_000,
 
   // metadata

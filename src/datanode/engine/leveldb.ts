@@ -1,0 +1,317 @@
+/**
+ * Engines over LevelDB, one directory each. The only file that imports classic-level.
+ *
+ * classic-level runs batches on a thread pool, so two batches given to it at once may change
+ * places: one write is in flight per engine, and those that wait meanwhile go together as the
+ * next. `sync` does not pass through LevelDB: it syncs the logs' files itself, the ones LevelDB
+ * has left too (LevelDB never syncs those), while writes go on. After a failed write or sync the
+ * engine takes no further one: LevelDB would go on after a hole in its log.
+ */
+import { ClassicLevel, type Iterator, type Snapshot } from 'classic-level';
+import { assert } from '../../common/assert.ts';
+import type { Disk } from '../../common/disk.ts';
+import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type {
+  BatchOperation,
+  Engine,
+  EngineHost,
+  EngineIterator,
+  EngineReader,
+  EngineReport,
+  EngineSnapshot,
+  KeyRange,
+  KeyValue,
+} from './engine.ts';
+import { LevelLogSync } from './level-sync.ts';
+import { verifyLevelDirectory } from './verify.ts';
+import { WriteQueue } from './write-queue.ts';
+
+type Level = ClassicLevel<Buffer, Buffer>;
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const WRITE_BUFFER_BYTES_MIN = 256 * KIB;
+const WRITE_BUFFER_BYTES_MAX = 4 * MIB;
+/** Budget shares are cut for at least this many engines: the partitions of a new cluster. */
+const ENGINES_EXPECTED_MIN = 8;
+const ITERATOR_CHUNK_BYTES = 1 * MIB;
+const NAME = /^\d+-\d+$/;
+const REMOVED_PREFIX = 'removed-';
+
+export interface LevelHostOptions {
+  /** Holds one directory per engine; created when missing. This process is its only user. */
+  readonly dir: string;
+  readonly disk: Disk;
+  readonly logger: Logger;
+  /** Write buffers and block caches of all engines together. */
+  readonly cacheBytes: number;
+  /** Of one engine (LevelDB may hold two); by default a share of `cacheBytes`, 4 MiB at most. */
+  readonly writeBufferBytes?: number;
+}
+
+/** Engines in LevelDB directories below `options.dir`. */
+export function createLevelHost(options: LevelHostOptions): EngineHost {
+  return new LevelHost(options);
+}
+
+class LevelHost implements EngineHost {
+  readonly #options: LevelHostOptions;
+  readonly #engines = new Map<string, LevelEngine | 'opening'>();
+  #swept: Promise<void> | undefined;
+
+  constructor(options: LevelHostOptions) {
+    this.#options = options;
+  }
+
+  async open(name: string): Promise<{ engine: Engine; report: EngineReport }> {
+    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
+    assert(!this.#engines.has(name), `engine ${name} is open already`);
+    this.#engines.set(name, 'opening');
+    try {
+      const opened = await this.#open(name);
+      this.#engines.set(name, opened.engine);
+      return opened;
+    } catch (error) {
+      this.#engines.delete(name);
+      throw error;
+    }
+  }
+
+  async #open(name: string): Promise<{ engine: LevelEngine; report: EngineReport }> {
+    const { dir, disk, logger } = this.#options;
+    const path = `${dir}/${name}`;
+    const started = await verifyLevelDirectory(disk, path);
+    if (started.cuts.length > 0) {
+      logger.warn('engine log cut', { engine: name, bytes: started.cutBytes, cuts: started.cuts });
+    }
+    const isNew = (await disk.list(path)).length === 0;
+    const level: Level = new ClassicLevel(path, {
+      keyEncoding: 'buffer',
+      valueEncoding: 'buffer',
+      ...this.#sizes(await this.list()),
+    });
+    try {
+      await level.open();
+      await disk.syncDir(path);
+      if (isNew) await disk.syncDir(dir);
+    } catch (error) {
+      await level.close().catch(() => {});
+      throw engineError(path, error);
+    }
+    const engine = new LevelEngine(path, level, disk, () => this.#engines.delete(name));
+    return { engine, report: started };
+  }
+
+  /** LevelDB's options: the budget is shared out over the engines there are. */
+  #sizes(names: readonly string[]): Record<string, number | boolean> {
+    const share = Math.floor(
+      this.#options.cacheBytes / Math.max(ENGINES_EXPECTED_MIN, names.length),
+    );
+    const writeBufferSize =
+      this.#options.writeBufferBytes ??
+      Math.min(WRITE_BUFFER_BYTES_MAX, Math.max(WRITE_BUFFER_BYTES_MIN, Math.floor(share / 4)));
+    return {
+      compression: false,
+      writeBufferSize,
+      cacheSize: Math.max(WRITE_BUFFER_BYTES_MIN, share - 2 * writeBufferSize),
+      maxFileSize: 8 * MIB,
+    };
+  }
+
+  /** Closes the engine if it is open, then removes its directory. No error when there is none. */
+  async remove(name: string): Promise<void> {
+    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
+    const engine = this.#engines.get(name);
+    assert(engine !== 'opening', `engine ${name} is being opened`);
+    await engine?.close();
+    await this.list();
+    const { dir, disk } = this.#options;
+    if (!(await disk.exists(`${dir}/${name}`))) return;
+    // renamed first, so that a removal cut short never looks like a damaged engine
+    const doomed = `${dir}/${REMOVED_PREFIX}${name}`;
+    await disk.removeTree(doomed);
+    await disk.rename(`${dir}/${name}`, doomed);
+    await disk.removeTree(doomed);
+    await disk.syncDir(dir);
+  }
+
+  async list(): Promise<string[]> {
+    const { dir, disk } = this.#options;
+    this.#swept ??= this.#sweep();
+    await this.#swept;
+    return (await disk.list(dir)).filter((name) => NAME.test(name));
+  }
+
+  /** Ends the removals that an earlier process began. */
+  async #sweep(): Promise<void> {
+    const { dir, disk } = this.#options;
+    for (const name of await disk.list(dir)) {
+      if (name.startsWith(REMOVED_PREFIX)) await disk.removeTree(`${dir}/${name}`);
+    }
+  }
+}
+
+/** Reads at the newest state, or at that of a snapshot. */
+class LevelReader implements EngineReader {
+  readonly #path: string;
+  readonly #level: Level;
+  readonly #snapshot: Snapshot | undefined;
+  readonly #options: { keyEncoding: 'buffer'; valueEncoding: 'buffer'; snapshot?: Snapshot };
+
+  constructor(path: string, level: Level, snapshot?: Snapshot) {
+    this.#path = path;
+    this.#level = level;
+    this.#snapshot = snapshot;
+    this.#options = { keyEncoding: 'buffer', valueEncoding: 'buffer' };
+    if (snapshot) this.#options.snapshot = snapshot;
+  }
+
+  getSync(key: Buffer): Buffer | undefined {
+    try {
+      return this.#snapshot ? this.#level.getSync(key, this.#options) : this.#level.getSync(key);
+    } catch (error) {
+      throw engineError(this.#path, error);
+    }
+  }
+
+  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
+    try {
+      return await this.#level.getMany([...keys], this.#options);
+    } catch (error) {
+      throw engineError(this.#path, error);
+    }
+  }
+
+  iterate(range: KeyRange): EngineIterator {
+    return new LevelIterator(this.#path, this.#level, range, this.#snapshot);
+  }
+}
+
+class LevelIterator implements EngineIterator {
+  readonly #path: string;
+  readonly #iterator: Iterator<Level, Buffer, Buffer>;
+
+  constructor(path: string, level: Level, range: KeyRange, snapshot: Snapshot | undefined) {
+    this.#path = path;
+    this.#iterator = level.iterator<Buffer, Buffer>({
+      ...rangeOptions(range),
+      highWaterMarkBytes: ITERATOR_CHUNK_BYTES,
+      ...(snapshot ? { snapshot } : {}),
+    });
+  }
+
+  async next(count: number): Promise<KeyValue[]> {
+    assert(count >= 1, `an iterator's step is at least 1, not ${count}`);
+    try {
+      return await this.#iterator.nextv(Math.min(count, limits.scanCountMax));
+    } catch (error) {
+      throw engineError(this.#path, error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#iterator.close();
+  }
+}
+
+class LevelSnapshot extends LevelReader implements EngineSnapshot {
+  readonly #handle: Snapshot;
+
+  constructor(path: string, level: Level, handle: Snapshot) {
+    super(path, level, handle);
+    this.#handle = handle;
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+class LevelEngine extends LevelReader implements Engine {
+  readonly #path: string;
+  readonly #level: Level;
+  readonly #writes: WriteQueue;
+  readonly #logs: LevelLogSync;
+  readonly #onClose: () => void;
+  #closing: Promise<void> | undefined;
+
+  constructor(path: string, level: Level, disk: Disk, onClose: () => void) {
+    super(path, level);
+    this.#path = path;
+    this.#level = level;
+    this.#onClose = onClose;
+    this.#logs = new LevelLogSync(disk, path);
+    this.#writes = new WriteQueue({
+      batch: (operations) => guard(path, level.batch(operations)),
+      clear: (range) => guard(path, level.clear(rangeOptions(range))),
+    });
+  }
+
+  snapshot(): EngineSnapshot {
+    return new LevelSnapshot(this.#path, this.#level, this.#level.snapshot());
+  }
+
+  write(operations: readonly BatchOperation[]): Promise<void> {
+    return this.#writes.batch(operations);
+  }
+
+  clearRange(range: KeyRange): Promise<void> {
+    return this.#writes.clear(range);
+  }
+
+  async sync(): Promise<void> {
+    await this.#writes.settled();
+    try {
+      await this.#logs.sync();
+    } catch (error) {
+      throw this.#writes.fail(engineError(this.#path, error));
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#writes.close();
+    await guard(this.#path, this.#level.close());
+    this.#onClose();
+  }
+}
+
+function rangeOptions(range: KeyRange): {
+  gte: Buffer;
+  lt: Buffer;
+  reverse: boolean;
+  limit: number;
+} {
+  const { gte, lt, reverse = false, limit = -1 } = range;
+  return { gte, lt, reverse, limit };
+}
+
+async function guard(path: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    throw engineError(path, error);
+  }
+}
+
+/** LevelDB's and the disk's errors as ours: the code says damage, disk fault or misuse. */
+function engineError(path: string, error: unknown): KvorumError {
+  if (error instanceof KvorumError) return error;
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const code = systemCodeOf(cause) ?? systemCodeOf(error);
+  const text = `${path}: ${messageOf(cause)}`;
+  if (code === 'LEVEL_CORRUPTION') return new KvorumError('CORRUPT', text, { cause: error });
+  if (code === 'LEVEL_LOCKED') {
+    return new KvorumError('DISK_FAILED', `${text}; another process uses it`, { cause: error });
+  }
+  if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') {
+    return new KvorumError('STOPPING', `${path}: the engine is closed`, { cause: error });
+  }
+  return new KvorumError('DISK_FAILED', text, { cause: error });
+}

@@ -1,0 +1,233 @@
+/**
+ * Verification of a LevelDB directory before LevelDB sees it (decision 7d). LevelDB opens a log
+ * with a lost page without an error and skips the batches in it; so its logs are read here and cut
+ * at the first bad record or gap in the sequence numbers, later logs with it: what remains is a
+ * prefix of the batches. Damage elsewhere (CURRENT, MANIFEST, missing tables) cannot be cut and is
+ * CORRUPT, except a last MANIFEST record that was never finished.
+ *
+ * What makes the sequence check complete: LevelDB numbers every operation, a log begins where the
+ * one before it ended, and MANIFEST's last sequence is never behind the first live log's begin.
+ * A log named by MANIFEST must exist: its directory entry was synced before MANIFEST named it.
+ * (It also relies on us: no compactRange, which may switch logs while one is empty, and no write
+ * after a failed one, which leaves a gap.)
+ */
+import { type Disk, type DiskFile, readFile } from '../../common/disk.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { EngineReport } from './engine.ts';
+import { type LogEnd, type LogRecord, scanLog } from './level-log.ts';
+import { applyEdit, emptyManifest, type ManifestState } from './manifest.ts';
+
+const CURRENT_BYTES_MAX = 4_096;
+const MANIFEST_RECORD_BYTES_MAX = 256 * 1024 * 1024;
+const BATCH_HEADER_BYTES = 12;
+const LOG_NAME = /^(\d+)\.log$/;
+const TABLE_NAME = /^(\d+)\.(?:ldb|sst)$/;
+
+/** What CURRENT and MANIFEST say, once they have been found sound. */
+type SoundManifest = Required<{
+  readonly [Key in keyof ManifestState]: NonNullable<ManifestState[Key]>;
+}>;
+
+interface LiveLog {
+  readonly number: number;
+  readonly path: string;
+}
+
+const nothingCut: EngineReport = { cutBytes: 0, cuts: [] };
+
+/**
+ * Verifies the directory `path` and cuts its logs where they are damaged. Nothing to do for a
+ * directory that is missing, empty, or holds no data yet (its creation was interrupted).
+ * Throws KvorumError CORRUPT naming the file, the offset and what is wrong.
+ * The caller must be the only user of the directory.
+ */
+export async function verifyLevelDirectory(disk: Disk, path: string): Promise<EngineReport> {
+  const names = await disk.list(path);
+  if (names.length === 0) return nothingCut;
+  if (!names.includes('CURRENT')) {
+    await clearUnborn(disk, path, names);
+    return nothingCut;
+  }
+  const manifest = await readManifest(disk, path, names);
+  await verifyTables(disk, path, names, manifest);
+  return cutLogs(disk, path, names, manifest);
+}
+
+/** Without CURRENT there may be leftovers of a creation, but no data. */
+async function clearUnborn(disk: Disk, path: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const isData =
+      TABLE_NAME.test(name) ||
+      (LOG_NAME.test(name) && (await withFile(disk, `${path}/${name}`, (f) => f.size())) > 0);
+    if (isData) throw corrupt(`${path}/CURRENT`, 0, `is missing, but ${name} holds data`);
+  }
+  await disk.removeTree(path);
+}
+
+async function readManifest(
+  disk: Disk,
+  path: string,
+  names: readonly string[],
+): Promise<SoundManifest> {
+  const current = await readFile(disk, `${path}/CURRENT`, CURRENT_BYTES_MAX);
+  const name = /^(MANIFEST-\d+)\n$/.exec(current.toString('latin1'))?.[1];
+  if (name === undefined) throw corrupt(`${path}/CURRENT`, 0, 'does not name a MANIFEST');
+  const file = `${path}/${name}`;
+  if (!names.includes(name)) throw corrupt(file, 0, 'is named by CURRENT but missing');
+  const state = emptyManifest();
+  const end = await withFile(disk, file, (opened) =>
+    scanLog(opened, MANIFEST_RECORD_BYTES_MAX, (record) => applyEdit(state, record.head)),
+  );
+  if (end.kind === 'damaged') throw corrupt(file, end.offset, end.what);
+  const { logNumber, nextFileNumber, lastSequence, tables } = state;
+  if (logNumber === undefined || nextFileNumber === undefined || lastSequence === undefined) {
+    throw corrupt(file, 0, 'lacks a log number, file number or sequence number');
+  }
+  return { logNumber, nextFileNumber, lastSequence, tables };
+}
+
+async function verifyTables(
+  disk: Disk,
+  path: string,
+  names: readonly string[],
+  manifest: SoundManifest,
+): Promise<void> {
+  const present = new Map<number, string>();
+  for (const name of names) {
+    const number = TABLE_NAME.exec(name)?.[1];
+    if (number !== undefined) present.set(Number(number), name);
+  }
+  for (const [number, bytes] of manifest.tables) {
+    const name = present.get(number);
+    if (name === undefined) throw corrupt(`${path}/${number}.ldb`, 0, 'table is missing');
+    const size = await withFile(disk, `${path}/${name}`, (file) => file.size());
+    if (size !== bytes) {
+      throw corrupt(`${path}/${name}`, size, `table of ${size} bytes, MANIFEST says ${bytes}`);
+    }
+  }
+}
+
+async function cutLogs(
+  disk: Disk,
+  path: string,
+  names: readonly string[],
+  manifest: SoundManifest,
+): Promise<EngineReport> {
+  const logs = liveLogs(path, names, manifest.logNumber);
+  const first = logs[0];
+  // log number 0 is a new database's, which names no log yet
+  if (manifest.logNumber !== 0 && first?.number !== manifest.logNumber) {
+    const missing = `${path}/${String(manifest.logNumber).padStart(6, '0')}.log`;
+    const later = await removeLogs(disk, logs);
+    await disk.syncDir(path);
+    return { cutBytes: later.cutBytes, cuts: [`${missing}:0: log is missing`, ...later.cuts] };
+  }
+  const sequence = new SequenceCheck(manifest.lastSequence);
+  for (const [index, log] of logs.entries()) {
+    sequence.nextLog(index === 0);
+    const end = await withFile(disk, log.path, (file) =>
+      scanLog(file, BATCH_HEADER_BYTES, (record) => sequence.check(record)),
+    );
+    if (end.kind !== 'clean') return cutAt(disk, path, logs, index, end);
+  }
+  return nothingCut;
+}
+
+function liveLogs(path: string, names: readonly string[], logNumber: number): LiveLog[] {
+  const logs: LiveLog[] = [];
+  for (const name of names) {
+    const number = Number(LOG_NAME.exec(name)?.[1] ?? -1);
+    if (number >= logNumber) logs.push({ number, path: `${path}/${name}` });
+  }
+  return logs.sort((a, b) => a.number - b.number);
+}
+
+/** Follows the sequence numbers of batches over all live logs. */
+class SequenceCheck {
+  readonly #newestFirst: number;
+  #expected: number | undefined;
+  #previousLogEmpty = false;
+
+  constructor(lastSequence: number) {
+    this.#newestFirst = lastSequence + 1;
+  }
+
+  nextLog(isFirst: boolean): void {
+    this.#previousLogEmpty = !isFirst && this.#expected === undefined;
+  }
+
+  check(record: LogRecord): string | undefined {
+    if (record.length < BATCH_HEADER_BYTES) return 'record too short for a batch';
+    const { head } = record;
+    const sequence = head.readUInt32LE(0) + head.readUInt32LE(4) * 2 ** 32;
+    if (this.#expected === undefined) {
+      if (this.#previousLogEmpty) return 'the log before this one lost its batches';
+      if (sequence > this.#newestFirst) {
+        return `gap: sequence ${sequence} where at most ${this.#newestFirst} may follow`;
+      }
+    } else if (sequence !== this.#expected) {
+      return `gap: sequence ${sequence} follows ${this.#expected - 1}`;
+    }
+    this.#expected = sequence + head.readUInt32LE(8);
+    return undefined;
+  }
+}
+
+/** Cuts logs[index] at `end` and removes every later log. */
+async function cutAt(
+  disk: Disk,
+  path: string,
+  logs: readonly LiveLog[],
+  index: number,
+  end: Exclude<LogEnd, { kind: 'clean' }>,
+): Promise<EngineReport> {
+  const { path: file } = logs[index]!;
+  const later = await removeLogs(disk, logs.slice(index + 1));
+  const cutBytes = later.cutBytes + (await truncate(disk, file, end.offset));
+  await disk.syncDir(path);
+  return { cutBytes, cuts: [`${file}:${end.offset}: ${end.what}`, ...later.cuts] };
+}
+
+/** The newest goes first: after a crash in between, the rest is found without its end again. */
+async function removeLogs(disk: Disk, logs: readonly LiveLog[]): Promise<EngineReport> {
+  let cutBytes = 0;
+  const cuts: string[] = [];
+  for (const log of logs.toReversed()) {
+    cutBytes += await withFile(disk, log.path, (file) => file.size());
+    cuts.push(`${log.path}:0: follows a cut`);
+    await disk.unlink(log.path);
+  }
+  return { cutBytes, cuts };
+}
+
+async function truncate(disk: Disk, path: string, size: number): Promise<number> {
+  const file = await disk.open(path, 'write');
+  try {
+    const cut = (await file.size()) - size;
+    await file.truncate(size);
+    await file.fdatasync();
+    return cut;
+  } finally {
+    await file.close();
+  }
+}
+
+async function withFile<T>(
+  disk: Disk,
+  path: string,
+  use: (file: DiskFile) => Promise<T>,
+): Promise<T> {
+  const file = await disk.open(path, 'read');
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+function corrupt(file: string, offset: number, what: string): KvorumError {
+  return new KvorumError(
+    'CORRUPT',
+    `${file}:${offset}: ${what}; this replica cannot be served and must be rebuilt from its peers`,
+  );
+}

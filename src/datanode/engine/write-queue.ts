@@ -1,0 +1,122 @@
+/**
+ * Puts writes in order: one in flight, those that wait meanwhile are joined into one batch (still
+ * atomic each, in the order of the calls). After the first failure nothing more is written: what
+ * the store holds is then a prefix of what was asked for.
+ */
+import { assert } from '../../common/assert.ts';
+import { KvorumError, messageOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import type { BatchOperation, KeyRange } from './engine.ts';
+
+/** What the queue writes to; called one at a time. */
+export interface WriteTarget {
+  batch(operations: BatchOperation[]): Promise<void>;
+  clear(range: KeyRange): Promise<void>;
+}
+
+type Work =
+  | { readonly kind: 'batch'; readonly operations: readonly BatchOperation[] }
+  | { readonly kind: 'clear'; readonly range: KeyRange };
+
+interface Waiting {
+  readonly work: Work;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class WriteQueue {
+  readonly #target: WriteTarget;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #failure: KvorumError | undefined;
+
+  constructor(target: WriteTarget) {
+    this.#target = target;
+  }
+
+  batch(operations: readonly BatchOperation[]): Promise<void> {
+    return this.#add({ kind: 'batch', operations });
+  }
+
+  clear(range: KeyRange): Promise<void> {
+    return this.#add({ kind: 'clear', range });
+  }
+
+  /** Resolves when every write asked for before has ended; rejects when one failed. */
+  async settled(): Promise<void> {
+    // an empty batch keeps its place in the order and writes nothing
+    await this.#add({ kind: 'batch', operations: [] });
+  }
+
+  /** Refuses all further writes with `error`, unless an earlier failure does; returns which. */
+  fail(error: KvorumError): KvorumError {
+    this.#failure ??= error;
+    return this.#failure;
+  }
+
+  /** Refuses further writes and resolves when those in the queue have ended. */
+  async close(): Promise<void> {
+    const running = this.#running;
+    const closed = new KvorumError('STOPPING', 'the engine is closed');
+    await running;
+    this.fail(closed);
+  }
+
+  #add(work: Work): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#waiting.length >= limits.engineWritesWaitingMax) {
+      const text = `engine: ${limits.engineWritesWaitingMax} writes wait already`;
+      return Promise.reject(new KvorumError('BUSY', text));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ work, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup();
+      try {
+        if (this.#failure) throw this.#failure;
+        await this.#write(group);
+        for (const { resolve } of group) resolve();
+      } catch (error) {
+        const failure = this.fail(
+          error instanceof KvorumError
+            ? error
+            : new KvorumError('DISK_FAILED', messageOf(error), { cause: error }),
+        );
+        for (const { reject } of group) reject(failure);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #takeGroup(): Waiting[] {
+    let count = 0;
+    let operations = 0;
+    for (const { work } of this.#waiting) {
+      if (work.kind === 'clear') break;
+      operations += work.operations.length;
+      if (count > 0 && operations > limits.engineBatchOperationsMax) break;
+      count++;
+    }
+    const rest = this.#waiting.splice(Math.max(count, 1));
+    const group = this.#waiting;
+    this.#waiting = rest;
+    assert(group.length > 0, 'a group holds a write');
+    return group;
+  }
+
+  #write(group: readonly Waiting[]): Promise<void> {
+    const first = group[0]!.work;
+    if (first.kind === 'clear') return this.#target.clear(first.range);
+    const operations: BatchOperation[] = [];
+    for (const { work } of group) {
+      if (work.kind === 'batch')
+        for (const operation of work.operations) operations.push(operation);
+    }
+    return operations.length === 0 ? Promise.resolve() : this.#target.batch(operations);
+  }
+}
