@@ -52,7 +52,11 @@ export function proposeAsLeader(core: Core, proposed: readonly ProposedEntry[]):
   assert(proposed.length > 0, 'a proposal has entries');
   if (core.tracker.progress(core.id) === undefined) return refuse('removed');
   if (core.leadTransferee !== NONE) {
-    core.trace?.({ event: 'proposalDuringTransfer', transferee: core.leadTransferee });
+    core.trace?.({
+      event: 'proposalDuringTransfer',
+      term: core.term,
+      transferee: core.leadTransferee,
+    });
     return refuse('transferring');
   }
   const index = core.log.lastIndex() + 1;
@@ -256,17 +260,17 @@ export function transferTo(core: Core, to: ReplicaId, progress: Progress): void 
   const former = core.leadTransferee;
   if (former !== NONE) {
     if (former === to) {
-      core.trace?.({ event: 'transferRepeated', to });
+      core.trace?.({ event: 'transferRepeated', term: core.term, to });
       return;
     }
     core.leadTransferee = NONE;
-    core.trace?.({ event: 'transferAborted', to: former });
+    core.trace?.({ event: 'transferAborted', term: core.term, to: former });
   }
   if (to === core.id) {
     core.trace?.({ event: 'transferToSelf' });
     return;
   }
-  core.trace?.({ event: 'transferStarted', to });
+  core.trace?.({ event: 'transferStarted', term: core.term, to });
   // It has one election timeout.
   core.electionElapsed = 0;
   core.leadTransferee = to;
