@@ -1,20 +1,130 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Disk } from '../../../src/common/disk.ts';
+import { codeOf } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
-import { engineConformance } from '../../conformance/engine.ts';
+import { engineConformance, key, put, readAll } from '../../conformance/engine.ts';
+
+const options = { logger: silentLogger, cacheBytes: 32 * 1024 * 1024 };
+const makeDir = () => mkdtemp(join(tmpdir(), 'kvorum-engine-'));
 
 describe('the LevelDB engine', () => {
   engineConformance(async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'kvorum-engine-'));
-    const options = { dir, disk: fsDisk, logger: silentLogger, cacheBytes: 32 * 1024 * 1024 };
+    const dir = await makeDir();
+    const create = () => createLevelHost({ ...options, dir, disk: fsDisk });
     return {
-      host: createLevelHost(options),
-      reopen: () => createLevelHost(options),
+      host: create(),
+      reopen: create,
       dispose: () => rm(dir, { recursive: true, force: true }),
     };
   });
+});
+
+describe('sync of LevelDB', () => {
+  let dir: string;
+  const synced: string[] = [];
+  let failing = false;
+
+  /** The real disk; notes what is synced, and fails when told to. */
+  const noting: Disk = {
+    ...fsDisk,
+    async open(path, mode) {
+      const file = await fsDisk.open(path, mode);
+      const fdatasync = async () => {
+        if (failing) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+        await file.fdatasync();
+        synced.push(path);
+      };
+      return {
+        path,
+        size: () => file.size(),
+        pread: (offset, length) => file.pread(offset, length),
+        preadSync: (offset, length) => file.preadSync(offset, length),
+        pwrite: (offset, bytes) => file.pwrite(offset, bytes),
+        truncate: (size) => file.truncate(size),
+        close: () => file.close(),
+        fdatasync,
+      };
+    },
+    async syncDir(path) {
+      await fsDisk.syncDir(path);
+      synced.push(path);
+    },
+  };
+
+  beforeEach(async () => {
+    dir = await makeDir();
+    failing = false;
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  test('reaches every log, and the directory when a log is new', async () => {
+    const host = createLevelHost({ ...options, dir, disk: noting, writeBufferBytes: 65_536 });
+    const { engine } = await host.open('1-1');
+    const path = join(dir, '1-1');
+    await engine.write([put('a', '1')]);
+    synced.length = 0;
+    await engine.sync();
+    expect(synced).toEqual([expect.stringMatching(/1-1\/\d+\.log$/), path]);
+    await engine.write([put('b', '1')]);
+    synced.length = 0;
+    await engine.sync();
+    expect(synced).toEqual([expect.stringMatching(/1-1\/\d+\.log$/)]);
+    for (let i = 0; i < 40; i++) await engine.write([put(`k${i}`, Buffer.alloc(10_000, i))]);
+    const logs = (await fsDisk.list(path)).filter((name) => name.endsWith('.log'));
+    synced.length = 0;
+    await engine.sync();
+    expect(synced).toContain(join(path, logs.at(-1)!));
+    expect(synced.at(-1)).toBe(path);
+    await engine.close();
+  });
+
+  test('that fails ends all writing, and reading goes on', async () => {
+    const { engine } = await createLevelHost({ ...options, dir, disk: noting }).open('1-1');
+    await engine.write([put('a', '1')]);
+    failing = true;
+    expect(await engine.sync().catch(codeOf)).toBe('DISK_FAILED');
+    failing = false;
+    expect(await engine.sync().catch(codeOf)).toBe('DISK_FAILED');
+    expect(await engine.write([put('a', '2')]).catch(codeOf)).toBe('DISK_FAILED');
+    expect(engine.getSync(key('a'))).toEqual(key('1'));
+    await engine.close();
+  });
+
+  test('a new engine is in its directory for good before it is handed out', async () => {
+    synced.length = 0;
+    const { engine } = await createLevelHost({ ...options, dir, disk: noting }).open('1-1');
+    expect(synced).toEqual([join(dir, '1-1'), dir]);
+    await engine.close();
+  });
+});
+
+test('an engine that another process holds is refused with its path', async () => {
+  const dir = await makeDir();
+  const first = await createLevelHost({ ...options, dir, disk: fsDisk }).open('1-1');
+  const second = createLevelHost({ ...options, dir, disk: fsDisk }).open('1-1');
+  await expect(second).rejects.toThrow(/1-1.*another process uses it/);
+  await first.engine.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+test('a removal that was cut short is ended by the next host', async () => {
+  const dir = await makeDir();
+  const host = createLevelHost({ ...options, dir, disk: fsDisk });
+  const { engine } = await host.open('1-1');
+  await engine.write([put('a', '1')]);
+  await engine.close();
+  await fsDisk.rename(join(dir, '1-1'), join(dir, 'removed-1-1'));
+  const next = createLevelHost({ ...options, dir, disk: fsDisk });
+  expect(await next.list()).toEqual([]);
+  expect(await fsDisk.list(dir)).toEqual([]);
+  const again = await next.open('1-1');
+  expect(await readAll(again.engine)).toEqual([]);
+  await next.remove('1-1'); // closes it first
+  expect(await fsDisk.list(dir)).toEqual([]);
+  await rm(dir, { recursive: true, force: true });
 });
