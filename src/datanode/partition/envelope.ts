@@ -1,0 +1,141 @@
+/**
+ * What a log entry holds (decision 6): the commands proposed to a group in one turn, with the time
+ * and the random seed that every replica uses instead of its own. Frozen format, version 1:
+ *
+ *   u8 version · u8 family · u16 apply version · u64 time (ms since 1970) · u32 seed · body
+ *   redis body:    u32 commands, each: u8 flags (0; bits reserved for session, waiters, origin),
+ *                  u32 arguments, each: u32 length, bytes
+ *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
+ *                  length, engine key of the header
+ */
+import { asBuffer, ByteRangeError, ByteReader, ByteWriter, readU64 } from '../../common/bytes.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { CommandLine } from './batch.ts';
+
+export const ENVELOPE_VERSION = 1;
+/** Highest apply version this build executes; a replica that meets a newer one stops. */
+export const APPLY_VERSION = 1;
+
+const FAMILY = { redis: 1, topic: 2, schema: 3, internal: 4 } as const;
+const INTERNAL = { time: 1, expire: 2 } as const;
+const TIME_OFFSET = 4;
+const HEADER_BYTES = 16;
+
+/** A key that is due: its user key and the deadline it had when the leader saw it. */
+export interface DueKey {
+  readonly key: Buffer;
+  readonly deadlineMs: number;
+}
+
+export type EnvelopeBody =
+  | { readonly family: 'redis'; readonly lines: readonly CommandLine[] }
+  | { readonly family: 'internal'; readonly operation: 'time' }
+  | {
+      readonly family: 'internal';
+      readonly operation: 'expire';
+      readonly keys: readonly DueKey[];
+    };
+
+export interface Envelope {
+  readonly timeMs: number;
+  readonly seed: number;
+  readonly body: EnvelopeBody;
+}
+
+/** Bytes one command adds to an entry. */
+export function lineBytes(line: CommandLine): number {
+  let total = 5;
+  for (const argument of line) total += 4 + argument.length;
+  return total;
+}
+
+export function encodeEnvelope(envelope: Envelope): Buffer {
+  const { body } = envelope;
+  const size =
+    body.family === 'redis' ? body.lines.reduce((sum, line) => sum + lineBytes(line), 4) : 64;
+  const writer = new ByteWriter(HEADER_BYTES + size)
+    .u8(ENVELOPE_VERSION)
+    .u8(FAMILY[body.family])
+    .u16(APPLY_VERSION)
+    .u64(envelope.timeMs)
+    .u32(envelope.seed);
+  if (body.family === 'redis') encodeLines(writer, body.lines);
+  else encodeInternal(writer, body);
+  return writer.finish();
+}
+
+function encodeLines(writer: ByteWriter, lines: readonly CommandLine[]): void {
+  writer.u32(lines.length);
+  for (const line of lines) {
+    writer.u8(0).u32(line.length);
+    for (const argument of line) writer.bytes(argument);
+  }
+}
+
+function encodeInternal(
+  writer: ByteWriter,
+  body: Extract<EnvelopeBody, { family: 'internal' }>,
+): void {
+  writer.u8(INTERNAL[body.operation]);
+  if (body.operation === 'time') return;
+  writer.u32(body.keys.length);
+  for (const due of body.keys) writer.u64(due.deadlineMs).bytes(due.key);
+}
+
+/** The time of an encoded entry, without decoding the rest. */
+export function envelopeTimeMs(data: Uint8Array): number {
+  return readU64(asBuffer(data), TIME_OFFSET);
+}
+
+/** Throws KvorumError CORRUPT for bytes no version of kvorum wrote, or a newer version did. */
+export function decodeEnvelope(data: Uint8Array): Envelope {
+  try {
+    const reader = new ByteReader(data);
+    const version = reader.u8();
+    const family = reader.u8();
+    const applyVersion = reader.u16();
+    if (version > ENVELOPE_VERSION || applyVersion > APPLY_VERSION) {
+      throw new KvorumError(
+        'CORRUPT',
+        `log entry of version ${version}/${applyVersion}, this build applies up to ` +
+          `${ENVELOPE_VERSION}/${APPLY_VERSION}; upgrade kvorum on this node`,
+      );
+    }
+    const timeMs = reader.u64();
+    const seed = reader.u32();
+    const body = decodeBody(reader, family);
+    reader.end();
+    return { timeMs, seed, body };
+  } catch (cause) {
+    if (!(cause instanceof ByteRangeError)) throw cause;
+    throw new KvorumError('CORRUPT', `log entry does not decode: ${cause.message}`, { cause });
+  }
+}
+
+function decodeBody(reader: ByteReader, family: number): EnvelopeBody {
+  if (family === FAMILY.redis) return { family: 'redis', lines: decodeLines(reader) };
+  if (family !== FAMILY.internal) throw new ByteRangeError(`unknown entry family ${family}`);
+  const operation = reader.u8();
+  if (operation === INTERNAL.time) return { family: 'internal', operation: 'time' };
+  if (operation !== INTERNAL.expire) {
+    throw new ByteRangeError(`unknown internal operation ${operation}`);
+  }
+  const keys: DueKey[] = [];
+  for (let left = reader.u32(); left > 0; left--) {
+    const deadlineMs = reader.u64();
+    keys.push({ deadlineMs, key: reader.bytes() });
+  }
+  return { family: 'internal', operation: 'expire', keys };
+}
+
+function decodeLines(reader: ByteReader): CommandLine[] {
+  const lines: CommandLine[] = [];
+  for (let left = reader.u32(); left > 0; left--) {
+    const flags = reader.u8();
+    if (flags !== 0) throw new ByteRangeError(`unknown command flags ${flags}`);
+    const line: Buffer[] = [];
+    for (let count = reader.u32(); count > 0; count--) line.push(reader.bytes());
+    lines.push(line);
+  }
+  return lines;
+}

@@ -1,0 +1,127 @@
+/**
+ * Deadlines of a group's keys, on its leader (decision 14).
+ *
+ * A deadline counts as passed for good once an applied entry's time has reached it. The leader
+ * keeps a lower bound of the earliest deadline beyond that; when group time reaches it, the leader
+ * first commits an `expire` entry (which also deletes what is due), and reads wait for it: so no
+ * later leader shows a record again that a reader has seen expired.
+ */
+
+import { messageOf } from '../../common/errors.ts';
+import type { Logger } from '../../common/log.ts';
+import { expiryRange } from '../encoding/expiry.ts';
+import { decodeExpiryKey } from '../encoding/key.ts';
+import { readRange } from '../encoding/txn.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { DueKey } from './envelope.ts';
+
+/** Keys deleted by one entry. */
+const KEYS_PER_ENTRY = 1_000;
+
+export interface ExpiryGround {
+  engine(): Engine;
+  /** Time of the newest applied entry. */
+  appliedTimeMs(): number;
+  nowMs(): number;
+  /** Appends an expire entry; false when this replica cannot propose now. */
+  propose(keys: readonly DueKey[]): boolean;
+  /** A deadline was settled: reads may go on. */
+  resume(): void;
+}
+
+export class Expiry {
+  readonly #ground: ExpiryGround;
+  readonly #logger: Logger;
+  /** No deadline in (applied time, bound) exists; −Infinity while unknown. */
+  #boundMs = Number.NEGATIVE_INFINITY;
+  /** Keys already past for good but not yet deleted remain in the index. */
+  #backlog = false;
+  #scanning = false;
+  /** Earliest deadline written since the scan began. */
+  #writtenMs = Number.POSITIVE_INFINITY;
+  /** An expire entry is on its way: the next round waits for it. */
+  #proposed = false;
+  #leading = false;
+
+  constructor(ground: ExpiryGround, logger: Logger) {
+    this.#ground = ground;
+    this.#logger = logger;
+  }
+
+  lead(): void {
+    this.#leading = true;
+    this.#proposed = false;
+    this.#boundMs = Number.NEGATIVE_INFINITY;
+    this.#scan();
+  }
+
+  stepDown(): void {
+    this.#leading = false;
+  }
+
+  /** A batch was applied; `earliestDeadlineMs` is the smallest it wrote. */
+  onApplied(earliestDeadlineMs: number, expiredEntry: boolean): void {
+    this.#boundMs = Math.min(this.#boundMs, earliestDeadlineMs);
+    this.#writtenMs = Math.min(this.#writtenMs, earliestDeadlineMs);
+    if (!expiredEntry) return;
+    this.#proposed = false;
+    this.#boundMs = Number.NEGATIVE_INFINITY;
+    this.#scan();
+  }
+
+  /** True when no deadline at or before `nowMs` still has to be committed. */
+  settled(nowMs: number): boolean {
+    if (this.#boundMs > nowMs || this.#ground.appliedTimeMs() >= nowMs) return true;
+    this.#round();
+    return false;
+  }
+
+  /** Called from time to time: deletes what is due even when nobody reads. */
+  tick(): void {
+    if (!this.#leading) return;
+    if (this.#backlog || this.#boundMs <= this.#ground.nowMs()) this.#round();
+  }
+
+  #round(): void {
+    if (!this.#leading || this.#proposed || this.#scanning) return;
+    this.#proposed = true;
+    void this.#proposeDue();
+  }
+
+  async #proposeDue(): Promise<void> {
+    try {
+      const nowMs = this.#ground.nowMs();
+      const range = { ...expiryRange(0, nowMs), limit: KEYS_PER_ENTRY };
+      const pairs = await readRange(this.#ground.engine(), range);
+      const due = pairs.map(([key]) => decodeExpiryKey(key));
+      if (!this.#leading || !this.#ground.propose(due)) this.#proposed = false;
+    } catch (failure) {
+      this.#proposed = false;
+      this.#logger.warn('expiry round failed', { error: messageOf(failure) });
+    }
+  }
+
+  #scan(): void {
+    if (!this.#leading || this.#scanning) return;
+    this.#scanning = true;
+    this.#writtenMs = Number.POSITIVE_INFINITY;
+    void this.#scanNext();
+  }
+
+  async #scanNext(): Promise<void> {
+    const coveredMs = this.#ground.appliedTimeMs();
+    try {
+      const engine = this.#ground.engine();
+      const ahead = { ...expiryRange(coveredMs + 1, Number.MAX_SAFE_INTEGER), limit: 1 };
+      const behind = { ...expiryRange(0, coveredMs), limit: 1 };
+      const [next] = await readRange(engine, ahead);
+      this.#backlog = (await readRange(engine, behind)).length > 0;
+      const found = next ? decodeExpiryKey(next[0]).deadlineMs : Number.POSITIVE_INFINITY;
+      this.#boundMs = Math.min(found, this.#writtenMs);
+    } catch (failure) {
+      this.#logger.warn('expiry scan failed', { error: messageOf(failure) });
+    }
+    this.#scanning = false;
+    this.#ground.resume();
+  }
+}

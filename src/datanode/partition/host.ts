@@ -1,0 +1,344 @@
+/**
+ * All replicas of a node: opens them, gives each turn to those with something to do, ticks them,
+ * hands them their messages, and syncs their engines one at a time (decision 7).
+ */
+import type { Clock, Timer } from '../../common/clock.ts';
+import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
+import type {
+  GroupId,
+  Incarnation,
+  Namespace,
+  NodeId,
+  PartitionId,
+  ReplicaId,
+  Term,
+} from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Random } from '../../common/random.ts';
+import type { PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
+import type { EngineHost } from '../engine/engine.ts';
+import type { PeerMessage } from '../raft/message.ts';
+import type { Role } from '../raft/ready.ts';
+import type { RaftLog } from '../raftlog/raft-log.ts';
+import type { GroupMessage, Transport } from '../transport/transport.ts';
+import { openReplica, removeOtherGenerations } from './open-replica.ts';
+import { type PartitionSettings, Replica, type ReplicaWorld } from './replica.ts';
+import { decodeSnapshotHeader } from './snapshot-codec.ts';
+
+export interface HostSettings extends PartitionSettings {
+  readonly tickMs: number;
+  readonly engineSyncIntervalMs: number;
+  /** Jitter before a campaign when the leader's node has gone away. */
+  readonly orphanCampaignMs: number;
+}
+
+export interface LeaderNews {
+  readonly record: PartitionRecord;
+  /** Undefined while the group has no leader that this replica knows. */
+  readonly node: NodeId | undefined;
+  readonly replica: ReplicaId;
+  readonly term: Term;
+  /** This node's own replica leads. */
+  readonly own: boolean;
+}
+
+export interface HostOptions {
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly log: RaftLog;
+  readonly engines: EngineHost;
+  readonly settings: HostSettings;
+  onLeader(news: LeaderNews): void;
+  /** A replica stopped serving; the node goes on with the others. */
+  onReplicaFault(record: PartitionRecord, error: KvorumError): void;
+}
+
+export interface ReplicaReport {
+  readonly replica: Replica;
+  readonly record: PartitionRecord;
+  /** `running`, or what stopped it. */
+  readonly state: string;
+}
+
+export class PartitionHost {
+  readonly #options: HostOptions;
+  readonly #groups = new Map<GroupId, Replica>();
+  readonly #faults = new Map<GroupId, string>();
+  #records = new Map<GroupId, PartitionRecord>();
+  #transport: Transport | undefined;
+  #dirty = new Set<Replica>();
+  #turnAsked = false;
+  #timers = new Set<Timer>();
+  #opening: Promise<void> = Promise.resolve();
+  #syncing: Promise<void> = Promise.resolve();
+  #nextSync = 0;
+  #stopped = false;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+  }
+
+  /** Begins ticking; messages to peers go through `transport`. */
+  async start(transport: Transport): Promise<void> {
+    this.#transport = transport;
+    await removeOtherGenerations(this.#options.engines, this.#options.log, this.#options.logger);
+    this.#scheduleTick();
+    this.#scheduleSync();
+  }
+
+  /**
+   * Takes over the wanted table: replicas of this incarnation are opened or, from a record that
+   * names them, created. Resolves when all are open; a replica that fails is reported, not thrown.
+   */
+  applyTable(records: readonly PartitionRecord[]): Promise<void> {
+    this.#records = new Map(records.map((record) => [record.group, record]));
+    this.#opening = this.#opening.then(() => this.#openMissing(records));
+    return this.#opening;
+  }
+
+  local(namespace: Namespace, partition: PartitionId): Replica | undefined {
+    for (const replica of this.#groups.values()) {
+      if (replica.partition === partition && replica.namespace === namespace) return replica;
+    }
+    return undefined;
+  }
+
+  replicas(): readonly Replica[] {
+    return [...this.#groups.values()];
+  }
+
+  /** Groups of this node that stopped after a fault, with the reason. */
+  faults(): ReadonlyMap<GroupId, string> {
+    return this.#faults;
+  }
+
+  onMessages(messages: readonly GroupMessage[]): void {
+    for (const { group, message } of messages) {
+      const replica = this.#groups.get(group);
+      // A frame for a replica that is not here creates nothing (decision 18).
+      if (replica?.id === message.to) replica.step(message);
+    }
+  }
+
+  async onStream(header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void> {
+    const { group, message } = decodeSnapshotHeader(header);
+    const replica = this.#groups.get(group);
+    if (replica?.id !== message.to) {
+      throw new KvorumError('REPLICA_GONE', `replica ${message.to} of group ${group} is not here`);
+    }
+    await replica.receiveSnapshot(message, chunks);
+  }
+
+  /** A peer node came or went: groups led there look for a leader at once (decision 19). */
+  onPeer(node: NodeId, reachable: boolean): void {
+    if (reachable) return;
+    for (const replica of this.#groups.values()) {
+      for (const member of this.#recordOf(replica).replicas) {
+        if (member.node !== node || member.replica === replica.id) continue;
+        replica.reportUnreachable(member.replica);
+        if (replica.leader === member.replica) this.#orphaned(replica);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) timer.cancel();
+    await this.#opening;
+    await this.#syncing;
+    await Promise.all([...this.#groups.values()].map((replica) => replica.stop()));
+  }
+
+  #recordOf(replica: Replica): PartitionRecord {
+    return this.#records.get(replica.record.group) ?? replica.record;
+  }
+
+  async #openMissing(records: readonly PartitionRecord[]): Promise<void> {
+    const { node, incarnation } = this.#options;
+    for (const record of records) {
+      if (this.#stopped) return;
+      const own = record.replicas.find((r) => r.node === node && r.incarnation === incarnation);
+      if (own === undefined || this.#groups.has(record.group)) continue;
+      if (this.#faults.has(record.group)) continue;
+      await this.#open(record, own);
+    }
+  }
+
+  async #open(record: PartitionRecord, own: ReplicaRecord): Promise<void> {
+    try {
+      const open = await openReplica(this.#options, record, own);
+      if (this.#stopped) {
+        await open.engine.close();
+        return;
+      }
+      const replica: Replica = new Replica(
+        this.#worldOf(record, own.replica, () => replica),
+        open,
+      );
+      this.#groups.set(record.group, replica);
+      this.#requestTurn(replica);
+    } catch (failure) {
+      this.#fault(record, failure);
+    }
+  }
+
+  #fault(record: PartitionRecord, failure: unknown): void {
+    const error =
+      failure instanceof KvorumError
+        ? failure
+        : new KvorumError('CORRUPT', messageOf(failure), { cause: failure });
+    this.#groups.delete(record.group);
+    this.#faults.set(record.group, error.message);
+    this.#options.onReplicaFault(record, error);
+  }
+
+  #worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld {
+    const { clock, random, log, engines, settings } = this.#options;
+    const { namespace, partition, group } = record;
+    return {
+      clock,
+      random,
+      log,
+      engines,
+      settings,
+      logger: this.#options.logger.child({ namespace, partition, replica: id }),
+      send: (message) => this.#send(group, message),
+      streamSnapshot: (message, header, chunks) => this.#stream(group, message, header, chunks),
+      requestTurn: () => this.#requestTurn(replica()),
+      onRole: (leader, term, role) => this.#onRole(group, leader, term, role),
+      onFault: (error) => this.#fault(record, error),
+      peerOffsetsMs: () => this.#peerOffsetsMs(group),
+    };
+  }
+
+  #nodeOf(group: GroupId, id: ReplicaId): NodeId | undefined {
+    const record = this.#records.get(group) ?? this.#groups.get(group)?.record;
+    const member =
+      record?.replicas.find((r) => r.replica === id) ?? record?.birth.find((r) => r.replica === id);
+    return member?.node;
+  }
+
+  #send(group: GroupId, message: PeerMessage): void {
+    const node = this.#nodeOf(group, message.to);
+    if (node !== undefined) this.#transport?.send(node, group, message);
+  }
+
+  #stream(
+    group: GroupId,
+    message: PeerMessage,
+    header: Buffer,
+    chunks: AsyncIterable<Buffer>,
+  ): Promise<void> {
+    const node = this.#nodeOf(group, message.to);
+    if (node === undefined || this.#transport === undefined) {
+      return Promise.reject(new KvorumError('PEER_UNREACHABLE', `no node for ${message.to}`));
+    }
+    return this.#transport.stream(node, header, chunks);
+  }
+
+  #peerOffsetsMs(group: GroupId): readonly number[] {
+    const offsets: number[] = [];
+    for (const member of this.#records.get(group)?.replicas ?? []) {
+      const offset = this.#transport?.clockOffsetMs(member.node);
+      if (offset !== undefined) offsets.push(offset);
+    }
+    return offsets;
+  }
+
+  #onRole(group: GroupId, leader: ReplicaId, term: Term, role: Role): void {
+    const record = this.#records.get(group) ?? this.#groups.get(group)?.record;
+    if (record === undefined) return;
+    const node = leader === 0 ? undefined : this.#nodeOf(group, leader);
+    this.#options.onLeader({ record, node, replica: leader, term, own: role === 'leader' });
+  }
+
+  #orphaned(replica: Replica): void {
+    replica.forgetLeader();
+    const { clock, random, settings } = this.#options;
+    const timer = clock.setTimer(random.below(settings.orphanCampaignMs), () => {
+      this.#timers.delete(timer);
+      if (replica.leader === 0 && !this.#stopped) replica.campaign();
+    });
+    this.#timers.add(timer);
+  }
+
+  #requestTurn(replica: Replica): void {
+    this.#dirty.add(replica);
+    if (this.#turnAsked) return;
+    this.#turnAsked = true;
+    this.#options.clock.endOfTurn(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#turnAsked = false;
+    const dirty = this.#dirty;
+    this.#dirty = new Set();
+    for (const replica of dirty) {
+      try {
+        replica.turn();
+      } catch (failure) {
+        this.#options.logger.error('replica failed', { error: messageOf(failure) });
+        void replica.stop();
+        this.#fault(replica.record, failure);
+      }
+    }
+  }
+
+  /** Ticks at the end of a turn: after a stall the sockets are read first (decision 19). */
+  #scheduleTick(): void {
+    this.#schedule(this.#options.settings.tickMs, () => {
+      this.#options.clock.endOfTurn(() => {
+        if (this.#stopped) return;
+        for (const replica of this.#groups.values()) replica.tick();
+        this.#scheduleTick();
+      });
+    });
+  }
+
+  /** One engine at a time, in turn. */
+  #scheduleSync(): void {
+    this.#schedule(this.#options.settings.engineSyncIntervalMs, () => {
+      this.#syncing = this.#syncNext().finally(() => {
+        if (!this.#stopped) this.#scheduleSync();
+      });
+    });
+  }
+
+  async #syncNext(): Promise<void> {
+    const all = [...this.#groups.values()];
+    for (let tried = 0; tried < all.length; tried++) {
+      const replica = all[this.#nextSync++ % all.length]!;
+      if (!replica.dirty) continue;
+      try {
+        await replica.syncAndCompact();
+      } catch (failure) {
+        if (codeOf(failure) !== 'STOPPING') this.#fault(replica.record, failure);
+      }
+      return;
+    }
+  }
+
+  #schedule(delayMs: number, run: () => void): void {
+    const timer = this.#options.clock.setTimer(delayMs, () => {
+      this.#timers.delete(timer);
+      if (!this.#stopped) run();
+    });
+    this.#timers.add(timer);
+  }
+}
+
+/** Settings of a real cluster; tests shorten them. */
+export const defaultHostSettings: HostSettings = {
+  tickMs: 100,
+  electionTicks: 10,
+  heartbeatTicks: 2,
+  clockSkewMaxMs: 500,
+  orphanCampaignMs: 150,
+  engineSyncIntervalMs: limits.engineSyncIntervalMs,
+  logKeepEntries: limits.logKeepEntries,
+  logKeepBytes: limits.logKeepBytes,
+};

@@ -1,0 +1,55 @@
+/**
+ * The core's appends on their way into the node's log, with the responses that wait for them.
+ * Responses leave in the order of the appends (raft.md 2d: append messages are processed in order
+ * and durable before their responses leave).
+ */
+import type { ReplicaId } from '../../common/ids.ts';
+import type { StorageMessage } from '../raft/message.ts';
+import type { LogAppend, RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
+
+export type AppendWork = Extract<StorageMessage, { type: 'storageAppend' }>;
+
+export class LogWriter {
+  readonly #log: RaftLog;
+  readonly #own: ReplicaLog;
+  readonly #replica: ReplicaId;
+  #inFlight = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(log: RaftLog, own: ReplicaLog, replica: ReplicaId) {
+    this.#log = log;
+    this.#own = own;
+    this.#replica = replica;
+  }
+
+  /** Runs `deliver` once entries, term and vote are durable, and all appends before it. */
+  append({ entries, hardState }: AppendWork, deliver: () => void): void {
+    const saved = this.#own.hardState;
+    const onlyCommit =
+      hardState === undefined || (hardState.term === saved.term && hardState.vote === saved.vote);
+    if (entries.length === 0 && onlyCommit) {
+      // The commit index alone need not be durable: a restart finds it through the engine.
+      if (this.#inFlight === 0) deliver();
+      else this.#waiting.push(deliver);
+      return;
+    }
+    this.#write({ replica: this.#replica, entries, hardState }, deliver);
+  }
+
+  /** The batch that switches to a snapshot: what was logged before is dropped. */
+  reset(work: AppendWork, reset: NonNullable<LogAppend['reset']>, deliver: () => void): void {
+    const { entries, hardState } = work;
+    this.#write({ replica: this.#replica, reset, entries, hardState }, deliver);
+  }
+
+  #write(part: LogAppend, deliver: () => void): void {
+    this.#inFlight++;
+    const before = this.#waiting.splice(0);
+    this.#log.append(part, () => {
+      this.#inFlight--;
+      for (const run of before) run();
+      deliver();
+      if (this.#inFlight === 0) for (const run of this.#waiting.splice(0)) run();
+    });
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Writes on their way: gathered in a turn, proposed as entries, settled when the entry at their
+ * index is applied. What was appended stays pending over a loss of leadership: the entry applied
+ * at its index tells for certain whether it was ours (decision 12).
+ */
+import { assert } from '../../common/assert.ts';
+import type { ErrorCode } from '../../common/errors.ts';
+import type { LogIndex, Term } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { ProposeResult, Refusal } from '../raft/ready.ts';
+import type { Reply } from '../resp/reply.ts';
+import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+import { lineBytes } from './envelope.ts';
+
+/** A batch whose lines settle one after the other. */
+interface Waiter {
+  readonly batch: CommandBatch;
+  readonly results: LineResult[];
+  readonly resolve: (results: readonly LineResult[]) => void;
+}
+
+/** Consecutive lines of one batch within one entry. */
+interface Segment {
+  readonly waiter: Waiter;
+  readonly count: number;
+}
+
+interface PendingEntry {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly deadlineMs: number;
+  readonly segments: readonly Segment[];
+}
+
+interface EntryDraft {
+  readonly lines: CommandLine[];
+  readonly segments: Segment[];
+  bytes: number;
+}
+
+const refusalCode = {
+  'not-leader': 'NOT_LEADER',
+  transferring: 'NOT_LEADER',
+  removed: 'REPLICA_GONE',
+  'uncommitted-limit': 'BUSY',
+  'conf-change-pending': 'BUSY',
+  'conf-change-invalid': 'CONFLICT',
+} as const satisfies Record<Refusal, ErrorCode>;
+
+export class Proposals {
+  #gathered: Waiter[] = [];
+  #gatheredLines = 0;
+  /** By ascending index; `#head` is the first one not settled. */
+  #pending: PendingEntry[] = [];
+  #head = 0;
+  #pendingLines = 0;
+
+  get hasGathered(): boolean {
+    return this.#gathered.length > 0;
+  }
+
+  /** Commands gathered or appended and not yet answered. */
+  get count(): number {
+    return this.#gatheredLines + this.#pendingLines;
+  }
+
+  gather(batch: CommandBatch): Promise<readonly LineResult[]> {
+    if (this.count + batch.lines.length > limits.proposalsPerPartitionMax) {
+      return Promise.resolve(
+        failAll(batch, 'BUSY', `more than ${limits.proposalsPerPartitionMax} writes are waiting`),
+      );
+    }
+    return new Promise((resolve) => {
+      this.#gathered.push({ batch, results: [], resolve });
+      this.#gatheredLines += batch.lines.length;
+    });
+  }
+
+  /**
+   * Proposes all that was gathered, or refuses it as a whole. `encode` makes one entry of lines,
+   * `propose` appends entries that then have consecutive indexes.
+   */
+  flush(
+    nowMs: number,
+    encode: (lines: readonly CommandLine[]) => Buffer,
+    propose: (data: readonly Buffer[]) => ProposeResult,
+  ): void {
+    const waiters = this.#gathered;
+    this.#gathered = [];
+    this.#gatheredLines = 0;
+    const live = waiters.filter((waiter) => {
+      if (waiter.batch.deadlineMs > nowMs) return true;
+      waiter.resolve(failAll(waiter.batch, 'CANCELLED', 'the deadline passed before proposing'));
+      return false;
+    });
+    if (live.length === 0) return;
+    const drafts = draftEntries(live);
+    const result = propose(drafts.map((draft) => encode(draft.lines)));
+    if (!result.ok) {
+      const code = refusalCode[result.refusal];
+      for (const waiter of live) {
+        waiter.resolve(failAll(waiter.batch, code, `not proposed: ${result.refusal}`));
+      }
+      return;
+    }
+    this.#track(drafts, result.index, result.term);
+  }
+
+  /** The entry at `index` was applied; `replies` are those of its lines (none for other kinds). */
+  settle(index: LogIndex, term: Term, replies: readonly Reply[]): void {
+    const entry = this.#pending[this.#head];
+    if (entry === undefined || entry.index > index) return;
+    assert(entry.index === index, 'entries are settled in order');
+    this.#advance(entry);
+    if (entry.term !== term) {
+      this.#failEntry(entry, 'TERM_CHANGED', 'another leader’s entry took its place in the log');
+      return;
+    }
+    let at = 0;
+    for (const { waiter, count } of entry.segments) {
+      for (let i = 0; i < count; i++) {
+        const reply = replies[at++];
+        assert(reply !== undefined, 'one reply per command');
+        waiter.results.push({ ok: true, reply });
+      }
+      finish(waiter);
+    }
+  }
+
+  /** A snapshot replaced the log up to `index`: what was pending there may have been applied. */
+  skipTo(index: LogIndex): void {
+    this.#failWhile((entry) => entry.index <= index, 'a snapshot took the place of the log');
+  }
+
+  /** Gives up on what is past its deadline. */
+  expire(nowMs: number): void {
+    this.#failWhile((entry) => entry.deadlineMs <= nowMs, 'no quorum confirmed it in time');
+  }
+
+  /** The replica stops: nothing more will be settled. */
+  stop(): void {
+    for (const waiter of this.#gathered) {
+      waiter.resolve(failAll(waiter.batch, 'STOPPING', 'the replica stops'));
+    }
+    this.#gathered = [];
+    this.#gatheredLines = 0;
+    this.#failWhile(() => true, 'the replica stopped');
+  }
+
+  #track(drafts: readonly EntryDraft[], firstIndex: LogIndex, term: Term): void {
+    drafts.forEach((draft, offset) => {
+      const deadlineMs = Math.max(...draft.segments.map((s) => s.waiter.batch.deadlineMs));
+      const index = firstIndex + offset;
+      this.#pending.push({ index, term, deadlineMs, segments: draft.segments });
+      this.#pendingLines += draft.lines.length;
+    });
+  }
+
+  #advance(entry: PendingEntry): void {
+    this.#head++;
+    for (const segment of entry.segments) this.#pendingLines -= segment.count;
+    if (this.#head > 64 && this.#head * 2 > this.#pending.length) {
+      this.#pending = this.#pending.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  #failWhile(condition: (entry: PendingEntry) => boolean, message: string): void {
+    for (;;) {
+      const entry = this.#pending[this.#head];
+      if (entry === undefined || !condition(entry)) return;
+      this.#advance(entry);
+      this.#failEntry(entry, 'OUTCOME_UNKNOWN', message);
+    }
+  }
+
+  #failEntry(entry: PendingEntry, code: ErrorCode, message: string): void {
+    for (const { waiter, count } of entry.segments) {
+      for (let i = 0; i < count; i++) waiter.results.push({ ok: false, code, message });
+      finish(waiter);
+    }
+  }
+}
+
+/** One failure per line of a batch. */
+export function failAll(batch: CommandBatch, code: ErrorCode, message: string): LineResult[] {
+  return batch.lines.map(() => ({ ok: false, code, message }));
+}
+
+function finish(waiter: Waiter): void {
+  if (waiter.results.length === waiter.batch.lines.length) waiter.resolve(waiter.results);
+}
+
+/** Packs lines into entries of at most entryBytesMax (one longer line has an entry of its own). */
+function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
+  const drafts: EntryDraft[] = [];
+  let draft: EntryDraft | undefined;
+  for (const waiter of waiters) {
+    let count = 0;
+    for (const line of waiter.batch.lines) {
+      const bytes = lineBytes(line);
+      if (draft === undefined || draft.bytes + bytes > limits.entryBytesMax) {
+        if (count > 0) draft?.segments.push({ waiter, count });
+        count = 0;
+        draft = { lines: [], segments: [], bytes: 0 };
+        drafts.push(draft);
+      }
+      draft.lines.push(line);
+      draft.bytes += bytes;
+      count++;
+    }
+    if (count > 0) draft?.segments.push({ waiter, count });
+  }
+  return drafts;
+}

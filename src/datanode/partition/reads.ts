@@ -1,0 +1,220 @@
+/**
+ * Linearizable reads (decision 8): reads of a turn share one ReadIndex round; once leadership is
+ * confirmed and the read index applied they run on the engine, synchronously where they can.
+ */
+
+import type { ErrorCode } from '../../common/errors.ts';
+import type { LogIndex, Slot } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
+import { findCommand } from '../commands/table.ts';
+import { createView, readRange } from '../encoding/txn.ts';
+import type { View } from '../encoding/view.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { ReadState } from '../raft/ready.ts';
+import { error } from '../resp/reply.ts';
+import { runRanges } from './applier.ts';
+import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+import { failAll } from './proposals.ts';
+
+interface PendingRead {
+  readonly batch: CommandBatch;
+  readonly singlePoint: boolean;
+  readonly resolve: (results: readonly LineResult[]) => void;
+}
+
+/** What reads need of their replica at the moment they run. */
+export interface ReadGround {
+  engine(): Engine;
+  appliedIndex(): LogIndex;
+  /** An engine batch is on its way: only single-point reads may run. */
+  writing(): boolean;
+  nowMs(): number;
+  random(): number;
+  /** False: some deadline at or before `nowMs` is not committed yet; `resume` is called later. */
+  expirySettled(nowMs: number): boolean;
+  onFault(error: unknown): void;
+}
+
+export class Reads {
+  readonly #ground: ReadGround;
+  readonly #slots: { readonly firstSlot: Slot; readonly lastSlot: Slot };
+  #fresh: PendingRead[] = [];
+  #unconfirmed: { readonly context: number; reads: PendingRead[] }[] = [];
+  #confirmed: { readonly index: LogIndex; reads: PendingRead[] }[] = [];
+  #count = 0;
+
+  constructor(ground: ReadGround, slots: { readonly firstSlot: Slot; readonly lastSlot: Slot }) {
+    this.#ground = ground;
+    this.#slots = slots;
+  }
+
+  get hasFresh(): boolean {
+    return this.#fresh.length > 0;
+  }
+
+  gather(batch: CommandBatch): Promise<readonly LineResult[]> {
+    if (this.#count >= limits.proposalsPerPartitionMax) {
+      return Promise.resolve(failAll(batch, 'BUSY', 'too many reads are waiting'));
+    }
+    this.#count++;
+    return new Promise((resolve) => {
+      this.#fresh.push({ batch, singlePoint: isSinglePoint(batch), resolve });
+    });
+  }
+
+  /** Asks for one round for everything gathered; `requestRead` as in RaftNode. */
+  flush(requestRead: () => number | undefined): void {
+    if (this.#fresh.length === 0) return;
+    const context = requestRead();
+    if (context === undefined) {
+      this.failAll('NOT_LEADER', 'this replica does not lead');
+      return;
+    }
+    this.#unconfirmed.push({ context, reads: this.#fresh });
+    this.#fresh = [];
+  }
+
+  confirm(states: readonly ReadState[]): void {
+    for (const { readContext, index } of states) {
+      while (this.#unconfirmed.length > 0 && this.#unconfirmed[0]!.context <= readContext) {
+        this.#confirmed.push({ index, reads: this.#unconfirmed.shift()!.reads });
+      }
+    }
+    this.resume();
+  }
+
+  /** Runs whatever may run now: after a confirmation, an applied batch, or an expiry round. */
+  resume(): void {
+    while (this.#confirmed.length > 0) {
+      const next = this.#confirmed[0]!;
+      if (next.index > this.#ground.appliedIndex()) return;
+      const nowMs = this.#ground.nowMs();
+      if (!this.#ground.expirySettled(nowMs)) return;
+      const writing = this.#ground.writing();
+      const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
+      const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
+      for (const read of runnable) this.#run(read, nowMs);
+      if (postponed.length > 0) {
+        next.reads = postponed;
+        return;
+      }
+      this.#confirmed.shift();
+    }
+  }
+
+  /** Leadership is gone (or the replica stops): every read may be sent elsewhere. */
+  failAll(code: ErrorCode, message: string): void {
+    const reads = [
+      ...this.#fresh,
+      ...this.#unconfirmed.flatMap((round) => round.reads),
+      ...this.#confirmed.flatMap((round) => round.reads),
+    ];
+    this.#fresh = [];
+    this.#unconfirmed = [];
+    this.#confirmed = [];
+    for (const read of reads) this.#finish(read, failAll(read.batch, code, message));
+  }
+
+  /** Gives up on reads past their deadline: no quorum answered. */
+  expire(nowMs: number): void {
+    const keep = (read: PendingRead) => {
+      if (read.batch.deadlineMs > nowMs) return true;
+      this.#finish(
+        read,
+        failAll(read.batch, 'NO_LEADER', 'no quorum confirmed the leader in time'),
+      );
+      return false;
+    };
+    this.#fresh = this.#fresh.filter(keep);
+    for (const round of this.#unconfirmed) round.reads = round.reads.filter(keep);
+    for (const round of this.#confirmed) round.reads = round.reads.filter(keep);
+  }
+
+  #run(read: PendingRead, nowMs: number): void {
+    const context: RunContext = {
+      nowMs,
+      random: () => this.#ground.random(),
+      ...this.#slots,
+    };
+    try {
+      const results = runLines(read.batch.lines, this.#ground.engine(), context);
+      if (!(results instanceof Promise)) {
+        this.#finish(read, results);
+        return;
+      }
+      results.then(
+        (done) => this.#finish(read, done),
+        (failure) => this.#fault(read, failure),
+      );
+    } catch (failure) {
+      this.#fault(read, failure);
+    }
+  }
+
+  #fault(read: PendingRead, failure: unknown): void {
+    this.#finish(read, failAll(read.batch, 'CORRUPT', 'this replica is damaged and stops serving'));
+    this.#ground.onFault(failure);
+  }
+
+  #finish(read: PendingRead, results: readonly LineResult[]): void {
+    this.#count--;
+    read.resolve(results);
+  }
+}
+
+function isSinglePoint(batch: CommandBatch): boolean {
+  return batch.lines.every((line) => readCommand(line)?.singlePoint === true);
+}
+
+function readCommand(line: CommandLine): ReadCommand | undefined {
+  const command = findCommand(line[0]!);
+  return command?.kind === 'read' ? command : undefined;
+}
+
+/** Runs lines in order; the first that needs ranges moves the rest onto one snapshot. */
+function runLines(
+  lines: readonly CommandLine[],
+  engine: Engine,
+  context: RunContext,
+): LineResult[] | Promise<LineResult[]> {
+  const view = createView(engine);
+  const results: LineResult[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const reply = startLine(lines[at]!, view, context);
+    if (!('kind' in reply)) return runOnSnapshot(lines, at, engine, context, results);
+    results.push({ ok: true, reply });
+  }
+  return results;
+}
+
+async function runOnSnapshot(
+  lines: readonly CommandLine[],
+  from: number,
+  engine: Engine,
+  context: RunContext,
+  results: LineResult[],
+): Promise<LineResult[]> {
+  const snapshot = engine.snapshot();
+  try {
+    const view = createView(snapshot);
+    for (let at = from; at < lines.length; at++) {
+      const started = startLine(lines[at]!, view, context);
+      const reply =
+        'kind' in started
+          ? started
+          : await runRanges(started, (range) => readRange(snapshot, range));
+      results.push({ ok: true, reply });
+    }
+    return results;
+  } finally {
+    await snapshot.close();
+  }
+}
+
+function startLine(line: CommandLine, view: View, context: RunContext): RunResult {
+  const command = readCommand(line);
+  if (command === undefined) return error(`ERR '${line[0]?.toString()}' is not a read command`);
+  const prepared = command.prepare(line);
+  return prepared.ok ? prepared.run(view, context) : prepared.reply;
+}

@@ -1,0 +1,174 @@
+/**
+ * Snapshots on the wire (decision 15): a header, then chunks of key-value pairs in key order, the
+ * last of which ends in a trailer with count and checksum. Frozen format, version 1:
+ *
+ *   header  u8 version · u64 group · the raft envelope (from, to, term) · index · term · ConfState
+ *   chunk   repeated: u32 key length, key, u32 value length, value
+ *   trailer u32 0xffffffff · u64 pairs · u32 CRC-32 over all bytes before the trailer
+ */
+import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
+import { crc32 } from '../../common/checksum.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { GroupId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { BatchOperation, EngineReader } from '../engine/engine.ts';
+import type { PeerMessage } from '../raft/message.ts';
+import { decodeConfState, encodeConfState } from './state.ts';
+
+const SNAPSHOT_VERSION = 1;
+const TRAILER = 0xffff_ffff;
+const PAIRS_PER_READ = 512;
+/** Every key of the encoding lies in here; the engine's own marks lie outside. */
+const ALL_KEYS = { gte: Buffer.from([0x01]), lt: Buffer.from([0xff]) };
+
+export type SnapshotMessage = Extract<PeerMessage, { type: 'snapshot' }>;
+
+export interface SnapshotHeader {
+  readonly group: GroupId;
+  readonly message: SnapshotMessage;
+}
+
+export function encodeSnapshotHeader({ group, message }: SnapshotHeader): Buffer {
+  const writer = new ByteWriter(128)
+    .u8(SNAPSHOT_VERSION)
+    .u64(group)
+    .u64(message.from)
+    .u64(message.to)
+    .u64(message.term)
+    .u64(message.snapshot.index)
+    .u64(message.snapshot.term);
+  encodeConfState(writer, message.snapshot.confState);
+  return writer.finish();
+}
+
+export function decodeSnapshotHeader(bytes: Buffer): SnapshotHeader {
+  return guarded('snapshot header', () => {
+    const reader = new ByteReader(bytes);
+    const version = reader.u8();
+    if (version !== SNAPSHOT_VERSION) throw new ByteRangeError(`unknown version ${version}`);
+    const group = reader.u64();
+    const [from, to, term] = [reader.u64(), reader.u64(), reader.u64()];
+    const [index, snapshotTerm] = [reader.u64(), reader.u64()];
+    const confState = decodeConfState(reader);
+    reader.end();
+    const snapshot = { index, term: snapshotTerm, confState, data: Buffer.alloc(0) };
+    return { group, message: { type: 'snapshot', from, to, term, snapshot } };
+  });
+}
+
+/** The pairs of `reader` as chunks of about limits.snapshotChunkBytes. */
+export async function* encodeSnapshotChunks(reader: EngineReader): AsyncGenerator<Buffer> {
+  const iterator = reader.iterate(ALL_KEYS);
+  let writer = new ByteWriter(limits.snapshotChunkBytes);
+  let pairs = 0;
+  let checksum = 0;
+  try {
+    for (;;) {
+      const read = await iterator.next(PAIRS_PER_READ);
+      if (read.length === 0) break;
+      for (const [key, value] of read) {
+        writer.bytes(key).bytes(value);
+        pairs++;
+        if (writer.length < limits.snapshotChunkBytes / 2) continue;
+        const chunk = writer.finish();
+        checksum = crc32(chunk, checksum);
+        yield chunk;
+        writer = new ByteWriter(limits.snapshotChunkBytes);
+      }
+    }
+  } finally {
+    await iterator.close();
+  }
+  const last = writer.finish();
+  checksum = crc32(last, checksum);
+  const trailer = new ByteWriter(16).u32(TRAILER).u64(pairs).u32(checksum).finish();
+  yield Buffer.concat([last, trailer]);
+}
+
+/**
+ * Takes chunks in order and gives the pairs as batches; `finish` throws KvorumError CORRUPT unless
+ * the trailer has come and agrees. A chunk may be split anywhere.
+ */
+export class SnapshotDecoder {
+  #rest: Buffer = Buffer.alloc(0);
+  #pairs = 0;
+  #checksum = 0;
+  #ended = false;
+
+  decode(chunk: Buffer): BatchOperation[] {
+    return guarded('snapshot chunk', () => this.#decode(chunk));
+  }
+
+  finish(): void {
+    if (!this.#ended || this.#rest.length > 0) {
+      throw new KvorumError('CORRUPT', 'snapshot stream ended before its trailer');
+    }
+  }
+
+  #decode(chunk: Buffer): BatchOperation[] {
+    const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
+    const operations: BatchOperation[] = [];
+    let at = 0;
+    while (!this.#ended) {
+      const pair = readPair(bytes, at);
+      if (pair === undefined) break;
+      if (pair === 'trailer') {
+        if (bytes.length - at < 16) break;
+        this.#checksum = crc32(bytes.subarray(0, at), this.#checksum);
+        this.#checkTrailer(bytes, at + 4);
+        at += 16;
+        this.#ended = true;
+        this.#rest = bytes.subarray(at);
+        return operations;
+      }
+      operations.push({ type: 'put', key: pair.key, value: pair.value });
+      this.#pairs++;
+      at = pair.end;
+    }
+    this.#checksum = crc32(bytes.subarray(0, at), this.#checksum);
+    this.#rest = bytes.subarray(at);
+    return operations;
+  }
+
+  #checkTrailer(bytes: Buffer, at: number): void {
+    const reader = new ByteReader(bytes, at);
+    const pairs = reader.u64();
+    const checksum = reader.u32();
+    if (pairs !== this.#pairs || checksum !== this.#checksum) {
+      throw new KvorumError(
+        'CORRUPT',
+        `snapshot stream damaged: ${this.#pairs} pairs, checksum ${this.#checksum}; ` +
+          `its trailer says ${pairs} and ${checksum}`,
+      );
+    }
+  }
+}
+
+function readPair(
+  bytes: Buffer,
+  at: number,
+): { key: Buffer; value: Buffer; end: number } | 'trailer' | undefined {
+  if (bytes.length - at < 4) return undefined;
+  const keyLength = bytes.readUInt32BE(at);
+  if (keyLength === TRAILER) return 'trailer';
+  if (keyLength > limits.entryBytesHardMax) throw new ByteRangeError(`key of ${keyLength} bytes`);
+  const valueAt = at + 4 + keyLength;
+  if (bytes.length < valueAt + 4) return undefined;
+  const valueLength = bytes.readUInt32BE(valueAt);
+  if (valueLength > limits.entryBytesHardMax) {
+    throw new ByteRangeError(`value of ${valueLength} bytes`);
+  }
+  const end = valueAt + 4 + valueLength;
+  if (bytes.length < end) return undefined;
+  const key = bytes.subarray(at + 4, valueAt);
+  return { key, value: bytes.subarray(valueAt + 4, end), end };
+}
+
+function guarded<T>(what: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (cause) {
+    if (!(cause instanceof ByteRangeError)) throw cause;
+    throw new KvorumError('BAD_FRAME', `${what}: ${cause.message}`, { cause });
+  }
+}

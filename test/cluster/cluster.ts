@@ -1,0 +1,187 @@
+/** A real cluster for tests: `kvorum start` on free ports in a directory of its own. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { StatusReport } from '../../src/cli/status.ts';
+
+const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
+export const kvorum = join(root, 'dist', 'cli', 'kvorum.js');
+const execFileAsync = promisify(execFile);
+
+export interface ClusterOptions {
+  readonly nodes?: number;
+  readonly partitions?: number;
+  readonly flags?: readonly string[];
+  /** Reuse the directory of an earlier cluster. */
+  readonly data?: string;
+  readonly ports?: Ports;
+}
+
+export interface Ports {
+  readonly gateway: number;
+  readonly cluster: number;
+  readonly http: number;
+}
+
+export class TestCluster {
+  readonly data: string;
+  readonly ports: Ports;
+  readonly nodes: number;
+  readonly flags: readonly string[];
+  output = '';
+  process: ChildProcess | undefined;
+
+  constructor(data: string, ports: Ports, nodes: number, flags: readonly string[]) {
+    this.data = data;
+    this.ports = ports;
+    this.nodes = nodes;
+    this.flags = flags;
+  }
+
+  /** Resolves once the cluster says it is ready, with the milliseconds that took. */
+  async start(): Promise<number> {
+    const began = performance.now();
+    const child = spawn(process.execPath, [kvorum, 'start', ...this.flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.process = child;
+    this.output = '';
+    const ready = new Promise<void>((resolve, reject) => {
+      const hear = (chunk: Buffer) => {
+        this.output += chunk.toString();
+        if (this.output.includes('kvorum is ready')) resolve();
+      };
+      child.stdout?.on('data', hear);
+      child.stderr?.on('data', hear);
+      child.once('exit', (code) => reject(new Error(`start ended with ${code}: ${this.output}`)));
+    });
+    await within(40_000, ready, () => `not ready: ${this.output}`);
+    return performance.now() - began;
+  }
+
+  gatewayPort(node: number): number {
+    return this.ports.gateway + node;
+  }
+
+  clusterPort(node: number): number {
+    return this.ports.cluster + node;
+  }
+
+  async status(): Promise<StatusReport> {
+    const { stdout } = await execFileAsync(process.execPath, [
+      kvorum,
+      'status',
+      '--data',
+      this.data,
+      '--json',
+    ]);
+    return JSON.parse(stdout) as StatusReport;
+  }
+
+  pidOf(name: string): number {
+    const run = JSON.parse(readFileSync(join(this.data, 'run', `${name}.json`), 'utf8'));
+    return run.pid as number;
+  }
+
+  /** SIGKILL to one process of this cluster, by its id. */
+  kill(name: string): void {
+    process.kill(this.pidOf(name), 'SIGKILL');
+  }
+
+  /** Stops as Ctrl-C does; resolves when the parent has ended. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const child = this.process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill(signal);
+    await within(40_000, ended, () => `does not stop: ${this.output}`);
+  }
+
+  async destroy(): Promise<void> {
+    await this.stop();
+    rmSync(this.data, { recursive: true, force: true });
+  }
+}
+
+/** Starts a cluster; the caller destroys it. */
+export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  const cluster = await planCluster(options);
+  await cluster.start();
+  return cluster;
+}
+
+export async function planCluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  const nodes = options.nodes ?? 3;
+  const data = options.data ?? join(mkdtempSync(join(tmpdir(), 'kvorum-test-')), 'data');
+  const ports = options.ports ?? (await freePorts(nodes));
+  const flags = [
+    ...['--data', data, '--nodes', String(nodes), '--partitions', String(options.partitions ?? 4)],
+    ...['--port', String(ports.gateway), '--cluster-port', String(ports.cluster)],
+    ...['--http-port', String(ports.http), ...(options.flags ?? [])],
+  ];
+  return new TestCluster(data, ports, nodes, flags);
+}
+
+/** Consecutive free ports for each door, below the range systems use for outgoing connections. */
+export async function freePorts(nodes: number): Promise<Ports> {
+  const gateway = await freeRun(nodes);
+  const cluster = await freeRun(nodes, gateway + nodes);
+  const http = await freeRun(2, cluster + nodes);
+  return { gateway, cluster, http };
+}
+
+async function freeRun(count: number, from = 10_000 + Math.floor(Math.random() * 8_000)) {
+  for (let first = from; first < 30_000; first += count) {
+    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)));
+    if (free.every(Boolean)) return first;
+  }
+  throw new Error('no free ports');
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** Rejects with `explain()` when `promise` takes longer than `ms`. */
+export async function within<T>(ms: number, promise: Promise<T>, explain: () => string) {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`after ${ms} ms: ${explain()}`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Polls until `condition` holds; rejects with its last error or `what` after `ms`. */
+export async function eventually(
+  ms: number,
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+): Promise<number> {
+  const began = performance.now();
+  let last = '';
+  while (performance.now() - began < ms) {
+    try {
+      if (await condition()) return performance.now() - began;
+    } catch (error) {
+      last = String(error);
+    }
+    await pause(20);
+  }
+  throw new Error(`not within ${ms} ms: ${what} ${last}`);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { scale } from '../scale.ts';
+import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { Load } from './load.ts';
+
+let cluster: TestCluster | undefined;
+let load: Load | undefined;
+
+afterEach(async () => {
+  await load?.stop();
+  load = undefined;
+  await cluster?.destroy();
+  cluster = undefined;
+}, 60_000);
+
+/** Waits until writes are acknowledged again after `fault`; returns how long that took. */
+async function resumes(running: Load, boundMs: number, fault: () => void): Promise<number> {
+  const before = running.acknowledged;
+  fault();
+  return eventually(boundMs, 'writes resume', () => running.acknowledged > before + 20);
+}
+
+async function leaderOf(running: TestCluster, partition: number): Promise<string> {
+  const { partitions } = await running.status();
+  return partitions.find((line) => line.partition === partition)?.leader ?? 'datanode1';
+}
+
+async function caughtUp(running: TestCluster): Promise<boolean> {
+  const { partitions } = await running.status();
+  return (
+    partitions.length === 4 &&
+    partitions.every(
+      (line) =>
+        line.leader !== null && line.replicas.every((replica) => replica.state === 'running'),
+    )
+  );
+}
+
+describe('a datanode killed under load', () => {
+  test(
+    'loses no acknowledged write, serves no stale read, and comes back',
+    async () => {
+      cluster = await startCluster({ partitions: 4 });
+      const running = cluster;
+      const ports = [0, 1, 2].map((node) => running.gatewayPort(node));
+      load = new Load({ ports, writers: 6, readers: 3, keysPerWriter: 8 });
+      await pause(1_000);
+      for (let round = 0; round < scale.kills; round++) {
+        const victim = await leaderOf(running, round % 4);
+        const tookMs = await resumes(load, 10_000, () => running.kill(victim));
+        process.stdout.write(`killed ${victim}: writes resumed after ${tookMs.toFixed(0)} ms\n`);
+        await eventually(20_000, `${victim} is back`, () => caughtUp(running));
+        await pause(300);
+      }
+      await load.stop();
+      const report = await load.verify(running.gatewayPort(0));
+      process.stdout.write(`${JSON.stringify(report)}\n`);
+      expect(report.violations).toEqual([]);
+      expect(report.writes).toBeGreaterThan(500);
+    },
+    60_000 + scale.kills * 40_000,
+  );
+
+  test('all three killed at once: everything acknowledged is there, writes resume', async () => {
+    cluster = await startCluster({ partitions: 4 });
+    const running = cluster;
+    const ports = [0, 1, 2].map((node) => running.gatewayPort(node));
+    load = new Load({ ports, writers: 6, readers: 3, keysPerWriter: 8 });
+    await pause(1_500);
+    const tookMs = await resumes(load, 30_000, () => {
+      for (const name of ['datanode1', 'datanode2', 'datanode3']) running.kill(name);
+    });
+    process.stdout.write(`killed all: writes resumed after ${tookMs.toFixed(0)} ms\n`);
+    await pause(500);
+    await load.stop();
+    const report = await load.verify(running.gatewayPort(1));
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+    expect(report.violations).toEqual([]);
+  }, 90_000);
+});
+
+describe('without restarts', () => {
+  test('the placedriver dead, datanodes started by hand serve what was acknowledged', async () => {
+    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
+    const running = cluster;
+    const ports = [0, 1, 2].map((node) => running.gatewayPort(node));
+    load = new Load({ ports, writers: 4, readers: 2, keysPerWriter: 8 });
+    await pause(1_000);
+    running.kill('placedriver1');
+    await pause(500);
+    for (const name of ['datanode1', 'datanode2', 'datanode3']) running.kill(name);
+    await pause(200);
+    const byHand = [1, 2, 3].map((number) =>
+      spawn(
+        process.execPath,
+        [kvorum, 'datanode', '--config', join(running.data, `datanode${number}.yaml`)],
+        { stdio: 'ignore' },
+      ),
+    );
+    try {
+      const running2 = load;
+      const before = running2.acknowledged;
+      const tookMs = await eventually(
+        30_000,
+        'writes resume without a placedriver',
+        () => running2.acknowledged > before + 20,
+      );
+      process.stdout.write(`started by hand: writes resumed after ${tookMs.toFixed(0)} ms\n`);
+      await load.stop();
+      const report = await load.verify(running.gatewayPort(2));
+      expect(report.violations).toEqual([]);
+    } finally {
+      await load.stop();
+      for (const child of byHand) child.kill('SIGKILL');
+    }
+  }, 90_000);
+});

@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { isAlive } from '../../src/cli/run-file.ts';
+import { eventually, kvorum, planCluster, startCluster, type TestCluster } from './cluster.ts';
+import { connect } from './load.ts';
+
+let cluster: TestCluster | undefined;
+
+afterEach(async () => {
+  await cluster?.destroy();
+  cluster = undefined;
+}, 60_000);
+
+/** Runs `kvorum` to its end; for starts that must be refused. */
+function run(args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [kvorum, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    const limit = setTimeout(() => child.kill('SIGKILL'), 30_000);
+    child.once('exit', (code) => {
+      clearTimeout(limit);
+      resolve({ code, output });
+    });
+  });
+}
+
+async function allGone(pids: readonly number[]): Promise<void> {
+  await eventually(25_000, 'no child is left', () => pids.every((pid) => !isAlive(pid)));
+}
+
+describe('kvorum start', () => {
+  test('says what is ready, answers, keeps its data over a stop', async () => {
+    cluster = await planCluster({ partitions: 4 });
+    const firstMs = await cluster.start();
+    process.stdout.write(`ready after ${firstMs.toFixed(0)} ms\n`);
+    for (const name of ['placedriver1', 'datanode1', 'datanode2', 'datanode3']) {
+      expect(cluster.output).toContain(`${name} ready (pid `);
+    }
+    expect(cluster.output).toContain(`redis-cli -p ${cluster.ports.gateway}`);
+    const client = connect(cluster.gatewayPort(1));
+    for (let at = 0; at < 100; at++) await client.set(`key:${at}`, `value:${at}`);
+    client.disconnect();
+    const pids = (await cluster.status()).processes.map((line) => line.pid);
+    await cluster.stop('SIGINT');
+    await allGone(pids);
+    const againMs = await cluster.start();
+    process.stdout.write(`ready again after ${againMs.toFixed(0)} ms\n`);
+    const reader = connect(cluster.gatewayPort(2));
+    for (let at = 0; at < 100; at++) expect(await reader.get(`key:${at}`)).toBe(`value:${at}`);
+    reader.disconnect();
+  }, 120_000);
+
+  test('status names processes, leaders and replicas, also when they are dead', async () => {
+    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
+    const running = cluster;
+    await eventually(10_000, 'every partition has a leader', async () => {
+      const { partitions } = await running.status();
+      return partitions.length === 4 && partitions.every((line) => line.leader !== null);
+    });
+    const report = await running.status();
+    expect(report.processes.map((line) => [line.name, line.role, line.alive])).toEqual([
+      ['datanode1', 'datanode', true],
+      ['datanode2', 'datanode', true],
+      ['datanode3', 'datanode', true],
+      ['placedriver1', 'placedriver', true],
+    ]);
+    expect(report.partitions[0]?.replicas.map((replica) => replica.node).sort()).toEqual([
+      'datanode1',
+      'datanode2',
+      'datanode3',
+    ]);
+    running.kill('datanode2');
+    await eventually(5_000, 'status shows the death', async () => {
+      const after = await running.status();
+      return after.processes.some((line) => line.name === 'datanode2' && !line.alive);
+    });
+  }, 60_000);
+
+  test('no child outlives a parent that is killed', async () => {
+    cluster = await startCluster({ partitions: 2 });
+    const pids = (await cluster.status()).processes.map((line) => line.pid);
+    expect(pids.length).toBe(4);
+    cluster.process?.kill('SIGKILL');
+    await allGone(pids);
+  }, 60_000);
+
+  test('a child that died is started again, with one line', async () => {
+    cluster = await startCluster({ partitions: 2 });
+    const running = cluster;
+    const pid = running.pidOf('datanode3');
+    running.kill('datanode3');
+    await eventually(10_000, 'it is back', () => {
+      try {
+        return running.pidOf('datanode3') !== pid;
+      } catch {
+        return false;
+      }
+    });
+    expect(running.output).toContain('datanode3 was ended by SIGKILL; starting it again');
+  }, 60_000);
+});
+
+describe('kvorum start refuses with one line and exit code 1', () => {
+  let server: Server | undefined;
+  let directory: string | undefined;
+
+  afterEach(() => {
+    server?.close();
+    if (directory) rmSync(directory, { recursive: true, force: true });
+  });
+
+  test('a taken port', async () => {
+    const planned = await planCluster();
+    cluster = planned;
+    server = createServer();
+    await new Promise<void>((resolve) =>
+      server?.listen(planned.gatewayPort(1), '127.0.0.1', () => resolve()),
+    );
+    const { code, output } = await run(['start', ...planned.flags]);
+    expect(code).toBe(1);
+    expect(output.trim().split('\n')).toHaveLength(1);
+    expect(output).toContain(`port ${planned.gatewayPort(1)} is taken`);
+    expect(output).toContain('--port');
+  });
+
+  test('a directory that cannot be written', async () => {
+    const planned = await planCluster({ data: '/proc/kvorum' });
+    const { code, output } = await run(['start', ...planned.flags]);
+    expect(code).toBe(1);
+    expect(output).toContain('cannot write to /proc/kvorum');
+    expect(output).toContain('--data');
+  });
+
+  test('a directory of something else, also with --fresh', async () => {
+    directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    writeFileSync(join(directory, 'precious'), 'data');
+    const planned = await planCluster({ data: directory });
+    for (const flags of [planned.flags, [...planned.flags, '--fresh']]) {
+      const { code, output } = await run(['start', ...flags]);
+      expect(code).toBe(1);
+      expect(output.trim().split('\n')).toHaveLength(1);
+      expect(output).toContain(directory);
+    }
+    expect(existsSync(join(directory, 'precious'))).toBe(true);
+  });
+
+  test('another version, and another shape of cluster', async () => {
+    directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    mkdirSync(directory, { recursive: true });
+    const mark = join(directory, 'kvorum-cluster.json');
+    writeFileSync(mark, JSON.stringify({ kvorum: 99 }));
+    const planned = await planCluster({ data: directory });
+    const version = await run(['start', ...planned.flags]);
+    expect(version.code).toBe(1);
+    expect(version.output).toContain('format 99');
+    const ports = { meta: 1, http: 1, datanodes: [] };
+    writeFileSync(mark, JSON.stringify({ kvorum: 1, nodes: 5, partitions: 4, replicas: 3, ports }));
+    const shape = await run(['start', ...planned.flags]);
+    expect(shape.code).toBe(1);
+    expect(shape.output).toContain('--nodes 5');
+    expect(readFileSync(mark, 'utf8')).toContain('"nodes":5');
+  });
+
+  test('options that make no sense', async () => {
+    const { code, output } = await run(['start', '--nodes', '2', '--replicas', '3']);
+    expect(code).toBe(1);
+    expect(output).toContain('--replicas 3 needs as many datanodes');
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../../src/common/clock.ts';
+import { GroupTime } from '../../../src/datanode/partition/group-time.ts';
+
+class HandClock implements Clock {
+  monotone = 0;
+  wall = 10_000_000;
+  monotonicMs = () => this.monotone;
+  wallMs = () => this.wall;
+  setTimer = () => ({ cancel() {} });
+  endOfTurn() {}
+  advance(ms: number): void {
+    this.monotone += ms;
+    this.wall += ms;
+  }
+}
+
+describe('the time of a group', () => {
+  test('follows the wall clock', () => {
+    const clock = new HandClock();
+    const time = new GroupTime(clock, 500, () => []);
+    expect(time.nowMs()).toBe(10_000_000);
+    clock.advance(10);
+    expect(time.nowMs()).toBe(10_000_010);
+  });
+
+  test('goes on from the log’s last entry when the wall clock jumps back', () => {
+    const clock = new HandClock();
+    const time = new GroupTime(clock, 500, () => []);
+    time.observe(10_000_000);
+    clock.wall -= 3_600_000;
+    clock.monotone += 25;
+    expect(time.nowMs()).toBe(10_000_025);
+  });
+
+  test('is held within the allowed skew of the median of the group’s clocks', () => {
+    const clock = new HandClock();
+    // This clock is an hour ahead of both others.
+    const ahead = new GroupTime(clock, 500, () => [-3_600_000, -3_600_100]);
+    expect(ahead.nowMs()).toBe(10_000_000 - 3_600_000 + 500);
+    const behind = new GroupTime(clock, 500, () => [3_600_000, 3_600_100]);
+    expect(behind.nowMs()).toBe(10_000_000 + 3_600_000 - 500);
+  });
+
+  test('never goes back to an older entry', () => {
+    const clock = new HandClock();
+    const time = new GroupTime(clock, 500, () => []);
+    time.observe(50_000_000);
+    time.observe(40_000_000);
+    expect(time.nowMs()).toBe(50_000_000);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
+import { Proposals } from '../../../src/datanode/partition/proposals.ts';
+import { integer } from '../../../src/datanode/resp/reply.ts';
+
+function batch(lines: number, bytes = 1, deadlineMs = 1_000): CommandBatch {
+  return {
+    namespace: 'default',
+    partition: 0,
+    kind: 'write',
+    lines: Array.from({ length: lines }, () => [Buffer.from('SET'), Buffer.alloc(bytes)]),
+    protocol: 2,
+    term: undefined,
+    deadlineMs,
+  };
+}
+
+/** Flushes with entries from `index` on in `term`; returns how many lines each entry has. */
+function flush(proposals: Proposals, index: number, term = 1, nowMs = 0): number[] {
+  const sizes: number[] = [];
+  proposals.flush(
+    nowMs,
+    (lines) => Buffer.from([sizes.push(lines.length)]),
+    () => ({ ok: true, term, index }),
+  );
+  return sizes;
+}
+
+const values = (results: readonly LineResult[]) =>
+  results.map((result) => (result.ok ? result.reply : result.code));
+
+describe('proposals', () => {
+  test('of one turn share an entry and get their own replies', async () => {
+    const proposals = new Proposals();
+    const first = proposals.gather(batch(2));
+    const second = proposals.gather(batch(1));
+    expect(flush(proposals, 5)).toEqual([3]);
+    proposals.settle(5, 1, [integer(1), integer(2), integer(3)]);
+    expect(values(await first)).toEqual([integer(1), integer(2)]);
+    expect(values(await second)).toEqual([integer(3)]);
+    expect(proposals.count).toBe(0);
+  });
+
+  test('are split into entries of bounded size, in order', async () => {
+    const proposals = new Proposals();
+    const large = proposals.gather(batch(3, limits.entryBytesMax / 2));
+    expect(flush(proposals, 5)).toEqual([1, 1, 1]);
+    proposals.settle(5, 1, [integer(1)]);
+    proposals.settle(6, 1, [integer(2)]);
+    proposals.settle(7, 1, [integer(3)]);
+    expect(values(await large)).toEqual([integer(1), integer(2), integer(3)]);
+  });
+
+  test('whose place another leader’s entry took were not proposed', async () => {
+    const proposals = new Proposals();
+    const lost = proposals.gather(batch(1));
+    flush(proposals, 5, 3);
+    proposals.settle(4, 2, []);
+    proposals.settle(5, 4, []);
+    expect(values(await lost)).toEqual(['TERM_CHANGED']);
+  });
+
+  test('have an unknown outcome after their deadline or a snapshot', async () => {
+    const proposals = new Proposals();
+    const early = proposals.gather(batch(1, 1, 100));
+    flush(proposals, 5);
+    const late = proposals.gather(batch(1, 1, 500));
+    flush(proposals, 6);
+    proposals.expire(100);
+    expect(values(await early)).toEqual(['OUTCOME_UNKNOWN']);
+    proposals.skipTo(6);
+    expect(values(await late)).toEqual(['OUTCOME_UNKNOWN']);
+  });
+
+  test('past their deadline before the turn ends are never proposed', async () => {
+    const proposals = new Proposals();
+    const dead = proposals.gather(batch(1, 1, 100));
+    expect(flush(proposals, 5, 1, 100)).toEqual([]);
+    expect(values(await dead)).toEqual(['CANCELLED']);
+  });
+
+  test('a refusal concerns the whole turn', async () => {
+    const proposals = new Proposals();
+    const both = [proposals.gather(batch(1)), proposals.gather(batch(2))];
+    proposals.flush(
+      0,
+      () => Buffer.alloc(0),
+      () => ({ ok: false, refusal: 'uncommitted-limit' }),
+    );
+    expect((await Promise.all(both)).flatMap(values)).toEqual(['BUSY', 'BUSY', 'BUSY']);
+  });
+
+  test('are bounded in number', async () => {
+    const proposals = new Proposals();
+    const waiting = proposals.gather(batch(limits.proposalsPerPartitionMax));
+    expect(values(await proposals.gather(batch(1)))).toEqual(['BUSY']);
+    proposals.stop();
+    expect((await waiting)[0]).toMatchObject({ ok: false, code: 'STOPPING' });
+  });
+});
