@@ -66,6 +66,11 @@ export const limits = {
   /** Operations of waiting writes that are joined into one batch. */
   engineBatchOperationsMax: 16_384,
   scanCountMax: 10_000,
+  /** One slice of a range that a command reads (decision 7a). */
+  rangeSlicePairs: 1_024,
+  rangeSliceBytes: 1 * MIB,
+  /** Transient table of LCS: it is computed in one step. */
+  lcsBytesMax: 64 * MIB,
 
   // metadata
   metaValueBytesMax: 1 * MIB,

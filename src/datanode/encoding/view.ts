@@ -3,6 +3,8 @@
  * `key.ts`); values come without the record CRC, which is checked on every read (decision 7d): a
  * mismatch throws KvorumError CORRUPT naming the key, and the partition stops serving.
  */
+import type { Version } from './header.ts';
+
 export interface View {
   get(key: Buffer): Buffer | undefined;
 }
@@ -11,4 +13,6 @@ export interface View {
 export interface WriteView extends View {
   put(key: Buffer, value: Buffer): void;
   del(key: Buffer): void;
+  /** The version of a collection created now: index of the entry, and an ordinal within it. */
+  newVersion(): Version;
 }

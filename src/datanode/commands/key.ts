@@ -1,0 +1,194 @@
+/** Keys whatever their type: DEL, EXISTS, TYPE, RENAME, COPY. */
+import { findKey, removeKey, storeKey } from '../encoding/keyspace.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { error, integer, OK, type Reply } from '../resp/reply.ts';
+import { argument, integerArgument, NO_SUCH_KEY, syntaxError, word } from './args.ts';
+import {
+  ALL_KEYS,
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  read,
+  write,
+} from './command.ts';
+
+function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
+  return args.slice(1);
+}
+
+/** DEL key [key ...], UNLINK key [key ...] */
+function runDel(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+  let removed = 0;
+  for (const key of keys) if (removeKey(view, findKey(view, key, nowMs))) removed++;
+  return integer(removed);
+}
+
+/** EXISTS key [key ...], TOUCH key [key ...] */
+function runExists(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+  let found = 0;
+  for (const key of keys) if (findKey(view, key, nowMs).live) found++;
+  return integer(found);
+}
+
+/** TYPE key */
+function runType(view: View, key: Buffer, { nowMs }: RunContext): Reply {
+  return { kind: 'simple', text: findKey(view, key, nowMs).live?.type ?? 'none' };
+}
+
+interface Move {
+  readonly from: Buffer;
+  readonly to: Buffer;
+  readonly replace: boolean;
+}
+
+function parseMove(replace: boolean): (args: readonly Buffer[]) => Move {
+  return (args) => ({ from: argument(args, 1), to: argument(args, 2), replace });
+}
+
+/** RENAME key newkey */
+function runRename(view: WriteView, move: Move, { nowMs }: RunContext): Reply {
+  return rename(view, move, nowMs) === 'absent' ? NO_SUCH_KEY : OK;
+}
+
+/** RENAMENX key newkey */
+function runRenameNx(view: WriteView, move: Move, { nowMs }: RunContext): Reply {
+  const outcome = rename(view, move, nowMs);
+  return outcome === 'absent' ? NO_SUCH_KEY : integer(outcome === 'moved' ? 1 : 0);
+}
+
+function rename(
+  view: WriteView,
+  { from, to, replace }: Move,
+  nowMs: number,
+): 'absent' | 'moved' | 'taken' {
+  const source = findKey(view, from, nowMs);
+  const { live } = source;
+  if (!live) return 'absent';
+  if (from.equals(to)) return replace ? 'moved' : 'taken';
+  const target = findKey(view, to, nowMs);
+  if (target.live && !replace) return 'taken';
+  removeKey(view, source);
+  storeKey(view, target, live);
+  return 'moved';
+}
+
+/** COPY source destination [DB destination-db] [REPLACE] */
+function parseCopy(args: readonly Buffer[]): Move {
+  let replace = false;
+  for (let at = 3; at < args.length; at++) {
+    const option = word(argument(args, at));
+    if (option === 'replace') {
+      replace = true;
+    } else if (option === 'db' && at + 1 < args.length) {
+      const database = integerArgument(argument(args, ++at));
+      if (database !== 0) throw new ArgumentError('ERR DB index is out of range');
+    } else {
+      throw syntaxError();
+    }
+  }
+  return { from: argument(args, 1), to: argument(args, 2), replace };
+}
+
+const SAME_OBJECT = error('ERR source and destination objects are the same');
+
+function runCopy(view: WriteView, { from, to, replace }: Move, { nowMs }: RunContext): Reply {
+  if (from.equals(to)) return SAME_OBJECT;
+  const { live } = findKey(view, from, nowMs);
+  const target = findKey(view, to, nowMs);
+  if (!live || (target.live && !replace)) return integer(0);
+  storeKey(view, target, live);
+  return integer(1);
+}
+
+const TWO_KEYS = { first: 1, last: 2, step: 1 };
+const SUM_TIPS = ['request_policy:multi_shard', 'response_policy:agg_sum'];
+const column = { categories: ['keyspace'], group: 'generic' };
+const overKeys = {
+  ...column,
+  arity: -2,
+  keys: ALL_KEYS,
+  tips: SUM_TIPS,
+  fanOut: { over: 'keys', merge: 'sum' },
+  parse: parseKeys,
+} as const;
+
+export const keyCommands: readonly Command[] = [
+  write({
+    ...overKeys,
+    name: 'del',
+    flags: ['write'],
+    since: '1.0.0',
+    summary: 'Deletes one or more keys.',
+    run: runDel,
+  }),
+  write({
+    ...overKeys,
+    name: 'unlink',
+    flags: ['write', 'fast'],
+    since: '4.0.0',
+    summary: 'Asynchronously deletes one or more keys.',
+    run: runDel,
+  }),
+  read({
+    ...overKeys,
+    name: 'exists',
+    flags: ['readonly', 'fast'],
+    since: '1.0.0',
+    summary: 'Determines whether one or more keys exist.',
+    run: runExists,
+  }),
+  read({
+    ...overKeys,
+    name: 'touch',
+    flags: ['readonly', 'fast'],
+    since: '3.2.1',
+    summary: 'Returns the number of existing keys out of those specified.',
+    run: runExists,
+  }),
+  read({
+    ...column,
+    name: 'type',
+    arity: 2,
+    flags: ['readonly', 'fast'],
+    keys: FIRST_KEY,
+    since: '1.0.0',
+    summary: 'Determines the type of value stored at a key.',
+    singlePoint: true,
+    parse: (args) => argument(args, 1),
+    run: runType,
+  }),
+  write({
+    ...column,
+    name: 'rename',
+    arity: 3,
+    flags: ['write'],
+    keys: TWO_KEYS,
+    since: '1.0.0',
+    summary: 'Renames a key and overwrites the destination.',
+    parse: parseMove(true),
+    run: runRename,
+  }),
+  write({
+    ...column,
+    name: 'renamenx',
+    arity: 3,
+    flags: ['write', 'fast'],
+    keys: TWO_KEYS,
+    since: '1.0.0',
+    summary: 'Renames a key only when the target key name doesn’t exist.',
+    parse: parseMove(false),
+    run: runRenameNx,
+  }),
+  write({
+    ...column,
+    name: 'copy',
+    arity: -3,
+    flags: ['write', 'denyoom'],
+    keys: TWO_KEYS,
+    since: '6.2.0',
+    summary: 'Copies the value of a key to a new key.',
+    parse: parseCopy,
+    run: runCopy,
+  }),
+];

@@ -1,0 +1,45 @@
+/** Every command of the product by name; checked and frozen when the module is loaded. */
+import { assert } from '../../common/assert.ts';
+import type { Command } from './command.ts';
+import { keyCommands } from './key.ts';
+import { stringCommands } from './string.ts';
+import { stringNumberCommands } from './string-number.ts';
+
+const rows: readonly Command[] = [...stringCommands, ...stringNumberCommands, ...keyCommands];
+
+export const commandTable: ReadonlyMap<string, Command> = byName(rows);
+
+/** Longer than any name: what a client sends is not looked at any further. */
+const NAME_BYTES_MAX = 64;
+
+/** The row of a command as a client spells it, in any case. */
+export function findCommand(name: Buffer): Command | undefined {
+  if (name.length > NAME_BYTES_MAX) return undefined;
+  const text = name.toString('latin1');
+  return commandTable.get(text) ?? commandTable.get(text.toLowerCase());
+}
+
+/** The row that `args` mean: of the subcommand where the command has it, of the command otherwise. */
+export function resolveCommand(args: readonly Buffer[]): Command | undefined {
+  const name = args[0];
+  const command = name && findCommand(name);
+  const subcommand = args[1];
+  if (!command?.subcommands || !subcommand || subcommand.length > NAME_BYTES_MAX) return command;
+  const full = `${command.name}|${subcommand.toString('latin1').toLowerCase()}`;
+  return command.subcommands.find((row) => row.name === full) ?? command;
+}
+
+function byName(commands: readonly Command[]): ReadonlyMap<string, Command> {
+  const table = new Map<string, Command>();
+  for (const command of commands) {
+    assert(!table.has(command.name), `the command table has one row for ${command.name}`);
+    assert(command.name === command.name.toLowerCase(), `${command.name} is in lower case`);
+    assert(command.name.length <= NAME_BYTES_MAX, `${command.name} is short enough to be found`);
+    assert(command.arity !== 0, `${command.name} counts its own name`);
+    for (const row of command.subcommands ?? []) {
+      assert(row.name.startsWith(`${command.name}|`), `${row.name} belongs to ${command.name}`);
+    }
+    table.set(command.name, Object.freeze(command));
+  }
+  return table;
+}

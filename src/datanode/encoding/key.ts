@@ -1,0 +1,91 @@
+/** Keys of key records and of the expiry index, as `tags.ts` lays them out. */
+import { assert } from '../../common/assert.ts';
+import { readU64, writeU64 } from '../../common/bytes.ts';
+import { slotOfKey } from '../../common/hash.ts';
+import type { Slot } from '../../common/ids.ts';
+import type { KeyRange } from '../engine/engine.ts';
+import { keyHash } from './member-hash.ts';
+import { tagRanges, tags } from './tags.ts';
+
+const KEY_PREFIX_BYTES = 7;
+const EXPIRY_PREFIX_BYTES = 11;
+
+/** The engine key of a user key's record. */
+export function encodeKey(key: Buffer): Buffer {
+  const encoded = Buffer.allocUnsafe(KEY_PREFIX_BYTES + key.length);
+  encoded[0] = tags.key;
+  encoded.writeUInt16BE(slotOfKey(key), 1);
+  encoded.writeUInt32BE(keyHash(key), 3);
+  encoded.set(key, KEY_PREFIX_BYTES);
+  return encoded;
+}
+
+export interface KeyPlace {
+  readonly slot: Slot;
+  readonly hash: number;
+  readonly key: Buffer;
+}
+
+export function decodeKey(encoded: Buffer): KeyPlace {
+  assert(encoded[0] === tags.key && encoded.length >= KEY_PREFIX_BYTES, 'a key record’s key');
+  return {
+    slot: encoded.readUInt16BE(1),
+    hash: encoded.readUInt32BE(3),
+    key: encoded.subarray(KEY_PREFIX_BYTES),
+  };
+}
+
+/** Key records from (`slot`, `hash`) through the end of `lastSlot`. */
+export function keyRange(slot: Slot, hash: number, lastSlot: Slot): KeyRange {
+  const gte = Buffer.allocUnsafe(KEY_PREFIX_BYTES);
+  gte[0] = tags.key;
+  gte.writeUInt16BE(slot, 1);
+  gte.writeUInt32BE(hash, 3);
+  return { gte, lt: slotBound(tags.key, lastSlot + 1) };
+}
+
+/** Everything of Redis's types: what FLUSHALL deletes. */
+export function redisDataRange(): KeyRange {
+  const [first, last] = tagRanges.redis;
+  return { gte: Buffer.from([first]), lt: Buffer.from([last + 1]) };
+}
+
+/** The entry of `key`'s deadline in the expiry index. */
+export function encodeExpiryKey(deadlineMs: number, key: Buffer): Buffer {
+  const encoded = Buffer.allocUnsafe(EXPIRY_PREFIX_BYTES + key.length);
+  encoded[0] = tags.expiry;
+  writeU64(encoded, deadlineMs, 1);
+  encoded.writeUInt16BE(slotOfKey(key), 9);
+  encoded.set(key, EXPIRY_PREFIX_BYTES);
+  return encoded;
+}
+
+export interface ExpiryEntry {
+  readonly deadlineMs: number;
+  readonly slot: Slot;
+  readonly key: Buffer;
+}
+
+export function decodeExpiryKey(encoded: Buffer): ExpiryEntry {
+  assert(encoded[0] === tags.expiry && encoded.length >= EXPIRY_PREFIX_BYTES, 'an expiry entry');
+  return {
+    deadlineMs: readU64(encoded, 1),
+    slot: encoded.readUInt16BE(9),
+    key: encoded.subarray(EXPIRY_PREFIX_BYTES),
+  };
+}
+
+/** The smallest engine key greater than `key`: where a forward walk goes on. */
+export function keyAfter(key: Buffer): Buffer {
+  const next = Buffer.allocUnsafe(key.length + 1);
+  next.set(key);
+  next[key.length] = 0;
+  return next;
+}
+
+function slotBound(tag: number, slot: number): Buffer {
+  const bound = Buffer.allocUnsafe(3);
+  bound[0] = tag;
+  bound.writeUInt16BE(slot, 1);
+  return bound;
+}

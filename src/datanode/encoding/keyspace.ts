@@ -1,0 +1,69 @@
+/**
+ * Key records with all that hangs on them: the expiry index and the key counts change in the same
+ * step as the record, so they agree after every command. A record whose deadline has passed is
+ * absent for every command; a write replaces it, the leader's expiry entries delete it.
+ */
+
+import { decodeHeader, encodeHeader, type Header } from './header.ts';
+import { encodeExpiryKey, encodeKey } from './key.ts';
+import { addCounts } from './system.ts';
+import type { View, WriteView } from './view.ts';
+
+/** One user key as a command finds it. */
+export interface Found {
+  readonly key: Buffer;
+  /** The engine key of its record. */
+  readonly place: Buffer;
+  /** What the engine holds, expired or not. */
+  readonly stored: Header | undefined;
+  /** The same unless expired. */
+  readonly live: Header | undefined;
+}
+
+const IN_INDEX = Buffer.from([0]);
+
+export function findKey(view: View, key: Buffer, nowMs: number): Found {
+  const place = encodeKey(key);
+  const value = view.get(place);
+  if (value === undefined) return { key, place, stored: undefined, live: undefined };
+  const stored = decodeHeader(place, value);
+  return { key, place, stored, live: isExpired(stored, nowMs) ? undefined : stored };
+}
+
+export function isExpired(header: Header, nowMs: number): boolean {
+  return header.deadlineMs > 0 && header.deadlineMs <= nowMs;
+}
+
+/** Puts `header` in the place of whatever is stored under the key. */
+export function storeKey(view: WriteView, found: Found, header: Header): void {
+  const before = found.stored;
+  const oldMs = before?.deadlineMs ?? 0;
+  moveDeadline(view, found.key, oldMs, header.deadlineMs);
+  view.put(found.place, encodeHeader(header));
+  addCounts(view, before ? 0 : 1, hasDeadline(header.deadlineMs) - hasDeadline(oldMs));
+}
+
+/** Deletes the record; false when none is stored that a command could see. */
+export function removeKey(view: WriteView, found: Found): boolean {
+  const { stored } = found;
+  if (stored === undefined) return false;
+  moveDeadline(view, found.key, stored.deadlineMs, 0);
+  view.del(found.place);
+  addCounts(view, -1, -hasDeadline(stored.deadlineMs));
+  return found.live !== undefined;
+}
+
+/** Gives a live key another deadline (0: none), its value untouched. */
+export function setDeadline(view: WriteView, found: Found, live: Header, deadlineMs: number): void {
+  if (live.deadlineMs !== deadlineMs) storeKey(view, found, { ...live, deadlineMs });
+}
+
+function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number): void {
+  if (oldMs === newMs) return;
+  if (oldMs > 0) view.del(encodeExpiryKey(oldMs, key));
+  if (newMs > 0) view.put(encodeExpiryKey(newMs, key), IN_INDEX);
+}
+
+function hasDeadline(deadlineMs: number): number {
+  return deadlineMs > 0 ? 1 : 0;
+}

@@ -1,0 +1,38 @@
+/**
+ * Every stored value ends in a CRC-32 over key and value, checked on every read: LevelDB serves
+ * flipped bits silently (decision 7d).
+ */
+import { crc32 } from '../../common/checksum.ts';
+import { KvorumError } from '../../common/errors.ts';
+
+const CRC_BYTES = 4;
+const KEY_BYTES_SHOWN = 64;
+
+/** What the engine stores for `value` under `key`. */
+export function sealRecord(key: Buffer, value: Buffer): Buffer {
+  const record = Buffer.allocUnsafe(value.length + CRC_BYTES);
+  record.set(value);
+  record.writeUInt32BE(crc32(value, crc32(key)), value.length);
+  return record;
+}
+
+/** The value within `record` (a view); KvorumError CORRUPT when its checksum does not fit. */
+export function openRecord(key: Buffer, record: Buffer): Buffer {
+  const end = record.length - CRC_BYTES;
+  if (end >= 0) {
+    const value = record.subarray(0, end);
+    if (crc32(value, crc32(key)) === record.readUInt32BE(end)) return value;
+  }
+  throw corruptRecord(key, 'its checksum does not match');
+}
+
+/** `what` completes "record <key>: …". */
+export function corruptRecord(key: Buffer, what: string): KvorumError {
+  const shown = key.subarray(0, KEY_BYTES_SHOWN).toString('hex');
+  const cut = key.length > KEY_BYTES_SHOWN ? `… (${key.length} bytes)` : '';
+  return new KvorumError(
+    'CORRUPT',
+    `record ${shown}${cut}: ${what}; this replica's data is damaged: check the disk, ` +
+      'then remove the replica so that it is rebuilt from the others',
+  );
+}

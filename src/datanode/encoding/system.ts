@@ -1,0 +1,51 @@
+/**
+ * A replica's own records, apart from its users' data: name in, bytes out. They join the same
+ * atomic batches, so what they say is always true of the data beside them.
+ */
+import { ByteReader, writeU64 } from '../../common/bytes.ts';
+import { corruptRecord } from './record.ts';
+import { tags } from './tags.ts';
+import type { View, WriteView } from './view.ts';
+
+/** Names are ASCII and frozen: they are on disk. */
+export function systemKey(name: string): Buffer {
+  return Buffer.concat([Buffer.from([tags.system]), Buffer.from(name, 'latin1')]);
+}
+
+/** The replica's state (applied index and term, time, configuration): partition/state.ts. */
+export const STATE_KEY = systemKey('state');
+
+const COUNTS_KEY = systemKey('counts');
+const COUNTS_VERSION = 1;
+const COUNTS_BYTES = 17;
+
+/** Keys of the partition, and those of them with a deadline; expired ones count until deleted. */
+export interface Counts {
+  readonly keys: number;
+  readonly expires: number;
+}
+
+export function readCounts(view: View): Counts {
+  const bytes = view.get(COUNTS_KEY);
+  if (bytes === undefined) return { keys: 0, expires: 0 };
+  if (bytes.length !== COUNTS_BYTES || bytes[0] !== COUNTS_VERSION) {
+    throw corruptRecord(COUNTS_KEY, `key counts of version ${bytes[0]} unknown`);
+  }
+  const reader = new ByteReader(bytes, 1);
+  return { keys: reader.u64(), expires: reader.u64() };
+}
+
+export function writeCounts(view: WriteView, { keys, expires }: Counts): void {
+  const bytes = Buffer.allocUnsafe(COUNTS_BYTES);
+  bytes[0] = COUNTS_VERSION;
+  writeU64(bytes, keys, 1);
+  writeU64(bytes, expires, 9);
+  view.put(COUNTS_KEY, bytes);
+}
+
+/** No effect (and no write) when both differences are 0. */
+export function addCounts(view: WriteView, keys: number, expires: number): void {
+  if (keys === 0 && expires === 0) return;
+  const counts = readCounts(view);
+  writeCounts(view, { keys: counts.keys + keys, expires: counts.expires + expires });
+}

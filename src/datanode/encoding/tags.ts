@@ -1,0 +1,48 @@
+/**
+ * File of record: the first byte of every engine key. Numbers are frozen; a new kind of record
+ * takes a free number of its layer's range, and gets a vector in vectors.test.ts.
+ *
+ * All numbers in keys are big-endian; `version` is u64 index + u32 ordinal (see header.ts).
+ *
+ *   system      0x01  name
+ *   key         0x10  slot u16 · hash u32 · key                     → header (strings: + value)
+ *   expiry      0x11  deadline u64 · slot u16 · key                 → flags
+ *   hashField   0x12  slot u16 · version · hash u64 · field         → flags, value
+ *   listElement 0x13  slot u16 · version · place u64 · fraction     → flags, value
+ *   setMember   0x14  slot u16 · version · hash u64 · member        → flags
+ *   zsetMember  0x15  slot u16 · version · hash u64 · member        → flags, score f64
+ *   zsetScore   0x16  slot u16 · version · sortable score · member  → flags
+ *
+ * `hash` is that of member-hash.ts. Keys of one slot are ordered by their hash, then the key: so a
+ * SCAN cursor (slot and hash) needs no server state, and a random key is a seek. Elements carry the
+ * version of their collection instead of its key: the version is unique in the group, so deleting
+ * a collection and renaming it within its slot cost O(1).
+ */
+export const tags = {
+  system: 0x01,
+
+  key: 0x10,
+  expiry: 0x11,
+  hashField: 0x12,
+  listElement: 0x13,
+  setMember: 0x14,
+  zsetMember: 0x15,
+  zsetScore: 0x16,
+  /** Reserved: entries, groups and pending entries of streams; elements waiting to be removed. */
+  streamEntry: 0x17,
+  streamGroup: 0x18,
+  streamPending: 0x19,
+  garbage: 0x1f,
+} as const;
+
+export type Tag = (typeof tags)[keyof typeof tags];
+
+/** First and last tag of each layer. 0x00 and 0xff are never used: they bound every key. */
+export const tagRanges = {
+  system: [0x01, 0x0f],
+  redis: [0x10, 0x3f],
+  index: [0x40, 0x4f],
+  topic: [0x50, 0x5f],
+  queue: [0x60, 0x6f],
+  blob: [0x70, 0x7f],
+} as const satisfies Record<string, readonly [number, number]>;

@@ -1,0 +1,172 @@
+/**
+ * Views of an engine: `createView` reads, `Txn` gathers the changes of a whole engine batch (many
+ * entries, many commands) and lets its reads see them. Records are sealed and checked here, so
+ * nobody above meets a checksum.
+ *
+ * Range reads come in slices: at most `limit` pairs and about `rangeSliceBytes`, at least one pair
+ * unless the range is empty. Whoever wants more asks again behind the last key; an empty slice is
+ * the end.
+ */
+import { limits } from '../../common/limits.ts';
+import type { BatchOperation, EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
+import type { Version } from './header.ts';
+import { keyAfter } from './key.ts';
+import { Overlay } from './overlay.ts';
+import { openRecord, sealRecord } from './record.ts';
+import { tags } from './tags.ts';
+import type { View, WriteView } from './view.ts';
+
+export function createView(reader: EngineReader): View {
+  return {
+    get(key) {
+      const record = reader.getSync(key);
+      return record === undefined ? undefined : openRecord(key, record);
+    },
+  };
+}
+
+/** The first slice of `range` in `reader`. */
+export async function readRange(reader: EngineReader, range: KeyRange): Promise<KeyValue[]> {
+  return (await readSlice(reader, range)).pairs;
+}
+
+interface Slice {
+  readonly pairs: KeyValue[];
+  /** Nothing of the range lies beyond the pairs. */
+  readonly ended: boolean;
+}
+
+async function readSlice(reader: EngineReader, range: KeyRange): Promise<Slice> {
+  const countMax = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
+  const pairs: KeyValue[] = [];
+  let bytes = 0;
+  const iterator = reader.iterate({ ...range, limit: countMax });
+  try {
+    while (pairs.length < countMax && bytes < limits.rangeSliceBytes) {
+      const read = await iterator.next(countMax - pairs.length);
+      if (read.length === 0) return { pairs, ended: true };
+      for (const [key, record] of read) {
+        pairs.push([key, openRecord(key, record)]);
+        bytes += key.length + record.length;
+      }
+    }
+    return { pairs, ended: false };
+  } finally {
+    await iterator.close();
+  }
+}
+
+/** One change of a Txn as observers see it; `after` is undefined for a deletion. */
+export interface Change {
+  readonly key: Buffer;
+  readonly after: Buffer | undefined;
+}
+
+/**
+ * Called once with the whole write set before it becomes a batch; what it puts joins the batch.
+ * `before` is the state without the Txn. The seam of secondary indexes.
+ */
+export type WriteObserver = (changes: readonly Change[], txn: WriteView, before: View) => void;
+
+export class Txn implements WriteView {
+  readonly #reader: EngineReader;
+  readonly #before: View;
+  readonly #observers: readonly WriteObserver[];
+  readonly #overlay = new Overlay();
+  #entryIndex = 0;
+  #ordinal = 0;
+  #earliestDeadlineMs = Number.POSITIVE_INFINITY;
+
+  constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
+    this.#reader = reader;
+    this.#before = createView(reader);
+    this.#observers = observers;
+  }
+
+  /** The smallest deadline put into the expiry index so far; Infinity when none was. */
+  get earliestDeadlineMs(): number {
+    return this.#earliestDeadlineMs;
+  }
+
+  /** What follows comes from the log entry at `index`: versions are made of it. */
+  beginEntry(index: number): void {
+    this.#entryIndex = index;
+    this.#ordinal = 0;
+  }
+
+  /** What follows is one command: `rollback` undoes it and nothing else. */
+  beginCommand(): void {
+    this.#overlay.checkpoint();
+  }
+
+  /** Undoes every change since the last `beginCommand`. */
+  rollback(): void {
+    this.#overlay.rollback();
+  }
+
+  newVersion(): Version {
+    return { index: this.#entryIndex, ordinal: this.#ordinal++ };
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    const change = this.#overlay.get(key);
+    return change === undefined ? this.#before.get(key) : change.after;
+  }
+
+  put(key: Buffer, value: Buffer): void {
+    if (key[0] === tags.expiry) this.#observeDeadline(key);
+    this.#overlay.set({ key, after: value });
+  }
+
+  del(key: Buffer): void {
+    this.#overlay.set({ key, after: undefined });
+  }
+
+  /** The first slice of `range` in the engine as changed by this Txn. */
+  async range(range: KeyRange): Promise<KeyValue[]> {
+    const limit = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
+    let rest = range;
+    for (;;) {
+      const slice = await readSlice(this.#reader, rest);
+      const last = slice.ended ? undefined : slice.pairs.at(-1)![0];
+      const merged = this.#overlay.merge(slice.pairs, upTo(rest, last));
+      if (merged.length > 0) return merged.slice(0, limit);
+      if (last === undefined) return [];
+      rest = beyond(rest, last);
+    }
+  }
+
+  /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on
+   * every replica. */
+  operations(): BatchOperation[] {
+    if (this.#observers.length > 0) {
+      const changes = [...this.#overlay.changes()];
+      for (const observe of this.#observers) observe(changes, this, this.#before);
+    }
+    const operations: BatchOperation[] = [];
+    for (const { key, after } of this.#overlay.changes()) {
+      operations.push(
+        after === undefined
+          ? { type: 'del', key }
+          : { type: 'put', key, value: sealRecord(key, after) },
+      );
+    }
+    return operations;
+  }
+
+  #observeDeadline(key: Buffer): void {
+    const deadlineMs = key.readUInt32BE(1) * 0x1_0000_0000 + key.readUInt32BE(5);
+    if (deadlineMs < this.#earliestDeadlineMs) this.#earliestDeadlineMs = deadlineMs;
+  }
+}
+
+/** The part of `range` that a slice ending with `last` covers. */
+function upTo(range: KeyRange, last: Buffer | undefined): KeyRange {
+  if (last === undefined) return range;
+  return range.reverse ? { ...range, gte: last } : { ...range, lt: keyAfter(last) };
+}
+
+/** The part of `range` that a slice ending with `last` leaves. */
+function beyond(range: KeyRange, last: Buffer): KeyRange {
+  return range.reverse ? { ...range, lt: last } : { ...range, gte: keyAfter(last) };
+}

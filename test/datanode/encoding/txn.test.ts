@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
+import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+
+async function openEngine(): Promise<Engine> {
+  return (await createMemoryHost().open('1-0')).engine;
+}
+
+const key = (text: string) => Buffer.from(`\x10${text}`, 'latin1');
+const value = (text: string) => Buffer.from(text);
+const all: KeyRange = { gte: Buffer.from([1]), lt: Buffer.from([0xff]) };
+
+async function walk(
+  range: KeyRange,
+  read: (range: KeyRange) => Promise<KeyValue[]>,
+): Promise<string[]> {
+  const found: string[] = [];
+  let rest = range;
+  for (;;) {
+    const slice = await read(rest);
+    if (slice.length === 0) return found;
+    for (const [k, v] of slice) found.push(`${k.toString('latin1')}=${v.toString()}`);
+    const last = slice.at(-1)![0];
+    rest = range.reverse
+      ? { ...rest, lt: last }
+      : { ...rest, gte: Buffer.concat([last, Buffer.from([0])]) };
+  }
+}
+
+describe('a Txn', () => {
+  test('sees its own changes, and the engine sees them after its batch', async () => {
+    const engine = await openEngine();
+    const txn = new Txn(engine);
+    txn.put(key('a'), value('1'));
+    expect(txn.get(key('a'))).toEqual(value('1'));
+    expect(createView(engine).get(key('a'))).toBeUndefined();
+    await engine.write(txn.operations());
+    expect(createView(engine).get(key('a'))).toEqual(value('1'));
+    const second = new Txn(engine);
+    second.del(key('a'));
+    expect(second.get(key('a'))).toBeUndefined();
+    await engine.write(second.operations());
+    expect(createView(engine).get(key('a'))).toBeUndefined();
+  });
+
+  test('rolls one command back and keeps the commands before it', async () => {
+    const engine = await openEngine();
+    const txn = new Txn(engine);
+    txn.beginCommand();
+    txn.put(key('a'), value('1'));
+    txn.beginCommand();
+    txn.put(key('a'), value('2'));
+    txn.put(key('b'), value('2'));
+    txn.del(key('a'));
+    txn.rollback();
+    expect(txn.get(key('a'))).toEqual(value('1'));
+    expect(txn.get(key('b'))).toBeUndefined();
+    expect(await walk(all, (range) => txn.range(range))).toEqual(['\x10a=1']);
+    expect(txn.operations()).toHaveLength(1);
+  });
+
+  test('gives each collection of an entry a version of its own', async () => {
+    const txn = new Txn(await openEngine());
+    txn.beginEntry(7);
+    expect([txn.newVersion(), txn.newVersion()]).toEqual([
+      { index: 7, ordinal: 0 },
+      { index: 7, ordinal: 1 },
+    ]);
+    txn.beginEntry(8);
+    expect(txn.newVersion()).toEqual({ index: 8, ordinal: 0 });
+  });
+
+  test('shows its write set to observers, whose puts join the batch', async () => {
+    const engine = await openEngine();
+    await engine.write(seeded([['a', 'old']]));
+    const txn = new Txn(engine, [
+      (changes, target, before) => {
+        for (const change of changes) {
+          const old = before.get(change.key)?.toString() ?? 'none';
+          target.put(key(`index ${old}`), change.after ?? value('gone'));
+        }
+      },
+    ]);
+    txn.del(key('a'));
+    txn.put(key('b'), value('2'));
+    await engine.write(txn.operations());
+    expect(await walk(all, (range) => readRange(engine, range))).toEqual([
+      '\x10b=2',
+      '\x10index none=2',
+      '\x10index old=gone',
+    ]);
+  });
+
+  test('reads ranges as if its changes were in the engine already', async () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '\xff'), minLength: 1, maxLength: 3 });
+    const pairs = fc.array(fc.tuple(text, fc.string({ maxLength: 3 })), { maxLength: 30 });
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ put: text, value: fc.string({ maxLength: 3 }) }),
+        fc.record({ del: text }),
+        fc.record({
+          gte: text,
+          lt: text,
+          reverse: fc.boolean(),
+          limit: fc.integer({ min: 1, max: 5 }),
+        }),
+      ),
+      { maxLength: 30 },
+    );
+    await fc.assert(
+      fc.asyncProperty(pairs, steps, async (seed, todo) => {
+        const engine = await openEngine();
+        await engine.write(seeded(seed));
+        const model = new Map(seed.map(([k, v]) => [`\x10${k}`, v]));
+        const txn = new Txn(engine);
+        for (const step of todo) {
+          if ('put' in step) {
+            txn.put(key(step.put), value(step.value));
+            model.set(`\x10${step.put}`, step.value);
+          } else if ('del' in step) {
+            txn.del(key(step.del));
+            model.delete(`\x10${step.del}`);
+          } else {
+            const range = { ...step, gte: key(step.gte), lt: key(step.lt) };
+            const expected = [...model]
+              .filter(([k]) => k >= `\x10${step.gte}` && k < `\x10${step.lt}`)
+              .sort(([a], [b]) => (a < b ? -1 : 1))
+              .map(([k, v]) => `${k}=${Buffer.from(v).toString()}`);
+            if (step.reverse) expected.reverse();
+            expect(await walk(range, (rest) => txn.range(rest))).toEqual(expected);
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('reads large values in slices of bounded bytes', async () => {
+    const engine = await openEngine();
+    const txn = new Txn(engine);
+    for (let i = 0; i < 8; i++) txn.put(key(`${i}`), Buffer.alloc(600_000, i));
+    await engine.write(txn.operations());
+    const slice = await readRange(engine, all);
+    expect(slice.length).toBeGreaterThan(0);
+    expect(slice.length).toBeLessThan(8);
+  });
+});
+
+describe('a damaged record', () => {
+  test('is refused by point and range reads, naming its key and the remedy', async () => {
+    const engine = await openEngine();
+    const [put] = seeded([['a', 'value']]);
+    if (put?.type !== 'put') throw new Error('a put');
+    for (let bit = 0; bit < put.value.length * 8; bit++) {
+      const damaged = Buffer.from(put.value);
+      damaged[bit >> 3]! ^= 1 << (bit & 7);
+      await engine.write([{ ...put, value: damaged }]);
+      const refusal = { code: 'CORRUPT', message: expect.stringMatching(/record 1061: .*rebuilt/) };
+      expect(() => createView(engine).get(key('a'))).toThrow(expect.objectContaining(refusal));
+      await expect(readRange(engine, all)).rejects.toMatchObject(refusal);
+    }
+    await engine.write([{ ...put, key: key('b') }]);
+    expect(() => createView(engine).get(key('b'))).toThrow('record 1062');
+  });
+});
+
+function seeded(pairs: readonly (readonly [string, string])[]) {
+  const never = { getSync: () => undefined, getMany: async () => [], iterate: neverIterated };
+  const txn = new Txn(never);
+  for (const [k, v] of pairs) txn.put(key(k), value(v));
+  return txn.operations();
+}
+
+function neverIterated(): never {
+  throw new Error('not read');
+}
