@@ -2,13 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AssertionError } from '../../../src/common/assert.ts';
 import { systemClock } from '../../../src/common/clock.ts';
-import type { KvorumError } from '../../../src/common/errors.ts';
+import { codeOf, type KvorumError } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog, type SharedLogOptions } from '../../../src/datanode/raftlog/shared-log.ts';
-import { entry, entryRange, reset } from './log-model.ts';
+import { SimDisk } from '../../sim/disk.ts';
+import { digestOf, entry, entryRange, reset } from './log-model.ts';
+import { ManualClock } from './manual-clock.ts';
 
 let dir = '';
 const failures: KvorumError[] = [];
@@ -101,5 +105,234 @@ describe('on the real disk', () => {
     );
     expect(log.replica(1)!.lastIndex()).toBe(rounds * perGroup);
     await log.close();
+  });
+});
+
+describe('on the simulated disk', () => {
+  let clock: ManualClock;
+  let disk: SimDisk;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    const latencyMs = { write: 1, sync: 5 };
+    disk = new SimDisk({ random: seededRandom('shared log'), clock, latencyMs });
+  });
+
+  const openSim = (options: Partial<SharedLogOptions> = {}) =>
+    clock.until(openLog({ disk, clock, dir: 'node/raftlog', ...options }));
+
+  async function openWith(replicas: readonly number[]): Promise<RaftLog> {
+    const log = await openSim();
+    for (const replica of replicas) log.append({ replica, reset: reset(0, 0, 1) }, noted);
+    await clock.until(log.flush());
+    return log;
+  }
+
+  test('one turn of all groups is one batch and one sync, told in the order of the calls', async () => {
+    const log = await openWith([1, 2, 3]);
+    const before = log.stats();
+    const order: number[] = [];
+    for (let i = 0; i < 9; i++) {
+      const replica = 1 + (i % 3);
+      const next = log.replica(replica)!.lastIndex() + 1;
+      log.append({ replica, entries: [entry(next, 1)] }, () => order.push(i));
+      expect(log.replica(replica)!.lastIndex()).toBe(next); // readers see it at once
+    }
+    expect(log.replica(1)!.entries(1, 4, 1e9)).toEqual(entryRange(1, 3, 1));
+    expect(order).toEqual([]);
+    await clock.until(log.flush());
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(log.stats().batches).toBe(before.batches + 1);
+    expect(log.stats().syncs).toBe(before.syncs + 1);
+  });
+
+  test('what is appended while a batch is in flight leaves together right after it', async () => {
+    const log = await openWith([1]);
+    const before = log.stats().batches;
+    const done: number[] = [];
+    log.append({ replica: 1, entries: [entry(1, 1)] }, () => done.push(1));
+    await clock.step(); // the turn ends, the write begins
+    log.append({ replica: 1, entries: [entry(2, 1)] }, () => done.push(2));
+    await clock.step();
+    log.append({ replica: 1, entries: [entry(3, 1)] }, () => done.push(3));
+    await clock.until(log.flush());
+    expect(done).toEqual([1, 2, 3]);
+    expect(log.stats().batches).toBe(before + 2);
+  });
+
+  test('an entry at or before the last index truncates the log there first', async () => {
+    const log = await openWith([1]);
+    log.append({ replica: 1, entries: entryRange(1, 5, 1) }, noted);
+    log.append({ replica: 1, entries: entryRange(3, 4, 2) }, noted);
+    const expected = [...entryRange(1, 2, 1), ...entryRange(3, 4, 2)];
+    expect(log.replica(1)!.entries(1, 5, 1e9)).toEqual(expected);
+    await clock.until(log.close());
+    const again = await openSim();
+    expect(again.replica(1)!.entries(1, 5, 1e9)).toEqual(expected);
+    expect(again.replica(1)!.lastIndex()).toBe(4);
+  });
+
+  test('compaction moves the base and answers below it with compacted', async () => {
+    const log = await openWith([1]);
+    log.append({ replica: 1, entries: entryRange(1, 5, 1), compact: { index: 3, term: 1 } }, noted);
+    const replica = log.replica(1)!;
+    expect(replica.firstIndex()).toBe(4);
+    expect(replica.term(3)).toBe(1);
+    expect(replica.term(2)).toBe('compacted');
+    expect(replica.term(6)).toBe('unavailable');
+    expect(replica.entries(3, 5, 1e9)).toBe('compacted');
+    expect(replica.dataBytes).toBe(6);
+    log.append({ replica: 1, compact: { index: 2, term: 1 } }, noted); // already gone
+    expect(replica.base).toEqual({ index: 3, term: 1 });
+  });
+
+  test('entries are cut at the asked bytes, but at least one is given', async () => {
+    const log = await openWith([1]);
+    log.append({ replica: 1, entries: entryRange(1, 5, 1) }, noted); // three bytes each
+    expect(log.replica(1)!.entries(1, 6, 0)).toHaveLength(1);
+    expect(log.replica(1)!.entries(1, 6, 8)).toHaveLength(2);
+    expect(log.replica(1)!.entries(1, 6, 9)).toHaveLength(3);
+    expect(log.replica(1)!.entries(6, 6, 9)).toEqual([]);
+  });
+
+  test('entries that left memory are read back from the files', async () => {
+    const log = await openSim({ cacheBytes: 40, segmentBytes: 2048 });
+    log.append({ replica: 1, reset: reset(0, 0, 1) }, noted);
+    for (let i = 1; i <= 60; i++) {
+      log.append({ replica: 1, entries: [entry(i, 1, `entry ${i} `.repeat(10))] }, noted);
+      if (i % 7 === 0) await clock.until(log.flush());
+    }
+    await clock.until(log.flush());
+    expect(log.stats().segments).toBeGreaterThan(2);
+    const all = log.replica(1)!.entries(1, 61, 1e9);
+    const expected = Array.from({ length: 60 }, (_, i) =>
+      entry(i + 1, 1, `entry ${i + 1} `.repeat(10)),
+    );
+    expect(all).toEqual(expected);
+  });
+
+  test('misuse throws before anything changes', async () => {
+    const log = await openWith([1, 2]);
+    const hardState = { term: 3, vote: 1, commit: 2 };
+    log.append({ replica: 1, entries: entryRange(1, 3, 3), hardState }, noted);
+    log.append({ replica: 2, tombstone: true }, noted);
+    const digest = digestOf(log);
+    const misuses: (() => void)[] = [
+      () => log.append({ replica: 9, entries: [entry(1, 1)] }, noted),
+      () => log.append({ replica: 1, entries: [entry(5, 3)] }, noted),
+      () => log.append({ replica: 1, entries: [entry(4, 3), entry(6, 3)] }, noted),
+      () => log.append({ replica: 1, entries: [entry(4, 3), entry(5, 2)] }, noted),
+      () => log.append({ replica: 1, hardState: { ...hardState, term: 2 } }, noted),
+      () => log.append({ replica: 1, hardState: { ...hardState, vote: 2 } }, noted),
+      () => log.append({ replica: 1, hardState: { ...hardState, commit: 1 } }, noted),
+      () => log.append({ replica: 1, compact: { index: 4, term: 3 } }, noted),
+      () => log.append({ replica: 1, compact: { index: 3, term: 2 } }, noted),
+      () => log.replica(1)!.entries(1, 5, 1),
+    ];
+    for (const misuse of misuses) expect(misuse).toThrow(AssertionError);
+    const gone = () => log.append({ replica: 2, reset: reset(0, 0, 2) }, noted);
+    expect(gone).toThrow('replica 2 was removed from this node');
+    expect(digestOf(log)).toBe(digest);
+    await clock.until(log.close());
+    expect(() => log.append({ replica: 1 }, noted)).toThrow('the raft log is closed');
+    const again = await openSim();
+    expect(digestOf(again)).toBe(digest);
+    expect(again.isTombstone(2)).toBe(true);
+    expect(again.replica(2)).toBeUndefined();
+    expect(() => again.append({ replica: 2, reset: reset(0, 0, 2) }, noted)).toThrow('was removed');
+  });
+
+  test('a part beyond the batch bound takes several batches and leaves no half state', async () => {
+    const seen = new Set<string>();
+    const hardState = { term: 5, vote: 3, commit: 12 };
+    for (let stop = 0; stop < 40; stop++) {
+      clock = new ManualClock();
+      disk = new SimDisk({ random: seededRandom(stop), clock, latencyMs: { write: 1, sync: 5 } });
+      const log = await openSim({ batchBytesMax: 600 });
+      log.append({ replica: 1, reset: reset(0, 0, 1), entries: entryRange(1, 4, 4) }, noted);
+      log.append({ replica: 1, hardState: { term: 4, vote: 0, commit: 3 } }, noted);
+      await clock.until(log.flush());
+      let durable = false;
+      log.append({ replica: 1, entries: entryRange(4, 40, 5), hardState }, () => {
+        durable = true;
+      });
+      await clock.steps(stop);
+      disk.crash('process');
+      clock.clear();
+      const again = await openSim();
+      const replica = again.replica(1)!;
+      expect(replica.hardState.commit).toBeLessThanOrEqual(replica.lastIndex());
+      const lastTerm = Number(replica.term(replica.lastIndex()));
+      expect(lastTerm).toBeLessThanOrEqual(replica.hardState.term);
+      seen.add(`${replica.lastIndex()} ${replica.hardState.commit}`);
+      if (durable) expect(replica.hardState).toEqual(hardState);
+    }
+    expect(seen.size).toBeGreaterThan(3); // before, between and after
+    expect(seen).toContain('4 3');
+    expect(seen).toContain('40 12');
+  });
+
+  test('when the log falls idle a mark follows, and only one', async () => {
+    const log = await openWith([1]);
+    const before = log.stats().batches;
+    log.append({ replica: 1, entries: [entry(1, 1)] }, noted);
+    await clock.until(log.flush());
+    expect(log.stats().batches).toBe(before + 1);
+    await clock.steps(1_000);
+    expect(log.stats().batches).toBe(before + 2);
+    expect(await clock.step()).toBe(false);
+  });
+
+  test.each(['pwrite', 'fdatasync'] as const)(
+    'after a failed %s nothing is durable any more',
+    async (operation) => {
+      const log = await openWith([1]);
+      log.append({ replica: 1, entries: entryRange(1, 3, 1) }, noted);
+      await clock.until(log.flush());
+      disk.failNext(operation);
+      let durable = 0;
+      log.append({ replica: 1, entries: [entry(4, 1)] }, () => durable++);
+      const flushed = log.flush();
+      await expect(clock.until(flushed)).rejects.toThrow('no write is acknowledged any more');
+      log.append({ replica: 1, entries: [entry(5, 1)] }, () => durable++);
+      await clock.steps(100);
+      await expect(log.flush()).rejects.toThrow('EIO');
+      expect(failures.map(codeOf)).toEqual(['DISK_FAILED']);
+      expect(log.replica(1)!.entries(1, 4, 1e9)).toEqual(entryRange(1, 3, 1));
+      await clock.until(log.close());
+      expect(durable).toBe(0);
+      disk.crash('os');
+      const again = await openSim();
+      expect(again.replica(1)!.entries(1, 4, 1e9)).toEqual(entryRange(1, 3, 1));
+    },
+  );
+
+  test('a full disk stops acknowledging; with room again the log opens and goes on', async () => {
+    const log = await openSim({ segmentBytes: 8192 });
+    log.append({ replica: 1, reset: reset(0, 0, 1) }, noted);
+    await clock.until(log.flush());
+    disk.fullAfterBytes(disk.usedBytes + 10_000);
+    let durable = 0;
+    for (let i = 1; i <= 100 && failures.length === 0; i++) {
+      const acknowledge = () => {
+        durable = i;
+      };
+      log.append({ replica: 1, entries: [entry(i, 1, 'x'.repeat(1000))] }, acknowledge);
+      await clock.until(log.flush().catch(noted));
+    }
+    expect(failures.map(codeOf)).toEqual(['DISK_FAILED']);
+    expect(failures[0]!.message).toContain('ENOSPC');
+    expect(durable).toBeGreaterThan(5); // what was allocated ahead is used up first
+    await clock.until(log.close());
+    disk.fullAfterBytes(Number.POSITIVE_INFINITY);
+    const again = await openSim({ segmentBytes: 8192 });
+    expect(again.replica(1)!.lastIndex()).toBeGreaterThanOrEqual(durable);
+    again.append({ replica: 1, entries: [entry(durable + 1, 1)] }, noted);
+    await clock.until(again.flush());
+  });
+
+  test('a log that cannot be created says why', async () => {
+    disk.fullAfterBytes(0);
+    await expect(openSim()).rejects.toThrow('ENOSPC');
   });
 });

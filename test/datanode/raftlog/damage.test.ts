@@ -1,0 +1,165 @@
+/** Bits that flip in what was durable, and files that vanish: always reported, never shortened. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { codeOf, messageOf } from '../../../src/common/errors.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { BATCH_HEADER_BYTES, decodeBatchHeader } from '../../../src/datanode/raftlog/format.ts';
+import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
+import { openSharedLog, type SharedLogOptions } from '../../../src/datanode/raftlog/shared-log.ts';
+import { SimDisk } from '../../sim/disk.ts';
+import { digestOf, entryRange, reset } from './log-model.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const noted = () => {};
+const segmentBytes = 4096;
+let clock: ManualClock;
+let disk: SimDisk;
+let failures: unknown[];
+
+function openLog(options: Partial<SharedLogOptions> = {}): Promise<RaftLog> {
+  return clock.until(
+    openSharedLog({
+      disk,
+      dir: 'node/raftlog',
+      clock,
+      logger: silentLogger,
+      segmentBytes,
+      onFailure: (error) => failures.push(error),
+      ...options,
+    }),
+  );
+}
+
+interface FoundBatch {
+  readonly path: string;
+  readonly offset: number;
+  readonly end: number;
+  readonly payloadBytes: number;
+}
+
+async function batchesOnDisk(): Promise<FoundBatch[]> {
+  const found: FoundBatch[] = [];
+  for (const name of await disk.list('node/raftlog')) {
+    const path = `node/raftlog/${name}`;
+    const file = await disk.open(path, 'read');
+    const bytes = await file.pread(0, await file.size());
+    for (let offset = 0; offset < bytes.length; offset += 512) {
+      const header = decodeBatchHeader(bytes, offset);
+      if (typeof header === 'string' || !('seq' in header)) continue;
+      const end = offset + BATCH_HEADER_BYTES + header.payloadBytes;
+      found.push({ path, offset, end, payloadBytes: header.payloadBytes });
+    }
+  }
+  return found;
+}
+
+async function fillSomeSegments(): Promise<string> {
+  const log = await openLog();
+  log.append({ replica: 1, reset: reset(0, 0, 1) }, noted);
+  log.append({ replica: 2, reset: reset(0, 0, 1), tombstone: true }, noted);
+  for (let i = 0; i < 12; i++) {
+    const hardState = { term: 1, vote: 1, commit: i * 5 };
+    log.append({ replica: 1, entries: entryRange(i * 5 + 1, i * 5 + 5, 1), hardState }, noted);
+    await clock.until(log.flush());
+  }
+  const digest = digestOf(log);
+  await clock.until(log.close());
+  return digest;
+}
+
+async function openError(): Promise<unknown> {
+  try {
+    await openLog();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+beforeEach(() => {
+  clock = new ManualClock();
+  disk = new SimDisk({ random: seededRandom('damage'), clock });
+  failures = [];
+});
+
+describe('damage', () => {
+  test('every flipped byte before the mark is reported with its file and batch', async () => {
+    await fillSomeSegments();
+    const batches = await batchesOnDisk();
+    expect(new Set(batches.map((batch) => batch.path)).size).toBeGreaterThan(1);
+    expect(batches.at(-1)!.payloadBytes).toBe(0); // the mark
+    let flips = 0;
+    for (const batch of batches.slice(0, -1)) {
+      for (let at = batch.offset; at < batch.end; at += at < batch.offset + 60 ? 1 : 13) {
+        disk.flip(batch.path, at, 0x10);
+        const error = await openError();
+        expect(codeOf(error)).toBe('CORRUPT');
+        expect(messageOf(error)).toContain(`${batch.path}: damaged at offset ${batch.offset}`);
+        expect(messageOf(error)).toContain('restore the file');
+        disk.flip(batch.path, at, 0x10);
+        flips++;
+      }
+    }
+    expect(flips).toBeGreaterThan(500);
+  });
+
+  test('a damaged mark loses nothing', async () => {
+    const digest = await fillSomeSegments();
+    const mark = (await batchesOnDisk()).at(-1)!;
+    disk.flip(mark.path, mark.offset + 20);
+    const log = await openLog();
+    expect(digestOf(log)).toBe(digest);
+    await clock.until(log.close());
+  });
+
+  test('a missing file is named, in the middle and at the start', async () => {
+    await fillSomeSegments();
+    const names = await disk.list('node/raftlog');
+    expect(names.length).toBeGreaterThan(2);
+    await disk.rename(`node/raftlog/${names[1]}`, 'node/aside');
+    expect(codeOf(await openError())).toBe('CORRUPT');
+    expect(messageOf(await openError())).toContain(`${names[1]}: damaged at offset 0: the file is`);
+    await disk.rename('node/aside', `node/raftlog/${names[1]}`);
+    await disk.unlink(`node/raftlog/${names[0]}`);
+    expect(messageOf(await openError())).toContain('entry 1 of replica 1 is in none of the files');
+  });
+
+  test('a file of a newer version is not taken for damage', async () => {
+    const { crc32 } = await import('../../../src/common/checksum.ts');
+    await fillSomeSegments();
+    const [batch] = await batchesOnDisk();
+    const file = await disk.open(batch!.path, 'write');
+    const header = await file.pread(0, BATCH_HEADER_BYTES);
+    header.writeUInt8(2, 4);
+    header.writeUInt32BE(crc32(header.subarray(0, 44)), 44);
+    await file.pwrite(0, header);
+    expect(messageOf(await openError())).toContain('format version 2 at offset 0 is unknown');
+  });
+
+  test('bytes of another place or a former life of the file are not part of the log', async () => {
+    const digest = await fillSomeSegments();
+    const batches = await batchesOnDisk();
+    const tail = batches.at(-1)!;
+    const file = await disk.open(tail.path, 'write');
+    // the batch that would come next by its number, but written for another segment
+    const donor = await disk.open(batches[0]!.path, 'read');
+    await file.pwrite(tail.offset + 512, await donor.pread(0, 512));
+    const log = await openLog();
+    expect(digestOf(log)).toBe(digest);
+    await clock.until(log.close());
+  });
+
+  test('an entry damaged while the log is open is reported by the read, and stops the log', async () => {
+    const log = await openLog({ cacheBytes: 0 });
+    log.append({ replica: 1, reset: reset(0, 0, 1), entries: entryRange(1, 3, 1) }, noted);
+    await clock.until(log.flush());
+    const batch = (await batchesOnDisk()).find((one) => one.offset > 0)!;
+    disk.flip(batch.path, batch.end - 1);
+    expect(log.replica(1)!.entries(1, 3, 1e9)).toEqual(entryRange(1, 2, 1));
+    const place = new RegExp(`${batch.path}: damaged at offset \\d+: entry 3 of replica 1`);
+    expect(() => log.replica(1)!.entries(1, 4, 1e9)).toThrow(place);
+    expect(failures.map(codeOf)).toEqual(['CORRUPT']);
+    await expect(log.flush()).rejects.toThrow(place);
+    await clock.until(log.close());
+  });
+});
