@@ -1,0 +1,271 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { fsDisk } from '../../../src/common/fs-disk.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
+import type { LineResult } from '../../../src/datanode/partition/batch.ts';
+import { defaultHostSettings, PartitionHost } from '../../../src/datanode/partition/host.ts';
+import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
+import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
+
+import type { Transport } from '../../../src/datanode/transport/transport.ts';
+import type { PartitionRecord } from '../../../src/meta/schema.ts';
+
+/** Three nodes in this process; messages go straight from host to host. */
+class Trio {
+  readonly dir: string;
+  readonly engines = new Map<string, MemoryHost>();
+  readonly hosts = new Map<string, PartitionHost>();
+  readonly logs = new Map<string, RaftLog>();
+  readonly faults: string[] = [];
+  /** Ordered pairs that hear nothing of each other: `from>to`. */
+  readonly cut = new Set<string>();
+  readonly record: PartitionRecord;
+
+  constructor() {
+    this.dir = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    const replicas = ['n1', 'n2', 'n3'].map((node, at) => ({
+      replica: at + 1,
+      node,
+      incarnation: 'i',
+    }));
+    this.record = {
+      version: 1,
+      namespace: 'default',
+      partition: 0,
+      group: 1,
+      firstSlot: 0,
+      lastSlot: 16_383,
+      birth: replicas,
+      replicas,
+      fence: 1,
+    };
+  }
+
+  async start(node: string): Promise<void> {
+    const log = await openSharedLog({
+      disk: fsDisk,
+      dir: join(this.dir, node),
+      clock: systemClock,
+      logger: silentLogger,
+      segmentBytes: 4 * 1024 * 1024,
+      onFailure: (error) => this.faults.push(error.message),
+    });
+    const engines = this.engines.get(node) ?? createMemoryHost();
+    this.engines.set(node, engines);
+    const host = new PartitionHost({
+      node,
+      incarnation: 'i',
+      clock: systemClock,
+      random: seededRandom(node),
+      logger: silentLogger,
+      log,
+      engines,
+      settings: {
+        ...defaultHostSettings,
+        tickMs: 10,
+        engineSyncIntervalMs: 20,
+        logKeepEntries: 50,
+        logKeepBytes: 1,
+      },
+      onLeader() {},
+      onReplicaFault: (_record, error) => this.faults.push(error.message),
+    });
+    this.hosts.set(node, host);
+    this.logs.set(node, log);
+    await host.start(this.transport(node));
+    await host.applyTable([this.record]);
+  }
+
+  async stop(node: string): Promise<void> {
+    const host = this.hosts.get(node);
+    this.hosts.delete(node);
+    await host?.stop();
+    await this.logs.get(node)?.close();
+  }
+
+  async destroy(): Promise<void> {
+    for (const node of [...this.hosts.keys()]) await this.stop(node);
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  transport(from: string): Transport {
+    const reach = (to: string) => (this.cut.has(`${from}>${to}`) ? undefined : this.hosts.get(to));
+    return {
+      setPeers() {},
+      send: (to, group, message) => {
+        setImmediate(() => reach(to)?.onMessages([{ group, message }]));
+      },
+      request: () => Promise.reject(new Error('not used')),
+      stream: (to, header, chunks) =>
+        reach(to)?.onStream(header, chunks) ?? Promise.reject(new Error('unreachable')),
+      isReachable: (node) => this.hosts.has(node),
+      clockOffsetMs: () => undefined,
+      port: 0,
+      close: () => Promise.resolve(),
+    } as Transport;
+  }
+
+  async leader() {
+    for (let tried = 0; tried < 1_000; tried++) {
+      for (const host of this.hosts.values()) {
+        const replica = host.local('default', 0);
+        if (replica?.isLeader && !this.isCut(replica.id)) return replica;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`no leader: ${this.faults.join('; ')}`);
+  }
+
+  isCut(replica: number): boolean {
+    return this.cut.has(`n${replica}>n${replica}`);
+  }
+
+  async run(kind: 'read' | 'write', ...lines: string[]): Promise<string[]> {
+    const leader = await this.leader();
+    const results = await leader.execute({
+      namespace: 'default',
+      partition: 0,
+      kind,
+      lines: lines.map((line) => line.split(' ').map((word) => Buffer.from(word))),
+      protocol: 2,
+      term: undefined,
+      deadlineMs: systemClock.monotonicMs() + 2_000,
+    });
+    return results.map(textOf);
+  }
+}
+
+function textOf(result: LineResult): string {
+  if (!result.ok) return result.code;
+  const { reply } = result;
+  if (reply.kind === 'simple') return `+${reply.text}`;
+  if (reply.kind === 'integer') return `:${reply.value}`;
+  if (reply.kind === 'bulk') return `$${reply.bytes.length}\r\n${reply.bytes}`;
+  return reply.kind === 'null' ? '$-1' : JSON.stringify(reply);
+}
+
+let trio: Trio;
+
+beforeEach(async () => {
+  trio = new Trio();
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+});
+
+afterEach(async () => {
+  await trio.destroy();
+  expect(trio.faults).toEqual([]);
+});
+
+async function caughtUp(node: string, index: number): Promise<void> {
+  for (let tried = 0; tried < 2_000; tried++) {
+    if ((trio.hosts.get(node)?.local('default', 0)?.appliedIndex ?? 0) >= index) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`${node} does not catch up`);
+}
+
+describe('a group of three', () => {
+  test('orders writes, answers reads with what was written', async () => {
+    expect(await trio.run('write', 'SET a 1', 'INCR a', 'SET b x')).toEqual(['+OK', ':2', '+OK']);
+    expect(await trio.run('read', 'GET a', 'GET b', 'GET c')).toEqual([
+      '$1\r\n2',
+      '$1\r\nx',
+      '$-1',
+    ]);
+  });
+
+  test('refuses what a follower or another term is asked', async () => {
+    const leader = await trio.leader();
+    const follower = [...trio.hosts.values()]
+      .map((host) => host.local('default', 0)!)
+      .find((replica) => !replica.isLeader)!;
+    const batch = {
+      namespace: 'default',
+      partition: 0,
+      kind: 'write',
+      lines: [[Buffer.from('INCR'), Buffer.from('n')]],
+      protocol: 2,
+      deadlineMs: systemClock.monotonicMs() + 1_000,
+    } as const;
+    expect((await follower.execute({ ...batch, term: undefined })).map(textOf)).toEqual([
+      'NOT_LEADER',
+    ]);
+    expect((await leader.execute({ ...batch, term: leader.term - 1 })).map(textOf)).toEqual([
+      'TERM_CHANGED',
+    ]);
+    expect(await trio.run('read', 'GET n')).toEqual(['$-1']);
+  });
+
+  test('goes on without its leader, which comes back and catches up', async () => {
+    await trio.run('write', 'SET a 1');
+    const old = `n${(await trio.leader()).id}`;
+    await trio.stop(old);
+    for (const host of trio.hosts.values()) host.onPeer(old, false);
+    for (let at = 0; at < 20; at++) await trio.run('write', `INCR a`);
+    await trio.start(old);
+    expect(await trio.run('read', 'GET a')).toEqual(['$2\r\n21']);
+    await caughtUp(old, (await trio.leader()).appliedIndex);
+  });
+
+  test('all stopped and started again have everything', async () => {
+    for (let at = 0; at < 30; at++) await trio.run('write', `SET k${at} v${at}`);
+    for (const node of ['n1', 'n2', 'n3']) await trio.stop(node);
+    for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+    for (let at = 0; at < 30; at++) {
+      expect(await trio.run('read', `GET k${at}`)).toEqual([`$${`v${at}`.length}\r\nv${at}`]);
+    }
+  });
+
+  test('a leader cut off serves no read that misses a newer write', async () => {
+    await trio.run('write', 'SET a old');
+    const old = await trio.leader();
+    for (const node of ['n1', 'n2', 'n3']) {
+      trio.cut.add(`n${old.id}>${node}`);
+      trio.cut.add(`${node}>n${old.id}`);
+    }
+    await trio.run('write', 'SET a new');
+    const results = await old.execute({
+      namespace: 'default',
+      partition: 0,
+      kind: 'read',
+      lines: [[Buffer.from('GET'), Buffer.from('a')]],
+      protocol: 2,
+      term: undefined,
+      deadlineMs: systemClock.monotonicMs() + 300,
+    });
+    expect(['NOT_LEADER', 'NO_LEADER']).toContain(results.map(textOf)[0]);
+    trio.cut.clear();
+    expect(await trio.run('read', 'GET a')).toEqual(['$3\r\nnew']);
+  });
+
+  test('sends a snapshot to a follower that its log no longer reaches', async () => {
+    const leader = await trio.leader();
+    const away = `n${(leader.id % 3) + 1}`;
+    await trio.stop(away);
+    for (let at = 0; at < 400; at++) await trio.run('write', `SET s${at} ${'x'.repeat(100)}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const logged = trio.logs.get(`n${(await trio.leader()).id}`)?.replica(leader.id);
+    expect(logged?.firstIndex()).toBeGreaterThan(100);
+    await trio.start(away);
+    await caughtUp(away, (await trio.leader()).appliedIndex);
+    await trio.run('write', 'SET after 1');
+    await caughtUp(away, (await trio.leader()).appliedIndex);
+    await trio.stop(away);
+    await trio.start(away);
+    await caughtUp(away, (await trio.leader()).appliedIndex);
+  });
+
+  test('keys expire by the group’s time and stay gone', async () => {
+    await trio.run('write', 'SET e 1 PX 60', 'SET f 1');
+    expect(await trio.run('read', 'GET e')).toEqual(['$1\r\n1']);
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(await trio.run('read', 'GET e', 'EXISTS f')).toEqual(['$-1', ':1']);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await trio.run('read', 'DBSIZE')).toEqual([':1']);
+  });
+});
