@@ -63,8 +63,8 @@ export const limits = {
   engineSyncIntervalMs: 250,
   /** Writes of one engine that wait for the one in flight. */
   engineWritesWaitingMax: 65_536,
-  /** Operations of waiting writes that are joined into one batch. */
-  engineBatchOperationsMax: 16_384,
+  /** Waiting writes are joined into one batch up to this; a larger one goes alone. */
+  engineBatchBytesMax: 1 * MIB,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 1_024,

@@ -33,6 +33,7 @@ type Level = ClassicLevel<Buffer, Buffer>;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const WRITE_BUFFER_BYTES_MIN = 256 * KIB;
+const CACHE_BYTES_MIN = 256 * KIB;
 const WRITE_BUFFER_BYTES_MAX = 4 * MIB;
 /** Budget shares are cut for at least this many engines: the partitions of a new cluster. */
 const ENGINES_EXPECTED_MIN = 8;
@@ -113,9 +114,12 @@ class LevelHost implements EngineHost {
       this.#options.writeBufferBytes ??
       Math.min(WRITE_BUFFER_BYTES_MAX, Math.max(WRITE_BUFFER_BYTES_MIN, Math.floor(share / 4)));
     return {
+      // 300,000 pairs of 200 bytes, read from cache: 3.8 µs plain, 6.8 µs with snappy; scans twice
+      // as fast. Plain blocks are read in the mapped file: the page cache is their cache.
       compression: false,
       writeBufferSize,
-      cacheSize: Math.max(WRITE_BUFFER_BYTES_MIN, share - 2 * writeBufferSize),
+      // blocks of tables beyond the 1,000 that LevelDB maps per process
+      cacheSize: Math.max(CACHE_BYTES_MIN, share - 2 * writeBufferSize),
       maxFileSize: 8 * MIB,
     };
   }
@@ -235,6 +239,7 @@ class LevelEngine extends LevelReader implements Engine {
   readonly #writes: WriteQueue;
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
+  readonly #syncing = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(path: string, level: Level, disk: Disk, onClose: () => void) {
@@ -244,7 +249,8 @@ class LevelEngine extends LevelReader implements Engine {
     this.#onClose = onClose;
     this.#logs = new LevelLogSync(disk, path);
     this.#writes = new WriteQueue({
-      batch: (operations) => guard(path, level.batch(operations)),
+      // the array form: classic-level frees the native memory of a chained batch at some later GC
+      batch: (operations) => guard(path, level.batch(operations as BatchOperation[])),
       clear: (range) => guard(path, level.clear(rangeOptions(range))),
     });
   }
@@ -261,7 +267,15 @@ class LevelEngine extends LevelReader implements Engine {
     return this.#writes.clear(range);
   }
 
-  async sync(): Promise<void> {
+  sync(): Promise<void> {
+    const syncing = this.#sync();
+    const ended = () => this.#syncing.delete(syncing);
+    this.#syncing.add(syncing);
+    syncing.then(ended, ended);
+    return syncing;
+  }
+
+  async #sync(): Promise<void> {
     await this.#writes.settled();
     try {
       await this.#logs.sync();
@@ -277,6 +291,7 @@ class LevelEngine extends LevelReader implements Engine {
 
   async #close(): Promise<void> {
     await this.#writes.close();
+    await Promise.allSettled(this.#syncing);
     await guard(this.#path, this.#level.close());
     this.#onClose();
   }

@@ -22,7 +22,7 @@ import type {
   KeyValue,
 } from './engine.ts';
 import { OrderedImage } from './ordered-image.ts';
-import { WriteQueue } from './write-queue.ts';
+import { bytesOf, WriteQueue } from './write-queue.ts';
 
 const ITERATOR_CHUNK_BYTES = 1024 * 1024;
 /** Beyond, the older half is written back by itself, as a system does with old dirty pages. */
@@ -321,14 +321,6 @@ function copyOperation(operation: BatchOperation): BatchOperation {
   return operation.type === 'del'
     ? { type: 'del', key }
     : { type: 'put', key, value: copyOf(operation.value) };
-}
-
-function bytesOf(operations: readonly BatchOperation[]): number {
-  let bytes = 0;
-  for (const operation of operations) {
-    bytes += operation.key.length + (operation.type === 'put' ? operation.value.length : 0);
-  }
-  return bytes;
 }
 
 /** The smallest key above `key`. */

@@ -10,7 +10,7 @@ import type { BatchOperation, KeyRange } from './engine.ts';
 
 /** What the queue writes to; called one at a time. */
 export interface WriteTarget {
-  batch(operations: BatchOperation[]): Promise<void>;
+  batch(operations: readonly BatchOperation[]): Promise<void>;
   clear(range: KeyRange): Promise<void>;
 }
 
@@ -29,6 +29,7 @@ export class WriteQueue {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #failure: KvorumError | undefined;
+  #closed = false;
 
   constructor(target: WriteTarget) {
     this.#target = target;
@@ -56,14 +57,13 @@ export class WriteQueue {
 
   /** Refuses further writes and resolves when those in the queue have ended. */
   async close(): Promise<void> {
-    const running = this.#running;
-    const closed = new KvorumError('STOPPING', 'the engine is closed');
-    await running;
-    this.fail(closed);
+    this.#closed = true;
+    await this.#running;
   }
 
   #add(work: Work): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#closed) return Promise.reject(new KvorumError('STOPPING', 'the engine is closed'));
     if (this.#waiting.length >= limits.engineWritesWaitingMax) {
       const text = `engine: ${limits.engineWritesWaitingMax} writes wait already`;
       return Promise.reject(new KvorumError('BUSY', text));
@@ -95,11 +95,11 @@ export class WriteQueue {
 
   #takeGroup(): Waiting[] {
     let count = 0;
-    let operations = 0;
+    let bytes = 0;
     for (const { work } of this.#waiting) {
       if (work.kind === 'clear') break;
-      operations += work.operations.length;
-      if (count > 0 && operations > limits.engineBatchOperationsMax) break;
+      bytes += bytesOf(work.operations);
+      if (count > 0 && bytes > limits.engineBatchBytesMax) break;
       count++;
     }
     const rest = this.#waiting.splice(Math.max(count, 1));
@@ -112,11 +112,25 @@ export class WriteQueue {
   #write(group: readonly Waiting[]): Promise<void> {
     const first = group[0]!.work;
     if (first.kind === 'clear') return this.#target.clear(first.range);
+    if (group.length === 1) return this.#writeBatch(first.operations);
     const operations: BatchOperation[] = [];
     for (const { work } of group) {
-      if (work.kind === 'batch')
-        for (const operation of work.operations) operations.push(operation);
+      assert(work.kind === 'batch', 'a clear goes alone');
+      for (const operation of work.operations) operations.push(operation);
     }
+    return this.#writeBatch(operations);
+  }
+
+  #writeBatch(operations: readonly BatchOperation[]): Promise<void> {
     return operations.length === 0 ? Promise.resolve() : this.#target.batch(operations);
   }
+}
+
+/** Bytes of keys and values. */
+export function bytesOf(operations: readonly BatchOperation[]): number {
+  let bytes = 0;
+  for (const operation of operations) {
+    bytes += operation.key.length + (operation.type === 'put' ? operation.value.length : 0);
+  }
+  return bytes;
 }
