@@ -23,7 +23,8 @@ import type { Role } from '../raft/ready.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
-import { type PartitionSettings, Replica, type ReplicaWorld } from './replica.ts';
+import { Replica } from './replica.ts';
+import type { PartitionSettings, ReplicaWorld } from './replica-world.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
 
 export interface HostSettings extends PartitionSettings {

@@ -10,7 +10,7 @@ import { STATE_KEY } from '../encoding/system.ts';
 import { createView, Txn } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
 import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
-import type { OpenReplica } from './replica.ts';
+import type { OpenReplica } from './replica-world.ts';
 import { decodeState, EMPTY_CONF, encodeState, type ReplicaState } from './state.ts';
 
 export interface NodeStores {

@@ -7,18 +7,14 @@
  * (decision 5).
  */
 import { assert, must } from '../../common/assert.ts';
-import type { Clock } from '../../common/clock.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
-import { limits } from '../../common/limits.ts';
-import type { Logger } from '../../common/log.ts';
-import type { Random } from '../../common/random.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
-import type { Engine, EngineHost } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { Message, PeerMessage, Snapshot } from '../raft/message.ts';
 import { createRaftNode } from '../raft/raft.ts';
 import type { RaftNode, RaftStatus, Role } from '../raft/ready.ts';
-import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
+import type { ReplicaLog } from '../raftlog/raft-log.ts';
 import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
 import { encodeEnvelope } from './envelope.ts';
@@ -28,49 +24,10 @@ import { type AppendWork, LogWriter } from './log-writer.ts';
 import { failAll, Proposals } from './proposals.ts';
 import { Reads } from './reads.ts';
 import { ReplicaStorage } from './replica-storage.ts';
+import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
 import { type ReceivedSnapshot, SnapshotInbox } from './snapshot-inbox.ts';
 import { SnapshotOutbox } from './snapshot-outbox.ts';
 import type { ReplicaState } from './state.ts';
-
-export interface PartitionSettings {
-  readonly electionTicks: number;
-  readonly heartbeatTicks: number;
-  /** How far a wall clock may drag group time from the median of the group's clocks. */
-  readonly clockSkewMaxMs: number;
-  readonly logKeepEntries: number;
-  readonly logKeepBytes: number;
-}
-
-/** What a replica needs of its node. */
-export interface ReplicaWorld {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly log: RaftLog;
-  readonly engines: EngineHost;
-  readonly settings: PartitionSettings;
-  /** Queues the message for the end of the turn; snapshots are streamed. */
-  send(message: PeerMessage): void;
-  streamSnapshot(
-    message: PeerMessage,
-    header: Buffer,
-    chunks: AsyncIterable<Buffer>,
-  ): Promise<void>;
-  /** Asks for a call of `turn` at the end of this event-loop turn. */
-  requestTurn(): void;
-  onRole(leader: ReplicaId, term: Term, role: Role): void;
-  /** The replica cannot be trusted or used any more; it has stopped serving. */
-  onFault(error: unknown): void;
-  /** Wall clock of each other member's node minus ours. */
-  peerOffsetsMs(): readonly number[];
-}
-
-export interface OpenReplica {
-  readonly id: ReplicaId;
-  readonly record: PartitionRecord;
-  readonly engine: Engine;
-  readonly state: ReplicaState;
-}
 
 export class Replica implements LocalPartition {
   readonly id: ReplicaId;
@@ -290,27 +247,8 @@ export class Replica implements LocalPartition {
   }
 
   #createRaft(state: ReplicaState): RaftNode {
-    const { settings, random } = this.#world;
-    return createRaftNode({
-      id: this.id,
-      storage: new ReplicaStorage(this.#log, state, () => this.#outbox.take()),
-      random: random.fork(`raft-${this.id}`),
-      electionTicks: settings.electionTicks,
-      heartbeatTicks: settings.heartbeatTicks,
-      applied: state.index,
-      asyncStorageWrites: true,
-      preVote: true,
-      checkQuorum: true,
-      stepDownOnRemoval: true,
-      readOnly: 'safe',
-      disableProposalForwarding: true,
-      disableConfChangeValidation: false,
-      messageBytesMax: limits.raftMessageBytesMax,
-      committedBytesMax: limits.raftCommittedUnappliedBytesMax,
-      uncommittedBytesMax: limits.raftUncommittedBytesMax,
-      inflightMessagesMax: limits.raftInflightMessagesMax,
-      inflightBytesMax: limits.raftInflightBytesMax,
-    });
+    const storage = new ReplicaStorage(this.#log, state, () => this.#outbox.take());
+    return createRaftNode(raftConfig(this.#world, this.id, storage, state.index));
   }
 
   #refusal(batch: CommandBatch): readonly LineResult[] | undefined {

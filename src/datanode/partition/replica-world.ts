@@ -1,0 +1,83 @@
+/** What a replica needs of its node, and the settings it gives the raft core. */
+import type { Clock } from '../../common/clock.ts';
+import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Random } from '../../common/random.ts';
+import type { PartitionRecord } from '../../meta/schema.ts';
+import type { Engine, EngineHost } from '../engine/engine.ts';
+import type { RaftConfig } from '../raft/config.ts';
+import type { PeerMessage } from '../raft/message.ts';
+import type { Role } from '../raft/ready.ts';
+import type { RaftStorage } from '../raft/storage.ts';
+import type { RaftLog } from '../raftlog/raft-log.ts';
+import type { ReplicaState } from './state.ts';
+
+export interface PartitionSettings {
+  readonly electionTicks: number;
+  readonly heartbeatTicks: number;
+  /** How far a wall clock may drag group time from the median of the group's clocks. */
+  readonly clockSkewMaxMs: number;
+  readonly logKeepEntries: number;
+  readonly logKeepBytes: number;
+}
+
+/** What a replica needs of its node. */
+export interface ReplicaWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly log: RaftLog;
+  readonly engines: EngineHost;
+  readonly settings: PartitionSettings;
+  /** Queues the message for the end of the turn; snapshots are streamed. */
+  send(message: PeerMessage): void;
+  streamSnapshot(
+    message: PeerMessage,
+    header: Buffer,
+    chunks: AsyncIterable<Buffer>,
+  ): Promise<void>;
+  /** Asks for a call of `turn` at the end of this event-loop turn. */
+  requestTurn(): void;
+  onRole(leader: ReplicaId, term: Term, role: Role): void;
+  /** The replica cannot be trusted or used any more; it has stopped serving. */
+  onFault(error: unknown): void;
+  /** Wall clock of each other member's node minus ours. */
+  peerOffsetsMs(): readonly number[];
+}
+
+export interface OpenReplica {
+  readonly id: ReplicaId;
+  readonly record: PartitionRecord;
+  readonly engine: Engine;
+  readonly state: ReplicaState;
+}
+
+/** Everything that keeps a group safe and lively is on (raft.md 7, items 1 and 2). */
+export function raftConfig(
+  world: ReplicaWorld,
+  id: ReplicaId,
+  storage: RaftStorage,
+  applied: LogIndex,
+): RaftConfig {
+  return {
+    id,
+    storage,
+    applied,
+    random: world.random.fork(`raft-${id}`),
+    electionTicks: world.settings.electionTicks,
+    heartbeatTicks: world.settings.heartbeatTicks,
+    asyncStorageWrites: true,
+    preVote: true,
+    checkQuorum: true,
+    stepDownOnRemoval: true,
+    readOnly: 'safe',
+    disableProposalForwarding: true,
+    disableConfChangeValidation: false,
+    messageBytesMax: limits.raftMessageBytesMax,
+    committedBytesMax: limits.raftCommittedUnappliedBytesMax,
+    uncommittedBytesMax: limits.raftUncommittedBytesMax,
+    inflightMessagesMax: limits.raftInflightMessagesMax,
+    inflightBytesMax: limits.raftInflightBytesMax,
+  };
+}
