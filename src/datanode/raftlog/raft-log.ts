@@ -44,6 +44,8 @@ export interface RaftLogStats {
   readonly bytes: number;
   readonly syncs: number;
   readonly batches: number;
+  /** Appended but not durable yet: what a caller that must bound memory looks at. */
+  readonly queuedBytes: number;
 }
 
 export interface RaftLog {

@@ -5,7 +5,7 @@
  * so at most one batch can be unfinished after a crash. When the log falls idle a mark says that
  * everything before it is durable.
  */
-import { assert, must } from '../../common/assert.ts';
+import { must } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { KvorumError } from '../../common/errors.ts';
@@ -13,14 +13,15 @@ import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Entry } from '../raft/message.ts';
-import { Batch, BufferPool } from './batch.ts';
+import type { Batch } from './batch.ts';
+import { BatchQueue } from './batch-queue.ts';
 import { damaged, diskFailed } from './damage.ts';
 import { decodeEntry } from './format.ts';
 import { LogState } from './log-state.ts';
 import { checkPart, encodePart, partBytes, splitPart } from './part.ts';
 import type { LogAppend, RaftLog, RaftLogStats, ReplicaLog } from './raft-log.ts';
 import { recover } from './recovery.ts';
-import { type RecordPlace, SegmentSet } from './segment.ts';
+import { type RecordPlace, type Segment, SegmentSet } from './segment.ts';
 import { type Move, SegmentGc } from './segment-gc.ts';
 
 /** How long after its last batch the log counts as idle and gets a mark. */
@@ -68,20 +69,13 @@ class SharedLog implements RaftLog {
   readonly #segments: SegmentSet;
   readonly #state: LogState;
   readonly #gc: SegmentGc;
-  readonly #buffers = new BufferPool();
-
-  /** Takes appends; undefined until the next one. */
-  #gathering: Batch | undefined;
-  /** Full, waiting to be written, oldest first. */
-  #full: Batch[] = [];
-  #inFlight: Batch | undefined;
+  readonly #queue: BatchQueue;
   #turnEnds = false;
   #running: Promise<void> | undefined;
   #idleTimer: Timer | undefined;
   /** Replicas whose memory is to be checked when the batch is written. */
   #touched = new Set<ReplicaId>();
 
-  #lastSeq = 0;
   #durableSeq = 0;
   #durableSegment = 0;
   #written = { segment: 0, offset: 0 };
@@ -110,9 +104,15 @@ class SharedLog implements RaftLog {
     this.#state = new LogState({
       cacheBytes: options.cacheBytes ?? limits.logCacheBytesPerGroup,
       added: (segment, bytes) => this.#segments.added(segment, bytes),
-      removed: (segment, bytes) => this.#segments.removed(segment, bytes, this.#lastSeq),
+      removed: (segment, bytes) => this.#segments.removed(segment, bytes, this.#queue.lastSeq),
       isWritten: (segment, offset) => this.#isWritten(segment, offset),
       read: (replica, places, from) => this.#read(replica, places, from),
+    });
+    this.#queue = new BatchQueue({
+      segments: this.#segments,
+      state: this.#state,
+      segmentBytes: this.#segmentBytes,
+      batchBytesMax: this.#batchBytesMax,
     });
     this.#gc = new SegmentGc({
       segments: this.#segments,
@@ -137,18 +137,19 @@ class SharedLog implements RaftLog {
     await this.#disk.makeDir(this.#dir);
     const slash = this.#dir.lastIndexOf('/');
     if (slash > 0) await this.#disk.syncDir(this.#dir.slice(0, slash));
-    this.#lastSeq = await recover({
+    const lastSeq = await recover({
       disk: this.#disk,
       dir: this.#dir,
       segments: this.#segments,
       state: this.#state,
       logger: this.#logger,
     });
-    this.#durableSeq = this.#lastSeq;
+    this.#queue.startAfter(lastSeq);
+    this.#durableSeq = lastSeq;
     const newest = this.#segments.newest;
     this.#durableSegment = newest;
     this.#written = { segment: newest, offset: this.#segments.get(newest)?.position ?? 0 };
-    this.#batch();
+    this.#queue.gather();
     this.#startRun();
     await this.flush();
   }
@@ -180,9 +181,9 @@ class SharedLog implements RaftLog {
     if (this.#closed) throw new KvorumError('STOPPING', 'the raft log is closed');
     checkPart(this.#state, part);
     if (this.#failure !== undefined) return;
-    let batch = this.#gathering;
+    let batch: Batch | undefined;
     for (const piece of splitPart(this.#state, part, this.#batchBytesMax)) {
-      batch = this.#batch(partBytes(piece));
+      batch = this.#queue.gather(partBytes(piece));
       encodePart(this.#state, batch, piece);
     }
     must(batch, 'a part has a piece').onDurable.push(onDurable);
@@ -192,9 +193,9 @@ class SharedLog implements RaftLog {
 
   flush(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const last = this.#gathering ?? this.#full.at(-1) ?? this.#inFlight;
+    const last = this.#queue.newest;
     if (last === undefined) return Promise.resolve();
-    if (last === this.#gathering) this.#flushAtEndOfTurn();
+    this.#flushAtEndOfTurn();
     return new Promise((resolve, reject) => {
       this.#rejections.add(reject);
       last.onDurable.push(() => {
@@ -210,6 +211,7 @@ class SharedLog implements RaftLog {
       bytes: this.#segments.bytes,
       syncs: this.#syncs,
       batches: this.#batches,
+      queuedBytes: this.#queue.bytes,
     };
   }
 
@@ -222,41 +224,11 @@ class SharedLog implements RaftLog {
     this.#startRun();
     await this.#running;
     if (this.#failure === undefined && !this.#lastIsMark) {
-      this.#batch();
+      this.#queue.gather();
       this.#startRun();
       await this.#running;
     }
     await this.#segments.close();
-  }
-
-  /** The batch to add `bytes` to; begins the next segment when the newest one is full. */
-  #batch(bytes = 0): Batch {
-    const gathering = this.#gathering;
-    if (gathering !== undefined) {
-      if (gathering.length + bytes <= this.#batchBytesMax) return gathering;
-      this.#endGathering();
-    }
-    const newest = this.#segments.get(this.#segments.newest);
-    const first = newest === undefined || newest.position >= this.#segmentBytes;
-    const segment = first ? this.#segments.begin(this.#segments.newest + 1) : newest;
-    const place = {
-      segment: segment.number,
-      offset: segment.position,
-      seq: ++this.#lastSeq,
-      first,
-    };
-    const batch = new Batch(place, this.#buffers.take());
-    if (first) this.#state.writeCheckpoint(batch);
-    this.#gathering = batch;
-    return batch;
-  }
-
-  /** From here on the batch's length is fixed, and with it the next one's place. */
-  #endGathering(): void {
-    const batch = must(this.#gathering, 'a batch is gathering');
-    must(this.#segments.get(batch.place.segment), 'its segment is known').position = batch.end;
-    this.#gathering = undefined;
-    this.#full.push(batch);
   }
 
   #flushAtEndOfTurn(): void {
@@ -270,23 +242,16 @@ class SharedLog implements RaftLog {
 
   #startRun(): void {
     if (this.#running !== undefined || this.#failure !== undefined) return;
-    if (this.#gathering === undefined && this.#full.length === 0) return;
+    if (this.#queue.isEmpty) return;
     this.#running = this.#run();
   }
 
   /** Writes batch after batch until nothing waits. */
   async #run(): Promise<void> {
     while (this.#failure === undefined) {
-      if (this.#full.length === 0) {
-        if (this.#gathering === undefined) break;
-        this.#endGathering();
-      }
-      const batch = must(this.#full.shift(), 'a batch waits');
-      this.#inFlight = batch;
-      const written = await this.#write(batch);
-      this.#inFlight = undefined;
-      if (!written) break;
-      batch.release(this.#buffers);
+      const batch = this.#queue.take();
+      if (batch === undefined || !(await this.#write(batch))) break;
+      this.#queue.done();
       for (const run of batch.onDurable) run();
       if (this.#closed) continue;
       this.#segments.prepareAhead();
@@ -329,15 +294,15 @@ class SharedLog implements RaftLog {
 
   #armIdleTimer(): void {
     if (this.#idleTimer !== undefined) return;
-    const seen = this.#lastSeq;
+    const seen = this.#queue.lastSeq;
     this.#idleTimer = this.#clock.setTimer(IDLE_MS, () => {
       this.#idleTimer = undefined;
       if (this.#closed || this.#failure !== undefined || this.#lastIsMark) return;
-      if (this.#lastSeq !== seen || this.#running !== undefined) {
+      if (this.#queue.lastSeq !== seen || this.#running !== undefined) {
         this.#armIdleTimer();
         return;
       }
-      this.#batch();
+      this.#queue.gather();
       this.#startRun();
     });
   }
@@ -363,7 +328,7 @@ class SharedLog implements RaftLog {
     const first = must(places[0], 'there is something to read');
     const last = must(places.at(-1), 'there is something to read');
     const segment = must(this.#segments.get(first.segment), `segment ${first.segment} is known`);
-    const bytes = segment.opened.preadSync(first.offset, last.offset + last.bytes - first.offset);
+    const bytes = this.#readBytes(segment, first.offset, last.offset + last.bytes);
     const entries: Entry[] = [];
     for (const [i, place] of places.entries()) {
       const record = decodeEntry(bytes, place.offset - first.offset, segment.number);
@@ -378,11 +343,22 @@ class SharedLog implements RaftLog {
     return entries;
   }
 
+  #readBytes(segment: Segment, from: number, to: number): Buffer {
+    if (this.#closed) throw new KvorumError('STOPPING', 'the raft log is closed');
+    try {
+      return segment.opened.preadSync(from, to - from);
+    } catch (cause) {
+      const error = diskFailed(segment.path, 'reading', cause);
+      this.#fail(error);
+      throw error;
+    }
+  }
+
   /** Copies entries forward; each changes its place once the copy is in the file. */
   #move(moves: readonly Move[]): void {
     let bytes = 0;
     for (const move of moves) bytes += move.place.bytes;
-    const batch = this.#batch(bytes);
+    const batch = this.#queue.gather(bytes);
     for (const { state, entry, place } of moves) {
       if (!isAt(state, entry.index, place)) continue; // dropped while it was read
       const offset = batch.addEntry('moved', state.replica, entry);
@@ -391,7 +367,6 @@ class SharedLog implements RaftLog {
         if (isAt(state, entry.index, place)) state.move(entry.index, entry.term, target);
       });
     }
-    assert(batch === this.#gathering, 'the copies lie in one batch');
   }
 }
 
