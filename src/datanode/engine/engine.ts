@@ -22,6 +22,7 @@ export interface EngineReader {
   /** Blocking point read (2 µs cached). */
   getSync(key: Buffer): Buffer | undefined;
   getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]>;
+  /** Sees the state at this call, whatever is written meanwhile. */
   iterate(range: KeyRange): EngineIterator;
 }
 
@@ -39,12 +40,17 @@ export interface EngineSnapshot extends EngineReader {
 export interface Engine extends EngineReader {
   /** Taken synchronously: a batch in flight is in it as a whole or not at all. */
   snapshot(): EngineSnapshot;
-  /** Atomic. Not durable until the next `sync`. Batches take effect in the order of the calls. */
+  /**
+   * Atomic. Not durable until the next `sync`. Batches take effect in the order of the calls.
+   * Rejects with DISK_FAILED once a write or sync has failed: none is tried after that; with BUSY
+   * (nothing written) beyond `limits.engineWritesWaitingMax`, with STOPPING once closing.
+   */
   write(operations: readonly BatchOperation[]): Promise<void>;
-  /** Deletes every key in the range; not atomic with other calls. */
+  /** Deletes every key in the range, in its place among the writes; not atomic. */
   clearRange(range: KeyRange): Promise<void>;
   /** Resolves when everything written before the call survives a power failure (decision 7). */
   sync(): Promise<void>;
+  /** Ends the writes and syncs asked for before; open snapshots and iterators end too. */
   close(): Promise<void>;
 }
 
@@ -63,6 +69,7 @@ export interface EngineReport {
  */
 export interface EngineHost {
   open(name: string): Promise<{ readonly engine: Engine; readonly report: EngineReport }>;
+  /** Closes the engine if it is open and removes it for good; no error when there is none. */
   remove(name: string): Promise<void>;
   list(): Promise<string[]>;
 }

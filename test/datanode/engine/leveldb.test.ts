@@ -1,13 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Disk } from '../../../src/common/disk.ts';
-import { codeOf } from '../../../src/common/errors.ts';
+import { describe, expect, test } from 'vitest';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
-import { engineConformance, key, put, readAll } from '../../conformance/engine.ts';
+import { engineConformance, put, readAll } from '../../conformance/engine.ts';
 
 const options = { logger: silentLogger, cacheBytes: 32 * 1024 * 1024 };
 const makeDir = () => mkdtemp(join(tmpdir(), 'kvorum-engine-'));
@@ -21,85 +19,6 @@ describe('the LevelDB engine', () => {
       reopen: create,
       dispose: () => rm(dir, { recursive: true, force: true }),
     };
-  });
-});
-
-describe('sync of LevelDB', () => {
-  let dir: string;
-  const synced: string[] = [];
-  let failing = false;
-
-  /** The real disk; notes what is synced, and fails when told to. */
-  const noting: Disk = {
-    ...fsDisk,
-    async open(path, mode) {
-      const file = await fsDisk.open(path, mode);
-      const fdatasync = async () => {
-        if (failing) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
-        await file.fdatasync();
-        synced.push(path);
-      };
-      return {
-        path,
-        size: () => file.size(),
-        pread: (offset, length) => file.pread(offset, length),
-        preadSync: (offset, length) => file.preadSync(offset, length),
-        pwrite: (offset, bytes) => file.pwrite(offset, bytes),
-        truncate: (size) => file.truncate(size),
-        close: () => file.close(),
-        fdatasync,
-      };
-    },
-    async syncDir(path) {
-      await fsDisk.syncDir(path);
-      synced.push(path);
-    },
-  };
-
-  beforeEach(async () => {
-    dir = await makeDir();
-    failing = false;
-  });
-  afterEach(() => rm(dir, { recursive: true, force: true }));
-
-  test('reaches every log, and the directory when a log is new', async () => {
-    const host = createLevelHost({ ...options, dir, disk: noting, writeBufferBytes: 65_536 });
-    const { engine } = await host.open('1-1');
-    const path = join(dir, '1-1');
-    await engine.write([put('a', '1')]);
-    synced.length = 0;
-    await engine.sync();
-    expect(synced).toEqual([expect.stringMatching(/1-1\/\d+\.log$/), path]);
-    await engine.write([put('b', '1')]);
-    synced.length = 0;
-    await engine.sync();
-    expect(synced).toEqual([expect.stringMatching(/1-1\/\d+\.log$/)]);
-    for (let i = 0; i < 40; i++) await engine.write([put(`k${i}`, Buffer.alloc(10_000, i))]);
-    const logs = (await fsDisk.list(path)).filter((name) => name.endsWith('.log'));
-    synced.length = 0;
-    await engine.sync();
-    expect(synced).toContain(join(path, logs.at(-1)!));
-    expect(synced.at(-1)).toBe(path);
-    await engine.close();
-  });
-
-  test('that fails ends all writing, and reading goes on', async () => {
-    const { engine } = await createLevelHost({ ...options, dir, disk: noting }).open('1-1');
-    await engine.write([put('a', '1')]);
-    failing = true;
-    expect(await engine.sync().catch(codeOf)).toBe('DISK_FAILED');
-    failing = false;
-    expect(await engine.sync().catch(codeOf)).toBe('DISK_FAILED');
-    expect(await engine.write([put('a', '2')]).catch(codeOf)).toBe('DISK_FAILED');
-    expect(engine.getSync(key('a'))).toEqual(key('1'));
-    await engine.close();
-  });
-
-  test('a new engine is in its directory for good before it is handed out', async () => {
-    synced.length = 0;
-    const { engine } = await createLevelHost({ ...options, dir, disk: noting }).open('1-1');
-    expect(synced).toEqual([join(dir, '1-1'), dir]);
-    await engine.close();
   });
 });
 
