@@ -19,8 +19,11 @@ export interface TransportHandlers {
   onRequest(from: NodeId, body: Buffer, signal: AbortSignal): Promise<Buffer>;
   /** A snapshot stream opened by a peer; resolves when it is taken in as a whole. */
   onStream(from: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
-  /** A peer became reachable or unreachable (connection closed, or silent too long). */
-  onPeer(node: NodeId, reachable: boolean): void;
+  /**
+   * A peer became reachable or unreachable (connection closed, or silent too long). `bootId`, given
+   * when reachable, tells a restarted peer from one whose connection broke.
+   */
+  onPeer(node: NodeId, reachable: boolean, bootId?: string): void;
 }
 
 export interface GroupMessage {
@@ -41,6 +44,10 @@ export interface Transport {
   /** Sends `chunks` with back-pressure and throttling; resolves when the peer took all of it. */
   stream(to: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
   isReachable(node: NodeId): boolean;
+  /** The peer's wall clock minus ours, from the last keepalive round; undefined while unknown. */
+  clockOffsetMs(node: NodeId): number | undefined;
+  /** The peer's wall clock minus ours in ms, as its last keep-alive told; undefined while unknown. */
+  clockOffsetMs(node: NodeId): number | undefined;
   readonly port: number;
   close(): Promise<void>;
 }

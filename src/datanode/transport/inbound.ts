@@ -1,0 +1,129 @@
+/**
+ * Connections peers dial to us. Of each peer and kind one is live: a newer one replaces the older,
+ * which is destroyed before the first frame of the newer is handled, so no frame of an older
+ * connection ever comes after one of a newer (the order of forwarded writes rests on this).
+ */
+import type { Incarnation, NodeId } from '../../common/ids.ts';
+import type { ByteStream } from '../../common/network.ts';
+import type { TransportContext } from './dialer.ts';
+import { badFrame, channels } from './frame.ts';
+import { decodeGreeting, encodeWelcome, type Hello, refusalOf } from './handshake.ts';
+import { Link, type LinkHandlers } from './link.ts';
+import { decodeMessages } from './message-codec.ts';
+import { RequestServer } from './requests.ts';
+import type { StreamGate } from './stream-gate.ts';
+import { StreamReceiver } from './streams.ts';
+import type { TransportHandlers } from './transport.ts';
+
+/** Connections open at once, those before their handshake included. */
+const LINKS_MAX = 4_096;
+const REFUSALS_REMEMBERED = 1_000;
+
+interface Accepted {
+  readonly link: Link;
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+  readonly bootId: string;
+  readonly dial: number;
+}
+
+export interface InboundOptions {
+  readonly handlers: TransportHandlers;
+  readonly gate: StreamGate;
+  /** The incarnation of a peer, undefined for a node that is none. */
+  readonly knownIncarnation: (node: NodeId) => Incarnation | undefined;
+  /** A peer has shaken hands: it is there. */
+  readonly onSeen: (node: NodeId) => void;
+}
+
+export class Inbound {
+  readonly #context: TransportContext;
+  readonly #options: InboundOptions;
+  readonly #links = new Set<Link>();
+  /** By node and kind; kept after the end, so that a late older dial is known as such. */
+  readonly #accepted = new Map<string, Accepted>();
+  readonly #refused = new Map<string, string>();
+
+  constructor(context: TransportContext, options: InboundOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  accept(stream: ByteStream): void {
+    const link = new Link(stream, this.#context, {
+      onFrame: (channel, body) => this.#onGreeting(link, channel, body),
+      onClose: () => this.#links.delete(link),
+    });
+    if (this.#links.size >= LINKS_MAX) link.destroy(new Error('too many connections'));
+    else this.#links.add(link);
+  }
+
+  /** Closes what belongs to nodes, or incarnations, that are peers no more. */
+  dropStrangers(): void {
+    for (const [key, accepted] of this.#accepted) {
+      if (this.#options.knownIncarnation(accepted.node) === accepted.incarnation) continue;
+      this.#accepted.delete(key);
+      accepted.link.destroy(new Error('no longer a peer'));
+    }
+  }
+
+  close(): void {
+    for (const link of [...this.#links]) link.destroy();
+  }
+
+  #onGreeting(link: Link, channel: number, body: Buffer): void {
+    const greeting = decodeGreeting(channel, body);
+    if (greeting.kind !== 'hello') throw badFrame(`${greeting.kind} where a hello was expected`);
+    const { hello } = greeting;
+    const key = `${hello.kind} ${hello.self.node}`;
+    const before = this.#accepted.get(key);
+    const refusal =
+      refusalOf(hello, this.#context.self, this.#options.knownIncarnation(hello.self.node)) ??
+      (before?.bootId === hello.self.bootId && before.dial >= hello.dial
+        ? 'a newer connection is there'
+        : undefined);
+    if (refusal !== undefined) {
+      this.#logRefusal(hello.self.node, refusal, link);
+      link.refuse(refusal);
+      return;
+    }
+    before?.link.destroy(new Error('replaced by a newer connection'));
+    this.#refused.delete(hello.self.node);
+    const { node, incarnation, bootId } = hello.self;
+    this.#accepted.set(key, { link, node, incarnation, bootId, dial: hello.dial });
+    link.write((w) => encodeWelcome(w, this.#context.self));
+    link.establish(this.#serve(link, hello));
+    this.#options.onSeen(node);
+  }
+
+  #serve(link: Link, hello: Hello): LinkHandlers {
+    const { handlers, gate } = this.#options;
+    const from = hello.self.node;
+    const requests = new RequestServer(link, from, handlers, this.#context.settings);
+    const streams = new StreamReceiver(link, from, handlers, gate);
+    return {
+      onFrame: (channel, body) => {
+        if (channel === channels.raft) handlers.onMessages(from, decodeMessages(body));
+        else if (channel === channels.request) requests.onFrame(body);
+        else if (channel === channels.stream) streams.onFrame(body);
+        else throw badFrame(`channel ${channel} after the handshake`);
+      },
+      onFlush: () => {
+        requests.onFlush();
+        return false;
+      },
+      onClose: () => {
+        this.#links.delete(link);
+        requests.close();
+        streams.close();
+      },
+    };
+  }
+
+  #logRefusal(node: NodeId, reason: string, link: Link): void {
+    if (this.#refused.get(node) === reason) return;
+    if (this.#refused.size >= REFUSALS_REMEMBERED) this.#refused.clear();
+    this.#refused.set(node, reason);
+    this.#context.logger.warn('connection refused', { peer: node, remote: link.remote, reason });
+  }
+}

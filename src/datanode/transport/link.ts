@@ -1,0 +1,245 @@
+/**
+ * One connection that carries frames, either side of it. What is written gathers until the end of
+ * the turn and leaves in one go. Keepalives flow both ways; a side that hears nothing for
+ * `silenceMs` closes. Silence is counted in our own ticks, so a stall of this process counts as
+ * one tick at most and does not make the other side look dead.
+ */
+import type { Clock, Timer } from '../../common/clock.ts';
+import { codeOf, messageOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import type { ByteStream } from '../../common/network.ts';
+import {
+  BodyReader,
+  badFrame,
+  channels,
+  controlKinds,
+  FrameDecoder,
+  FrameWriter,
+} from './frame.ts';
+import { decodeGreeting, encodeRefusal, HANDSHAKE_BYTES_MAX } from './handshake.ts';
+import type { TransportSettings } from './settings.ts';
+
+/** Bytes not taken by the system beyond which nothing more is encoded: it waits in bounded queues. */
+const CONGESTED_BYTES = 1024 * 1024;
+/** Writes are cut into views of this size, so that progress on a large one can be seen. */
+const WRITE_BYTES = 256 * 1024;
+/** How long a refusal may take to leave before the connection is cut. */
+const LINGER_MS = 1_000;
+
+export interface LinkHandlers {
+  onFrame(channel: number, body: Buffer): void;
+  /** Write what waits, as long as the link is not congested; true when some still waits. */
+  onFlush?(): boolean;
+  /** Once; nothing follows. */
+  onClose(error: Error | undefined): void;
+}
+
+export interface LinkContext {
+  readonly clock: Clock;
+  readonly settings: TransportSettings;
+}
+
+export class Link {
+  readonly #stream: ByteStream;
+  readonly #clock: Clock;
+  readonly #settings: TransportSettings;
+  readonly #decoder = new FrameDecoder(HANDSHAKE_BYTES_MAX);
+  readonly #writer = new FrameWriter();
+  #handlers: LinkHandlers;
+  #timer: Timer | undefined;
+  #flushAsked = false;
+  #closed = false;
+  #established = false;
+  #paused = false;
+  #quietTicks = 0;
+  #bufferedAtTick = 0;
+  #echo: { readonly theirMs: number; readonly atMs: number } | undefined;
+  #offsetMs: number | undefined;
+
+  /** To be made in the turn the stream was handed out. */
+  constructor(stream: ByteStream, context: LinkContext, handlers: LinkHandlers) {
+    this.#stream = stream;
+    this.#clock = context.clock;
+    this.#settings = context.settings;
+    this.#handlers = handlers;
+    this.#timer = this.#clock.setTimer(this.#settings.handshakeTimeoutMs, () =>
+      this.destroy(new Error('no handshake in time')),
+    );
+    stream.attach({
+      onData: (chunk) => this.#take(chunk),
+      onDrain: () => this.requestFlush(),
+      onClose: (error) => this.#finish(error),
+    });
+  }
+
+  get remote(): string {
+    return this.#stream.remote;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** The other side's wall clock minus ours, once a keepalive has made a round. */
+  get offsetMs(): number | undefined {
+    return this.#offsetMs;
+  }
+
+  /** Bytes written that the system has not taken. */
+  get outputBytes(): number {
+    return this.#stream.bufferedBytes + this.#writer.length;
+  }
+
+  get congested(): boolean {
+    return this.outputBytes >= CONGESTED_BYTES;
+  }
+
+  /** The handshake is done: full frames and keepalives from here on. */
+  establish(handlers: LinkHandlers): void {
+    this.#handlers = handlers;
+    this.#established = true;
+    this.#decoder.bodyBytesMax = limits.frameBytesMax;
+    this.#timer?.cancel();
+    this.#writeKeepalive();
+    this.#armKeepalive();
+  }
+
+  /** Whole frames written by `encode` leave at the end of this turn. */
+  write(encode: (writer: FrameWriter) => void): void {
+    if (this.#closed) return;
+    encode(this.#writer);
+    this.requestFlush();
+  }
+
+  /** Calls `onFlush` and writes at the end of this turn. */
+  requestFlush(): void {
+    if (this.#flushAsked || this.#closed) return;
+    this.#flushAsked = true;
+    this.#clock.endOfTurn(() => {
+      this.#flushAsked = false;
+      this.#flush();
+    });
+  }
+
+  pause(): void {
+    if (this.#paused) return;
+    this.#paused = true;
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#stream.resume();
+  }
+
+  /** Says why to the other side, then closes. */
+  refuse(text: string): void {
+    if (this.#closed) return;
+    this.#decoder.stop();
+    encodeRefusal(this.#writer, text);
+    this.#writeOut();
+    this.#finish(badFrame(text));
+    this.#stream.end();
+    this.#timer = this.#clock.setTimer(LINGER_MS, () => this.#stream.destroy());
+  }
+
+  /** Closes at once: not one more frame is delivered. */
+  destroy(error?: Error): void {
+    this.#decoder.stop();
+    this.#stream.destroy(error);
+    this.#finish(error);
+  }
+
+  #flush(): void {
+    if (this.#closed) return;
+    const waiting = this.#handlers.onFlush?.() ?? false;
+    this.#writeOut();
+    if (waiting && !this.congested) this.requestFlush();
+  }
+
+  #writeOut(): void {
+    if (this.#writer.length === 0) return;
+    const bytes = this.#writer.take();
+    for (let at = 0; at < bytes.length; at += WRITE_BYTES) {
+      this.#stream.write(bytes.subarray(at, at + WRITE_BYTES));
+    }
+  }
+
+  #take(chunk: Buffer): void {
+    this.#quietTicks = 0;
+    try {
+      this.#decoder.push(chunk, (channel, body) => this.#frame(channel, body));
+    } catch (error) {
+      if (codeOf(error) !== 'BAD_FRAME') throw error;
+      this.refuse(messageOf(error));
+    }
+  }
+
+  #frame(channel: number, body: Buffer): void {
+    if (channel === channels.control && body[0] === controlKinds.keepalive) {
+      this.#onKeepalive(new BodyReader(body));
+      return;
+    }
+    if (this.#established && channel === channels.control) {
+      const greeting = decodeGreeting(channel, body);
+      if (greeting.kind !== 'refusal') throw badFrame(`${greeting.kind} after the handshake`);
+      this.destroy(new Error(`the other side refused: ${greeting.text}`));
+      return;
+    }
+    this.#handlers.onFrame(channel, body);
+  }
+
+  #finish(error: Error | undefined): void {
+    this.#timer?.cancel();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#decoder.stop();
+    this.#handlers.onClose(error);
+  }
+
+  #armKeepalive(): void {
+    this.#timer = this.#clock.setTimer(this.#settings.keepaliveMs, () => this.#tick());
+  }
+
+  #tick(): void {
+    const buffered = this.#stream.bufferedBytes;
+    const progress = buffered < this.#bufferedAtTick;
+    this.#bufferedAtTick = buffered;
+    this.#quietTicks = this.#paused || progress ? 0 : this.#quietTicks + 1;
+    if (this.#quietTicks * this.#settings.keepaliveMs > this.#settings.silenceMs) {
+      this.destroy(new Error(`nothing heard for ${this.#settings.silenceMs} ms`));
+      return;
+    }
+    if (!this.congested) this.#writeKeepalive();
+    this.#armKeepalive();
+  }
+
+  /** Our clocks, and what the other side needs to take the round trip out of its reading. */
+  #writeKeepalive(): void {
+    const now = this.#clock.monotonicMs();
+    const echo = this.#echo;
+    this.write((w) => {
+      w.begin(channels.control).u8(controlKinds.keepalive);
+      w.f64(this.#clock.wallMs()).f64(now);
+      w.f64(echo?.theirMs ?? -1).f64(echo ? now - echo.atMs : 0);
+      w.end();
+    });
+  }
+
+  #onKeepalive(reader: BodyReader): void {
+    reader.u8();
+    const [wallMs, theirMs, echoMs, heldMs] = [
+      reader.f64(),
+      reader.f64(),
+      reader.f64(),
+      reader.f64(),
+    ];
+    if (![wallMs, theirMs, echoMs, heldMs].every(Number.isFinite)) throw badFrame('bad keepalive');
+    const now = this.#clock.monotonicMs();
+    this.#echo = { theirMs, atMs: now };
+    if (echoMs < 0) return;
+    const roundTripMs = Math.max(0, now - echoMs - heldMs);
+    this.#offsetMs = wallMs + roundTripMs / 2 - this.#clock.wallMs();
+  }
+}

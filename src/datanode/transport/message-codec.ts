@@ -1,0 +1,241 @@
+/**
+ * Raft messages in the body of a `raft` frame: one after the other, those of all groups together,
+ * so the heartbeats of a turn are compact tuples of some ten bytes each. Type numbers are frozen.
+ *
+ *   message  u8 type · varint group, from, to, term · fields of the type as varints
+ *   entry    varint term, index · u8 kind · bytes data
+ *
+ * Decoded entries' data are views into the body they came in (which the decoder copied once).
+ */
+import { unreachable } from '../../common/assert.ts';
+import { limits } from '../../common/limits.ts';
+import type { ConfState, Entry, EntryKind, PeerMessage, Snapshot } from '../raft/message.ts';
+import { BodyReader, badFrame, type FrameWriter } from './frame.ts';
+import type { GroupMessage } from './transport.ts';
+
+const typeNumbers = {
+  append: 1,
+  appendResponse: 2,
+  heartbeat: 3,
+  heartbeatResponse: 4,
+  vote: 5,
+  preVote: 6,
+  voteResponse: 7,
+  preVoteResponse: 8,
+  snapshot: 9,
+  timeoutNow: 10,
+  forgetLeader: 11,
+  transferLeader: 12,
+  propose: 13,
+  readIndex: 14,
+  readIndexResponse: 15,
+} as const satisfies Record<PeerMessage['type'], number>;
+
+const typeNames = new Map<number, PeerMessage['type']>();
+for (const name of Object.keys(typeNumbers) as PeerMessage['type'][]) {
+  typeNames.set(typeNumbers[name], name);
+}
+
+const kindNumbers = { normal: 0, confChange: 1, confChangeV2: 2 } as const;
+const kindNames: readonly EntryKind[] = ['normal', 'confChange', 'confChangeV2'];
+
+/** More than a message without entries can take: type and ten varints. */
+const MESSAGE_BYTES = 96;
+const ENTRY_BYTES = 24;
+const REPLICA_BYTES = 8;
+
+/** An upper bound of the encoded size. */
+export function messageBytes(message: PeerMessage): number {
+  switch (message.type) {
+    case 'append':
+    case 'propose': {
+      let bytes = MESSAGE_BYTES;
+      for (const entry of message.entries) bytes += ENTRY_BYTES + entry.data.length;
+      return bytes;
+    }
+    case 'snapshot': {
+      const { confState, data } = message.snapshot;
+      const replicas =
+        confState.voters.length +
+        confState.votersOutgoing.length +
+        confState.learners.length +
+        confState.learnersNext.length;
+      return MESSAGE_BYTES + replicas * REPLICA_BYTES + data.length;
+    }
+    default:
+      return MESSAGE_BYTES;
+  }
+}
+
+/** Large appends, snapshots and forwarded proposals go on the bulk connection (decision 19). */
+export function isBulk(message: PeerMessage, bytes: number): boolean {
+  return message.type === 'snapshot' || bytes > limits.frameSmallBytesMax;
+}
+
+export function encodeMessage(w: FrameWriter, group: number, m: PeerMessage): void {
+  w.u8(typeNumbers[m.type]).varint(group).varint(m.from).varint(m.to).varint(m.term);
+  switch (m.type) {
+    case 'append':
+      w.varint(m.index).varint(m.logTerm).varint(m.commit).varint(m.entries.length);
+      for (const entry of m.entries) encodeEntry(w, entry);
+      return;
+    case 'appendResponse':
+      w.varint(m.index)
+        .varint(m.logTerm)
+        .u8(m.reject ? 1 : 0);
+      w.varint(m.rejectHint).varint(m.commit);
+      return;
+    case 'heartbeat':
+      w.varint(m.commit).varint(m.readContext);
+      return;
+    case 'heartbeatResponse':
+    case 'readIndex':
+      w.varint(m.readContext);
+      return;
+    case 'vote':
+    case 'preVote':
+      w.varint(m.index)
+        .varint(m.logTerm)
+        .u8(m.transfer ? 1 : 0);
+      return;
+    case 'voteResponse':
+    case 'preVoteResponse':
+      w.u8(m.reject ? 1 : 0);
+      return;
+    case 'snapshot':
+      encodeSnapshot(w, m.snapshot);
+      return;
+    case 'timeoutNow':
+    case 'forgetLeader':
+    case 'transferLeader':
+      return;
+    case 'propose':
+      w.varint(m.entries.length);
+      for (const entry of m.entries) w.u8(kindNumbers[entry.kind]).bytes(entry.data);
+      return;
+    case 'readIndexResponse':
+      w.varint(m.readContext).varint(m.index);
+      return;
+    default:
+      unreachable(m);
+  }
+}
+
+/** All messages of a body, in order; throws KvorumError BAD_FRAME. */
+export function decodeMessages(body: Buffer): GroupMessage[] {
+  const reader = new BodyReader(body);
+  const messages: GroupMessage[] = [];
+  while (reader.remaining > 0) messages.push(decodeMessage(reader));
+  return messages;
+}
+
+function decodeMessage(r: BodyReader): GroupMessage {
+  const number = r.u8();
+  const type = typeNames.get(number);
+  if (type === undefined) throw badFrame(`unknown raft message type ${number}`);
+  const group = r.varint();
+  const from = r.varint();
+  const to = r.varint();
+  const term = r.varint();
+  return { group, message: decodeFields(r, type, { from, to, term }) };
+}
+
+interface Envelope {
+  readonly from: number;
+  readonly to: number;
+  readonly term: number;
+}
+
+function decodeFields(r: BodyReader, type: PeerMessage['type'], e: Envelope): PeerMessage {
+  switch (type) {
+    case 'append': {
+      const [index, logTerm, commit] = [r.varint(), r.varint(), r.varint()];
+      return { type, ...e, index, logTerm, commit, entries: decodeMany(r, decodeEntry) };
+    }
+    case 'appendResponse': {
+      const [index, logTerm, reject] = [r.varint(), r.varint(), r.flag()];
+      return { type, ...e, index, logTerm, reject, rejectHint: r.varint(), commit: r.varint() };
+    }
+    case 'heartbeat':
+      return { type, ...e, commit: r.varint(), readContext: r.varint() };
+    case 'heartbeatResponse':
+    case 'readIndex':
+      return { type, ...e, readContext: r.varint() };
+    case 'vote':
+    case 'preVote':
+      return { type, ...e, index: r.varint(), logTerm: r.varint(), transfer: r.flag() };
+    case 'voteResponse':
+    case 'preVoteResponse':
+      return { type, ...e, reject: r.flag() };
+    case 'snapshot':
+      return { type, ...e, snapshot: decodeSnapshot(r) };
+    case 'timeoutNow':
+    case 'forgetLeader':
+    case 'transferLeader':
+      return { type, ...e };
+    case 'propose':
+      return { type, ...e, entries: decodeMany(r, decodeProposed) };
+    case 'readIndexResponse':
+      return { type, ...e, readContext: r.varint(), index: r.varint() };
+    default:
+      return unreachable(type);
+  }
+}
+
+function encodeEntry(w: FrameWriter, entry: Entry): void {
+  w.varint(entry.term).varint(entry.index).u8(kindNumbers[entry.kind]).bytes(entry.data);
+}
+
+function decodeEntry(r: BodyReader): Entry {
+  return { term: r.varint(), index: r.varint(), kind: decodeKind(r), data: r.bytes() };
+}
+
+function decodeProposed(r: BodyReader): { kind: EntryKind; data: Buffer } {
+  return { kind: decodeKind(r), data: r.bytes() };
+}
+
+function decodeKind(r: BodyReader): EntryKind {
+  const number = r.u8();
+  const kind = kindNames[number];
+  if (kind === undefined) throw badFrame(`unknown entry kind ${number}`);
+  return kind;
+}
+
+function encodeSnapshot(w: FrameWriter, { index, term, confState, data }: Snapshot): void {
+  w.varint(index).varint(term);
+  encodeIds(w, confState.voters);
+  encodeIds(w, confState.votersOutgoing);
+  encodeIds(w, confState.learners);
+  encodeIds(w, confState.learnersNext);
+  w.u8(confState.autoLeave ? 1 : 0).bytes(data);
+}
+
+function decodeSnapshot(r: BodyReader): Snapshot {
+  const [index, term] = [r.varint(), r.varint()];
+  const confState: ConfState = {
+    voters: decodeIds(r),
+    votersOutgoing: decodeIds(r),
+    learners: decodeIds(r),
+    learnersNext: decodeIds(r),
+    autoLeave: r.flag(),
+  };
+  return { index, term, confState, data: r.bytes() };
+}
+
+function encodeIds(w: FrameWriter, ids: readonly number[]): void {
+  w.varint(ids.length);
+  for (const id of ids) w.varint(id);
+}
+
+function decodeIds(r: BodyReader): number[] {
+  return decodeMany(r, (reader) => reader.varint());
+}
+
+/** A count, then as many items; each takes a byte at least, so a lying count ends at the body. */
+function decodeMany<T>(r: BodyReader, decode: (r: BodyReader) => T): T[] {
+  const count = r.varint();
+  if (count > r.remaining) throw badFrame(`${count} items in ${r.remaining} bytes`);
+  const items: T[] = [];
+  for (let i = 0; i < count; i++) items.push(decode(r));
+  return items;
+}

@@ -1,0 +1,203 @@
+/**
+ * All that goes out to one peer. We dial two connections, small and bulk; raft messages, requests
+ * and snapshot streams leave on them, answers come back on the one their question left on. What
+ * the peer has to say by itself comes on the connections it dials (inbound.ts): so each direction
+ * is ordered by one dialer, and neither side needs to agree with the other on who connects.
+ */
+import { KvorumError } from '../../common/errors.ts';
+import type { GroupId, NodeId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { PeerMessage } from '../raft/message.ts';
+import { Dialer, type TransportContext } from './dialer.ts';
+import { badFrame, channels } from './frame.ts';
+import type { Link, LinkHandlers } from './link.ts';
+import { encodeMessage, isBulk, messageBytes } from './message-codec.ts';
+import { RequestClient } from './requests.ts';
+import type { StreamGate } from './stream-gate.ts';
+import { StreamSender } from './streams.ts';
+import type { GroupMessage, PeerAddress } from './transport.ts';
+
+/** A frame is closed once its body is this long. */
+const FRAME_TARGET_BYTES = 256 * 1024;
+
+export type OnReachable = (node: NodeId, reachable: boolean, bootId?: string) => void;
+
+export class Peer {
+  readonly node: NodeId;
+  readonly address: PeerAddress;
+  readonly #context: TransportContext;
+  readonly #onReachable: OnReachable;
+  readonly #dialers: readonly Dialer[];
+  readonly #small: MessageQueue;
+  readonly #bulk: MessageQueue;
+  readonly #requests: RequestClient;
+  readonly #streams: StreamSender;
+  #smallLink: Link | undefined;
+  #bulkLink: Link | undefined;
+
+  constructor(
+    context: TransportContext,
+    node: NodeId,
+    address: PeerAddress,
+    gate: StreamGate,
+    onReachable: OnReachable,
+  ) {
+    const { clock, settings } = context;
+    this.node = node;
+    this.address = address;
+    this.#context = context;
+    this.#onReachable = onReachable;
+    this.#small = new MessageQueue(settings.queueBytesMax);
+    this.#bulk = new MessageQueue(settings.queueBytesMax);
+    this.#requests = new RequestClient(node, clock, settings);
+    this.#streams = new StreamSender(node, gate);
+    this.#dialers = [
+      new Dialer(context, node, address, 'small', {
+        onUp: (link) => this.#smallUp(link),
+        onEstablished: (peer) => this.#onReachable(node, true, peer.bootId),
+      }),
+      new Dialer(context, node, address, 'bulk', { onUp: (link) => this.#bulkUp(link) }),
+    ];
+  }
+
+  get reachable(): boolean {
+    return this.#smallLink !== undefined;
+  }
+
+  get clockOffsetMs(): number | undefined {
+    return this.#smallLink?.offsetMs;
+  }
+
+  start(): void {
+    for (const dialer of this.#dialers) dialer.start();
+  }
+
+  wake(): void {
+    for (const dialer of this.#dialers) dialer.wake();
+  }
+
+  stop(): void {
+    for (const dialer of this.#dialers) dialer.stop();
+  }
+
+  send(group: GroupId, message: PeerMessage): void {
+    const bytes = messageBytes(message);
+    if (bytes > limits.frameBytesMax - FRAME_TARGET_BYTES) {
+      this.#context.logger.error('raft message too large to send', { peer: this.node, bytes });
+      return;
+    }
+    const bulk = isBulk(message, bytes);
+    const link = bulk ? this.#bulkLink : this.#smallLink;
+    if (link === undefined) return;
+    (bulk ? this.#bulk : this.#small).push({ group, message }, bytes);
+    link.requestFlush();
+  }
+
+  request(body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
+    return this.#requests.request(body, timeoutMs, signal);
+  }
+
+  stream(header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void> {
+    return this.#streams.stream(header, chunks);
+  }
+
+  #smallUp(link: Link): LinkHandlers {
+    this.#smallLink = link;
+    this.#context.logger.debug('connected to peer', { peer: this.node, remote: link.remote });
+    return {
+      onFrame: (channel) => {
+        throw badFrame(`channel ${channel} on a small connection`);
+      },
+      onFlush: () => this.#small.encode(link),
+      onClose: () => {
+        this.#smallLink = undefined;
+        this.#small.clear();
+        this.#onReachable(this.node, false);
+      },
+    };
+  }
+
+  #bulkUp(link: Link): LinkHandlers {
+    this.#bulkLink = link;
+    this.#requests.attach(link);
+    this.#streams.attach(link);
+    return {
+      onFrame: (channel, body) => {
+        if (channel === channels.request) this.#requests.onFrame(body);
+        else if (channel === channels.stream) this.#streams.onFrame(body);
+        else throw badFrame(`channel ${channel} toward the dialing side`);
+      },
+      onFlush: () => {
+        const messagesWait = this.#bulk.encode(link);
+        const requestsWait = this.#requests.flush(link);
+        this.#streams.onFlush();
+        return messagesWait || requestsWait;
+      },
+      onClose: () => {
+        this.#bulkLink = undefined;
+        this.#bulk.clear();
+        this.#requests.detach();
+        this.#streams.detach();
+      },
+    };
+  }
+}
+
+/** Raft messages that wait for their link; at the bound the oldest go, raft sends them again. */
+export class MessageQueue {
+  readonly #bytesMax: number;
+  #messages: (GroupMessage & { readonly bytes: number })[] = [];
+  #head = 0;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get length(): number {
+    return this.#messages.length - this.#head;
+  }
+
+  push({ group, message }: GroupMessage, bytes: number): void {
+    this.#messages.push({ group, message, bytes });
+    this.#bytes += bytes;
+    while (this.#bytes > this.#bytesMax && this.length > 1) this.#shift();
+  }
+
+  clear(): void {
+    this.#messages = [];
+    this.#head = 0;
+    this.#bytes = 0;
+  }
+
+  /** Writes messages in order while the link takes them; true when some remain. */
+  encode(link: Link): boolean {
+    while (this.length > 0 && !link.congested) {
+      link.write((w) => {
+        w.begin(channels.raft);
+        do {
+          const { group, message } = this.#shift();
+          encodeMessage(w, group, message);
+        } while (this.length > 0 && w.bodyLength < FRAME_TARGET_BYTES);
+        w.end();
+      });
+    }
+    return this.length > 0;
+  }
+
+  #shift(): GroupMessage {
+    const next = this.#messages[this.#head++];
+    if (next === undefined) throw new KvorumError('BUSY', 'no message waits');
+    this.#bytes -= next.bytes;
+    if (this.#head === this.#messages.length) this.clear();
+    else if (this.#head >= 1_024 && this.#head * 2 >= this.#messages.length) {
+      this.#messages = this.#messages.slice(this.#head);
+      this.#head = 0;
+    }
+    return next;
+  }
+}

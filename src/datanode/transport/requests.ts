@@ -1,0 +1,276 @@
+/**
+ * Requests over a bulk link: the dialing side asks, the other answers in any order.
+ *
+ *   request  u8 1 · varint id · body        answer  u8 2 · varint id · body
+ *   failure  u8 3 · varint id · code, text  cancel  u8 4 · varint id
+ */
+import type { Clock, Timer } from '../../common/clock.ts';
+import { codeOf, type ErrorCode, errorTable, KvorumError, messageOf } from '../../common/errors.ts';
+import type { NodeId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import { BodyReader, badFrame, channels, requestKinds } from './frame.ts';
+import type { Link } from './link.ts';
+import type { TransportSettings } from './settings.ts';
+import type { TransportHandlers } from './transport.ts';
+
+/** Kind and id before a body. */
+const HEAD_BYTES = 16;
+
+interface Pending {
+  readonly id: number;
+  readonly body: Buffer;
+  readonly timer: Timer;
+  readonly resolve: (answer: Buffer) => void;
+  readonly reject: (error: Error) => void;
+  readonly unlisten: () => void;
+  sent: boolean;
+}
+
+/** The asking side: one per peer, over its connections one after the other. */
+export class RequestClient {
+  readonly #node: NodeId;
+  readonly #clock: Clock;
+  readonly #settings: TransportSettings;
+  /** In order of their ids; those not sent are a suffix. */
+  readonly #pending = new Map<number, Pending>();
+  readonly #unsent: Pending[] = [];
+  #unsentBytes = 0;
+  #nextId = 1;
+  #link: Link | undefined;
+
+  constructor(node: NodeId, clock: Clock, settings: TransportSettings) {
+    this.#node = node;
+    this.#clock = clock;
+    this.#settings = settings;
+  }
+
+  attach(link: Link): void {
+    this.#link = link;
+  }
+
+  /** The connection ended: nothing of it is answered any more. */
+  detach(): void {
+    this.#link = undefined;
+    this.#unsent.length = 0;
+    this.#unsentBytes = 0;
+    for (const pending of [...this.#pending.values()]) {
+      const code = pending.sent ? 'CONNECTION_LOST' : 'PEER_UNREACHABLE';
+      this.#fail(pending, code, `connection to ${this.#node} ended`);
+    }
+  }
+
+  request(body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
+    const refusal = this.#refusal(body, signal);
+    if (refusal) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++;
+      const onAbort = () => this.#abort(pending);
+      const pending: Pending = {
+        id,
+        body,
+        resolve,
+        reject,
+        timer: this.#clock.setTimer(timeoutMs, () => this.#expire(pending, timeoutMs)),
+        unlisten: () => signal?.removeEventListener('abort', onAbort),
+        sent: false,
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#pending.set(id, pending);
+      this.#unsent.push(pending);
+      this.#unsentBytes += body.length + HEAD_BYTES;
+      this.#link?.requestFlush();
+    });
+  }
+
+  /** Writes what waits; true when the link became congested before all was written. */
+  flush(link: Link): boolean {
+    let done = 0;
+    for (const pending of this.#unsent) {
+      if (link.congested) break;
+      done++;
+      this.#unsentBytes -= pending.body.length + HEAD_BYTES;
+      if (!this.#pending.has(pending.id)) continue; // cancelled or expired while it waited
+      pending.sent = true;
+      link.write((w) => {
+        w.begin(channels.request).u8(requestKinds.request).varint(pending.id).raw(pending.body);
+        w.end();
+      });
+    }
+    this.#unsent.splice(0, done);
+    return this.#unsent.length > 0;
+  }
+
+  onFrame(body: Buffer): void {
+    const reader = new BodyReader(body);
+    const kind = reader.u8();
+    const pending = this.#pending.get(reader.varint());
+    if (kind === requestKinds.answer) {
+      if (pending === undefined) return; // the asker has gone
+      this.#settle(pending);
+      pending.resolve(reader.rest());
+    } else if (kind === requestKinds.failure) {
+      const [code, text] = [errorCode(reader.text()), reader.text()];
+      if (pending) this.#fail(pending, code, text);
+    } else {
+      throw badFrame(`request frame ${kind} toward the asking side`);
+    }
+  }
+
+  #refusal(body: Buffer, signal: AbortSignal | undefined): KvorumError | undefined {
+    if (signal?.aborted) return new KvorumError('CANCELLED', 'aborted before it was sent');
+    if (this.#link === undefined) {
+      return new KvorumError('PEER_UNREACHABLE', `no connection to ${this.#node}`);
+    }
+    if (body.length + HEAD_BYTES > limits.frameBytesMax) {
+      return badFrame(`request of ${body.length} bytes does not fit a frame`);
+    }
+    if (
+      this.#pending.size >= this.#settings.requestsMax ||
+      this.#unsent.length >= this.#settings.requestsMax ||
+      (this.#unsent.length > 0 && this.#unsentBytes + body.length > this.#settings.queueBytesMax)
+    ) {
+      return new KvorumError('BUSY', `too many requests to ${this.#node} are unanswered`);
+    }
+    return undefined;
+  }
+
+  #abort(pending: Pending): void {
+    this.#cancel(pending);
+    const code = pending.sent ? 'OUTCOME_UNKNOWN' : 'CANCELLED';
+    this.#fail(pending, code, 'aborted by the caller');
+  }
+
+  #expire(pending: Pending, timeoutMs: number): void {
+    this.#cancel(pending);
+    const code = pending.sent ? 'DEADLINE' : 'PEER_UNREACHABLE';
+    this.#fail(pending, code, `no answer from ${this.#node} within ${timeoutMs} ms`);
+  }
+
+  #cancel(pending: Pending): void {
+    if (!pending.sent) return;
+    this.#link?.write((w) => {
+      w.begin(channels.request).u8(requestKinds.cancel).varint(pending.id);
+      w.end();
+    });
+  }
+
+  #fail(pending: Pending, code: ErrorCode, text: string): void {
+    this.#settle(pending);
+    pending.reject(new KvorumError(code, text));
+  }
+
+  #settle(pending: Pending): void {
+    this.#pending.delete(pending.id);
+    pending.timer.cancel();
+    pending.unlisten();
+  }
+}
+
+/** A code from the wire; one this version does not know may mean anything. */
+export function errorCode(text: string): ErrorCode {
+  return Object.hasOwn(errorTable, text) ? (text as ErrorCode) : 'OUTCOME_UNKNOWN';
+}
+
+/** The answering side: one per accepted link. */
+export class RequestServer {
+  readonly #link: Link;
+  readonly #from: NodeId;
+  readonly #handlers: TransportHandlers;
+  readonly #settings: TransportSettings;
+  readonly #running = new Map<number, AbortController>();
+  #runningBytes = 0;
+  #closed = false;
+
+  constructor(link: Link, from: NodeId, handlers: TransportHandlers, settings: TransportSettings) {
+    this.#link = link;
+    this.#from = from;
+    this.#handlers = handlers;
+    this.#settings = settings;
+  }
+
+  /** Requests are handed up in the order they came, in the turn they came. */
+  onFrame(body: Buffer): void {
+    const reader = new BodyReader(body);
+    const kind = reader.u8();
+    const id = reader.varint();
+    if (kind === requestKinds.cancel) {
+      reader.end();
+      this.#running.get(id)?.abort(new KvorumError('CANCELLED', 'the asker has gone'));
+      return;
+    }
+    if (kind !== requestKinds.request) throw badFrame(`request frame ${kind} from the asking side`);
+    if (this.#running.has(id)) throw badFrame(`request ${id} is already running`);
+    if (this.#running.size >= this.#settings.requestsMax) {
+      this.#answerFailure(id, 'BUSY', 'too many requests are running');
+      return;
+    }
+    void this.#serve(id, reader.rest());
+  }
+
+  /** Reads on once answers have left. */
+  onFlush(): void {
+    this.#balance();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const controller of this.#running.values()) {
+      controller.abort(new KvorumError('CONNECTION_LOST', `connection of ${this.#from} ended`));
+    }
+    this.#running.clear();
+  }
+
+  async #serve(id: number, body: Buffer): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    this.#runningBytes += body.length;
+    this.#balance();
+    try {
+      const answer = await this.#handlers.onRequest(this.#from, body, controller.signal);
+      this.#answer(id, answer);
+    } catch (error) {
+      this.#answerFailure(id, codeOf(error) ?? 'OUTCOME_UNKNOWN', messageOf(error));
+    } finally {
+      this.#running.delete(id);
+      this.#runningBytes -= body.length;
+      this.#balance();
+    }
+  }
+
+  #answer(id: number, answer: Buffer): void {
+    if (answer.length + HEAD_BYTES > limits.frameBytesMax) {
+      const text = `done, but the answer of ${answer.length} bytes does not fit a frame`;
+      this.#answerFailure(id, 'OUTCOME_UNKNOWN', text);
+      return;
+    }
+    if (this.#closed) return;
+    this.#link.write((w) => {
+      w.begin(channels.request).u8(requestKinds.answer).varint(id).raw(answer);
+      w.end();
+    });
+  }
+
+  #answerFailure(id: number, code: ErrorCode, text: string): void {
+    if (this.#closed) return;
+    this.#link.write((w) => {
+      w.begin(channels.request).u8(requestKinds.failure).varint(id).text(code);
+      w.text(text.substring(0, 1_000));
+      w.end();
+    });
+  }
+
+  /** Bodies held and answers not taken are bounded: beyond, the link is not read; then cut. */
+  #balance(): void {
+    if (this.#closed) return;
+    const max = this.#settings.queueBytesMax;
+    const output = this.#link.outputBytes;
+    if (output > 4 * max + limits.frameBytesMax) {
+      this.#link.destroy(new Error('answers are not taken'));
+    } else if (this.#runningBytes > max || output > max) {
+      this.#link.pause();
+      this.#link.requestFlush();
+    } else {
+      this.#link.resume();
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/** What may be set of a transport; the rest of its bounds are in common/limits.ts. */
+import { limits } from '../../common/limits.ts';
+
+export interface TransportSettings {
+  readonly connectTimeoutMs: number;
+  /** From the first byte to the end of the handshake. */
+  readonly handshakeTimeoutMs: number;
+  /** Each side of each connection sends a keepalive this often. */
+  readonly keepaliveMs: number;
+  /** A connection that has brought nothing for this long is closed (in whole keepalives). */
+  readonly silenceMs: number;
+  readonly backoffMinMs: number;
+  readonly backoffMaxMs: number;
+  /** Unsent raft messages, and unsent requests, of one connection. */
+  readonly queueBytesMax: number;
+  readonly requestsMax: number;
+  readonly snapshotBytesPerSecond: number;
+  readonly snapshotSendsMax: number;
+  readonly snapshotReceivesMax: number;
+}
+
+export const defaultTransportSettings: TransportSettings = {
+  connectTimeoutMs: 1_000,
+  handshakeTimeoutMs: 1_000,
+  keepaliveMs: 500,
+  silenceMs: 2_000,
+  backoffMinMs: 50,
+  backoffMaxMs: 1_000,
+  queueBytesMax: limits.peerQueueBytesMax,
+  requestsMax: limits.peerRequestsMax,
+  snapshotBytesPerSecond: limits.snapshotBytesPerSecond,
+  snapshotSendsMax: limits.snapshotSendsPerNodeMax,
+  snapshotReceivesMax: limits.snapshotReceivesPerNodeMax,
+};
