@@ -72,4 +72,11 @@ export interface EngineHost {
   /** Closes the engine if it is open and removes it for good; no error when there is none. */
   remove(name: string): Promise<void>;
   list(): Promise<string[]>;
+  /**
+   * Reads all that an engine has stored, open or not, and throws KvorumError CORRUPT naming file
+   * and offset of the first damage: LevelDB serves a flipped bit without noticing (decision 7d).
+   * `pace` is awaited before each read with its size in bytes; it bounds the rate, and ends the
+   * check by throwing.
+   */
+  verifyTables(name: string, pace: (bytes: number) => Promise<void>): Promise<void>;
 }

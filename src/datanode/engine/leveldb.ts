@@ -25,7 +25,7 @@ import type {
   KeyValue,
 } from './engine.ts';
 import { LevelLogSync } from './level-sync.ts';
-import { verifyLevelDirectory } from './verify.ts';
+import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
 
 type Level = ClassicLevel<Buffer, Buffer>;
@@ -146,6 +146,11 @@ class LevelHost implements EngineHost {
     this.#swept ??= this.#sweep();
     await this.#swept;
     return (await disk.list(dir)).filter((name) => NAME.test(name));
+  }
+
+  verifyTables(name: string, pace: (bytes: number) => Promise<void>): Promise<void> {
+    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
+    return verifyLevelTables(this.#options.disk, `${this.#options.dir}/${name}`, pace);
   }
 
   /** Ends the removals that an earlier process began. */

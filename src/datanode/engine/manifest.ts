@@ -4,6 +4,7 @@
  * Each record is a list of `tag varint | fields`; the last value of a field counts.
  */
 import { ByteRangeError } from '../../common/bytes.ts';
+import { VarintReader } from './varint.ts';
 
 const COMPARATOR = 'leveldb.BytewiseComparator';
 const LEVELS = 7;
@@ -76,15 +77,15 @@ function applyField(
     case tag.prevLogNumber:
       return reader.varint() === 0 ? undefined : 'a previous log number';
     case tag.compactPointer:
-      reader.level();
+      readLevel(reader);
       reader.bytes();
       return undefined;
     case tag.deletedFile:
-      reader.level();
+      readLevel(reader);
       state.tables.delete(reader.varint());
       return undefined;
     case tag.newFile: {
-      reader.level();
+      readLevel(reader);
       added.push([reader.varint(), reader.varint()]);
       reader.bytes();
       reader.bytes();
@@ -95,39 +96,8 @@ function applyField(
   }
 }
 
-class VarintReader {
-  readonly #bytes: Buffer;
-  #at = 0;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-
-  get remaining(): number {
-    return this.#bytes.length - this.#at;
-  }
-
-  varint(): number {
-    let value = 0;
-    for (let scale = 1; scale <= 2 ** 49; scale *= 128) {
-      const byte = this.#bytes[this.#at++];
-      if (byte === undefined) throw new ByteRangeError('a field ends early');
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-    }
-    throw new ByteRangeError('a number beyond 2^53');
-  }
-
-  level(): number {
-    const level = this.varint();
-    if (level >= LEVELS) throw new ByteRangeError(`level ${level}`);
-    return level;
-  }
-
-  bytes(): Buffer {
-    const length = this.varint();
-    if (length > this.remaining) throw new ByteRangeError('a field ends early');
-    this.#at += length;
-    return this.#bytes.subarray(this.#at - length, this.#at);
-  }
+function readLevel(reader: VarintReader): number {
+  const level = reader.varint();
+  if (level >= LEVELS) throw new ByteRangeError(`level ${level}`);
+  return level;
 }

@@ -12,10 +12,11 @@
  * after a failed one, which leaves a gap.)
  */
 import { type Disk, type DiskFile, readFile } from '../../common/disk.ts';
-import { KvorumError } from '../../common/errors.ts';
+import { KvorumError, systemCodeOf } from '../../common/errors.ts';
 import type { EngineReport } from './engine.ts';
 import { type LogEnd, type LogRecord, scanLog } from './level-log.ts';
 import { applyEdit, emptyManifest, type ManifestState } from './manifest.ts';
+import { checkTable, type TableDamage } from './table-check.ts';
 
 const CURRENT_BYTES_MAX = 4_096;
 const MANIFEST_RECORD_BYTES_MAX = 256 * 1024 * 1024;
@@ -51,6 +52,41 @@ export async function verifyLevelDirectory(disk: Disk, path: string): Promise<En
   const manifest = await readManifest(disk, path, names);
   await verifyTables(disk, path, names, manifest);
   return cutLogs(disk, path, names, manifest);
+}
+
+/**
+ * Checks every block of the tables below `path`, while LevelDB may be using them. Throws
+ * KvorumError CORRUPT naming file and offset. `pace` is awaited before each read.
+ */
+export async function verifyLevelTables(
+  disk: Disk,
+  path: string,
+  pace: (bytes: number) => Promise<void>,
+): Promise<void> {
+  for (const name of await disk.list(path)) {
+    if (!TABLE_NAME.test(name)) continue;
+    const file = `${path}/${name}`;
+    const damage = await checkUnlessGone(disk, file, pace);
+    if (damage === undefined) continue;
+    // a table that is still being written, or was thrown away unfinished, is not damaged
+    const manifest = await readManifest(disk, path, await disk.list(path));
+    if (manifest.tables.has(Number.parseInt(name, 10))) {
+      throw corrupt(file, damage.offset, damage.what);
+    }
+  }
+}
+
+async function checkUnlessGone(
+  disk: Disk,
+  file: string,
+  pace: (bytes: number) => Promise<void>,
+): Promise<TableDamage | undefined> {
+  try {
+    return await withFile(disk, file, (opened) => checkTable(opened, pace));
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return undefined; // compacted into others
+    throw error;
+  }
 }
 
 /** Without CURRENT there may be leftovers of a creation, but no data. */

@@ -249,6 +249,20 @@ describe('several logs', () => {
     expect(outcome).toMatchObject({ kind: 'open', applied: 0 });
   });
 
+  test('a lost first log is noticed where MANIFEST’s last sequence is past it', async () => {
+    // as after a flush: it records the newest sequence, not that of the log's beginning
+    const flushed = physical(1, Buffer.from([4, 0xff, 0xff, 0x7f]));
+    for (const lose of [unlink, (path: string) => writeFile(path, '')]) {
+      const [first] = await splitLog();
+      await editFile(await manifestOf(image), (bytes) => Buffer.concat([bytes, flushed]));
+      expect(await verify()).toEqual({ cut: 0 });
+      await lose(first!);
+      expect((await verify()).cut).toBeGreaterThan(100_000);
+      await openExpecting(0);
+      await removeImage(image);
+    }
+  });
+
   test('an empty last log is no damage', async () => {
     await splitLog();
     await writeFile(join(image.path, '000303.log'), '');
