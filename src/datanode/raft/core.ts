@@ -37,10 +37,17 @@ export interface Core {
   leadTransferee: ReplicaId;
   /** No change of configuration is proposed before this index is applied. */
   pendingConfIndex: LogIndex;
+  /**
+   * While a snapshot waits for storage: the configuration of what is applied. Entries handed out
+   * before may still be applied, and their changes must not touch the snapshot's configuration.
+   */
+  confBeforeSnapshot: ConfState | undefined;
   /** Data bytes a leader has appended and not seen applied. */
   uncommittedBytes: number;
   /** Ticks since the start. */
   ticks: number;
+  /** Under leases: until this tick a leader may count on not being replaced by this vote. */
+  promisedUntil: number;
   electionElapsed: number;
   heartbeatElapsed: number;
   randomizedElectionTicks: number;
@@ -68,8 +75,10 @@ export function createCore(config: RaftConfig): Core {
     leader: NONE,
     leadTransferee: NONE,
     pendingConfIndex: 0,
+    confBeforeSnapshot: undefined,
     uncommittedBytes: 0,
     ticks: 0,
+    promisedUntil: config.restartHoldTicks ?? 0,
     electionElapsed: 0,
     heartbeatElapsed: 0,
     randomizedElectionTicks: config.electionTicks,

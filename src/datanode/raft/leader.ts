@@ -210,12 +210,7 @@ function stepAcknowledgement(
   if (progress.state === 'probe') {
     progress.becomeReplicate();
   } else if (progress.state === 'snapshot') {
-    // Wherever it got its state from: if the log reaches back to it, the log goes on.
-    if (progress.match + 1 >= core.log.firstIndex()) {
-      core.trace?.({ event: 'recoveredFromSnapshot', from, progress });
-      progress.becomeProbe();
-      progress.becomeReplicate();
-    }
+    recoverFromSnapshot(core, from, progress);
   } else {
     progress.inflights.freeUpTo(index);
   }
@@ -231,6 +226,18 @@ function stepAcknowledgement(
   if (from === core.leadTransferee && progress.match === core.log.lastIndex()) {
     core.trace?.({ event: 'timeoutNowAfterCatchUp', to: from });
     sendTimeoutNow(core, from);
+  }
+}
+
+/** Wherever a follower got its state from: if the log reaches back to it, the log goes on. */
+function recoverFromSnapshot(core: Core, from: ReplicaId, progress: Progress): void {
+  if (progress.match + 1 >= core.log.firstIndex()) {
+    core.trace?.({ event: 'recoveredFromSnapshot', from, progress });
+    progress.becomeProbe();
+    progress.becomeReplicate();
+  } else if (progress.match >= progress.pendingSnapshot) {
+    // It has the snapshot, but the log was compacted meanwhile: the next append sends a newer one.
+    progress.becomeProbe();
   }
 }
 

@@ -6,10 +6,17 @@ import { maybeCommit } from './leader.ts';
 import { type ConfChange, type ConfState, NONE } from './message.ts';
 import { broadcastAppend, sendAppend } from './replication.ts';
 
-/** Applies a committed change. Throws when it does not fit the configuration. */
+/**
+ * Applies a committed change. Returns the configuration as of its entry. Throws when it does not
+ * fit.
+ */
 export function applyConfChange(core: Core, change: ConfChange): ConfState {
-  const result = changeConf(core.tracker.conf, change);
+  const result = changeConf(core.confBeforeSnapshot ?? core.tracker.conf, change);
   assert(result.ok, `a committed membership change is inadmissible: ${result.ok || result.error}`);
+  if (core.confBeforeSnapshot !== undefined) {
+    core.confBeforeSnapshot = result.conf;
+    return result.conf;
+  }
   switchConf(core, result.conf);
   return core.tracker.conf;
 }

@@ -87,7 +87,11 @@ export interface RaftNode {
   /** Leader only: appends one entry per element; the result names the first one's index. */
   propose(data: readonly Uint8Array[]): ProposeResult;
   proposeConfChange(change: ConfChange): ProposeResult;
-  /** Called by apply for every committed confChange entry, in order (empty data: leave joint). */
+  /**
+   * Called by apply for every committed confChange entry, in order (empty data: leave joint).
+   * Returns the configuration as of that entry. Entries that a snapshot has overtaken (index at or
+   * below the installed snapshot's) are not applied, and not given to this.
+   */
   applyConfChange(change: ConfChange): ConfState;
   /**
    * Leader only: asks that leadership be confirmed for reads that arrived up to now. Returns the

@@ -13,6 +13,10 @@ export type LeaderMessage = Append | Heartbeat | SnapshotMessage;
 
 export function receiveFromLeader(core: Core, message: LeaderMessage): void {
   assert(message.term === core.term, 'a leader message was brought to its own term before');
+  // Kept even when a higher term makes this replica forget its leader.
+  if (core.config.readOnly === 'lease') {
+    core.promisedUntil = core.ticks + core.config.electionTicks;
+  }
   if (message.type === 'append') receiveAppend(core, message);
   else if (message.type === 'heartbeat') receiveHeartbeat(core, message);
   else receiveSnapshot(core, message.from, message.snapshot);
@@ -90,6 +94,7 @@ function restore(core: Core, snapshot: Snapshot): boolean {
     return false;
   }
   log.restore(snapshot);
+  core.confBeforeSnapshot ??= core.tracker.conf;
   core.tracker.clear();
   switchConf(core, confState);
   core.trace?.({ event: 'restored', ...marks() });

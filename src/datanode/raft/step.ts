@@ -55,9 +55,9 @@ function tickLeader(core: Core): void {
   beat(core);
 }
 
-/** A restarted voter that may have promised a lease keeps it for an election timeout. */
+/** True while a leader may rely on this voter's promise; a restarted one assumes it made one. */
 function holdsVote(core: Core): boolean {
-  return core.ticks < (core.config.restartHoldTicks ?? 0);
+  return core.ticks < core.promisedUntil;
 }
 
 /** Takes one message; see RaftNode.step. */
@@ -120,9 +120,7 @@ function reachesTerm(core: Core, message: PeerMessage): boolean {
     return false;
   }
   const { type } = message;
-  if (type === 'vote' || type === 'preVote') {
-    if (!message.transfer && refusesByLease(core, message)) return false;
-  }
+  if ((type === 'vote' || type === 'preVote') && refusesByLease(core, message)) return false;
   // Nobody's term changes by a pre-vote; a granted one comes back with the term it was asked for.
   if (type === 'preVote' || (type === 'preVoteResponse' && !message.reject)) return true;
   core.trace?.({
@@ -139,6 +137,7 @@ function reachesTerm(core: Core, message: PeerMessage): boolean {
 
 /** Within an election timeout of hearing from a leader no other is helped (thesis 4.2.3, 6.4.1). */
 function refusesByLease(core: Core, message: VoteRequest): boolean {
+  if (message.transfer) return false;
   const { electionTicks, checkQuorum } = core.config;
   const heard = checkQuorum && core.leader !== NONE && core.electionElapsed < electionTicks;
   if (!heard && !holdsVote(core)) return false;
@@ -164,6 +163,7 @@ function stepLowerTerm(core: Core, message: PeerMessage): void {
 function stepVoteRequest(core: Core, message: VoteRequest): void {
   const { from, term, index, logTerm, type } = message;
   const pre = type === 'preVote';
+  if (!message.transfer && holdsVote(core)) return;
   const mayVote =
     core.vote === from || (core.vote === NONE && core.leader === NONE) || (pre && term > core.term);
   const response = pre ? 'preVoteResponse' : 'voteResponse';
@@ -221,6 +221,7 @@ function stepAppendDone(core: Core, message: AppendDone): void {
 
 function stepSnapshotDone(core: Core, snapshot: Snapshot): void {
   core.log.unstable.stableSnapshotTo(snapshot.index);
+  if (!core.log.hasPendingSnapshot()) core.confBeforeSnapshot = undefined;
   core.log.appliedTo(Math.max(snapshot.index, core.log.applied), 0);
   leaveJointWhenApplied(core);
 }

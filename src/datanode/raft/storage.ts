@@ -14,6 +14,10 @@ export interface RaftStorage {
   term(index: LogIndex): Term | 'compacted' | 'unavailable';
   /** Entries in [from, to), at least one when from < to, else cut at `bytesMax` of data. */
   entries(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] | 'compacted';
-  /** The newest snapshot to send a follower, or `unavailable`: the core asks again later. */
+  /**
+   * The newest snapshot to send a follower, or `unavailable`: the core asks again later. Also
+   * called from within RaftNode.applyConfChange: index and configuration must fit each other then,
+   * that is, both be from before the entry that is being applied.
+   */
   snapshot(): Snapshot | 'unavailable';
 }
