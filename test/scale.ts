@@ -6,7 +6,7 @@ const table = {
   /** Seeds of message chaos against the raft core. */
   raftChaosSeeds: { small: 1_000, long: 10_000 },
   /** Seeds of histories with crashes against the raft log. */
-  raftLogSeeds: { small: 150, long: 5_000 },
+  raftLogSeeds: { small: 100, long: 5_000 },
   /** Seeds of the smoke simulation. */
   smokeSeeds: { small: 3, long: 50 },
   /** kill -9 of datanodes under load, per scenario. */

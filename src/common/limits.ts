@@ -11,6 +11,8 @@ export const limits = {
   // requests (resp, server)
   requestArgumentsMax: 1_048_576,
   requestBulkBytesMax: 512 * MIB,
+  /** All arguments of one request together: what one log entry holds. */
+  requestBytesMax: 60 * MIB,
   requestInlineBytesMax: 64 * KIB,
   requestNestingMax: 8,
   /** Default of the setting `value-bytes-max`. */
@@ -45,6 +47,18 @@ export const limits = {
   logBatchBytesMax: 128 * MIB,
   /** Entries kept in memory per group for followers that lag a little. */
   logCacheBytesPerGroup: 4 * MIB,
+  /** A segment is filled with zeros this far ahead of its writer, a chunk at a time. */
+  logZerosAheadBytes: 8 * MIB,
+  logZerosChunkBytes: 256 * KIB,
+  /** Cold entries copied forward in one batch, and index slots looked at for them in one step. */
+  logCopyBytesMax: 4 * MIB,
+  logCopySlotsMax: 16_384,
+  /** Segments that may exist whatever is alive in them; beyond, at most half may be dead. */
+  logSegmentsFree: 4,
+  /** One read of consecutive entries, and of a segment on opening. */
+  logReadBytes: 1 * MIB,
+  /** The log is idle, and gets its mark, this long after its last batch. */
+  logIdleMs: 20,
   /** Compaction: entries kept behind the synced applied index for slow followers. */
   logKeepEntries: 4_096,
   logKeepBytes: 16 * MIB,
@@ -75,11 +89,29 @@ export const limits = {
   // metadata
   metaValueBytesMax: 1 * MIB,
   metaTxnOperationsMax: 128,
+  metaKeyBytesMax: 4 * KIB,
+  metaRequestBytesMax: 2 * MIB,
+  /** Keys and values that live in the embedded store. */
+  metaDataBytesMax: 256 * MIB,
+  metaLeasesMax: 100_000,
+  metaLeaseSecondsMax: 31_536_000,
+  /** Events kept for watches that lag; older ones are compacted away. */
+  metaHistoryEventsMax: 50_000,
+  metaHistoryBytesMax: 64 * MIB,
+  metaWatchesPerStreamMax: 1_024,
+  metaWatchResponseBytes: 1 * MIB,
+  /** The embedded store's log is replaced by a snapshot once it is this large. */
+  metaLogBytes: 8 * MIB,
+  metaLogBatchBytesMax: 16 * MIB,
+  metaWritesWaitingMax: 16_384,
   watchBacklogMax: 100_000,
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');
 assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
 assert(limits.entryBytesHardMax < limits.logBatchBytesMax, 'the largest entry fits one log batch');
+assert(limits.logZerosChunkBytes <= limits.logZerosAheadBytes, 'zeros are written chunk by chunk');
 assert(limits.entryBytesHardMax < limits.frameBytesMax, 'the largest entry fits one frame');
+assert(limits.metaValueBytesMax < limits.metaRequestBytesMax, 'a metadata value fits a request');
+assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
 assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');

@@ -178,14 +178,22 @@ export function encodeEntry(
   return end;
 }
 
-/** The entry record at `at`, or undefined when it is not sound. */
+/** The entry record at `at`, read without its batch; undefined when it is not sound. */
 export function decodeEntry(bytes: Buffer, at: number, segment: number): EntryRecord | undefined {
+  if (bytes.length - at < ENTRY_HEADER_BYTES) return undefined;
+  const end = at + ENTRY_HEADER_BYTES + bytes.readUInt32BE(at + 26);
+  if (end > bytes.length) return undefined;
+  if (entryCrc(bytes, at, end, segment) !== bytes.readUInt32BE(at + 30)) return undefined;
+  return decodeEntryOfBatch(bytes, at);
+}
+
+/** As decodeEntry, where the batch's own checksum vouches for the bytes. */
+function decodeEntryOfBatch(bytes: Buffer, at: number): EntryRecord | undefined {
   if (bytes.length - at < ENTRY_HEADER_BYTES) return undefined;
   const end = at + ENTRY_HEADER_BYTES + bytes.readUInt32BE(at + 26);
   if (end > bytes.length) return undefined;
   const kind = bytes.readUInt8(at);
   if (kind !== recordKinds.entry && kind !== recordKinds.moved) return undefined;
-  if (entryCrc(bytes, at, end, segment) !== bytes.readUInt32BE(at + 30)) return undefined;
   const entryKind = entryKindOf[bytes.readUInt8(at + 25)];
   if (entryKind === undefined) return undefined;
   return {
@@ -258,28 +266,29 @@ export function encodeRecord(
 }
 
 /**
- * Calls `options.visit` with every record of `bytes` from `start` to `end` and the record's offset in
- * `bytes`. Returns the offset of the first record that is not sound, or `end`.
+ * Calls `visit` with every record of `bytes` from `start` to `end`, a payload whose checksum was
+ * found right, and the record's offset in `bytes`. Returns the offset of the first record that is
+ * not one, or `end`.
  */
 export function decodeRecords(
   bytes: Buffer,
   start: number,
   end: number,
-  options: { readonly segment: number; visit(record: LogRecord, at: number): void },
+  visit: (record: LogRecord, at: number) => void,
 ): number {
   const payload = bytes.subarray(0, end);
   let at = start;
   while (at < end) {
     const kind = bytes.readUInt8(at);
     if (kind === recordKinds.entry || kind === recordKinds.moved) {
-      const record = decodeEntry(payload, at, options.segment);
+      const record = decodeEntryOfBatch(payload, at);
       if (record === undefined) return at;
-      options.visit(record, at);
+      visit(record, at);
       at += ENTRY_HEADER_BYTES + record.entry.data.length;
     } else {
       const size = plainRecordBytes[kind];
       if (size === undefined || at + size > end) return at;
-      options.visit(decodePlainRecord(bytes, at, kind), at);
+      visit(decodePlainRecord(bytes, at, kind), at);
       at += size;
     }
   }

@@ -8,6 +8,7 @@ import { assert } from '../../common/assert.ts';
 import { crc32 } from '../../common/checksum.ts';
 import type { Disk, DiskFile } from '../../common/disk.ts';
 import type { ReplicaId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import { damaged, unknownVersion } from './damage.ts';
 import {
@@ -25,8 +26,7 @@ import type { LogState } from './log-state.ts';
 import { NOWHERE } from './replica-log.ts';
 import { type Segment, type SegmentSet, segmentName, segmentNumberOf } from './segment.ts';
 
-const READ_BYTES = 1024 * 1024;
-const zeros = Buffer.alloc(READ_BYTES);
+const zeros = Buffer.alloc(limits.logReadBytes);
 
 export interface RecoveryInput {
   readonly disk: Disk;
@@ -202,8 +202,8 @@ async function newestDurable(
   const size = await file.size();
   let [seq, at, because, hasBytes] = [0, 0, '', false];
   let skipTo = start;
-  for (let from = start; from < size; from += READ_BYTES) {
-    const bytes = await file.pread(from, READ_BYTES);
+  for (let from = start; from < size; from += limits.logReadBytes) {
+    const bytes = await file.pread(from, limits.logReadBytes);
     hasBytes ||= !bytes.equals(zeros.subarray(0, bytes.length));
     for (let offset = 0; offset + BATCH_HEADER_BYTES <= bytes.length; offset += SECTOR_BYTES) {
       at = from + offset;
@@ -253,19 +253,17 @@ function replayBatch(
   const end = BATCH_HEADER_BYTES + header.payloadBytes;
   const checkpoint = first ? new CheckpointGatherer() : undefined;
   let gathering = first;
-  const stop = decodeRecords(reader.bytes, reader.start + BATCH_HEADER_BYTES, reader.start + end, {
-    segment: segment.number,
-    visit(record, at) {
-      if (gathering && checkpoint !== undefined) {
-        gathering = checkpoint.take(record);
-        if (gathering) return;
-        const wrong = checkpoint.finish(state, oldest);
-        if (wrong !== undefined) throw fail(0, wrong);
-      }
-      const offset = header.offset + at - reader.start;
-      const wrong = state.replay(record, segment.number, offset);
-      if (wrong !== undefined) throw fail(at - reader.start, wrong);
-    },
+  const from = reader.start + BATCH_HEADER_BYTES;
+  const stop = decodeRecords(reader.bytes, from, reader.start + end, (record, at) => {
+    if (gathering && checkpoint !== undefined) {
+      gathering = checkpoint.take(record);
+      if (gathering) return;
+      const wrong = checkpoint.finish(state, oldest);
+      if (wrong !== undefined) throw fail(0, wrong);
+    }
+    const offset = header.offset + at - reader.start;
+    const wrong = state.replay(record, segment.number, offset);
+    if (wrong !== undefined) throw fail(at - reader.start, wrong);
   });
   if (stop !== reader.start + end) throw fail(stop - reader.start, 'a record is not sound');
   if (gathering && checkpoint !== undefined) {
@@ -353,7 +351,7 @@ class SegmentReader {
   async #load(at: number, count: number): Promise<boolean> {
     if (at + count > this.#size) return false;
     if (at < this.#from || at + count > this.#from + this.#bytes.length) {
-      this.#bytes = await this.#file.pread(at, Math.max(count, READ_BYTES));
+      this.#bytes = await this.#file.pread(at, Math.max(count, limits.logReadBytes));
       this.#from = at;
     }
     this.#start = at - this.#from;

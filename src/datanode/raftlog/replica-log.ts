@@ -5,6 +5,7 @@
  */
 import { assert, must } from '../../common/assert.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import { type Entry, type HardState, NONE } from '../raft/message.ts';
 import { ENTRY_HEADER_BYTES, type ReplicaCheckpoint } from './format.ts';
 import type { LogBase, ReplicaLog } from './raft-log.ts';
@@ -25,7 +26,6 @@ export interface ReplicaHost {
   read(replica: ReplicaId, places: readonly RecordPlace[], from: LogIndex): Entry[];
 }
 
-const READ_RUN_BYTES = 1024 * 1024;
 /** Dead slots at the front of the arrays are dropped when they are this many and half of all. */
 const TRIM_SLOTS = 1024;
 
@@ -125,7 +125,7 @@ export class ReplicaState implements ReplicaLog {
       if (previous !== undefined) {
         if (place.segment !== previous.segment) break;
         if (place.offset !== previous.offset + previous.bytes) break;
-        if (bytes + place.bytes > READ_RUN_BYTES) break;
+        if (bytes + place.bytes > limits.logReadBytes) break;
       }
       places.push(place);
       bytes += place.bytes;

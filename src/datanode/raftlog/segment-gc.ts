@@ -1,26 +1,19 @@
 /**
  * Lets old segments go, strictly oldest first. One that nobody needs is deleted once the batch
  * that freed it is durable. While the files hold more than twice what is alive, the oldest one's
- * remaining entries (a cold replica's tail) are copied forward, one replica's in one batch unless
- * they are more than COPY_BYTES, and the segment goes only after the copies are durable: a copy
- * that never became durable changes nothing.
+ * remaining entries (a cold replica's tail) are copied forward, each replica's as one batch (several
+ * beyond limits.logCopyBytesMax), and the segment goes only after they are durable. A copy changes
+ * an entry's place and nothing else, so one that a crash cut off needs no undoing.
  */
 import { assert } from '../../common/assert.ts';
 import type { DiskFile } from '../../common/disk.ts';
 import type { KvorumError } from '../../common/errors.ts';
-
 import type { LogIndex } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { Entry } from '../raft/message.ts';
 import { decodeEntry } from './format.ts';
 import type { ReplicaState } from './replica-log.ts';
 import type { RecordPlace, Segment, SegmentSet } from './segment.ts';
-
-/** What one step reads and copies: the bound of a turn's work. */
-const COPY_BYTES = 4 * 1024 * 1024;
-/** Index slots one step looks at. */
-const COPY_SLOTS = 16_384;
-/** Segments that are always allowed, whatever is alive in them. */
-const SEGMENTS_FREE = 4;
 
 export interface Move {
   readonly state: ReplicaState;
@@ -71,7 +64,7 @@ export class SegmentGc {
       return oldest.deadSeq <= this.#host.durableSeq() ? 'delete' : 'nothing';
     }
     const sealed = (this.#host.durableSegment() - oldest.number) * segmentBytes;
-    const allowed = 2 * segments.liveBytes + SEGMENTS_FREE * segmentBytes;
+    const allowed = 2 * segments.liveBytes + limits.logSegmentsFree * segmentBytes;
     return sealed > allowed ? 'copy' : 'nothing';
   }
 
@@ -132,12 +125,12 @@ interface Found {
 /** Entries from `from` on that lie in `segment`, and where to go on. */
 function findLive(state: ReplicaState, segment: number, from: LogIndex): [Found[], LogIndex] {
   const found: Found[] = [];
-  const end = Math.min(state.lastIndex() + 1, from + COPY_SLOTS);
+  const end = Math.min(state.lastIndex() + 1, from + limits.logCopySlotsMax);
   let bytes = 0;
   for (let index = from; index < end; index++) {
     if (!state.isIn(index, segment)) continue;
     const place = state.place(index);
-    if (found.length > 0 && bytes + place.bytes > COPY_BYTES) return [found, index];
+    if (found.length > 0 && bytes + place.bytes > limits.logCopyBytesMax) return [found, index];
     bytes += place.bytes;
     found.push({ index, place });
   }

@@ -6,11 +6,10 @@
 import { assert, must } from '../../common/assert.ts';
 import type { Disk, DiskFile } from '../../common/disk.ts';
 import { systemCodeOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
 import { alignToSector } from './format.ts';
 
-const ZEROS_AHEAD_BYTES = 8 * 1024 * 1024;
-const ZEROS_CHUNK_BYTES = 1024 * 1024;
-const zeros = Buffer.alloc(ZEROS_CHUNK_BYTES);
+const zeros = Buffer.alloc(limits.logZerosChunkBytes);
 
 const NAME_DIGITS = 12;
 
@@ -71,8 +70,8 @@ export class Segment {
   /** Zeros are a saving, not a need: without room for them the file simply grows when written. */
   async #createZeros(file: DiskFile, ahead: number): Promise<boolean> {
     try {
-      for (let at = 0; at < ahead; at += ZEROS_CHUNK_BYTES) {
-        await file.pwrite(at, zeros.subarray(0, Math.min(ZEROS_CHUNK_BYTES, ahead - at)));
+      for (let at = 0; at < ahead; at += limits.logZerosChunkBytes) {
+        await file.pwrite(at, zeros.subarray(0, Math.min(limits.logZerosChunkBytes, ahead - at)));
       }
       await file.fdatasync();
       return true;
@@ -189,7 +188,7 @@ export class SegmentSet {
   prepareAhead(): void {
     const segment = this.#segments.get(this.#newest);
     if (segment?.file === undefined || !this.#fillingAllowed) return;
-    const ahead = Math.min(ZEROS_AHEAD_BYTES, this.#segmentBytes);
+    const ahead = Math.min(limits.logZerosAheadBytes, this.#segmentBytes);
     segment.filled = Math.max(segment.filled, segment.position);
     const goal = Math.min(segment.position + ahead, alignToSector(this.#segmentBytes));
     const half = segment.filled - segment.position < ahead / 2;
@@ -205,7 +204,7 @@ export class SegmentSet {
 
   #fill(segment: Segment, goal: number): void {
     const from = segment.filled;
-    const to = Math.min(goal, from + ZEROS_CHUNK_BYTES);
+    const to = Math.min(goal, from + limits.logZerosChunkBytes);
     const write = segment.opened.pwrite(from, zeros.subarray(0, to - from));
     const done = write.finally(() => {
       segment.filling = undefined;

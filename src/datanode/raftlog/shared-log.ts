@@ -24,9 +24,6 @@ import { recover } from './recovery.ts';
 import { type RecordPlace, type Segment, SegmentSet } from './segment.ts';
 import { type Move, SegmentGc } from './segment-gc.ts';
 
-/** How long after its last batch the log counts as idle and gets a mark. */
-const IDLE_MS = 20;
-
 export interface SharedLogOptions {
   readonly disk: Disk;
   readonly dir: string;
@@ -295,7 +292,7 @@ class SharedLog implements RaftLog {
   #armIdleTimer(): void {
     if (this.#idleTimer !== undefined) return;
     const seen = this.#queue.lastSeq;
-    this.#idleTimer = this.#clock.setTimer(IDLE_MS, () => {
+    this.#idleTimer = this.#clock.setTimer(limits.logIdleMs, () => {
       this.#idleTimer = undefined;
       if (this.#closed || this.#failure !== undefined || this.#lastIsMark) return;
       if (this.#queue.lastSeq !== seen || this.#running !== undefined) {

@@ -85,7 +85,7 @@ describe('records', () => {
     expect(bytes.subarray(0, end).toString('hex')).toBe(hexOf(hex));
     const decoded: LogRecord[] = [];
     const visit = (one: LogRecord) => decoded.push(one);
-    expect(decodeRecords(bytes, 0, end, { segment: 1, visit })).toBe(end);
+    expect(decodeRecords(bytes, 0, end, visit)).toBe(end);
     expect(decoded).toEqual([record]);
   });
 
@@ -127,8 +127,8 @@ describe('records', () => {
     const end = encodeRecord(bytes, 0, { kind: 'tombstone', replica: 1 });
     bytes.writeUInt8(99, end);
     const visit = () => {};
-    expect(decodeRecords(bytes, 0, 64, { segment: 1, visit })).toBe(end);
-    expect(decodeRecords(bytes, 0, end - 1, { segment: 1, visit })).toBe(0);
+    expect(decodeRecords(bytes, 0, 64, visit)).toBe(end);
+    expect(decodeRecords(bytes, 0, end - 1, visit)).toBe(0);
   });
 });
 
