@@ -1,0 +1,78 @@
+/** One life of a node's view of virtual time: its own offset, drift and jumps; `kill` ends it. */
+import type { Clock, Timer } from '../../src/common/clock.ts';
+import type { Scheduler, SimEvent } from './scheduler.ts';
+
+/** Virtual wall clocks begin here: 2026-01-01. */
+const EPOCH_MS = Date.UTC(2026, 0, 1);
+
+export interface SimClockOptions {
+  /** Wall clock ahead of (or behind) virtual time. */
+  readonly offsetMs?: number;
+  /** Local milliseconds per virtual millisecond: 1.001 runs fast. */
+  readonly rate?: number;
+}
+
+export class SimClock implements Clock {
+  readonly #scheduler: Scheduler;
+  readonly #bornMs: number;
+  readonly #rate: number;
+  readonly #events = new Set<SimEvent>();
+  #offsetMs: number;
+  #killed = false;
+
+  constructor(scheduler: Scheduler, options: SimClockOptions = {}) {
+    this.#scheduler = scheduler;
+    this.#bornMs = scheduler.nowMs;
+    this.#rate = options.rate ?? 1;
+    this.#offsetMs = options.offsetMs ?? 0;
+  }
+
+  get pending(): number {
+    return this.#events.size;
+  }
+
+  /** From 1, as a process that has just started. */
+  monotonicMs(): number {
+    return 1 + (this.#scheduler.nowMs - this.#bornMs) * this.#rate;
+  }
+
+  wallMs(): number {
+    const drift = (this.#scheduler.nowMs - this.#bornMs) * (this.#rate - 1);
+    return Math.floor(EPOCH_MS + this.#scheduler.nowMs + drift + this.#offsetMs);
+  }
+
+  /** The wall clock is set forward (or back); the monotone clock is not. */
+  jump(byMs: number): void {
+    this.#offsetMs += byMs;
+  }
+
+  setTimer(delayMs: number, run: () => void): Timer {
+    return this.#schedule(delayMs / this.#rate, run);
+  }
+
+  endOfTurn(run: () => void): void {
+    this.#schedule(0, run);
+  }
+
+  /** The process is gone: nothing it set runs, now or later. */
+  kill(): void {
+    this.#killed = true;
+    for (const event of this.#events) event.cancel();
+    this.#events.clear();
+  }
+
+  #schedule(delayMs: number, run: () => void): Timer {
+    if (this.#killed) return { cancel() {} };
+    const event = this.#scheduler.after(delayMs, () => {
+      this.#events.delete(event);
+      run();
+    });
+    this.#events.add(event);
+    return {
+      cancel: () => {
+        this.#events.delete(event);
+        event.cancel();
+      },
+    };
+  }
+}
