@@ -1,16 +1,30 @@
 /** Every command of the product by name; checked and frozen when the module is loaded. */
 import { assert } from '../../common/assert.ts';
 import type { Command } from './command.ts';
+import { expiryCommands } from './expiry.ts';
 import { keyCommands } from './key.ts';
+import { objectCommands } from './object.ts';
+import { scanCommands } from './scan.ts';
 import { stringCommands } from './string.ts';
+import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
+import { stringRangeCommands } from './string-range.ts';
 
-const rows: readonly Command[] = [...stringCommands, ...stringNumberCommands, ...keyCommands];
-
-export const commandTable: ReadonlyMap<string, Command> = byName(rows);
+const rows: readonly Command[] = [
+  ...stringCommands,
+  ...stringNumberCommands,
+  ...stringRangeCommands,
+  ...stringCommonCommands,
+  ...keyCommands,
+  ...expiryCommands,
+  ...objectCommands,
+  ...scanCommands,
+];
 
 /** Longer than any name: what a client sends is not looked at any further. */
 const NAME_BYTES_MAX = 64;
+
+export const commandTable: ReadonlyMap<string, Command> = byName(rows);
 
 /** The row of a command as a client spells it, in any case. */
 export function findCommand(name: Buffer): Command | undefined {

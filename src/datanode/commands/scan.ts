@@ -1,0 +1,280 @@
+/**
+ * Walks over all keys of a partition: SCAN, KEYS, RANDOMKEY, DBSIZE, FLUSHALL.
+ *
+ * A SCAN cursor is a position, not a handle: slot × 2^32 + hash, below which every key has been
+ * given. Keys of a slot are stored in order of their hash, so no node keeps anything for it and it
+ * survives changes of leader and of node. A key present throughout is always given: the walk never
+ * passes a position before all keys there are given (keys of equal hash go together). Cursors stay
+ * below 2^46: exact in every client's numbers.
+ */
+
+import type { Slot } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import { decodeHeader } from '../encoding/header.ts';
+import { decodeKey, type KeyPlace, keyAfter, keyRange, redisDataRange } from '../encoding/key.ts';
+import { isExpired } from '../encoding/keyspace.ts';
+import { readCounts, writeCounts } from '../encoding/system.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { array, bulk, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
+import { ArgumentError, type Command, NO_KEYS, type RunContext, read, write } from './command.ts';
+import { type Glob, matchesGlob, parseGlob } from './glob.ts';
+
+type Walk = Generator<KeyRange, Reply, readonly KeyValue[]>;
+
+const HASHES = 2 ** 32;
+const CURSOR_END = 16_384 * HASHES;
+const SCAN_COUNT = 10;
+/** Partitions up to this size are read whole for RANDOMKEY: then its choice is uniform. */
+const RANDOM_WHOLE_MAX = 50;
+/** Pairs read at a random place. */
+const RANDOM_SLICE = 16;
+const CURSOR_MAX = 2n ** 64n - 1n;
+const CURSOR_CHARACTERS_MAX = 64;
+
+/** Where a SCAN goes on: keys at or after (slot, hash). */
+export interface ScanPosition {
+  readonly slot: Slot;
+  readonly hash: number;
+}
+
+/**
+ * Undefined when `cursor` is no 64-bit number; one beyond every slot is given as slot 16,384. As
+ * in Redis nothing at all means 0, and negative ones wrap.
+ */
+export function decodeCursor(cursor: Buffer): ScanPosition | undefined {
+  if (cursor.length > CURSOR_CHARACTERS_MAX) return undefined;
+  const text = cursor.toString('latin1');
+  if (!/^(?:|[+-]?\d+)$/.test(text)) return undefined;
+  const number = BigInt(text);
+  if (number > CURSOR_MAX || number < -CURSOR_MAX) return undefined;
+  const position = number < 0n ? CURSOR_END : Math.min(Number(number), CURSOR_END);
+  return { slot: Math.floor(position / HASHES), hash: position % HASHES };
+}
+
+/** `0`, the end, for a position beyond the last slot. */
+export function encodeCursor({ slot, hash }: ScanPosition): string {
+  const position = slot * HASHES + hash;
+  return position >= CURSOR_END ? '0' : position.toString();
+}
+
+interface ScanRequest {
+  readonly start: ScanPosition;
+  readonly count: number;
+  readonly glob: Glob | undefined;
+  readonly type: string | undefined;
+}
+
+/** SCAN cursor [MATCH pattern] [COUNT count] [TYPE type] */
+function parseScan(args: readonly Buffer[]): ScanRequest {
+  const start = decodeCursor(argument(args, 1));
+  if (start === undefined) throw new ArgumentError('ERR invalid cursor');
+  let count = SCAN_COUNT;
+  let glob: Glob | undefined;
+  let type: string | undefined;
+  for (let at = 2; at < args.length; at += 2) {
+    const option = word(argument(args, at));
+    if (at + 1 >= args.length) throw syntaxError();
+    const value = argument(args, at + 1);
+    if (option === 'count') count = countArgument(value);
+    else if (option === 'match') glob = parsePattern(value);
+    else if (option === 'type') type = word(value);
+    else throw syntaxError();
+    if (count < 1) throw new ArgumentError(SYNTAX_ERROR);
+  }
+  return { start, count: Math.min(count, limits.scanCountMax), glob, type };
+}
+
+/** Undefined for the pattern that matches every key. */
+function parsePattern(pattern: Buffer): Glob | undefined {
+  const glob = parseGlob(pattern);
+  return glob.length === 1 && glob[0]?.kind === 'star' ? undefined : glob;
+}
+
+/**
+ * Reads `count` records and the rest of those that share the last one's hash. A cursor before this
+ * partition's slots starts at the first, one behind them comes back as it is.
+ */
+function* runScan(_view: View, request: ScanRequest, context: RunContext): Walk {
+  const { firstSlot, lastSlot, nowMs } = context;
+  const before = request.start.slot < firstSlot;
+  const start = before ? { slot: firstSlot, hash: 0 } : request.start;
+  if (start.slot > lastSlot) return scanReply(start, []);
+  const keys: Reply[] = [];
+  let range = keyRange(start.slot, start.hash, lastSlot);
+  let read = 0;
+  let last: KeyPlace | undefined;
+  for (;;) {
+    const limit = Math.max(1, request.count - read + 1);
+    const pairs = yield { ...range, limit };
+    if (pairs.length === 0) return scanReply({ slot: lastSlot + 1, hash: 0 }, keys);
+    for (const [encoded, value] of pairs) {
+      const place = decodeKey(encoded);
+      const sameHash = last?.slot === place.slot && last.hash === place.hash;
+      if (read >= request.count && !sameHash) return scanReply(place, keys);
+      if (isWanted(place, encoded, value, request, nowMs)) keys.push(bulk(place.key));
+      read++;
+      last = place;
+    }
+    range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+}
+
+function isWanted(
+  place: KeyPlace,
+  encoded: Buffer,
+  value: Buffer,
+  { glob, type }: ScanRequest,
+  nowMs: number,
+): boolean {
+  const header = decodeHeader(encoded, value);
+  if (isExpired(header, nowMs)) return false;
+  if (type !== undefined && header.type !== type) return false;
+  return glob === undefined || matchesGlob(glob, place.key);
+}
+
+function scanReply(next: ScanPosition, keys: readonly Reply[]): Reply {
+  return array([bulk(encodeCursor(next)), array(keys)]);
+}
+
+/** KEYS pattern */
+function* runKeys(_view: View, glob: Glob | undefined, context: RunContext): Walk {
+  const { firstSlot, lastSlot, nowMs } = context;
+  const keys: Reply[] = [];
+  let range = keyRange(firstSlot, 0, lastSlot);
+  for (;;) {
+    const pairs = yield range;
+    if (pairs.length === 0) return array(keys);
+    for (const [encoded, value] of pairs) {
+      const { key } = decodeKey(encoded);
+      if (glob && !matchesGlob(glob, key)) continue;
+      if (!isExpired(decodeHeader(encoded, value), nowMs)) keys.push(bulk(key));
+    }
+    range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+}
+
+/** RANDOMKEY: uniform in a small partition; in a large one the first key after a random place. */
+function* runRandomKey(view: View, _: undefined, context: RunContext): Walk {
+  const { firstSlot, lastSlot, nowMs } = context;
+  const small = readCounts(view).keys <= RANDOM_WHOLE_MAX;
+  const whole = keyRange(firstSlot, 0, lastSlot);
+  const live: Buffer[] = [];
+  let wrapped = small;
+  let range = small ? whole : { ...randomPlace(context), limit: RANDOM_SLICE };
+  for (;;) {
+    const pairs = yield range;
+    for (const [encoded, value] of pairs) {
+      if (!isExpired(decodeHeader(encoded, value), nowMs)) live.push(decodeKey(encoded).key);
+    }
+    if (!small && live.length > 0) return bulk(live[0]!);
+    if (pairs.length > 0) {
+      range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+    } else if (wrapped) {
+      const chosen = live[Math.floor(context.random() * live.length)];
+      return chosen ? bulk(chosen) : NULL;
+    } else {
+      wrapped = true;
+      range = whole;
+    }
+  }
+}
+
+function randomPlace({ firstSlot, lastSlot, random }: RunContext): KeyRange {
+  const slot = firstSlot + Math.floor(random() * (lastSlot - firstSlot + 1));
+  return keyRange(slot, Math.floor(random() * HASHES), lastSlot);
+}
+
+/** DBSIZE: as Redis, it counts keys that are expired but not yet deleted. */
+function runDbSize(view: View): Reply {
+  return integer(readCounts(view).keys);
+}
+
+/** FLUSHALL [ASYNC | SYNC], FLUSHDB [ASYNC | SYNC] */
+function parseFlush(args: readonly Buffer[]): undefined {
+  const mode = args.length > 1 ? word(argument(args, 1)) : 'sync';
+  if (args.length > 2 || (mode !== 'sync' && mode !== 'async')) throw syntaxError();
+}
+
+function* runFlush(view: WriteView): Walk {
+  let range = redisDataRange();
+  for (;;) {
+    const pairs = yield range;
+    if (pairs.length === 0) break;
+    for (const [encoded] of pairs) view.del(encoded);
+    range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+  writeCounts(view, { keys: 0, expires: 0 });
+  return OK;
+}
+
+const column = { keys: NO_KEYS, group: 'generic', categories: ['keyspace'] };
+const flushRow = {
+  ...column,
+  arity: -1,
+  flags: ['write'],
+  categories: ['keyspace', 'dangerous'],
+  group: 'server',
+  since: '1.0.0',
+  tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
+  fanOut: { over: 'partitions', merge: 'ok' },
+  parse: parseFlush,
+  run: runFlush,
+} as const;
+
+export const scanCommands: readonly Command[] = [
+  read({
+    ...column,
+    name: 'scan',
+    arity: -2,
+    flags: ['readonly'],
+    since: '2.8.0',
+    summary: 'Iterates over the key names in the database.',
+    tips: ['nondeterministic_output', 'request_policy:special', 'response_policy:special'],
+    fanOut: { over: 'partitions', merge: 'scan' },
+    parse: parseScan,
+    run: runScan,
+  }),
+  read({
+    ...column,
+    name: 'keys',
+    arity: 2,
+    flags: ['readonly'],
+    categories: ['keyspace', 'dangerous'],
+    since: '1.0.0',
+    summary: 'Returns all key names that match a pattern.',
+    tips: ['request_policy:all_shards', 'nondeterministic_output_order'],
+    fanOut: { over: 'partitions', merge: 'concat' },
+    parse: (args) => parsePattern(argument(args, 1)),
+    run: runKeys,
+  }),
+  read({
+    ...column,
+    name: 'randomkey',
+    arity: 1,
+    flags: ['readonly'],
+    since: '1.0.0',
+    summary: 'Returns a random key name from the database.',
+    tips: ['request_policy:all_shards', 'response_policy:special', 'nondeterministic_output'],
+    fanOut: { over: 'partitions', merge: 'any' },
+    parse: () => undefined,
+    run: runRandomKey,
+  }),
+  read({
+    ...column,
+    name: 'dbsize',
+    arity: 1,
+    flags: ['readonly', 'fast'],
+    group: 'server',
+    since: '1.0.0',
+    summary: 'Returns the number of keys in the database.',
+    tips: ['request_policy:all_shards', 'response_policy:agg_sum'],
+    fanOut: { over: 'partitions', merge: 'sum' },
+    singlePoint: true,
+    parse: () => undefined,
+    run: runDbSize,
+  }),
+  write({ ...flushRow, name: 'flushall', summary: 'Removes all keys from all databases.' }),
+  write({ ...flushRow, name: 'flushdb', summary: 'Removes all keys from the current database.' }),
+];

@@ -1,0 +1,83 @@
+/** LCS: what two strings have in common. */
+import { limits } from '../../common/limits.ts';
+import {
+  type CommonRun,
+  longestCommon,
+  longestCommonTableBytes,
+} from '../encoding/longest-common.ts';
+import { readString } from '../encoding/string.ts';
+import type { View } from '../encoding/view.ts';
+import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
+import { argument, countArgument, syntaxError, word } from './args.ts';
+import { ArgumentError, type Command, type RunContext, read } from './command.ts';
+
+interface LcsRequest {
+  readonly a: Buffer;
+  readonly b: Buffer;
+  readonly want: 'bytes' | 'length' | 'runs';
+  readonly lengthMin: number;
+  readonly withLength: boolean;
+}
+
+const NOT_STRINGS = error('ERR The specified keys must contain string values');
+const TOO_MUCH_MEMORY = error(
+  'ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len',
+);
+
+/** LCS key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN] */
+function parseLcs(args: readonly Buffer[]): LcsRequest {
+  let [length, runs, withLength] = [false, false, false];
+  let lengthMin = 0;
+  for (let at = 3; at < args.length; at++) {
+    const option = word(argument(args, at));
+    if (option === 'idx') runs = true;
+    else if (option === 'len') length = true;
+    else if (option === 'withmatchlen') withLength = true;
+    else if (option === 'minmatchlen' && at + 1 < args.length) {
+      lengthMin = Math.max(0, countArgument(argument(args, ++at)));
+    } else throw syntaxError();
+  }
+  if (length && runs) {
+    throw new ArgumentError('ERR If you want both the length and indexes, please just use IDX.');
+  }
+  const want = runs ? 'runs' : length ? 'length' : 'bytes';
+  return { a: argument(args, 1), b: argument(args, 2), want, lengthMin, withLength };
+}
+
+function runLcs(view: View, request: LcsRequest, { nowMs }: RunContext): Reply {
+  const a = readString(view, request.a, nowMs) ?? Buffer.alloc(0);
+  const b = readString(view, request.b, nowMs) ?? Buffer.alloc(0);
+  if (a === 'wrong-type' || b === 'wrong-type') return NOT_STRINGS;
+  if (longestCommonTableBytes(a, b) > limits.lcsBytesMax) return TOO_MUCH_MEMORY;
+  const { bytes, runs } = longestCommon(a, b);
+  if (request.want === 'bytes') return bulk(bytes);
+  if (request.want === 'length') return integer(bytes.length);
+  const shown = runs.filter((run) => run.length >= request.lengthMin);
+  return {
+    kind: 'map',
+    pairs: [
+      [bulk('matches'), array(shown.map((run) => runReply(run, request.withLength)))],
+      [bulk('len'), integer(bytes.length)],
+    ],
+  };
+}
+
+function runReply(run: CommonRun, withLength: boolean): Reply {
+  const ranges = [run.a, run.b].map(([first, last]) => array([integer(first), integer(last)]));
+  return array(withLength ? [...ranges, integer(run.length)] : ranges);
+}
+
+export const stringCommonCommands: readonly Command[] = [
+  read({
+    name: 'lcs',
+    arity: -3,
+    flags: ['readonly'],
+    keys: { first: 1, last: 2, step: 1 },
+    categories: ['string'],
+    group: 'string',
+    since: '7.0.0',
+    summary: 'Finds the longest common substring.',
+    parse: parseLcs,
+    run: runLcs,
+  }),
+];

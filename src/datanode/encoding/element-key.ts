@@ -1,0 +1,160 @@
+/**
+ * Keys of the elements of collections, as `tags.ts` lays them out, and the flags byte that starts
+ * every element's value. Encoded order is logical order: hash then member; place in the list;
+ * score as doubles compare, then member.
+ */
+import { assert } from '../../common/assert.ts';
+import { readU64, writeU64 } from '../../common/bytes.ts';
+import type { Slot } from '../../common/ids.ts';
+import type { KeyRange } from '../engine/engine.ts';
+import type { Version } from './header.ts';
+import { memberHash } from './member-hash.ts';
+import { tags } from './tags.ts';
+
+/** Where a collection's elements live: its slot and version. */
+export interface CollectionPlace {
+  readonly slot: Slot;
+  readonly version: Version;
+}
+
+type ElementTag =
+  | typeof tags.hashField
+  | typeof tags.listElement
+  | typeof tags.setMember
+  | typeof tags.zsetMember
+  | typeof tags.zsetScore;
+
+const PREFIX_BYTES = 15;
+const ORDER_BYTES = 8;
+
+/** First byte of an element's value. A reader that meets an unknown flag refuses. */
+export const elementFlags = {
+  /** A deadline of the element's own (u64) follows the flags. */
+  hasDeadline: 1,
+  /** zsetScore: the score is −0, which sorts and compares as 0. */
+  negativeZero: 2,
+} as const;
+
+/** hashField, setMember, zsetMember: ordered by the member's hash, then the member. */
+export function encodeMemberKey(
+  tag: typeof tags.hashField | typeof tags.setMember | typeof tags.zsetMember,
+  place: CollectionPlace,
+  member: Buffer,
+): Buffer {
+  const encoded = prefix(tag, place, ORDER_BYTES + member.length);
+  const [high, low] = memberHash(member);
+  encoded.writeUInt32BE(high, PREFIX_BYTES);
+  encoded.writeUInt32BE(low, PREFIX_BYTES + 4);
+  encoded.set(member, PREFIX_BYTES + ORDER_BYTES);
+  return encoded;
+}
+
+/** The member of a key made by `encodeMemberKey`, or by `encodeScoreKey`. */
+export function decodeMember(encoded: Buffer): Buffer {
+  return encoded.subarray(PREFIX_BYTES + ORDER_BYTES);
+}
+
+/**
+ * A place in a list: a whole number that grows to the tail, then a fraction that makes room between
+ * neighbours, so that an insertion in the middle renumbers nothing. Fractions are digits of base
+ * 256 and never end in 0: between two different places there is always a third (`placeBetween`).
+ */
+export interface ListPlace {
+  readonly whole: number;
+  readonly fraction: Buffer;
+}
+
+/** The place of the first element of a list; both ends have 2^52 places to grow into. */
+export const LIST_ORIGIN = 2 ** 52;
+
+export function encodeListKey(place: CollectionPlace, { whole, fraction }: ListPlace): Buffer {
+  assert(fraction.at(-1) !== 0, 'a list fraction never ends in 0');
+  const encoded = prefix(tags.listElement, place, ORDER_BYTES + fraction.length);
+  writeU64(encoded, whole, PREFIX_BYTES);
+  encoded.set(fraction, PREFIX_BYTES + ORDER_BYTES);
+  return encoded;
+}
+
+export function decodeListPlace(encoded: Buffer): ListPlace {
+  return {
+    whole: readU64(encoded, PREFIX_BYTES),
+    fraction: encoded.subarray(PREFIX_BYTES + ORDER_BYTES),
+  };
+}
+
+/** A place after `left` and before `right`; grows by a byte after about eight halvings. */
+export function placeBetween(left: ListPlace, right: ListPlace): ListPlace {
+  const sameWhole = left.whole === right.whole;
+  assert(
+    left.whole < right.whole || (sameWhole && left.fraction.compare(right.fraction) < 0),
+    'left is before right',
+  );
+  if (right.whole - left.whole > 1) {
+    return { whole: left.whole + 1, fraction: Buffer.alloc(0) };
+  }
+  const bound = sameWhole ? right.fraction : undefined;
+  return { whole: left.whole, fraction: fractionBetween(left.fraction, bound) };
+}
+
+/** `above` undefined: below 1. */
+function fractionBetween(below: Buffer, above: Buffer | undefined): Buffer {
+  const digits: number[] = [];
+  let bounded = above !== undefined;
+  for (let at = 0; ; at++) {
+    const low = below[at] ?? 0;
+    const high = bounded ? (above![at] ?? 0) : 256;
+    if (high - low > 1) {
+      digits.push((low + high) >>> 1);
+      return Buffer.from(digits);
+    }
+    digits.push(low);
+    if (high > low) bounded = false;
+  }
+}
+
+/** zsetScore: ordered as doubles compare, then by member. */
+export function encodeScoreKey(place: CollectionPlace, score: number, member: Buffer): Buffer {
+  const encoded = prefix(tags.zsetScore, place, ORDER_BYTES + member.length);
+  writeSortableDouble(encoded, score, PREFIX_BYTES);
+  encoded.set(member, PREFIX_BYTES + ORDER_BYTES);
+  return encoded;
+}
+
+/** −0 comes back as 0: its sign is in the value's flags. */
+export function decodeScore(encoded: Buffer): number {
+  return readSortableDouble(encoded, PREFIX_BYTES);
+}
+
+/** All elements of one kind of a collection. */
+export function elementRange(tag: ElementTag, place: CollectionPlace): KeyRange {
+  const gte = prefix(tag, place, 0);
+  const { index, ordinal } = place.version;
+  const next =
+    ordinal === 0xffff_ffff ? { index: index + 1, ordinal: 0 } : { index, ordinal: ordinal + 1 };
+  return { gte, lt: prefix(tag, { slot: place.slot, version: next }, 0) };
+}
+
+/** Eight bytes that sort as the double does: negative ones inverted, others with the sign set. */
+function writeSortableDouble(target: Buffer, value: number, offset: number): void {
+  assert(!Number.isNaN(value), 'a score is a number');
+  target.writeDoubleBE(value === 0 ? 0 : value, offset);
+  const negative = target[offset]! >= 0x80;
+  if (!negative) target[offset]! |= 0x80;
+  else for (let at = offset; at < offset + 8; at++) target[at] = ~target[at]! & 0xff;
+}
+
+function readSortableDouble(source: Buffer, offset: number): number {
+  const bytes = Buffer.from(source.subarray(offset, offset + 8));
+  if (bytes[0]! >= 0x80) bytes[0]! &= 0x7f;
+  else for (let at = 0; at < 8; at++) bytes[at] = ~bytes[at]! & 0xff;
+  return bytes.readDoubleBE(0);
+}
+
+function prefix(tag: ElementTag, { slot, version }: CollectionPlace, more: number): Buffer {
+  const encoded = Buffer.allocUnsafe(PREFIX_BYTES + more);
+  encoded[0] = tag;
+  encoded.writeUInt16BE(slot, 1);
+  writeU64(encoded, version.index, 3);
+  encoded.writeUInt32BE(version.ordinal, 11);
+  return encoded;
+}
