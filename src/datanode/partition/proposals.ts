@@ -45,6 +45,7 @@ const refusalCode = {
   'uncommitted-limit': 'BUSY',
   'conf-change-pending': 'BUSY',
   'conf-change-invalid': 'CONFLICT',
+  'voter-not-ready': 'CONFLICT',
 } as const satisfies Record<Refusal, ErrorCode>;
 
 export class Proposals {

@@ -74,6 +74,16 @@ export function confChangeRefusal(core: Core, change: ConfChange): Refusal | und
   return changeConf(conf, change).ok ? undefined : 'conf-change-invalid';
 }
 
+/** A voter that holds nothing has no configuration and does not vote: it could stop the group. */
+export function newVoterRefusal(core: Core, change: ConfChange): Refusal | undefined {
+  for (const { kind, replica } of change.steps) {
+    if (kind !== 'addVoter' || core.tracker.isVoter(replica)) continue;
+    const match = core.tracker.progress(replica)?.match ?? 0;
+    if (match === 0) return 'voter-not-ready';
+  }
+  return undefined;
+}
+
 function refuse(refusal: Refusal): ProposeResult {
   return { ok: false, refusal };
 }

@@ -11,6 +11,7 @@ import type { RaftConfig } from './config.ts';
 import { type Core, createCore, hardStateOf, send } from './core.ts';
 import {
   confChangeRefusal,
+  newVoterRefusal,
   proposeAsLeader,
   reportSnapshot,
   reportUnreachable,
@@ -101,7 +102,7 @@ class ReplicaNode implements RaftNode {
   proposeConfChange(change: ConfChange): ProposeResult {
     const core = this.#core;
     if (core.role !== 'leader') return { ok: false, refusal: 'not-leader' };
-    const refusal = confChangeRefusal(core, change);
+    const refusal = confChangeRefusal(core, change) ?? newVoterRefusal(core, change);
     if (refusal !== undefined) return { ok: false, refusal };
     return proposeAsLeader(core, [{ kind: 'confChangeV2', data: encodeConfChange(change) }]);
   }

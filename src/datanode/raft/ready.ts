@@ -39,7 +39,9 @@ export type Refusal =
   | 'removed'
   | 'conf-change-pending'
   /** It does not fit the configuration: leaves what is not joint, removes every voter, … */
-  | 'conf-change-invalid';
+  | 'conf-change-invalid'
+  /** It makes a voter of a replica that holds nothing yet: without a configuration it cannot vote. */
+  | 'voter-not-ready';
 export type ProposeResult =
   | { readonly ok: true; readonly term: Term; readonly index: LogIndex }
   | { readonly ok: false; readonly refusal: Refusal };
@@ -86,6 +88,7 @@ export interface RaftNode {
   step(message: Message): StepResult;
   /** Leader only: appends one entry per element; the result names the first one's index. */
   propose(data: readonly Uint8Array[]): ProposeResult;
+  /** Leader only. A new replica is added as learner first, and made a voter when it has caught up. */
   proposeConfChange(change: ConfChange): ProposeResult;
   /**
    * Called by apply for every committed confChange entry, in order (empty data: leave joint).
