@@ -30,6 +30,8 @@ export interface SegmentGcHost {
   durableSegment(): number;
   move(moves: readonly Move[]): void;
   flush(): Promise<void>;
+  /** Resolves once others had their turn. */
+  nextTurn(): Promise<void>;
   stopped(): boolean;
   failed(error: unknown): void;
   corrupt(path: string, offset: number, what: string): KvorumError;
@@ -85,11 +87,17 @@ export class SegmentGc {
   async #copyForward(): Promise<void> {
     const segment = this.#host.segments.oldest;
     if (segment === undefined) return;
+    let slots = 0;
     for (const state of [...this.#host.replicas()]) {
       let index = state.firstIndex();
       while (index <= state.lastIndex() && segment.liveEntries > 0) {
         if (this.#host.stopped()) return;
         const [found, next] = findLive(state, segment.number, index);
+        slots += next - index;
+        if (slots >= limits.logCopySlotsMax) {
+          slots = 0;
+          await this.#host.nextTurn();
+        }
         index = Math.max(next, state.firstIndex());
         if (found.length === 0) continue;
         const moves = await this.#read(segment, state, found);

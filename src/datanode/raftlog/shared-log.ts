@@ -78,7 +78,9 @@ class SharedLog implements RaftLog {
   #written = { segment: 0, offset: 0 };
   #lastIsMark = false;
   #failure: KvorumError | undefined;
+  #opened = false;
   #closed = false;
+  #ended = false;
   #syncs = 0;
   #batches = 0;
   readonly #rejections = new Set<(error: KvorumError) => void>();
@@ -119,6 +121,7 @@ class SharedLog implements RaftLog {
       durableSegment: () => this.#durableSegment,
       move: (moves) => this.#move(moves),
       flush: () => this.flush(),
+      nextTurn: () => new Promise((resolve) => this.#clock.endOfTurn(resolve)),
       stopped: () => this.#closed || this.#failure !== undefined,
       failed: (error) =>
         this.#fail(
@@ -149,6 +152,7 @@ class SharedLog implements RaftLog {
     this.#queue.gather();
     this.#startRun();
     await this.flush();
+    this.#opened = true;
   }
 
   /** Lets the files go after opening failed. */
@@ -172,12 +176,12 @@ class SharedLog implements RaftLog {
   /**
    * See RaftLog. Misuse (an unknown replica, a gap, a term or vote going back) throws an
    * AssertionError and a removed replica KvorumError REPLICA_GONE, both before anything changes;
-   * a closed log throws STOPPING. After a failure parts are ignored.
+   * a closed log throws STOPPING. After a failure, and while the log closes, parts are ignored.
    */
   append(part: LogAppend, onDurable: () => void): void {
-    if (this.#closed) throw new KvorumError('STOPPING', 'the raft log is closed');
+    if (this.#ended) throw new KvorumError('STOPPING', 'the raft log is closed');
     checkPart(this.#state, part);
-    if (this.#failure !== undefined) return;
+    if (this.#failure !== undefined || this.#closed) return;
     let batch: Batch | undefined;
     for (const piece of splitPart(this.#state, part, this.#batchBytesMax)) {
       batch = this.#queue.gather(partBytes(piece));
@@ -225,6 +229,7 @@ class SharedLog implements RaftLog {
       this.#startRun();
       await this.#running;
     }
+    this.#ended = true;
     await this.#segments.close();
   }
 
@@ -313,7 +318,7 @@ class SharedLog implements RaftLog {
     const rejections = [...this.#rejections];
     this.#rejections.clear();
     for (const reject of rejections) reject(error);
-    this.#onFailure(error);
+    if (this.#opened) this.#onFailure(error); // else openSharedLog throws it
   }
 
   #isWritten(segment: number, offset: number): boolean {
@@ -341,7 +346,7 @@ class SharedLog implements RaftLog {
   }
 
   #readBytes(segment: Segment, from: number, to: number): Buffer {
-    if (this.#closed) throw new KvorumError('STOPPING', 'the raft log is closed');
+    if (this.#ended) throw new KvorumError('STOPPING', 'the raft log is closed');
     try {
       return segment.opened.preadSync(from, to - from);
     } catch (cause) {

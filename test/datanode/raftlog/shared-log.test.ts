@@ -11,7 +11,7 @@ import { seededRandom } from '../../../src/common/random.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog, type SharedLogOptions } from '../../../src/datanode/raftlog/shared-log.ts';
 import { SimDisk } from '../../sim/disk.ts';
-import { digestOf, entry, entryRange, reset } from './log-model.ts';
+import { digestOf, entry, entryRange, LogModel, randomPart, reset } from './log-model.ts';
 import { ManualClock } from './manual-clock.ts';
 
 let dir = '';
@@ -68,6 +68,27 @@ describe('on the real disk', () => {
     expect(again.replica(1)!.base).toEqual({ index: 10, term: 2 });
     expect(again.replica(1)!.entries(11, 12, 1)).toEqual([entry(11, 2)]);
     await again.close();
+  });
+
+  test('a random history with small segments survives closing and opening', async () => {
+    const random = seededRandom('real disk');
+    const model = new LogModel();
+    let most = 0;
+    for (let life = 0; life < 4; life++) {
+      const log = await openLog({ segmentBytes: 32 * 1024, cacheBytes: 1_000 });
+      expect(digestOf(log)).toBe(model.digest());
+      for (let i = 0; i < 300; i++) {
+        const part = randomPart(model, random, 4);
+        model.apply(part);
+        log.append(part, noted);
+        if (random.below(4) === 0) await log.flush();
+      }
+      expect(digestOf(log)).toBe(model.digest());
+      most = Math.max(most, log.stats().segments);
+      await log.close();
+    }
+    expect(most).toBeGreaterThan(3);
+    expect(failures).toEqual([]);
   });
 
   test('small appends of eight groups go through at full speed (printed)', async () => {
@@ -334,5 +355,16 @@ describe('on the simulated disk', () => {
   test('a log that cannot be created says why', async () => {
     disk.fullAfterBytes(0);
     await expect(openSim()).rejects.toThrow('ENOSPC');
+    expect(failures).toEqual([]); // told by the throw alone
+  });
+
+  test('what a callback appends while the log closes is ignored, not an error', async () => {
+    const log = await openWith([1]);
+    log.append({ replica: 1, entries: [entry(1, 1)] }, () => {
+      log.append({ replica: 1, entries: [entry(2, 1)] }, noted);
+    });
+    await clock.until(log.close());
+    const again = await openSim();
+    expect(again.replica(1)!.lastIndex()).toBe(1);
   });
 });
