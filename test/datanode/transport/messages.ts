@@ -15,7 +15,7 @@ export const everyMessage: readonly PeerMessage[] = [
     entries: [
       { term: 1, index: 128, kind: 'normal', data },
       { term: 1, index: 129, kind: 'confChange', data: Buffer.alloc(0) },
-      { term: 2, index: LARGE, kind: 'confChangeV2', data: Buffer.alloc(300, 7) },
+      { term: 2, index: LARGE, kind: 'confChangeV2', data: Buffer.alloc(3, 7) },
     ],
   },
   { type: 'appendResponse', ...e, index: 1, logTerm: 2, reject: true, rejectHint: 3, commit: 4 },

@@ -1,5 +1,9 @@
+import { connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { PeerMessage } from '../../../src/datanode/raft/message.ts';
+import { channels, FrameDecoder, FrameWriter } from '../../../src/datanode/transport/frame.ts';
+import { encodeHello, encodeWelcome } from '../../../src/datanode/transport/handshake.ts';
+import { encodeMessage } from '../../../src/datanode/transport/message-codec.ts';
 import { everyMessage } from './messages.ts';
 import { allReachable, eventually, introduce, startNode, type TestNode } from './nodes.ts';
 
@@ -75,3 +79,188 @@ describe('messages', () => {
     expect(frames).toEqual([200]);
   });
 });
+
+describe('the handshake', () => {
+  async function refusal(
+    other: Parameters<typeof startNode>[1],
+    expected: Partial<TestNode['address']>,
+  ) {
+    const a = await start('a');
+    const b = await start('b', other);
+    a.transport.setPeers(new Map([['b', { ...b.address, ...expected }]]));
+    b.transport.setPeers(new Map([['a', a.address]]));
+    await eventually('a is refused', () => a.warnings.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(a.transport.isReachable('b')).toBe(false);
+    expect(a.events).toEqual([]);
+    const reasons = a.warnings.map(({ fields }) => String(fields['reason']));
+    expect(reasons.length).toBeLessThanOrEqual(2); // once per connection, not per attempt
+    return reasons[0];
+  }
+
+  test('refuses another cluster', async () => {
+    expect(await refusal({ clusterId: 'other' }, {})).toMatch(/belongs to cluster other/);
+  });
+
+  test('refuses another incarnation than the dialer expects', async () => {
+    expect(await refusal({ incarnation: 'new' }, { incarnation: 'old' })).toMatch(
+      /b is incarnation new, not old/,
+    );
+  });
+
+  test('refuses when the address leads to another node', async () => {
+    const a = await start('a');
+    const c = await start('c');
+    a.transport.setPeers(new Map([['b', { ...c.address, incarnation: 'inc-b' }]]));
+    await eventually('a is refused', () => a.warnings.length > 0);
+    expect(String(a.warnings[0]!.fields['reason'])).toMatch(/this is c, not b/);
+  });
+
+  test('refuses a dialer whose incarnation is not the known one, until the table says so', async () => {
+    const a = await start('a');
+    const b = await start('b');
+    a.transport.setPeers(new Map([['b', b.address]]));
+    b.transport.setPeers(new Map([['a', { ...a.address, incarnation: 'older' }]]));
+    await eventually('a is refused', () => a.warnings.length > 0);
+    expect(String(a.warnings[0]!.fields['reason'])).toMatch(/knows a as incarnation older/);
+    introduce(a, b);
+    await eventually('both connect', () => allReachable(a, b));
+  });
+
+  test('tells the boot of a peer, and its clock', async () => {
+    const a = await start('a');
+    const b = await start('b', { bootId: 'second-boot' });
+    const boots: (string | undefined)[] = [];
+    a.handlers.onPeer = (_, up, bootId) => boots.push(up ? bootId : 'down');
+    introduce(a, b);
+    await eventually('a clock offset', () => a.transport.clockOffsetMs('b') !== undefined);
+    expect(boots).toEqual(['second-boot']);
+    expect(Math.abs(a.transport.clockOffsetMs('b')!)).toBeLessThan(100);
+  });
+});
+
+describe('connections', () => {
+  test('are made again when a peer comes back, and traffic goes on', async () => {
+    const [a, b] = await pair();
+    await b.transport.close();
+    await eventually('a sees it', () => !a.transport.isReachable('b'));
+    a.transport.send('b', 1, heartbeat(1)); // dropped
+    const again = await start('b', { port: b.address.port, bootId: 'again' });
+    introduce(a, again);
+    await eventually('both connect', () => allReachable(a, again));
+    expect(a.events).toEqual(['b up', 'b down', 'b up']);
+    a.transport.send('b', 1, heartbeat(2));
+    await eventually('it arrives', () => again.received.length > 0);
+    expect(contexts(again)).toEqual([2]);
+  });
+
+  test('to nodes that are peers no more are closed', async () => {
+    const [a, b] = await pair();
+    a.transport.setPeers(new Map());
+    await eventually('b sees it', () => !b.transport.isReachable('a'));
+    expect(a.events).toEqual(['b up', 'b down']);
+    await expect(a.transport.request('b', Buffer.alloc(1), 100)).rejects.toMatchObject({
+      code: 'PEER_UNREACHABLE',
+    });
+  });
+
+  test('a newer one replaces the older: nothing of the older is handled any more', async () => {
+    const b = await start('b');
+    b.transport.setPeers(new Map([['x', { host: '127.0.0.1', port: 1, incarnation: 'inc-x' }]]));
+    const older = await dialRaw(b, 5);
+    older.write(beats(1));
+    await eventually('the first arrives', () => b.received.length === 1);
+    const newer = await dialRaw(b, 6);
+    older.write(beats(2));
+    newer.write(beats(3));
+    await eventually('the newer one delivers', () => b.received.length >= 2);
+    await eventually('the older one is closed', () => older.destroyed);
+    expect(contexts(b)).toEqual([1, 3]);
+    const late = await dialRaw(b, 4, 'refused');
+    newer.write(beats(4));
+    await eventually('the newer one lives on', () => b.received.length === 3);
+    await eventually('the late one is closed', () => late.destroyed);
+    newer.destroy();
+  });
+
+  test('bad bytes close their connection with a reason; the node lives on', async () => {
+    const [a, b] = await pair();
+    for (const bytes of [Buffer.from('*1\r\n$4\r\nPING\r\n'), Buffer.alloc(5_000, 0xff)]) {
+      const socket = connect(b.address.port, '127.0.0.1');
+      let answer = '';
+      socket.on('data', (chunk) => {
+        answer += chunk.toString('latin1');
+      });
+      socket.on('error', () => {});
+      socket.write(bytes);
+      await eventually('it is closed', () => socket.destroyed);
+      if (bytes.length < 100) expect(answer).toMatch(/not a kvorum frame/);
+    }
+    a.transport.send('b', 1, heartbeat(1));
+    await eventually('it arrives', () => b.received.length > 0);
+  });
+
+  test('a peer that says nothing any more is unreachable after the silence', async () => {
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => {});
+      const w = new FrameWriter();
+      encodeWelcome(w, { clusterId: 'cluster', node: 'm', incarnation: 'inc-m', bootId: 'm' });
+      socket.write(w.take());
+      socket.resume();
+    });
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const { port } = mute.address() as { port: number };
+    const a = await start('a', { settings: { keepaliveMs: 20, silenceMs: 100 } });
+    a.transport.setPeers(new Map([['m', { host: '127.0.0.1', port, incarnation: 'inc-m' }]]));
+    await eventually('up, then down', () => a.events.includes('m down'));
+    expect(a.events.slice(0, 2)).toEqual(['m up', 'm down']);
+    await a.transport.close();
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => mute.close(resolve));
+  });
+
+  test('a peer that reads nothing costs a bounded queue: the oldest messages go', async () => {
+    const [a, b] = await pair({ settings: { queueBytesMax: 100_000, silenceMs: 10_000 } });
+    const data = Buffer.alloc(10_000);
+    for (let i = 0; i < 100; i++) {
+      const entries = [{ term: 1, index: i, kind: 'normal', data } as const];
+      const append = { type: 'append', from: 1, to: 2, term: 1, index: i } as const;
+      a.transport.send('b', 1, { ...append, logTerm: 0, commit: 0, entries });
+    }
+    await eventually('the newest arrives', () =>
+      b.received.some(({ message }) => message.type === 'append' && message.index === 99),
+    );
+    expect(b.received.length).toBeLessThan(10);
+  });
+});
+
+/** A raw connection that says it is node x; resolves when welcomed (or refused). */
+async function dialRaw(b: TestNode, dial: number, want: 'welcome' | 'refused' = 'welcome') {
+  const socket = connect(b.address.port, '127.0.0.1');
+  socket.on('error', () => {});
+  const kinds: number[] = [];
+  const decoder = new FrameDecoder();
+  socket.on('data', (chunk) => decoder.push(chunk, (_, body) => kinds.push(body[0]!)));
+  const w = new FrameWriter();
+  const self = { clusterId: 'cluster', node: 'x', incarnation: 'inc-x', bootId: 'boot-x' };
+  encodeHello(w, {
+    version: 1,
+    self,
+    expectedNode: 'b',
+    expectedIncarnation: 'inc-b',
+    kind: 'small',
+    dial,
+  });
+  socket.write(w.take());
+  await eventually(want, () => kinds.includes(want === 'welcome' ? 2 : 3));
+  return socket;
+}
+
+function beats(n: number): Buffer {
+  const w = new FrameWriter().begin(channels.raft);
+  encodeMessage(w, 1, heartbeat(n));
+  w.end();
+  return w.take();
+}

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { codeOf } from '../../../src/common/errors.ts';
+import type { PeerMessage } from '../../../src/datanode/raft/message.ts';
+import { FRAME_HEADER_BYTES, FrameWriter } from '../../../src/datanode/transport/frame.ts';
+import {
+  decodeMessages,
+  encodeMessage,
+  isBulk,
+  messageBytes,
+} from '../../../src/datanode/transport/message-codec.ts';
+import { everyMessage } from './messages.ts';
+
+function encode(messages: readonly PeerMessage[]): Buffer {
+  const writer = new FrameWriter().begin(1);
+  messages.forEach((message, group) => {
+    encodeMessage(writer, group, message);
+  });
+  writer.end();
+  return writer.take().subarray(FRAME_HEADER_BYTES);
+}
+
+test('a body holds messages of every type, in order', () => {
+  const decoded = decodeMessages(encode(everyMessage));
+  expect(decoded).toEqual(everyMessage.map((message, group) => ({ group, message })));
+});
+
+const vectors: Readonly<Record<PeerMessage['type'], string>> = {
+  append:
+    '0100ac020581808080207f80017e03018001001064617461206f6620616e20656e747279' +
+    '018101010002fdffffffffffff0f0203070707',
+  appendResponse: '0200ac020581808080200102010304',
+  heartbeat: '0300ac02058180808020fdffffffffffff0f8080808008',
+  heartbeatResponse: '0400ac02058180808020ffffffff0f',
+  vote: '0500ac02058180808020808080808001ff7f01',
+  preVote: '0600ac020581808080200080800100',
+  voteResponse: '0700ac0205818080802000',
+  preVoteResponse: '0800ac0205818080802001',
+  snapshot: '0900ac020581808080200a0203010203020102019003000108736e617073686f74',
+  timeoutNow: '0a00ac02058180808020',
+  forgetLeader: '0b00ac02058180808020',
+  transferLeader: '0c00ac02058180808020',
+  propose: '0d00ac0205818080802001001064617461206f6620616e20656e747279',
+  readIndex: '0e00ac0205818080802000',
+  readIndexResponse: '0f00ac02058180808020090c',
+};
+
+test('the format of every message is frozen: vectors', () => {
+  for (const message of everyMessage) {
+    expect(encode([message]).toString('hex'), message.type).toBe(vectors[message.type]);
+    const [decoded] = decodeMessages(Buffer.from(vectors[message.type], 'hex'));
+    expect(decoded).toEqual({ group: 0, message });
+  }
+  expect(everyMessage.map(({ type }) => type).sort()).toEqual(Object.keys(vectors).sort());
+});
+
+test('the size said beforehand is never too small', () => {
+  for (const message of everyMessage) {
+    expect(encode([message]).length).toBeLessThanOrEqual(messageBytes(message));
+  }
+});
+
+test('a heartbeat of a young cluster takes ten bytes or less', () => {
+  const beat: PeerMessage = {
+    type: 'heartbeat',
+    from: 9,
+    to: 8,
+    term: 5,
+    commit: 900,
+    readContext: 40,
+  };
+  expect(encode([beat]).length).toBeLessThanOrEqual(10);
+});
+
+test('snapshots and large appends are bulk, everything small is not', () => {
+  for (const message of everyMessage) {
+    expect(isBulk(message, messageBytes(message))).toBe(message.type === 'snapshot');
+  }
+  const data = Buffer.alloc(70_000);
+  const append = everyMessage.find((m) => m.type === 'append')!;
+  const large: PeerMessage = { ...append, entries: [{ term: 1, index: 1, kind: 'normal', data }] };
+  expect(isBulk(large, messageBytes(large))).toBe(true);
+});
+
+test('a body cut short or with bytes changed never does more than fail', () => {
+  const body = encode(everyMessage);
+  const tryDecode = (bytes: Buffer) => {
+    try {
+      decodeMessages(bytes);
+    } catch (error) {
+      expect(codeOf(error)).toBe('BAD_FRAME');
+    }
+  };
+  for (let length = 0; length < body.length; length++) tryDecode(body.subarray(0, length));
+  fc.assert(
+    fc.property(fc.nat({ max: body.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+      const damaged = Buffer.from(body);
+      damaged[at]! ^= flip;
+      tryDecode(damaged);
+    }),
+    { numRuns: 2_000 },
+  );
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 100 }), (b) => tryDecode(Buffer.from(b))));
+});
