@@ -1,0 +1,149 @@
+/** Replies to bytes, RESP2 and RESP3 (redis.io protocol specification). */
+import { unreachable } from '../../common/assert.ts';
+import type { Protocol, Reply } from './reply.ts';
+
+/** Gathers the replies of a turn, so that they leave in one write. */
+export class ReplyWriter {
+  #buffer: Buffer;
+  #length = 0;
+
+  constructor(sizeHint = 1_024) {
+    this.#buffer = Buffer.allocUnsafe(sizeHint);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(reply: Reply, protocol: Protocol): void {
+    switch (reply.kind) {
+      case 'simple':
+        return this.#line('+', oneLine(reply.text));
+      case 'error':
+        return this.#line('-', oneLine(reply.text));
+      case 'integer':
+        return this.#line(':', String(reply.value));
+      case 'bulk':
+        return this.#bulk('$', reply.bytes);
+      case 'null':
+        return this.#text(protocol === 3 ? '_\r\n' : '$-1\r\n');
+      case 'nullArray':
+        return this.#text(protocol === 3 ? '_\r\n' : '*-1\r\n');
+      case 'array':
+        return this.#items('*', reply.items, protocol);
+      case 'set':
+        return this.#items(protocol === 3 ? '~' : '*', reply.items, protocol);
+      case 'push':
+        return this.#items(protocol === 3 ? '>' : '*', reply.items, protocol);
+      case 'map':
+        return this.#map(reply.pairs, protocol);
+      case 'encoded':
+        return this.#raw(reply.bytes);
+      default:
+        return this.#scalar(reply, protocol);
+    }
+  }
+
+  /** The bytes gathered since the last call; the writer begins anew. */
+  take(): Buffer {
+    const bytes = this.#buffer.subarray(0, this.#length);
+    this.#buffer = Buffer.allocUnsafe(Math.min(Math.max(this.#length, 1_024), 65_536));
+    this.#length = 0;
+    return bytes;
+  }
+
+  #scalar(
+    reply: Extract<Reply, { kind: 'double' | 'boolean' | 'verbatim' | 'bigNumber' }>,
+    protocol: Protocol,
+  ): void {
+    const text = scalarText(reply);
+    if (reply.kind === 'boolean') {
+      return this.#text(protocol === 3 ? `#${reply.value ? 't' : 'f'}\r\n` : `:${text}\r\n`);
+    }
+    if (protocol === 2) return this.#bulk('$', Buffer.from(text));
+    if (reply.kind === 'verbatim') return this.#bulk('=', Buffer.from(`${reply.format}:${text}`));
+    return this.#line(reply.kind === 'double' ? ',' : '(', text);
+  }
+
+  #items(mark: string, items: readonly Reply[], protocol: Protocol): void {
+    this.#line(mark, String(items.length));
+    for (const item of items) this.append(item, protocol);
+  }
+
+  #map(pairs: readonly (readonly [Reply, Reply])[], protocol: Protocol): void {
+    this.#line(
+      protocol === 3 ? '%' : '*',
+      String(protocol === 3 ? pairs.length : pairs.length * 2),
+    );
+    for (const [key, value] of pairs) {
+      this.append(key, protocol);
+      this.append(value, protocol);
+    }
+  }
+
+  #bulk(mark: string, bytes: Buffer): void {
+    this.#line(mark, String(bytes.length));
+    this.#raw(bytes);
+    this.#text('\r\n');
+  }
+
+  #line(mark: string, text: string): void {
+    this.#text(`${mark}${text}\r\n`);
+  }
+
+  #text(text: string): void {
+    this.#reserve(text.length * 3);
+    this.#length += this.#buffer.write(text, this.#length, 'utf8');
+  }
+
+  #raw(bytes: Buffer): void {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
+
+export function encodeReply(reply: Reply, protocol: Protocol): Buffer {
+  const writer = new ReplyWriter();
+  writer.append(reply, protocol);
+  return writer.take();
+}
+
+/** Redis's shortest form of a double: `3`, `0.1`, `inf`, `-inf`, `nan`. */
+export function formatDouble(value: number): string {
+  if (Number.isNaN(value)) return 'nan';
+  if (value === Number.POSITIVE_INFINITY) return 'inf';
+  if (value === Number.NEGATIVE_INFINITY) return '-inf';
+  if (Object.is(value, -0)) return '-0';
+  return String(value);
+}
+
+function scalarText(
+  reply: Extract<Reply, { kind: 'double' | 'boolean' | 'verbatim' | 'bigNumber' }>,
+): string {
+  switch (reply.kind) {
+    case 'double':
+      return formatDouble(reply.value);
+    case 'boolean':
+      return reply.value ? '1' : '0';
+    case 'verbatim':
+      return reply.text;
+    case 'bigNumber':
+      return String(reply.value);
+    default:
+      return unreachable(reply);
+  }
+}
+
+/** A line break inside a simple reply would end it: the rest would pass for the next reply. */
+function oneLine(text: string): string {
+  return /[\r\n]/.test(text) ? text.replace(/[\r\n]+/g, ' ') : text;
+}

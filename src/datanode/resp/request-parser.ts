@@ -1,0 +1,225 @@
+/**
+ * Requests from a byte stream. redis-parser decodes; this wrapper walks the framing ahead of it and
+ * guards what it does not: inline commands, RESP3 types and nested arrays, counts and lengths. It
+ * sees only checked headers, so it never waits for what a header must not announce, and a large
+ * bulk is never allocated before its bytes have come.
+ */
+import RedisParser from 'redis-parser';
+import { assert } from '../../common/assert.ts';
+import { limits } from '../../common/limits.ts';
+import { splitInline } from './inline.ts';
+
+export interface RequestParserOptions {
+  /** A request's name and arguments, in memory of their own; `bytes` as it came on the wire. */
+  onRequest(args: Buffer[], bytes: number): void;
+  /** Redis's own text, without `ERR`. Nothing more is parsed: the connection must be closed. */
+  onProtocolError(text: string): void;
+  /** Longest bulk string; default limits.valueBytesMax. */
+  readonly bulkBytesMax?: number;
+}
+
+export interface RequestParser {
+  feed(chunk: Buffer): void;
+  /** Keeps further requests back, also those of the chunk being parsed. */
+  pause(): void;
+  /** Goes on with what was kept. */
+  resume(): void;
+}
+
+/** A header line is `*` or `$` and at most this many characters. */
+const HEADER_BYTES_MAX = 32;
+const LF = 0x0a;
+const CR = 0x0d;
+const STAR = 0x2a;
+const DOLLAR = 0x24;
+
+export function createRequestParser(options: RequestParserOptions): RequestParser {
+  return new GuardedParser(options);
+}
+
+class GuardedParser implements RequestParser {
+  readonly #options: RequestParserOptions;
+  readonly #bulkBytesMax: number;
+  readonly #decoder: RedisParser;
+  /** Bytes not walked yet: an unfinished header line, or what came while paused. */
+  #rest: Buffer | undefined;
+  /** Arguments of the current request that have not begun; 0 between requests. */
+  #argsLeft = 0;
+  /** Bytes of the current bulk (its CRLF included) that have not come. */
+  #bulkLeft = 0;
+  #requestBytes = 0;
+  #paused = false;
+  #failed = false;
+  #walking = false;
+
+  constructor(options: RequestParserOptions) {
+    this.#options = options;
+    this.#bulkBytesMax = Math.min(
+      options.bulkBytesMax ?? limits.valueBytesMax,
+      limits.requestBulkBytesMax,
+    );
+    this.#decoder = new RedisParser({
+      returnBuffers: true,
+      returnReply: (reply: unknown) => this.#deliver(reply as Buffer[]),
+      returnError: () => assert(false, 'requests hold no error replies'),
+      returnFatalError: (error: Error) => this.#fail(error.message),
+    });
+  }
+
+  feed(chunk: Buffer): void {
+    if (this.#failed) return;
+    this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#walk();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#walk();
+  }
+
+  /** Walks `#rest` as far as it is complete. */
+  #walk(): void {
+    if (this.#walking) return;
+    this.#walking = true;
+    try {
+      while (this.#rest !== undefined && !this.#paused && !this.#failed) {
+        const used = this.#step(this.#rest);
+        if (used === 0) break;
+        this.#rest = used < this.#rest.length ? this.#rest.subarray(used) : undefined;
+      }
+    } finally {
+      this.#walking = false;
+    }
+    // A short unfinished line must not keep a whole socket chunk alive.
+    const rest = this.#rest;
+    if (rest !== undefined && !this.#paused && rest.buffer.byteLength > 4 * rest.length) {
+      this.#rest = Buffer.from(rest);
+    }
+  }
+
+  /** Takes one request, or what there is of it; returns the bytes used, 0 when more must come. */
+  #step(bytes: Buffer): number {
+    if (this.#argsLeft === 0 && this.#bulkLeft === 0) {
+      if (bytes[0] !== STAR) return this.#inline(bytes);
+      const end = this.#lineEnd(bytes, 0, 'invalid multibulk length');
+      if (end === 0) return 0;
+      const count = headerNumber(bytes, 1, end);
+      if (count === undefined || count > limits.requestArgumentsMax) {
+        return this.#fail('Protocol error: invalid multibulk length');
+      }
+      if (count <= 0) return end;
+      this.#argsLeft = count;
+      this.#requestBytes = 0;
+      return this.#arguments(bytes, end);
+    }
+    return this.#arguments(bytes, 0);
+  }
+
+  /** Walks bulks from `start`, then hands everything walked to the decoder. */
+  #arguments(bytes: Buffer, start: number): number {
+    let at = start;
+    while (at < bytes.length) {
+      if (this.#bulkLeft > 0) {
+        const taken = Math.min(this.#bulkLeft, bytes.length - at);
+        this.#bulkLeft -= taken;
+        at += taken;
+        if (this.#bulkLeft === 0 && this.#argsLeft === 0) break;
+        continue;
+      }
+      if (bytes[at] !== DOLLAR) {
+        const got = String.fromCharCode(bytes[at]!);
+        return this.#fail(`Protocol error: expected '$', got '${got}'`);
+      }
+      const end = this.#lineEnd(bytes, at, 'invalid bulk length');
+      if (this.#failed) return 0;
+      if (end === 0) break;
+      const length = headerNumber(bytes, at + 1, end);
+      if (length === undefined || length < 0 || length > this.#bulkBytesMax) {
+        return this.#fail('Protocol error: invalid bulk length');
+      }
+      at = end;
+      this.#argsLeft--;
+      this.#bulkLeft = length + 2;
+    }
+    return this.#decode(bytes, at);
+  }
+
+  #decode(bytes: Buffer, end: number): number {
+    if (end === 0) return 0;
+    this.#requestBytes += end;
+    if (this.#requestBytes > limits.requestBytesMax) {
+      return this.#fail('Protocol error: too big request');
+    }
+    this.#decoder.execute(bytes.subarray(0, end));
+    return this.#failed ? 0 : end;
+  }
+
+  #inline(bytes: Buffer): number {
+    const newline = bytes.indexOf(LF);
+    if (newline === -1 || newline > limits.requestInlineBytesMax) {
+      if (bytes.length <= limits.requestInlineBytesMax) return 0;
+      return this.#fail('Protocol error: too big inline request');
+    }
+    const words = splitInline(bytes.subarray(0, newline));
+    if (words === undefined) return this.#fail('Protocol error: unbalanced quotes in request');
+    if (words.length > 0) this.#options.onRequest(words, newline + 1);
+    return newline + 1;
+  }
+
+  /** Index behind the line that begins at `start`; 0 when it is not complete. */
+  #lineEnd(bytes: Buffer, start: number, problem: string): number {
+    const limit = start + HEADER_BYTES_MAX;
+    for (let at = start + 1; at < bytes.length && at < limit; at++) {
+      if (bytes[at] === LF) return at + 1;
+    }
+    if (bytes.length < limit) return 0;
+    this.#fail(`Protocol error: ${problem}`);
+    return 0;
+  }
+
+  /** One allocation per request: no socket chunk stays alive for a small key. */
+  #deliver(args: Buffer[]): void {
+    let total = 0;
+    for (const arg of args) total += arg.length;
+    const memory = Buffer.allocUnsafeSlow(total);
+    const own: Buffer[] = [];
+    let at = 0;
+    for (const arg of args) {
+      memory.set(arg, at);
+      own.push(memory.subarray(at, at + arg.length));
+      at += arg.length;
+    }
+    const bytes = this.#requestBytes;
+    this.#requestBytes = 0;
+    this.#options.onRequest(own, bytes);
+  }
+
+  #fail(text: string): 0 {
+    if (!this.#failed) {
+      this.#failed = true;
+      this.#rest = undefined;
+      this.#options.onProtocolError(text);
+    }
+    return 0;
+  }
+}
+
+/** The number of a header line that ends before `end`; undefined when it is not one. */
+function headerNumber(bytes: Buffer, start: number, end: number): number | undefined {
+  const stop = bytes[end - 2] === CR ? end - 2 : -1;
+  if (stop <= start) return undefined;
+  const negative = bytes[start] === 0x2d;
+  let value = 0;
+  let at = negative ? start + 1 : start;
+  if (at === stop) return undefined;
+  for (; at < stop; at++) {
+    const digit = bytes[at]! - 0x30;
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
+  }
+  return Number.isSafeInteger(value) ? (negative ? -value : value) : undefined;
+}
