@@ -1,0 +1,122 @@
+/**
+ * Forwarded batches between datanodes (decision 10), bodies of the transport's request channel.
+ * Frozen format, version 1:
+ *
+ *   request  u8 version · text namespace · u32 partition · u8 kind · u8 protocol · u64 term
+ *            · u32 milliseconds left · u32 lines, each: u32 arguments, each: u32 length, bytes
+ *   answer   u8 version · u32 lines, each: u8 1, u32 length, RESP bytes of the asked protocol
+ *                                      or: u8 0, text error code, text message
+ */
+import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
+import { type ErrorCode, errorTable, KvorumError } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
+import { encodeReply } from '../resp/encode-reply.ts';
+import type { Protocol } from '../resp/reply.ts';
+
+const VERSION = 1;
+const KINDS = ['read', 'write'] as const;
+
+/** `leftMs`: what is left of the batch's deadline, for a clock with another zero. */
+export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
+  const writer = new ByteWriter(512)
+    .u8(VERSION)
+    .text(batch.namespace)
+    .u32(batch.partition)
+    .u8(KINDS.indexOf(batch.kind))
+    .u8(batch.protocol)
+    .u64(batch.term ?? 0)
+    .u32(Math.max(0, Math.ceil(leftMs)))
+    .u32(batch.lines.length);
+  for (const line of batch.lines) {
+    writer.u32(line.length);
+    for (const argument of line) writer.bytes(argument);
+  }
+  return writer.finish();
+}
+
+/** `nowMs`: this node's monotone clock. Throws KvorumError BAD_FRAME. */
+export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
+  return guarded('forwarded request', () => {
+    const reader = versioned(body);
+    const namespace = reader.text();
+    const partition = reader.u32();
+    const kind = KINDS[reader.u8()];
+    const protocol = reader.u8();
+    const term = reader.u64();
+    const leftMs = reader.u32();
+    if (kind === undefined || (protocol !== 2 && protocol !== 3)) {
+      throw new ByteRangeError('unknown kind or protocol');
+    }
+    const lines: CommandLine[] = [];
+    for (let left = bounded(reader.u32(), limits.requestArgumentsMax); left > 0; left--) {
+      const line: Buffer[] = [];
+      for (let count = bounded(reader.u32(), limits.requestArgumentsMax); count > 0; count--) {
+        line.push(reader.bytes());
+      }
+      if (line.length === 0) throw new ByteRangeError('a command without a name');
+      lines.push(line);
+    }
+    reader.end();
+    return {
+      namespace,
+      partition,
+      kind,
+      lines,
+      protocol: protocol satisfies Protocol,
+      term: term === 0 ? undefined : term,
+      deadlineMs: nowMs + leftMs,
+    };
+  });
+}
+
+export function encodeResults(results: readonly LineResult[], protocol: Protocol): Buffer {
+  const writer = new ByteWriter(256).u8(VERSION).u32(results.length);
+  for (const result of results) {
+    if (result.ok) writer.u8(1).bytes(encodeReply(result.reply, protocol));
+    else writer.u8(0).text(result.code).text(result.message);
+  }
+  return writer.finish();
+}
+
+/** `count`: how many results the batch must have. Throws KvorumError BAD_FRAME. */
+export function decodeResults(body: Buffer, count: number): LineResult[] {
+  return guarded('forwarded answer', () => {
+    const reader = versioned(body);
+    const found = reader.u32();
+    if (found !== count) throw new ByteRangeError(`${found} results for ${count} commands`);
+    const results: LineResult[] = [];
+    for (let left = count; left > 0; left--) {
+      if (reader.u8() === 1) {
+        results.push({ ok: true, reply: { kind: 'encoded', bytes: reader.bytes() } });
+        continue;
+      }
+      const code = reader.text();
+      if (!(code in errorTable)) throw new ByteRangeError(`unknown error code ${code}`);
+      results.push({ ok: false, code: code as ErrorCode, message: reader.text() });
+    }
+    reader.end();
+    return results;
+  });
+}
+
+function versioned(body: Buffer): ByteReader {
+  const reader = new ByteReader(body);
+  const version = reader.u8();
+  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
+  return reader;
+}
+
+function bounded(count: number, highest: number): number {
+  if (count > highest) throw new ByteRangeError(`a count of ${count}`);
+  return count;
+}
+
+function guarded<T>(what: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (cause) {
+    if (!(cause instanceof ByteRangeError)) throw cause;
+    throw new KvorumError('BAD_FRAME', `${what}: ${cause.message}`, { cause });
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Brings a batch to the replica that leads: in this process, or over the node transport in the
+ * leader's term. One attempt; holding and trying again is the lane's business, because only it
+ * knows what must not be overtaken.
+ */
+import type { Clock } from '../../common/clock.ts';
+import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
+import type { Namespace, NodeId, PartitionId } from '../../common/ids.ts';
+import type { CommandBatch, LineResult, LocalPartition } from '../partition/batch.ts';
+import type { Transport } from '../transport/transport.ts';
+import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
+import type { MutableRouteTable } from './route-table.ts';
+import type { LeaderHint } from './table.ts';
+
+export interface RouterOptions {
+  readonly node: NodeId;
+  readonly clock: Clock;
+  readonly routes: MutableRouteTable;
+  local(namespace: Namespace, partition: PartitionId): LocalPartition | undefined;
+  transport(): Pick<Transport, 'request'>;
+}
+
+/** An answer may come this long after the deadline of what was asked. */
+const ANSWER_GRACE_MS = 2_000;
+
+export class Router {
+  readonly #options: RouterOptions;
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+  }
+
+  get routes(): MutableRouteTable {
+    return this.#options.routes;
+  }
+
+  /** Where a batch for this partition would go now. */
+  leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined {
+    const { node, routes } = this.#options;
+    const local = this.#options.local(namespace, partition);
+    if (local?.isLeader) return { node, term: local.term };
+    const hint = routes.leader(namespace, partition);
+    return hint?.node === node ? undefined : hint;
+  }
+
+  isLocalLeader(namespace: Namespace, partition: PartitionId): boolean {
+    return this.#options.local(namespace, partition)?.isLeader === true;
+  }
+
+  /** One result per line; see LocalPartition.execute for what they may be. */
+  execute(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]> {
+    const local = this.#options.local(batch.namespace, batch.partition);
+    if (local?.isLeader) return local.execute(batch);
+    const hint = this.leader(batch.namespace, batch.partition);
+    if (hint === undefined) return Promise.resolve(failed(batch, 'NO_LEADER', 'no leader known'));
+    return this.#forward(batch, hint, signal);
+  }
+
+  /** The other end: a peer's batch for a replica of this node. */
+  async serve(body: Buffer): Promise<Buffer> {
+    const batch = decodeBatch(body, this.#options.clock.monotonicMs());
+    const local = this.#options.local(batch.namespace, batch.partition);
+    const results = local
+      ? await local.execute(batch)
+      : failed(batch, 'NO_PARTITION', 'this node has no replica of the partition');
+    return encodeResults(results, batch.protocol);
+  }
+
+  async #forward(
+    batch: CommandBatch,
+    hint: LeaderHint,
+    signal?: AbortSignal,
+  ): Promise<readonly LineResult[]> {
+    const leftMs = batch.deadlineMs - this.#options.clock.monotonicMs();
+    const body = encodeBatch({ ...batch, term: hint.term }, leftMs);
+    try {
+      const timeoutMs = Math.max(0, leftMs) + ANSWER_GRACE_MS;
+      const answer = await this.#options.transport().request(hint.node, body, timeoutMs, signal);
+      const results = decodeResults(answer, batch.lines.length);
+      if (results.some((result) => !result.ok)) this.#withdraw(batch, hint);
+      return results;
+    } catch (failure) {
+      this.#withdraw(batch, hint);
+      const code: ErrorCode = codeOf(failure) ?? 'OUTCOME_UNKNOWN';
+      return failed(batch, code, messageOf(failure));
+    }
+  }
+
+  #withdraw(batch: CommandBatch, hint: LeaderHint): void {
+    const { routes } = this.#options;
+    const record = routes.partitions(batch.namespace)?.[batch.partition];
+    if (record) routes.withdrawLeader(record.group, hint);
+  }
+}
+
+function failed(batch: CommandBatch, code: ErrorCode, message: string): LineResult[] {
+  return batch.lines.map(() => ({ ok: false, code, message }));
+}
