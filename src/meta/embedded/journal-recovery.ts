@@ -1,0 +1,144 @@
+/** Reads the embedded store's files at start; judges damage, changes nothing that is in use. */
+import { type Disk, type DiskFile, readFile, replaceFile } from '../../common/disk.ts';
+import { KvorumError, systemCodeOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import {
+  batchMagic,
+  decodeBatch,
+  decodeSnapshot,
+  encodeLogHeader,
+  encodeSnapshot,
+  LOG_HEADER_BYTES,
+  type LogRecord,
+  logHeaderFault,
+} from './format.ts';
+import type { StateImage } from './state.ts';
+
+export interface FoundJournal {
+  readonly image: StateImage;
+  readonly records: readonly LogRecord[];
+  readonly fileNumber: number;
+  /** Where the next batch goes. */
+  readonly size: number;
+  /** Bytes after it that were never durable. */
+  readonly tornBytes: number;
+  /** Number of the last batch. */
+  readonly batch: number;
+  /** The last batch holds commands: no mark follows it. */
+  readonly unmarked: boolean;
+}
+
+const LOG_BYTES_MAX = limits.metaLogBytes + 2 * limits.metaLogBatchBytesMax;
+const SNAPSHOT_BYTES_MAX = 4 * limits.metaDataBytesMax;
+
+export function snapshotPath(dir: string, number: number): string {
+  return `${dir}/snapshot-${number}`;
+}
+
+export function logPath(dir: string, number: number): string {
+  return `${dir}/log-${number}`;
+}
+
+/** Makes the directory if need be. Throws CORRUPT naming file and offset. */
+export async function readJournal(options: {
+  readonly disk: Disk;
+  readonly dir: string;
+  readonly fresh: () => StateImage;
+}): Promise<FoundJournal> {
+  const { disk, dir } = options;
+  await disk.makeDir(dir);
+  const names = await disk.list(dir);
+  const fileNumber = Math.max(0, ...numbersOf(names, 'snapshot-'));
+  if (fileNumber === 0) {
+    await initialize(options, numbersOf(names, 'log-'));
+    return readJournalFiles(disk, dir, 1);
+  }
+  const found = await readJournalFiles(disk, dir, fileNumber);
+  for (const name of names) {
+    const number = Number(/^(?:snapshot|log)-(\d+)$/.exec(name)?.[1] ?? fileNumber);
+    if (number !== fileNumber || name.endsWith('.tmp')) await disk.removeTree(`${dir}/${name}`);
+  }
+  return found;
+}
+
+function numbersOf(names: readonly string[], prefix: string): number[] {
+  return names
+    .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+    .map((name) => Number(name.slice(prefix.length)));
+}
+
+async function initialize(
+  { disk, dir, fresh }: { readonly disk: Disk; readonly dir: string; fresh(): StateImage },
+  logs: readonly number[],
+): Promise<void> {
+  for (const number of logs) {
+    const path = logPath(dir, number);
+    const size = (await readFile(disk, path, LOG_BYTES_MAX)).length;
+    if (number > 1 || size > LOG_HEADER_BYTES) {
+      throw corrupt(snapshotPath(dir, number), 0, 'is missing beside its log');
+    }
+  }
+  await (await createLog(disk, dir, 1)).close();
+  await replaceFile(disk, snapshotPath(dir, 1), encodeSnapshot(fresh()));
+}
+
+async function readJournalFiles(disk: Disk, dir: string, number: number): Promise<FoundJournal> {
+  const path = snapshotPath(dir, number);
+  const image = decodeSnapshot(await readFile(disk, path, SNAPSHOT_BYTES_MAX));
+  if (typeof image === 'string') throw corrupt(path, 0, image);
+  return { image, fileNumber: number, ...(await readLog(disk, logPath(dir, number), number)) };
+}
+
+async function readLog(disk: Disk, path: string, number: number) {
+  const log = await readFile(disk, path, LOG_BYTES_MAX).catch((error: unknown) => {
+    throw systemCodeOf(error) === 'ENOENT' ? corrupt(path, 0, 'is missing') : error;
+  });
+  const fault = logHeaderFault(log, number);
+  if (fault !== undefined) throw corrupt(path, 0, fault);
+  const records: LogRecord[] = [];
+  let offset = LOG_HEADER_BYTES;
+  let batch = 0;
+  let unmarked = false;
+  while (offset < log.length) {
+    const next = decodeBatch(log, number, offset);
+    if (next === undefined) break;
+    if (next.batch.number !== batch + 1) throw corrupt(path, offset, 'batches out of order');
+    batch = next.batch.number;
+    unmarked = next.batch.records.length > 0;
+    for (const record of next.batch.records) records.push(record);
+    offset = next.end;
+  }
+  if (hasSoundBatchAfter(log, number, offset)) throw corrupt(path, offset, 'a damaged batch');
+  return { records, size: offset, tornBytes: log.length - offset, batch, unmarked };
+}
+
+/**
+ * A batch is written only after the one before is durable, so a sound batch (a mark included)
+ * behind a bad one says that the bad one was whole once: damage, not a torn write.
+ */
+function hasSoundBatchAfter(log: Buffer, number: number, offset: number): boolean {
+  let at = log.indexOf(batchMagic, offset + 1);
+  while (at !== -1) {
+    if (decodeBatch(log, number, at) !== undefined) return true;
+    at = log.indexOf(batchMagic, at + 1);
+  }
+  return false;
+}
+
+function corrupt(path: string, offset: number, what: string): KvorumError {
+  return new KvorumError(
+    'CORRUPT',
+    `${path}: ${what} at offset ${offset}; restore the metadata directory from a copy`,
+  );
+}
+
+/** Creates and syncs an empty log; what an interrupted attempt left is replaced. */
+export async function createLog(disk: Disk, dir: string, number: number): Promise<DiskFile> {
+  const path = logPath(dir, number);
+  await disk.removeTree(path);
+  const file = await disk.open(path, 'create');
+  await file.pwrite(0, encodeLogHeader(number));
+  await file.fdatasync();
+  await disk.syncDir(dir);
+  return file;
+}

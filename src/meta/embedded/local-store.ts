@@ -1,0 +1,174 @@
+/**
+ * State machine, disk and clock together: the embedded store without its sockets. A command changes
+ * the state at once; it is answered, and watches hear of it, when it is durable. A read waits for
+ * what it saw to be durable.
+ */
+import type { Clock } from '../../common/clock.ts';
+import type { Disk } from '../../common/disk.ts';
+import { KvorumError, messageOf } from '../../common/errors.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Random } from '../../common/random.ts';
+import { type CommandName, commandNumbers, type LogRecord } from './format.ts';
+import { Journal } from './journal.ts';
+import { LeaseClock } from './lease-clock.ts';
+import {
+  compactRequestCodec,
+  deleteRequestCodec,
+  type Header,
+  leaseGrantRequestCodec,
+  leaseIdCodec,
+  putRequestCodec,
+  txnRequestCodec,
+} from './messages.ts';
+import { emptyImage, StoreState } from './state.ts';
+
+export interface LocalStoreOptions {
+  readonly disk: Disk;
+  readonly dir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: Random;
+}
+
+/** Per command: its request on the wire and in the log, and what it does to the state. */
+const commands = {
+  put: {
+    codec: putRequestCodec,
+    run: (s: StoreState, p: Buffer) => s.put(putRequestCodec.decode(p)),
+  },
+  delete: {
+    codec: deleteRequestCodec,
+    run: (s: StoreState, p: Buffer) => s.delete(deleteRequestCodec.decode(p)),
+  },
+  transaction: {
+    codec: txnRequestCodec,
+    run: (s: StoreState, p: Buffer) => s.transaction(txnRequestCodec.decode(p)),
+  },
+  compact: {
+    codec: compactRequestCodec,
+    run: (s: StoreState, p: Buffer) => s.compact(compactRequestCodec.decode(p)),
+  },
+  grant: {
+    codec: leaseGrantRequestCodec,
+    run: (s: StoreState, p: Buffer) => s.grantLease(leaseGrantRequestCodec.decode(p)),
+  },
+  revoke: {
+    codec: leaseIdCodec,
+    run: (s: StoreState, p: Buffer) => s.revokeLease(leaseIdCodec.decode(p).id),
+  },
+} as const;
+
+const commandOf = new Map<number, CommandName>(
+  Object.entries(commandNumbers).map(([name, number]) => [number, name as CommandName]),
+);
+
+function replay(state: StoreState, { command, payload }: LogRecord): void {
+  const name = commandOf.get(command);
+  if (name === undefined) {
+    throw new KvorumError('CORRUPT', `metadata log: unknown command ${command}; upgrade kvorum`);
+  }
+  commands[name].run(state, payload);
+}
+
+export class LocalStore {
+  readonly state: StoreState;
+  readonly leases: LeaseClock;
+  readonly #journal: Journal;
+  readonly #logger: Logger;
+  readonly #listeners = new Set<() => void>();
+  #durableRevision: number;
+
+  private constructor(state: StoreState, journal: Journal, options: LocalStoreOptions) {
+    this.state = state;
+    this.#journal = journal;
+    this.#logger = options.logger;
+    this.#durableRevision = state.revision;
+    this.leases = new LeaseClock(options.clock, (id) => this.#expire(id));
+    for (const { id, ttlSeconds } of state.leases.values()) this.leases.start(id, ttlSeconds * 1e3);
+  }
+
+  /** Recovers from disk. Throws CORRUPT naming file and offset. */
+  static async open(options: LocalStoreOptions): Promise<LocalStore> {
+    const { random } = options;
+    const fresh = () => emptyImage(random.u32() * 2 ** 16 + random.below(2 ** 16) + 1);
+    const holder: { state?: StoreState } = {};
+    const { journal, image, records } = await Journal.open({
+      ...options,
+      fresh,
+      image: () => {
+        if (holder.state === undefined) throw new Error('no state yet');
+        return holder.state.image();
+      },
+    });
+    const state = new StoreState(image);
+    holder.state = state;
+    for (const record of records) replay(state, record);
+    return new LocalStore(state, journal, options);
+  }
+
+  /** Events up to here may be shown. */
+  get durableRevision(): number {
+    return this.#durableRevision;
+  }
+
+  header(): Header {
+    const { clusterId, revision } = this.state;
+    return { clusterId, memberId: clusterId, revision, raftTerm: 1 };
+  }
+
+  /** Runs a command; resolves with the result and header of its revision once it is durable. */
+  async execute<N extends CommandName>(
+    name: N,
+    payload: Buffer,
+  ): Promise<{
+    readonly result: ReturnType<(typeof commands)[N]['run']>;
+    readonly header: Header;
+  }> {
+    this.#journal.admit();
+    const before = this.state.revision;
+    const result = commands[name].run(this.state, payload) as ReturnType<
+      (typeof commands)[N]['run']
+    >;
+    const header = this.header();
+    const always = name === 'grant' || name === 'revoke' || name === 'compact';
+    if (always || header.revision !== before) {
+      this.#journal.append({ command: commandNumbers[name], payload });
+    }
+    await this.#settled(header.revision);
+    return { result, header };
+  }
+
+  /** Runs a read; resolves once what it saw is durable. */
+  async read<T>(run: (state: StoreState) => T): Promise<{ result: T; header: Header }> {
+    const result = run(this.state);
+    const header = this.header();
+    await this.#settled(header.revision);
+    return { result, header };
+  }
+
+  /** Calls `listener` after the durable revision has grown. */
+  onDurable(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.leases.close();
+    await this.#journal.close();
+  }
+
+  async #settled(revision: number): Promise<void> {
+    await this.#journal.durable();
+    if (revision <= this.#durableRevision) return;
+    this.#durableRevision = revision;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #expire(id: number): void {
+    this.#logger.info('lease expired', { lease: id.toString(16) });
+    this.execute('revoke', leaseIdCodec.encode({ id })).catch((error: unknown) => {
+      this.#logger.warn(`lease ${id.toString(16)} could not be removed: ${messageOf(error)}`);
+      if (this.state.leases.has(id)) this.leases.start(id, 1_000);
+    });
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The embedded metadata store: the part of etcd's v3 gRPC API that kvorum and etcdctl use, served
+ * by one process.
+ */
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { KvorumError, messageOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import type { Address } from '../../common/network.ts';
+import { type Random, systemRandom } from '../../common/random.ts';
+import { LocalStore, type LocalStoreOptions } from './local-store.ts';
+import { addServices } from './services.ts';
+
+export interface EmbeddedStoreOptions extends Omit<LocalStoreOptions, 'random'> {
+  readonly random?: Random;
+  readonly listen: Address;
+}
+
+export interface EmbeddedStore {
+  readonly port: number;
+  /** For `connectEtcd` and etcdctl. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Recovers the store in `dir` and serves it. Throws CORRUPT naming file and offset, or BAD_CONFIG
+ * when the address cannot be bound.
+ */
+export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+  const store = await LocalStore.open({ ...options, random: options.random ?? systemRandom() });
+  const server = new Server({
+    'grpc.max_receive_message_length': limits.metaRequestBytesMax,
+    'grpc.max_send_message_length': -1,
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 10_000,
+  });
+  const { host } = options.listen;
+  const name = host.includes(':') ? `[${host}]` : host;
+  const bound = { url: '' };
+  addServices(server, store, () => bound.url);
+  let port: number;
+  try {
+    port = await bind(server, `${name}:${options.listen.port}`);
+  } catch (error) {
+    server.forceShutdown();
+    await store.close();
+    throw new KvorumError(
+      'BAD_CONFIG',
+      `metadata store cannot listen on ${name}:${options.listen.port}: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+  bound.url = `http://${name}:${port}`;
+  options.logger.info('metadata store is ready', {
+    url: bound.url,
+    revision: store.state.revision,
+  });
+  return {
+    port,
+    url: bound.url,
+    async close() {
+      server.forceShutdown();
+      await store.close();
+    },
+  };
+}
+
+function bind(server: Server, address: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+      if (error) reject(error);
+      else resolve(port);
+    });
+  });
+}
