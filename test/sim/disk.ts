@@ -21,7 +21,9 @@ export type DiskOperation =
   | 'truncate'
   | 'rename'
   | 'unlink'
-  | 'syncDir';
+  | 'syncDir'
+  /** Asking for names and making directories. */
+  | 'look';
 
 /** Milliseconds an operation takes; drawn from half to one and a half times this. */
 export interface DiskLatency {
@@ -60,6 +62,7 @@ const latencyOf = {
   rename: 'name',
   unlink: 'name',
   syncDir: 'sync',
+  look: 'name',
 } as const satisfies Record<DiskOperation, keyof DiskLatency>;
 
 export class SimDisk implements Disk {
@@ -124,11 +127,11 @@ export class SimDisk implements Disk {
   }
 
   exists(path: string): Promise<boolean> {
-    return this.#operate('open', path, () => this.#names.has(path) || this.#directories.has(path));
+    return this.#operate('look', path, () => this.#names.has(path) || this.#directories.has(path));
   }
 
   list(path: string): Promise<string[]> {
-    return this.#operate('open', path, () => {
+    return this.#operate('look', path, () => {
       const found = new Set<string>();
       for (const name of [...this.#names.keys(), ...this.#directories]) {
         if (name.startsWith(`${path}/`)) found.add(name.slice(path.length + 1).split('/')[0]!);
@@ -138,7 +141,7 @@ export class SimDisk implements Disk {
   }
 
   makeDir(path: string): Promise<void> {
-    return this.#operate('open', path, () => {
+    return this.#operate('look', path, () => {
       for (let at = path; at !== '' && at !== '/' && at !== '.'; at = directoryOf(at)) {
         if (this.#names.has(at)) throw failure('EEXIST', at);
         this.#directories.add(at);
