@@ -2,7 +2,7 @@
 import { SLOT_COUNT } from '../../common/hash.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, Slot, Term } from '../../common/ids.ts';
 import type { NodeRecord, PartitionRecord } from '../../meta/schema.ts';
-import type { LeaderHint, RouteTable } from './table.ts';
+import type { KnownNode, LeaderHint, RouteTable } from './table.ts';
 
 interface NamespaceRoutes {
   readonly partitions: readonly PartitionRecord[];
@@ -18,6 +18,8 @@ interface Leadership {
 export class MutableRouteTable implements RouteTable {
   #namespaces = new Map<Namespace, NamespaceRoutes>();
   #nodes: ReadonlyMap<NodeId, NodeRecord> = new Map();
+  /** Also those whose registration has lapsed: clients must be told of every slot. */
+  readonly #known = new Map<NodeId, KnownNode>();
   readonly #leaders = new Map<GroupId, Leadership>();
   readonly #listeners = new Map<GroupId, Set<() => void>>();
 
@@ -34,6 +36,8 @@ export class MutableRouteTable implements RouteTable {
 
   setNodes(nodes: ReadonlyMap<NodeId, NodeRecord>): void {
     this.#nodes = nodes;
+    for (const [node, { record }] of this.#known) this.#known.set(node, { record, alive: false });
+    for (const [node, record] of nodes) this.#known.set(node, { record, alive: true });
   }
 
   /** News of an older term than the newest known are ignored. */
@@ -82,6 +86,10 @@ export class MutableRouteTable implements RouteTable {
 
   nodes(): ReadonlyMap<NodeId, NodeRecord> {
     return this.#nodes;
+  }
+
+  knownNodes(): ReadonlyMap<NodeId, KnownNode> {
+    return this.#known;
   }
 
   onLeader(group: GroupId, listener: () => void): () => void {

@@ -7,6 +7,12 @@ export interface LeaderHint {
   readonly term: Term;
 }
 
+/** `alive`: registered now; otherwise its last registration, which may be out of date. */
+export interface KnownNode {
+  readonly record: NodeRecord;
+  readonly alive: boolean;
+}
+
 export interface RouteTable {
   hasNamespace(namespace: Namespace): boolean;
   /** Partitions of a namespace by number; undefined for an unknown namespace. */
@@ -17,6 +23,8 @@ export interface RouteTable {
   /** The newest leader ever known, for answers that must always cover every slot. */
   lastLeader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
   nodes(): ReadonlyMap<NodeId, NodeRecord>;
+  /** Every node seen since this process started. */
+  knownNodes(): ReadonlyMap<NodeId, KnownNode>;
   /** Runs `listener` after a leader of the partition becomes known or changes; returns the undo. */
   onLeader(group: GroupId, listener: () => void): () => void;
 }

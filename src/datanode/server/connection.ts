@@ -1,0 +1,409 @@
+/**
+ * One client: its requests are dispatched in order, its replies leave in order and in one write per
+ * turn. What is not for one partition waits for all before it and holds back all after (10a).
+ */
+import type { Clock } from '../../common/clock.ts';
+import { messageOf } from '../../common/errors.ts';
+import type { PartitionId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type { ByteStream } from '../../common/network.ts';
+import type { Random } from '../../common/random.ts';
+import type { NodeCommand } from '../commands/command.ts';
+import type { Door, NodeContext, Session } from '../commands/node-context.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { lineBytes } from '../partition/envelope.ts';
+import { ReplyWriter } from '../resp/encode-reply.ts';
+import { error, type Reply } from '../resp/reply.ts';
+import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
+import type { Router } from '../routing/router.ts';
+import { type DataCommand, dispatch, type Target } from './dispatch.ts';
+import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
+import type { HoldBudget } from './hold-budget.ts';
+import { Lane, type LaneItem, type LaneWorld } from './lane.ts';
+import { redirectTo } from './redirect.ts';
+import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
+import { createSession } from './session.ts';
+import type { ServerSettings } from './settings.ts';
+import type { ServerStats } from './stats.ts';
+
+export interface ConnectionWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly router: Router;
+  readonly budget: HoldBudget;
+  readonly stats: ServerStats;
+  settings(): ServerSettings;
+  contextOf(session: Session): NodeContext;
+  onClose(connection: Connection): void;
+}
+
+interface Waiting {
+  readonly args: CommandLine;
+  readonly slot: ReplySlot;
+}
+
+type Exclusive = Waiting & { readonly target: Extract<Target, { kind: 'node' | 'many' }> };
+
+const WRITE_BYTES = 65_536;
+
+export class Connection {
+  readonly session: Session;
+  readonly #world: ConnectionWorld;
+  readonly #stream: ByteStream;
+  readonly #parser: RequestParser;
+  readonly #replies = new ReplyQueue();
+  readonly #lanes = new Map<string, Lane>();
+  readonly #laneWorld: LaneWorld;
+  readonly #writer = new ReplyWriter();
+  /** Lanes with something to start at the end of this feed. */
+  readonly #stirred = new Set<Lane>();
+  /** Commands in lanes that have no answer yet. */
+  #inLanes = 0;
+  #exclusive: Exclusive | undefined;
+  #exclusiveRuns = false;
+  #waiting: Waiting[] = [];
+  #flushAsked = false;
+  #paused = false;
+  /** Nothing more is read; the stream ends with the last reply. */
+  #closing = false;
+  #closed = false;
+
+  constructor(id: number, door: Door, local: string, stream: ByteStream, world: ConnectionWorld) {
+    this.#world = world;
+    this.#stream = stream;
+    this.session = createSession({
+      id,
+      door,
+      remote: stream.remote,
+      local,
+      connectedMs: world.clock.wallMs(),
+      closeAfterReply: () => this.#beginClosing(),
+      kill: () => stream.destroy(),
+    });
+    this.#parser = createRequestParser({
+      bulkBytesMax: limits.requestBulkBytesMax,
+      onRequest: (args, bytes) => this.#onRequest(args, bytes),
+      onProtocolError: (text) => this.#onProtocolError(text),
+    });
+    this.#laneWorld = this.#createLaneWorld();
+    stream.attach({
+      onData: (chunk) => this.#onData(chunk),
+      onDrain: () => this.#onDrain(),
+      onClose: () => this.#onClose(),
+    });
+  }
+
+  /** Answers what is under way, takes nothing more, and closes. */
+  finish(): void {
+    this.#beginClosing();
+    this.#endWhenAnswered();
+  }
+
+  destroy(): void {
+    this.#stream.destroy();
+  }
+
+  #createLaneWorld(): LaneWorld {
+    const { clock, router, budget } = this.#world;
+    return {
+      clock,
+      budget,
+      holdMs: this.#world.settings().holdMs,
+      protocol: () => this.session.protocol,
+      execute: (batch) => router.execute(batch),
+      mayStart: (item) => this.#mayStart(item),
+      redirect: (lane, item) =>
+        this.session.door === 'cluster' ? redirectTo(router, lane.place, item.line) : undefined,
+      onLeader: (group, listener) => router.routes.onLeader(group, listener),
+    };
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#closing) return;
+    this.#world.stats.inputBytes += chunk.length;
+    this.#parser.feed(chunk);
+    this.#afterFeed();
+  }
+
+  /** A pipeline becomes one batch per partition because lanes start only when it has been read. */
+  #afterFeed(): void {
+    this.#stir();
+    this.#regulate();
+  }
+
+  #stir(): void {
+    const lanes = [...this.#stirred];
+    this.#stirred.clear();
+    for (const lane of lanes) lane.pump();
+  }
+
+  #onRequest(args: CommandLine, bytes: number): void {
+    if (this.#closing) return;
+    const slot = this.#replies.open(bytes, this.session.protocol);
+    if (this.#exclusive !== undefined) this.#waiting.push({ args, slot });
+    else this.#dispatch(args, slot);
+    if (this.#isFull()) this.#regulate();
+  }
+
+  #onProtocolError(text: string): void {
+    if (this.#closing) return;
+    const slot = this.#replies.open(0, this.session.protocol);
+    this.#beginClosing();
+    this.#settle(slot, error(`ERR ${text}`));
+  }
+
+  #dispatch(args: CommandLine, slot: ReplySlot): void {
+    const { session } = this;
+    slot.protocol = session.protocol;
+    slot.silent = session.replyMode !== 'on';
+    if (session.replyMode === 'skip') session.replyMode = 'on';
+    const { router } = this.#world;
+    const target = dispatch(args, {
+      routes: router.routes,
+      namespace: session.namespace,
+      door: session.door,
+      valueBytesMax: this.#world.settings().valueBytesMax,
+      leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
+    });
+    if (target.kind === 'reply') return this.#settle(slot, target.reply);
+    session.lastCommand = target.command.name;
+    session.lastCommandMs = this.#world.clock.wallMs();
+    if (target.kind === 'one') return this.#sendToPartition(target, args, slot);
+    this.#exclusive = { args, slot, target };
+    this.#runExclusive();
+  }
+
+  #sendToPartition(
+    { command, partition }: { command: DataCommand; partition: PartitionId },
+    args: CommandLine,
+    slot: ReplySlot,
+  ): void {
+    const { clock, stats } = this.#world;
+    const arrivedMs = clock.monotonicMs();
+    this.#push(partition, {
+      slot,
+      line: args,
+      kind: command.kind,
+      bytes: lineBytes(args),
+      arrivedMs,
+      settle: (reply) => {
+        stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000);
+        this.#settle(slot, reply);
+      },
+    });
+  }
+
+  #push(partition: PartitionId, item: LaneItem): void {
+    const lane = this.#lane(partition);
+    this.#inLanes++;
+    lane.push({
+      ...item,
+      settle: (reply, fate) => {
+        this.#inLanes--;
+        item.settle(reply, fate);
+        this.#runExclusive();
+      },
+    });
+    this.#stirred.add(lane);
+  }
+
+  #lane(partition: PartitionId): Lane {
+    const { namespace } = this.session;
+    const key = `${partition}/${namespace}`;
+    let lane = this.#lanes.get(key);
+    if (lane === undefined) {
+      const { group } = this.#world.router.routes.partitions(namespace)![partition]!;
+      lane = new Lane({ namespace, partition, group }, this.#laneWorld);
+      this.#lanes.set(key, lane);
+    }
+    return lane;
+  }
+
+  /** Runs the command that waits for all before it, once all before it are answered. */
+  #runExclusive(): void {
+    const next = this.#exclusive;
+    if (next === undefined || this.#exclusiveRuns || this.#inLanes > 0 || this.#closed) return;
+    this.#exclusiveRuns = true;
+    if (next.target.kind === 'node') this.#runNode(next, next.target.command);
+    else this.#runParts(next, next.target.command, next.target.parts);
+  }
+
+  #runNode({ args, slot }: Waiting, command: NodeCommand): void {
+    const { clock, stats } = this.#world;
+    const startedMs = clock.monotonicMs();
+    const done = (reply: Reply) => {
+      stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000);
+      slot.protocol = this.session.protocol;
+      // CLIENT REPLY speaks only when it turns replies on.
+      slot.silent = this.session.replyMode !== 'on' || (slot.silent && !wakes(command));
+      this.#endExclusive(slot, reply);
+    };
+    const failed = (failure: unknown) => {
+      const problem = messageOf(failure);
+      this.#world.logger.error('command failed', { command: command.name, error: problem });
+      done(error(`ERR ${command.name} failed inside the server: ${problem}`));
+    };
+    try {
+      const reply = command.run(args, this.#world.contextOf(this.session));
+      if (reply instanceof Promise) reply.then(done, failed);
+      else done(reply);
+    } catch (failure) {
+      failed(failure);
+    }
+  }
+
+  #runParts({ slot }: Waiting, command: DataCommand, parts: readonly Part[]): void {
+    const { clock, random, stats } = this.#world;
+    const arrivedMs = clock.monotonicMs();
+    const answers: PartAnswer[] = [];
+    const finish = () => {
+      stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000);
+      answers.sort((a, b) => a.part.partition - b.part.partition);
+      const merge = command.fanOut?.merge ?? 'any';
+      this.#endExclusive(
+        slot,
+        mergeReplies(merge, answers, command.keys, () => random.float()),
+      );
+    };
+    if (parts.length === 0) return finish();
+    for (const part of parts) {
+      this.#push(part.partition, {
+        slot,
+        line: part.line,
+        kind: command.kind,
+        bytes: lineBytes(part.line),
+        arrivedMs,
+        settle: (reply, fate) => {
+          answers.push({ part, reply, fate });
+          if (answers.length === parts.length) finish();
+        },
+      });
+    }
+    this.#stir();
+  }
+
+  #endExclusive(slot: ReplySlot, reply: Reply): void {
+    this.#exclusive = undefined;
+    this.#exclusiveRuns = false;
+    this.#settle(slot, reply);
+    this.#dispatchWaiting();
+  }
+
+  #dispatchWaiting(): void {
+    let at = 0;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    while (at < waiting.length && this.#exclusive === undefined) {
+      const { args, slot } = waiting[at++]!;
+      this.#dispatch(args, slot);
+    }
+    if (at < waiting.length) this.#waiting = [...waiting.slice(at), ...this.#waiting];
+    this.#stir();
+  }
+
+  #settle(slot: ReplySlot, reply: Reply): void {
+    if (this.#closed) return;
+    if (this.#replies.settle(slot, reply)) this.#askFlush();
+  }
+
+  #askFlush(): void {
+    if (this.#flushAsked) return;
+    this.#flushAsked = true;
+    this.#world.clock.endOfTurn(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushAsked = false;
+    if (this.#closed) return;
+    for (let slot = this.#replies.take(); slot; slot = this.#replies.take()) {
+      if (!slot.silent) this.#writer.append(slot.reply!, slot.protocol);
+      if (this.#writer.length >= WRITE_BYTES) this.#write();
+    }
+    this.#write();
+    const waiting = this.#stream.bufferedBytes + this.#replies.readyBytes;
+    if (waiting > limits.connectionOutputBytesMax) {
+      this.#world.logger.warn('client reads too slowly and is disconnected', {
+        client: this.#stream.remote,
+        waitingBytes: waiting,
+      });
+      this.#stream.destroy();
+      return;
+    }
+    this.#endWhenAnswered();
+    this.#regulate();
+    this.#pumpAll();
+  }
+
+  #write(): void {
+    if (this.#writer.length === 0) return;
+    const bytes = this.#writer.take();
+    this.#world.stats.outputBytes += bytes.length;
+    this.#stream.write(bytes);
+  }
+
+  #onDrain(): void {
+    this.#regulate();
+    this.#pumpAll();
+  }
+
+  #pumpAll(): void {
+    for (const lane of this.#lanes.values()) lane.pump();
+  }
+
+  /** A client that reads slowly gets its oldest reply made, and no more than that. */
+  #mayStart(item: LaneItem): boolean {
+    const pauseBytes = limits.connectionOutputPauseBytes;
+    if (this.#stream.bufferedBytes > pauseBytes) return false;
+    return this.#replies.readyBytes <= pauseBytes || item.slot === this.#replies.first;
+  }
+
+  #isFull(): boolean {
+    return (
+      this.#replies.length >= limits.connectionInFlightMax ||
+      this.#replies.requestBytes >= limits.connectionInFlightBytesMax ||
+      this.#stream.bufferedBytes > limits.connectionOutputPauseBytes
+    );
+  }
+
+  /** Reads on exactly while there is room for what may come. */
+  #regulate(): void {
+    if (this.#closed || this.#closing) return;
+    const full = this.#isFull();
+    if (full === this.#paused) return;
+    this.#paused = full;
+    if (full) {
+      this.#parser.pause();
+      this.#stream.pause();
+      return;
+    }
+    this.#stream.resume();
+    this.#parser.resume();
+    this.#stir();
+    if (this.#isFull()) this.#regulate();
+  }
+
+  #beginClosing(): void {
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#parser.pause();
+    this.#stream.resume();
+  }
+
+  #endWhenAnswered(): void {
+    if (this.#closing && this.#replies.length === 0) this.#stream.end();
+  }
+
+  #onClose(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const lane of this.#lanes.values()) lane.close();
+    this.#waiting = [];
+    this.#world.onClose(this);
+  }
+}
+
+function wakes(command: NodeCommand): boolean {
+  return command.name === 'client|reply';
+}

@@ -1,0 +1,144 @@
+/** Decides where a request goes: an answer at once, the node itself, one partition, or several. */
+import { SLOT_COUNT, slotOfKey } from '../../common/hash.ts';
+import type { Namespace, PartitionId, Slot } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import {
+  type Command,
+  keysOf,
+  type NodeCommand,
+  type ReadCommand,
+  type WriteCommand,
+} from '../commands/command.ts';
+import type { Door } from '../commands/node-context.ts';
+import { decodeCursor, encodeCursor } from '../commands/scan.ts';
+import { resolveCommand } from '../commands/table.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
+import type { RouteTable } from '../routing/table.ts';
+import { type Part, splitByKeys } from './fan-out.ts';
+
+export type DataCommand = ReadCommand | WriteCommand;
+
+export type Target =
+  | { readonly kind: 'reply'; readonly reply: Reply }
+  | { readonly kind: 'node'; readonly command: NodeCommand }
+  | { readonly kind: 'one'; readonly command: DataCommand; readonly partition: PartitionId }
+  | { readonly kind: 'many'; readonly command: DataCommand; readonly parts: readonly Part[] };
+
+export interface DispatchWorld {
+  readonly routes: RouteTable;
+  readonly namespace: Namespace;
+  readonly door: Door;
+  readonly valueBytesMax: number;
+  /** This node leads the partition now. */
+  leadsHere(partition: PartitionId): boolean;
+}
+
+export function dispatch(args: CommandLine, world: DispatchWorld): Target {
+  const command = resolveCommand(args);
+  const wrong = command === undefined ? unknownCommand(args) : badShape(command, args, world);
+  if (wrong !== undefined) return { kind: 'reply', reply: wrong };
+  if (command!.kind === 'node') return { kind: 'node', command: command! };
+  const prepared = command!.prepare(args);
+  if (!prepared.ok) return { kind: 'reply', reply: prepared.reply };
+  if (!world.routes.hasNamespace(world.namespace)) {
+    return { kind: 'reply', reply: error(noNamespace(world.namespace)) };
+  }
+  return command!.keys.first === 0 && command!.keysOf === undefined
+    ? keyless(command!, args, world)
+    : keyed(command!, args, world);
+}
+
+function keyed(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {
+  const keys = keysOf(command, args);
+  const partition = partitionOfKey(world, keys[0]!);
+  if (keys.every((key, at) => at === 0 || partitionOfKey(world, key) === partition)) {
+    return { kind: 'one', command, partition };
+  }
+  if (command.fanOut?.over !== 'keys' || world.door === 'cluster') {
+    return { kind: 'reply', reply: crossSlot };
+  }
+  const parts = splitByKeys(args, command.keys, (key) => partitionOfKey(world, key));
+  return { kind: 'many', command, parts };
+}
+
+function keyless(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {
+  const all = world.routes.partitions(world.namespace) ?? [];
+  const mine = all.filter(
+    ({ partition }) => world.door === 'gateway' || world.leadsHere(partition),
+  );
+  if (command.fanOut?.merge === 'scan') return scan(command, args, mine, world);
+  const parts = mine.map(({ partition }) => ({ partition, line: args, keyAt: [] }));
+  return { kind: 'many', command, parts };
+}
+
+/** SCAN visits the partitions one after the other, in slot order; the cursor names the slot. */
+function scan(
+  command: DataCommand,
+  args: CommandLine,
+  mine: readonly { partition: PartitionId; firstSlot: Slot; lastSlot: Slot }[],
+  world: DispatchWorld,
+): Target {
+  const position = decodeCursor(args[1]!)!;
+  const next = mine.find(({ lastSlot }) => lastSlot >= position.slot);
+  if (position.slot >= SLOT_COUNT || next === undefined) {
+    return { kind: 'reply', reply: array([bulk('0'), EMPTY_ARRAY]) };
+  }
+  if (world.door === 'gateway') return { kind: 'one', command, partition: next.partition };
+  const start = position.slot < next.firstSlot ? { slot: next.firstSlot, hash: 0 } : position;
+  const line = [args[0]!, Buffer.from(encodeCursor(start)), ...args.slice(2)];
+  return { kind: 'many', command, parts: [{ partition: next.partition, line, keyAt: [] }] };
+}
+
+function partitionOfKey({ routes, namespace }: DispatchWorld, key: Buffer): PartitionId {
+  return routes.partitionOfSlot(namespace, slotOfKey(key))!;
+}
+
+function badShape(command: Command, args: CommandLine, world: DispatchWorld): Reply | undefined {
+  const { arity, name } = command;
+  if (arity > 0 ? args.length !== arity : args.length < -arity) {
+    return error(`ERR wrong number of arguments for '${name}' command`);
+  }
+  if (command.subcommands && args.length > 1 && resolveCommand(args) === command) {
+    return error(`ERR unknown subcommand '${shown(args[1]!)}'. Try ${name.toUpperCase()} HELP.`);
+  }
+  for (const argument of args) {
+    if (argument.length > world.valueBytesMax) {
+      return error(
+        `ERR an argument of ${argument.length} bytes is longer than value-bytes-max ` +
+          `(${world.valueBytesMax}); raise it on every datanode or store less in one key`,
+      );
+    }
+  }
+  if (command.kind === 'node') return undefined;
+  const long = keysOf(command, args).find((key) => key.length > limits.keyBytesMax);
+  return long && error(`ERR a key of ${long.length} bytes is longer than ${limits.keyBytesMax}`);
+}
+
+const SHOWN_CHARACTERS_MAX = 128;
+
+/** Redis's text, with as many arguments as fit 128 characters. */
+function unknownCommand(args: CommandLine): Reply {
+  let rest = '';
+  for (const argument of args.slice(1)) {
+    if (rest.length >= SHOWN_CHARACTERS_MAX) break;
+    const room = SHOWN_CHARACTERS_MAX - rest.length;
+    rest += `'${argument.toString('utf8', 0, room).slice(0, room)}' `;
+  }
+  return error(`ERR unknown command '${shown(args[0]!)}', with args beginning with: ${rest}`);
+}
+
+function shown(argument: Buffer): string {
+  return argument.toString('utf8', 0, SHOWN_CHARACTERS_MAX);
+}
+
+function noNamespace(namespace: Namespace): string {
+  return namespace === 'default'
+    ? 'LOADING kvorum waits for its first partition table; is a placedriver running?'
+    : `ERR namespace '${namespace}' does not exist (any more)`;
+}
+
+const crossSlot = error(
+  "CROSSSLOT Keys in request don't hash to the same slot: they belong to several partitions; " +
+    'give them a common hash tag, as in {user1}:name {user1}:mail',
+);

@@ -1,0 +1,132 @@
+/** Commands over several partitions: how their keys are dealt out and their answers merged. */
+import { unreachable } from '../../common/assert.ts';
+import type { PartitionId } from '../../common/ids.ts';
+import type { FanOut, KeyPositions } from '../commands/command.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { decodeReply } from '../resp/decode-reply.ts';
+import { array, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import type { Fate } from './lane.ts';
+
+/** What one partition is asked. */
+export interface Part {
+  readonly partition: PartitionId;
+  readonly line: CommandLine;
+  /** Place among the request's keys of each key in `line`; empty for keyless commands. */
+  readonly keyAt: readonly number[];
+}
+
+export interface PartAnswer {
+  readonly part: Part;
+  readonly reply: Reply;
+  readonly fate: Fate;
+}
+
+/** Deals `args` out by `partitionOf(key)`; every key takes the arguments of its step along. */
+export function splitByKeys(
+  args: CommandLine,
+  positions: KeyPositions,
+  partitionOf: (key: Buffer) => PartitionId,
+): Part[] {
+  const parts = new Map<PartitionId, { line: Buffer[]; keyAt: number[] }>();
+  const end = positions.last < 0 ? args.length + positions.last : positions.last;
+  let key = 0;
+  for (let at = positions.first; at <= end && at < args.length; at += positions.step) {
+    const partition = partitionOf(args[at]!);
+    let part = parts.get(partition);
+    if (part === undefined) {
+      part = { line: args.slice(0, positions.first), keyAt: [] };
+      parts.set(partition, part);
+    }
+    part.line.push(...args.slice(at, at + positions.step));
+    part.keyAt.push(key++);
+  }
+  return [...parts].map(([partition, { line, keyAt }]) => ({ partition, line, keyAt }));
+}
+
+/** One reply of all parts'; an error of any part is the reply, naming what was done and what not. */
+export function mergeReplies(
+  merge: FanOut['merge'],
+  answers: readonly PartAnswer[],
+  positions: KeyPositions,
+  draw: () => number,
+): Reply {
+  const plain = answers.map((answer) => ({ ...answer, reply: decoded(answer.reply) }));
+  const failed = plain.filter(({ reply }) => reply.kind === 'error');
+  if (failed.length > 0) return failure(plain, failed, positions);
+  const replies = plain.map(({ reply }) => reply);
+  switch (merge) {
+    case 'sum':
+      return integer(replies.reduce((sum, reply) => sum + integerOf(reply), 0));
+    case 'keyOrder':
+      return inKeyOrder(plain);
+    case 'concat':
+      return array(replies.flatMap(itemsOf));
+    case 'ok':
+      return replies.length > 0 ? replies[0]! : OK;
+    case 'any': {
+      const found = replies.filter((reply) => reply.kind !== 'null');
+      return found[Math.floor(draw() * found.length)] ?? NULL;
+    }
+    case 'scan':
+      return replies[0] ?? array([{ kind: 'bulk', bytes: Buffer.from('0') }, array([])]);
+    default:
+      return unreachable(merge);
+  }
+}
+
+function decoded(reply: Reply): Reply {
+  return reply.kind === 'encoded' ? decodeReply(reply.bytes) : reply;
+}
+
+function integerOf(reply: Reply): number {
+  return reply.kind === 'integer' ? Number(reply.value) : 0;
+}
+
+function itemsOf(reply: Reply): readonly Reply[] {
+  return reply.kind === 'array' || reply.kind === 'set' ? reply.items : [];
+}
+
+function inKeyOrder(answers: readonly PartAnswer[]): Reply {
+  const items: Reply[] = [];
+  for (const { part, reply } of answers) {
+    itemsOf(reply).forEach((item, at) => {
+      items[part.keyAt[at]!] = item;
+    });
+  }
+  return array(items);
+}
+
+/** Names shown of one kind of keys, and characters of each. */
+const NAMES_MAX = 16;
+const NAME_CHARACTERS_MAX = 64;
+
+function failure(
+  answers: readonly PartAnswer[],
+  failed: readonly PartAnswer[],
+  positions: KeyPositions,
+): Reply {
+  const worst = failed.find(({ fate }) => fate === 'unknown') ?? failed[0]!;
+  const done = answers.filter(({ reply }) => reply.kind !== 'error');
+  const unknown = failed.filter(({ fate }) => fate === 'unknown');
+  if (positions.first === 0 || (done.length === 0 && unknown.length === 0)) return worst.reply;
+  const refused = failed.filter(({ fate }) => fate !== 'unknown');
+  const code = unknown.length > 0 ? 'UNKNOWNOUTCOME' : 'CLUSTERDOWN';
+  return error(
+    `${code} the command is not atomic over partitions and was carried out in part: ` +
+      `done for ${names(done, positions)}; not done for ${names(refused, positions)}; ` +
+      `unknown for ${names(unknown, positions)}`,
+  );
+}
+
+function names(answers: readonly PartAnswer[], { first, step }: KeyPositions): string {
+  const keys = answers.flatMap(({ part }) =>
+    part.keyAt.map((_, at) => part.line[first + at * step]!),
+  );
+  if (keys.length === 0) return 'none';
+  const shown = keys.slice(0, NAMES_MAX).map((key) => {
+    const text = key.toString('utf8');
+    return `'${text.length > NAME_CHARACTERS_MAX ? `${text.slice(0, NAME_CHARACTERS_MAX)}…` : text}'`;
+  });
+  const more = keys.length - shown.length;
+  return shown.join(' ') + (more > 0 ? ` and ${more} more` : '');
+}

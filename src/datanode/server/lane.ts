@@ -1,0 +1,222 @@
+/**
+ * One connection's way to one partition. At most one batch is under way, so nothing overtakes
+ * (decision 10a); what was not proposed goes back to its place and is held until the partition has
+ * a leader (decision 11).
+ */
+import type { Clock, Timer } from '../../common/clock.ts';
+import { type ErrorCode, errorTable } from '../../common/errors.ts';
+import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
+import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
+import { error, type Protocol, type Reply } from '../resp/reply.ts';
+import type { HoldBudget } from './hold-budget.ts';
+
+/** `not-proposed`: the command never took effect; `unknown`: it may have, or may yet. */
+export type Fate = 'done' | 'not-proposed' | 'unknown';
+
+export interface LaneItem {
+  /** The connection's place for the answer. */
+  readonly slot: object;
+  readonly line: CommandLine;
+  readonly kind: 'read' | 'write';
+  readonly bytes: number;
+  /** When it came in, on the monotone clock. */
+  readonly arrivedMs: number;
+  settle(reply: Reply, fate: Fate): void;
+}
+
+/** The connection a lane belongs to, and the node around it. */
+export interface LaneWorld {
+  readonly clock: Clock;
+  readonly budget: HoldBudget;
+  readonly holdMs: number;
+  protocol(): Protocol;
+  execute(batch: CommandBatch): Promise<readonly LineResult[]>;
+  /** False while the client takes its replies too slowly to let `next` make more of them. */
+  mayStart(next: LaneItem): boolean;
+  /** On the cluster door: MOVED while another node leads the partition. */
+  redirect(lane: Lane, item: LaneItem): Reply | undefined;
+  onLeader(group: GroupId, listener: () => void): () => void;
+}
+
+export interface LanePlace {
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
+  readonly group: GroupId;
+}
+
+const BATCH_LINES_MAX = 512;
+const BATCH_BYTES_MAX = 1_048_576;
+const BACKOFF_MIN_MS = 5;
+const BACKOFF_MAX_MS = 100;
+
+export class Lane {
+  readonly place: LanePlace;
+  readonly #world: LaneWorld;
+  #items: LaneItem[] = [];
+  #underWay = false;
+  #backoffMs = BACKOFF_MIN_MS;
+  /** Set while held: how to end the wait. */
+  #endWait: (() => void) | undefined;
+  /** Items at the head of `#items` that the node's budget pays for. */
+  #paid: LaneItem[] = [];
+  #closed = false;
+
+  constructor(place: LanePlace, world: LaneWorld) {
+    this.place = place;
+    this.#world = world;
+  }
+
+  get idle(): boolean {
+    return this.#items.length === 0 && !this.#underWay;
+  }
+
+  push(item: LaneItem): void {
+    if (this.#endWait && !this.#pay(item)) {
+      item.settle(tooManyHeld, 'not-proposed');
+      return;
+    }
+    this.#items.push(item);
+  }
+
+  /** Starts the next batch, when there is one and nothing is in its way. */
+  pump(): void {
+    while (!this.#underWay && this.#endWait === undefined && !this.#closed) {
+      const first = this.#items[0];
+      if (first === undefined || !this.#world.mayStart(first)) return;
+      const moved = this.#world.redirect(this, first);
+      if (moved === undefined) {
+        this.#start(this.#takeBatch());
+        return;
+      }
+      this.#items.shift();
+      first.settle(moved, 'not-proposed');
+    }
+  }
+
+  /** The client has gone: what is not under way is dropped. */
+  close(): void {
+    this.#closed = true;
+    this.#wake();
+    this.#items = [];
+  }
+
+  #takeBatch(): LaneItem[] {
+    const kind = this.#items[0]!.kind;
+    let bytes = 0;
+    let count = 0;
+    for (const item of this.#items) {
+      if (item.kind !== kind || count === BATCH_LINES_MAX) break;
+      if (count > 0 && bytes + item.bytes > BATCH_BYTES_MAX) break;
+      bytes += item.bytes;
+      count++;
+    }
+    return this.#items.splice(0, count);
+  }
+
+  #start(items: readonly LaneItem[]): void {
+    this.#underWay = true;
+    const { namespace, partition } = this.place;
+    const batch: CommandBatch = {
+      namespace,
+      partition,
+      kind: items[0]!.kind,
+      lines: items.map((item) => item.line),
+      protocol: this.#world.protocol(),
+      term: undefined,
+      deadlineMs: items[0]!.arrivedMs + this.#world.holdMs,
+    };
+    this.#world.execute(batch).then(
+      (results) => this.#finish(items, results),
+      (failure: unknown) => this.#finish(items, unknownResults(items, failure)),
+    );
+  }
+
+  #finish(items: readonly LaneItem[], results: readonly LineResult[]): void {
+    this.#underWay = false;
+    if (this.#closed) return;
+    for (let at = 0; at < items.length; at++) {
+      const item = items[at]!;
+      const result = results[at]!;
+      if (result.ok) {
+        item.settle(result.reply, 'done');
+        continue;
+      }
+      if (maySendAgain(item, result.code)) {
+        this.#items.unshift(...items.slice(at));
+        // Cut short because the replies grew large: the rest is asked for at once.
+        if (at > 0 && result.code === 'BUSY') break;
+        this.#hold(result.message);
+        return;
+      }
+      const { outcome, reply } = errorTable[result.code];
+      const fate = outcome === 'refused' ? 'not-proposed' : 'unknown';
+      item.settle(error(`${reply} ${result.message}`), fate);
+    }
+    this.#backoffMs = BACKOFF_MIN_MS;
+    this.pump();
+  }
+
+  #hold(why: string): void {
+    const { clock } = this.#world;
+    this.#dropExpired(clock.monotonicMs(), why);
+    if (this.#items.length === 0) return;
+    const timer: Timer = clock.setTimer(this.#backoffMs, () => this.#goOn());
+    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MAX_MS);
+    const unlisten = this.#world.onLeader(this.place.group, () => this.#goOn());
+    this.#endWait = () => {
+      timer.cancel();
+      unlisten();
+    };
+    const kept: LaneItem[] = [];
+    for (const item of this.#items) {
+      if (this.#pay(item)) kept.push(item);
+      else item.settle(tooManyHeld, 'not-proposed');
+    }
+    this.#items = kept;
+  }
+
+  #goOn(): void {
+    this.#wake();
+    this.pump();
+  }
+
+  #wake(): void {
+    this.#endWait?.();
+    this.#endWait = undefined;
+    for (const item of this.#paid) this.#world.budget.give(item.bytes);
+    this.#paid = [];
+  }
+
+  #pay(item: LaneItem): boolean {
+    if (!this.#world.budget.take(item.bytes)) return false;
+    this.#paid.push(item);
+    return true;
+  }
+
+  #dropExpired(nowMs: number, why: string): void {
+    const { partition, namespace } = this.place;
+    const { holdMs } = this.#world;
+    while (this.#items.length > 0 && nowMs - this.#items[0]!.arrivedMs >= holdMs) {
+      const text =
+        `CLUSTERDOWN partition ${partition} of ${namespace} took no command for ` +
+        `${holdMs} ms (${why}); nothing happened, try again`;
+      this.#items.shift()!.settle(error(text), 'not-proposed');
+    }
+  }
+}
+
+const tooManyHeld = error(
+  'TRYAGAIN this node holds as many requests as it may for partitions without a leader; ' +
+    'nothing happened, try again',
+);
+
+/** Reads change nothing, so only their being wrong forbids another try. */
+function maySendAgain(item: LaneItem, code: ErrorCode): boolean {
+  const { outcome } = errorTable[code];
+  return outcome === 'not-proposed' || (item.kind === 'read' && outcome !== 'refused');
+}
+
+function unknownResults(items: readonly LaneItem[], failure: unknown): LineResult[] {
+  const message = failure instanceof Error ? failure.message : String(failure);
+  return items.map(() => ({ ok: false, code: 'OUTCOME_UNKNOWN', message }));
+}

@@ -1,0 +1,90 @@
+/** Builds what node commands may ask: the doors' own state and the cluster as this node knows it. */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../common/clock.ts';
+import { sleep } from '../../common/clock.ts';
+import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
+import type { ClusterNode, NodeContext, ServerInfo, Session } from '../commands/node-context.ts';
+import type { RouteTable } from '../routing/table.ts';
+
+export interface NodeInfoWorld {
+  readonly node: NodeId;
+  readonly clock: Clock;
+  readonly routes: RouteTable;
+  info(): ServerInfo;
+  sessions(): readonly Session[];
+  keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
+  settings(): ReadonlyMap<string, string>;
+  setSetting(name: string, value: string): string | undefined;
+}
+
+export function createNodeContext(world: NodeInfoWorld, session: Session): NodeContext {
+  const { clock, routes, node } = world;
+  return {
+    session,
+    nowMs: clock.wallMs(),
+    info: () => world.info(),
+    sessions: () => world.sessions(),
+    clusterNodes: () => clusterNodes(routes, node, session.namespace),
+    clusterOk: () => everySlotHasLeader(routes, session.namespace),
+    hasNamespace: (namespace) => routes.hasNamespace(namespace),
+    keyCounts: () => world.keyCounts(),
+    settings: () => world.settings(),
+    setSetting: (name, value) => world.setSetting(name, value),
+    sleep: (delayMs) => sleep(clock, delayMs),
+  };
+}
+
+/** 40 hex digits, as clients of Redis Cluster expect of a node id. */
+export function clusterNodeId(node: NodeId, incarnation: string): string {
+  return createHash('sha1').update(`${node}/${incarnation}`).digest('hex');
+}
+
+/**
+ * All known nodes with the slots they lead. Clients need every slot at some node, so a partition
+ * without a leader stays with its last one, or with the node that should lead it.
+ */
+export function clusterNodes(
+  routes: RouteTable,
+  myself: NodeId,
+  namespace: Namespace,
+): ClusterNode[] {
+  const slots = slotsByNode(routes, namespace);
+  const nodes = [...routes.knownNodes()].map(([node, { record, alive }]) => ({
+    node,
+    clusterNodeId: clusterNodeId(node, record.incarnation),
+    host: record.host,
+    clusterPort: record.clusterPort,
+    gatewayPort: record.gatewayPort,
+    alive: alive || node === myself,
+    myself: node === myself,
+    slots: slots.get(node) ?? [],
+  }));
+  return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
+}
+
+function slotsByNode(routes: RouteTable, namespace: Namespace): Map<NodeId, [Slot, Slot][]> {
+  const found = new Map<NodeId, [Slot, Slot][]>();
+  const known = routes.knownNodes();
+  for (const record of routes.partitions(namespace) ?? []) {
+    const leader = routes.lastLeader(namespace, record.partition)?.node;
+    const node =
+      leader !== undefined && known.has(leader)
+        ? leader
+        : record.replicas.find((replica) => known.has(replica.node))?.node;
+    if (node === undefined) continue;
+    const ranges = found.get(node) ?? [];
+    const last = ranges.at(-1);
+    if (last && last[1] + 1 === record.firstSlot) last[1] = record.lastSlot;
+    else ranges.push([record.firstSlot, record.lastSlot]);
+    found.set(node, ranges);
+  }
+  return found;
+}
+
+function everySlotHasLeader(routes: RouteTable, namespace: Namespace): boolean {
+  const partitions = routes.partitions(namespace) ?? [];
+  return (
+    partitions.length > 0 &&
+    partitions.every(({ partition }) => routes.lastLeader(namespace, partition) !== undefined)
+  );
+}

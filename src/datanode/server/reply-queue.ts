@@ -1,0 +1,72 @@
+/** A connection's answers in the order of its requests, whatever the order they are found in. */
+import type { Protocol, Reply } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+
+export interface ReplySlot {
+  /** Bytes of the request, for the connection's in-flight bound. */
+  readonly requestBytes: number;
+  reply: Reply | undefined;
+  /** Of the reply, once there is one. */
+  bytes: number;
+  protocol: Protocol;
+  /** CLIENT REPLY OFF or SKIP: nothing is sent. */
+  silent: boolean;
+}
+
+/** Slots already sent are dropped from the array once they are this many. */
+const COMPACT_AT = 1_024;
+
+export class ReplyQueue {
+  #slots: ReplySlot[] = [];
+  #head = 0;
+  #requestBytes = 0;
+  #readyBytes = 0;
+
+  /** Requests not answered yet, the answered ones that wait for those before them included. */
+  get length(): number {
+    return this.#slots.length - this.#head;
+  }
+
+  get requestBytes(): number {
+    return this.#requestBytes;
+  }
+
+  /** Estimated bytes of replies that are known and not taken. */
+  get readyBytes(): number {
+    return this.#readyBytes;
+  }
+
+  /** The oldest unanswered request. */
+  get first(): ReplySlot | undefined {
+    return this.#slots[this.#head];
+  }
+
+  open(requestBytes: number, protocol: Protocol): ReplySlot {
+    const slot = { requestBytes, reply: undefined, bytes: 0, protocol, silent: false };
+    this.#slots.push(slot);
+    this.#requestBytes += requestBytes;
+    return slot;
+  }
+
+  /** True when this reply can be sent at once: nothing before it is open. */
+  settle(slot: ReplySlot, reply: Reply): boolean {
+    slot.reply = reply;
+    slot.bytes = replyBytes(reply);
+    this.#readyBytes += slot.bytes;
+    return slot === this.first;
+  }
+
+  /** The next answer that may be sent. */
+  take(): ReplySlot | undefined {
+    const slot = this.first;
+    if (slot?.reply === undefined) return undefined;
+    this.#head++;
+    this.#requestBytes -= slot.requestBytes;
+    this.#readyBytes -= slot.bytes;
+    if (this.#head >= COMPACT_AT || this.#head === this.#slots.length) {
+      this.#slots = this.#slots.slice(this.#head);
+      this.#head = 0;
+    }
+    return slot;
+  }
+}

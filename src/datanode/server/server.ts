@@ -1,0 +1,182 @@
+/**
+ * The doors of a datanode: the gateway port takes every command and forwards, the cluster port
+ * answers for what this node leads and redirects the rest (decision 10).
+ */
+import type { Clock } from '../../common/clock.ts';
+import type { Namespace, NodeId } from '../../common/ids.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
+import type { Random } from '../../common/random.ts';
+import type { Door, PartitionInfo, ServerInfo, Session } from '../commands/node-context.ts';
+import type { Router } from '../routing/router.ts';
+import { Connection, type ConnectionWorld } from './connection.ts';
+import { HoldBudget } from './hold-budget.ts';
+import { createNodeContext } from './node-info.ts';
+import type { ServerSettings } from './settings.ts';
+import { ServerStats } from './stats.ts';
+
+/** What the process tells about itself in INFO. */
+export interface ProcessFacts {
+  readonly version: string;
+  readonly runId: string;
+  readonly processId: number;
+  readonly startedMs: number;
+  readonly configFile: string;
+  usage(): {
+    readonly rssBytes: number;
+    readonly heapBytes: number;
+    readonly cpuUserSeconds: number;
+    readonly cpuSystemSeconds: number;
+  };
+}
+
+export interface ServerOptions {
+  readonly node: NodeId;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly network: Network;
+  readonly logger: Logger;
+  readonly router: Router;
+  readonly settings: ServerSettings;
+  readonly facts: ProcessFacts;
+  partitions(): readonly PartitionInfo[];
+  loading(): boolean;
+  keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
+}
+
+/** How long a stopping server lets clients take their last replies. */
+const FINISH_MS = 1_000;
+
+const tooManyClients = Buffer.from('-ERR max number of clients reached\r\n');
+
+export class RedisServer {
+  readonly #options: ServerOptions;
+  readonly #stats = new ServerStats();
+  readonly #connections = new Set<Connection>();
+  readonly #listeners: Listener[] = [];
+  readonly #world: ConnectionWorld;
+  #settings: ServerSettings;
+  #nextId = 1;
+  #allClosed: (() => void) | undefined;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+    const { clock, random, logger, router } = options;
+    this.#world = {
+      clock,
+      random,
+      logger,
+      router,
+      budget: new HoldBudget(),
+      stats: this.#stats,
+      settings: () => this.#settings,
+      contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
+      onClose: (connection) => this.#onClose(connection),
+    };
+  }
+
+  /** Opens a door; returns the port bound. Rejects with the system's error when it is taken. */
+  async listen(door: Door, address: Address): Promise<number> {
+    const listener = await this.#options.network.listen(address, (stream) =>
+      this.#accept(door, `${address.host}:${listener.port}`, stream),
+    );
+    this.#listeners.push(listener);
+    return listener.port;
+  }
+
+  /** Takes no more clients, answers what is under way, and closes. */
+  async close(): Promise<void> {
+    await Promise.all(this.#listeners.map((listener) => listener.close()));
+    if (this.#connections.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#options.clock.setTimer(FINISH_MS, () => {
+        for (const connection of this.#connections) connection.destroy();
+        resolve();
+      });
+      this.#allClosed = () => {
+        timer.cancel();
+        resolve();
+      };
+      for (const connection of this.#connections) connection.finish();
+    });
+  }
+
+  #accept(door: Door, local: string, stream: ByteStream): void {
+    if (this.#connections.size >= this.#settings.clientsMax) {
+      this.#stats.rejected++;
+      stream.attach({ onData: () => {}, onClose: () => {} });
+      stream.write(tooManyClients);
+      stream.end();
+      return;
+    }
+    this.#stats.connections++;
+    this.#connections.add(new Connection(this.#nextId++, door, local, stream, this.#world));
+  }
+
+  #onClose(connection: Connection): void {
+    this.#connections.delete(connection);
+    if (this.#connections.size === 0) this.#allClosed?.();
+  }
+
+  #nodeInfo() {
+    const { node, clock, router } = this.#options;
+    return {
+      node,
+      clock,
+      routes: router.routes,
+      info: () => this.#info(),
+      sessions: (): readonly Session[] =>
+        [...this.#connections].map((connection) => connection.session),
+      keyCounts: () => this.#options.keyCounts(),
+      settings: () => this.#shownSettings(),
+      setSetting: (name: string, value: string) => this.#setSetting(name, value),
+    };
+  }
+
+  #info(): ServerInfo {
+    const { node, facts } = this.#options;
+    const usage = facts.usage();
+    return {
+      node,
+      version: facts.version,
+      runId: facts.runId,
+      processId: facts.processId,
+      startedMs: facts.startedMs,
+      configFile: facts.configFile,
+      clientsMax: this.#settings.clientsMax,
+      connectedClients: this.#connections.size,
+      blockedClients: 0,
+      totalConnections: this.#stats.connections,
+      totalCommands: this.#stats.commands,
+      rejectedConnections: this.#stats.rejected,
+      inputBytes: this.#stats.inputBytes,
+      outputBytes: this.#stats.outputBytes,
+      usedMemoryBytes: usage.heapBytes,
+      rssBytes: usage.rssBytes,
+      cpuUserSeconds: usage.cpuUserSeconds,
+      cpuSystemSeconds: usage.cpuSystemSeconds,
+      loading: this.#options.loading(),
+      partitions: this.#options.partitions(),
+      commandStats: this.#stats.byCommand,
+    };
+  }
+
+  #shownSettings(): ReadonlyMap<string, string> {
+    return new Map([
+      ['maxclients', String(this.#settings.clientsMax)],
+      ['value-bytes-max', String(this.#settings.valueBytesMax)],
+      ['hold-ms', String(this.#settings.holdMs)],
+    ]);
+  }
+
+  /** Only for this process: the config file is what lasts. */
+  #setSetting(name: string, value: string): string | undefined {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+    if (number === undefined || number < 1) return 'argument must be a positive number';
+    if (name === 'maxclients') this.#settings = { ...this.#settings, clientsMax: number };
+    else if (name === 'hold-ms') this.#settings = { ...this.#settings, holdMs: number };
+    else return "can't set immutable config";
+    return undefined;
+  }
+}
