@@ -12,7 +12,7 @@ import { placedriverConfigSchema } from '../placedriver/config.ts';
 import { startPlacedriver } from '../placedriver/main.ts';
 import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
-import { type RunFile, writeRunFile } from './run-file.ts';
+import { isAlive, type RunFile, writeRunFile } from './run-file.ts';
 
 export interface ProcessOptions {
   readonly config: string;
@@ -38,6 +38,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     logger,
     processId: process.pid,
     configFile: options.config,
+    isAlive,
     usage: () => ({
       rssBytes: process.memoryUsage.rss(),
       heapBytes: process.memoryUsage().heapUsed,

@@ -10,6 +10,8 @@ import { assert, must } from '../../common/assert.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
+import { type Counts, readCounts } from '../encoding/system.ts';
+import { createView } from '../encoding/txn.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Message, PeerMessage, Snapshot } from '../raft/message.ts';
 import { createRaftNode } from '../raft/raft.ts';
@@ -99,6 +101,10 @@ export class Replica implements LocalPartition {
 
   status(): RaftStatus {
     return this.#raft.status();
+  }
+
+  counts(): Counts {
+    return readCounts(createView(this.#engine));
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {

@@ -34,10 +34,15 @@ export class MutableRouteTable implements RouteTable {
     this.#namespaces = new Map([...grouped].map(([name, list]) => [name, routesOf(list)]));
   }
 
-  setNodes(nodes: ReadonlyMap<NodeId, NodeRecord>): void {
-    this.#nodes = nodes;
-    for (const [node, { record }] of this.#known) this.#known.set(node, { record, alive: false });
-    for (const [node, record] of nodes) this.#known.set(node, { record, alive: true });
+  /** `alive`: those registered now; `addresses`: the last registration of every node ever seen. */
+  setNodes(
+    alive: ReadonlyMap<NodeId, NodeRecord>,
+    addresses: ReadonlyMap<NodeId, NodeRecord> = alive,
+  ): void {
+    this.#nodes = alive;
+    for (const [node, record] of addresses) {
+      this.#known.set(node, { record, alive: alive.has(node) });
+    }
   }
 
   /** News of an older term than the newest known are ignored. */

@@ -1,0 +1,60 @@
+/** Start-up of a datanode process, as a table of contents. */
+import type { Clock } from '../common/clock.ts';
+import type { Disk } from '../common/disk.ts';
+import type { Logger } from '../common/log.ts';
+import type { Network } from '../common/network.ts';
+import type { Random } from '../common/random.ts';
+import { connectEtcd } from '../meta/etcd.ts';
+import type { DatanodeConfig } from './config.ts';
+import { lockDataDir } from './data-lock.ts';
+import { createDatanode, type DatanodePorts } from './datanode.ts';
+import { createLevelHost } from './engine/leveldb.ts';
+import { startHttp } from './http/server.ts';
+import type { ProcessFacts } from './server/server.ts';
+
+export interface DatanodeWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly network: Network;
+  readonly disk: Disk;
+  readonly logger: Logger;
+  readonly processId: number;
+  readonly configFile: string;
+  readonly usage: ProcessFacts['usage'];
+  isAlive(processId: number): boolean;
+  fatal(error: Error): void;
+}
+
+export interface RunningDatanode {
+  readonly ports: DatanodePorts & { readonly http: number };
+  stop(): Promise<void>;
+}
+
+/** Resolves when the node is ready. Rejects with an error that names cause and remedy. */
+export async function startDatanode(
+  config: DatanodeConfig,
+  world: DatanodeWorld,
+): Promise<RunningDatanode> {
+  const dataDir = config['data-dir'];
+  const lock = await lockDataDir(world.disk, dataDir, world.processId, world.isAlive);
+  const store = connectEtcd({ ...world, urls: config.meta.endpoints });
+  const engines = createLevelHost({
+    dir: `${dataDir}/engines`,
+    disk: world.disk,
+    logger: world.logger,
+    cacheBytes: config.limits['engine-cache-bytes'],
+  });
+  const datanode = await createDatanode({ ...world, config, engines, store });
+  const listen = { host: config.listen ?? config.host, port: config.ports.http };
+  const http = await startHttp(listen, () => datanode.status());
+  await datanode.ready();
+  return {
+    ports: { ...datanode.ports, http: http.port },
+    async stop() {
+      await http.close();
+      await datanode.stop();
+      await store.close();
+      await lock.release();
+    },
+  };
+}

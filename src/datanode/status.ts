@@ -1,0 +1,76 @@
+/** What a datanode tells of its replicas: `kvorum status`, INFO and the HTTP door read it. */
+import type { NodeId, ReplicaId } from '../common/ids.ts';
+import type { PartitionInfo } from './commands/node-context.ts';
+import type { PartitionHost } from './partition/host.ts';
+import type { Replica } from './partition/replica.ts';
+
+export interface ReplicaStatus {
+  readonly namespace: string;
+  readonly partition: number;
+  readonly group: number;
+  readonly node: NodeId;
+  readonly replica: ReplicaId;
+  readonly role: string;
+  readonly leader: NodeId | null;
+  readonly term: number;
+  readonly commit: number;
+  readonly applied: number;
+  readonly lastIndex: number;
+  readonly state: string;
+  /** What the leader knows of each member; elsewhere `match` is 0. */
+  readonly members: readonly {
+    readonly node: NodeId;
+    readonly id: ReplicaId;
+    readonly match: number;
+  }[];
+}
+
+export function replicaStatuses(node: NodeId, host: PartitionHost): ReplicaStatus[] {
+  return host
+    .replicas()
+    .map((replica) => replicaStatus(node, replica))
+    .sort((a, b) =>
+      a.namespace === b.namespace ? a.partition - b.partition : a.namespace < b.namespace ? -1 : 1,
+    );
+}
+
+function replicaStatus(node: NodeId, replica: Replica): ReplicaStatus {
+  const status = replica.status();
+  const { replicas, namespace, partition, group } = replica.record;
+  const progress = new Map(status.progress.map((of) => [of.replica, of]));
+  return {
+    namespace,
+    partition,
+    group,
+    node,
+    replica: replica.id,
+    role: status.role,
+    leader: replicas.find((member) => member.replica === status.leader)?.node ?? null,
+    term: status.hardState.term,
+    commit: status.hardState.commit,
+    applied: replica.appliedIndex,
+    lastIndex: status.lastIndex,
+    state: 'running',
+    members: replicas.map((member) => ({
+      node: member.node,
+      id: member.replica,
+      match: progress.get(member.replica)?.match ?? 0,
+    })),
+  };
+}
+
+export function partitionInfos(node: NodeId, host: PartitionHost): PartitionInfo[] {
+  return replicaStatuses(node, host).map(
+    ({ namespace, partition, group, role, term, commit, applied, leader }) => ({
+      namespace,
+      partition,
+      group,
+      role,
+      term,
+      commit,
+      applied,
+      leader: leader ?? undefined,
+      lag: Math.max(0, commit - applied),
+    }),
+  );
+}
