@@ -25,6 +25,8 @@ export const limits = {
   connectionOutputPauseBytes: 1 * MIB,
   connectionOutputBytesMax: 256 * MIB,
   clientsMax: 10_000,
+  /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
+  batchReplyBytes: 8 * MIB,
 
   // held requests (decision 11)
   holdMs: 5_000,

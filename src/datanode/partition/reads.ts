@@ -13,6 +13,7 @@ import type { View } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
 import { error } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
 import { runRanges } from './applier.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { failAll } from './proposals.ts';
@@ -180,11 +181,21 @@ function runLines(
 ): LineResult[] | Promise<LineResult[]> {
   const view = createView(engine);
   const results: LineResult[] = [];
+  let bytes = 0;
   for (let at = 0; at < lines.length; at++) {
+    if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
     const reply = startLine(lines[at]!, view, context);
     if (!('kind' in reply)) return runOnSnapshot(lines, at, engine, context, results);
+    bytes += replyBytes(reply);
     results.push({ ok: true, reply });
   }
+  return results;
+}
+
+/** The rest may be asked for again, once the client has taken these replies. */
+function cutShort(results: LineResult[], count: number): LineResult[] {
+  const message = 'the replies before this one fill a batch';
+  while (results.length < count) results.push({ ok: false, code: 'BUSY', message });
   return results;
 }
 
@@ -198,12 +209,18 @@ async function runOnSnapshot(
   const snapshot = engine.snapshot();
   try {
     const view = createView(snapshot);
+    let bytes = results.reduce(
+      (sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0),
+      0,
+    );
     for (let at = from; at < lines.length; at++) {
+      if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
       const started = startLine(lines[at]!, view, context);
       const reply =
         'kind' in started
           ? started
           : await runRanges(started, (range) => readRange(snapshot, range));
+      bytes += replyBytes(reply);
       results.push({ ok: true, reply });
     }
     return results;

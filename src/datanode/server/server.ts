@@ -57,6 +57,7 @@ export class RedisServer {
   readonly #world: ConnectionWorld;
   #settings: ServerSettings;
   #nextId = 1;
+  #closing = false;
   #allClosed: (() => void) | undefined;
 
   constructor(options: ServerOptions) {
@@ -87,9 +88,13 @@ export class RedisServer {
 
   /** Takes no more clients, answers what is under way, and closes. */
   async close(): Promise<void> {
+    this.#closing = true;
+    if (this.#connections.size > 0) await this.#finishConnections();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
-    if (this.#connections.size === 0) return;
-    await new Promise<void>((resolve) => {
+  }
+
+  #finishConnections(): Promise<void> {
+    return new Promise<void>((resolve) => {
       const timer = this.#options.clock.setTimer(FINISH_MS, () => {
         for (const connection of this.#connections) connection.destroy();
         resolve();
@@ -103,10 +108,10 @@ export class RedisServer {
   }
 
   #accept(door: Door, local: string, stream: ByteStream): void {
-    if (this.#connections.size >= this.#settings.clientsMax) {
+    if (this.#closing || this.#connections.size >= this.#settings.clientsMax) {
       this.#stats.rejected++;
       stream.attach({ onData: () => {}, onClose: () => {} });
-      stream.write(tooManyClients);
+      if (!this.#closing) stream.write(tooManyClients);
       stream.end();
       return;
     }

@@ -1,0 +1,256 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Doors, openDoors, RawClient, wire } from './doors.ts';
+
+let doors: Doors;
+let client: RawClient;
+
+beforeEach(async () => {
+  doors = await openDoors(4);
+  client = await RawClient.open(doors.gateway);
+});
+
+afterEach(async () => {
+  client.end();
+  await doors.close();
+});
+
+// Keys of four partitions: slots 15495 (a), 3300 (b), 7365 (c), 11298 (d).
+const [a, b, c, d] = [3, 0, 1, 2];
+
+describe('order', () => {
+  test('a pipeline over several partitions is answered in the order sent', async () => {
+    const openA = doors.partitions[a]!.shut();
+    client.send('SET a 1', 'SET b 2', 'GET a', 'GET b', 'PING');
+    await client.until(() => doors.partitions[b]!.batches.length === 2);
+    expect(client.text).toBe('');
+    openA();
+    await client.until((text) => text.endsWith('+PONG\r\n'));
+    expect(client.text).toBe('+OK\r\n+OK\r\n$1\r\n1\r\n$1\r\n2\r\n+PONG\r\n');
+  });
+
+  test('a pipeline reaches a partition as batches of one kind', async () => {
+    client.send('SET a 1', 'SET a 2', 'GET a', 'GET a', 'SET a 3');
+    await client.until((text) => text.split('\r\n').length > 7);
+    const kinds = doors.partitions[a]!.batches.map(({ kind, lines }) => `${kind} ${lines.length}`);
+    expect(kinds).toEqual(['write 2', 'read 2', 'write 1']);
+  });
+
+  test('what is not for one partition waits for all before it and holds back all after', async () => {
+    const open = doors.partitions[b]!.shut();
+    client.send('SET b 1', 'DBSIZE', 'SET a 1');
+    await client.until(() => doors.partitions[b]!.batches.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(doors.partitions[a]!.batches).toHaveLength(0);
+    open();
+    expect(await client.until((text) => text.split('\r\n').length > 3)).toBe(
+      '+OK\r\n:1\r\n+OK\r\n',
+    );
+  });
+});
+
+describe('several partitions', () => {
+  test('MSET, MGET, DEL, EXISTS, TOUCH, UNLINK and DBSIZE go to all of them', async () => {
+    expect(await client.ask('MSET a 1 b 2 c 3 d 4', '+OK\r\n')).toBe('+OK\r\n');
+    expect(await client.ask('MGET d x a b c', '*')).toBe(
+      '*5\r\n$1\r\n4\r\n$-1\r\n$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n',
+    );
+    expect(await client.ask('EXISTS a b c d x', ':4\r\n')).toBe(':4\r\n');
+    expect(await client.ask('DBSIZE', ':4\r\n')).toBe(':4\r\n');
+    expect(await client.ask('TOUCH a b x', ':2\r\n')).toBe(':2\r\n');
+    expect(await client.ask('DEL a b x', ':2\r\n')).toBe(':2\r\n');
+    expect(await client.ask('UNLINK c d', ':2\r\n')).toBe(':2\r\n');
+    expect(doors.partitions.every(({ batches }) => batches.length > 0)).toBe(true);
+  });
+
+  test('KEYS and SCAN find the keys of all of them', async () => {
+    await client.ask('MSET a 1 b 2 c 3 d 4', '+OK\r\n');
+    const all = await client.ask('KEYS *', '*4\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n');
+    expect(all.match(/[abcd](?=\r)/g)!.sort()).toEqual(['a', 'b', 'c', 'd']);
+    const found: string[] = [];
+    let cursor = '0';
+    do {
+      const text = await client.ask(`SCAN ${cursor} COUNT 1`, '*2\r\n$1\r\n0\r\n*0\r\n');
+      cursor = text.split('\r\n')[2]!;
+      found.push(
+        ...(text
+          .split('\r\n')
+          .slice(3)
+          .join(' ')
+          .match(/\b[abcd]\b/g) ?? []),
+      );
+    } while (cursor !== '0' && found.length < 100);
+    expect(found.sort()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('other commands over several partitions are refused with the remedy', async () => {
+    const text = await client.ask('RENAME a b', '-CROSSSLOT');
+    await client.until((all) => all.endsWith('\r\n'));
+    expect(text).toMatch(/^-CROSSSLOT Keys in request don't hash to the same slot.*\{user1\}/);
+  });
+
+  test('an MSET carried out in part names what was done, what not, and what is unknown', async () => {
+    doors.partitions[b]!.faults.push({ after: 0, code: 'OUTCOME_UNKNOWN' });
+    const text = await client.ask('MSET a 1 b 2', '-UNKNOWNOUTCOME');
+    expect(text).toContain("done for 'a'; not done for none; unknown for 'b'");
+  });
+});
+
+describe('bad requests', () => {
+  test.each([
+    ['NOPE x y', "-ERR unknown command 'NOPE', with args beginning with: 'x' 'y' \r\n"],
+    ['GET', "-ERR wrong number of arguments for 'get' command\r\n"],
+    ['SET a b EX zero', '-ERR value is not an integer or out of range\r\n'],
+    ['SCAN x', '-ERR invalid cursor\r\n'],
+  ])('%s', async (command, answer) => {
+    expect(await client.ask(command, answer)).toBe(answer);
+  });
+
+  test('a protocol error is answered after the replies before it, and closes', async () => {
+    client.socket.write(`${wire('SET a 1')}*1\r\n:5\r\n${wire('SET a 2')}`);
+    await client.until(() => client.closed);
+    expect(client.text).toBe("+OK\r\n-ERR Protocol error: expected '$', got ':'\r\n");
+    const other = await RawClient.open(doors.gateway);
+    expect(await other.ask('GET a', '$1\r\n1\r\n')).toBe('$1\r\n1\r\n');
+    other.end();
+  });
+
+  test('an argument beyond the value limit is refused and the connection stays', async () => {
+    client.end();
+    await doors.close();
+    doors = await openDoors(4, { valueBytesMax: 10 });
+    client = await RawClient.open(doors.gateway);
+    const text = await client.ask('SET a 12345678901', '-ERR an argument of 11 bytes');
+    expect(text).toContain('value-bytes-max (10)');
+    await client.until((all) => all.endsWith('\r\n'));
+    expect(await client.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
+  });
+});
+
+describe('faults', () => {
+  test('what was not proposed is sent again in its order and the client sees nothing', async () => {
+    doors.partitions[a]!.faults.push({ after: 1, code: 'NOT_LEADER' });
+    client.send('SET a 1', 'APPEND a 2', 'APPEND a 3', 'GET a');
+    await client.until((text) => text.endsWith('$3\r\n123\r\n'));
+    expect(client.text).toBe('+OK\r\n:2\r\n:3\r\n$3\r\n123\r\n');
+  });
+
+  test('a write of unknown outcome is told, and what follows goes on', async () => {
+    doors.partitions[a]!.faults.push({ after: 1, code: 'OUTCOME_UNKNOWN', then: 'NOT_LEADER' });
+    client.send('SET a 1', 'APPEND a 2', 'APPEND a 3');
+    await client.until((text) => text.endsWith(':2\r\n'));
+    expect(client.text).toMatch(/^\+OK\r\n-UNKNOWNOUTCOME .*\r\n:2\r\n$/);
+  });
+
+  test('a read of unknown outcome is simply read again', async () => {
+    doors.partitions[a]!.faults.push({ after: 0, code: 'CONNECTION_LOST' });
+    expect(await client.ask('GET a', '$-1\r\n')).toBe('$-1\r\n');
+  });
+
+  test('without a leader requests are held until there is one', async () => {
+    doors.partitions[a]!.isLeader = false;
+    client.send('SET a 1', 'GET a');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(client.text).toBe('');
+    doors.partitions[a]!.isLeader = true;
+    doors.routes.setLeader(a + 1, 'a', 2);
+    expect(await client.until((text) => text.length >= 12)).toBe('+OK\r\n$1\r\n1\r\n');
+  });
+
+  test('held too long they are refused, and nothing overtakes', async () => {
+    client.end();
+    await doors.close();
+    doors = await openDoors(4, { holdMs: 100 });
+    client = await RawClient.open(doors.gateway);
+    doors.partitions[a]!.isLeader = false;
+    client.send('SET a 1', 'GET a', 'GET b');
+    await client.until((text) => text.endsWith('$-1\r\n'));
+    expect(client.text.match(/-CLUSTERDOWN partition 3 of default/g)).toHaveLength(2);
+  });
+});
+
+describe('the cluster door', () => {
+  test('redirects what another node leads and never to itself', async () => {
+    const cluster = await RawClient.open(doors.cluster);
+    doors.partitions[a]!.isLeader = false;
+    doors.routes.setLeader(a + 1, 'b', 2);
+    expect(await cluster.ask('SET a 1', '-MOVED 15495 127.0.0.1:7002\r\n')).toBe(
+      '-MOVED 15495 127.0.0.1:7002\r\n',
+    );
+    doors.routes.setLeader(a + 1, 'a', 3);
+    cluster.send('SET a 1');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    doors.partitions[a]!.isLeader = true;
+    expect(await cluster.until((text) => text.endsWith('+OK\r\n'))).toMatch(/^-MOVED.*\r\n\+OK/);
+    cluster.end();
+  });
+
+  test('counts, scans and flushes only what this node leads', async () => {
+    await client.ask('MSET a 1 b 2 c 3 d 4', '+OK\r\n');
+    doors.partitions[a]!.isLeader = false;
+    doors.partitions[d]!.isLeader = false;
+    const cluster = await RawClient.open(doors.cluster);
+    expect(await cluster.ask('DBSIZE', ':2\r\n')).toBe(':2\r\n');
+    const keys = await cluster.ask('KEYS *', '*2\r\n$1\r\nb\r\n$1\r\nc\r\n');
+    expect(keys.match(/[abcd](?=\r)/g)!.sort()).toEqual(['b', 'c']);
+    doors.partitions[a]!.isLeader = true;
+    doors.partitions[b]!.isLeader = false;
+    expect(await cluster.ask('SCAN 0 COUNT 100', '*2\r\n')).toMatch(/c\r\n$/);
+    cluster.end();
+    expect(doors.partitions[c]!.isLeader).toBe(true);
+  });
+
+  test('keys of several partitions are refused there', async () => {
+    const cluster = await RawClient.open(doors.cluster);
+    expect(await cluster.ask('MGET a b', '-CROSSSLOT')).toMatch(/^-CROSSSLOT/);
+    cluster.end();
+  });
+});
+
+describe('bounds', () => {
+  test('a client beyond maxclients is told and closed', async () => {
+    client.end();
+    await doors.close();
+    doors = await openDoors(4, { clientsMax: 1 });
+    client = await RawClient.open(doors.gateway);
+    const second = await RawClient.open(doors.gateway);
+    await second.until(() => second.closed);
+    expect(second.text).toBe('-ERR max number of clients reached\r\n');
+    expect(await client.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
+  });
+
+  test('a client that does not read its replies is not read any further', async () => {
+    const value = 'v'.repeat(20_000);
+    await client.ask(`SET a ${value}`, '+OK\r\n');
+    client.socket.pause();
+    const asked = 4_000;
+    client.send(...Array.from({ length: asked }, () => 'GET a'));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const read = doors.partitions[a]!.batches.reduce(
+      (sum, { kind, lines }) => sum + (kind === 'read' ? lines.length : 0),
+      0,
+    );
+    expect(read).toBeLessThanOrEqual(1_024);
+    client.socket.resume();
+    const answer = value.length + '$20000\r\n\r\n'.length;
+    await client.until((text) => text.length === '+OK\r\n'.length + asked * answer);
+  });
+
+  test('thousands of requests in one pipeline are all answered', async () => {
+    const count = 20_000;
+    client.send(...Array.from({ length: count }, (_, at) => `SET a ${at}`));
+    await client.until((text) => text.length === count * 5);
+    expect(await client.ask('GET a', '$5\r\n19999\r\n')).toBe('$5\r\n19999\r\n');
+  });
+
+  test('a closing server answers what is under way', async () => {
+    const open = doors.partitions[a]!.shut();
+    client.send('SET a 1');
+    await client.until(() => doors.partitions[a]!.batches.length === 1);
+    const closed = doors.close();
+    open();
+    await closed;
+    await client.until(() => client.closed);
+    expect(client.text).toBe('+OK\r\n');
+    doors = await openDoors(1);
+  });
+});

@@ -1,0 +1,170 @@
+/** The doors of a node over scripted partitions, on real sockets. */
+import { connect, type Socket } from 'node:net';
+import { systemClock } from '../../../src/common/clock.ts';
+import { initialSlotRange } from '../../../src/common/hash.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { tcpNetwork } from '../../../src/common/tcp.ts';
+import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
+import { Router } from '../../../src/datanode/routing/router.ts';
+import { RedisServer } from '../../../src/datanode/server/server.ts';
+import {
+  defaultServerSettings,
+  type ServerSettings,
+} from '../../../src/datanode/server/settings.ts';
+import type { NodeRecord, PartitionRecord } from '../../../src/meta/schema.ts';
+import { ScriptedPartition } from './scripted-partition.ts';
+
+export interface Doors {
+  readonly gateway: number;
+  readonly cluster: number;
+  readonly partitions: readonly ScriptedPartition[];
+  readonly routes: MutableRouteTable;
+  readonly server: RedisServer;
+  close(): Promise<void>;
+}
+
+const node = (name: string, clusterPort: number): NodeRecord => ({
+  version: 1,
+  node: name,
+  incarnation: `${name}-1`,
+  bootId: 'boot',
+  host: '127.0.0.1',
+  transportPort: 0,
+  gatewayPort: 0,
+  clusterPort,
+  httpPort: 0,
+  tags: {},
+});
+
+const record = (partition: number, count: number): PartitionRecord => {
+  const [firstSlot, lastSlot] = initialSlotRange(partition, count);
+  const replicas = [{ replica: partition + 1, node: 'a', incarnation: 'a-1' }];
+  return {
+    version: 1,
+    namespace: 'default',
+    partition,
+    group: partition + 1,
+    firstSlot,
+    lastSlot,
+    birth: replicas,
+    replicas,
+    fence: 1,
+  };
+};
+
+export async function openDoors(count = 4, settings: Partial<ServerSettings> = {}): Promise<Doors> {
+  const records = Array.from({ length: count }, (_, at) => record(at, count));
+  const partitions = await Promise.all(
+    records.map(({ partition, firstSlot, lastSlot }) =>
+      ScriptedPartition.open(partition, firstSlot, lastSlot),
+    ),
+  );
+  const routes = new MutableRouteTable();
+  routes.setPartitions(records);
+  routes.setNodes(
+    new Map([
+      ['a', node('a', 7_001)],
+      ['b', node('b', 7_002)],
+    ]),
+  );
+  const router = new Router({
+    node: 'a',
+    clock: systemClock,
+    routes,
+    local: (_namespace, partition) => partitions[partition],
+    transport: () => ({ request: () => Promise.reject(new Error('no peers in this test')) }),
+  });
+  const server = new RedisServer({
+    node: 'a',
+    clock: systemClock,
+    random: seededRandom('doors'),
+    network: tcpNetwork,
+    logger: silentLogger,
+    router,
+    settings: { ...defaultServerSettings, ...settings },
+    facts: {
+      version: '0',
+      runId: '0'.repeat(40),
+      processId: 1,
+      startedMs: 0,
+      configFile: '',
+      usage: () => ({ rssBytes: 1, heapBytes: 1, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
+    },
+    partitions: () => [],
+    loading: () => false,
+    keyCounts: async () => new Map(),
+  });
+  const listen = (door: 'gateway' | 'cluster') =>
+    server.listen(door, { host: '127.0.0.1', port: 0 });
+  const gateway = await listen('gateway');
+  const cluster = await listen('cluster');
+  return { gateway, cluster, partitions, routes, server, close: () => server.close() };
+}
+
+/** A raw client: bytes out, text in. */
+export class RawClient {
+  readonly socket: Socket;
+  #text = '';
+  closed = false;
+  #waiting: (() => void)[] = [];
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk) => {
+      this.#text += chunk.toString('latin1');
+      for (const wake of this.#waiting.splice(0)) wake();
+    });
+    socket.on('close', () => {
+      this.closed = true;
+      for (const wake of this.#waiting.splice(0)) wake();
+    });
+    socket.on('error', () => {});
+  }
+
+  static open(port: number): Promise<RawClient> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1' }, () => resolve(new RawClient(socket)));
+      socket.once('error', reject);
+    });
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  send(...commands: string[]): void {
+    this.socket.write(commands.map(wire).join(''));
+  }
+
+  /** Resolves with all text so far once it satisfies `enough`; rejects after two seconds. */
+  async until(enough: (text: string) => boolean): Promise<string> {
+    const deadline = Date.now() + 2_000;
+    while (!enough(this.#text)) {
+      if (Date.now() > deadline) throw new Error(`waited in vain; so far: ${this.#text}`);
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+        setTimeout(resolve, 50);
+      });
+    }
+    return this.#text;
+  }
+
+  /** Sends and resolves with the answer, which must be these many bytes at least. */
+  async ask(command: string, answer: string): Promise<string> {
+    const before = this.#text.length;
+    this.send(command);
+    const text = await this.until((all) => all.length >= before + answer.length);
+    return text.slice(before);
+  }
+
+  end(): void {
+    this.socket.destroy();
+  }
+}
+
+/** A command of words as RESP. */
+export function wire(command: string): string {
+  const words = command.split(' ');
+  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
+}
