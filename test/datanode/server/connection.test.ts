@@ -135,7 +135,7 @@ describe('faults', () => {
   });
 
   test('a write of unknown outcome is told, and what follows goes on', async () => {
-    doors.partitions[a]!.faults.push({ after: 1, code: 'OUTCOME_UNKNOWN', then: 'NOT_LEADER' });
+    doors.partitions[a]!.faults.push({ after: 1, code: 'OUTCOME_UNKNOWN', rest: 'NOT_LEADER' });
     client.send('SET a 1', 'APPEND a 2', 'APPEND a 3');
     await client.until((text) => text.endsWith(':2\r\n'));
     expect(client.text).toMatch(/^\+OK\r\n-UNKNOWNOUTCOME .*\r\n:2\r\n$/);

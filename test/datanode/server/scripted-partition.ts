@@ -12,7 +12,7 @@ export interface Fault {
   readonly after: number;
   readonly code: ErrorCode;
   /** Lines beyond the first failed one (default: the same code). */
-  readonly then?: ErrorCode;
+  readonly rest?: ErrorCode;
 }
 
 export class ScriptedPartition implements LocalPartition {
@@ -57,7 +57,7 @@ export class ScriptedPartition implements LocalPartition {
         results.push({ ok: true, reply: await this.#data.call(...line) });
         continue;
       }
-      const code = at === fault.after ? fault.code : (fault.then ?? fault.code);
+      const code = at === fault.after ? fault.code : (fault.rest ?? fault.code);
       results.push({ ok: false, code, message: 'as the script says' });
     }
     return results;

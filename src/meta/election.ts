@@ -1,0 +1,79 @@
+/**
+ * Election by create revision, as etcd's own: every candidate puts a key under its lease, and the
+ * oldest key is master. The create revision fences what the master writes.
+ */
+import { KvorumError, messageOf } from '../common/errors.ts';
+import type { Leadership, Lease, MetaItem, MetaStore } from './store.ts';
+
+/** See MetaStore.campaign. */
+export async function campaign(
+  store: MetaStore,
+  prefix: string,
+  value: string,
+  lease: Lease,
+  signal?: AbortSignal,
+): Promise<Leadership> {
+  const key = `${prefix}${lease.id}`;
+  const operation = { type: 'put', key, value, lease } as const;
+  await store.transaction([{ key, createRevision: 0 }], [operation]);
+  try {
+    const revision = await untilOldest(store, prefix, key, lease, signal);
+    const resign = async () => {
+      await store.delete(key);
+    };
+    return { revision, key, lost: lease.lost, resign };
+  } catch (failure) {
+    if (!lease.lost.aborted) await store.delete(key).catch(() => {});
+    throw failure;
+  }
+}
+
+function untilOldest(
+  store: MetaStore,
+  prefix: string,
+  key: string,
+  lease: Lease,
+  signal?: AbortSignal,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const candidates = new Map<string, MetaItem>();
+    const finish = (settle: () => void) => {
+      watch.close();
+      lease.lost.removeEventListener('abort', onLost);
+      signal?.removeEventListener('abort', onAbort);
+      settle();
+    };
+    const onLost = () =>
+      finish(() =>
+        reject(new KvorumError('LEASE_LOST', `the lease of candidate ${key} has ended`)),
+      );
+    const onAbort = () =>
+      finish(() => reject(new KvorumError('CANCELLED', messageOf(signal?.reason))));
+    const look = () => {
+      const own = candidates.get(key);
+      if (own === undefined) return;
+      const oldest = [...candidates.values()].every(
+        (item) => item.createRevision >= own.createRevision,
+      );
+      if (oldest) finish(() => resolve(own.createRevision));
+    };
+    const watch = store.watch(prefix, {
+      onList(items) {
+        candidates.clear();
+        for (const item of items) candidates.set(item.key, item);
+        look();
+      },
+      onEvents(events) {
+        for (const event of events) {
+          if (event.type === 'put') candidates.set(event.item.key, event.item);
+          else candidates.delete(event.key);
+        }
+        look();
+      },
+    });
+    lease.lost.addEventListener('abort', onLost, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (lease.lost.aborted) onLost();
+    else if (signal?.aborted) onAbort();
+  });
+}

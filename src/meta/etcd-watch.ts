@@ -1,0 +1,123 @@
+/**
+ * A watch that never misses: the list, then every change after it; a broken stream goes on where it
+ * was, and a compacted history begins anew with a list.
+ */
+import type { IDuplexStream, IEvent, IWatchRequest, IWatchResponse } from 'etcd3';
+import { sleep } from '../common/clock.ts';
+import { messageOf } from '../common/errors.ts';
+import type { Revision } from '../common/ids.ts';
+import { type EtcdConnection, endOf, itemOf } from './etcd.ts';
+import type { MetaEvent, MetaItem, Watch, WatchHandlers } from './store.ts';
+
+type WatchStream = IDuplexStream<IWatchRequest, IWatchResponse>;
+type List = () => Promise<{ items: readonly MetaItem[]; revision: Revision }>;
+
+const BACKOFF_MIN_MS = 50;
+const BACKOFF_MAX_MS = 1_000;
+
+export class EtcdWatch implements Watch {
+  readonly #connection: EtcdConnection;
+  readonly #prefix: string;
+  readonly #list: List;
+  readonly #handlers: WatchHandlers;
+  readonly #stop = new AbortController();
+  /** Everything up to this revision has been told; undefined: a list is due. */
+  #seen: Revision | undefined;
+  #stream: WatchStream | undefined;
+  #backoffMs = BACKOFF_MIN_MS;
+
+  constructor(connection: EtcdConnection, prefix: string, list: List, handlers: WatchHandlers) {
+    this.#connection = connection;
+    this.#prefix = prefix;
+    this.#list = list;
+    this.#handlers = handlers;
+    void this.#run();
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#stream?.end();
+    this.#stream = undefined;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, logger } = this.#connection;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        if (this.#seen === undefined) await this.#relist();
+        if (!signal.aborted) await this.#follow();
+      } catch (failure) {
+        if (signal.aborted) return;
+        logger.debug('watch interrupted', { prefix: this.#prefix, error: messageOf(failure) });
+      }
+      const delayMs = this.#backoffMs * (0.5 + random.float());
+      this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MAX_MS);
+      await sleep(clock, delayMs, signal).catch(() => {});
+    }
+  }
+
+  async #relist(): Promise<void> {
+    const { items, revision } = await this.#list();
+    if (this.#stop.signal.aborted) return;
+    this.#seen = revision;
+    this.#handlers.onList(items, revision);
+  }
+
+  /** Resolves or rejects when the stream has ended, for whatever reason. */
+  async #follow(): Promise<void> {
+    const stream = await this.#connection.client.watchClient.watch();
+    if (this.#stop.signal.aborted) {
+      stream.end();
+      return;
+    }
+    this.#stream = stream;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        stream.on('error', reject);
+        stream.on('end', () => resolve());
+        stream.on('data', (response: IWatchResponse) => {
+          try {
+            if (!this.#onResponse(response)) resolve();
+          } catch (failure) {
+            reject(failure);
+          }
+        });
+        this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
+        stream.write({
+          create_request: {
+            key: Buffer.from(this.#prefix),
+            range_end: endOf(this.#prefix),
+            start_revision: this.#seen! + 1,
+          },
+        });
+      });
+    } finally {
+      if (this.#stream === stream) this.#stream = undefined;
+      stream.on('error', () => {});
+      stream.end();
+    }
+  }
+
+  /** False: the store has cancelled the watch. */
+  #onResponse(response: IWatchResponse): boolean {
+    if (this.#stop.signal.aborted) return false;
+    if (response.canceled) {
+      if (Number(response.compact_revision) > 0) this.#seen = undefined;
+      return false;
+    }
+    this.#backoffMs = BACKOFF_MIN_MS;
+    const fresh = response.events.filter(({ kv }) => Number(kv.mod_revision) > this.#seen!);
+    if (fresh.length === 0) return true;
+    const revision = Number(fresh.at(-1)!.kv.mod_revision);
+    this.#seen = revision;
+    this.#handlers.onEvents(fresh.map(eventOf), revision);
+    return true;
+  }
+}
+
+function eventOf({ type, kv }: IEvent): MetaEvent {
+  return type === 'Put' || (type as string) === 'PUT'
+    ? { type: 'put', item: itemOf(kv) }
+    : { type: 'delete', key: kv.key.toString(), modRevision: Number(kv.mod_revision) };
+}
