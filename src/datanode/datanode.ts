@@ -52,7 +52,7 @@ export interface DatanodePorts {
   readonly transport: number;
 }
 
-const RETRY_MS = 250;
+const RETRY_MS = 50;
 const READY_POLL_MS = 10;
 /** A group without a leader for this long does not keep the node from being ready. */
 const LEADERS_WAIT_MS = 5_000;
@@ -90,7 +90,7 @@ async function findIdentity(options: DatanodeOptions): Promise<Identity> {
     } catch (failure) {
       const mayPass = codeOf(failure) === 'CONFLICT' && clock.monotonicMs() < giveUpMs;
       if (codeOf(failure) !== 'STORE_UNAVAILABLE' && !mayPass) throw failure;
-      if (tries % 20 === 1) logger.info('waiting to join', { reason: messageOf(failure) });
+      if (tries % 100 === 1) logger.info('waiting to join', { reason: messageOf(failure) });
       await sleep(clock, RETRY_MS);
     }
   }

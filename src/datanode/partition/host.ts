@@ -65,6 +65,10 @@ export interface ReplicaReport {
   readonly state: string;
 }
 
+/** How soon, and how often, the replica that should lead stands for election after opening. */
+const PREFERRED_DELAY_MS = 100;
+const PREFERRED_TRIES = 5;
+
 export class PartitionHost {
   readonly #options: HostOptions;
   readonly #groups = new Map<GroupId, Replica>();
@@ -182,6 +186,7 @@ export class PartitionHost {
       );
       this.#groups.set(record.group, replica);
       this.#requestTurn(replica);
+      if (record.replicas[0]?.replica === replica.id) this.#stand(replica, PREFERRED_TRIES);
     } catch (failure) {
       this.#fault(record, failure);
     }
@@ -255,6 +260,19 @@ export class PartitionHost {
     if (record === undefined) return;
     const node = leader === 0 ? undefined : this.#nodeOf(group, leader);
     this.#options.onLeader({ record, node, replica: leader, term, own: role === 'leader' });
+  }
+
+  /**
+   * The replica that should lead does not wait out an election timeout when its group starts; a
+   * group that has a leader refuses it in the pre-vote.
+   */
+  #stand(replica: Replica, tries: number): void {
+    const { random } = this.#options;
+    this.#schedule(PREFERRED_DELAY_MS + random.below(PREFERRED_DELAY_MS), () => {
+      if (replica.leader !== 0) return;
+      replica.campaign();
+      if (tries > 1) this.#stand(replica, tries - 1);
+    });
   }
 
   #orphaned(replica: Replica): void {
