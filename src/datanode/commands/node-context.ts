@@ -98,6 +98,8 @@ export interface NodeContext {
   /** Settings shown and set by CONFIG; a refusal is an error text. */
   settings(): ReadonlyMap<string, string>;
   setSetting(name: string, value: string): string | undefined;
+  /** CONFIG RESETSTAT */
+  resetStatistics(): void;
   /** Resolves after `delayMs` (DEBUG SLEEP, …). */
   sleep(delayMs: number): Promise<void>;
 }

@@ -1,10 +1,17 @@
 /** Every command of the product by name; checked and frozen when the module is loaded. */
 import { assert } from '../../common/assert.ts';
+import { clientCommands } from './client.ts';
+import { clusterCommands } from './cluster.ts';
 import type { Command } from './command.ts';
+import { commandCommands } from './command-docs.ts';
+import { configCommands, moduleCommands } from './config.ts';
+import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
+import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { objectCommands } from './object.ts';
 import { scanCommands } from './scan.ts';
+import { serverInfoCommands } from './server-info.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
@@ -19,6 +26,14 @@ const rows: readonly Command[] = [
   ...expiryCommands,
   ...objectCommands,
   ...scanCommands,
+  ...connectionCommands,
+  ...clientCommands,
+  ...clusterCommands,
+  ...commandCommands(() => commandTable),
+  ...configCommands,
+  ...moduleCommands,
+  ...infoCommands,
+  ...serverInfoCommands,
 ];
 
 /** Longer than any name: what a client sends is not looked at any further. */

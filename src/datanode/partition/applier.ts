@@ -7,7 +7,7 @@ import { assert } from '../../common/assert.ts';
 import type { LogIndex, Slot, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
 import type { RunContext, RunResult } from '../commands/command.ts';
-import { findCommand } from '../commands/table.ts';
+import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { Txn } from '../encoding/txn.ts';
@@ -229,7 +229,7 @@ async function applyRest(
 }
 
 function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Promise<Reply> {
-  const command = findCommand(line[0]!);
+  const command = resolveCommand(line);
   if (command?.kind !== 'write') {
     return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);
   }

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../common/errors.ts';
 import type { LogIndex, Slot } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
-import { findCommand } from '../commands/table.ts';
+import { resolveCommand } from '../commands/table.ts';
 import { createView, readRange } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -169,7 +169,7 @@ function isSinglePoint(batch: CommandBatch): boolean {
 }
 
 function readCommand(line: CommandLine): ReadCommand | undefined {
-  const command = findCommand(line[0]!);
+  const command = resolveCommand(line);
   return command?.kind === 'read' ? command : undefined;
 }
 

@@ -15,6 +15,7 @@ export interface NodeInfoWorld {
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   settings(): ReadonlyMap<string, string>;
   setSetting(name: string, value: string): string | undefined;
+  resetStatistics(): void;
 }
 
 export function createNodeContext(world: NodeInfoWorld, session: Session): NodeContext {
@@ -30,6 +31,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     keyCounts: () => world.keyCounts(),
     settings: () => world.settings(),
     setSetting: (name, value) => world.setSetting(name, value),
+    resetStatistics: () => world.resetStatistics(),
     sleep: (delayMs) => sleep(clock, delayMs),
   };
 }

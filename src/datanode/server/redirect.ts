@@ -1,7 +1,7 @@
 /** The cluster port's MOVED (Redis cluster specification): where the partition of a key is led. */
 import { slotOfKey } from '../../common/hash.ts';
 import { keysOf } from '../commands/command.ts';
-import { findCommand } from '../commands/table.ts';
+import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
@@ -17,7 +17,7 @@ export function redirectTo(
   const leader = router.leader(namespace, partition);
   const known = leader && router.routes.knownNodes().get(leader.node);
   if (known === undefined) return undefined;
-  const command = findCommand(line[0]!);
+  const command = resolveCommand(line);
   const key = command && keysOf(command, line)[0];
   const first = router.routes.partitions(namespace)?.[partition]?.firstSlot ?? 0;
   const slot = key === undefined ? first : slotOfKey(key);

@@ -136,6 +136,7 @@ export class RedisServer {
       keyCounts: () => this.#options.keyCounts(),
       settings: () => this.#shownSettings(),
       setSetting: (name: string, value: string) => this.#setSetting(name, value),
+      resetStatistics: () => this.#stats.reset(),
     };
   }
 

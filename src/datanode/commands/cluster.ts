@@ -1,0 +1,182 @@
+/**
+ * CLUSTER: how cluster clients learn who leads which slots (redis.io cluster specification). Every
+ * datanode shows as a master; one that leads nothing shows without slots.
+ */
+import { SLOT_COUNT, slotOfKey } from '../../common/hash.ts';
+import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
+import { argument, SYNTAX_ERROR } from './args.ts';
+import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
+import { helpReply } from './help.ts';
+import type { ClusterNode, NodeContext } from './node-context.ts';
+
+type Run = NodeCommand['run'];
+
+/** Redis's bus port: clients that read it only print it. */
+const BUS_OFFSET = 10_000;
+const DISABLED = error('ERR This instance has cluster support disabled');
+
+function nodesText({ clusterNodes, nowMs }: NodeContext): string {
+  return clusterNodes()
+    .map((each) => {
+      const flags = each.myself ? 'myself,master' : each.alive ? 'master' : 'master,fail?';
+      const link = each.alive ? 'connected' : 'disconnected';
+      const slots = each.slots.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
+      const bus = each.clusterPort + BUS_OFFSET;
+      const fields = [
+        each.clusterNodeId,
+        `${each.host}:${each.clusterPort}@${bus}`,
+        flags,
+        '-',
+        '0',
+        String(nowMs),
+        '1',
+        link,
+        ...slots,
+      ];
+      return `${fields.join(' ')}\n`;
+    })
+    .join('');
+}
+
+function infoText(context: NodeContext): string {
+  const nodes = context.clusterNodes();
+  const covered = nodes.reduce(
+    (sum, { slots }) => sum + slots.reduce((count, [from, to]) => count + to - from + 1, 0),
+    0,
+  );
+  const fields = {
+    cluster_state: context.clusterOk() && covered === SLOT_COUNT ? 'ok' : 'fail',
+    cluster_slots_assigned: covered,
+    cluster_slots_ok: covered,
+    cluster_slots_pfail: 0,
+    cluster_slots_fail: 0,
+    cluster_known_nodes: nodes.length,
+    cluster_size: nodes.filter(({ slots }) => slots.length > 0).length,
+    cluster_current_epoch: 1,
+    cluster_my_epoch: 1,
+    cluster_stats_messages_sent: 0,
+    cluster_stats_messages_received: 0,
+    total_cluster_links_buffer_limit_exceeded: 0,
+  };
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}:${value}\r\n`)
+    .join('');
+}
+
+function address({ host, clusterPort, clusterNodeId }: ClusterNode): Reply {
+  return array([bulk(host), integer(clusterPort), bulk(clusterNodeId), array([])]);
+}
+
+const slots: Run = (_args, { clusterNodes }) => {
+  const ranges = clusterNodes().flatMap((each) =>
+    each.slots.map(([from, to]) => ({ from, to, each })),
+  );
+  ranges.sort((a, b) => a.from - b.from);
+  return array(
+    ranges.map(({ from, to, each }) => array([integer(from), integer(to), address(each)])),
+  );
+};
+
+const shards: Run = (_args, { clusterNodes }) =>
+  array(
+    clusterNodes().map((each) => ({
+      kind: 'map',
+      pairs: [
+        [bulk('slots'), array(each.slots.flatMap(([from, to]) => [integer(from), integer(to)]))],
+        [bulk('nodes'), array([shardNode(each)])],
+      ],
+    })),
+  );
+
+function shardNode(each: ClusterNode): Reply {
+  return {
+    kind: 'map',
+    pairs: [
+      [bulk('id'), bulk(each.clusterNodeId)],
+      [bulk('port'), integer(each.clusterPort)],
+      [bulk('ip'), bulk(each.host)],
+      [bulk('endpoint'), bulk(each.host)],
+      [bulk('role'), bulk('master')],
+      [bulk('replication-offset'), integer(0)],
+      [bulk('health'), bulk(each.alive ? 'online' : 'failed')],
+    ],
+  };
+}
+
+function myself({ clusterNodes }: NodeContext): Reply {
+  const own = clusterNodes().find((each) => each.myself);
+  return own === undefined
+    ? error('ERR this node is not registered yet; is a placedriver running?')
+    : bulk(own.clusterNodeId);
+}
+
+const replicas: Run = (args, { clusterNodes }) => {
+  const id = argument(args, 2).toString('latin1');
+  const known = clusterNodes().some(({ clusterNodeId }) => clusterNodeId === id);
+  return known ? array([]) : error(`ERR Unknown node ${id}`);
+};
+
+const text = (make: (context: NodeContext) => string): Run => {
+  return (_args, context) => ({ kind: 'verbatim', format: 'txt', text: make(context) });
+};
+
+/** What Redis Cluster's administrators do by hand is the placedriver's work here. */
+const managed: Run = () =>
+  error('ERR kvorum places partitions by itself; ask the placedriver over its HTTP API');
+
+function sub(name: string, arity: number, since: string, summary: string, run: Run): NodeCommand {
+  return node({
+    name: `cluster|${name}`,
+    arity,
+    flags: ['loading', 'stale'],
+    keys: NO_KEYS,
+    categories: [],
+    group: 'cluster',
+    since,
+    summary,
+    run: (args, context) =>
+      context.session.door === 'cluster' || name === 'keyslot' || name === 'help'
+        ? run(args, context)
+        : DISABLED,
+  });
+}
+
+const MANAGED = [
+  ...['addslots', 'addslotsrange', 'bumpepoch', 'delslots', 'delslotsrange', 'failover'],
+  ...['flushslots', 'forget', 'meet', 'replicate', 'reset', 'saveconfig', 'set-config-epoch'],
+  'setslot',
+] as const;
+
+const subcommands: readonly NodeCommand[] = [
+  sub('info', 2, '3.0.0', 'Returns the state of the cluster.', text(infoText)),
+  sub('nodes', 2, '3.0.0', 'Returns the nodes and their slots.', text(nodesText)),
+  sub('slots', 2, '3.0.0', 'Returns the slots and who leads them.', slots),
+  sub('shards', 2, '7.0.0', 'Returns the nodes with all their slots.', shards),
+  sub('myid', 2, '3.0.0', 'Returns the id of this node.', (_args, context) => myself(context)),
+  sub('myshardid', 2, '7.2.0', 'Returns the id of this node.', (_args, context) => myself(context)),
+  sub('keyslot', 3, '3.0.0', 'Returns the hash slot of a key.', (args) =>
+    integer(slotOfKey(argument(args, 2))),
+  ),
+  sub('replicas', 3, '5.0.0', 'Returns no replicas: raft has them.', replicas),
+  sub('slaves', 3, '3.0.0', 'Returns no replicas: raft has them.', replicas),
+  sub('links', 2, '7.0.0', 'Returns no links of a cluster bus.', () => array([])),
+  sub('count-failure-reports', 3, '3.0.0', 'Returns 0: leases find failures.', () => integer(0)),
+  ...MANAGED.map((name) => sub(name, -2, '3.0.0', 'Refused: the placedriver does it.', managed)),
+  sub('help', 2, '5.0.0', 'Lists the subcommands.', () => helpReply('cluster', subcommands)),
+];
+
+/** CLUSTER subcommand [argument ...] */
+export const clusterCommands: readonly Command[] = [
+  node({
+    name: 'cluster',
+    arity: -2,
+    flags: [],
+    keys: NO_KEYS,
+    categories: ['slow'],
+    group: 'cluster',
+    since: '3.0.0',
+    summary: 'A container for cluster commands.',
+    subcommands,
+    run: () => error(SYNTAX_ERROR),
+  }),
+];

@@ -1,0 +1,211 @@
+/** COMMAND: the table as clients and redis-cli read it (redis.io COMMAND, COMMAND DOCS). */
+import { array, bulk, error, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { argument, SYNTAX_ERROR, word } from './args.ts';
+import {
+  type Command,
+  type CommandFlag,
+  keysOf,
+  NO_KEYS,
+  type NodeCommand,
+  node,
+} from './command.ts';
+import { matchesGlob, parseGlob } from './glob.ts';
+import { helpReply } from './help.ts';
+
+type Run = NodeCommand['run'];
+export type Table = () => ReadonlyMap<string, Command>;
+
+/** ACL categories that a flag brings with it. */
+const impliedCategories: Readonly<Partial<Record<CommandFlag, readonly string[]>>> = {
+  write: ['write'],
+  readonly: ['read'],
+  admin: ['admin', 'dangerous'],
+  pubsub: ['pubsub'],
+  fast: ['fast'],
+  blocking: ['blocking'],
+};
+
+export function categoriesOf({ flags, categories }: Command): string[] {
+  const found = new Set<string>(flags.flatMap((flag) => impliedCategories[flag] ?? []));
+  for (const category of categories) found.add(category);
+  if (!found.has('fast')) found.add('slow');
+  return [...found].sort();
+}
+
+function status(text: string): Reply {
+  return { kind: 'simple', text };
+}
+
+function entry(command: Command): Reply {
+  const { name, arity, flags, keys, tips = [], subcommands = [] } = command;
+  return array([
+    bulk(name),
+    integer(arity),
+    { kind: 'set', items: flags.map(status) },
+    integer(keys.first),
+    integer(keys.last),
+    integer(keys.step),
+    { kind: 'set', items: categoriesOf(command).map((category) => status(`@${category}`)) },
+    array(tips.map(bulk)),
+    array(keys.first === 0 ? [] : [keySpec(command)]),
+    array(subcommands.map(entry)),
+  ]);
+}
+
+function keySpec({ keys, flags }: Command): Reply {
+  const access = flags.includes('write') ? ['RW', 'ACCESS', 'UPDATE'] : ['RO', 'ACCESS'];
+  return map({
+    flags: { kind: 'set', items: access.map(status) },
+    begin_search: map({ type: bulk('index'), spec: map({ index: integer(keys.first) }) }),
+    find_keys: map({
+      type: bulk('range'),
+      spec: map({
+        lastkey: integer(keys.last < 0 ? keys.last : keys.last - keys.first),
+        keystep: integer(keys.step),
+        limit: integer(0),
+      }),
+    }),
+  });
+}
+
+function map(fields: Readonly<Record<string, Reply>>): Reply {
+  return {
+    kind: 'map',
+    pairs: Object.entries(fields).map(([name, value]) => [bulk(name), value] as const),
+  };
+}
+
+function docs(command: Command): Reply {
+  const { summary, since, group, subcommands } = command;
+  return map({
+    summary: bulk(summary),
+    since: bulk(since),
+    group: bulk(group),
+    ...(subcommands && { subcommands: docsOf(subcommands) }),
+  });
+}
+
+function docsOf(commands: readonly Command[]): Reply {
+  return {
+    kind: 'map',
+    pairs: commands.map((command) => [bulk(command.name), docs(command)] as const),
+  };
+}
+
+/** A row by name; subcommands as `config|get`. */
+function find(table: Table, name: Buffer): Command | undefined {
+  const text = word(name);
+  const [container, subcommand] = text.split('|');
+  const command = table().get(container ?? '');
+  if (subcommand === undefined) return command;
+  return command?.subcommands?.find((row) => row.name === text);
+}
+
+function infoOf(table: Table): Run {
+  return (args) =>
+    args.length === 2
+      ? array([...table().values()].map(entry))
+      : array(
+          args.slice(2).map((name) => {
+            const command = find(table, name);
+            return command === undefined ? NULL_ARRAY : entry(command);
+          }),
+        );
+}
+
+function docsRun(table: Table): Run {
+  return (args) => {
+    const wanted = args.slice(2).flatMap((name) => find(table, name) ?? []);
+    return docsOf(args.length === 2 ? [...table().values()] : wanted);
+  };
+}
+
+/** COMMAND LIST [FILTERBY MODULE m | ACLCAT c | PATTERN p] */
+function listRun(table: Table): Run {
+  return (args) => {
+    const commands = [...table().values()];
+    if (args.length === 2) return array(commands.map(({ name }) => bulk(name)));
+    if (args.length !== 5 || word(argument(args, 2)) !== 'filterby') return error(SYNTAX_ERROR);
+    const value = argument(args, 4);
+    const all = commands.flatMap((command) => [command, ...(command.subcommands ?? [])]);
+    switch (word(argument(args, 3))) {
+      case 'module':
+        return array([]);
+      case 'aclcat': {
+        const category = word(value);
+        const found = all.filter((command) => categoriesOf(command).includes(category));
+        return array(found.map(({ name }) => bulk(name)));
+      }
+      case 'pattern': {
+        const glob = parseGlob(Buffer.from(word(value)));
+        const found = all.filter(({ name }) => matchesGlob(glob, Buffer.from(name)));
+        return array(found.map(({ name }) => bulk(name)));
+      }
+      default:
+        return error(SYNTAX_ERROR);
+    }
+  };
+}
+
+/** COMMAND GETKEYS and GETKEYSANDFLAGS: `show` makes the reply of one key. */
+function keysRun(table: Table, show: (key: Buffer, command: Command) => Reply): Run {
+  return (args) => {
+    const line = args.slice(2);
+    const container = find(table, argument(line, 0));
+    if (container === undefined) return error('ERR Invalid command specified');
+    const { subcommands } = container;
+    const name = line[1] && `${container.name}|${word(line[1])}`;
+    const command = subcommands?.find((row) => row.name === name) ?? container;
+    if (command.arity > 0 ? line.length !== command.arity : line.length < -command.arity) {
+      return error('ERR Invalid number of arguments specified for command');
+    }
+    const keys = keysOf(command, line);
+    if (keys.length === 0) return error('ERR The command has no key arguments');
+    return array(keys.map((key) => show(key, command)));
+  };
+}
+
+function keyAndFlags(key: Buffer, { flags }: Command): Reply {
+  const access = flags.includes('write') ? ['RW', 'ACCESS', 'UPDATE'] : ['RO', 'ACCESS'];
+  return array([bulk(key), { kind: 'set', items: access.map(status) }]);
+}
+
+/** The rows of COMMAND over a table that is complete only later. */
+export function commandCommands(table: Table): readonly Command[] {
+  const sub = (name: string, arity: number, summary: string, run: Run) =>
+    node({
+      name: `command|${name}`,
+      arity,
+      flags: ['loading', 'stale'],
+      keys: NO_KEYS,
+      categories: ['connection'],
+      group: 'server',
+      since: '2.8.13',
+      summary,
+      run,
+    });
+  const subcommands: readonly NodeCommand[] = [
+    sub('count', 2, 'Returns the number of commands.', () => integer(table().size)),
+    sub('docs', -2, 'Returns documentation of commands.', docsRun(table)),
+    sub('info', -2, 'Returns what clients need to know of commands.', infoOf(table)),
+    sub('list', -2, 'Returns the names of commands.', listRun(table)),
+    sub('getkeys', -3, 'Returns the keys of a command.', keysRun(table, bulk)),
+    sub('getkeysandflags', -3, 'Returns the keys of a command.', keysRun(table, keyAndFlags)),
+    sub('help', 2, 'Lists the subcommands.', () => helpReply('command', subcommands)),
+  ];
+  return [
+    node({
+      name: 'command',
+      arity: -1,
+      flags: ['loading', 'stale'],
+      keys: NO_KEYS,
+      categories: ['connection', 'slow'],
+      group: 'server',
+      since: '2.8.13',
+      summary: 'Returns information about all commands.',
+      subcommands,
+      run: (args) =>
+        args.length === 1 ? array([...table().values()].map(entry)) : (NULL satisfies Reply),
+    }),
+  ];
+}

@@ -1,0 +1,215 @@
+/** The connection's own commands: PING, ECHO, HELLO, AUTH, SELECT, QUIT, RESET, READONLY … */
+import { REDIS_VERSION } from '../../common/version.ts';
+import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
+import { argument, word } from './args.ts';
+import { type Command, NO_KEYS, node } from './command.ts';
+import type { NodeContext, Session } from './node-context.ts';
+
+const PONG: Reply = { kind: 'simple', text: 'PONG' };
+const NO_PASSWORD =
+  'ERR AUTH <password> called without any password configured for the default user. ' +
+  'Are you sure your configuration is correct?';
+const WRONG_PASSWORD = 'WRONGPASS invalid username-password pair or user is disabled.';
+
+/** Names and library fields: printable ASCII without spaces, as CLIENT LIST is one line a client. */
+export function isPlainName(name: Buffer): boolean {
+  return name.every((byte) => byte >= 0x21 && byte <= 0x7e);
+}
+
+export const BAD_NAME = 'ERR Client names cannot contain spaces, newlines or special characters.';
+
+/** PING [message] */
+function ping(args: readonly Buffer[]): Reply {
+  if (args.length > 2) return error("ERR wrong number of arguments for 'ping' command");
+  return args.length === 2 ? bulk(argument(args, 1)) : PONG;
+}
+
+/** HELLO [protover [AUTH username password] [SETNAME clientname]] */
+function hello(args: readonly Buffer[], { session }: NodeContext): Reply {
+  let protocol = session.protocol;
+  let name: Buffer | undefined;
+  if (args.length > 1) {
+    const version = argument(args, 1).toString('latin1');
+    if (!/^-?\d+$/.test(version)) {
+      return error('ERR Protocol version is not an integer or out of range');
+    }
+    if (version !== '2' && version !== '3') return error('NOPROTO unsupported protocol version');
+    protocol = version === '2' ? 2 : 3;
+  }
+  for (let at = 2; at < args.length; ) {
+    const option = word(argument(args, at));
+    if (option === 'auth' && at + 2 < args.length) {
+      const refused = authenticate(argument(args, at + 1));
+      if (refused !== undefined) return refused;
+      at += 3;
+    } else if (option === 'setname' && at + 1 < args.length) {
+      name = argument(args, at + 1);
+      if (!isPlainName(name)) return error(BAD_NAME);
+      at += 2;
+    } else {
+      return error(`ERR Syntax error in HELLO option '${argument(args, at).toString()}'`);
+    }
+  }
+  session.protocol = protocol;
+  if (name !== undefined) session.clientName = name.toString('latin1');
+  return greeting(session);
+}
+
+function greeting(session: Session): Reply {
+  return {
+    kind: 'map',
+    pairs: [
+      [bulk('server'), bulk('redis')],
+      [bulk('version'), bulk(REDIS_VERSION)],
+      [bulk('proto'), integer(session.protocol)],
+      [bulk('id'), integer(session.id)],
+      [bulk('mode'), bulk(session.door === 'cluster' ? 'cluster' : 'standalone')],
+      [bulk('role'), bulk('master')],
+      [bulk('modules'), array([])],
+    ],
+  };
+}
+
+/** The default user has no password, so any password of its name is right (Redis ACL, nopass). */
+function authenticate(user: Buffer): Reply | undefined {
+  return user.toString('latin1') === 'default' ? undefined : error(WRONG_PASSWORD);
+}
+
+/** AUTH [username] password */
+function auth(args: readonly Buffer[]): Reply {
+  if (args.length > 3) return error('ERR syntax error');
+  if (args.length === 2) return error(NO_PASSWORD);
+  return authenticate(argument(args, 1)) ?? OK;
+}
+
+/** SELECT index or namespace: 0 is `default`, n is `db<n>` (decision 13). */
+function select(args: readonly Buffer[], context: NodeContext): Reply {
+  const { session } = context;
+  const wanted = argument(args, 1).toString('utf8');
+  const isIndex = /^-?\d+$/.test(wanted);
+  if (session.door === 'cluster' && wanted !== '0') {
+    return error('ERR SELECT is not allowed in cluster mode');
+  }
+  const namespace = isIndex ? (wanted === '0' ? 'default' : `db${wanted}`) : wanted;
+  if (namespace !== 'default' && !context.hasNamespace(namespace)) {
+    return error(isIndex ? 'ERR DB index is out of range' : `ERR no namespace '${namespace}'`);
+  }
+  session.namespace = namespace;
+  return OK;
+}
+
+function reset(session: Session): Reply {
+  session.protocol = 2;
+  session.namespace = 'default';
+  session.clientName = '';
+  session.readOnly = false;
+  session.replyMode = 'on';
+  session.noEvict = false;
+  session.noTouch = false;
+  return { kind: 'simple', text: 'RESET' };
+}
+
+const shape = {
+  keys: NO_KEYS,
+  categories: ['connection'],
+  group: 'connection',
+} as const;
+
+export const connectionCommands: readonly Command[] = [
+  node({
+    ...shape,
+    name: 'ping',
+    arity: -1,
+    flags: ['fast'],
+    since: '1.0.0',
+    summary: "Returns the server's liveliness response.",
+    tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
+    run: ping,
+  }),
+  node({
+    ...shape,
+    name: 'echo',
+    arity: 2,
+    flags: ['loading', 'stale', 'fast'],
+    since: '1.0.0',
+    summary: 'Returns the given string.',
+    run: (args) => bulk(argument(args, 1)),
+  }),
+  node({
+    ...shape,
+    name: 'hello',
+    arity: -1,
+    flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth', 'allow_busy'],
+    since: '6.0.0',
+    summary: 'Handshakes with the server.',
+    run: hello,
+  }),
+  node({
+    ...shape,
+    name: 'auth',
+    arity: -2,
+    flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth', 'allow_busy'],
+    since: '1.0.0',
+    summary: 'Authenticates the connection.',
+    run: auth,
+  }),
+  node({
+    ...shape,
+    name: 'select',
+    arity: 2,
+    flags: ['loading', 'stale', 'fast'],
+    since: '1.0.0',
+    summary: 'Changes the selected namespace.',
+    run: select,
+  }),
+  node({
+    ...shape,
+    name: 'quit',
+    arity: -1,
+    flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth', 'allow_busy'],
+    since: '1.0.0',
+    summary: 'Closes the connection.',
+    run: (_args, { session }) => {
+      session.closeAfterReply();
+      return OK;
+    },
+  }),
+  node({
+    ...shape,
+    name: 'reset',
+    arity: 1,
+    flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth', 'allow_busy'],
+    since: '6.2.0',
+    summary: 'Resets the connection.',
+    run: (_args, { session }) => reset(session),
+  }),
+  ...(['readonly', 'readwrite'] as const).map((name) =>
+    node({
+      ...shape,
+      name,
+      arity: 1,
+      flags: ['loading', 'stale', 'fast'],
+      group: 'cluster',
+      since: '3.0.0',
+      summary: `Marks the connection for ${name === 'readonly' ? 'reads' : 'reads and writes'}.`,
+      run: (_args, { session }) => {
+        if (session.door !== 'cluster') {
+          return error('ERR This instance has cluster support disabled');
+        }
+        session.readOnly = name === 'readonly';
+        return OK;
+      },
+    }),
+  ),
+  node({
+    ...shape,
+    name: 'asking',
+    arity: 1,
+    flags: ['fast'],
+    group: 'cluster',
+    since: '3.0.0',
+    summary: 'Signals that the client follows an -ASK redirection; kvorum never sends one.',
+    run: (_args, { session }) =>
+      session.door === 'cluster' ? OK : error('ERR This instance has cluster support disabled'),
+  }),
+];
