@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { KvorumError, messageOf } from '../common/errors.ts';
 
@@ -104,7 +104,7 @@ function readMark(data: string): Mark | undefined {
 async function createMark(options: StartOptions): Promise<Mark> {
   const { data, nodes, partitions, replicas } = options;
   try {
-    mkdirSync(data, { recursive: true });
+    makeDirs(data);
     writeFileSync(join(data, '.writable'), '');
     rmSync(join(data, '.writable'));
   } catch (cause) {
@@ -115,6 +115,13 @@ async function createMark(options: StartOptions): Promise<Mark> {
   }
   const ports = await planPorts(options);
   return { kvorum: FORMAT, nodes, partitions, replicas, ports };
+}
+
+/** Parents first, one by one: node's recursive mkdir never returns below /proc. */
+function makeDirs(path: string): void {
+  const missing: string[] = [];
+  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const directory of missing) mkdirSync(directory);
 }
 
 function saveMark(data: string, mark: Mark): void {
