@@ -122,7 +122,9 @@ function vitest(name, args) {
   failed += status !== 0 && failures === 0 ? 1 : failures;
   for (const suite of report?.testResults ?? []) {
     const time = ((suite.endTime - suite.startTime) / 1000).toFixed(1);
-    say(`${suite.status === 'passed' ? 'ok' : 'FAILED'}  ${suite.name.slice(root.length + 1)}  ${time} s`);
+    say(
+      `${suite.status === 'passed' ? 'ok' : 'FAILED'}  ${suite.name.slice(root.length + 1)}  ${time} s`,
+    );
   }
   say(`${name} took ${seconds(start)}`);
 }

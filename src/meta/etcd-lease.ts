@@ -2,7 +2,7 @@
 import type { IDuplexStream, ILeaseKeepAliveRequest, ILeaseKeepAliveResponse } from 'etcd3';
 import type { Timer } from '../common/clock.ts';
 import { messageOf } from '../common/errors.ts';
-import type { EtcdConnection } from './etcd.ts';
+import type { EtcdConnection } from './etcd-connection.ts';
 import type { Lease } from './store.ts';
 
 type KeepAliveStream = IDuplexStream<ILeaseKeepAliveRequest, ILeaseKeepAliveResponse>;

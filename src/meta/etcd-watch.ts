@@ -6,7 +6,7 @@ import type { IDuplexStream, IEvent, IWatchRequest, IWatchResponse } from 'etcd3
 import { sleep } from '../common/clock.ts';
 import { messageOf } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
-import { type EtcdConnection, endOf, itemOf } from './etcd.ts';
+import { type EtcdConnection, endOf, itemOf } from './etcd-connection.ts';
 import type { MetaEvent, MetaItem, Watch, WatchHandlers } from './store.ts';
 
 type WatchStream = IDuplexStream<IWatchRequest, IWatchResponse>;

@@ -3,13 +3,14 @@
  * Retrying is our policy's alone: the client's own is off, and every call has a deadline.
  */
 import { noop } from 'cockatiel';
-import { Etcd3, type IKeyValue } from 'etcd3';
+import { Etcd3 } from 'etcd3';
 import type { Clock } from '../common/clock.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import { campaign } from './election.ts';
+import { type EtcdConnection, endOf, itemOf } from './etcd-connection.ts';
 import { EtcdLease } from './etcd-lease.ts';
 import { EtcdWatch } from './etcd-watch.ts';
 import type {
@@ -30,17 +31,6 @@ export interface EtcdOptions {
   readonly urls: readonly string[];
   /** Of one call; default 3,000. */
   readonly timeoutMs?: number;
-}
-
-/** What watch and lease need of the connection. */
-export interface EtcdConnection {
-  readonly client: Etcd3;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly timeoutMs: number;
-  /** Runs a call under the deadline; failures become STORE_UNAVAILABLE or LEASE_LOST. */
-  call<T>(what: string, run: (options: { deadline: number }) => Promise<T>): Promise<T>;
 }
 
 const CALL_TIMEOUT_MS = 3_000;
@@ -172,22 +162,6 @@ class EtcdStore implements MetaStore {
       );
     }
   }
-}
-
-export function itemOf({ key, value, create_revision, mod_revision }: IKeyValue): MetaItem {
-  return {
-    key: key.toString(),
-    value: value.toString(),
-    createRevision: Number(create_revision),
-    modRevision: Number(mod_revision),
-  };
-}
-
-/** The first key after all that begin with `prefix`; prefixes here end in plain ASCII. */
-export function endOf(prefix: string): Buffer {
-  const end = Buffer.from(prefix);
-  end[end.length - 1]! += 1;
-  return end;
 }
 
 function compareOf(compare: Compare) {
