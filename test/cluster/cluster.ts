@@ -53,7 +53,7 @@ export class TestCluster {
     const ready = new Promise<void>((resolve, reject) => {
       const hear = (chunk: Buffer) => {
         this.output += chunk.toString();
-        if (this.output.includes('kvorum is ready')) resolve();
+        if (this.output.includes('Ctrl-C stops it')) resolve();
       };
       child.stdout?.on('data', hear);
       child.stderr?.on('data', hear);
