@@ -1,7 +1,7 @@
 /** CLIENT and its subcommands. */
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR, word } from './args.ts';
-import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
+import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { BAD_NAME, isPlainName } from './connection.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext, Session } from './node-context.ts';
@@ -172,11 +172,19 @@ const trackingInfo = (): Reply => ({
   ],
 });
 
+/** Shown with the admin flag, as Redis does: they act on other connections. */
+const ADMIN = new Set(['kill', 'list', 'no-evict', 'unblock']);
+
+function flagsOf(name: string): readonly CommandFlag[] {
+  if (name === 'help') return ['loading', 'stale'];
+  return [...(ADMIN.has(name) ? (['admin'] as const) : []), 'noscript', 'loading', 'stale'];
+}
+
 function sub(name: string, arity: number, since: string, summary: string, run: Run): NodeCommand {
   return node({
     name: `client|${name}`,
     arity,
-    flags: ['noscript', 'loading', 'stale'],
+    flags: flagsOf(name),
     keys: NO_KEYS,
     categories: ['connection'],
     group: 'connection',

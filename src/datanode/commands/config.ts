@@ -66,7 +66,7 @@ function sub(name: string, arity: number, summary: string, run: Run): NodeComman
   return node({
     name: `config|${name}`,
     arity,
-    flags: ['admin', 'noscript', 'loading', 'stale'],
+    flags: name === 'help' ? ['loading', 'stale'] : ['admin', 'noscript', 'loading', 'stale'],
     keys: NO_KEYS,
     categories: [],
     group: 'server',

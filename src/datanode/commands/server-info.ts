@@ -97,7 +97,7 @@ export const serverInfoCommands: readonly Command[] = [
   row(
     'bgsave',
     -1,
-    ['admin', 'noscript', 'no_multi'],
+    ['admin', 'noscript'],
     '1.0.0',
     'Accepted: every write is durable.',
     say('Background saving started'),
@@ -105,7 +105,7 @@ export const serverInfoCommands: readonly Command[] = [
   row(
     'bgrewriteaof',
     1,
-    ['admin', 'noscript', 'no_multi'],
+    ['admin', 'noscript'],
     '1.0.0',
     'Accepted: the log is compacted by itself.',
     say('Background append only file rewriting started'),

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Command } from '../../../src/datanode/commands/command.ts';
+import { commandTable } from '../../../src/datanode/commands/table.ts';
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { FakeNode } from './fake-node.ts';
+import { hasRedis, RealRedis } from './real-redis.ts';
+
+interface Entry {
+  readonly name: string;
+  readonly arity: number;
+  readonly flags: readonly string[];
+  readonly positions: readonly number[];
+}
+
+/** Rows that differ from Redis 7.0.15, and why. */
+const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/^cluster\|/, 'answered while loading; what the placedriver does takes any arguments to refuse'],
+  [/^command\|getkeys/, 'Redis 7.2 takes a command without arguments, 7.0 does not'],
+  [/^(debug$|slowlog\|)/, 'one shape for all containers of diagnostics'],
+  [/^(memory|object)\|help$/, 'no replica is needed, but it is not served while loading'],
+];
+
+/** Of no meaning here: nothing is loaded beside the data that is served. */
+const NOT_OURS = 'no_async_loading';
+
+function textOf(reply: Reply): string {
+  if (reply.kind === 'bulk') return reply.bytes.toString('latin1');
+  if (reply.kind === 'simple') return reply.text;
+  throw new Error(`no text in ${reply.kind}`);
+}
+
+function itemsOf(reply: Reply | undefined): readonly Reply[] {
+  if (reply?.kind === 'array' || reply?.kind === 'set') return reply.items;
+  throw new Error(`no items in ${reply?.kind}`);
+}
+
+function numberOf(reply: Reply | undefined): number {
+  if (reply?.kind === 'integer') return Number(reply.value);
+  throw new Error(`no integer in ${reply?.kind}`);
+}
+
+function entryOf(reply: Reply): Entry {
+  const fields = itemsOf(reply);
+  return {
+    name: textOf(fields[0]!),
+    arity: numberOf(fields[1]),
+    flags: itemsOf(fields[2])
+      .map(textOf)
+      .filter((flag) => flag !== NOT_OURS)
+      .sort(),
+    positions: [fields[3], fields[4], fields[5]].map(numberOf),
+  };
+}
+
+function isDifferent(name: string): boolean {
+  return different.some(([pattern]) => pattern.test(name));
+}
+
+function everyName(): string[] {
+  const rows: Command[] = [...commandTable.values()];
+  return rows.flatMap((row) => [row.name, ...(row.subcommands ?? []).map(({ name }) => name)]);
+}
+
+describe.runIf(hasRedis)('COMMAND INFO beside a stock redis-server', () => {
+  let redis: RealRedis;
+  beforeAll(async () => {
+    redis = await RealRedis.start();
+  });
+  afterAll(() => redis.stop());
+
+  test('agrees on arity, flags and key positions of every command both have', async () => {
+    const names = everyName();
+    const own = itemsOf(await new FakeNode().call('command', 'info', ...names)).map(entryOf);
+    const real = itemsOf(await redis.call('command', 'info', ...names));
+    const shared = own.flatMap((entry, at) => {
+      const other = real[at]!;
+      return other.kind === 'array' ? [{ own: entry, real: entryOf(other) }] : [];
+    });
+    expect(shared.length).toBeGreaterThan(80);
+    const unequal = shared.filter(({ own: mine, real: theirs }) => {
+      return JSON.stringify(mine) !== JSON.stringify(theirs) && !isDifferent(mine.name);
+    });
+    expect(unequal.map((pair) => JSON.stringify(pair)).join('\n')).toBe('');
+  });
+});
+
+describe('COMMAND', () => {
+  test('counts and lists the same commands', async () => {
+    const node = new FakeNode();
+    const listed = itemsOf(await node.call('command', 'list')).map(textOf);
+    expect(numberOf(await node.call('command', 'count'))).toBe(listed.length);
+    expect(listed).toContain('get');
+    expect(itemsOf(await node.call('command')).map((row) => entryOf(row).name)).toEqual(listed);
+  });
+
+  test('GETKEYS finds the keys of MSET and refuses a command without keys', async () => {
+    const node = new FakeNode();
+    const keys = await node.call('command', 'getkeys', 'mset', 'a', '1', 'b', '2');
+    expect(itemsOf(keys).map(textOf)).toEqual(['a', 'b']);
+    expect(await node.call('command', 'getkeys', 'ping')).toEqual({
+      kind: 'error',
+      text: 'ERR The command has no key arguments',
+    });
+  });
+
+  test('INFO answers null for a name it does not know', async () => {
+    const [known, unknown] = itemsOf(await new FakeNode().call('command', 'info', 'get', 'nope'));
+    expect(entryOf(known!)).toMatchObject({ name: 'get', arity: 2, positions: [1, 1, 1] });
+    expect(unknown).toEqual({ kind: 'nullArray' });
+  });
+});

@@ -1,0 +1,152 @@
+/** A node as node commands see it: three datanodes, settings and sessions in memory. */
+import { assert } from '../../../src/common/assert.ts';
+import { KVORUM_VERSION } from '../../../src/common/version.ts';
+import type {
+  ClusterNode,
+  Door,
+  NodeContext,
+  ServerInfo,
+  Session,
+} from '../../../src/datanode/commands/node-context.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
+
+export const NOW_MS = 1_700_000_000_123;
+
+export class FakeSession implements Session {
+  readonly id: number;
+  readonly door: Door;
+  readonly remote: string;
+  readonly local: string;
+  readonly connectedMs = NOW_MS - 5_000;
+  protocol: 2 | 3 = 2;
+  namespace = 'default';
+  clientName = '';
+  libraryName = '';
+  libraryVersion = '';
+  readOnly = false;
+  replyMode: 'on' | 'off' | 'skip' = 'on';
+  noEvict = false;
+  noTouch = false;
+  lastCommand = '';
+  lastCommandMs = NOW_MS - 2_000;
+  ended: 'no' | 'after-reply' | 'killed' = 'no';
+
+  constructor(id: number, door: Door) {
+    this.id = id;
+    this.door = door;
+    this.remote = `127.0.0.1:${50_000 + id}`;
+    this.local = `127.0.0.1:${door === 'cluster' ? 7_001 : 6_379}`;
+  }
+
+  closeAfterReply(): void {
+    this.ended = 'after-reply';
+  }
+
+  kill(): void {
+    this.ended = 'killed';
+  }
+}
+
+function datanode(number: number, slots: ClusterNode['slots']): ClusterNode {
+  return {
+    node: `n${number}`,
+    clusterNodeId: String(number).repeat(40),
+    host: '127.0.0.1',
+    clusterPort: 7_000 + number,
+    gatewayPort: 6_378 + number,
+    alive: number !== 3,
+    myself: number === 1,
+    slots,
+  };
+}
+
+export class FakeNode {
+  readonly session: FakeSession;
+  readonly others: FakeSession[];
+  readonly slept: number[] = [];
+  readonly settings = new Map([['value-bytes-max', '16777216']]);
+  statisticsResets = 0;
+  nodes: readonly ClusterNode[] = [
+    datanode(1, [[0, 8_191]]),
+    datanode(2, [
+      [8_192, 16_382],
+      [16_383, 16_383],
+    ]),
+    datanode(3, []),
+  ];
+
+  constructor(door: Door = 'gateway') {
+    this.session = new FakeSession(1, door);
+    this.others = [new FakeSession(2, door), new FakeSession(3, door)];
+  }
+
+  /** Runs a request given as words; the reply. */
+  async call(...words: string[]): Promise<Reply> {
+    const args = words.map((text) => Buffer.from(text));
+    const command = resolveCommand(args);
+    assert(command?.kind === 'node', `${words[0]} is a node command`);
+    return command.run(args, this.#context());
+  }
+
+  #context(): NodeContext {
+    return {
+      session: this.session,
+      nowMs: NOW_MS,
+      info: () => serverInfo,
+      sessions: () => [this.session, ...this.others],
+      clusterNodes: () => this.nodes,
+      clusterOk: () => true,
+      hasNamespace: (namespace) => namespace === 'default' || namespace === 'db2',
+      keyCounts: async () => new Map([['default', { keys: 7, expires: 2 }]]),
+      settings: () => this.settings,
+      setSetting: (name, value) => {
+        if (value === 'bad') return 'argument must be a number';
+        this.settings.set(name, value);
+        return undefined;
+      },
+      resetStatistics: () => {
+        this.statisticsResets += 1;
+      },
+      sleep: async (delayMs) => {
+        this.slept.push(delayMs);
+      },
+    };
+  }
+}
+
+const serverInfo: ServerInfo = {
+  node: 'n1',
+  version: KVORUM_VERSION,
+  runId: 'a'.repeat(40),
+  processId: 42,
+  startedMs: NOW_MS - 90_000,
+  configFile: '/etc/kvorum.yaml',
+  clientsMax: 10_000,
+  connectedClients: 3,
+  blockedClients: 0,
+  totalConnections: 9,
+  totalCommands: 100,
+  rejectedConnections: 0,
+  inputBytes: 1_000,
+  outputBytes: 2_000,
+  usedMemoryBytes: 3 * 1_048_576,
+  rssBytes: 6 * 1_048_576,
+  cpuUserSeconds: 1.5,
+  cpuSystemSeconds: 0.25,
+  loading: false,
+  partitions: [
+    {
+      namespace: 'default',
+      partition: 0,
+      group: 1,
+      role: 'leader',
+      term: 4,
+      commit: 12,
+      applied: 11,
+      leader: 'n1',
+      lag: 1,
+    },
+  ],
+  commandStats: new Map([['get', { calls: 4, microseconds: 10 }]]),
+};
