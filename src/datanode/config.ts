@@ -17,12 +17,14 @@ export const datanodeConfigSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   /** Address to listen on; the announced one when absent. */
   listen: z.string().min(1).optional(),
-  ports: z.strictObject({
-    gateway: port.default(6379),
-    cluster: port.default(7001),
-    transport: port.default(17_001),
-    http: port.default(27_001),
-  }),
+  ports: z
+    .strictObject({
+      gateway: port.default(6379),
+      cluster: port.default(7001),
+      transport: port.default(17_001),
+      http: port.default(27_001),
+    })
+    .prefault({}),
   meta: z.strictObject({ endpoints: z.array(z.string().min(1)).min(1) }),
   /** `dc_info` and `host` are failure domains in placement. */
   tags: z.record(z.string(), z.string()).default({}),

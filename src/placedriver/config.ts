@@ -21,7 +21,7 @@ export const placedriverConfigSchema = z.strictObject({
   'data-dir': z.string().min(1),
   host: z.string().min(1).default('127.0.0.1'),
   listen: z.string().min(1).optional(),
-  ports: z.strictObject({ http: port.default(18_001) }),
+  ports: z.strictObject({ http: port.default(18_001) }).prefault({}),
   meta: metaSchema,
   /** Created when this many datanodes have registered for the first time. */
   default: z
