@@ -17,7 +17,7 @@ export interface RouterOptions {
   readonly clock: Clock;
   readonly routes: MutableRouteTable;
   local(namespace: Namespace, partition: PartitionId): LocalPartition | undefined;
-  transport(): Pick<Transport, 'request'>;
+  transport(): Pick<Transport, 'request' | 'isReachable'>;
 }
 
 /** An answer may come this long after the deadline of what was asked. */
@@ -39,8 +39,18 @@ export class Router {
     const { node, routes } = this.#options;
     const local = this.#options.local(namespace, partition);
     if (local?.isLeader) return { node, term: local.term };
-    const hint = routes.leader(namespace, partition);
+    const hint = routes.leader(namespace, partition) ?? this.#lastReachable(namespace, partition);
     return hint?.node === node ? undefined : hint;
+  }
+
+  /**
+   * A hint is withdrawn when one request fails, and a leader that stays has no news to tell: while
+   * its node can be reached it is asked again.
+   */
+  #lastReachable(namespace: Namespace, partition: PartitionId): LeaderHint | undefined {
+    const last = this.#options.routes.lastLeader(namespace, partition);
+    if (last === undefined || !this.#options.transport().isReachable(last.node)) return undefined;
+    return last;
   }
 
   isLocalLeader(namespace: Namespace, partition: PartitionId): boolean {

@@ -73,7 +73,10 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
     clock: systemClock,
     routes,
     local: (_namespace, partition) => partitions[partition],
-    transport: () => ({ request: () => Promise.reject(new Error('no peers in this test')) }),
+    transport: () => ({
+      request: () => Promise.reject(new Error('no peers in this test')),
+      isReachable: () => false,
+    }),
   });
   const server = new RedisServer({
     node: 'a',
