@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
+import { silentLogger } from '../../src/common/log.ts';
+import { systemRandom } from '../../src/common/random.ts';
+import { connectEtcd } from '../../src/meta/etcd.ts';
+import { metaSuite } from '../conformance/meta.ts';
+import { type EtcdProcess, startEtcd } from './etcd-process.ts';
+
+const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
+
+describe('a real etcd', () => {
+  let etcd: EtcdProcess;
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd.stop());
+
+  metaSuite(async () => ({
+    connect: () => connectEtcd({ ...world, urls: [etcd.url] }),
+    close: async () => {},
+  }));
+});
+
+describe('no store', () => {
+  test('a call fails in its time and says what to look at', async () => {
+    const store = connectEtcd({ ...world, urls: ['http://127.0.0.1:1'], timeoutMs: 300 });
+    const began = performance.now();
+    await expect(store.get('/a')).rejects.toThrow(
+      /metadata store at http:\/\/127.0.0.1:1: get \/a: .*; is a placedriver \(or etcd\) running/,
+    );
+    expect(performance.now() - began).toBeLessThan(3_000);
+    await store.close();
+  });
+
+  test('a watch waits for it', async () => {
+    const etcd = await startEtcd();
+    const store = connectEtcd({ ...world, urls: [etcd.url], timeoutMs: 500 });
+    let lists = 0;
+    store.watch('/x/', { onList: () => lists++, onEvents: () => {} });
+    await expect.poll(() => lists, { timeout: 5_000 }).toBe(1);
+    await etcd.stop();
+    await expect(store.put('/x/a', '1')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await store.close();
+  });
+});
