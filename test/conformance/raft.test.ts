@@ -4,7 +4,7 @@
  * Every file that is there is replayed. Interaction files must hold in everything but log lines
  * (level L2); how many log lines hold, too (L3), is printed.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { replayConfChange } from './raft/conf-changes.ts';
@@ -80,6 +80,36 @@ describe.skipIf(!present)('interaction', () => {
     );
   });
 });
+
+/**
+ * Transcripts of our own, in the same form, for what the public files leave out. RAFT_REWRITE=1
+ * writes what happens now into them: read every line of the difference before it is committed.
+ */
+describe('our own transcripts', () => {
+  const own = join(import.meta.dirname, 'raft/testdata');
+  for (const name of readdirSync(own).sort()) {
+    test(`${name} holds`, () => {
+      const text = readFileSync(join(own, name), 'utf8');
+      const group = new InteractionGroup({ reads: true });
+      const actual = parseCases(text).map((each) => ({ each, output: group.run(each) }));
+      if (process.env['RAFT_REWRITE'] === '1') {
+        writeFileSync(join(own, name), rewritten(text, actual));
+        return;
+      }
+      for (const { each, output } of actual) {
+        expect(output, `${name}:${each.line}`).toBe(each.expected.join('\n'));
+      }
+    });
+  }
+});
+
+/** The file's comments and commands with `output` as the expected text of each. */
+function rewritten(text: string, actual: readonly { readonly output: string }[]): string {
+  const blocks = text.trimEnd().split(/\n\n+(?=#|[a-z-]+(?: |\n))/);
+  return `${blocks
+    .map((block, at) => `${block.slice(0, block.indexOf('----') + 4)}\n${actual[at]!.output}`)
+    .join('\n\n')}\n`;
+}
 
 /** Drops log lines, and the `ok` that stands for no output. */
 function withoutLog(lines: readonly string[]): string[] {
