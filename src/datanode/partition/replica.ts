@@ -6,7 +6,7 @@
  * hands out. Appends leave to the peers at once; responses and acknowledgements wait for the log
  * (decision 5).
  */
-import { assert, must } from '../../common/assert.ts';
+import { must } from '../../common/assert.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
@@ -19,6 +19,7 @@ import type { RaftNode, RaftStatus, Role } from '../raft/ready.ts';
 import type { ReplicaLog } from '../raftlog/raft-log.ts';
 import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
+import { compactLog } from './compaction.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { Expiry } from './expiry.ts';
 import { GroupTime } from './group-time.ts';
@@ -68,7 +69,8 @@ export class Replica implements LocalPartition {
     this.#inbox = new SnapshotInbox(world, this.id);
     this.#reads = this.#createReads();
     this.#expiry = this.#createExpiry();
-    this.#raft = this.#createRaft(open.state);
+    const storage = new ReplicaStorage(this.#log, open.state, () => this.#outbox.take());
+    this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
   }
 
   get namespace() {
@@ -189,7 +191,7 @@ export class Replica implements LocalPartition {
       if (this.#stopped || engine !== this.#engine) return;
       this.#syncedIndex = index;
     }
-    this.#compact();
+    compactLog(this.#world.log, this.id, this.#log, this.#syncedIndex, this.#world.settings);
   }
 
   /** True when the engine holds more than was last synced. */
@@ -250,11 +252,6 @@ export class Replica implements LocalPartition {
     const result = this.#raft.propose([encodeEnvelope({ timeMs, seed: 0, body })]);
     this.#world.requestTurn();
     return result.ok;
-  }
-
-  #createRaft(state: ReplicaState): RaftNode {
-    const storage = new ReplicaStorage(this.#log, state, () => this.#outbox.take());
-    return createRaftNode(raftConfig(this.#world, this.id, storage, state.index));
   }
 
   #refusal(batch: CommandBatch): readonly LineResult[] | undefined {
@@ -384,16 +381,6 @@ export class Replica implements LocalPartition {
       this.#reads.failAll('NOT_LEADER', 'leadership was lost');
     }
     this.#world.onRole(leader, this.#raft.term, role);
-  }
-
-  #compact(): void {
-    const { logKeepEntries, logKeepBytes } = this.#world.settings;
-    const first = this.#log.firstIndex();
-    const target = this.#syncedIndex - logKeepEntries;
-    if (target < first || this.#log.dataBytes < logKeepBytes) return;
-    const term = this.#log.term(target);
-    assert(typeof term === 'number', 'an index between first and last has a term');
-    this.#world.log.append({ replica: this.id, compact: { index: target, term } }, () => {});
   }
 
   #fault(error: unknown): void {

@@ -20,7 +20,8 @@ import type { Router } from '../routing/router.ts';
 import { type DataCommand, dispatch, type Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
 import type { HoldBudget } from './hold-budget.ts';
-import { Lane, type LaneItem, type LaneWorld } from './lane.ts';
+import type { LaneItem, LanePlace, LaneWorld } from './lane.ts';
+import { LaneSet } from './lane-set.ts';
 import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
@@ -54,13 +55,8 @@ export class Connection {
   readonly #stream: ByteStream;
   readonly #parser: RequestParser;
   readonly #replies = new ReplyQueue();
-  readonly #lanes = new Map<string, Lane>();
-  readonly #laneWorld: LaneWorld;
+  readonly #lanes: LaneSet;
   readonly #writer = new ReplyWriter();
-  /** Lanes with something to start at the end of this feed. */
-  readonly #stirred = new Set<Lane>();
-  /** Commands in lanes that have no answer yet. */
-  #inLanes = 0;
   #exclusive: Exclusive | undefined;
   #exclusiveRuns = false;
   #waiting: Waiting[] = [];
@@ -87,7 +83,7 @@ export class Connection {
       onRequest: (args, bytes) => this.#onRequest(args, bytes),
       onProtocolError: (text) => this.#onProtocolError(text),
     });
-    this.#laneWorld = this.#createLaneWorld();
+    this.#lanes = new LaneSet(this.#createLaneWorld(), () => this.#runExclusive());
     stream.attach({
       onData: (chunk) => this.#onData(chunk),
       onDrain: () => this.#onDrain(),
@@ -129,14 +125,8 @@ export class Connection {
 
   /** A pipeline becomes one batch per partition because lanes start only when it has been read. */
   #afterFeed(): void {
-    this.#stir();
+    this.#lanes.start();
     this.#regulate();
-  }
-
-  #stir(): void {
-    const lanes = [...this.#stirred];
-    this.#stirred.clear();
-    for (const lane of lanes) lane.pump();
   }
 
   #onRequest(args: CommandLine, bytes: number): void {
@@ -182,7 +172,7 @@ export class Connection {
   ): void {
     const { clock, stats } = this.#world;
     const arrivedMs = clock.monotonicMs();
-    this.#push(partition, {
+    this.#lanes.push(this.#place(partition), {
       slot,
       line: args,
       kind: command.kind,
@@ -195,36 +185,17 @@ export class Connection {
     });
   }
 
-  #push(partition: PartitionId, item: LaneItem): void {
-    const lane = this.#lane(partition);
-    this.#inLanes++;
-    lane.push({
-      ...item,
-      settle: (reply, fate) => {
-        this.#inLanes--;
-        item.settle(reply, fate);
-        this.#runExclusive();
-      },
-    });
-    this.#stirred.add(lane);
-  }
-
-  #lane(partition: PartitionId): Lane {
+  #place(partition: PartitionId): LanePlace {
     const { namespace } = this.session;
-    const key = `${partition}/${namespace}`;
-    let lane = this.#lanes.get(key);
-    if (lane === undefined) {
-      const { group } = this.#world.router.routes.partitions(namespace)![partition]!;
-      lane = new Lane({ namespace, partition, group }, this.#laneWorld);
-      this.#lanes.set(key, lane);
-    }
-    return lane;
+    const { group } = this.#world.router.routes.partitions(namespace)![partition]!;
+    return { namespace, partition, group };
   }
 
   /** Runs the command that waits for all before it, once all before it are answered. */
   #runExclusive(): void {
     const next = this.#exclusive;
-    if (next === undefined || this.#exclusiveRuns || this.#inLanes > 0 || this.#closed) return;
+    if (next === undefined || this.#exclusiveRuns || this.#lanes.unanswered > 0 || this.#closed)
+      return;
     this.#exclusiveRuns = true;
     if (next.target.kind === 'node') this.#runNode(next, next.target.command);
     else this.#runParts(next, next.target.command, next.target.parts);
@@ -269,7 +240,7 @@ export class Connection {
     };
     if (parts.length === 0) return finish();
     for (const part of parts) {
-      this.#push(part.partition, {
+      this.#lanes.push(this.#place(part.partition), {
         slot,
         line: part.line,
         kind: command.kind,
@@ -281,7 +252,7 @@ export class Connection {
         },
       });
     }
-    this.#stir();
+    this.#lanes.start();
   }
 
   #endExclusive(slot: ReplySlot, reply: Reply): void {
@@ -300,7 +271,7 @@ export class Connection {
       this.#dispatch(args, slot);
     }
     if (at < waiting.length) this.#waiting = [...waiting.slice(at), ...this.#waiting];
-    this.#stir();
+    this.#lanes.start();
   }
 
   #settle(slot: ReplySlot, reply: Reply): void {
@@ -333,7 +304,7 @@ export class Connection {
     }
     this.#endWhenAnswered();
     this.#regulate();
-    this.#pumpAll();
+    this.#lanes.pumpAll();
   }
 
   #write(): void {
@@ -345,11 +316,7 @@ export class Connection {
 
   #onDrain(): void {
     this.#regulate();
-    this.#pumpAll();
-  }
-
-  #pumpAll(): void {
-    for (const lane of this.#lanes.values()) lane.pump();
+    this.#lanes.pumpAll();
   }
 
   /** A client that reads slowly gets its oldest reply made, and no more than that. */
@@ -380,7 +347,7 @@ export class Connection {
     }
     this.#stream.resume();
     this.#parser.resume();
-    this.#stir();
+    this.#lanes.start();
     if (this.#isFull()) this.#regulate();
   }
 
@@ -398,7 +365,7 @@ export class Connection {
   #onClose(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const lane of this.#lanes.values()) lane.close();
+    this.#lanes.close();
     this.#waiting = [];
     this.#world.onClose(this);
   }

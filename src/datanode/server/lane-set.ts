@@ -1,0 +1,62 @@
+/** All lanes of one connection, and how many of its commands they have not answered. */
+import type { GroupId } from '../../common/ids.ts';
+import { Lane, type LaneItem, type LanePlace, type LaneWorld } from './lane.ts';
+
+export class LaneSet {
+  readonly #world: LaneWorld;
+  readonly #onAnswer: () => void;
+  readonly #lanes = new Map<GroupId, Lane>();
+  /** Lanes with something new, to be started once all that has come in is distributed. */
+  readonly #stirred = new Set<Lane>();
+  #unanswered = 0;
+
+  /** `onAnswer` runs after each command's answer was handed over. */
+  constructor(world: LaneWorld, onAnswer: () => void) {
+    this.#world = world;
+    this.#onAnswer = onAnswer;
+  }
+
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  push(place: LanePlace, item: LaneItem): void {
+    const lane = this.#lane(place);
+    this.#unanswered++;
+    this.#stirred.add(lane);
+    lane.push({
+      ...item,
+      settle: (reply, fate) => {
+        this.#unanswered--;
+        item.settle(reply, fate);
+        this.#onAnswer();
+      },
+    });
+  }
+
+  /** Lets the lanes that were given something begin. */
+  start(): void {
+    if (this.#stirred.size === 0) return;
+    const lanes = [...this.#stirred];
+    this.#stirred.clear();
+    for (const lane of lanes) lane.pump();
+  }
+
+  pumpAll(): void {
+    for (const lane of this.#lanes.values()) lane.pump();
+  }
+
+  close(): void {
+    for (const lane of this.#lanes.values()) lane.close();
+  }
+
+  #lane(place: LanePlace): Lane {
+    const { group } = place;
+    let lane = this.#lanes.get(group);
+    if (lane === undefined) {
+      lane = new Lane(place, this.#world);
+      this.#lanes.set(group, lane);
+    }
+    return lane;
+  }
+}
