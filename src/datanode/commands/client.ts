@@ -8,6 +8,8 @@ import type { NodeContext, Session } from './node-context.ts';
 
 type Run = NodeCommand['run'];
 
+const CLIENT_TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'];
+
 /** One line of CLIENT LIST, fields as in Redis 7.2. */
 function clientLine(session: Session, nowMs: number): string {
   const seconds = (sinceMs: number) => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000));
@@ -47,7 +49,7 @@ const list: Run = (args, { sessions, nowMs }) => {
     const filter = word(argument(args, 2));
     if (filter === 'type' && args.length === 4) {
       const type = word(argument(args, 3));
-      if (!['normal', 'master', 'replica', 'slave', 'pubsub'].includes(type)) {
+      if (!CLIENT_TYPES.includes(type)) {
         return error(`ERR Unknown client type '${argument(args, 3).toString()}'`);
       }
       if (type !== 'normal') shown = [];
@@ -146,8 +148,10 @@ function newFilters(args: readonly Buffer[]): KillFilter | string {
     else if (name === 'laddr') tests.push(({ local }) => local === value);
     else if (name === 'user') {
       if (value !== 'default') return `ERR No such user '${value}'`;
-    } else if (name === 'type') tests.push(() => value.toLowerCase() === 'normal');
-    else if (name === 'skipme' && /^(yes|no)$/i.test(value)) skipMe = /^yes$/i.test(value);
+    } else if (name === 'type') {
+      if (!CLIENT_TYPES.includes(value.toLowerCase())) return `ERR Unknown client type '${value}'`;
+      tests.push(() => value.toLowerCase() === 'normal');
+    } else if (name === 'skipme' && /^(yes|no)$/i.test(value)) skipMe = /^yes$/i.test(value);
     else return SYNTAX_ERROR;
   }
   return { skipMe, matches: (session) => tests.every((test) => test(session)) };

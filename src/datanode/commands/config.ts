@@ -38,23 +38,27 @@ const get: Run = (args, context) => {
 /** CONFIG SET name value [name value ...] */
 const set: Run = (args, context) => {
   if (args.length % 2 !== 0) return error("ERR wrong number of arguments for 'config|set' command");
+  const before = new Map(context.settings());
   const known = settings(context);
+  const pairs: [name: string, value: string][] = [];
   for (let at = 2; at < args.length; at += 2) {
     const name = argument(args, at).toString('latin1').toLowerCase();
     if (!known.has(name)) {
       return error(`ERR Unknown option or number of arguments for CONFIG SET - '${name}'`);
     }
+    pairs.push([name, argument(args, at + 1).toString('utf8')]);
   }
-  for (let at = 2; at < args.length; at += 2) {
-    const name = argument(args, at).toString('latin1').toLowerCase();
-    const value = argument(args, at + 1).toString('utf8');
+  const done: string[] = [];
+  for (const [name, value] of pairs) {
     if (fixed.get(name) === value) continue;
     const refusal = fixed.has(name)
       ? "can't set immutable config"
       : context.setSetting(name, value);
     if (refusal !== undefined) {
+      for (const changed of done) context.setSetting(changed, before.get(changed)!);
       return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${refusal}`);
     }
+    done.push(name);
   }
   return OK;
 };

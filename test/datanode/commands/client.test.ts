@@ -1,0 +1,70 @@
+import { beforeEach, expect, test } from 'vitest';
+import { FakeNode } from './fake-node.ts';
+import { ask } from './node-text.ts';
+
+let node: FakeNode;
+beforeEach(() => {
+  node = new FakeNode();
+});
+
+test('CLIENT ID, SETNAME, GETNAME, SETINFO', async () => {
+  expect(await ask(node, 'CLIENT ID')).toBe(':1\r\n');
+  expect(await ask(node, 'CLIENT GETNAME')).toBe('$-1\r\n');
+  expect(await ask(node, 'CLIENT SETNAME me')).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT GETNAME')).toBe('$2\r\nme\r\n');
+  expect(await ask(node, "CLIENT SETNAME ''")).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT GETNAME')).toBe('$-1\r\n');
+  expect(await ask(node, 'CLIENT SETNAME a\nb')).toMatch(
+    /^-ERR Client names cannot contain spaces/,
+  );
+  expect(await ask(node, 'CLIENT SETINFO LIB-NAME lib')).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT SETINFO lib-ver 1.2')).toBe('+OK\r\n');
+  expect(node.session).toMatchObject({ libraryName: 'lib', libraryVersion: '1.2' });
+  expect(await ask(node, 'CLIENT SETINFO x y')).toBe("-ERR Unrecognized option 'x'\r\n");
+});
+
+test('CLIENT LIST and INFO show a line per client', async () => {
+  const list = await ask(node, 'CLIENT LIST');
+  expect(list.match(/id=\d+ addr=127\.0\.0\.1:\d+ laddr=\S+ name= age=5 idle=2/g)).toHaveLength(3);
+  expect(await ask(node, 'CLIENT LIST ID 2 3')).not.toContain('id=1 ');
+  expect(await ask(node, 'CLIENT LIST TYPE pubsub')).toBe('$0\r\n\r\n');
+  expect(await ask(node, 'CLIENT LIST TYPE nobody')).toBe("-ERR Unknown client type 'nobody'\r\n");
+  expect(await ask(node, 'CLIENT LIST ID x')).toBe('-ERR Invalid client ID\r\n');
+  expect(await ask(node, 'CLIENT LIST what')).toBe('-ERR syntax error\r\n');
+  expect(await ask(node, 'CLIENT INFO')).toContain('id=1 ');
+});
+
+test('CLIENT KILL by address, by filters, and oneself after the reply', async () => {
+  expect(await ask(node, 'CLIENT KILL 127.0.0.1:50002')).toBe('+OK\r\n');
+  expect(node.others[0]!.ended).toBe('killed');
+  expect(await ask(node, 'CLIENT KILL 127.0.0.1:1')).toBe('-ERR No such client\r\n');
+  expect(await ask(node, 'CLIENT KILL ID 3')).toBe(':1\r\n');
+  expect(node.others[1]!.ended).toBe('killed');
+  expect(await ask(node, 'CLIENT KILL TYPE normal')).toBe(':2\r\n');
+  expect(await ask(node, 'CLIENT KILL TYPE what')).toBe("-ERR Unknown client type 'what'\r\n");
+  expect(await ask(node, 'CLIENT KILL ID 1 SKIPME no')).toBe(':1\r\n');
+  expect(node.session.ended).toBe('after-reply');
+  expect(await ask(node, 'CLIENT KILL ID 0')).toBe('-ERR client-id should be greater than 0\r\n');
+  expect(await ask(node, 'CLIENT KILL USER nobody')).toBe("-ERR No such user 'nobody'\r\n");
+  expect(await ask(node, 'CLIENT KILL WHAT x')).toBe('-ERR syntax error\r\n');
+});
+
+test('CLIENT REPLY, NO-EVICT, NO-TOUCH set their modes', async () => {
+  await ask(node, 'CLIENT REPLY OFF');
+  expect(node.session.replyMode).toBe('off');
+  await ask(node, 'CLIENT REPLY ON');
+  expect(node.session.replyMode).toBe('on');
+  expect(await ask(node, 'CLIENT REPLY MAYBE')).toBe('-ERR syntax error\r\n');
+  expect(await ask(node, 'CLIENT NO-EVICT on')).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT NO-TOUCH on')).toBe('+OK\r\n');
+  expect(node.session).toMatchObject({ noEvict: true, noTouch: true });
+});
+
+test('CLIENT TRACKING can only be off, and the rest answers', async () => {
+  expect(await ask(node, 'CLIENT TRACKING off')).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT TRACKING on')).toMatch(/^-ERR client side caching is not offered/);
+  expect(await ask(node, 'CLIENT TRACKINGINFO')).toContain('off');
+  expect(await ask(node, 'CLIENT GETREDIR')).toBe(':-1\r\n');
+  expect(await ask(node, 'CLIENT UNBLOCK 5')).toBe(':0\r\n');
+  expect(await ask(node, 'CLIENT HELP')).toContain('SETNAME');
+});

@@ -1,0 +1,61 @@
+import { beforeEach, expect, test } from 'vitest';
+import { FakeNode } from './fake-node.ts';
+import { ask } from './node-text.ts';
+
+let node: FakeNode;
+beforeEach(() => {
+  node = new FakeNode('cluster');
+});
+
+test('CLUSTER NODES has a line per node in the form clients parse', async () => {
+  const lines = (await ask(node, 'CLUSTER NODES')).split('\r\n')[1]!.trimEnd().split('\n');
+  expect(lines[0]).toMatch(
+    /^1{40} 127\.0\.0\.1:7001@17001 myself,master - 0 \d+ 1 connected 0-8191$/,
+  );
+  expect(lines[1]).toMatch(/^2{40} .* master - 0 \d+ 1 connected 8192-16382 16383$/);
+  expect(lines[2]).toMatch(/^3{40} .* master,fail\? - 0 \d+ 1 disconnected$/);
+});
+
+test('CLUSTER SLOTS and SHARDS cover every slot', async () => {
+  const slots = await ask(node, 'CLUSTER SLOTS');
+  expect(slots).toMatch(/^\*3\r\n\*3\r\n:0\r\n:8191\r\n\*4\r\n\$9\r\n127\.0\.0\.1\r\n:7001\r\n/);
+  expect(slots).toContain(':8192\r\n:16382\r\n');
+  expect(slots).toContain(':16383\r\n:16383\r\n');
+  const shards = await ask(node, 'CLUSTER SHARDS');
+  expect(shards).toContain('$5\r\nslots\r\n*2\r\n:0\r\n:8191\r\n');
+  expect(shards).toContain('failed');
+});
+
+test('CLUSTER INFO says ok only when every slot has a leader', async () => {
+  expect(await ask(node, 'CLUSTER INFO')).toMatch(
+    /cluster_state:ok\r\ncluster_slots_assigned:16384/,
+  );
+  node.nodes = node.nodes.slice(0, 1);
+  expect(await ask(node, 'CLUSTER INFO')).toContain('cluster_state:fail');
+});
+
+test('CLUSTER MYID, KEYSLOT, REPLICAS, LINKS', async () => {
+  expect(await ask(node, 'CLUSTER MYID')).toBe(`$40\r\n${'1'.repeat(40)}\r\n`);
+  expect(await ask(node, 'CLUSTER MYSHARDID')).toBe(`$40\r\n${'1'.repeat(40)}\r\n`);
+  expect(await ask(node, 'CLUSTER KEYSLOT foo')).toBe(':12182\r\n');
+  expect(await ask(node, 'CLUSTER KEYSLOT {foo}bar')).toBe(':12182\r\n');
+  expect(await ask(node, `CLUSTER REPLICAS ${'2'.repeat(40)}`)).toBe('*0\r\n');
+  expect(await ask(node, 'CLUSTER REPLICAS x')).toBe('-ERR Unknown node x\r\n');
+  expect(await ask(node, 'CLUSTER LINKS')).toBe('*0\r\n');
+});
+
+test('what administrators of Redis Cluster do by hand is refused with a reason', async () => {
+  for (const command of ['MEET 127.0.0.1 7002', 'FORGET x', 'RESET', 'FAILOVER', 'ADDSLOTS 1']) {
+    expect(await ask(node, `CLUSTER ${command}`)).toMatch(
+      /^-ERR kvorum places partitions by itself/,
+    );
+  }
+});
+
+test('on the gateway there is no cluster, except for KEYSLOT', async () => {
+  const gateway = new FakeNode();
+  const disabled = '-ERR This instance has cluster support disabled\r\n';
+  expect(await ask(gateway, 'CLUSTER NODES')).toBe(disabled);
+  expect(await ask(gateway, 'CLUSTER SLOTS')).toBe(disabled);
+  expect(await ask(gateway, 'CLUSTER KEYSLOT foo')).toBe(':12182\r\n');
+});

@@ -1,0 +1,44 @@
+import { beforeEach, expect, test } from 'vitest';
+import { FakeNode } from './fake-node.ts';
+import { ask } from './node-text.ts';
+
+let node: FakeNode;
+beforeEach(() => {
+  node = new FakeNode();
+});
+
+test('TIME, LASTSAVE, ROLE, LOLWUT', async () => {
+  expect(await ask(node, 'TIME')).toBe('*2\r\n$10\r\n1700000000\r\n$6\r\n123000\r\n');
+  expect(await ask(node, 'LASTSAVE')).toBe(':1700000000\r\n');
+  expect(await ask(node, 'ROLE')).toBe('*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n');
+  expect(await ask(node, 'LOLWUT')).toMatch(/kvorum \d/);
+});
+
+test('saving is always done', async () => {
+  expect(await ask(node, 'SAVE')).toBe('+OK\r\n');
+  expect(await ask(node, 'BGSAVE')).toBe('+Background saving started\r\n');
+  expect(await ask(node, 'BGREWRITEAOF')).toBe(
+    '+Background append only file rewriting started\r\n',
+  );
+});
+
+test('what is not offered is refused with a reason', async () => {
+  expect(await ask(node, 'SHUTDOWN')).toMatch(/^-ERR stop this datanode with SIGTERM/);
+  expect(await ask(node, 'MONITOR')).toMatch(/^-ERR MONITOR is not offered/);
+  expect(await ask(node, 'SWAPDB 0 1')).toMatch(/^-ERR SWAPDB is not offered/);
+});
+
+test('DEBUG SLEEP holds back the connection', async () => {
+  expect(await ask(node, 'DEBUG SLEEP 0.25')).toBe('+OK\r\n');
+  expect(node.slept).toEqual([250]);
+  expect(await ask(node, 'DEBUG SLEEP 1e9')).toMatch(/^-ERR DEBUG SLEEP takes 0 to 60/);
+});
+
+test('LATENCY, SLOWLOG and MEMORY answer what monitoring asks', async () => {
+  expect(await ask(node, 'LATENCY LATEST')).toBe('*0\r\n');
+  expect(await ask(node, 'LATENCY RESET')).toBe(':0\r\n');
+  expect(await ask(node, 'SLOWLOG GET 10')).toBe('*0\r\n');
+  expect(await ask(node, 'SLOWLOG LEN')).toBe(':0\r\n');
+  expect(await ask(node, 'SLOWLOG HELP')).toContain('RESET');
+  expect(await ask(node, 'MEMORY DOCTOR')).toMatch(/^\$/);
+});
