@@ -24,6 +24,11 @@ export class RealRedis {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
+  /** Where it listens, for raw bytes. */
+  get path(): string {
+    return join(this.#directory, 'socket');
+  }
+
   static async start(): Promise<RealRedis> {
     const directory = mkdtempSync(join(tmpdir(), 'kvorum-redis-'));
     const path = join(directory, 'socket');

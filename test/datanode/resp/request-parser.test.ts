@@ -1,0 +1,170 @@
+import { connect } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createRequestParser } from '../../../src/datanode/resp/request-parser.ts';
+import { hasRedis, RealRedis } from '../commands/real-redis.ts';
+
+function wire(command: readonly Uint8Array[]): Buffer {
+  const parts = command.flatMap((arg) => [
+    Buffer.from(`$${arg.length}\r\n`),
+    arg,
+    Buffer.from('\r\n'),
+  ]);
+  return Buffer.concat([Buffer.from(`*${command.length}\r\n`), ...parts]);
+}
+
+function collect(bulkBytesMax?: number) {
+  const requests: Buffer[][] = [];
+  const errors: string[] = [];
+  const sizes: number[] = [];
+  const parser = createRequestParser({
+    ...(bulkBytesMax !== undefined && { bulkBytesMax }),
+    onRequest: (args, bytes) => {
+      requests.push(args);
+      sizes.push(bytes);
+    },
+    onProtocolError: (text) => errors.push(text),
+  });
+  return { parser, requests, errors, sizes };
+}
+
+const textOf = (requests: readonly Buffer[][]) =>
+  requests.map((args) => args.map((arg) => arg.toString('latin1')));
+
+const command = fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 1, maxLength: 5 });
+
+describe('requests', () => {
+  test('are the same however their bytes are cut', () => {
+    fc.assert(
+      fc.property(
+        fc.array(command, { minLength: 1, maxLength: 6 }),
+        fc.array(fc.nat(300), { maxLength: 12 }),
+        (commands, cuts) => {
+          const bytes = Buffer.concat(commands.map(wire));
+          const { parser, requests, errors } = collect();
+          let from = 0;
+          for (const cut of [...cuts, bytes.length]
+            .map((at) => Math.min(at, bytes.length))
+            .sort((a, b) => a - b)) {
+            if (cut > from) parser.feed(bytes.subarray(from, cut));
+            from = Math.max(from, cut);
+          }
+          expect(errors).toEqual([]);
+          expect(requests.map((args) => args.map((arg) => [...arg]))).toEqual(
+            commands.map((args) => args.map((arg) => [...arg])),
+          );
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('byte by byte, with the bytes each took', () => {
+    const { parser, requests, sizes } = collect();
+    const bytes = Buffer.concat([
+      wire([Buffer.from('SET'), Buffer.from('a'), Buffer.from('')]),
+      Buffer.from('PING\r\n'),
+    ]);
+    for (const byte of bytes) parser.feed(Buffer.from([byte]));
+    expect(textOf(requests)).toEqual([['SET', 'a', ''], ['PING']]);
+    expect(sizes).toEqual([bytes.length - 6, 6]);
+  });
+
+  test('inline commands, empty lines and empty arrays', () => {
+    const { parser, requests, errors } = collect();
+    parser.feed(Buffer.from('\r\n*0\r\n*-1\r\n  set "a b" \'c\' \\x  \nGET x\r\n'));
+    parser.feed(Buffer.from("\"\\x41\\n\" 'it\\'s'\r\n"));
+    expect(errors).toEqual([]);
+    expect(textOf(requests).slice(1)).toEqual([
+      ['GET', 'x'],
+      ['A\n', "it's"],
+    ]);
+  });
+
+  test('paused, they wait; resumed, they go on', () => {
+    const { parser, requests } = collect();
+    const bytes = Buffer.concat([wire([Buffer.from('A')]), wire([Buffer.from('B')])]);
+    parser.pause();
+    parser.feed(bytes);
+    expect(requests).toEqual([]);
+    parser.resume();
+    expect(textOf(requests)).toEqual([['A'], ['B']]);
+  });
+
+  test('keep no socket chunk alive, and announce nothing they have not brought', () => {
+    const { parser, requests } = collect();
+    const chunk = Buffer.alloc(65_536);
+    const bytes = wire([Buffer.from('GET'), Buffer.from('small')]);
+    bytes.copy(chunk);
+    parser.feed(chunk.subarray(0, bytes.length));
+    const [name, key] = requests[0]!;
+    expect(name!.buffer).not.toBe(chunk.buffer);
+    expect(key!.buffer.byteLength).toBeLessThan(100);
+    const before = process.memoryUsage().arrayBuffers;
+    const huge = collect(512 * 1024 * 1024);
+    huge.parser.feed(Buffer.from('*2\r\n$3\r\nGET\r\n$536870912\r\nabc'));
+    expect(huge.errors).toEqual([]);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_000_000);
+  });
+});
+
+const broken: readonly (readonly [string, string])[] = [
+  ['*1\r\n:5\r\n', "Protocol error: expected '$', got ':'"],
+  ['*1\r\n*1\r\n$1\r\na\r\n', "Protocol error: expected '$', got '*'"],
+  ['*1\r\n%1\r\n', "Protocol error: expected '$', got '%'"],
+  ['*x\r\n', 'Protocol error: invalid multibulk length'],
+  ['*1048577\r\n', 'Protocol error: invalid multibulk length'],
+  ['*1\r\n$x\r\n', 'Protocol error: invalid bulk length'],
+  ['*1\r\n$-1\r\n', 'Protocol error: invalid bulk length'],
+  ['*1\r\n$536870913\r\n', 'Protocol error: invalid bulk length'],
+  ['get "a\r\n', 'Protocol error: unbalanced quotes in request'],
+  ['get "a"b\r\n', 'Protocol error: unbalanced quotes in request'],
+  [`get ${'x'.repeat(70_000)}`, 'Protocol error: too big inline request'],
+];
+
+describe('protocol errors', () => {
+  test.each(broken)('%j', (bytes, text) => {
+    const { parser, requests, errors } = collect(512 * 1024 * 1024);
+    parser.feed(Buffer.from('*1\r\n$4\r\nPING\r\n'));
+    parser.feed(Buffer.from(bytes));
+    parser.feed(Buffer.from('*1\r\n$4\r\nPING\r\n'));
+    expect(errors).toEqual([text]);
+    expect(textOf(requests)).toEqual([['PING']]);
+  });
+
+  test.skipIf(!hasRedis)('have the words of a stock server', async () => {
+    const redis = await RealRedis.start();
+    try {
+      for (const [bytes, text] of broken) {
+        const first = bytes.startsWith('*1048577') ? '*2147483648\r\n' : bytes;
+        expect(await answerOf(redis.path, first), JSON.stringify(bytes)).toBe(`-ERR ${text}\r\n`);
+      }
+    } finally {
+      await redis.stop();
+    }
+  });
+
+  test('a request of more than its bound in all', () => {
+    const { parser, errors } = collect(512 * 1024 * 1024);
+    parser.feed(Buffer.from('*100\r\n'));
+    const megabyte = Buffer.concat([
+      Buffer.from('$1048576\r\n'),
+      Buffer.alloc(1_048_576),
+      Buffer.from('\r\n'),
+    ]);
+    for (let at = 0; at < 70 && errors.length === 0; at++) parser.feed(megabyte);
+    expect(errors).toEqual(['Protocol error: too big request']);
+  });
+});
+
+function answerOf(path: string, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => socket.write(bytes));
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString();
+    });
+    socket.on('close', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}
