@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import type { ClusterView, ViewChange } from '../../../src/datanode/coordinator/cluster-view.ts';
+import { DatanodeCoordinator } from '../../../src/datanode/coordinator/coordinator.ts';
+import { MemoryMeta } from '../../../src/meta/memory.ts';
+import {
+  encodeRecord,
+  keys,
+  type NodeRecord,
+  type PartitionRecord,
+} from '../../../src/meta/schema.ts';
+import type { MetaStore } from '../../../src/meta/store.ts';
+import { SimDisk } from '../../sim/disk.ts';
+
+const record: NodeRecord = {
+  version: 1,
+  node: 'n1',
+  incarnation: 'one',
+  bootId: 'b',
+  host: 'h',
+  transportPort: 1,
+  gatewayPort: 2,
+  clusterPort: 3,
+  httpPort: 4,
+  tags: {},
+};
+
+const partition: PartitionRecord = {
+  version: 1,
+  namespace: 'default',
+  partition: 0,
+  group: 1,
+  firstSlot: 0,
+  lastSlot: 16_383,
+  birth: [],
+  replicas: [],
+  fence: 1,
+};
+
+const namespace = (ready: boolean) =>
+  encodeRecord({ version: 1, name: 'default', partitions: 1, replicas: 1, ready } as never);
+
+let meta: MemoryMeta;
+let store: MetaStore;
+let disk: SimDisk;
+let running: DatanodeCoordinator[];
+
+beforeEach(async () => {
+  meta = new MemoryMeta({ clock: systemClock });
+  store = meta.connect();
+  disk = new SimDisk({ random: seededRandom(1), clock: systemClock });
+  await disk.makeDir('/d');
+  running = [];
+});
+
+afterEach(async () => {
+  meta.available = true;
+  await Promise.all(running.map((coordinator) => coordinator.stop()));
+});
+
+function start(own: Partial<NodeRecord> = {}) {
+  const changes: ViewChange[] = [];
+  const refusals: Error[] = [];
+  let view: ClusterView | undefined;
+  const coordinator = new DatanodeCoordinator({
+    store,
+    disk,
+    clock: systemClock,
+    logger: silentLogger,
+    dataDir: '/d',
+    leaseTtlMs: 1_000,
+    onChange: (now, change) => {
+      view = now;
+      changes.push(change);
+    },
+    onRefused: (error) => refusals.push(error),
+  });
+  running.push(coordinator);
+  return {
+    coordinator,
+    changes,
+    refusals,
+    view: () => view,
+    started: coordinator.start({ ...record, ...own }),
+  };
+}
+
+describe('a datanode on its control path', () => {
+  test('registers under its lease and withdraws when it stops', async () => {
+    const { coordinator, started, view } = start();
+    await started;
+    await expect.poll(() => store.get(keys.node('n1'))).toBeDefined();
+    await expect.poll(() => view()?.isAlive('n1')).toBe(true);
+    await coordinator.stop();
+    expect(await store.get(keys.node('n1'))).toBeUndefined();
+  });
+
+  test('is told when its name belongs to another incarnation', async () => {
+    const other: NodeRecord = { ...record, incarnation: 'two' };
+    await store.put(keys.incarnation('n1'), encodeRecord(other));
+    const { started, refusals } = start();
+    await started;
+    await expect.poll(() => refusals.length).toBe(1);
+    expect(refusals[0]!.message).toMatch(/belongs to incarnation two; this data directory is/);
+  });
+
+  test('sees partitions only once their namespace is ready', async () => {
+    const { started, view } = start();
+    await started;
+    await store.put(keys.namespace('default'), namespace(false));
+    await store.put(keys.partition('default', 0), encodeRecord(partition));
+    await expect.poll(() => view()).toBeDefined();
+    expect(view()!.partitions()).toEqual([]);
+    await store.put(keys.namespace('default'), namespace(true));
+    await expect.poll(() => view()!.partitions()).toEqual([partition]);
+  });
+
+  test('serves the last picture while the store is away', async () => {
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(partition));
+    const first = start();
+    await first.started;
+    await expect.poll(() => first.view()?.partitions()).toEqual([partition]);
+    await expect.poll(() => disk.exists('/d/table')).toBe(true);
+    await first.coordinator.stop();
+    meta.available = false;
+    const second = start();
+    await second.started;
+    expect(second.view()?.partitions()).toEqual([partition]);
+  });
+
+  test('reports a leader only ever to a higher term', async () => {
+    const { coordinator, started } = start();
+    await started;
+    const leader = (term: number) => ({
+      version: 1,
+      namespace: 'default',
+      partition: 0,
+      node: 'n1',
+      replica: 1,
+      term,
+    });
+    await store.put(keys.leader('default', 0), encodeRecord(leader(5)));
+    coordinator.reportLeader(leader(4));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await store.get(keys.leader('default', 0)))?.value).toContain('"term":5');
+    meta.available = false;
+    coordinator.reportLeader(leader(6));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    meta.available = true;
+    await expect
+      .poll(async () => (await store.get(keys.leader('default', 0)))?.value, { timeout: 3_000 })
+      .toContain('"term":6');
+  });
+});

@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type ErrorCode, errorTable, KvorumError } from '../../../src/common/errors.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
+import { bulk } from '../../../src/datanode/resp/reply.ts';
+import {
+  decodeBatch,
+  decodeResults,
+  encodeBatch,
+  encodeResults,
+} from '../../../src/datanode/routing/request-codec.ts';
+
+const bytes = fc.uint8Array({ maxLength: 20 }).map((each) => Buffer.from(each));
+const batch = fc.record({
+  namespace: fc.constantFrom('default', 'ünder'),
+  partition: fc.nat(1_000),
+  kind: fc.constantFrom('read' as const, 'write' as const),
+  lines: fc.array(fc.array(bytes, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
+  protocol: fc.constantFrom(2 as const, 3 as const),
+  term: fc.integer({ min: 1, max: 2 ** 50 }),
+});
+
+test('a forwarded batch arrives as it was sent, its deadline on the new clock', () => {
+  fc.assert(
+    fc.property(batch, fc.nat(10_000), (each, leftMs) => {
+      const sent: CommandBatch = { ...each, deadlineMs: 0 };
+      expect(decodeBatch(encodeBatch(sent, leftMs), 5_000)).toEqual({
+        ...sent,
+        deadlineMs: 5_000 + leftMs,
+      });
+    }),
+  );
+});
+
+test('results arrive as they were given', () => {
+  const codes = Object.keys(errorTable) as ErrorCode[];
+  const result = fc.oneof(
+    bytes.map((each): LineResult => ({ ok: true, reply: bulk(each) })),
+    fc.constantFrom(...codes).map((code): LineResult => ({ ok: false, code, message: 'why' })),
+  );
+  fc.assert(
+    fc.property(fc.array(result, { maxLength: 6 }), (results) => {
+      const decoded = decodeResults(encodeResults(results, 2), results.length);
+      for (const [at, each] of decoded.entries()) {
+        const given = results[at]!;
+        if (!given.ok) expect(each).toEqual(given);
+        else expect(each).toMatchObject({ ok: true, reply: { kind: 'encoded' } });
+      }
+    }),
+  );
+});
+
+test('damaged bytes are refused, never misread as something else', () => {
+  const whole = encodeBatch(
+    {
+      namespace: 'default',
+      partition: 1,
+      kind: 'write',
+      lines: [[Buffer.from('SET'), Buffer.from('a'), Buffer.from('1')]],
+      protocol: 2,
+      term: 3,
+      deadlineMs: 0,
+    },
+    100,
+  );
+  for (let end = 0; end < whole.length; end++) {
+    expect(() => decodeBatch(whole.subarray(0, end), 0)).toThrow(KvorumError);
+  }
+  expect(() => decodeBatch(Buffer.concat([whole, Buffer.from([0])]), 0)).toThrow(
+    /BAD_FRAME|forwarded/,
+  );
+  const newer = Buffer.from(whole);
+  newer[0] = 9;
+  expect(() => decodeBatch(newer, 0)).toThrow(/unknown version 9/);
+  expect(() => decodeResults(encodeResults([], 2), 1)).toThrow(/0 results for 1 commands/);
+});

@@ -1,0 +1,126 @@
+import { beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { KvorumError } from '../../../src/common/errors.ts';
+import type { CommandBatch, LocalPartition } from '../../../src/datanode/partition/batch.ts';
+import { OK } from '../../../src/datanode/resp/reply.ts';
+import { encodeResults } from '../../../src/datanode/routing/request-codec.ts';
+import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
+import { Router } from '../../../src/datanode/routing/router.ts';
+import { partitionRecord } from './records.ts';
+
+let routes: MutableRouteTable;
+let local: (LocalPartition & { isLeader: boolean }) | undefined;
+let request: (to: string, body: Buffer) => Promise<Buffer>;
+let reachable: boolean;
+let router: Router;
+const sent: string[] = [];
+
+const batch = (kind: 'read' | 'write' = 'write'): CommandBatch => ({
+  namespace: 'default',
+  partition: 0,
+  kind,
+  lines: [[Buffer.from('SET'), Buffer.from('a'), Buffer.from('1')]],
+  protocol: 2,
+  term: undefined,
+  deadlineMs: systemClock.monotonicMs() + 1_000,
+});
+
+beforeEach(() => {
+  routes = new MutableRouteTable();
+  routes.setPartitions([partitionRecord(0, 1)]);
+  local = undefined;
+  reachable = true;
+  sent.length = 0;
+  request = async () => encodeResults([{ ok: true, reply: OK }], 2);
+  router = new Router({
+    node: 'me',
+    clock: systemClock,
+    routes,
+    local: () => local,
+    transport: () => ({
+      request: (to, body) => {
+        sent.push(to);
+        return request(to, body);
+      },
+      isReachable: () => reachable,
+    }),
+  });
+});
+
+function replica(isLeader: boolean) {
+  return {
+    namespace: 'default',
+    partition: 0,
+    isLeader,
+    term: 7,
+    execute: async (each: CommandBatch) => each.lines.map(() => ({ ok: true, reply: OK }) as const),
+  };
+}
+
+test('a batch goes to the own replica while it leads', async () => {
+  local = replica(true);
+  expect(await router.execute(batch())).toEqual([{ ok: true, reply: OK }]);
+  expect(router.leader('default', 0)).toEqual({ node: 'me', term: 7 });
+  expect(sent).toEqual([]);
+});
+
+test('otherwise to the leader, in its term', async () => {
+  local = replica(false);
+  routes.setLeader(10, 'other', 9);
+  let term = 0;
+  request = async (_to, body) => {
+    const peer = new Router({
+      node: 'other',
+      clock: systemClock,
+      routes: new MutableRouteTable(),
+      local: () => ({
+        ...replica(true),
+        execute: async (each) => {
+          term = each.term ?? 0;
+          return [{ ok: true, reply: OK }];
+        },
+      }),
+      transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),
+    });
+    return peer.serve(body);
+  };
+  const [result] = await router.execute(batch());
+  expect(result).toMatchObject({ ok: true, reply: { bytes: Buffer.from('+OK\r\n') } });
+  expect(sent).toEqual(['other']);
+  expect(term).toBe(9);
+});
+
+test('without a known leader nothing is proposed', async () => {
+  expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_LEADER' }]);
+  routes.setLeader(10, 'me', 3);
+  expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_LEADER' }]);
+});
+
+test('a failure keeps its code, and the hint is withdrawn', async () => {
+  routes.setLeader(10, 'other', 9);
+  reachable = false;
+  request = () => Promise.reject(new KvorumError('CONNECTION_LOST', 'gone'));
+  expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'CONNECTION_LOST' }]);
+  expect(router.leader('default', 0)).toBeUndefined();
+});
+
+test('the last leader is asked again while its node can be reached', async () => {
+  routes.setLeader(10, 'other', 9);
+  request = async () => encodeResults([{ ok: false, code: 'NOT_LEADER', message: 'not now' }], 2);
+  expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NOT_LEADER' }]);
+  expect(routes.leader('default', 0)).toBeUndefined();
+  expect(router.leader('default', 0)).toEqual({ node: 'other', term: 9 });
+});
+
+test('a garbled answer does not pass for a reply', async () => {
+  routes.setLeader(10, 'other', 9);
+  request = async () => Buffer.from('what');
+  const [result] = await router.execute(batch());
+  expect(result).toMatchObject({ ok: false });
+});
+
+test('a peer that has no replica says so', async () => {
+  routes.setLeader(10, 'other', 9);
+  request = (_to, body) => router.serve(body);
+  expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
+});

@@ -1,0 +1,169 @@
+/**
+ * The house's rules that no other tool checks: sizes, what only adapters may call, tests that
+ * mirror the source, and words that must not stay. A failure names file, line and what to do.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { commandTable } from '../src/datanode/commands/table.ts';
+
+const root = join(import.meta.dirname, '..');
+
+function filesBelow(folder: string, suffix = '.ts'): string[] {
+  const path = join(root, folder);
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(suffix) && statSync(join(path, name)).isFile())
+    .map((name) => join(folder, name).split(sep).join('/'))
+    .sort();
+}
+
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
+const sources = filesBelow('src');
+const tests = filesBelow('test');
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly instead: string;
+  /** The adapters and doors that may. */
+  readonly except: RegExp;
+}
+
+const bans: readonly Ban[] = [
+  {
+    pattern: /\bDate\.now\(|\bnew Date\(|\bperformance\./,
+    instead: 'ask the Clock that is handed in',
+    except: /^src\/common\/clock\.ts$|^src\/cli\//,
+  },
+  {
+    pattern: /\b(?:setTimeout|setInterval|setImmediate|queueMicrotask)\(/,
+    instead: 'use Clock.setTimer or Clock.endOfTurn',
+    except: /^src\/common\/(?:clock|tcp)\.ts$|^src\/cli\//,
+  },
+  {
+    pattern: /\bMath\.random\b|\brandomBytes\b|\brandomUUID\b|\brandomInt\b/,
+    instead: 'draw from the Random that is handed in',
+    except: /^src\/common\/random\.ts$/,
+  },
+  {
+    pattern: /\bprocess\.(?!ts\b)/,
+    instead: 'let the command line hand it in',
+    except: /^src\/cli\//,
+  },
+  {
+    pattern: /from 'node:(?:fs|fs\/promises)'/,
+    instead: 'use the Disk that is handed in',
+    except: /^src\/common\/fs-disk\.ts$|^src\/cli\//,
+  },
+  {
+    pattern: /from 'node:(?:net|http|https|dgram|tls)'/,
+    instead: 'use the Network that is handed in',
+    except: /^src\/common\/tcp\.ts$|^src\/cli\//,
+  },
+];
+
+/** Source lines without comments. */
+function codeLines(file: string): { readonly at: number; readonly text: string }[] {
+  const text = textOf(file).replace(/\/\*[\s\S]*?\*\//g, (comment) =>
+    comment.replace(/[^\n]/g, ''),
+  );
+  return text
+    .split('\n')
+    .map((line, at) => ({ at: at + 1, text: line.replace(/(^|\s)\/\/.*$/, '') }));
+}
+
+describe('calls that make a run depend on the machine', () => {
+  test.each(bans.map((ban) => [ban.instead, ban] as const))('%s', (_name, ban) => {
+    const found = sources
+      .filter((file) => !ban.except.test(file))
+      .flatMap((file) =>
+        codeLines(file)
+          .filter(({ text }) => ban.pattern.test(text))
+          .map(({ at, text }) => `${file}:${at}: ${text.trim()} – ${ban.instead}`),
+      );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('sizes and names', () => {
+  test('a source file has at most 400 lines, a test 800', () => {
+    const long = [...sources, ...tests].filter((file) => {
+      const lines = textOf(file).split('\n').length - 1;
+      return lines > (file.startsWith('src/') ? 400 : 800);
+    });
+    expect(long, 'move a coherent piece into a file of its own').toEqual([]);
+  });
+
+  test('file names are in kebab case and say what is inside', () => {
+    const vague = /(?:^|\/)(?:utils?|helpers?|misc|managers?|types|index)\.ts$/;
+    const bad = [...sources, ...tests].filter(
+      (file) => vague.test(file) || !/^(?:[a-z0-9]+(?:[-.][a-z0-9]+)*\/?)+$/.test(file),
+    );
+    expect(bad).toEqual([]);
+  });
+});
+
+describe('what must not stay', () => {
+  const words: readonly [string, RegExp][] = [
+    ['an open end', /\b(?:FIXME|XXX|TODO|HACK)\b/],
+    ['a silenced check', /@ts-(?:ignore|nocheck|expect-error)|biome-ignore/],
+    ['a path of one machine', /['"` (](?:\/work\/|\/home\/|\/root\/|\/Users\/)/],
+  ];
+  test.each(words)('%s', (_name, pattern) => {
+    const files = [...sources, ...filesBelow('configs', '.yaml'), 'README.md', 'ARCHITECTURE.md'];
+    const found = files.flatMap((file) =>
+      textOf(file)
+        .split('\n')
+        .flatMap((text, at) => (pattern.test(text) ? [`${file}:${at + 1}: ${text.trim()}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('a version that floats, or an address of a package registry', () => {
+    const { dependencies, devDependencies } = JSON.parse(textOf('package.json')) as Record<
+      string,
+      Record<string, string>
+    >;
+    const floating = Object.entries({ ...dependencies, ...devDependencies }).filter(
+      ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
+    );
+    expect(floating).toEqual([]);
+    expect(textOf('package-lock.json')).not.toMatch(/"resolved":/);
+  });
+});
+
+describe('tests mirror the source', () => {
+  const suites = /^test\/(?:cluster|conformance|sim)\//;
+
+  test('a test file lies where what it tests lies', () => {
+    const astray = tests
+      .filter((file) => file.endsWith('.test.ts') && !suites.test(file))
+      .filter((file) => file !== 'test/tidy.test.ts')
+      .filter((file) => {
+        const source = file.replace(/^test\//, 'src/').replace(/\.test\.ts$/, '.ts');
+        return !existsSync(join(root, source)) && !existsSync(join(root, dirname(source)));
+      });
+    expect(astray).toEqual([]);
+  });
+
+  test('every room has tests', () => {
+    const rooms = [...new Set(sources.map((file) => dirname(file)))];
+    const bare = rooms.filter((room) => {
+      const mirror = join(root, room.replace(/^src/, 'test'));
+      return !existsSync(mirror) || !readdirSync(mirror).some((name) => name.endsWith('.test.ts'));
+    });
+    const byOthers = ['src', 'src/datanode', 'src/placedriver/http', 'src/datanode/http'];
+    expect(bare.filter((room) => !byOthers.includes(room))).toEqual([]);
+  });
+
+  test('every command appears in a test of the commands', () => {
+    const folder = relative(root, join(root, 'test/datanode/commands'));
+    const text = [...filesBelow(folder), ...filesBelow(folder, '.txt')]
+      .map((file) => textOf(file).toLowerCase())
+      .join('\n');
+    const untested = [...commandTable.keys()].filter((name) => {
+      return !new RegExp(`(?<![a-z])${name}(?![a-z])`).test(text);
+    });
+    expect(untested).toEqual([]);
+  });
+});
