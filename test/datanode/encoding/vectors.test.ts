@@ -1,0 +1,79 @@
+/**
+ * The frozen formats: what these vectors say is on people's disks. They are printed in
+ * ARCHITECTURE.md, which must show exactly them.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  encodeListKey,
+  encodeMemberKey,
+  encodeScoreKey,
+  LIST_ORIGIN,
+} from '../../../src/datanode/encoding/element-key.ts';
+import { encodeCollection, encodeHeader } from '../../../src/datanode/encoding/header.ts';
+import { encodeExpiryKey, encodeKey } from '../../../src/datanode/encoding/key.ts';
+import { sealRecord } from '../../../src/datanode/encoding/record.ts';
+import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
+import { tags } from '../../../src/datanode/encoding/tags.ts';
+
+const place = { slot: 12_182, version: { index: 5, ordinal: 1 } };
+const foo = Buffer.from('foo');
+const member = Buffer.from('m');
+const origin = { whole: LIST_ORIGIN, fraction: Buffer.alloc(0) };
+
+const vectors: readonly (readonly [string, Buffer])[] = [
+  ['system key `state`', STATE_KEY],
+  ['key record of `foo`', encodeKey(foo)],
+  ['expiry of `foo` at 1700000000000', encodeExpiryKey(1_700_000_000_000, foo)],
+  ['hash field `m` of version 5.1', encodeMemberKey(tags.hashField, place, member)],
+  ['list element at the origin', encodeListKey(place, origin)],
+  [
+    'list element inserted after it',
+    encodeListKey(place, { ...origin, fraction: Buffer.from([128]) }),
+  ],
+  ['set member `m`', encodeMemberKey(tags.setMember, place, member)],
+  ['sorted set member `m`', encodeMemberKey(tags.zsetMember, place, member)],
+  ['score −∞ of `m`', encodeScoreKey(place, Number.NEGATIVE_INFINITY, member)],
+  ['score −1.5 of `m`', encodeScoreKey(place, -1.5, member)],
+  ['score 0 of `m`', encodeScoreKey(place, 0, member)],
+  ['score 1.5 of `m`', encodeScoreKey(place, 1.5, member)],
+  ['score +∞ of `m`', encodeScoreKey(place, Number.POSITIVE_INFINITY, member)],
+  [
+    'header of the string `bar`',
+    encodeHeader({ type: 'string', deadlineMs: 0, origin: 'set', body: Buffer.from('bar') }),
+  ],
+  [
+    'the same with a deadline',
+    encodeHeader({
+      type: 'string',
+      deadlineMs: 1_700_000_000_000,
+      origin: 'set',
+      body: Buffer.from('bar'),
+    }),
+  ],
+  [
+    'header of a hash of 2 fields',
+    encodeHeader({
+      type: 'hash',
+      deadlineMs: 0,
+      origin: 'set',
+      body: encodeCollection({ version: place.version, size: 2, extra: Buffer.alloc(0) }),
+    }),
+  ],
+  [
+    'record of `foo` = `bar` with its CRC-32',
+    sealRecord(
+      encodeKey(foo),
+      encodeHeader({ type: 'string', deadlineMs: 0, origin: 'set', body: Buffer.from('bar') }),
+    ),
+  ],
+];
+
+const hex = (bytes: Buffer) => bytes.toString('hex').replace(/(..)(?=.)/g, '$1 ');
+
+test('the formats are the documented ones', () => {
+  const documented = readFileSync(join(import.meta.dirname, '../../../ARCHITECTURE.md'), 'utf8');
+  const lines = vectors.map(([name, bytes]) => `| ${name} | \`${hex(bytes)}\` |`);
+  expect(lines.filter((line) => !documented.includes(line)).join('\n')).toBe('');
+});
