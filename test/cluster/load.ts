@@ -2,8 +2,11 @@
  * Load with a judge: writers own keys and write growing numbers; readers note what they must at
  * least see. An acknowledged write that a later read misses is lost or stale, and is reported.
  */
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
+import { initialSlotRange, slotOfKey } from '../../src/common/hash.ts';
 import { pause } from './cluster.ts';
+
+type Client = Redis | Cluster;
 
 interface Register {
   readonly key: string;
@@ -11,6 +14,7 @@ interface Register {
   acked: number;
   /** Highest value ever sent. */
   sent: number;
+  readonly partition: number;
 }
 
 export interface LoadReport {
@@ -24,7 +28,11 @@ export interface LoadReport {
 }
 
 export interface LoadOptions {
+  /** Gateway ports; every other client uses them in turn. */
   readonly ports: readonly number[];
+  /** Cluster ports; the clients between use them all. */
+  readonly clusterPorts: readonly number[];
+  readonly partitions: number;
   readonly writers: number;
   readonly readers: number;
   readonly keysPerWriter: number;
@@ -40,28 +48,32 @@ export class Load {
     violations: [],
   };
   readonly #registers: Register[] = [];
-  readonly #clients: Redis[] = [];
+  readonly #clients: Client[] = [];
+  /** Acknowledged writes per partition. */
+  readonly #acknowledged: number[];
   readonly #tasks: Promise<void>[] = [];
   #running = true;
   #lastAckMs = performance.now();
 
   constructor(options: LoadOptions) {
+    this.#acknowledged = new Array(options.partitions).fill(0);
     for (let writer = 0; writer < options.writers; writer++) {
       const own: Register[] = [];
       for (let at = 0; at < options.keysPerWriter; at++) {
-        own.push({ key: `load:${writer}:${at}`, acked: 0, sent: 0 });
+        const key = `load:${writer}:${at}`;
+        own.push({ key, acked: 0, sent: 0, partition: partitionOf(key, options.partitions) });
       }
       this.#registers.push(...own);
-      this.#tasks.push(this.#write(this.#client(options.ports, writer), own));
+      this.#tasks.push(this.#write(this.#client(options, writer), own));
     }
     for (let reader = 0; reader < options.readers; reader++) {
-      this.#tasks.push(this.#read(this.#client(options.ports, reader)));
+      this.#tasks.push(this.#read(this.#client(options, reader)));
     }
   }
 
-  /** Acknowledged writes so far: grows while the cluster serves. */
-  get acknowledged(): number {
-    return this.report.writes;
+  /** Acknowledged writes so far, of each partition: every one grows while the cluster serves. */
+  get acknowledged(): readonly number[] {
+    return [...this.#acknowledged];
   }
 
   async stop(): Promise<LoadReport> {
@@ -81,13 +93,16 @@ export class Load {
     return this.report;
   }
 
-  #client(ports: readonly number[], number: number): Redis {
-    const client = connect(ports[number % ports.length]!);
+  #client({ ports, clusterPorts }: LoadOptions, number: number): Client {
+    const client =
+      number % 2 === 0
+        ? connect(ports[(number / 2) % ports.length]!)
+        : connectCluster(clusterPorts);
     this.#clients.push(client);
     return client;
   }
 
-  async #write(client: Redis, own: readonly Register[]): Promise<void> {
+  async #write(client: Client, own: readonly Register[]): Promise<void> {
     for (let turn = 0; this.#running; turn++) {
       const register = own[turn % own.length]!;
       const value = register.sent + 1;
@@ -96,6 +111,7 @@ export class Load {
         await client.set(register.key, value);
         register.acked = Math.max(register.acked, value);
         this.report.writes++;
+        this.#acknowledged[register.partition]!++;
         this.#noteGap();
       } catch (error) {
         if (String(error).includes('UNKNOWNOUTCOME')) this.report.unknown++;
@@ -105,7 +121,7 @@ export class Load {
     }
   }
 
-  async #read(client: Redis): Promise<void> {
+  async #read(client: Client): Promise<void> {
     for (let turn = 0; this.#running; turn++) {
       const register = this.#registers[turn % this.#registers.length]!;
       try {
@@ -118,7 +134,7 @@ export class Load {
     }
   }
 
-  async #check(client: Redis, register: Register): Promise<void> {
+  async #check(client: Client, register: Register): Promise<void> {
     const atLeast = register.acked;
     const value = Number((await client.get(register.key)) ?? 0);
     if (value >= atLeast && value <= register.sent) return;
@@ -147,4 +163,30 @@ export function connect(port: number): Redis {
   });
   client.on('error', () => {});
   return client;
+}
+
+/** A cluster client that asks again where the cluster sends it, and soon. */
+function connectCluster(ports: readonly number[]): Cluster {
+  const client = new Cluster(
+    ports.map((port) => ({ port, host: '127.0.0.1' })),
+    {
+      redisOptions: { commandTimeout: 15_000, autoResendUnfulfilledCommands: false },
+      clusterRetryStrategy: () => 50,
+      retryDelayOnFailover: 50,
+      retryDelayOnClusterDown: 50,
+      maxRedirections: 100,
+      slotsRefreshTimeout: 2_000,
+    },
+  );
+  client.on('error', () => {});
+  return client;
+}
+
+/** Which of a new namespace's partitions holds `key`. */
+function partitionOf(key: string, partitions: number): number {
+  const slot = slotOfKey(Buffer.from(key));
+  for (let at = 0; at < partitions; at++) {
+    if (slot <= initialSlotRange(at, partitions)[1]) return at;
+  }
+  throw new Error(`slot ${slot} belongs to no partition`);
 }
