@@ -251,7 +251,7 @@ export class Datanode {
       listen: { host, port: config.ports.transport },
       ...(transport && { settings: transport }),
       handlers: {
-        onMessages: (_from, messages) => this.#host.onMessages(messages),
+        onMessages: (from, messages) => this.#host.onMessages(from, messages),
         onRequest: (_from, body) => this.#router.serve(body),
         onStream: (_from, header, chunks) => this.#host.onStream(header, chunks),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),

@@ -73,6 +73,8 @@ export class PartitionHost {
   readonly #options: HostOptions;
   readonly #groups = new Map<GroupId, Replica>();
   readonly #faults = new Map<GroupId, string>();
+  /** Replicas whose nodes said that they are gone; each is logged once. */
+  readonly #gone = new Set<ReplicaId>();
   #records = new Map<GroupId, PartitionRecord>();
   #transport: Transport | undefined;
   #dirty = new Set<Replica>();
@@ -121,12 +123,37 @@ export class PartitionHost {
     return this.#faults;
   }
 
-  onMessages(messages: readonly GroupMessage[]): void {
+  onMessages(from: NodeId, messages: readonly GroupMessage[]): void {
     for (const { group, message } of messages) {
       const replica = this.#groups.get(group);
+      if (message.type === 'gone') this.#onGone(from, group, message.from);
+      else if (replica?.id === message.to) replica.step(message);
       // A frame for a replica that is not here creates nothing (decision 18).
-      if (replica?.id === message.to) replica.step(message);
+      else if (this.#neverHere(group, message.to)) {
+        const { from: to, to: gone } = message;
+        this.#transport?.send(from, group, { type: 'gone', from: gone, to, term: 0 });
+      }
     }
+  }
+
+  /** True when the wanted table is known and does not give this node such a replica. */
+  #neverHere(group: GroupId, id: ReplicaId): boolean {
+    if (this.#records.size === 0) return false;
+    const { node, incarnation } = this.#options;
+    const own = this.#records.get(group)?.replicas.find((replica) => replica.replica === id);
+    return own?.node !== node || own.incarnation !== incarnation;
+  }
+
+  /** The other node has lost the replica, with its disk: nothing goes there until it is replaced. */
+  #onGone(node: NodeId, group: GroupId, id: ReplicaId): void {
+    const replica = this.#groups.get(group);
+    if (replica === undefined || replica.id === id) return;
+    replica.reportUnreachable(id);
+    if (this.#gone.has(id)) return;
+    this.#gone.add(id);
+    const { namespace, partition } = replica;
+    const fields = { namespace, partition, replica: id, node };
+    this.#options.logger.warn('a replica is gone: its node has no data of it', fields);
   }
 
   async onStream(header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void> {

@@ -114,6 +114,15 @@ export type PeerMessage =
       readonly index: LogIndex;
     });
 
+/**
+ * A node's answer to a message for a replica it does not have and never will have under that id
+ * (decision 18). It is between nodes: the core never sees it.
+ */
+export type GoneNotice = Envelope & { readonly type: 'gone' };
+
+/** What a frame between nodes may hold. */
+export type WireMessage = PeerMessage | GoneNotice;
+
 export interface ProposedEntry {
   readonly kind: EntryKind;
   readonly data: Uint8Array;

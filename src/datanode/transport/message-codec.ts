@@ -9,7 +9,7 @@
  */
 import { unreachable } from '../../common/assert.ts';
 import { limits } from '../../common/limits.ts';
-import type { ConfState, Entry, EntryKind, PeerMessage, Snapshot } from '../raft/message.ts';
+import type { ConfState, Entry, EntryKind, Snapshot, WireMessage } from '../raft/message.ts';
 import { BodyReader, badFrame, type FrameWriter } from './frame.ts';
 import type { GroupMessage } from './transport.ts';
 
@@ -29,10 +29,11 @@ const typeNumbers = {
   propose: 13,
   readIndex: 14,
   readIndexResponse: 15,
-} as const satisfies Record<PeerMessage['type'], number>;
+  gone: 16,
+} as const satisfies Record<WireMessage['type'], number>;
 
-const typeNames = new Map<number, PeerMessage['type']>();
-for (const name of Object.keys(typeNumbers) as PeerMessage['type'][]) {
+const typeNames = new Map<number, WireMessage['type']>();
+for (const name of Object.keys(typeNumbers) as WireMessage['type'][]) {
   typeNames.set(typeNumbers[name], name);
 }
 
@@ -45,7 +46,7 @@ const ENTRY_BYTES = 24;
 const REPLICA_BYTES = 8;
 
 /** An upper bound of the encoded size. */
-export function messageBytes(message: PeerMessage): number {
+export function messageBytes(message: WireMessage): number {
   switch (message.type) {
     case 'append':
     case 'propose': {
@@ -68,11 +69,11 @@ export function messageBytes(message: PeerMessage): number {
 }
 
 /** Large appends, snapshots and forwarded proposals go on the bulk connection (decision 19). */
-export function isBulk(message: PeerMessage, bytes: number): boolean {
+export function isBulk(message: WireMessage, bytes: number): boolean {
   return message.type === 'snapshot' || bytes > limits.frameSmallBytesMax;
 }
 
-export function encodeMessage(w: FrameWriter, group: number, m: PeerMessage): void {
+export function encodeMessage(w: FrameWriter, group: number, m: WireMessage): void {
   w.u8(typeNumbers[m.type]).varint(group).varint(m.from).varint(m.to).varint(m.term);
   switch (m.type) {
     case 'append':
@@ -108,6 +109,7 @@ export function encodeMessage(w: FrameWriter, group: number, m: PeerMessage): vo
     case 'timeoutNow':
     case 'forgetLeader':
     case 'transferLeader':
+    case 'gone':
       return;
     case 'propose':
       w.varint(m.entries.length);
@@ -146,7 +148,7 @@ interface Envelope {
   readonly term: number;
 }
 
-function decodeFields(r: BodyReader, type: PeerMessage['type'], e: Envelope): PeerMessage {
+function decodeFields(r: BodyReader, type: WireMessage['type'], e: Envelope): WireMessage {
   switch (type) {
     case 'append': {
       const [index, logTerm, commit] = [r.varint(), r.varint(), r.varint()];
@@ -172,6 +174,7 @@ function decodeFields(r: BodyReader, type: PeerMessage['type'], e: Envelope): Pe
     case 'timeoutNow':
     case 'forgetLeader':
     case 'transferLeader':
+    case 'gone':
       return { type, ...e };
     case 'propose':
       return { type, ...e, entries: decodeMany(r, decodeProposed) };

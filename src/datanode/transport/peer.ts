@@ -7,7 +7,7 @@
 import { KvorumError } from '../../common/errors.ts';
 import type { GroupId, NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { PeerMessage } from '../raft/message.ts';
+import type { WireMessage } from '../raft/message.ts';
 import { Dialer, type TransportContext } from './dialer.ts';
 import { badFrame, channels } from './frame.ts';
 import type { Link, LinkHandlers } from './link.ts';
@@ -80,7 +80,7 @@ export class Peer {
     for (const dialer of this.#dialers) dialer.stop();
   }
 
-  send(group: GroupId, message: PeerMessage): void {
+  send(group: GroupId, message: WireMessage): void {
     const bytes = messageBytes(message);
     if (bytes > limits.frameBytesMax - FRAME_TARGET_BYTES) {
       this.#context.logger.error('raft message too large to send', { peer: this.node, bytes });

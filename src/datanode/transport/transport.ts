@@ -6,7 +6,7 @@
 
 import type { GroupId, Incarnation, NodeId } from '../../common/ids.ts';
 import type { Address } from '../../common/network.ts';
-import type { PeerMessage } from '../raft/message.ts';
+import type { WireMessage } from '../raft/message.ts';
 
 export interface PeerAddress extends Address {
   readonly incarnation: Incarnation;
@@ -28,14 +28,14 @@ export interface TransportHandlers {
 
 export interface GroupMessage {
   readonly group: GroupId;
-  readonly message: PeerMessage;
+  readonly message: WireMessage;
 }
 
 export interface Transport {
   /** Peers to talk to; connections to others are closed, new ones are made. */
   setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void;
   /** Queued until the end of the turn; dropped when the peer is away or its queue full. */
-  send(to: NodeId, group: GroupId, message: PeerMessage): void;
+  send(to: NodeId, group: GroupId, message: WireMessage): void;
   /**
    * Rejects with PEER_UNREACHABLE when it was never sent, CONNECTION_LOST when it was and no
    * answer came, DEADLINE after `timeoutMs`; aborting `signal` sends a cancel and rejects.
@@ -45,8 +45,6 @@ export interface Transport {
   stream(to: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
   isReachable(node: NodeId): boolean;
   /** The peer's wall clock minus ours, from the last keepalive round; undefined while unknown. */
-  clockOffsetMs(node: NodeId): number | undefined;
-  /** The peer's wall clock minus ours in ms, as its last keep-alive told; undefined while unknown. */
   clockOffsetMs(node: NodeId): number | undefined;
   readonly port: number;
   close(): Promise<void>;

@@ -9,9 +9,9 @@ import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { LineResult } from '../../../src/datanode/partition/batch.ts';
 import { defaultHostSettings, PartitionHost } from '../../../src/datanode/partition/host.ts';
+import type { WireMessage } from '../../../src/datanode/raft/message.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
-
 import type { Transport } from '../../../src/datanode/transport/transport.ts';
 import type { PartitionRecord } from '../../../src/meta/schema.ts';
 
@@ -93,12 +93,16 @@ class Trio {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
+  /** Every message sent, by type and replicas. */
+  readonly sent: string[] = [];
+
   transport(from: string): Transport {
     const reach = (to: string) => (this.cut.has(`${from}>${to}`) ? undefined : this.hosts.get(to));
     return {
       setPeers() {},
       send: (to, group, message) => {
-        setImmediate(() => reach(to)?.onMessages([{ group, message }]));
+        this.sent.push(`${message.type} ${message.from}>${message.to}`);
+        setImmediate(() => reach(to)?.onMessages(from, [{ group, message }]));
       },
       request: () => Promise.reject(new Error('not used')),
       stream: (to, header, chunks) =>
@@ -219,6 +223,16 @@ describe('a group of three', () => {
     for (let at = 0; at < 30; at++) {
       expect(await trio.run('read', `GET k${at}`)).toEqual([`$${`v${at}`.length}\r\nv${at}`]);
     }
+  });
+
+  test('a message for a replica that a node never had creates nothing and is answered gone', async () => {
+    await trio.leader();
+    const heartbeat = { type: 'heartbeat', from: 1, to: 99, term: 9, commit: 5, readContext: 0 };
+    trio.hosts.get('n2')!.onMessages('n1', [{ group: 1, message: heartbeat as WireMessage }]);
+    trio.hosts.get('n2')!.onMessages('n1', [{ group: 77, message: heartbeat as WireMessage }]);
+    expect(trio.sent.filter((line) => line.startsWith('gone'))).toEqual(['gone 99>1', 'gone 99>1']);
+    expect(trio.hosts.get('n2')!.replicas()).toHaveLength(1);
+    expect(await trio.run('write', 'SET a 1')).toEqual(['+OK']);
   });
 
   test('a leader cut off serves no read that misses a newer write', async () => {

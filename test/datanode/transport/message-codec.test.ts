@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { codeOf } from '../../../src/common/errors.ts';
-import type { PeerMessage } from '../../../src/datanode/raft/message.ts';
+import type { WireMessage } from '../../../src/datanode/raft/message.ts';
 import { FRAME_HEADER_BYTES, FrameWriter } from '../../../src/datanode/transport/frame.ts';
 import {
   decodeMessages,
@@ -11,7 +11,7 @@ import {
 } from '../../../src/datanode/transport/message-codec.ts';
 import { everyMessage } from './messages.ts';
 
-function encode(messages: readonly PeerMessage[]): Buffer {
+function encode(messages: readonly WireMessage[]): Buffer {
   const writer = new FrameWriter().begin(1);
   messages.forEach((message, group) => {
     encodeMessage(writer, group, message);
@@ -25,7 +25,7 @@ test('a body holds messages of every type, in order', () => {
   expect(decoded).toEqual(everyMessage.map((message, group) => ({ group, message })));
 });
 
-const vectors: Readonly<Record<PeerMessage['type'], string>> = {
+const vectors: Readonly<Record<WireMessage['type'], string>> = {
   append:
     '0100ac020581808080207f80017e03018001001064617461206f6620616e20656e747279' +
     '018101010002fdffffffffffff0f0203070707',
@@ -43,6 +43,7 @@ const vectors: Readonly<Record<PeerMessage['type'], string>> = {
   propose: '0d00ac0205818080802001001064617461206f6620616e20656e747279',
   readIndex: '0e00ac0205818080802000',
   readIndexResponse: '0f00ac02058180808020090c',
+  gone: '1000ac02058180808020',
 };
 
 test('the format of every message is frozen: vectors', () => {
@@ -61,7 +62,7 @@ test('the size said beforehand is never too small', () => {
 });
 
 test('a heartbeat of a young cluster takes ten bytes or less', () => {
-  const beat: PeerMessage = {
+  const beat: WireMessage = {
     type: 'heartbeat',
     from: 9,
     to: 8,
@@ -78,7 +79,7 @@ test('snapshots and large appends are bulk, everything small is not', () => {
   }
   const data = Buffer.alloc(70_000);
   const append = everyMessage.find((m) => m.type === 'append')!;
-  const large: PeerMessage = { ...append, entries: [{ term: 1, index: 1, kind: 'normal', data }] };
+  const large: WireMessage = { ...append, entries: [{ term: 1, index: 1, kind: 'normal', data }] };
   expect(isBulk(large, messageBytes(large))).toBe(true);
 });
 

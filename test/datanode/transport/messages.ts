@@ -1,11 +1,11 @@
 /** One message of every type, with large and small numbers. */
-import type { PeerMessage } from '../../../src/datanode/raft/message.ts';
+import type { WireMessage } from '../../../src/datanode/raft/message.ts';
 
 const LARGE = Number.MAX_SAFE_INTEGER - 2;
 const e = { from: 300, to: 5, term: 2 ** 33 + 1 };
 const data = Buffer.from('data of an entry');
 
-export const everyMessage: readonly PeerMessage[] = [
+export const everyMessage: readonly WireMessage[] = [
   {
     type: 'append',
     ...e,
@@ -47,4 +47,5 @@ export const everyMessage: readonly PeerMessage[] = [
   { type: 'propose', ...e, entries: [{ kind: 'normal', data }] },
   { type: 'readIndex', ...e, readContext: 0 },
   { type: 'readIndexResponse', ...e, readContext: 9, index: 12 },
+  { type: 'gone', ...e },
 ];
