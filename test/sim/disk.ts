@@ -227,6 +227,11 @@ export class SimDisk implements Disk {
     this.#faults.push({ operation, code, skip, path });
   }
 
+  /** What `failNext` has planned and nothing has met is off. */
+  forgetFaults(): void {
+    this.#faults = [];
+  }
+
   /** No file grows once all together hold `bytes`: ENOSPC after what still fits was written. */
   fullAfterBytes(bytes: number): void {
     this.#bytesMax = bytes;

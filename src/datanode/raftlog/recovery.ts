@@ -25,6 +25,7 @@ import {
 import type { LogState } from './log-state.ts';
 import { NOWHERE } from './replica-log.ts';
 import { type Segment, type SegmentSet, segmentName, segmentNumberOf } from './segment.ts';
+import { removeTailCopy, restoreTail, saveTailCopy } from './tail-copy.ts';
 
 const zeros = Buffer.alloc(limits.logReadBytes);
 
@@ -49,6 +50,7 @@ interface SoundEnd {
  * found durable. Returns the number of the last batch, 0 for an empty log (no segment is begun).
  */
 export async function recover(input: RecoveryInput): Promise<number> {
+  await restoreTail(input.disk, input.dir);
   const numbers = await segmentNumbers(input.disk, input.dir);
   const files: DiskFile[] = [];
   try {
@@ -174,10 +176,22 @@ async function closeTail(input: RecoveryInput, segment: Segment, sound: SoundEnd
     await file.truncate(sound.end);
     segment.filled = sound.end;
   }
-  // The last batch may be in the page cache only, or a sync of it may have failed: write it again.
-  await file.pwrite(last.offset, await file.pread(last.offset, sound.end - last.offset));
-  await file.fdatasync();
-  await input.disk.syncDir(input.dir);
+  await writeAgain(input, segment, last.offset, sound.end);
+}
+
+/** The last batch may be in the page cache only, or a sync of it may have failed. */
+async function writeAgain(
+  { disk, dir }: RecoveryInput,
+  segment: Segment,
+  offset: number,
+  end: number,
+): Promise<void> {
+  const bytes = await segment.opened.pread(offset, end - offset);
+  await saveTailCopy(disk, dir, { segment: segment.number, offset, bytes });
+  await segment.opened.pwrite(offset, bytes);
+  await segment.opened.fdatasync();
+  await disk.syncDir(dir);
+  await removeTailCopy(disk, dir);
 }
 
 function checkNothingMissing(state: LogState, tail: Segment): void {

@@ -150,6 +150,7 @@ async function live(history: History, log: RaftLog): Promise<'closed' | 'crashed
   if (history.failure === undefined) {
     expect(history.durable).toBe(history.digests.length - 1);
   }
+  history.disk.forgetFaults(); // a fault of this life must not meet the next one's opening
   if (random.below(2) === 0) history.crash('os');
   return 'closed';
 }
