@@ -106,6 +106,11 @@ export class EtcdWatch implements Watch {
       if (Number(response.compact_revision) > 0) this.#seen = undefined;
       return false;
     }
+    if (Number(response.header.revision) < this.#seen!) {
+      // The store went back in time: it was wiped, or restored from a backup.
+      this.#seen = undefined;
+      return false;
+    }
     this.#backoffMs = BACKOFF_MIN_MS;
     const fresh = response.events.filter(({ kv }) => Number(kv.mod_revision) > this.#seen!);
     if (fresh.length === 0) return true;

@@ -52,6 +52,7 @@ class EtcdStore implements MetaStore {
       hosts: [...urls],
       faultHandling: { global: noop, host: () => noop },
       grpcOptions: {
+        'grpc.max_receive_message_length': -1,
         'grpc.keepalive_time_ms': 10_000,
         'grpc.keepalive_timeout_ms': 3_000,
         'grpc.initial_reconnect_backoff_ms': 100,

@@ -83,6 +83,34 @@ describe('the embedded store', () => {
   });
 });
 
+describe('a store that lost its data', () => {
+  test('is told to watches by a new list', async () => {
+    const first = await start();
+    const store = connect(first.url);
+    const state = new Map<string, string>();
+    let lists = 0;
+    store.watch('/w/', {
+      onList(items) {
+        lists++;
+        state.clear();
+        for (const { key, value } of items) state.set(key, value);
+      },
+      onEvents() {},
+    });
+    for (let at = 0; at < 10; at++) await store.put(`/w/${at}`, 'x');
+    await expect.poll(() => lists).toBe(1);
+    await first.close();
+    rmSync(dir, { recursive: true });
+    const second = await start(first.port);
+    const other = connect(second.url);
+    await other.put('/w/new', 'y');
+    await expect.poll(() => [...state], { timeout: 5_000 }).toEqual([['/w/new', 'y']]);
+    await other.close();
+    await store.close();
+    await second.close();
+  });
+});
+
 describe('etcdctl', () => {
   const etcdctl = async (url: string, ...args: string[]) => {
     const env = { ...process.env, ETCDCTL_API: '3' };
