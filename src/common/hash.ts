@@ -1,15 +1,42 @@
 /**
  * Key → slot, shared by server and SDK: CRC16 (XMODEM) of the hash tag, modulo 16,384
  * (Redis Cluster specification). A partition owns a contiguous slot range kept in the table.
+ *
+ * Our own, because cluster-key-slot 1.1.2 hashes `foo{}{bar}` by `bar`: to the specification an
+ * empty first tag means the whole key.
  */
-import calculateSlot from 'cluster-key-slot';
 import type { Slot } from './ids.ts';
 
 export const SLOT_COUNT = 16_384;
 
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const POLYNOMIAL = 0x1021;
+const table = crcTable();
+
 /** The slot of `key`; `{tag}` in it narrows the hash to the tag. */
 export function slotOfKey(key: Buffer): Slot {
-  return calculateSlot(key);
+  const open = key.indexOf(OPEN);
+  if (open === -1) return crc16(key, 0, key.length) % SLOT_COUNT;
+  const close = key.indexOf(CLOSE, open + 1);
+  const tagged = close > open + 1;
+  return crc16(key, tagged ? open + 1 : 0, tagged ? close : key.length) % SLOT_COUNT;
+}
+
+function crc16(bytes: Buffer, start: number, end: number): number {
+  let crc = 0;
+  for (let at = start; at < end; at++) {
+    crc = ((crc << 8) ^ table[((crc >>> 8) ^ bytes[at]!) & 0xff]!) & 0xffff;
+  }
+  return crc;
+}
+
+function crcTable(): Uint16Array {
+  return Uint16Array.from({ length: 256 }, (_, byte) => {
+    let crc = byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = (crc << 1) ^ (crc & 0x8000 ? POLYNOMIAL : 0);
+    return crc;
+  });
 }
 
 /** First and last slot of partition `partition` of `count` when a namespace is created. */

@@ -1,0 +1,34 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isAlive, type RunFile, readRunFiles, writeRunFile } from '../../src/cli/run-file.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'kvorum-run-'));
+  mkdirSync(join(dir, 'run'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true });
+});
+
+const run: RunFile = {
+  name: 'datanode1',
+  role: 'datanode',
+  pid: process.pid,
+  host: '127.0.0.1',
+  ports: { gateway: 6_379 },
+};
+
+test('what a process tells of itself is found; half a file is not', () => {
+  expect(readRunFiles(dir)).toEqual([]);
+  writeRunFile(join(dir, 'run', 'datanode1.json'), run);
+  writeFileSync(join(dir, 'run', 'broken.json'), '{"name": ');
+  expect(readRunFiles(dir)).toEqual([run]);
+});
+
+test('a process is alive or not', () => {
+  expect(isAlive(process.pid)).toBe(true);
+  expect(isAlive(2 ** 22 + 1)).toBe(false);
+});

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ByteRangeError, ByteReader, ByteWriter } from '../../src/common/bytes.ts';
+
+test('what is written is read', () => {
+  fc.assert(
+    fc.property(
+      fc.nat(255),
+      fc.nat(65_535),
+      fc.nat(2 ** 32 - 1),
+      fc.nat(2 ** 53 - 1),
+      fc.double({ noNaN: true }),
+      fc.uint8Array({ maxLength: 600 }),
+      fc.string({ maxLength: 50 }),
+      (u8, u16, u32, u64, f64, bytes, text) => {
+        const written = new ByteWriter(1).u8(u8).u16(u16).u32(u32).u64(u64).f64(f64);
+        const reader = new ByteReader(written.bytes(bytes).text(text).finish());
+        expect([reader.u8(), reader.u16(), reader.u32(), reader.u64(), reader.f64()]).toEqual([
+          u8,
+          u16,
+          u32,
+          u64,
+          f64,
+        ]);
+        expect([...reader.bytes()]).toEqual([...bytes]);
+        expect(reader.text()).toBe(Buffer.from(text).toString());
+        reader.end();
+      },
+    ),
+  );
+});
+
+test('reading beyond the end, or leaving something unread, is an error', () => {
+  const bytes = new ByteWriter().u32(5).finish();
+  expect(() => new ByteReader(bytes).u64()).toThrow(ByteRangeError);
+  expect(() => new ByteReader(bytes).bytes()).toThrow(ByteRangeError);
+  expect(() => new ByteReader(bytes).end()).toThrow(ByteRangeError);
+  expect(() => new ByteReader(Buffer.alloc(8, 255)).u64()).toThrow(ByteRangeError);
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import type { ByteStream } from '../../src/common/network.ts';
+import { tcpNetwork } from '../../src/common/tcp.ts';
+
+const host = '127.0.0.1';
+
+async function pair() {
+  let accept: (stream: ByteStream) => void = () => {};
+  const accepted = new Promise<ByteStream>((resolve) => {
+    accept = (stream) => {
+      // Handlers must be attached in the turn the stream is handed out.
+      stream.attach({ onData: (chunk) => stream.write(chunk), onClose: () => {} });
+      resolve(stream);
+    };
+  });
+  const listener = await tcpNetwork.listen({ host, port: 0 }, (stream) => accept(stream));
+  const stream = await tcpNetwork.connect({ host, port: listener.port }, 1_000);
+  return { listener, stream, accepted };
+}
+
+test('bytes come back in order, and the end is told once', async () => {
+  const { listener, stream } = await pair();
+  let text = '';
+  let closes = 0;
+  stream.attach({
+    onData: (chunk) => {
+      text += chunk.toString();
+    },
+    onClose: () => closes++,
+  });
+  for (let at = 0; at < 1_000; at++) stream.write(Buffer.from(`${at},`));
+  await expect.poll(() => text.endsWith('999,')).toBe(true);
+  expect(text.split(',')).toHaveLength(1_001);
+  stream.end();
+  await expect.poll(() => closes).toBe(1);
+  await listener.close();
+});
+
+test('a listener that closes ends its connections', async () => {
+  const { listener, stream } = await pair();
+  let closed = false;
+  stream.attach({
+    onData: () => {},
+    onClose: () => {
+      closed = true;
+    },
+  });
+  await listener.close();
+  await expect.poll(() => closed).toBe(true);
+});
+
+test('a taken port and a refused connection say where', async () => {
+  const listener = await tcpNetwork.listen({ host, port: 0 }, () => {});
+  const { port } = listener;
+  await expect(tcpNetwork.listen({ host, port }, () => {})).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+    message: expect.stringContaining(String(port)),
+  });
+  await listener.close();
+  await expect(tcpNetwork.connect({ host, port }, 500)).rejects.toMatchObject({
+    code: 'ECONNREFUSED',
+  });
+});

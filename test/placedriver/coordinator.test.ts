@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
+import { silentLogger } from '../../src/common/log.ts';
+import { seededRandom } from '../../src/common/random.ts';
+import { MemoryMeta } from '../../src/meta/memory.ts';
+import {
+  decodeRecord,
+  encodeRecord,
+  keys,
+  type NodeRecord,
+  type PartitionRecord,
+} from '../../src/meta/schema.ts';
+import type { MetaStore } from '../../src/meta/store.ts';
+import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
+
+let meta: MemoryMeta;
+let store: MetaStore;
+let running: { coordinator: PlacedriverCoordinator; client: MetaStore & { crash(): void } }[];
+
+beforeEach(() => {
+  meta = new MemoryMeta({ clock: systemClock });
+  store = meta.connect();
+  running = [];
+});
+
+afterEach(async () => {
+  await Promise.all(running.map(({ coordinator }) => coordinator.stop()));
+});
+
+function start(name: string) {
+  const client = meta.connect();
+  const coordinator = new PlacedriverCoordinator({
+    store: client,
+    clock: systemClock,
+    random: seededRandom(name),
+    logger: silentLogger,
+    name,
+    leaseTtlMs: 300,
+    default: { nodes: 4, partitions: 6, replicas: 3 },
+  });
+  coordinator.start();
+  const entry = { coordinator, client };
+  running.push(entry);
+  return entry;
+}
+
+async function register(name: string, dc: string): Promise<void> {
+  const record: NodeRecord = {
+    version: 1,
+    node: name,
+    incarnation: `${name}-1`,
+    bootId: 'b',
+    host: name,
+    transportPort: 1,
+    gatewayPort: 2,
+    clusterPort: 3,
+    httpPort: 4,
+    tags: { dc_info: dc },
+  };
+  await store.put(keys.node(name), encodeRecord(record));
+}
+
+async function table(): Promise<PartitionRecord[]> {
+  const { items } = await store.range(keys.partitions);
+  return items.map((item) => decodeRecord<PartitionRecord>(item.key, item.value));
+}
+
+async function registerAll(): Promise<void> {
+  for (const name of ['a1', 'a2']) await register(name, 'a');
+  for (const name of ['b1', 'b2']) await register(name, 'b');
+}
+
+describe('a placedriver', () => {
+  test('makes the cluster and, once enough nodes are there, its namespace', async () => {
+    start('pd1');
+    await expect.poll(() => store.get(keys.cluster)).toBeDefined();
+    await register('a1', 'a');
+    await register('a2', 'a');
+    await register('b1', 'b');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await table()).toEqual([]);
+    await register('b2', 'b');
+    await expect.poll(async () => (await table()).length).toBe(6);
+    await expect
+      .poll(async () => (await store.get(keys.namespace('default')))?.value)
+      .toContain('"ready":true');
+    const records = await table();
+    const ids = records.flatMap(({ replicas }) => replicas.map(({ replica }) => replica));
+    expect(new Set(ids).size).toBe(18);
+    for (const { replicas, birth } of records) {
+      expect(birth).toEqual(replicas);
+      expect(new Set(replicas.map(({ node }) => node)).size).toBe(3);
+      expect(new Set(replicas.map(({ node }) => node[0])).size).toBe(2);
+    }
+    expect(new Set(records.map(({ replicas }) => replicas[0]!.node)).size).toBe(4);
+  });
+
+  test('one is master; when it dies another takes over and makes nothing twice', async () => {
+    const first = start('pd1');
+    await expect.poll(() => first.coordinator.isMaster).toBe(true);
+    const second = start('pd2');
+    await registerAll();
+    await expect.poll(async () => (await table()).length).toBe(6);
+    const before = await table();
+    expect(second.coordinator.isMaster).toBe(false);
+    first.client.crash();
+    await expect.poll(() => second.coordinator.isMaster, { timeout: 3_000 }).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await table()).toEqual(before);
+  });
+
+  test('finishes a namespace that a dead master left half written', async () => {
+    const first = start('pd1');
+    await expect.poll(() => first.coordinator.isMaster).toBe(true);
+    await registerAll();
+    await expect.poll(async () => (await table()).length).toBe(6);
+    await first.coordinator.stop();
+    const half = await store.get(keys.namespace('default'));
+    await store.put(
+      keys.namespace('default'),
+      half!.value.replace('"ready":true', '"ready":false'),
+    );
+    await store.delete(keys.partition('default', 5));
+    start('pd2');
+    await expect.poll(async () => (await table()).length, { timeout: 3_000 }).toBe(6);
+    await expect
+      .poll(async () => (await store.get(keys.namespace('default')))?.value)
+      .toContain('"ready":true');
+  });
+});
