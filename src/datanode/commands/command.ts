@@ -106,6 +106,8 @@ export interface ReadCommand extends CommandBase {
 
 export interface WriteCommand extends CommandBase {
   readonly kind: 'write';
+  /** Leaves nothing of the partition's Redis data: apply clears the range instead of running it. */
+  readonly empties?: boolean;
   readonly prepare: (args: readonly Buffer[]) => Prepared<WriteRun>;
 }
 

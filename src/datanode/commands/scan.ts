@@ -219,6 +219,7 @@ const flushRow = {
   since: '1.0.0',
   tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
   fanOut: { over: 'partitions', merge: 'ok' },
+  empties: true,
   parse: parseFlush,
   run: runFlush,
 } as const;

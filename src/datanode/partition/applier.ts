@@ -9,12 +9,13 @@ import { seededRandom } from '../../common/random.ts';
 import type { RunContext, RunResult } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
-import { STATE_KEY } from '../encoding/system.ts';
+import { redisDataRange } from '../encoding/key.ts';
+import { STATE_KEY, writeCounts } from '../encoding/system.ts';
 import { Txn } from '../encoding/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../engine/engine.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
-import { error, type Reply } from '../resp/reply.ts';
+import { error, OK, type Reply } from '../resp/reply.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope } from './envelope.ts';
 import { encodeState, type ReplicaState } from './state.ts';
@@ -55,6 +56,7 @@ export class Applier {
   #queue: Work[] = [];
   #running = false;
   #writing = false;
+  #clearing = false;
   #stopped = false;
   #idle: (() => void)[] = [];
 
@@ -78,6 +80,11 @@ export class Applier {
   /** True while a batch is on its way into the engine: readers of several keys wait. */
   get writing(): boolean {
     return this.#writing;
+  }
+
+  /** True while the partition is being emptied: no read may see a part of it. */
+  get clearing(): boolean {
+    return this.#clearing;
   }
 
   /** `done` runs when all of `entries` are in the engine. */
@@ -127,48 +134,96 @@ export class Applier {
   }
 
   async #applyWork(work: readonly Work[]): Promise<void> {
-    const txn = new Txn(this.#engine);
-    const applied: AppliedEntry[] = [];
-    let state = this.#state;
-    let expiryEntries = 0;
+    let batch = this.#newBatch();
     for (const { entries } of work) {
       for (const entry of entries) {
-        if (entry.index <= state.index) continue; // replayed after a restart or a snapshot
-        assert(
-          entry.index === state.index + 1,
-          `apply in order: ${entry.index} after ${state.index}`,
-        );
-        const pending = this.#applyEntry(txn, entry, state);
-        const step = pending instanceof Promise ? await pending : pending;
-        state = step.state;
-        if (step.expiry) expiryEntries++;
-        applied.push({ index: entry.index, term: entry.term, replies: step.replies });
+        if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot
+        assert(entry.index === batch.state.index + 1, `apply in order: ${entry.index}`);
+        const envelope = envelopeOf(entry);
+        const lines = envelope?.body.family === 'redis' ? envelope.body.lines : [];
+        const flush = lines.findLastIndex(empties);
+        if (envelope !== undefined && flush >= 0) {
+          await this.#write(batch);
+          await this.#flush(entry, envelope, lines, flush);
+          batch = this.#newBatch();
+          continue;
+        }
+        const pending = this.#applyEntry(batch.txn, entry, envelope, batch.state);
+        take(batch, entry, pending instanceof Promise ? await pending : pending);
       }
     }
-    if (applied.length > 0) {
-      const batch = { earliestDeadlineMs: txn.earliestDeadlineMs, expiryEntries };
-      txn.put(STATE_KEY, encodeState(state));
-      this.#writing = true;
-      await this.#engine.write(txn.operations());
-      this.#writing = false;
-      this.#state = state;
-      this.#hooks.onApplied(applied, state, batch);
-    }
+    await this.#write(batch);
     for (const { done } of work) done();
   }
 
+  #newBatch(): OpenBatch {
+    return { txn: new Txn(this.#engine), applied: [], state: this.#state, expiryEntries: 0 };
+  }
+
+  async #write({ txn, applied, state, expiryEntries }: OpenBatch): Promise<void> {
+    if (applied.length === 0) return;
+    txn.put(STATE_KEY, encodeState(state));
+    this.#writing = true;
+    await this.#engine.write(txn.operations());
+    this.#writing = false;
+    this.#state = state;
+    const { earliestDeadlineMs } = txn;
+    this.#hooks.onApplied(applied, state, { earliestDeadlineMs, expiryEntries });
+  }
+
+  /**
+   * FLUSHALL takes no memory for what it deletes: everything before its entry is in the engine, the
+   * range is cleared, and one batch follows with what the entry did after it. Reads wait meanwhile.
+   * A crash in between leaves data of which a part is gone; the entry is applied again before
+   * anything later, and no read is served before that (it is committed, so every leader has it).
+   */
+  async #flush(
+    entry: Entry,
+    envelope: Envelope,
+    lines: readonly CommandLine[],
+    last: number,
+  ): Promise<void> {
+    const before = this.#newBatch();
+    const state = this.#timedState(entry, envelope, before.state);
+    const context = this.#contextOf(envelope, state);
+    before.txn.beginEntry(entry.index);
+    const early = await applyLines(before.txn, lines.slice(0, last), context, state);
+    this.#clearing = true;
+    await this.#engine.clearRange(redisDataRange());
+    const after = this.#newBatch();
+    after.txn.beginEntry(entry.index);
+    writeCounts(after.txn, { keys: 0, expires: 0 });
+    const late = await applyLines(after.txn, lines.slice(last + 1), context, state);
+    take(after, entry, { state, replies: [...early.replies, OK, ...late.replies] });
+    this.#clearing = false;
+    await this.#write(after);
+  }
+
   /** Synchronous unless a command asks for a range. */
-  #applyEntry(txn: Txn, entry: Entry, before: ReplicaState): ApplyStep | Promise<ApplyStep> {
+  #applyEntry(
+    txn: Txn,
+    entry: Entry,
+    envelope: Envelope | undefined,
+    before: ReplicaState,
+  ): ApplyStep | Promise<ApplyStep> {
     const state = { ...before, index: entry.index, term: entry.term };
     if (entry.kind !== 'normal') {
       const confState = this.#hooks.applyConfChange(decodeConfChange(entry.data));
       return { state: { ...state, confState }, replies: [] };
     }
-    if (entry.data.length === 0) return { state, replies: [] };
-    const envelope = decodeEnvelope(entry.data);
-    const timed = { ...state, timeMs: Math.max(state.timeMs, envelope.timeMs) };
+    if (envelope === undefined) return { state, replies: [] };
     txn.beginEntry(entry.index);
-    return this.#applyEnvelope(txn, envelope, timed);
+    return this.#applyEnvelope(txn, envelope, this.#timedState(entry, envelope, before));
+  }
+
+  #timedState(entry: Entry, { timeMs }: Envelope, before: ReplicaState): ReplicaState {
+    const { index, term } = entry;
+    return { ...before, index, term, timeMs: Math.max(before.timeMs, timeMs) };
+  }
+
+  #contextOf({ seed }: Envelope, { timeMs }: ReplicaState): RunContext {
+    const random = seededRandom(seed);
+    return { nowMs: timeMs, random: () => random.float(), ...this.#slots };
   }
 
   #applyEnvelope(
@@ -181,14 +236,37 @@ export class Applier {
       if (body.operation === 'expire') expireKeys(txn, body.keys, state.timeMs);
       return { state, replies: [], expiry: body.operation === 'expire' };
     }
-    const random = seededRandom(envelope.seed);
-    const context: RunContext = {
-      nowMs: state.timeMs,
-      random: () => random.float(),
-      ...this.#slots,
-    };
-    return applyLines(txn, body.lines, context, state);
+    return applyLines(txn, body.lines, this.#contextOf(envelope, state), state);
   }
+}
+
+/** Entries on their way into one engine batch. */
+interface OpenBatch {
+  readonly txn: Txn;
+  readonly applied: AppliedEntry[];
+  state: ReplicaState;
+  expiryEntries: number;
+}
+
+function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
+  batch.state = step.state;
+  if (step.expiry) batch.expiryEntries++;
+  batch.applied.push({ index, term, replies: step.replies });
+}
+
+/** Undefined for entries without one: a new leader's first, a change of configuration. */
+function envelopeOf({ kind, data }: Entry): Envelope | undefined {
+  return kind === 'normal' && data.length > 0 ? decodeEnvelope(data) : undefined;
+}
+
+const LETTER_F = 0x66;
+const LOWER_CASE = 0x20;
+
+/** FLUSHALL or FLUSHDB, well formed; the first letter spares the others the look into the table. */
+function empties(line: CommandLine): boolean {
+  if ((line[0]![0]! | LOWER_CASE) !== LETTER_F) return false;
+  const command = resolveCommand(line);
+  return command?.kind === 'write' && command.empties === true && command.prepare(line).ok;
 }
 
 interface ApplyStep {

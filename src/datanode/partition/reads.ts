@@ -30,6 +30,8 @@ export interface ReadGround {
   appliedIndex(): LogIndex;
   /** An engine batch is on its way: only single-point reads may run. */
   writing(): boolean;
+  /** The partition is being emptied: nothing may run. */
+  clearing(): boolean;
   nowMs(): number;
   random(): number;
   /** False: some deadline at or before `nowMs` is not committed yet; `resume` is called later. */
@@ -89,7 +91,7 @@ export class Reads {
   resume(): void {
     while (this.#confirmed.length > 0) {
       const next = this.#confirmed[0]!;
-      if (next.index > this.#ground.appliedIndex()) return;
+      if (next.index > this.#ground.appliedIndex() || this.#ground.clearing()) return;
       const nowMs = this.#ground.nowMs();
       if (!this.#ground.expirySettled(nowMs)) return;
       const writing = this.#ground.writing();

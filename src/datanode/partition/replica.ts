@@ -225,6 +225,7 @@ export class Replica implements LocalPartition {
       engine: () => this.#engine,
       appliedIndex: () => this.#applier.state.index,
       writing: () => this.#applier.writing,
+      clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
       random: () => this.#world.random.float(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),

@@ -225,6 +225,47 @@ describe('a group of three', () => {
     }
   });
 
+  test('FLUSHALL empties the partition at one moment, in its place among the writes', async () => {
+    for (let from = 0; from < 3_000; from += 500) {
+      const lines = Array.from({ length: 500 }, (_, at) => `SET k${from + at} v`);
+      await trio.run('write', ...lines);
+    }
+    const counts = new Set<number>();
+    let flushed = false;
+    const watching = (async () => {
+      while (!flushed) {
+        const [keys] = await trio.run('read', 'KEYS *');
+        counts.add(keys!.match(/"bulk"/g)?.length ?? 0);
+      }
+    })();
+    const replies = await trio.run(
+      'write',
+      'SET k0 early',
+      'INCR n',
+      'FLUSHALL',
+      'INCR n',
+      'SET late 1',
+    );
+    flushed = true;
+    await watching;
+    expect(replies).toEqual(['+OK', ':1', '+OK', ':1', '+OK']);
+    expect([...counts].filter((count) => count !== 3_000 && count !== 2)).toEqual([]);
+    expect(await trio.run('read', 'DBSIZE', 'GET k0', 'GET n', 'GET late')).toEqual([
+      ':2',
+      '$-1',
+      '$1\r\n1',
+      '$1\r\n1',
+    ]);
+    for (const node of ['n1', 'n2', 'n3']) await trio.stop(node);
+    for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+    expect(await trio.run('read', 'DBSIZE', 'GET late')).toEqual([':2', '$1\r\n1']);
+    await expect
+      .poll(
+        () => new Set([...trio.hosts.values()].map((host) => host.replicas()[0]!.counts().keys)),
+      )
+      .toEqual(new Set([2]));
+  });
+
   test('a message for a replica that a node never had creates nothing and is answered gone', async () => {
     await trio.leader();
     const heartbeat = { type: 'heartbeat', from: 1, to: 99, term: 9, commit: 5, readContext: 0 };
