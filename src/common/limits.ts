@@ -64,6 +64,8 @@ export const limits = {
   /** Compaction: entries kept behind the synced applied index for slow followers. */
   logKeepEntries: 4_096,
   logKeepBytes: 16 * MIB,
+  /** Kept for followers that are being sent it, or a snapshot. */
+  logHeldBytes: 256 * MIB,
 
   // transport
   frameBytesMax: 128 * MIB,

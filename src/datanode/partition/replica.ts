@@ -191,7 +191,8 @@ export class Replica implements LocalPartition {
       if (this.#stopped || engine !== this.#engine) return;
       this.#syncedIndex = index;
     }
-    compactLog(this.#world.log, this.id, this.#log, this.#syncedIndex, this.#world.settings);
+    const { log, settings } = this.#world;
+    compactLog(log, this.id, this.#log, this.#syncedIndex, settings, this.status().progress);
   }
 
   /** True when the engine holds more than was last synced. */

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { compactionTarget } from '../../../src/datanode/partition/compaction.ts';
+import type { ProgressStatus } from '../../../src/datanode/raft/ready.ts';
+
+const keep = { logKeepEntries: 100, logKeepBytes: 1_000_000 };
+const MIB = 1_048_576;
+
+const peer = (of: Partial<ProgressStatus>): ProgressStatus => ({
+  replica: 2,
+  state: 'replicate',
+  match: 1_000,
+  next: 1_001,
+  learner: false,
+  recentActive: true,
+  paused: false,
+  pendingSnapshot: 0,
+  inflight: 0,
+  inflightFull: false,
+  ...of,
+});
+
+test('a tail is kept by count', () => {
+  const size = { first: 1, last: 1_000, bytes: 1_000 };
+  expect(compactionTarget(size, 1_000, keep, [])).toBe(900);
+});
+
+test('a tail is kept by bytes when entries are large', () => {
+  const size = { first: 1, last: 1_000, bytes: 1_000 * 100_000 };
+  expect(compactionTarget(size, 1_000, keep, [])).toBe(990);
+});
+
+test('never beyond what the engine has synced', () => {
+  const size = { first: 1, last: 1_000, bytes: 1_000 };
+  expect(compactionTarget(size, 500, keep, [])).toBe(500);
+  expect(compactionTarget(size, 0, keep, [])).toBeUndefined();
+});
+
+test('nothing happens for a few entries', () => {
+  expect(compactionTarget({ first: 1, last: 105, bytes: 105 }, 105, keep, [])).toBeUndefined();
+  expect(compactionTarget({ first: 1, last: 0, bytes: 0 }, 0, keep, [])).toBeUndefined();
+});
+
+test('what an active follower is being sent stays, up to a bound', () => {
+  const size = { first: 1, last: 1_000, bytes: 1_000 };
+  expect(compactionTarget(size, 1_000, keep, [peer({ match: 300 })])).toBe(300);
+  expect(compactionTarget(size, 1_000, keep, [peer({ match: 300, recentActive: false })])).toBe(
+    900,
+  );
+  const snapshot = peer({ state: 'snapshot', match: 0, pendingSnapshot: 400 });
+  expect(compactionTarget(size, 1_000, keep, [snapshot])).toBe(400);
+  expect(compactionTarget(size, 1_000, keep, [peer({ state: 'probe', match: 0 })])).toBe(900);
+  const huge = { first: 1, last: 1_000, bytes: 300 * MIB };
+  expect(compactionTarget(huge, 1_000, keep, [snapshot])).toBe(997);
+});
