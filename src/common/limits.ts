@@ -76,6 +76,8 @@ export const limits = {
   snapshotSendsPerNodeMax: 2,
   snapshotReceivesPerNodeMax: 2,
   snapshotBytesPerSecond: 100 * MIB,
+  /** A snapshot whose stream broke is kept this long, to go on where it was. */
+  snapshotResumeMs: 30_000,
 
   // engine
   engineSyncIntervalMs: 250,

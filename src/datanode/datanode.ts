@@ -18,7 +18,9 @@ import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import { createIdentity, type Identity, loadIdentity } from './coordinator/identity.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
-import { defaultHostSettings, type LeaderNews, PartitionHost } from './partition/host.ts';
+import { type LeaderNews, PartitionHost } from './partition/host.ts';
+import { defaultHostSettings } from './partition/host-settings.ts';
+import { isProgressQuery } from './partition/snapshot-resume.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { openSharedLog } from './raftlog/shared-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
@@ -252,7 +254,8 @@ export class Datanode {
       ...(transport && { settings: transport }),
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
-        onRequest: (_from, body) => this.#router.serve(body),
+        onRequest: async (_from, body) =>
+          isProgressQuery(body) ? this.#host.snapshotProgress(body) : this.#router.serve(body),
         onStream: (_from, header, chunks) => this.#host.onStream(header, chunks),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
       },

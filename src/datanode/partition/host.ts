@@ -13,7 +13,6 @@ import type {
   ReplicaId,
   Term,
 } from '../../common/ids.ts';
-import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
 import type { PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
@@ -22,17 +21,12 @@ import type { PeerMessage } from '../raft/message.ts';
 import type { Role } from '../raft/ready.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
+import type { HostSettings } from './host-settings.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
 import { Replica } from './replica.ts';
-import type { PartitionSettings, ReplicaWorld } from './replica-world.ts';
+import type { ReplicaWorld } from './replica-world.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
-
-export interface HostSettings extends PartitionSettings {
-  readonly tickMs: number;
-  readonly engineSyncIntervalMs: number;
-  /** Jitter before a campaign when the leader's node has gone away. */
-  readonly orphanCampaignMs: number;
-}
+import { askProgress, decodeProgressQuery, encodeProgress } from './snapshot-resume.ts';
 
 export interface LeaderNews {
   readonly record: PartitionRecord;
@@ -56,13 +50,6 @@ export interface HostOptions {
   onLeader(news: LeaderNews): void;
   /** A replica stopped serving; the node goes on with the others. */
   onReplicaFault(record: PartitionRecord, error: KvorumError): void;
-}
-
-export interface ReplicaReport {
-  readonly replica: Replica;
-  readonly record: PartitionRecord;
-  /** `running`, or what stopped it. */
-  readonly state: string;
 }
 
 /** How soon, and how often, the replica that should lead stands for election after opening. */
@@ -157,12 +144,20 @@ export class PartitionHost {
   }
 
   async onStream(header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void> {
-    const { group, message } = decodeSnapshotHeader(header);
+    const snapshot = decodeSnapshotHeader(header);
+    const { group, message } = snapshot;
     const replica = this.#groups.get(group);
     if (replica?.id !== message.to) {
       throw new KvorumError('REPLICA_GONE', `replica ${message.to} of group ${group} is not here`);
     }
-    await replica.receiveSnapshot(message, chunks);
+    await replica.receiveSnapshot(snapshot, chunks);
+  }
+
+  /** A peer asks how much of its snapshot is here. */
+  snapshotProgress(body: Buffer): Buffer {
+    const { group, replica, id } = decodeProgressQuery(body);
+    const own = this.#groups.get(group);
+    return encodeProgress(own?.id === replica ? own.snapshotProgress(id) : 0);
   }
 
   /** A peer node came or went: groups led there look for a leader at once (decision 19). */
@@ -240,6 +235,7 @@ export class PartitionHost {
       settings,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => this.#send(group, message),
+      snapshotProgress: (message, snapshot) => this.#askProgress(group, message.to, snapshot),
       streamSnapshot: (message, header, chunks) => this.#stream(group, message, header, chunks),
       requestTurn: () => this.#requestTurn(replica()),
       onRole: (leader, term, role) => this.#onRole(group, leader, term, role),
@@ -258,6 +254,12 @@ export class PartitionHost {
   #send(group: GroupId, message: PeerMessage): void {
     const node = this.#nodeOf(group, message.to);
     if (node !== undefined) this.#transport?.send(node, group, message);
+  }
+
+  async #askProgress(group: GroupId, replica: ReplicaId, id: number): Promise<number> {
+    const node = this.#nodeOf(group, replica);
+    if (node === undefined || this.#transport === undefined) return 0;
+    return askProgress(this.#transport, node, { group, replica, id });
   }
 
   #stream(
@@ -376,15 +378,3 @@ export class PartitionHost {
     this.#timers.add(timer);
   }
 }
-
-/** Settings of a real cluster; tests shorten them. */
-export const defaultHostSettings: HostSettings = {
-  tickMs: 100,
-  electionTicks: 10,
-  heartbeatTicks: 2,
-  clockSkewMaxMs: 500,
-  orphanCampaignMs: 150,
-  engineSyncIntervalMs: limits.engineSyncIntervalMs,
-  logKeepEntries: limits.logKeepEntries,
-  logKeepBytes: limits.logKeepBytes,
-};

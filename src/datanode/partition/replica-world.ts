@@ -32,6 +32,7 @@ export interface ReplicaWorld {
   readonly settings: PartitionSettings;
   /** Queues the message for the end of the turn; snapshots are streamed. */
   send(message: PeerMessage): void;
+  snapshotProgress(message: PeerMessage, id: number): Promise<number>;
   streamSnapshot(
     message: PeerMessage,
     header: Buffer,

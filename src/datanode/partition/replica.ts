@@ -28,6 +28,7 @@ import { failAll, Proposals } from './proposals.ts';
 import { Reads } from './reads.ts';
 import { ReplicaStorage } from './replica-storage.ts';
 import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
+import type { SnapshotHeader } from './snapshot-codec.ts';
 import { type ReceivedSnapshot, SnapshotInbox } from './snapshot-inbox.ts';
 import { SnapshotOutbox } from './snapshot-outbox.ts';
 import type { ReplicaState } from './state.ts';
@@ -69,7 +70,9 @@ export class Replica implements LocalPartition {
     this.#inbox = new SnapshotInbox(world, this.id);
     this.#reads = this.#createReads();
     this.#expiry = this.#createExpiry();
-    const storage = new ReplicaStorage(this.#log, open.state, () => this.#outbox.take());
+    const storage = new ReplicaStorage(this.#log, open.state, () =>
+      this.#outbox.take(this.#log.firstIndex()),
+    );
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
   }
 
@@ -171,14 +174,16 @@ export class Replica implements LocalPartition {
   }
 
   /** Takes in a snapshot stream; resolves when raft has accepted or ignored it. */
-  async receiveSnapshot(
-    message: Extract<PeerMessage, { type: 'snapshot' }>,
-    chunks: AsyncIterable<Buffer>,
-  ): Promise<void> {
+  async receiveSnapshot(header: SnapshotHeader, chunks: AsyncIterable<Buffer>): Promise<void> {
+    const { message } = header;
     if (this.#stopped || message.snapshot.index <= this.appliedIndex) return;
-    await this.#inbox.receive(message, chunks, this.#log.generation + 1);
+    await this.#inbox.receive(header, chunks, this.#log.generation + 1);
     if (this.#stopped) return;
     this.step(message);
+  }
+
+  snapshotProgress(id: number): number {
+    return this.#inbox.progress(id);
   }
 
   /** Syncs the engine, then lets the log go up to a tail behind what is synced (decision 7). */
@@ -288,7 +293,7 @@ export class Replica implements LocalPartition {
         this.#deliver([message]);
         return;
       case 'snapshot':
-        this.#sendSnapshot(message);
+        this.#outbox.deliver(message, (outcome) => this.#reportSnapshot(message.to, outcome));
         return;
       default:
         if (message.to === this.id) this.#raft.step(message);
@@ -331,19 +336,6 @@ export class Replica implements LocalPartition {
     await this.#outbox.close();
     await old.engine.close();
     await this.#world.engines.remove(old.name);
-  }
-
-  #sendSnapshot(message: Extract<PeerMessage, { type: 'snapshot' }>): void {
-    this.#outbox.send(message).then(
-      () => this.#reportSnapshot(message.to, 'sent'),
-      (failure) => {
-        this.#world.logger.warn('snapshot not sent', {
-          to: message.to,
-          error: messageOf(failure),
-        });
-        this.#reportSnapshot(message.to, 'failed');
-      },
-    );
   }
 
   #reportSnapshot(replica: ReplicaId, outcome: 'sent' | 'failed'): void {

@@ -2,7 +2,8 @@
  * Snapshots on the wire (decision 15): a header, then chunks of key-value pairs in key order, the
  * last of which ends in a trailer with count and checksum. Frozen format, version 1:
  *
- *   header  u8 version · u64 group · the raft envelope (from, to, term) · index · term · ConfState
+ *   header  u8 version · u64 group · u64 snapshot id · u64 offset in the stream of what follows
+ *           · the raft envelope (from, to, term) · index · term · ConfState
  *   chunk   repeated: u32 key length, key, u32 value length, value
  *   trailer u32 0xffffffff · u64 pairs · u32 CRC-32 over all bytes before the trailer
  */
@@ -25,13 +26,19 @@ export type SnapshotMessage = Extract<PeerMessage, { type: 'snapshot' }>;
 
 export interface SnapshotHeader {
   readonly group: GroupId;
+  /** Drawn when it was captured: a stream that broke goes on only with the same bytes. */
+  readonly id: number;
+  /** Bytes of the stream that the receiver has already. */
+  readonly offset: number;
   readonly message: SnapshotMessage;
 }
 
-export function encodeSnapshotHeader({ group, message }: SnapshotHeader): Buffer {
+export function encodeSnapshotHeader({ group, id, offset, message }: SnapshotHeader): Buffer {
   const writer = new ByteWriter(128)
     .u8(SNAPSHOT_VERSION)
     .u64(group)
+    .u64(id)
+    .u64(offset)
     .u64(message.from)
     .u64(message.to)
     .u64(message.term)
@@ -46,13 +53,13 @@ export function decodeSnapshotHeader(bytes: Buffer): SnapshotHeader {
     const reader = new ByteReader(bytes);
     const version = reader.u8();
     if (version !== SNAPSHOT_VERSION) throw new ByteRangeError(`unknown version ${version}`);
-    const group = reader.u64();
+    const [group, id, offset] = [reader.u64(), reader.u64(), reader.u64()];
     const [from, to, term] = [reader.u64(), reader.u64(), reader.u64()];
     const [index, snapshotTerm] = [reader.u64(), reader.u64()];
     const confState = decodeConfState(reader);
     reader.end();
     const snapshot = { index, term: snapshotTerm, confState, data: Buffer.alloc(0) };
-    return { group, message: { type: 'snapshot', from, to, term, snapshot } };
+    return { group, id, offset, message: { type: 'snapshot', from, to, term, snapshot } };
   });
 }
 

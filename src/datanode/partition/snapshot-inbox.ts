@@ -1,13 +1,14 @@
 /**
  * Snapshots this replica receives: streamed into the engine of the next generation, checked as a
- * whole and synced, before raft hears of them. One at a time; a newer stream replaces an older.
+ * whole and synced, before raft hears of them. One at a time; a newer stream replaces an older, and
+ * one that broke goes on where it was when the same snapshot comes again.
  */
 import { KvorumError } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
-import { SnapshotDecoder, type SnapshotMessage } from './snapshot-codec.ts';
+import { SnapshotDecoder, type SnapshotHeader } from './snapshot-codec.ts';
 import { decodeState, type ReplicaState } from './state.ts';
 
 export interface ReceivedSnapshot {
@@ -16,10 +17,20 @@ export interface ReceivedSnapshot {
   readonly state: ReplicaState;
 }
 
+/** A snapshot of which some bytes have come. */
+interface Filling {
+  readonly id: number;
+  readonly generation: number;
+  readonly engine: Engine;
+  readonly decoder: SnapshotDecoder;
+  bytes: number;
+}
+
 export class SnapshotInbox {
   readonly #engines: EngineHost;
   readonly #replica: ReplicaId;
   #received: ReceivedSnapshot | undefined;
+  #partial: Filling | undefined;
   #busy = false;
 
   constructor(node: { readonly engines: EngineHost }, replica: ReplicaId) {
@@ -27,17 +38,23 @@ export class SnapshotInbox {
     this.#replica = replica;
   }
 
+  /** Bytes of snapshot `id` that are here; its stream may go on after them. */
+  progress(id: number): number {
+    return !this.#busy && this.#partial?.id === id ? this.#partial.bytes : 0;
+  }
+
   /** Rejects when the stream is damaged, ends early, or another is being received. */
   async receive(
-    message: SnapshotMessage,
+    { id, offset, message }: SnapshotHeader,
     chunks: AsyncIterable<Buffer>,
     generation: number,
   ): Promise<void> {
     if (this.#busy) throw new KvorumError('BUSY', 'another snapshot is being received');
     this.#busy = true;
     try {
-      await this.close();
-      const engine = await this.#fill(chunks, generation);
+      const filling = await this.#begin(id, offset, generation);
+      await this.#fill(filling, chunks);
+      const { engine } = filling;
       const state = this.#stateOf(engine);
       if (state.index !== message.snapshot.index) {
         await engine.close();
@@ -46,7 +63,7 @@ export class SnapshotInbox {
           `snapshot of index ${message.snapshot.index} holds data of index ${state.index}`,
         );
       }
-      this.#received = { generation, engine, state };
+      this.#received = { generation: filling.generation, engine, state };
     } finally {
       this.#busy = false;
     }
@@ -62,26 +79,44 @@ export class SnapshotInbox {
 
   /** Drops what was received and never installed. */
   async close(): Promise<void> {
-    const received = this.#received;
+    const [received, partial] = [this.#received, this.#partial];
     this.#received = undefined;
+    this.#partial = undefined;
     await received?.engine.close();
+    await partial?.engine.close();
   }
 
-  async #fill(chunks: AsyncIterable<Buffer>, generation: number): Promise<Engine> {
+  async #begin(id: number, offset: number, generation: number): Promise<Filling> {
+    const partial = this.#partial;
+    if (partial?.id === id && partial.bytes === offset && partial.generation === generation) {
+      this.#partial = undefined;
+      return partial;
+    }
+    await this.close();
+    if (offset !== 0) throw new KvorumError('CONFLICT', 'that part of the snapshot is not here');
     const name = `${this.#replica}-${generation}`;
     await this.#engines.remove(name);
     const { engine } = await this.#engines.open(name);
+    return { id, generation, engine, decoder: new SnapshotDecoder(), bytes: 0 };
+  }
+
+  /** What has come of a stream that breaks is kept; what comes damaged is not. */
+  async #fill(filling: Filling, chunks: AsyncIterable<Buffer>): Promise<void> {
+    let broken = true;
     try {
-      const decoder = new SnapshotDecoder();
       for await (const chunk of chunks) {
-        const operations = decoder.decode(chunk);
-        if (operations.length > 0) await engine.write(operations);
+        broken = false;
+        const operations = filling.decoder.decode(chunk);
+        if (operations.length > 0) await filling.engine.write(operations);
+        filling.bytes += chunk.length;
+        broken = true;
       }
-      decoder.finish();
-      await engine.sync();
-      return engine;
+      broken = false;
+      filling.decoder.finish();
+      await filling.engine.sync();
     } catch (failure) {
-      await engine.close();
+      if (broken) this.#partial = filling;
+      else await filling.engine.close();
       throw failure;
     }
   }

@@ -1,9 +1,14 @@
 /**
  * Snapshots this replica sends. The engine's state is captured the moment the core asks, so index,
- * term, configuration and data belong together; it is released when sent, failed or superseded.
+ * term, configuration and data belong together; it is released when sent or superseded, and a while
+ * after its stream broke: until then the same snapshot is sent again, without what has arrived.
  */
-import { KvorumError } from '../../common/errors.ts';
+import type { Clock, Timer } from '../../common/clock.ts';
+import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { GroupId, LogIndex, ReplicaId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Random } from '../../common/random.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineSnapshot } from '../engine/engine.ts';
@@ -13,9 +18,15 @@ import {
   encodeSnapshotHeader,
   type SnapshotMessage,
 } from './snapshot-codec.ts';
+import { skipBytes } from './snapshot-resume.ts';
 import { decodeState } from './state.ts';
 
 export interface SnapshotWire {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** How many bytes of snapshot `id` the receiver has; 0 when it cannot be asked. */
+  snapshotProgress(message: PeerMessage, id: number): Promise<number>;
   streamSnapshot(
     message: PeerMessage,
     header: Buffer,
@@ -24,10 +35,16 @@ export interface SnapshotWire {
 }
 
 interface Captured {
-  readonly index: LogIndex;
+  readonly id: number;
+  readonly snapshot: Snapshot;
   readonly engineSnapshot: EngineSnapshot;
   users: number;
+  /** Its stream broke: set until it is given up. */
+  resumable: Timer | undefined;
 }
+
+const ID_HIGH_MAX = 2 ** 20;
+const ID_LOW_SPACE = 2 ** 32;
 
 export class SnapshotOutbox {
   readonly #wire: SnapshotWire;
@@ -44,8 +61,13 @@ export class SnapshotOutbox {
     this.#replica = replica;
   }
 
-  /** RaftStorage.snapshot: what the engine holds now. */
-  take(): Snapshot | 'unavailable' {
+  /**
+   * RaftStorage.snapshot: what the engine holds now, or the snapshot whose stream broke while the
+   * log still goes on from it (`firstIndex` of the log).
+   */
+  take(firstIndex: LogIndex): Snapshot | 'unavailable' {
+    const broken = this.#captured;
+    if (broken?.resumable && broken.snapshot.index >= firstIndex - 1) return broken.snapshot;
     const engineSnapshot = this.#engine().snapshot();
     const bytes = createView(engineSnapshot).get(STATE_KEY);
     if (bytes === undefined) {
@@ -54,14 +76,29 @@ export class SnapshotOutbox {
     }
     const { index, term, confState } = decodeState(bytes, `replica ${this.#replica}`);
     if (this.#captured) this.#release(this.#captured);
-    this.#captured = { index, engineSnapshot, users: 0 };
-    return { index, term, confState, data: Buffer.alloc(0) };
+    const { random } = this.#wire;
+    const id = random.below(ID_HIGH_MAX) * ID_LOW_SPACE + random.u32();
+    const snapshot = { index, term, confState, data: Buffer.alloc(0) };
+    this.#captured = { id, snapshot, engineSnapshot, users: 0, resumable: undefined };
+    return snapshot;
+  }
+
+  /** As `send`; a failure is logged, and told like a success. */
+  deliver(message: SnapshotMessage, report: (outcome: 'sent' | 'failed') => void): void {
+    this.send(message).then(
+      () => report('sent'),
+      (failure) => {
+        const fields = { to: message.to, error: messageOf(failure) };
+        this.#wire.logger.warn('snapshot not sent', fields);
+        report('failed');
+      },
+    );
   }
 
   /** Streams the data captured for `message`; rejects when the peer did not take it. */
   send(message: SnapshotMessage): Promise<void> {
     const captured = this.#captured;
-    if (captured?.index !== message.snapshot.index) {
+    if (captured?.snapshot.index !== message.snapshot.index) {
       return Promise.reject(new KvorumError('CANCELLED', 'a newer snapshot was captured since'));
     }
     const sending = this.#stream(message, captured).finally(() => this.#sending.delete(sending));
@@ -77,19 +114,37 @@ export class SnapshotOutbox {
   }
 
   async #stream(message: SnapshotMessage, captured: Captured): Promise<void> {
+    const { id, engineSnapshot } = captured;
     captured.users++;
+    captured.resumable?.cancel();
+    captured.resumable = undefined;
     try {
-      const header = encodeSnapshotHeader({ group: this.#group, message });
-      const chunks = encodeSnapshotChunks(captured.engineSnapshot);
+      const offset = await this.#wire.snapshotProgress(message, id);
+      const header = encodeSnapshotHeader({ group: this.#group, id, offset, message });
+      const chunks = skipBytes(encodeSnapshotChunks(engineSnapshot), offset);
       await this.#wire.streamSnapshot(message, header, chunks);
+      if (captured === this.#captured) this.#captured = undefined;
+    } catch (failure) {
+      if (captured === this.#captured) this.#keepForResume(captured);
+      throw failure;
     } finally {
       captured.users--;
-      if (captured === this.#captured) this.#captured = undefined;
-      if (captured.users === 0) await captured.engineSnapshot.close();
+      if (captured !== this.#captured) this.#release(captured);
     }
   }
 
+  #keepForResume(captured: Captured): void {
+    captured.resumable?.cancel();
+    captured.resumable = this.#wire.clock.setTimer(limits.snapshotResumeMs, () => {
+      captured.resumable = undefined;
+      if (captured === this.#captured) this.#captured = undefined;
+      this.#release(captured);
+    });
+  }
+
   #release(captured: Captured): void {
+    captured.resumable?.cancel();
+    captured.resumable = undefined;
     if (captured.users === 0) void captured.engineSnapshot.close();
   }
 }

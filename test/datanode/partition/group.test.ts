@@ -8,7 +8,9 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { LineResult } from '../../../src/datanode/partition/batch.ts';
-import { defaultHostSettings, PartitionHost } from '../../../src/datanode/partition/host.ts';
+import { PartitionHost } from '../../../src/datanode/partition/host.ts';
+import { defaultHostSettings } from '../../../src/datanode/partition/host-settings.ts';
+import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-codec.ts';
 import type { WireMessage } from '../../../src/datanode/raft/message.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
@@ -93,6 +95,10 @@ class Trio {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
+  /** Where each snapshot stream began; how many chunks the next ones carry before they break. */
+  readonly offsets: number[] = [];
+  readonly breakStreamsAfter: number[] = [];
+
   /** Every message sent, by type and replicas. */
   readonly sent: string[] = [];
 
@@ -104,9 +110,17 @@ class Trio {
         this.sent.push(`${message.type} ${message.from}>${message.to}`);
         setImmediate(() => reach(to)?.onMessages(from, [{ group, message }]));
       },
-      request: () => Promise.reject(new Error('not used')),
-      stream: (to, header, chunks) =>
-        reach(to)?.onStream(header, chunks) ?? Promise.reject(new Error('unreachable')),
+      request: async (to, body) => {
+        const host = reach(to);
+        if (host === undefined) throw new Error('unreachable');
+        return host.snapshotProgress(body);
+      },
+      stream: (to, header, chunks) => {
+        this.offsets.push(decodeSnapshotHeader(header).offset);
+        const cut = this.breakStreamsAfter.shift();
+        const carried = cut === undefined ? chunks : breaking(chunks, cut);
+        return reach(to)?.onStream(header, carried) ?? Promise.reject(new Error('unreachable'));
+      },
       isReachable: (node) => this.hosts.has(node),
       clockOffsetMs: () => undefined,
       port: 0,
@@ -315,6 +329,27 @@ describe('a group of three', () => {
     await caughtUp(away, (await trio.leader()).appliedIndex);
   });
 
+  test('a snapshot stream that breaks goes on where it was', async () => {
+    const leader = await trio.leader();
+    const away = `n${(leader.id % 3) + 1}`;
+    await trio.stop(away);
+    const value = 'x'.repeat(20_000);
+    for (let at = 0; at < 200; at++) await trio.run('write', `SET s${at} ${value}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    trio.breakStreamsAfter.push(8, 12, 1);
+    await trio.start(away);
+    await caughtUp(away, (await trio.leader()).appliedIndex);
+    const [first, ...later] = trio.offsets;
+    expect(first).toBe(0);
+    expect(later.length).toBeGreaterThanOrEqual(3);
+    for (const [at, offset] of later.slice(0, 3).entries()) {
+      expect(offset).toBeGreaterThan(trio.offsets[at]!);
+    }
+    const replica = trio.hosts.get(away)!.local('default', 0)!;
+    expect(replica.counts().keys).toBe(200);
+    expect(trio.faults).toEqual([]);
+  });
+
   test('keys expire by the group’s time and stay gone', async () => {
     await trio.run('write', 'SET e 1 PX 60', 'SET f 1');
     expect(await trio.run('read', 'GET e')).toEqual(['$1\r\n1']);
@@ -324,3 +359,12 @@ describe('a group of three', () => {
     expect(await trio.run('read', 'DBSIZE')).toEqual([':1']);
   });
 });
+
+/** The first `count` chunks, then a lost connection. */
+async function* breaking(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
+  let left = count;
+  for await (const chunk of chunks) {
+    if (left-- === 0) throw new Error('the connection broke');
+    yield chunk;
+  }
+}

@@ -78,8 +78,8 @@ describe('a snapshot stream', () => {
     };
     const snapshot = { index: 77, term: 5, confState, data: Buffer.alloc(0) };
     const message = { type: 'snapshot', from: 1, to: 2, term: 6, snapshot } as const;
-    const bytes = encodeSnapshotHeader({ group: 9, message });
-    expect(decodeSnapshotHeader(bytes)).toEqual({ group: 9, message });
+    const bytes = encodeSnapshotHeader({ group: 9, id: 2 ** 50, offset: 12_345, message });
+    expect(decodeSnapshotHeader(bytes)).toEqual({ group: 9, id: 2 ** 50, offset: 12_345, message });
     for (let length = 0; length < bytes.length; length++) {
       expect(() => decodeSnapshotHeader(bytes.subarray(0, length))).toThrow(/snapshot header/);
     }

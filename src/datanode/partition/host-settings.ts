@@ -1,0 +1,22 @@
+/** What may be set of a node's partitions. */
+import { limits } from '../../common/limits.ts';
+import type { PartitionSettings } from './replica-world.ts';
+
+export interface HostSettings extends PartitionSettings {
+  readonly tickMs: number;
+  readonly engineSyncIntervalMs: number;
+  /** Jitter before a campaign when the leader's node has gone away. */
+  readonly orphanCampaignMs: number;
+}
+
+/** Settings of a real cluster; tests shorten them. */
+export const defaultHostSettings: HostSettings = {
+  tickMs: 100,
+  electionTicks: 10,
+  heartbeatTicks: 2,
+  clockSkewMaxMs: 500,
+  orphanCampaignMs: 150,
+  engineSyncIntervalMs: limits.engineSyncIntervalMs,
+  logKeepEntries: limits.logKeepEntries,
+  logKeepBytes: limits.logKeepBytes,
+};
