@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
 import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
-import { Load } from './load.ts';
+import { connect, Load } from './load.ts';
 
 let cluster: TestCluster | undefined;
 let load: Load | undefined;
@@ -125,6 +126,40 @@ describe('without restarts', () => {
     } finally {
       await load.stop();
       for (const child of byHand) child.kill('SIGKILL');
+    }
+  }, 90_000);
+
+  test('a datanode away for longer than the log is kept comes back by a snapshot', async () => {
+    cluster = await startCluster({ partitions: 1, flags: ['--no-restart'] });
+    const running = cluster;
+    running.kill('datanode3');
+    const client = connect(running.gatewayPort(0));
+    const value = 'v'.repeat(4_000);
+    for (let from = 0; from < 12_000; from += 200) {
+      const batch = client.pipeline();
+      for (let at = from; at < from + 200; at++) batch.set(`key:${at}`, `${at} ${value}`);
+      for (const [failure] of (await batch.exec()) ?? []) expect(failure).toBeNull();
+    }
+    const config = join(running.data, 'datanode3.yaml');
+    const child = spawn(process.execPath, [kvorum, 'datanode', '--config', config], {
+      stdio: 'ignore',
+    });
+    try {
+      const tookMs = await eventually(30_000, 'datanode3 has caught up', async () => {
+        const [partition] = (await running.status()).partitions;
+        const own = partition?.replicas.find(({ node }) => node === 'datanode3');
+        return partition?.lag === 0 && own?.state === 'running' && own.match === partition.commit;
+      });
+      process.stdout.write(`caught up by a snapshot of 48 MB after ${tookMs.toFixed(0)} ms\n`);
+      const log = readFileSync(join(running.data, 'log', 'datanode3.log'), 'utf8');
+      expect(log).toContain('snapshot installed');
+      const other = connect(running.gatewayPort(2));
+      expect(await other.dbsize()).toBe(12_000);
+      expect(await other.get('key:11999')).toBe(`11999 ${value}`);
+      other.disconnect();
+    } finally {
+      client.disconnect();
+      child.kill('SIGKILL');
     }
   }, 90_000);
 });
