@@ -7,6 +7,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    // Generous: tells what works from what hangs, also on a slow machine.
+    expect: { poll: { timeout: 15_000 } },
     reporters: ['default'],
   },
 });

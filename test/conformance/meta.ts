@@ -183,10 +183,10 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
   });
 
   test('keys live with their lease: kept while it is renewed, gone when it is revoked', async () => {
-    const lease = await store.grantLease(1_000);
+    const lease = await store.grantLease(2_000);
     const key = `${root}leased`;
     await store.put(key, 'x', lease);
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await new Promise((resolve) => setTimeout(resolve, 3_500));
     expect(lease.lost.aborted).toBe(false);
     expect((await store.get(key))?.value).toBe('x');
     await lease.revoke();

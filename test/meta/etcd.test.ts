@@ -37,7 +37,7 @@ describe('no store', () => {
     const store = connectEtcd({ ...world, urls: [etcd.url], timeoutMs: 500 });
     let lists = 0;
     store.watch('/x/', { onList: () => lists++, onEvents: () => {} });
-    await expect.poll(() => lists, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => lists).toBe(1);
     await etcd.stop();
     await expect(store.put('/x/a', '1')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await store.close();

@@ -104,7 +104,7 @@ describe('a placedriver', () => {
     const before = await table();
     expect(second.coordinator.isMaster).toBe(false);
     first.client.crash();
-    await expect.poll(() => second.coordinator.isMaster, { timeout: 3_000 }).toBe(true);
+    await expect.poll(() => second.coordinator.isMaster).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await table()).toEqual(before);
   });
@@ -122,7 +122,7 @@ describe('a placedriver', () => {
     );
     await store.delete(keys.partition('default', 5));
     start('pd2');
-    await expect.poll(async () => (await table()).length, { timeout: 3_000 }).toBe(6);
+    await expect.poll(async () => (await table()).length).toBe(6);
     await expect
       .poll(async () => (await store.get(keys.namespace('default')))?.value)
       .toContain('"ready":true');

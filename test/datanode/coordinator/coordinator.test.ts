@@ -151,7 +151,7 @@ describe('a datanode on its control path', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     meta.available = true;
     await expect
-      .poll(async () => (await store.get(keys.leader('default', 0)))?.value, { timeout: 3_000 })
+      .poll(async () => (await store.get(keys.leader('default', 0)))?.value)
       .toContain('"term":6');
   });
 });

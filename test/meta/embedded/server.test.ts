@@ -76,7 +76,7 @@ describe('the embedded store', () => {
     const second = await start(first.port);
     const other = connect(second.url);
     await other.put('/w/a', '2');
-    await expect.poll(() => state.get('/w/a'), { timeout: 5_000 }).toBe('2');
+    await expect.poll(() => state.get('/w/a')).toBe('2');
     await other.close();
     await store.close();
     await second.close();
@@ -104,7 +104,7 @@ describe('a store that lost its data', () => {
     const second = await start(first.port);
     const other = connect(second.url);
     await other.put('/w/new', 'y');
-    await expect.poll(() => [...state], { timeout: 5_000 }).toEqual([['/w/new', 'y']]);
+    await expect.poll(() => [...state]).toEqual([['/w/new', 'y']]);
     await other.close();
     await store.close();
     await second.close();
