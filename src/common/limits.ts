@@ -110,7 +110,6 @@ export const limits = {
   metaLogBytes: 8 * MIB,
   metaLogBatchBytesMax: 16 * MIB,
   metaWritesWaitingMax: 16_384,
-  watchBacklogMax: 100_000,
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');

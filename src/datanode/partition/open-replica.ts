@@ -9,9 +9,10 @@ import type { PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView, Txn } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
+import { EMPTY_CONF } from '../raft/conf-change.ts';
 import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
 import type { OpenReplica } from './replica-world.ts';
-import { decodeState, EMPTY_CONF, encodeState, type ReplicaState } from './state.ts';
+import { decodeState, encodeState, type ReplicaState } from './state.ts';
 
 export interface NodeStores {
   readonly log: RaftLog;

@@ -9,6 +9,7 @@
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { crc32 } from '../../common/checksum.ts';
+import { decodeFrame } from '../../common/decode.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { GroupId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
@@ -49,7 +50,7 @@ export function encodeSnapshotHeader({ group, id, offset, message }: SnapshotHea
 }
 
 export function decodeSnapshotHeader(bytes: Buffer): SnapshotHeader {
-  return guarded('snapshot header', () => {
+  return decodeFrame('snapshot header', () => {
     const reader = new ByteReader(bytes);
     const version = reader.u8();
     if (version !== SNAPSHOT_VERSION) throw new ByteRangeError(`unknown version ${version}`);
@@ -103,7 +104,7 @@ export class SnapshotDecoder {
   #ended = false;
 
   decode(chunk: Buffer): BatchOperation[] {
-    return guarded('snapshot chunk', () => this.#decode(chunk));
+    return decodeFrame('snapshot chunk', () => this.#decode(chunk));
   }
 
   finish(): void {
@@ -169,13 +170,4 @@ function readPair(
   if (bytes.length < end) return undefined;
   const key = bytes.subarray(at + 4, valueAt);
   return { key, value: bytes.subarray(valueAt + 4, end), end };
-}
-
-function guarded<T>(what: string, decode: () => T): T {
-  try {
-    return decode();
-  } catch (cause) {
-    if (!(cause instanceof ByteRangeError)) throw cause;
-    throw new KvorumError('BAD_FRAME', `${what}: ${cause.message}`, { cause });
-  }
 }

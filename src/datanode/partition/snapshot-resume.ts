@@ -6,7 +6,7 @@
  *   answer  u8 version · u64 bytes received
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
-import { KvorumError } from '../../common/errors.ts';
+import { decodeFrame } from '../../common/decode.ts';
 import type { GroupId, NodeId, ReplicaId } from '../../common/ids.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -32,7 +32,7 @@ export function encodeProgressQuery({ group, replica, id }: ProgressQuery): Buff
 
 /** Throws KvorumError BAD_FRAME. */
 export function decodeProgressQuery(body: Buffer): ProgressQuery {
-  return guarded(() => {
+  return decodeFrame('snapshot progress', () => {
     const reader = new ByteReader(body, 1);
     checkVersion(reader.u8());
     const query = { group: reader.u64(), replica: reader.u64(), id: reader.u64() };
@@ -47,7 +47,7 @@ export function encodeProgress(bytes: number): Buffer {
 
 /** Throws KvorumError BAD_FRAME. */
 export function decodeProgress(body: Buffer): number {
-  return guarded(() => {
+  return decodeFrame('snapshot progress', () => {
     const reader = new ByteReader(body);
     checkVersion(reader.u8());
     const bytes = reader.u64();
@@ -87,13 +87,4 @@ export async function* skipBytes(
 
 function checkVersion(version: number): void {
   if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
-}
-
-function guarded<T>(decode: () => T): T {
-  try {
-    return decode();
-  } catch (cause) {
-    if (!(cause instanceof ByteRangeError)) throw cause;
-    throw new KvorumError('BAD_FRAME', `snapshot progress: ${cause.message}`, { cause });
-  }
 }

@@ -20,14 +20,6 @@ export interface ReplicaState {
   readonly confState: ConfState;
 }
 
-export const EMPTY_CONF: ConfState = {
-  voters: [],
-  votersOutgoing: [],
-  learners: [],
-  learnersNext: [],
-  autoLeave: false,
-};
-
 export function encodeState(state: ReplicaState): Buffer {
   const writer = new ByteWriter(128)
     .u8(STATE_VERSION)

@@ -8,7 +8,8 @@
  *                                      or: u8 0, text error code, text message
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
-import { type ErrorCode, errorTable, KvorumError } from '../../common/errors.ts';
+import { decodeFrame } from '../../common/decode.ts';
+import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
@@ -37,7 +38,7 @@ export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
 
 /** `nowMs`: this node's monotone clock. Throws KvorumError BAD_FRAME. */
 export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
-  return guarded('forwarded request', () => {
+  return decodeFrame('forwarded request', () => {
     const reader = versioned(body);
     const namespace = reader.text();
     const partition = reader.u32();
@@ -81,7 +82,7 @@ export function encodeResults(results: readonly LineResult[], protocol: Protocol
 
 /** `count`: how many results the batch must have. Throws KvorumError BAD_FRAME. */
 export function decodeResults(body: Buffer, count: number): LineResult[] {
-  return guarded('forwarded answer', () => {
+  return decodeFrame('forwarded answer', () => {
     const reader = versioned(body);
     const found = reader.u32();
     if (found !== count) throw new ByteRangeError(`${found} results for ${count} commands`);
@@ -110,13 +111,4 @@ function versioned(body: Buffer): ByteReader {
 function bounded(count: number, highest: number): number {
   if (count > highest) throw new ByteRangeError(`a count of ${count}`);
   return count;
-}
-
-function guarded<T>(what: string, decode: () => T): T {
-  try {
-    return decode();
-  } catch (cause) {
-    if (!(cause instanceof ByteRangeError)) throw cause;
-    throw new KvorumError('BAD_FRAME', `${what}: ${cause.message}`, { cause });
-  }
 }
