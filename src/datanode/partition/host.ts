@@ -52,9 +52,9 @@ export interface HostOptions {
   onReplicaFault(record: PartitionRecord, error: KvorumError): void;
 }
 
-/** How soon, and how often, the replica that should lead stands for election after opening. */
-const PREFERRED_DELAY_MS = 100;
-const PREFERRED_TRIES = 5;
+/** How soon, and how often, a replica stands that need not wait out an election timeout. */
+const STAND_DELAY_MS = 100;
+const STAND_TRIES = 5;
 
 export class PartitionHost {
   readonly #options: HostOptions;
@@ -208,7 +208,8 @@ export class PartitionHost {
       );
       this.#groups.set(record.group, replica);
       this.#requestTurn(replica);
-      if (record.replicas[0]?.replica === replica.id) this.#stand(replica, PREFERRED_TRIES);
+      // The replica that should lead.
+      if (record.replicas[0]?.replica === replica.id) this.#stand(replica, this.#standDelayMs());
     } catch (failure) {
       this.#fault(record, failure);
     }
@@ -292,26 +293,26 @@ export class PartitionHost {
   }
 
   /**
-   * The replica that should lead does not wait out an election timeout when its group starts; a
-   * group that has a leader refuses it in the pre-vote.
+   * A replica that need not wait out an election timeout stands at once, and again while nobody
+   * leads: the others may not have noticed yet that the leader is gone, and refuse. A group that
+   * has a leader refuses it in the pre-vote.
    */
-  #stand(replica: Replica, tries: number): void {
-    const { random } = this.#options;
-    this.#schedule(PREFERRED_DELAY_MS + random.below(PREFERRED_DELAY_MS), () => {
+  #stand(replica: Replica, delayMs: number, tries = STAND_TRIES): void {
+    this.#schedule(delayMs, () => {
       if (replica.leader !== 0) return;
       replica.campaign();
-      if (tries > 1) this.#stand(replica, tries - 1);
+      if (tries > 1) this.#stand(replica, this.#standDelayMs(), tries - 1);
     });
+  }
+
+  #standDelayMs(): number {
+    return STAND_DELAY_MS + this.#options.random.below(STAND_DELAY_MS);
   }
 
   #orphaned(replica: Replica): void {
     replica.forgetLeader();
-    const { clock, random, settings } = this.#options;
-    const timer = clock.setTimer(random.below(settings.orphanCampaignMs), () => {
-      this.#timers.delete(timer);
-      if (replica.leader === 0 && !this.#stopped) replica.campaign();
-    });
-    this.#timers.add(timer);
+    const { random, settings } = this.#options;
+    this.#stand(replica, random.below(settings.orphanCampaignMs));
   }
 
   #requestTurn(replica: Replica): void {
