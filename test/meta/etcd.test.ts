@@ -4,6 +4,7 @@ import { silentLogger } from '../../src/common/log.ts';
 import { systemRandom } from '../../src/common/random.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { metaSuite } from '../conformance/meta.ts';
+import { brokenLinkSuite } from '../conformance/meta-compaction.ts';
 import { type EtcdProcess, startEtcd } from './etcd-process.ts';
 
 const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
@@ -19,6 +20,13 @@ describe('a real etcd', () => {
     connect: () => connectEtcd({ ...world, urls: [etcd.url] }),
     close: async () => {},
   }));
+});
+
+describe('a real etcd over a link that breaks', () => {
+  brokenLinkSuite(async () => {
+    const etcd = await startEtcd();
+    return { url: etcd.url, close: () => etcd.stop() };
+  });
 });
 
 describe('no store', () => {

@@ -11,6 +11,7 @@ import { systemRandom } from '../../../src/common/random.ts';
 import { startEmbeddedStore } from '../../../src/meta/embedded/server.ts';
 import { connectEtcd } from '../../../src/meta/etcd.ts';
 import { metaSuite } from '../../conformance/meta.ts';
+import { brokenLinkSuite } from '../../conformance/meta-compaction.ts';
 
 const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
 const run = promisify(execFile);
@@ -81,6 +82,10 @@ describe('the embedded store', () => {
     await store.close();
     await second.close();
   });
+});
+
+describe('the embedded store over a link that breaks', () => {
+  brokenLinkSuite(() => start());
 });
 
 describe('a store that lost its data', () => {
