@@ -109,7 +109,10 @@ class Link {
     const sockets = new Set<Socket>();
     let link: Link | undefined;
     const server = createServer((near) => {
-      if (link === undefined || !link.#whole) return near.destroy();
+      if (link === undefined || !link.#whole) {
+        near.destroy();
+        return;
+      }
       const far = connect({ port: target, host: '127.0.0.1' });
       for (const [one, other] of [
         [near, far],
