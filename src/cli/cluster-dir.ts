@@ -2,13 +2,26 @@
  * The data directory of `kvorum start`: a mark that says whose it is, one config file and one
  * folder per process, run files and logs. A directory without our mark is never deleted.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
+import { z } from 'zod';
 import { KvorumError, messageOf } from '../common/errors.ts';
+import { choosePorts, isFree, type PortPlan, planPorts, requireFree } from './port-plan.ts';
+import { isAlive, readRunFiles } from './run-file.ts';
 
 const MARK = 'kvorum-cluster.json';
+const MARK_NEW = `${MARK}.new`;
+const WRITABLE = '.writable';
 const FORMAT = 1;
 
 export interface StartOptions {
@@ -32,6 +45,19 @@ export interface ProcessPlan {
   readonly ports: Readonly<Record<string, number>>;
 }
 
+const port = z.number().int();
+const markSchema = z.object({
+  kvorum: z.literal(FORMAT),
+  nodes: z.number().int(),
+  partitions: z.number().int(),
+  replicas: z.number().int(),
+  ports: z.object({
+    meta: port,
+    http: port,
+    datanodes: z.array(z.object({ gateway: port, cluster: port, transport: port, http: port })),
+  }),
+});
+
 interface Mark {
   readonly kvorum: number;
   readonly nodes: number;
@@ -40,31 +66,30 @@ interface Mark {
   readonly ports: PortPlan;
 }
 
-interface PortPlan {
-  readonly meta: number;
-  readonly http: number;
-  readonly datanodes: readonly {
-    readonly gateway: number;
-    readonly cluster: number;
-    readonly transport: number;
-    readonly http: number;
-  }[];
-}
-
 /** Creates or reopens the directory; writes the config files; checks that every port is free. */
 export async function prepareDirectory(options: StartOptions): Promise<readonly ProcessPlan[]> {
   const { data } = options;
-  if (options.fresh) clear(data);
+  refuseFile(data);
+  if (options.fresh) await clear(data);
   const mark = readMark(data) ?? (await createMark(options));
   refuseOtherShape(mark, options);
-  const ports = await choosePorts(mark.ports, options);
+  const ports = choosePorts(mark.ports, options);
   await requireFree(ports);
-  saveMark(data, { ...mark, ports });
-  return writeConfigs(data, mark, ports);
+  try {
+    saveMark(data, { ...mark, ports });
+    return writeConfigs(data, mark, ports);
+  } catch (cause) {
+    throw notWritable(data, cause);
+  }
 }
 
-function clear(data: string): void {
-  if (!existsSync(data) || readdirSync(data).length === 0) return;
+function refuseFile(data: string): void {
+  if (!existsSync(data) || statSync(data).isDirectory()) return;
+  throw new KvorumError('BAD_CONFIG', `${data} is not a directory; choose another --data`);
+}
+
+async function clear(data: string): Promise<void> {
+  if (!existsSync(data) || isEmpty(data)) return;
   if (!existsSync(join(data, MARK))) {
     throw new KvorumError(
       'BAD_CONFIG',
@@ -72,46 +97,81 @@ function clear(data: string): void {
         'choose another --data, or remove it yourself',
     );
   }
+  await refuseRunning(data);
   rmSync(data, { recursive: true });
+}
+
+/** A process id may be another program's by now: only one that also holds its port counts. */
+async function refuseRunning(data: string): Promise<void> {
+  for (const run of readRunFiles(data).filter(({ pid }) => isAlive(pid))) {
+    for (const port of Object.values(run.ports ?? {})) {
+      if (await isFree(port)) continue;
+      throw new KvorumError(
+        'BAD_CONFIG',
+        `${data} is in use: ${run.name} runs as process ${run.pid}; stop it before --fresh`,
+      );
+    }
+  }
+}
+
+/** Nothing but what a start that was cut short before its mark may have left. */
+function isEmpty(data: string): boolean {
+  return readdirSync(data).every((name) => name === WRITABLE || name === MARK_NEW);
 }
 
 function readMark(data: string): Mark | undefined {
   const path = join(data, MARK);
   if (!existsSync(data)) return undefined;
   if (!existsSync(path)) {
-    if (readdirSync(data).length === 0) return undefined;
+    if (isEmpty(data)) return undefined;
     throw new KvorumError(
       'BAD_CONFIG',
       `${data} is not empty and was not made by kvorum start; choose another --data`,
     );
   }
-  let mark: Mark;
+  let found: unknown;
   try {
-    mark = JSON.parse(readFileSync(path, 'utf8')) as Mark;
+    found = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new KvorumError('BAD_CONFIG', `${path} is damaged (${messageOf(cause)}); restore it`);
+    throw damaged(path, messageOf(cause));
   }
-  if (mark.kvorum !== FORMAT) {
+  const format = z.object({ kvorum: z.number() }).safeParse(found);
+  if (!format.success) throw damaged(path, 'it names no format');
+  if (format.data.kvorum !== FORMAT) {
     throw new KvorumError(
       'BAD_CONFIG',
-      `${data} has format ${mark.kvorum}, this build reads ${FORMAT}; ` +
+      `${data} has format ${format.data.kvorum}, this build reads ${FORMAT}; ` +
         'use the matching version of kvorum, or --fresh to begin anew (deletes the data)',
     );
   }
-  return mark;
+  const mark = markSchema.safeParse(found);
+  if (!mark.success) throw damaged(path, mark.error.issues[0]?.message ?? 'wrong shape');
+  return mark.data;
+}
+
+function damaged(path: string, why: string): KvorumError {
+  return new KvorumError(
+    'BAD_CONFIG',
+    `${path} is damaged (${why}); restore it, or --fresh to begin anew (deletes the data)`,
+  );
+}
+
+function notWritable(data: string, cause: unknown): KvorumError {
+  return new KvorumError(
+    'BAD_CONFIG',
+    `cannot write to ${data}: ${messageOf(cause)}; choose another --data or mend its rights`,
+    { cause },
+  );
 }
 
 async function createMark(options: StartOptions): Promise<Mark> {
   const { data, nodes, partitions, replicas } = options;
   try {
     makeDirs(data);
-    writeFileSync(join(data, '.writable'), '');
-    rmSync(join(data, '.writable'));
+    writeFileSync(join(data, WRITABLE), '');
+    rmSync(join(data, WRITABLE));
   } catch (cause) {
-    throw new KvorumError(
-      'BAD_CONFIG',
-      `cannot write to ${data}: ${messageOf(cause)}; choose another --data or mend its rights`,
-    );
+    throw notWritable(data, cause);
   }
   const ports = await planPorts(options);
   return { kvorum: FORMAT, nodes, partitions, replicas, ports };
@@ -124,8 +184,10 @@ function makeDirs(path: string): void {
   for (const directory of missing) mkdirSync(directory);
 }
 
+/** Replaced as a whole: a start that is killed leaves the old mark or the new one. */
 function saveMark(data: string, mark: Mark): void {
-  writeFileSync(join(data, MARK), `${JSON.stringify(mark, null, 2)}\n`);
+  writeFileSync(join(data, MARK_NEW), `${JSON.stringify(mark, null, 2)}\n`);
+  renameSync(join(data, MARK_NEW), join(data, MARK));
 }
 
 function refuseOtherShape(mark: Mark, options: StartOptions): void {
@@ -137,76 +199,6 @@ function refuseOtherShape(mark: Mark, options: StartOptions): void {
         `start it with --${key} ${mark[key]}, choose another --data, or --fresh (deletes it)`,
     );
   }
-}
-
-/** The doors follow the options of this start; the inner ports stay as they were made. */
-async function choosePorts(kept: PortPlan, options: StartOptions): Promise<PortPlan> {
-  return {
-    meta: kept.meta,
-    http: options.httpPort,
-    datanodes: kept.datanodes.map((ports, at) => ({
-      ...ports,
-      gateway: options.port + at,
-      cluster: options.clusterPort + at,
-    })),
-  };
-}
-
-/** Inner ports: near the doors when free there, else any free one. */
-async function planPorts(options: StartOptions): Promise<PortPlan> {
-  const taken = new Set<number>();
-  const choose = async (wanted: number) => {
-    const port = await freePortNear(wanted, taken);
-    taken.add(port);
-    return port;
-  };
-  const meta = await choose(options.httpPort + 1);
-  const datanodes: PortPlan['datanodes'][number][] = [];
-  for (let at = 0; at < options.nodes; at++) {
-    datanodes.push({
-      gateway: options.port + at,
-      cluster: options.clusterPort + at,
-      transport: await choose(options.clusterPort + 10_000 + at),
-      http: await choose(options.clusterPort + 20_000 + at),
-    });
-  }
-  return { meta, http: options.httpPort, datanodes };
-}
-
-async function freePortNear(wanted: number, taken: ReadonlySet<number>): Promise<number> {
-  const lowest = 10_000;
-  const count = 22_000; // below the range that systems use for outgoing connections
-  for (let tried = 0; tried < 512; tried++) {
-    const port = tried === 0 ? wanted : lowest + ((wanted + tried * 7_919) % count);
-    if (port <= 65_535 && !taken.has(port) && (await isFree(port))) return port;
-  }
-  throw new KvorumError('BAD_CONFIG', 'no free port found for the inner connections');
-}
-
-async function requireFree(ports: PortPlan): Promise<void> {
-  const wanted: [port: number, option: string][] = [
-    [ports.http, '--http-port'],
-    [ports.meta, '--http-port'],
-  ];
-  for (const node of ports.datanodes) {
-    wanted.push([node.gateway, '--port'], [node.cluster, '--cluster-port']);
-    wanted.push([node.transport, '--data'], [node.http, '--data']);
-  }
-  for (const [port, option] of wanted) {
-    if (await isFree(port)) continue;
-    throw new KvorumError(
-      'BAD_CONFIG',
-      `port ${port} is taken by another program; stop it or choose another ${option}`,
-    );
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve(true)));
-  });
 }
 
 function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly ProcessPlan[] {
