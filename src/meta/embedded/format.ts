@@ -6,6 +6,9 @@
  *   batch:    "KVMB", u32 length, u32 crc, body     crc over u64 N, u64 offset, body
  *   body:     u64 number, u64 durable number, u32 count, count × (u8 command, u32 length, bytes)
  *
+ * Header and batches are padded with zeros to whole sectors: a write that power cuts short may spoil
+ * the sectors it touches, and none of them may hold what was durable before.
+ *
  * Batches are numbered from 1 in each log. `durable number` is the last batch known to be synced
  * when this one was written; a batch without commands is such a mark alone.
  */
@@ -15,9 +18,12 @@ import { keyValueCodec } from './messages.ts';
 import type { StateImage } from './state.ts';
 
 export const FORMAT_VERSION = 1;
-export const LOG_HEADER_BYTES = 20;
+export const SECTOR_BYTES = 512;
+/** Where the first batch is. */
+export const LOG_HEADER_BYTES = SECTOR_BYTES;
+const HEADER_FIELD_BYTES = 20;
 export const BATCH_HEADER_BYTES = 12;
-export const batchMagic = Buffer.from('KVMB');
+const batchMagic = Buffer.from('KVMB');
 const snapshotMagic = Buffer.from('KVMS');
 const logMagic = Buffer.from('KVML');
 
@@ -42,16 +48,26 @@ export interface Batch {
   readonly records: readonly LogRecord[];
 }
 
+/** The end of the sector that `offset` lies in; `offset` itself where one begins. */
+export function alignToSector(offset: number): number {
+  return Math.ceil(offset / SECTOR_BYTES) * SECTOR_BYTES;
+}
+
 export function encodeLogHeader(file: number): Buffer {
-  const writer = new ByteWriter(LOG_HEADER_BYTES).raw(logMagic).u32(FORMAT_VERSION).u64(file);
-  return writer.u32(crc32(writer.finish())).finish();
+  const writer = new ByteWriter(HEADER_FIELD_BYTES).raw(logMagic).u32(FORMAT_VERSION).u64(file);
+  return padded(writer.u32(crc32(writer.finish())).finish());
+}
+
+function padded(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes], alignToSector(bytes.length));
 }
 
 /** Returns what is wrong with the header, or undefined. */
 export function logHeaderFault(bytes: Buffer, file: number): string | undefined {
   if (bytes.length >= 8 && bytes.subarray(0, 4).equals(logMagic)) {
     const version = bytes.readUInt32BE(4);
-    const sound = bytes.length >= 20 && crc32(bytes.subarray(0, 16)) === bytes.readUInt32BE(16);
+    const sound =
+      bytes.length >= HEADER_FIELD_BYTES && crc32(bytes.subarray(0, 16)) === bytes.readUInt32BE(16);
     if (sound && version !== FORMAT_VERSION) return `version ${version}, not ${FORMAT_VERSION}`;
   }
   const expected = encodeLogHeader(file);
@@ -65,10 +81,11 @@ export function encodeBatch(file: number, offset: number, batch: Batch): Buffer 
   const body = writer.finish().subarray(BATCH_HEADER_BYTES);
   writer.patchU32(4, body.length);
   writer.patchU32(8, batchChecksum(file, offset, body));
-  return writer.finish();
+  return padded(writer.finish());
 }
 
-/** Reads the batch at `offset`; undefined when there is none that is whole and sound. */
+/** Reads the batch at `offset`; undefined when there is none that is whole and sound. `end` is where
+ * the next begins. */
 export function decodeBatch(
   log: Buffer,
   file: number,
@@ -89,7 +106,7 @@ export function decodeBatch(
     records.push({ command: reader.u8(), payload: reader.bytes() });
   }
   reader.end();
-  return { batch: { number, durable, records }, end };
+  return { batch: { number, durable, records }, end: alignToSector(end) };
 }
 
 function batchChecksum(file: number, offset: number, body: Buffer): number {

@@ -3,7 +3,6 @@ import { type Disk, type DiskFile, readFile, replaceFile } from '../../common/di
 import { KvorumError, systemCodeOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import {
-  batchMagic,
   decodeBatch,
   decodeSnapshot,
   encodeLogHeader,
@@ -11,6 +10,7 @@ import {
   LOG_HEADER_BYTES,
   type LogRecord,
   logHeaderFault,
+  SECTOR_BYTES,
 } from './format.ts';
 import type { StateImage } from './state.ts';
 
@@ -109,7 +109,8 @@ async function readLog(disk: Disk, path: string, number: number) {
     offset = next.end;
   }
   if (hasSoundBatchAfter(log, number, offset)) throw corrupt(path, offset, 'a damaged batch');
-  return { records, size: offset, tornBytes: log.length - offset, batch, unmarked };
+  const tornBytes = Math.max(0, log.length - offset);
+  return { records, size: offset, tornBytes, batch, unmarked };
 }
 
 /**
@@ -117,10 +118,8 @@ async function readLog(disk: Disk, path: string, number: number) {
  * behind a bad one says that the bad one was whole once: damage, not a torn write.
  */
 function hasSoundBatchAfter(log: Buffer, number: number, offset: number): boolean {
-  let at = log.indexOf(batchMagic, offset + 1);
-  while (at !== -1) {
+  for (let at = offset + SECTOR_BYTES; at < log.length; at += SECTOR_BYTES) {
     if (decodeBatch(log, number, at) !== undefined) return true;
-    at = log.indexOf(batchMagic, at + 1);
   }
   return false;
 }

@@ -133,8 +133,8 @@ export class Journal {
     if (this.#flushing) return;
     this.#markTimer?.cancel();
     this.#flushing = this.#flushAll().finally(() => {
-      this.#flushing = undefined;
-      if (!this.#failure && !this.#closed) this.#armMark();
+      this.#settle();
+      if (!this.#flushing && !this.#failure && !this.#closed) this.#armMark();
     });
   }
 
@@ -195,15 +195,25 @@ export class Journal {
     await disk.unlink(logPath(dir, next - 1));
   }
 
+  /** After a flush: goes on with what came meanwhile, or tells who waited that nothing did. */
+  #settle(): void {
+    this.#flushing = undefined;
+    if (this.#failure) return;
+    if (this.#pending.length > 0) {
+      this.#start();
+      return;
+    }
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const waiter of waiters) waiter.resolve();
+  }
+
   #armMark(): void {
     this.#markTimer = this.#options.clock.setTimer(IDLE_MARK_MS, () => {
       if (this.#flushing || this.#closed || this.#failure) return;
       this.#flushing = this.#mark()
         .catch((error) => this.#fail(error, []))
-        .finally(() => {
-          this.#flushing = undefined;
-          if (this.#pending.length > 0 && !this.#failure) this.#start();
-        });
+        .finally(() => this.#settle());
     });
   }
 

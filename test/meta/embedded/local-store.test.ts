@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest';
+import { messageOf } from '../../../src/common/errors.ts';
+import { limits } from '../../../src/common/limits.ts';
+import { contentsOf, grant, put, rangeOf, StoreLife } from './store-life.ts';
+
+describe('durability', () => {
+  test('after crashes everything answered is there, and the rest in the order it came', async () => {
+    let crashesWithLoss = 0;
+    for (let seed = 0; seed < 60; seed++) {
+      const life = new StoreLife(`crash ${seed}`);
+      let first = 0;
+      for (let round = 0; round < 4; round++) {
+        const store = await life.open();
+        let answered = first;
+        let sent = first;
+        const burst = 1 + life.random.below(20);
+        for (let at = 0; at < burst; at++) {
+          const number = ++sent;
+          put(store, '/last', String(number)).then(
+            () => {
+              answered = Math.max(answered, number);
+            },
+            () => {},
+          );
+          if (life.random.below(3) === 0) await life.pass(life.random.float() * 2);
+        }
+        life.crash(life.random.below(3) === 0 ? 'process' : 'os');
+        const again = await life.open();
+        const kept = Number(contentsOf(again)['/last'] ?? 0);
+        expect(kept, `seed ${seed} round ${round}`).toBeGreaterThanOrEqual(answered);
+        expect(kept).toBeLessThanOrEqual(sent);
+        expect(again.state.revision).toBe(1 + kept);
+        if (kept < sent) crashesWithLoss++;
+        first = kept;
+        await life.until(again.close());
+      }
+    }
+    expect(crashesWithLoss).toBeGreaterThan(10);
+  });
+
+  test('a log that has grown is replaced by a snapshot, through crashes at any point', async () => {
+    const value = Buffer.alloc(limits.metaValueBytesMax - 1, 'v');
+    const puts = Math.ceil(limits.metaLogBytes / value.length) + 3;
+    for (let seed = 0; seed < 6; seed++) {
+      const life = new StoreLife(`rotation ${seed}`);
+      const store = await life.open();
+      let answered = 0;
+      const work = (async () => {
+        for (let at = 1; at <= puts; at++) {
+          await put(store, `/${at % 2}`, value);
+          await put(store, '/last', String(at));
+          answered = at;
+        }
+      })();
+      work.catch(() => {});
+      await life.scheduler.runUntil(() => answered >= puts - 4, 60_000);
+      await life.pass(life.random.float() * 12);
+      life.crash('os');
+      const again = await life.open();
+      const kept = Number(contentsOf(again)['/last']);
+      expect(kept === answered || kept === answered + 1, `${kept} of ${answered}`).toBe(true);
+      await life.until(again.close());
+    }
+    const life = new StoreLife('rotation');
+    const store = await life.open();
+    for (let at = 0; at < puts; at++) await life.put(store, `/${at % 2}`, value);
+    await life.until(store.close());
+    expect(await life.names()).toEqual(['log-2', 'snapshot-2']);
+    const again = await life.open();
+    expect(again.state.revision).toBe(1 + puts);
+    await life.until(again.close());
+  });
+
+  test('a read beside a write is answered without waiting for another write', async () => {
+    const life = new StoreLife('read');
+    const store = await life.open();
+    for (let at = 0; at < 30; at++) {
+      const writing = put(store, '/a', String(at));
+      // the write is under way, and what follows it is the mark of an idle log
+      await life.pass(at < 15 ? at * 0.1 : 50 + (at - 15) * 0.1);
+      const before = life.scheduler.nowMs;
+      const { result } = await life.until(store.read((state) => state.range(rangeOf('/a'))));
+      expect(result.kvs[0]?.value.toString()).toBe(String(at));
+      expect(life.scheduler.nowMs - before).toBeLessThan(5);
+      await life.until(writing);
+    }
+    await life.until(store.close());
+  });
+
+  test('a disk that fails refuses what was not durable, and everything after it', async () => {
+    const life = new StoreLife('EIO');
+    const store = await life.open();
+    await life.put(store, '/a', '1');
+    life.disk.failNext('fdatasync');
+    const failed = { code: 'DISK_FAILED', message: expect.stringMatching(/driver\/meta.*EIO/) };
+    await expect(life.put(store, '/a', '2')).rejects.toMatchObject(failed);
+    await expect(life.put(store, '/a', '3')).rejects.toMatchObject(failed);
+    await expect(life.until(store.read((state) => state.revision))).rejects.toMatchObject(failed);
+    expect(store.durableRevision).toBe(2);
+    await life.until(store.close());
+  });
+});
+
+describe('damage', () => {
+  /** Two batches and the mark of a proper end. */
+  async function written() {
+    const life = new StoreLife('damage');
+    const store = await life.open();
+    await life.put(store, '/a', 'first');
+    const firstEnds = (await life.bytesOf('log-1')).length;
+    await life.put(store, '/b', 'second');
+    const secondEnds = (await life.bytesOf('log-1')).length;
+    return { life, store, firstEnds, secondEnds };
+  }
+  const refusal = async (life: StoreLife) => {
+    const failure = await life.open().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({ code: 'CORRUPT' });
+    return messageOf(failure);
+  };
+
+  test('in the middle of the log is refused with file, offset and remedy', async () => {
+    const { life, store, firstEnds } = await written();
+    await life.until(store.close());
+    life.disk.flip('driver/meta/log-1', firstEnds + 20);
+    const before = await life.bytesOf('log-1');
+    expect(await refusal(life)).toBe(
+      `driver/meta/log-1: a damaged batch at offset ${firstEnds}; ` +
+        'restore the metadata directory from a copy',
+    );
+    expect(await life.bytesOf('log-1')).toEqual(before);
+  });
+
+  test('of the last batch is refused too once the idle log was marked', async () => {
+    const { life, store, firstEnds, secondEnds } = await written();
+    await life.until(store.read((state) => state.revision));
+    await life.pass(100);
+    expect((await life.bytesOf('log-1')).length).toBeGreaterThan(secondEnds);
+    life.crash('process');
+    life.disk.flip('driver/meta/log-1', firstEnds + 20);
+    expect(await refusal(life)).toContain(`at offset ${firstEnds};`);
+  });
+
+  test('an unfinished batch at the end is cut, and writing goes on in its place', async () => {
+    for (const kept of [1, 11, 12, 30]) {
+      const { life, firstEnds, secondEnds } = await written();
+      life.crash('process');
+      const file = await life.until(life.disk.open('driver/meta/log-1', 'write'));
+      await life.until(file.truncate(Math.min(firstEnds + kept, secondEnds - 1)));
+      const store = await life.open();
+      expect(contentsOf(store)).toEqual({ '/a': 'first' });
+      await life.put(store, '/c', 'third');
+      await life.until(store.close());
+      const again = await life.open();
+      expect(contentsOf(again)).toEqual({ '/a': 'first', '/c': 'third' });
+      await life.until(again.close());
+    }
+  });
+
+  test.each([
+    ['snapshot-1', 20, /snapshot-1: bad checksum at offset 0/],
+    ['snapshot-1', 0, /snapshot-1: bad header at offset 0/],
+    ['log-1', 9, /log-1: bad header at offset 0/],
+  ])('of %s at %d is refused', async (name, offset, text) => {
+    const { life, store } = await written();
+    await life.until(store.close());
+    life.disk.flip(`driver/meta/${name}`, offset);
+    expect(await refusal(life)).toMatch(text);
+  });
+
+  test.each([
+    ['log-1', /log-1: is missing/],
+    ['snapshot-1', /snapshot-1: is missing beside its log/],
+  ])('a missing %s is refused, not taken for a new store', async (name, text) => {
+    const { life, store } = await written();
+    await life.until(store.close());
+    await life.until(life.disk.unlink(`driver/meta/${name}`));
+    expect(await refusal(life)).toMatch(text);
+  });
+});
+
+describe('leases', () => {
+  test('start anew after a restart, and end with their keys when nobody renews', async () => {
+    const life = new StoreLife('leases');
+    const store = await life.open();
+    await life.until(grant(store, 7, 10));
+    store.leases.start(7, 10_000);
+    await life.put(store, '/leased', 'x', 7);
+    await life.pass(8_000);
+    life.crash('os');
+    const again = await life.open();
+    await life.pass(9_000);
+    expect(contentsOf(again)).toEqual({ '/leased': 'x' });
+    expect(again.leases.keepAlive(7)).toBe(true);
+    await life.pass(9_000);
+    expect(contentsOf(again)).toEqual({ '/leased': 'x' });
+    await life.pass(1_100);
+    expect(contentsOf(again)).toEqual({});
+    expect(again.leases.keepAlive(7)).toBe(false);
+    life.crash('os');
+    const third = await life.open();
+    expect(contentsOf(third)).toEqual({});
+    expect([...third.state.leases.keys()]).toEqual([]);
+    await life.until(third.close());
+  });
+});
