@@ -72,8 +72,9 @@ async function run(
   process.on('unhandledRejection', (reason) =>
     die(logger, reason instanceof Error ? reason : new Error(messageOf(reason))),
   );
-  const running = await start();
-  stopOnSignal(running, logger, options.lifeLine === true);
+  let running: Running | undefined;
+  onEnd(options.lifeLine === true, (why) => stop(running, logger, why));
+  running = await start();
   if (config['run-file'] !== undefined) {
     const { name, host } = config;
     writeRunFile(config['run-file'], { name, role, pid: process.pid, host, ports: running.ports });
@@ -81,28 +82,35 @@ async function run(
   logger.info('ready', { ports: running.ports });
 }
 
-function stopOnSignal(running: Running, logger: Logger, lifeLine: boolean): void {
-  let stopping = false;
-  const stop = (why: string) => {
-    if (stopping) return;
-    stopping = true;
-    logger.info('stopping', { why });
-    setTimeout(() => process.exit(1), STOP_MS).unref();
-    running.stop().then(
-      () => process.exit(0),
-      (failure) => die(logger, failure instanceof Error ? failure : new Error(messageOf(failure))),
-    );
+/** Calls `end` once, at the first reason to stop; listens from before the start on. */
+function onEnd(lifeLine: boolean, end: (why: string) => void): void {
+  let ended = false;
+  const once = (why: string) => {
+    if (ended) return;
+    ended = true;
+    end(why);
   };
-  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGTERM', () => once('SIGTERM'));
   if (lifeLine) {
     // The terminal's Ctrl-C reaches the whole group; the parent alone decides the order.
     process.on('SIGINT', () => {});
     process.stdin.resume();
-    process.stdin.on('end', () => stop('the parent ended'));
-    process.stdin.on('error', () => stop('the parent ended'));
+    process.stdin.on('end', () => once('the parent ended'));
+    process.stdin.on('error', () => once('the parent ended'));
   } else {
-    process.on('SIGINT', () => stop('SIGINT'));
+    process.on('SIGINT', () => once('SIGINT'));
   }
+}
+
+/** A process that is still starting (it may wait for the metadata store) just ends. */
+function stop(running: Running | undefined, logger: Logger, why: string): void {
+  logger.info('stopping', { why });
+  if (running === undefined) process.exit(0);
+  setTimeout(() => process.exit(1), STOP_MS).unref();
+  running.stop().then(
+    () => process.exit(0),
+    (failure) => die(logger, failure instanceof Error ? failure : new Error(messageOf(failure))),
+  );
 }
 
 function die(logger: Logger, error: Error): never {

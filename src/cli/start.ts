@@ -1,5 +1,6 @@
 /** `kvorum start`: a whole cluster on this machine, one process each. */
 import { resolve } from 'node:path';
+import { must } from '../common/assert.ts';
 import { KvorumError } from '../common/errors.ts';
 import { type ProcessPlan, prepareDirectory, type StartOptions } from './cluster-dir.ts';
 import { Supervisor } from './supervisor.ts';
@@ -22,7 +23,8 @@ export async function start(flags: StartFlags): Promise<void> {
   const options = parseFlags(flags);
   const plans = await prepareDirectory(options);
   const say = (line: string) => process.stdout.write(`${line}\n`);
-  const supervisor = new Supervisor(plans, { restart: options.restart, say });
+  const script = must(process.argv[1], 'the command knows its own script');
+  const supervisor = new Supervisor(plans, { script, restart: options.restart, say });
   const stopped = stopOnSignal(supervisor, say);
   try {
     await supervisor.start();

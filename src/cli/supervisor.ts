@@ -16,6 +16,8 @@ const BACKOFF_MAX_MS = 10_000;
 const HEALTHY_MS = 30_000;
 
 export interface SupervisorOptions {
+  /** The `kvorum` command, run by this Node.js. */
+  readonly script: string;
   readonly restart: boolean;
   say(line: string): void;
 }
@@ -23,6 +25,10 @@ export interface SupervisorOptions {
 interface Child {
   readonly plan: ProcessPlan;
   process: ChildProcess | undefined;
+  /** It has been ready once: `start` waits for it no more. */
+  ready: boolean;
+  /** How the last process ended, while there is no other. */
+  ended: string | undefined;
   startedMs: number;
   backoffMs: number;
   timer: NodeJS.Timeout | undefined;
@@ -38,6 +44,8 @@ export class Supervisor {
     this.#children = plans.map((plan) => ({
       plan,
       process: undefined,
+      ready: false,
+      ended: undefined,
       startedMs: 0,
       backoffMs: BACKOFF_MIN_MS,
       timer: undefined,
@@ -59,35 +67,46 @@ export class Supervisor {
   #spawn(child: Child): void {
     const { plan } = child;
     rmSync(plan.runFile, { force: true });
-    const kvorum = process.argv[1]!;
     child.startedMs = Date.now();
     // Standard input is the life line: it ends when this process does, however that happens.
-    child.process = spawn(
+    const { script } = this.#options;
+    const running = spawn(
       process.execPath,
-      [kvorum, plan.role, '--config', plan.config, '--life-line'],
+      [script, plan.role, '--config', plan.config, '--life-line'],
       { stdio: ['pipe', 'ignore', 'pipe'], env: process.env },
     );
+    child.process = running;
+    child.ended = undefined;
     let errors = '';
-    child.process.stderr?.on('data', (chunk: Buffer) => {
+    running.stderr?.on('data', (chunk: Buffer) => {
       errors = (errors + chunk.toString()).slice(-2_000);
     });
-    child.process.stdin?.on('error', () => {});
-    child.process.once('exit', (code, signal) => {
-      child.process = undefined;
-      if (!this.#stopping) this.#died(child, code, signal, errors.trim());
+    running.stdin?.on('error', () => {});
+    const died = (how: string) => {
+      if (child.process === running) this.#died(child, how);
+    };
+    running.on('error', (failure) => {
+      if (running.pid === undefined) died(`cannot run: ${failure.message}`);
+    });
+    // `close`, not `exit`: only then is all heard that it said last.
+    running.once('close', (code, signal) => {
+      const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+      const lastLine = errors.trim().split('\n').at(-1);
+      died(lastLine ? `${how}: ${lastLine}` : how);
     });
   }
 
-  #died(child: Child, code: number | null, signal: string | null, errors: string): void {
+  #died(child: Child, how: string): void {
+    child.process = undefined;
+    child.ended = how;
+    if (this.#stopping) return;
     const { name } = child.plan;
-    const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
-    const why = errors ? `: ${errors.split('\n').at(-1)}` : '';
     if (!this.#options.restart) {
-      this.#options.say(`${name} ${how}${why}`);
+      if (child.ready) this.#options.say(`${name} ${how}`);
       return;
     }
     if (Date.now() - child.startedMs > HEALTHY_MS) child.backoffMs = BACKOFF_MIN_MS;
-    this.#options.say(`${name} ${how}${why}; starting it again in ${child.backoffMs} ms`);
+    this.#options.say(`${name} ${how}; starting it again in ${child.backoffMs} ms`);
     child.timer = setTimeout(() => this.#spawn(child), child.backoffMs);
     child.backoffMs = Math.min(child.backoffMs * 2, BACKOFF_MAX_MS);
   }
@@ -99,8 +118,12 @@ export class Supervisor {
       const run = readRun(plan.runFile);
       if (run && run.pid === child.process?.pid) {
         const ports = Object.entries(run.ports).map(([door, port]) => `${door} ${port}`);
+        child.ready = true;
         this.#options.say(`${plan.name} ready (pid ${run.pid}; ${ports.join(', ')})`);
         return;
+      }
+      if (!this.#options.restart && child.ended !== undefined) {
+        throw new Error(`${plan.name} ${child.ended}; see ${plan.logFile}`);
       }
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
@@ -117,7 +140,7 @@ function readRun(path: string): RunFile | undefined {
 function stopChild(child: Child): Promise<void> {
   clearTimeout(child.timer);
   const running = child.process;
-  if (running === undefined || running.exitCode !== null) return Promise.resolve();
+  if (running === undefined || hasEnded(running)) return Promise.resolve();
   return new Promise((resolve) => {
     const force = setTimeout(() => running.kill('SIGKILL'), STOP_MS);
     running.once('exit', () => {
@@ -126,4 +149,8 @@ function stopChild(child: Child): Promise<void> {
     });
     running.kill('SIGTERM');
   });
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 }

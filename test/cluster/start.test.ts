@@ -9,10 +9,13 @@ import { eventually, kvorum, planCluster, startCluster, type TestCluster } from 
 import { connect } from './load.ts';
 
 let cluster: TestCluster | undefined;
+let directory: string | undefined;
 
 afterEach(async () => {
   await cluster?.destroy();
   cluster = undefined;
+  if (directory) rmSync(directory, { recursive: true, force: true });
+  directory = undefined;
 }, 60_000);
 
 /** Runs `kvorum` to its end; for starts that must be refused. */
@@ -90,6 +93,33 @@ describe('kvorum start', () => {
     await allGone(pids);
   }, 60_000);
 
+  test('a child that still waits for the metadata store ends with its parent', async () => {
+    directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    const file = join(directory, 'n1.yaml');
+    const log = join(directory, 'n1.log');
+    const ports = '{ gateway: 0, cluster: 0, transport: 0, http: 0 }';
+    const nowhere = '{ endpoints: ["http://127.0.0.1:1"] }';
+    writeFileSync(
+      file,
+      `name: n1\ndata-dir: ${directory}/n1\nports: ${ports}\nmeta: ${nowhere}\n` +
+        `log: { file: ${log} }\n`,
+    );
+    const args = [kvorum, 'datanode', '--config', file, '--life-line'];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'ignore'] });
+    try {
+      await eventually(10_000, 'it waits', () => {
+        return existsSync(log) && readFileSync(log, 'utf8').includes('waiting to join');
+      });
+      child.kill('SIGINT'); // the terminal's own: the parent decides
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect([child.exitCode, child.signalCode]).toEqual([null, null]);
+      child.stdin.end();
+      await eventually(5_000, 'it ends', () => child.exitCode === 0);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  }, 60_000);
+
   test('a child that died is started again, with one line', async () => {
     cluster = await startCluster({ partitions: 2 });
     const running = cluster;
@@ -108,11 +138,9 @@ describe('kvorum start', () => {
 
 describe('kvorum start refuses with one line and exit code 1', () => {
   let server: Server | undefined;
-  let directory: string | undefined;
 
   afterEach(() => {
     server?.close();
-    if (directory) rmSync(directory, { recursive: true, force: true });
   });
 
   test('a taken port', async () => {
