@@ -23,6 +23,8 @@ export const errorTable = {
   BAD_FRAME: { outcome: 'fault', reply: 'ERR' },
   BAD_CONFIG: { outcome: 'fault', reply: 'ERR' },
   CORRUPT: { outcome: 'fault', reply: 'MISCONF' },
+  /** A defect of kvorum: the text says where; a restart may help. */
+  INTERNAL: { outcome: 'fault', reply: 'ERR' },
   DISK_FAILED: { outcome: 'fault', reply: 'MISCONF' },
   STORE_UNAVAILABLE: { outcome: 'fault', reply: 'ERR' },
   STORE_COMPACTED: { outcome: 'fault', reply: 'ERR' },

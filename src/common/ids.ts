@@ -25,5 +25,7 @@ export type Term = Flavour<number, 'Term'>;
 export type LogIndex = Flavour<number, 'LogIndex'>;
 /** One of Redis Cluster's 16,384 hash slots. */
 export type Slot = Flavour<number, 'Slot'>;
+/** A version of a partition's wanted record, from 1; grows by one with each. */
+export type Epoch = Flavour<number, 'Epoch'>;
 /** A revision of the metadata store; grows with every write. */
 export type Revision = Flavour<number, 'Revision'>;

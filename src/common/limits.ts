@@ -43,6 +43,8 @@ export const limits = {
   entryBytesMax: 4 * MIB,
   entryBytesHardMax: 64 * MIB,
   proposalsPerPartitionMax: 65_536,
+  /** Groups led by one node whose membership changes at the same time. */
+  membershipChangesPerNodeMax: 4,
 
   // raft log
   logSegmentBytes: 64 * MIB,
@@ -81,6 +83,9 @@ export const limits = {
 
   // engine
   engineSyncIntervalMs: 250,
+  /** Stored tables are read through once in a while to find damage nobody reads. */
+  scrubPauseMs: 3_600_000,
+  scrubBytesPerSecond: 8 * MIB,
   /** Writes of one engine that wait for the one in flight. */
   engineWritesWaitingMax: 65_536,
   /** Waiting writes are joined into one batch up to this; a larger one goes alone. */

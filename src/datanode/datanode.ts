@@ -4,25 +4,31 @@
  */
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
-import { codeOf, type KvorumError, messageOf } from '../common/errors.ts';
-import type { Namespace } from '../common/ids.ts';
+import type { KvorumError } from '../common/errors.ts';
+import type { GroupId, Namespace, ReplicaId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import { type NodeRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import {
+  type Membership,
+  type NodeRecord,
+  type PartitionRecord,
+  SCHEMA_VERSION,
+} from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
-import { createIdentity, type Identity, loadIdentity } from './coordinator/identity.ts';
+import type { Identity } from './coordinator/identity.ts';
+import { type DataDir, openDataDir } from './data-dir.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
+import type { DamageList } from './partition/damage-list.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
 import { defaultHostSettings } from './partition/host-settings.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
-import { openSharedLog } from './raftlog/shared-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { type ProcessFacts, RedisServer } from './server/server.ts';
@@ -54,22 +60,13 @@ export interface DatanodePorts {
   readonly transport: number;
 }
 
-const RETRY_MS = 50;
 const READY_POLL_MS = 10;
 /** A group without a leader for this long does not keep the node from being ready. */
 const LEADERS_WAIT_MS = 5_000;
 
 /** Rejects when a port is taken, or the data directory is damaged or of another cluster. */
 export async function createDatanode(options: DatanodeOptions): Promise<Datanode> {
-  const identity = await findIdentity(options);
-  const log = await openSharedLog({
-    disk: options.disk,
-    dir: `${options.config['data-dir']}/log`,
-    clock: options.clock,
-    logger: options.logger,
-    onFailure: options.fatal,
-  });
-  const datanode = new Datanode(options, identity, log);
+  const datanode = new Datanode(options, await openDataDir(options));
   try {
     await datanode.open();
   } catch (failure) {
@@ -77,25 +74,6 @@ export async function createDatanode(options: DatanodeOptions): Promise<Datanode
     throw failure;
   }
   return datanode;
-}
-
-/** The saved identity, or a new one as soon as the metadata store has a cluster to join. */
-async function findIdentity(options: DatanodeOptions): Promise<Identity> {
-  const { disk, config, store, random, clock, logger } = options;
-  const dataDir = config['data-dir'];
-  const saved = await loadIdentity(disk, dataDir, config.name);
-  if (saved !== undefined) return saved;
-  const giveUpMs = clock.monotonicMs() + 2 * config.timing['lease-ttl-ms'];
-  for (let tries = 1; ; tries++) {
-    try {
-      return await createIdentity(store, disk, dataDir, config.name, random);
-    } catch (failure) {
-      const mayPass = codeOf(failure) === 'CONFLICT' && clock.monotonicMs() < giveUpMs;
-      if (codeOf(failure) !== 'STORE_UNAVAILABLE' && !mayPass) throw failure;
-      if (tries % 100 === 1) logger.info('waiting to join', { reason: messageOf(failure) });
-      await sleep(clock, RETRY_MS);
-    }
-  }
 }
 
 export class Datanode {
@@ -111,11 +89,11 @@ export class Datanode {
   #ports: DatanodePorts | undefined;
   #opened = false;
 
-  constructor(options: DatanodeOptions, identity: Identity, log: RaftLog) {
+  constructor(options: DatanodeOptions, { identity, log, damages }: DataDir) {
     this.#options = options;
     this.#identity = identity;
     this.#log = log;
-    this.#host = this.#createHost();
+    this.#host = this.#createHost(damages);
     this.#router = new Router({
       node: identity.node,
       clock: options.clock,
@@ -172,7 +150,7 @@ export class Datanode {
     await this.#log.close();
   }
 
-  #createHost(): PartitionHost {
+  #createHost(damages: DamageList): PartitionHost {
     const { config, clock, random, logger, engines } = this.#options;
     const { timing } = config;
     return new PartitionHost({
@@ -183,6 +161,7 @@ export class Datanode {
       logger,
       log: this.#log,
       engines,
+      damages,
       settings: {
         ...defaultHostSettings,
         tickMs: timing['tick-ms'],
@@ -192,8 +171,7 @@ export class Datanode {
         engineSyncIntervalMs: timing['engine-sync-interval-ms'],
       },
       onLeader: (news) => this.#onLeader(news),
-      onReplicaFault: ({ namespace, partition }, error) =>
-        logger.error('a replica stopped', { namespace, partition, error: error.message }),
+      onReplicaFault: (record, replica, error) => this.#onReplicaFault(record, replica, error),
     });
   }
 
@@ -280,8 +258,8 @@ export class Datanode {
 
   #onView(view: ClusterView, change: ViewChange): void {
     if (change.nodes) this.#takeNodes(view);
-    if (change.table) this.#takeTable(view);
-    if (!change.leaders && !change.table) return;
+    if (change.table || change.leaders) this.#takeTable(view);
+    else return;
     for (const { namespace, partition, node, term } of view.leaders()) {
       const record = this.#routes.partitions(namespace)?.[partition];
       if (record !== undefined) this.#routes.setLeader(record.group, node, term);
@@ -307,12 +285,12 @@ export class Datanode {
     const records = view.partitions();
     this.#routes.setPartitions(records);
     if (records.length === 0) return;
-    void this.#host.applyTable(records).then(() => {
+    void this.#host.applyTable(records, membershipsOf(view)).then(() => {
       this.#opened = true;
     });
   }
 
-  #onLeader({ record, node, replica, term, own }: LeaderNews): void {
+  #onLeader({ record, node, replica, term, own, membership }: LeaderNews): void {
     const { namespace, partition, group } = record;
     if (node === undefined) {
       const hint = this.#routes.leader(namespace, partition);
@@ -328,7 +306,19 @@ export class Datanode {
       node,
       replica,
       term,
+      membership,
     });
+  }
+
+  #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {
+    const { namespace, partition } = record;
+    const { logger } = this.#options;
+    logger.error('a replica stopped', { namespace, partition, replica, error: error.message });
+    if (error.code !== 'CORRUPT') return;
+    const { node, incarnation } = this.#identity;
+    const reason = error.message;
+    const damage = { namespace, partition, replica, node, incarnation, reason };
+    this.#coordinator.reportDamage({ version: SCHEMA_VERSION, ...damage });
   }
 
   #isReady(): boolean {
@@ -352,4 +342,17 @@ export class Datanode {
     }
     return counts;
   }
+}
+
+/** What the groups' leaders reported, of the groups that are wanted. */
+function membershipsOf(view: ClusterView): ReadonlyMap<GroupId, Membership> {
+  const groups = new Map(
+    view.partitions().map((record) => [`${record.namespace} ${record.partition}`, record.group]),
+  );
+  const memberships = new Map<GroupId, Membership>();
+  for (const { namespace, partition, membership } of view.leaders()) {
+    const group = groups.get(`${namespace} ${partition}`);
+    if (group !== undefined) memberships.set(group, membership);
+  }
+  return memberships;
 }

@@ -1,5 +1,6 @@
 /** What a datanode tells of its replicas: `kvorum status`, INFO and the HTTP door read it. */
 import type { NodeId, ReplicaId } from '../common/ids.ts';
+import type { PartitionRecord } from '../meta/schema.ts';
 import type { PartitionInfo } from './commands/node-context.ts';
 import type { PartitionHost } from './partition/host.ts';
 import type { Replica } from './partition/replica.ts';
@@ -10,6 +11,7 @@ export interface ReplicaStatus {
   readonly group: number;
   readonly node: NodeId;
   readonly replica: ReplicaId;
+  /** `learner`: it does not vote (yet). */
   readonly role: string;
   readonly leader: NodeId | null;
   readonly term: number;
@@ -28,15 +30,15 @@ export interface ReplicaStatus {
 export function replicaStatuses(node: NodeId, host: PartitionHost): ReplicaStatus[] {
   return host
     .replicas()
-    .map((replica) => replicaStatus(node, replica))
+    .map((replica) => replicaStatus(node, replica, host.recordOf(replica)))
     .sort((a, b) =>
       a.namespace === b.namespace ? a.partition - b.partition : a.namespace < b.namespace ? -1 : 1,
     );
 }
 
-function replicaStatus(node: NodeId, replica: Replica): ReplicaStatus {
+function replicaStatus(node: NodeId, replica: Replica, record: PartitionRecord): ReplicaStatus {
   const status = replica.status();
-  const { replicas, namespace, partition, group } = replica.record;
+  const { replicas, namespace, partition, group } = record;
   const progress = new Map(status.progress.map((of) => [of.replica, of]));
   return {
     namespace,
@@ -44,7 +46,7 @@ function replicaStatus(node: NodeId, replica: Replica): ReplicaStatus {
     group,
     node,
     replica: replica.id,
-    role: status.role,
+    role: status.confState.voters.includes(replica.id) ? status.role : 'learner',
     leader: replicas.find((member) => member.replica === status.leader)?.node ?? null,
     term: status.hardState.term,
     commit: status.hardState.commit,

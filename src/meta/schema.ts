@@ -3,6 +3,7 @@
  * tools. Values are JSON with a `version`; a reader that meets a newer one says so and stops.
  */
 import type {
+  Epoch,
   GroupId,
   Incarnation,
   Namespace,
@@ -74,11 +75,13 @@ export interface PartitionRecord {
   /** Immutable: the replicas that may start as voters (decision 18). */
   readonly birth: readonly ReplicaRecord[];
   readonly replicas: readonly ReplicaRecord[];
+  /** Counts the versions of this record from 1; the group's configuration carries the one served. */
+  readonly epoch: Epoch;
   /** Election revision of the master that wrote it (decision 17). */
   readonly fence: Revision;
 }
 
-/** Who leads a partition; compare-and-put, only ever to a higher term. */
+/** Who leads a partition, and the members it acts with; compare-and-put, never to a lower term. */
 export interface LeaderRecord {
   readonly version: number;
   readonly namespace: Namespace;
@@ -86,6 +89,29 @@ export interface LeaderRecord {
   readonly node: NodeId;
   readonly replica: ReplicaId;
   readonly term: Term;
+  readonly membership: Membership;
+}
+
+/** A group's configuration as its leader has applied it. */
+export interface Membership {
+  /** Epoch of the wanted record that the last change served. */
+  readonly epoch: Epoch;
+  /** Both halves while `joint`. */
+  readonly voters: readonly ReplicaId[];
+  readonly learners: readonly ReplicaId[];
+  readonly joint: boolean;
+}
+
+/** A replica whose data its node found damaged: it has stopped, and waits to be replaced. */
+export interface DamageRecord {
+  readonly version: number;
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
+  readonly replica: ReplicaId;
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+  /** File, offset and what is wrong there. */
+  readonly reason: string;
 }
 
 /** Next group and replica ids. */
@@ -105,12 +131,15 @@ export const keys = {
   election: `${ROOT}election/`,
   nodes: `${ROOT}nodes/`,
   node: (node: NodeId) => `${ROOT}nodes/${node}`,
+  incarnations: `${ROOT}incarnations/`,
   incarnation: (node: NodeId) => `${ROOT}incarnations/${node}`,
   namespaces: `${ROOT}namespaces/`,
   namespace: (name: Namespace) => `${ROOT}namespaces/${name}`,
   partitions: `${ROOT}partitions/`,
   partition: (name: Namespace, partition: PartitionId) =>
     `${ROOT}partitions/${name}/${String(partition).padStart(5, '0')}`,
+  damages: `${ROOT}damages/`,
+  damage: (replica: ReplicaId) => `${ROOT}damages/${replica}`,
   leaders: `${ROOT}leaders/`,
   leader: (name: Namespace, partition: PartitionId) =>
     `${ROOT}leaders/${name}/${String(partition).padStart(5, '0')}`,

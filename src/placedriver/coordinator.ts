@@ -1,29 +1,27 @@
 /**
- * The master's work: names the cluster, watches the datanodes, and gives the namespace `default`
- * its first table. Everything it decides is in the metadata store; every write of wanted state is
- * fenced by the election's revision (decision 17).
+ * The master's work: names the cluster, gives the namespace `default` its first table, and replaces
+ * replicas that lost their data. Everything it decides is in the metadata store; every write of
+ * wanted state is fenced by the election's revision (decision 17).
  */
-import { must } from '../common/assert.ts';
 import { type Clock, sleep } from '../common/clock.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
-import { initialSlotRange } from '../common/hash.ts';
 import type { NodeId } from '../common/ids.ts';
-import { limits } from '../common/limits.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import {
   type ClusterRecord,
-  type CountersRecord,
   decodeRecord,
   encodeRecord,
   keys,
   type NamespaceRecord,
   type NodeRecord,
-  type PartitionRecord,
   SCHEMA_VERSION,
 } from '../meta/schema.ts';
-import type { Compare, Leadership, MetaOperation, MetaStore } from '../meta/store.ts';
-import { interleave } from './placement.ts';
+import type { Leadership, MetaStore } from '../meta/store.ts';
+import { createNamespace } from './namespaces.ts';
+import { Picture } from './picture.ts';
+import { planRepairs } from './repair.ts';
+import { executeRepair } from './repairs.ts';
 
 export interface DefaultNamespace {
   readonly nodes: number;
@@ -95,31 +93,32 @@ export class PlacedriverCoordinator {
     }
   }
 
-  /** Watches the nodes until mastership ends; `default` is made once enough have registered. */
+  /** Watches everything until mastership ends, and does what each change asks for. */
   async #serve(leadership: Leadership): Promise<void> {
-    const { store, logger } = this.#options;
-    const alive = new Map<NodeId, NodeRecord>();
+    const { store, clock, logger } = this.#options;
+    const picture = new Picture();
     let working = Promise.resolve();
+    let asked = false;
     const consider = () => {
+      if (asked) return;
+      asked = true;
       working = working
-        .then(() => this.#ensureDefault(leadership, [...alive.values()]))
-        .catch((failure) => logger.warn('placement failed', { error: messageOf(failure) }));
+        .then(() => {
+          asked = false;
+          return this.#work(leadership, picture);
+        })
+        .catch((failure) => {
+          logger.warn('placement failed', { error: messageOf(failure) });
+          void sleep(clock, RETRY_MS, this.#stop.signal).then(consider, () => {});
+        });
     };
-    const add = (key: string, value: string) => {
-      const record = decodeRecord<NodeRecord>(key, value);
-      alive.set(record.node, record);
-    };
-    const watch = store.watch(keys.nodes, {
+    const watch = store.watch(keys.root, {
       onList(items) {
-        alive.clear();
-        for (const item of items) add(item.key, item.value);
+        picture.list(items);
         consider();
       },
       onEvents(events) {
-        for (const event of events) {
-          if (event.type === 'put') add(event.item.key, event.item.value);
-          else alive.delete(event.key.slice(keys.nodes.length));
-        }
+        picture.apply(events);
         consider();
       },
     });
@@ -131,9 +130,26 @@ export class PlacedriverCoordinator {
     }
   }
 
+  async #work(leadership: Leadership, picture: Picture): Promise<void> {
+    if (leadership.lost.aborted) return;
+    if (!picture.isReady('default')) {
+      await this.#ensureDefault(leadership, picture.aliveNodes());
+    }
+    const repairs = planRepairs({
+      partitions: picture.partitions(),
+      alive: picture.aliveNodes(),
+      damages: picture.damages(),
+      leader: (record) => picture.leader(record),
+    });
+    for (const repair of repairs) {
+      if (leadership.lost.aborted) return;
+      await executeRepair(this.#options, leadership, repair);
+    }
+  }
+
   async #ensureDefault(leadership: Leadership, nodes: readonly NodeRecord[]): Promise<void> {
     const wanted = this.#options.default;
-    if (leadership.lost.aborted || nodes.length < wanted.nodes) return;
+    if (nodes.length < wanted.nodes) return;
     const existing = await this.#options.store.get(keys.namespace('default'));
     if (existing && decodeRecord<NamespaceRecord>(existing.key, existing.value).ready) return;
     await createNamespace(this.#options, leadership, nodes, {
@@ -161,110 +177,6 @@ async function ensureCluster(options: CoordinatorOptions): Promise<void> {
     [{ key: keys.cluster, modRevision: 0 }],
     [{ type: 'put', key: keys.cluster, value: encodeRecord(record) }],
   );
-}
-
-/**
- * Writes a namespace in several transactions, each fenced by the master's election key; it
- * becomes visible by its last record. A half-written one is overwritten by the next attempt,
- * with ids never used before.
- */
-async function createNamespace(
-  options: CoordinatorOptions,
-  leadership: Leadership,
-  nodes: readonly NodeRecord[],
-  namespace: NamespaceRecord,
-): Promise<void> {
-  const { store, logger } = options;
-  const fence: Compare = { key: leadership.key, createRevision: leadership.revision };
-  const { nextGroup, nextReplica } = await reserveIds(store, fence, namespace);
-  const table = planTable(nodes, namespace, nextGroup, nextReplica, leadership.revision);
-  const records = table.map(
-    (record): MetaOperation => ({
-      type: 'put',
-      key: keys.partition(record.namespace, record.partition),
-      value: encodeRecord(record),
-    }),
-  );
-  for (let at = 0; at < records.length; at += limits.metaTxnOperationsMax) {
-    await fenced(store, fence, records.slice(at, at + limits.metaTxnOperationsMax));
-  }
-  const ready = { ...namespace, ready: true };
-  await fenced(store, fence, [
-    { type: 'put', key: keys.namespace(namespace.name), value: encodeRecord(ready) },
-  ]);
-  logger.info('namespace created', {
-    namespace: namespace.name,
-    partitions: namespace.partitions,
-    replicas: namespace.replicas,
-  });
-}
-
-function planTable(
-  nodes: readonly NodeRecord[],
-  namespace: NamespaceRecord,
-  firstGroup: number,
-  firstReplica: number,
-  fence: number,
-): readonly PartitionRecord[] {
-  const byName = new Map(nodes.map((record) => [record.node, record]));
-  const placement = interleave(
-    nodes.map((record) => ({ node: record.node, dc: record.tags['dc_info'] ?? '' })),
-    namespace.partitions,
-    namespace.replicas,
-  );
-  let nextReplica = firstReplica;
-  return placement.map((holders, partition) => {
-    const [firstSlot, lastSlot] = initialSlotRange(partition, namespace.partitions);
-    const replicas = holders.map((node) => ({
-      replica: nextReplica++,
-      node,
-      incarnation: must(byName.get(node), 'placement names live nodes').incarnation,
-    }));
-    return {
-      version: SCHEMA_VERSION,
-      namespace: namespace.name,
-      partition,
-      group: firstGroup + partition,
-      firstSlot,
-      lastSlot,
-      birth: replicas,
-      replicas,
-      fence,
-    };
-  });
-}
-
-/** Group and replica ids are reserved before use, so that none is ever given twice. */
-async function reserveIds(
-  store: MetaStore,
-  fence: Compare,
-  namespace: NamespaceRecord,
-): Promise<CountersRecord> {
-  const item = await store.get(keys.counters);
-  const current = item
-    ? decodeRecord<CountersRecord>(item.key, item.value)
-    : { version: SCHEMA_VERSION, nextGroup: 1, nextReplica: 1 };
-  const next: CountersRecord = {
-    version: SCHEMA_VERSION,
-    nextGroup: current.nextGroup + namespace.partitions,
-    nextReplica: current.nextReplica + namespace.partitions * namespace.replicas,
-  };
-  const unchanged: Compare = { key: keys.counters, modRevision: item?.modRevision ?? 0 };
-  const { succeeded } = await store.transaction(
-    [fence, unchanged],
-    [{ type: 'put', key: keys.counters, value: encodeRecord(next) }],
-  );
-  if (!succeeded) throw new KvorumError('CONFLICT', 'another placedriver reserved ids meanwhile');
-  return current;
-}
-
-async function fenced(
-  store: MetaStore,
-  fence: Compare,
-  operations: readonly MetaOperation[],
-): Promise<void> {
-  const { succeeded } = await store.transaction([fence], operations);
-  if (!succeeded) throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
 }
 
 /** Resolves when either signal aborts. */

@@ -3,11 +3,14 @@
  * leaders, reports its own leaders, and keeps the last picture on disk to serve from while the
  * metadata store is away.
  */
+
+import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
-import { KvorumError, messageOf } from '../../common/errors.ts';
+import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
 import type { Logger } from '../../common/log.ts';
 import {
+  type DamageRecord,
   decodeRecord,
   encodeRecord,
   type IncarnationRecord,
@@ -16,9 +19,8 @@ import {
   type NodeRecord,
 } from '../../meta/schema.ts';
 import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
-import { readChecked, writeChecked } from './checked-file.ts';
 import { type ClusterImage, ClusterView, type ViewChange } from './cluster-view.ts';
-import { LeaderReporter } from './leader-reporter.ts';
+import { Reporter } from './reporter.ts';
 
 export interface DatanodeCoordinatorOptions {
   readonly store: MetaStore;
@@ -38,7 +40,8 @@ const SAVE_DELAY_MS = 50;
 
 export class DatanodeCoordinator {
   readonly #options: DatanodeCoordinatorOptions;
-  readonly #reporter: LeaderReporter;
+  readonly #leaders: Reporter<LeaderRecord>;
+  readonly #damages: Reporter<DamageRecord>;
   readonly #stop = new AbortController();
   #view = new ClusterView();
   #watch: Watch | undefined;
@@ -49,7 +52,8 @@ export class DatanodeCoordinator {
 
   constructor(options: DatanodeCoordinatorOptions) {
     this.#options = options;
-    this.#reporter = new LeaderReporter(options.store, options.clock, options.logger);
+    this.#leaders = new Reporter({ ...options, isKnown: isKnownLeader });
+    this.#damages = new Reporter({ ...options, isKnown: () => true });
   }
 
   get view(): ClusterView {
@@ -58,9 +62,7 @@ export class DatanodeCoordinator {
 
   /** Serves from the disk's picture at once; registration and watch follow in the background. */
   async start(record: NodeRecord): Promise<void> {
-    const remedy = 'remove the file: the node waits for the metadata store instead';
-    const path = `${this.#options.dataDir}/table`;
-    const image = await readChecked<ClusterImage>(this.#options.disk, path, remedy);
+    const image = await this.#readTable();
     if (image !== undefined) {
       this.#view = ClusterView.fromImage(image);
       this.#options.onChange(this.#view, { nodes: true, table: true, leaders: true });
@@ -73,14 +75,19 @@ export class DatanodeCoordinator {
   }
 
   reportLeader(record: LeaderRecord): void {
-    this.#reporter.report(record);
+    this.#leaders.report(keys.leader(record.namespace, record.partition), record);
+  }
+
+  reportDamage(record: DamageRecord): void {
+    this.#damages.report(keys.damage(record.replica), record);
   }
 
   /** Withdraws the registration (a graceful stop) and writes what was not saved yet. */
   async stop(): Promise<void> {
     this.#stop.abort(new KvorumError('STOPPING', 'the datanode stops'));
     this.#watch?.close();
-    await this.#reporter.stop();
+    await this.#leaders.stop();
+    await this.#damages.stop();
     await this.#registering;
     await this.#lease?.revoke().catch(() => {});
     await this.#saving;
@@ -91,6 +98,19 @@ export class DatanodeCoordinator {
     this.#unsaved = true;
     this.#saving ??= this.#save();
     this.#options.onChange(this.#view, change);
+  }
+
+  /** A damaged picture is as good as none: the metadata store has the table. */
+  async #readTable(): Promise<ClusterImage | undefined> {
+    const { disk, dataDir, logger } = this.#options;
+    const remedy = 'waiting for the metadata store instead';
+    try {
+      return await readChecked<ClusterImage>(disk, `${dataDir}/table`, remedy);
+    } catch (failure) {
+      if (codeOf(failure) !== 'CORRUPT') throw failure;
+      logger.error('the saved table is damaged', { error: messageOf(failure) });
+      return undefined;
+    }
   }
 
   /** Changes of a short while are written together. */
@@ -159,6 +179,12 @@ export class DatanodeCoordinator {
     await aborted(lease.lost, this.#stop.signal);
     if (lease.lost.aborted) logger.warn('the lease was lost; registering again');
   }
+}
+
+/** Only ever to a higher term; within a term only its one leader has news (decision 17). */
+function isKnownLeader(stored: LeaderRecord, news: LeaderRecord): boolean {
+  if (stored.term !== news.term) return stored.term > news.term;
+  return encodeRecord(stored) === encodeRecord(news);
 }
 
 /** Resolves when either signal aborts. */

@@ -2,6 +2,8 @@
  * Who this data directory is (decision 18): an empty one becomes a new incarnation of the node's
  * name, which the metadata store accepts only while no other incarnation of it lives.
  */
+
+import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import type { Disk } from '../../common/disk.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { Incarnation, NodeId } from '../../common/ids.ts';
@@ -16,7 +18,6 @@ import {
   SCHEMA_VERSION,
 } from '../../meta/schema.ts';
 import type { MetaStore } from '../../meta/store.ts';
-import { readChecked, writeChecked } from './checked-file.ts';
 
 export interface Identity {
   readonly version: number;

@@ -13,11 +13,13 @@ import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY, writeCounts } from '../encoding/system.ts';
 import { Txn } from '../encoding/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../engine/engine.ts';
+import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope } from './envelope.ts';
+import { decodeServedEpoch } from './served-epoch.ts';
 import { encodeState, type ReplicaState } from './state.ts';
 
 export interface ApplierHooks {
@@ -41,6 +43,8 @@ export interface AppliedBatch {
   readonly earliestDeadlineMs: number;
   /** How many expire entries it applied. */
   readonly expiryEntries: number;
+  /** The group's configuration, or the epoch it serves, is another than before. */
+  readonly membersChanged: boolean;
 }
 
 interface Work {
@@ -166,9 +170,11 @@ export class Applier {
     this.#writing = true;
     await this.#engine.write(txn.operations());
     this.#writing = false;
+    const before = this.#state;
     this.#state = state;
+    const membersChanged = state.epoch !== before.epoch || state.confState !== before.confState;
     const { earliestDeadlineMs } = txn;
-    this.#hooks.onApplied(applied, state, { earliestDeadlineMs, expiryEntries });
+    this.#hooks.onApplied(applied, state, { earliestDeadlineMs, expiryEntries, membersChanged });
   }
 
   /**
@@ -207,13 +213,18 @@ export class Applier {
     before: ReplicaState,
   ): ApplyStep | Promise<ApplyStep> {
     const state = { ...before, index: entry.index, term: entry.term };
-    if (entry.kind !== 'normal') {
-      const confState = this.#hooks.applyConfChange(decodeConfChange(entry.data));
-      return { state: { ...state, confState }, replies: [] };
-    }
+    if (entry.kind !== 'normal') return { state: this.#changeMembers(entry, state), replies: [] };
     if (envelope === undefined) return { state, replies: [] };
     txn.beginEntry(entry.index);
     return this.#applyEnvelope(txn, envelope, this.#timedState(entry, envelope, before));
+  }
+
+  /** A change that serves an older wanted record than one before it did is refused (decision 17). */
+  #changeMembers({ data }: Entry, state: ReplicaState): ReplicaState {
+    const change = decodeConfChange(data);
+    const epoch = leavesJoint(change) ? state.epoch : decodeServedEpoch(change.context);
+    if (epoch < state.epoch) return state;
+    return { ...state, epoch, confState: this.#hooks.applyConfChange(change) };
   }
 
   #timedState(entry: Entry, { timeMs }: Envelope, before: ReplicaState): ReplicaState {

@@ -45,11 +45,10 @@ function neededAfter({ state, match, pendingSnapshot }: ProgressStatus): LogInde
 }
 
 export function compactLog(
-  log: RaftLog,
+  { log, settings }: { readonly log: RaftLog; readonly settings: PartitionSettings },
   replica: ReplicaId,
   own: ReplicaLog,
   syncedIndex: LogIndex,
-  settings: PartitionSettings,
   peers: readonly ProgressStatus[],
 ): void {
   const size = { first: own.firstIndex(), last: own.lastIndex(), bytes: own.dataBytes };

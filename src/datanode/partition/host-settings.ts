@@ -5,6 +5,9 @@ import type { PartitionSettings } from './replica-world.ts';
 export interface HostSettings extends PartitionSettings {
   readonly tickMs: number;
   readonly engineSyncIntervalMs: number;
+  /** Tables are read through this long after the last time, at this rate at most. */
+  readonly scrubPauseMs: number;
+  readonly scrubBytesPerSecond: number;
   /** Jitter before a campaign when the leader's node has gone away. */
   readonly orphanCampaignMs: number;
 }
@@ -17,6 +20,8 @@ export const defaultHostSettings: HostSettings = {
   clockSkewMaxMs: 500,
   orphanCampaignMs: 150,
   engineSyncIntervalMs: limits.engineSyncIntervalMs,
+  scrubPauseMs: limits.scrubPauseMs,
+  scrubBytesPerSecond: limits.scrubBytesPerSecond,
   logKeepEntries: limits.logKeepEntries,
   logKeepBytes: limits.logKeepBytes,
 };

@@ -1,9 +1,9 @@
 /**
- * All replicas of a node: opens them, gives each turn to those with something to do, ticks them,
- * hands them their messages, and syncs their engines one at a time (decision 7).
+ * All replicas of a node: runs those the roster names, gives each turn to those with something to
+ * do, ticks them and hands them their messages.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
-import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
+import { KvorumError, messageOf } from '../../common/errors.ts';
 import type {
   GroupId,
   Incarnation,
@@ -13,20 +13,25 @@ import type {
   ReplicaId,
   Term,
 } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
+import type { Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { PeerMessage } from '../raft/message.ts';
-import type { Role } from '../raft/ready.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
+import type { DamageList } from './damage-list.ts';
 import type { HostSettings } from './host-settings.ts';
+import { MemberNodes } from './member-nodes.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
 import { Replica } from './replica.ts';
-import type { ReplicaWorld } from './replica-world.ts';
+import type { ReplicaWorld, RoleNews } from './replica-world.ts';
+import { planRoster, type Roster } from './roster.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
 import { askProgress, decodeProgressQuery, encodeProgress } from './snapshot-resume.ts';
+import { Stand } from './stand.ts';
+import { Upkeep } from './upkeep.ts';
 
 export interface LeaderNews {
   readonly record: PartitionRecord;
@@ -36,6 +41,7 @@ export interface LeaderNews {
   readonly term: Term;
   /** This node's own replica leads. */
   readonly own: boolean;
+  readonly membership: Membership;
 }
 
 export interface HostOptions {
@@ -46,34 +52,39 @@ export interface HostOptions {
   readonly logger: Logger;
   readonly log: RaftLog;
   readonly engines: EngineHost;
+  readonly damages: DamageList;
   readonly settings: HostSettings;
   onLeader(news: LeaderNews): void;
-  /** A replica stopped serving; the node goes on with the others. */
-  onReplicaFault(record: PartitionRecord, error: KvorumError): void;
+  /** A replica stopped serving (CORRUPT: for good); the node goes on with the others. */
+  onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
 }
-
-/** How soon, and how often, a replica stands that need not wait out an election timeout. */
-const STAND_DELAY_MS = 100;
-const STAND_TRIES = 5;
 
 export class PartitionHost {
   readonly #options: HostOptions;
   readonly #groups = new Map<GroupId, Replica>();
-  readonly #faults = new Map<GroupId, string>();
+  readonly #faults = new Map<GroupId, { readonly id: ReplicaId; readonly message: string }>();
+  readonly #members = new MemberNodes();
+  readonly #stand: Stand;
+  readonly #upkeep: Upkeep;
+  /** Groups whose membership this node's leaders are changing. */
+  readonly #changing = new Set<GroupId>();
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
-  #records = new Map<GroupId, PartitionRecord>();
   #transport: Transport | undefined;
   #dirty = new Set<Replica>();
   #turnAsked = false;
   #timers = new Set<Timer>();
-  #opening: Promise<void> = Promise.resolve();
-  #syncing: Promise<void> = Promise.resolve();
-  #nextSync = 0;
+  #arranging: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
+    this.#upkeep = new Upkeep({
+      ...options,
+      replicas: () => this.replicas(),
+      onFault: (replica, error) => replica.fail(error),
+    });
   }
 
   /** Begins ticking; messages to peers go through `transport`. */
@@ -81,17 +92,21 @@ export class PartitionHost {
     this.#transport = transport;
     await removeOtherGenerations(this.#options.engines, this.#options.log, this.#options.logger);
     this.#scheduleTick();
-    this.#scheduleSync();
+    this.#upkeep.start();
   }
 
   /**
-   * Takes over the wanted table: replicas of this incarnation are opened or, from a record that
-   * names them, created. Resolves when all are open; a replica that fails is reported, not thrown.
+   * Takes over the wanted table and what the leaders reported: replicas of this incarnation are
+   * opened or, from a record that names them, created; those their groups have let go are removed.
+   * Resolves when that is done; a replica that fails is reported, not thrown.
    */
-  applyTable(records: readonly PartitionRecord[]): Promise<void> {
-    this.#records = new Map(records.map((record) => [record.group, record]));
-    this.#opening = this.#opening.then(() => this.#openMissing(records));
-    return this.#opening;
+  applyTable(
+    records: readonly PartitionRecord[],
+    memberships: ReadonlyMap<GroupId, Membership> = new Map(),
+  ): Promise<void> {
+    this.#members.setRecords(records);
+    this.#arranging = this.#arranging.then(() => this.#arrange(records, memberships));
+    return this.#arranging;
   }
 
   local(namespace: Namespace, partition: PartitionId): Replica | undefined {
@@ -105,16 +120,24 @@ export class PartitionHost {
     return [...this.#groups.values()];
   }
 
+  /** The newest wanted record of a replica's group. */
+  recordOf({ record }: Replica): PartitionRecord {
+    return this.#members.record(record.group) ?? record;
+  }
+
   /** Groups of this node that stopped after a fault, with the reason. */
   faults(): ReadonlyMap<GroupId, string> {
-    return this.#faults;
+    return new Map([...this.#faults].map(([group, { message }]) => [group, message]));
   }
 
   onMessages(from: NodeId, messages: readonly GroupMessage[]): void {
     for (const { group, message } of messages) {
       const replica = this.#groups.get(group);
       if (message.type === 'gone') this.#onGone(from, group, message.from);
-      else if (replica?.id === message.to) replica.step(message);
+      else if (replica?.id === message.to) {
+        this.#members.heard(group, message.from, from);
+        replica.step(message);
+      }
       // A frame for a replica that is not here creates nothing (decision 18).
       else if (this.#neverHere(group, message.to)) {
         const { from: to, to: gone } = message;
@@ -125,10 +148,10 @@ export class PartitionHost {
 
   /** True when the wanted table is known and does not give this node such a replica. */
   #neverHere(group: GroupId, id: ReplicaId): boolean {
-    if (this.#records.size === 0) return false;
+    if (!this.#members.known) return false;
     const { node, incarnation } = this.#options;
-    const own = this.#records.get(group)?.replicas.find((replica) => replica.replica === id);
-    return own?.node !== node || own.incarnation !== incarnation;
+    const named = this.#members.record(group)?.replicas.find((replica) => replica.replica === id);
+    return named?.node !== node || named.incarnation !== incarnation;
   }
 
   /** The other node has lost the replica, with its disk: nothing goes there until it is replaced. */
@@ -140,7 +163,7 @@ export class PartitionHost {
     this.#gone.add(id);
     const { namespace, partition } = replica;
     const fields = { namespace, partition, replica: id, node };
-    this.#options.logger.warn('a replica is gone: its node has no data of it', fields);
+    this.#options.logger.info('a replica is not on its node', fields);
   }
 
   async onStream(header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void> {
@@ -163,11 +186,14 @@ export class PartitionHost {
   /** A peer node came or went: groups led there look for a leader at once (decision 19). */
   onPeer(node: NodeId, reachable: boolean): void {
     if (reachable) return;
-    for (const replica of this.#groups.values()) {
-      for (const member of this.#recordOf(replica).replicas) {
-        if (member.node !== node || member.replica === replica.id) continue;
-        replica.reportUnreachable(member.replica);
-        if (replica.leader === member.replica) this.#orphaned(replica);
+    const { random, settings } = this.#options;
+    for (const [group, replica] of this.#groups) {
+      for (const member of this.#members.on(node, group)) {
+        if (member === replica.id) continue;
+        replica.reportUnreachable(member);
+        if (replica.leader !== member) continue;
+        replica.forgetLeader();
+        this.#stand.for(replica, random.below(settings.orphanCampaignMs));
       }
     }
   }
@@ -175,54 +201,88 @@ export class PartitionHost {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) timer.cancel();
-    await this.#opening;
-    await this.#syncing;
+    await this.#arranging;
+    await this.#upkeep.stop();
     await Promise.all([...this.#groups.values()].map((replica) => replica.stop()));
   }
 
-  #recordOf(replica: Replica): PartitionRecord {
-    return this.#records.get(replica.record.group) ?? replica.record;
-  }
-
-  async #openMissing(records: readonly PartitionRecord[]): Promise<void> {
-    const { node, incarnation } = this.#options;
-    for (const record of records) {
+  async #arrange(
+    records: readonly PartitionRecord[],
+    memberships: ReadonlyMap<GroupId, Membership>,
+  ): Promise<void> {
+    const { node, incarnation, log } = this.#options;
+    const roster = planRoster({ node, incarnation, records, memberships, held: log.replicas() });
+    await this.#stopReplaced(roster);
+    for (const id of roster.retired) await this.#retire(id);
+    for (const [group, { record, id }] of roster.run) {
       if (this.#stopped) return;
-      const own = record.replicas.find((r) => r.node === node && r.incarnation === incarnation);
-      if (own === undefined || this.#groups.has(record.group)) continue;
-      if (this.#faults.has(record.group)) continue;
-      await this.#open(record, own);
+      const failed = this.#faults.get(group)?.id === id;
+      if (!failed && !this.#groups.has(group)) await this.#open(record, id);
     }
   }
 
-  async #open(record: PartitionRecord, own: ReplicaRecord): Promise<void> {
+  /** Another replica takes the place, or the group goes on without it. */
+  async #stopReplaced({ run, retired }: Roster): Promise<void> {
+    for (const [group, replica] of this.#groups) {
+      const next = run.get(group)?.id;
+      if (next === replica.id || (next === undefined && !retired.includes(replica.id))) continue;
+      this.#groups.delete(group);
+      this.#members.forget(group);
+      await replica.stop();
+    }
+  }
+
+  /** Never to come back under this id; its data goes. */
+  async #retire(id: ReplicaId): Promise<void> {
+    const { log, engines, damages, logger } = this.#options;
+    log.append({ replica: id, tombstone: true }, () => {});
+    await log.flush();
+    for (const name of await engines.list()) {
+      if (name.startsWith(`${id}-`)) await engines.remove(name);
+    }
+    await damages.remove(id);
+    logger.info('replica removed: its group goes on without it', { replica: id });
+  }
+
+  async #open(record: PartitionRecord, id: ReplicaId): Promise<void> {
+    const { damages, random } = this.#options;
     try {
-      const open = await openReplica(this.#options, record, own);
+      const damage = damages.reason(id);
+      if (damage !== undefined) throw new KvorumError('CORRUPT', damage);
+      const open = await openReplica(this.#options, record, id);
       if (this.#stopped) {
         await open.engine.close();
         return;
       }
       const replica: Replica = new Replica(
-        this.#worldOf(record, own.replica, () => replica),
+        this.#worldOf(record, id, () => replica),
         open,
       );
       this.#groups.set(record.group, replica);
+      this.#faults.delete(record.group);
       this.#requestTurn(replica);
       // The replica that should lead.
-      if (record.replicas[0]?.replica === replica.id) this.#stand(replica, this.#standDelayMs());
+      if (record.replicas[0]?.replica === id) this.#stand.for(replica, 100 + random.below(100));
     } catch (failure) {
-      this.#fault(record, failure);
+      this.#fault(record, id, failure);
     }
   }
 
-  #fault(record: PartitionRecord, failure: unknown): void {
+  #fault(record: PartitionRecord, id: ReplicaId, failure: unknown): void {
+    if (this.#stopped) return;
     const error =
       failure instanceof KvorumError
         ? failure
-        : new KvorumError('CORRUPT', messageOf(failure), { cause: failure });
-    this.#groups.delete(record.group);
-    this.#faults.set(record.group, error.message);
-    this.#options.onReplicaFault(record, error);
+        : new KvorumError('INTERNAL', messageOf(failure), { cause: failure });
+    if (this.#groups.get(record.group)?.id === id) this.#groups.delete(record.group);
+    this.#changing.delete(record.group);
+    this.#faults.set(record.group, { id, message: error.message });
+    if (error.code === 'CORRUPT') {
+      this.#options.damages.add(id, error.message).catch((cause) => {
+        this.#options.logger.error('damage not noted', { replica: id, error: messageOf(cause) });
+      });
+    }
+    this.#options.onReplicaFault(record, id, error);
   }
 
   #worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld {
@@ -239,26 +299,32 @@ export class PartitionHost {
       snapshotProgress: (message, snapshot) => this.#askProgress(group, message.to, snapshot),
       streamSnapshot: (message, header, chunks) => this.#stream(group, message, header, chunks),
       requestTurn: () => this.#requestTurn(replica()),
-      onRole: (leader, term, role) => this.#onRole(group, leader, term, role),
-      onFault: (error) => this.#fault(record, error),
+      onRole: (news) => this.#onRole(record, news),
+      onFault: (error) => this.#fault(record, id, error),
+      wanted: () => {
+        const { epoch, replicas } = this.#members.record(group) ?? record;
+        return { epoch, replicas: replicas.map((member) => member.replica) };
+      },
+      beginChange: () => this.#beginChange(group),
+      endChange: () => this.#changing.delete(group),
       peerOffsetsMs: () => this.#peerOffsetsMs(group),
     };
   }
 
-  #nodeOf(group: GroupId, id: ReplicaId): NodeId | undefined {
-    const record = this.#records.get(group) ?? this.#groups.get(group)?.record;
-    const member =
-      record?.replicas.find((r) => r.replica === id) ?? record?.birth.find((r) => r.replica === id);
-    return member?.node;
+  #beginChange(group: GroupId): boolean {
+    if (this.#changing.has(group)) return true;
+    if (this.#changing.size >= limits.membershipChangesPerNodeMax) return false;
+    this.#changing.add(group);
+    return true;
   }
 
   #send(group: GroupId, message: PeerMessage): void {
-    const node = this.#nodeOf(group, message.to);
+    const node = this.#members.nodeOf(group, message.to);
     if (node !== undefined) this.#transport?.send(node, group, message);
   }
 
   async #askProgress(group: GroupId, replica: ReplicaId, id: number): Promise<number> {
-    const node = this.#nodeOf(group, replica);
+    const node = this.#members.nodeOf(group, replica);
     if (node === undefined || this.#transport === undefined) return 0;
     return askProgress(this.#transport, node, { group, replica, id });
   }
@@ -269,7 +335,7 @@ export class PartitionHost {
     header: Buffer,
     chunks: AsyncIterable<Buffer>,
   ): Promise<void> {
-    const node = this.#nodeOf(group, message.to);
+    const node = this.#members.nodeOf(group, message.to);
     if (node === undefined || this.#transport === undefined) {
       return Promise.reject(new KvorumError('PEER_UNREACHABLE', `no node for ${message.to}`));
     }
@@ -278,41 +344,18 @@ export class PartitionHost {
 
   #peerOffsetsMs(group: GroupId): readonly number[] {
     const offsets: number[] = [];
-    for (const member of this.#records.get(group)?.replicas ?? []) {
+    for (const member of this.#members.record(group)?.replicas ?? []) {
       const offset = this.#transport?.clockOffsetMs(member.node);
       if (offset !== undefined) offsets.push(offset);
     }
     return offsets;
   }
 
-  #onRole(group: GroupId, leader: ReplicaId, term: Term, role: Role): void {
-    const record = this.#records.get(group) ?? this.#groups.get(group)?.record;
-    if (record === undefined) return;
-    const node = leader === 0 ? undefined : this.#nodeOf(group, leader);
-    this.#options.onLeader({ record, node, replica: leader, term, own: role === 'leader' });
-  }
-
-  /**
-   * A replica that need not wait out an election timeout stands at once, and again while nobody
-   * leads: the others may not have noticed yet that the leader is gone, and refuse. A group that
-   * has a leader refuses it in the pre-vote.
-   */
-  #stand(replica: Replica, delayMs: number, tries = STAND_TRIES): void {
-    this.#schedule(delayMs, () => {
-      if (replica.leader !== 0) return;
-      replica.campaign();
-      if (tries > 1) this.#stand(replica, this.#standDelayMs(), tries - 1);
-    });
-  }
-
-  #standDelayMs(): number {
-    return STAND_DELAY_MS + this.#options.random.below(STAND_DELAY_MS);
-  }
-
-  #orphaned(replica: Replica): void {
-    replica.forgetLeader();
-    const { random, settings } = this.#options;
-    this.#stand(replica, random.below(settings.orphanCampaignMs));
+  #onRole(birth: PartitionRecord, { leader, term, own, membership }: RoleNews): void {
+    const { group } = birth;
+    const record = this.#members.record(group) ?? birth;
+    const node = leader === 0 ? undefined : this.#members.nodeOf(group, leader);
+    this.#options.onLeader({ record, node, replica: leader, term, own, membership });
   }
 
   #requestTurn(replica: Replica): void {
@@ -330,16 +373,14 @@ export class PartitionHost {
       try {
         replica.turn();
       } catch (failure) {
-        this.#options.logger.error('replica failed', { error: messageOf(failure) });
-        void replica.stop();
-        this.#fault(replica.record, failure);
+        replica.fail(failure);
       }
     }
   }
 
   /** Ticks at the end of a turn: after a stall the sockets are read first (decision 19). */
   #scheduleTick(): void {
-    this.#schedule(this.#options.settings.tickMs, () => {
+    this.#after(this.#options.settings.tickMs, () => {
       this.#options.clock.endOfTurn(() => {
         if (this.#stopped) return;
         for (const replica of this.#groups.values()) replica.tick();
@@ -348,30 +389,7 @@ export class PartitionHost {
     });
   }
 
-  /** One engine at a time, in turn. */
-  #scheduleSync(): void {
-    this.#schedule(this.#options.settings.engineSyncIntervalMs, () => {
-      this.#syncing = this.#syncNext().finally(() => {
-        if (!this.#stopped) this.#scheduleSync();
-      });
-    });
-  }
-
-  async #syncNext(): Promise<void> {
-    const all = [...this.#groups.values()];
-    for (let tried = 0; tried < all.length; tried++) {
-      const replica = all[this.#nextSync++ % all.length]!;
-      if (!replica.dirty) continue;
-      try {
-        await replica.syncAndCompact();
-      } catch (failure) {
-        if (codeOf(failure) !== 'STOPPING') this.#fault(replica.record, failure);
-      }
-      return;
-    }
-  }
-
-  #schedule(delayMs: number, run: () => void): void {
+  #after(delayMs: number, run: () => void): void {
     const timer = this.#options.clock.setTimer(delayMs, () => {
       this.#timers.delete(timer);
       if (!this.#stopped) run();

@@ -15,6 +15,8 @@ export class LogWriter {
   readonly #replica: ReplicaId;
   #inFlight = 0;
   #waiting: (() => void)[] = [];
+  /** What is durable, and to be told of, once the engine has been exchanged. */
+  #behindSwitch: (() => void)[] | undefined;
 
   constructor(log: RaftLog, own: ReplicaLog, replica: ReplicaId) {
     this.#log = log;
@@ -29,17 +31,39 @@ export class LogWriter {
       hardState === undefined || (hardState.term === saved.term && hardState.vote === saved.vote);
     if (entries.length === 0 && onlyCommit) {
       // The commit index alone need not be durable: a restart finds it through the engine.
-      if (this.#inFlight === 0) deliver();
+      if (this.#inFlight === 0) this.#tell(deliver);
       else this.#waiting.push(deliver);
       return;
     }
     this.#write({ replica: this.#replica, entries, hardState }, deliver);
   }
 
-  /** The batch that switches to a snapshot: what was logged before is dropped. */
-  reset(work: AppendWork, reset: NonNullable<LogAppend['reset']>, deliver: () => void): void {
-    const { entries, hardState } = work;
-    this.#write({ replica: this.#replica, reset, entries, hardState }, deliver);
+  /**
+   * The batch that switches to a snapshot: what was logged before is dropped. Once it is durable
+   * `exchange` runs, and only then `deliver`; appends that are durable earlier wait for it, because
+   * the core must not hear of entries behind a snapshot before it hears of the snapshot.
+   */
+  reset(
+    { entries, hardState }: AppendWork,
+    reset: NonNullable<LogAppend['reset']>,
+    exchange: () => Promise<void>,
+    deliver: () => void,
+  ): void {
+    this.#write({ replica: this.#replica, reset, entries, hardState }, () => {
+      this.#behindSwitch = [];
+      const done = () => {
+        const behind = this.#behindSwitch ?? [];
+        this.#behindSwitch = undefined;
+        deliver();
+        for (const run of behind) this.#tell(run);
+      };
+      void exchange().then(done);
+    });
+  }
+
+  #tell(run: () => void): void {
+    if (this.#behindSwitch === undefined) run();
+    else this.#behindSwitch.push(run);
   }
 
   #write(part: LogAppend, deliver: () => void): void {
@@ -47,9 +71,9 @@ export class LogWriter {
     const before = this.#waiting.splice(0);
     this.#log.append(part, () => {
       this.#inFlight--;
-      for (const run of before) run();
-      deliver();
-      if (this.#inFlight === 0) for (const run of this.#waiting.splice(0)) run();
+      for (const run of before) this.#tell(run);
+      this.#tell(deliver);
+      if (this.#inFlight === 0) for (const run of this.#waiting.splice(0)) this.#tell(run);
     });
   }
 }

@@ -5,11 +5,12 @@
 import { KvorumError } from '../../common/errors.ts';
 import type { ReplicaId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
-import type { PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
+import type { PartitionRecord } from '../../meta/schema.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView, Txn } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
 import { EMPTY_CONF } from '../raft/conf-change.ts';
+import { NONE } from '../raft/message.ts';
 import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
 import type { OpenReplica } from './replica-world.ts';
 import { decodeState, encodeState, type ReplicaState } from './state.ts';
@@ -24,15 +25,15 @@ export interface NodeStores {
 export async function openReplica(
   stores: NodeStores,
   record: PartitionRecord,
-  own: ReplicaRecord,
+  id: ReplicaId,
 ): Promise<OpenReplica> {
-  if (stores.log.isTombstone(own.replica)) {
-    throw new KvorumError('REPLICA_GONE', `replica ${own.replica} was removed and never returns`);
+  if (stores.log.isTombstone(id)) {
+    throw new KvorumError('REPLICA_GONE', `replica ${id} was removed and never returns`);
   }
-  const log = stores.log.replica(own.replica);
+  const log = stores.log.replica(id);
   return log === undefined
-    ? createReplica(stores, record, own.replica)
-    : reopenReplica(stores, record, own.replica, log);
+    ? createReplica(stores, record, id)
+    : reopenReplica(stores, record, id, log);
 }
 
 async function createReplica(
@@ -42,22 +43,29 @@ async function createReplica(
 ): Promise<OpenReplica> {
   await engines.remove(`${id}-0`);
   const { engine } = await engines.open(`${id}-0`);
-  const state = birthState(record, id);
+  const born = record.birth.some((member) => member.replica === id);
+  const state = born ? birthState(record) : UNBORN;
   const txn = new Txn(engine);
   txn.put(STATE_KEY, encodeState(state));
   await engine.write(txn.operations());
   await engine.sync();
-  const base = { index: 0, term: 0 };
-  log.append({ replica: id, reset: { base, generation: 0 } }, () => {});
+  const { index, term } = state;
+  const hardState = { term, vote: NONE, commit: index };
+  log.append({ replica: id, reset: { base: { index, term }, generation: 0 }, hardState }, () => {});
   await log.flush();
   return { id, record, engine, state };
 }
 
-function birthState(record: PartitionRecord, id: ReplicaId): ReplicaState {
-  const born = record.birth.some((member) => member.replica === id);
+/** Later members hold nothing, until a snapshot of their leader gives them all, members included. */
+const UNBORN: ReplicaState = { index: 0, term: 0, timeMs: 0, epoch: 0, confState: EMPTY_CONF };
+
+/**
+ * Equal on all replicas of the birth record, whenever each is made. It stands for an entry 1 that
+ * no log holds: who has nothing is sent a snapshot, because no entry tells the first members.
+ */
+function birthState(record: PartitionRecord): ReplicaState {
   const voters = record.birth.map((member) => member.replica).sort((a, b) => a - b);
-  const confState = born ? { ...EMPTY_CONF, voters } : EMPTY_CONF;
-  return { index: 0, term: 0, timeMs: 0, fence: record.fence, confState };
+  return { index: 1, term: 1, timeMs: 0, epoch: 1, confState: { ...EMPTY_CONF, voters } };
 }
 
 async function reopenReplica(

@@ -183,6 +183,17 @@ export class Proposals {
   }
 }
 
+/** Why a replica does not take `batch` on, or undefined. */
+export function refusalOf(
+  batch: CommandBatch,
+  at: { readonly stopped: boolean; readonly isLeader: boolean; readonly term: Term },
+): readonly LineResult[] | undefined {
+  if (at.stopped) return failAll(batch, 'STOPPING', 'the replica stops');
+  if (!at.isLeader) return failAll(batch, 'NOT_LEADER', 'this replica does not lead');
+  if (batch.term === undefined || batch.term === at.term) return undefined;
+  return failAll(batch, 'TERM_CHANGED', `asked for term ${batch.term}, it is ${at.term}`);
+}
+
 /** One failure per line of a batch. */
 export function failAll(batch: CommandBatch, code: ErrorCode, message: string): LineResult[] {
   return batch.lines.map(() => ({ ok: false, code, message }));

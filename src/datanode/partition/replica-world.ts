@@ -4,13 +4,13 @@ import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { PartitionRecord } from '../../meta/schema.ts';
+import type { Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
 import type { RaftConfig } from '../raft/config.ts';
 import type { PeerMessage } from '../raft/message.ts';
-import type { Role } from '../raft/ready.ts';
 import type { RaftStorage } from '../raft/storage.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
+import type { WantedMembers } from './convergence.ts';
 import type { ReplicaState } from './state.ts';
 
 export interface PartitionSettings {
@@ -20,6 +20,16 @@ export interface PartitionSettings {
   readonly clockSkewMaxMs: number;
   readonly logKeepEntries: number;
   readonly logKeepBytes: number;
+}
+
+/** Who leads as this replica sees it, and the members it has applied. */
+export interface RoleNews {
+  /** 0: nobody that it knows. */
+  readonly leader: ReplicaId;
+  readonly term: Term;
+  /** This replica leads. */
+  readonly own: boolean;
+  readonly membership: Membership;
 }
 
 /** What a replica needs of its node. */
@@ -40,9 +50,14 @@ export interface ReplicaWorld {
   ): Promise<void>;
   /** Asks for a call of `turn` at the end of this event-loop turn. */
   requestTurn(): void;
-  onRole(leader: ReplicaId, term: Term, role: Role): void;
+  onRole(news: RoleNews): void;
   /** The replica cannot be trusted or used any more; it has stopped serving. */
   onFault(error: unknown): void;
+  /** The members the newest wanted record names. */
+  wanted(): WantedMembers;
+  /** A place among the node's changes of membership; see limits.membershipChangesPerNodeMax. */
+  beginChange(): boolean;
+  endChange(): void;
   /** Wall clock of each other member's node minus ours. */
   peerOffsetsMs(): readonly number[];
 }

@@ -8,34 +8,37 @@
  */
 import { must } from '../../common/assert.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
-import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
+import type { LogIndex, Namespace, PartitionId, ReplicaId, Term } from '../../common/ids.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import { type Counts, readCounts } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Message, PeerMessage, Snapshot } from '../raft/message.ts';
+import type { Message, PeerMessage } from '../raft/message.ts';
 import { createRaftNode } from '../raft/raft.ts';
 import type { RaftNode, RaftStatus, Role } from '../raft/ready.ts';
 import type { ReplicaLog } from '../raftlog/raft-log.ts';
 import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
 import { compactLog } from './compaction.ts';
+import { Convergence } from './convergence.ts';
+import { EngineSlot } from './engine-slot.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { Expiry } from './expiry.ts';
 import { GroupTime } from './group-time.ts';
 import { type AppendWork, LogWriter } from './log-writer.ts';
-import { failAll, Proposals } from './proposals.ts';
+import { Proposals, refusalOf } from './proposals.ts';
 import { Reads } from './reads.ts';
+import { ReplicaSnapshots } from './replica-snapshots.ts';
 import { ReplicaStorage } from './replica-storage.ts';
 import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
 import type { SnapshotHeader } from './snapshot-codec.ts';
-import { type ReceivedSnapshot, SnapshotInbox } from './snapshot-inbox.ts';
-import { SnapshotOutbox } from './snapshot-outbox.ts';
-import type { ReplicaState } from './state.ts';
+import type { ReceivedSnapshot } from './snapshot-inbox.ts';
+import { membershipOf } from './state.ts';
 
 export class Replica implements LocalPartition {
   readonly id: ReplicaId;
   readonly record: PartitionRecord;
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
   readonly #world: ReplicaWorld;
   readonly #log: ReplicaLog;
   readonly #writer: LogWriter;
@@ -45,10 +48,9 @@ export class Replica implements LocalPartition {
   readonly #reads: Reads;
   readonly #applier: Applier;
   readonly #expiry: Expiry;
-  readonly #inbox: SnapshotInbox;
-  readonly #outbox: SnapshotOutbox;
-  #engine: Engine;
-  #syncedIndex: LogIndex;
+  readonly #snapshots: ReplicaSnapshots;
+  readonly #slot: EngineSlot;
+  readonly #convergence: Convergence;
   #leader: ReplicaId = 0;
   #role: Role = 'follower';
   #stopped = false;
@@ -57,8 +59,9 @@ export class Replica implements LocalPartition {
     this.#world = world;
     this.id = open.id;
     this.record = open.record;
-    this.#engine = open.engine;
-    this.#syncedIndex = open.state.index;
+    this.namespace = open.record.namespace;
+    this.partition = open.record.partition;
+    this.#slot = new EngineSlot(world.engines, open.id, open.engine, open.state.index);
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
     const { clock, settings } = world;
     this.#time = new GroupTime(clock, settings.clockSkewMaxMs, () => world.peerOffsetsMs());
@@ -66,22 +69,12 @@ export class Replica implements LocalPartition {
     this.#time.observeLog(this.#log);
     this.#writer = new LogWriter(world.log, this.#log, open.id);
     this.#applier = this.#createApplier(open);
-    this.#outbox = new SnapshotOutbox(world, open.record.group, () => this.#engine, this.id);
-    this.#inbox = new SnapshotInbox(world, this.id);
+    this.#snapshots = this.#createSnapshots(open);
     this.#reads = this.#createReads();
     this.#expiry = this.#createExpiry();
-    const storage = new ReplicaStorage(this.#log, open.state, () =>
-      this.#outbox.take(this.#log.firstIndex()),
-    );
+    this.#convergence = this.#createConvergence();
+    const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
-  }
-
-  get namespace() {
-    return this.record.namespace;
-  }
-
-  get partition() {
-    return this.record.partition;
   }
 
   get isLeader(): boolean {
@@ -100,29 +93,24 @@ export class Replica implements LocalPartition {
     return this.#applier.state.index;
   }
 
-  get state(): ReplicaState {
-    return this.#applier.state;
-  }
-
   status(): RaftStatus {
     return this.#raft.status();
   }
 
   counts(): Counts {
-    return readCounts(createView(this.#engine));
+    return readCounts(createView(this.#slot.engine));
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
-    const refused = this.#refusal(batch);
+    const { stopped, isLeader, term } = this;
+    const refused = refusalOf(batch, { stopped, isLeader, term });
     if (refused !== undefined) return Promise.resolve(refused);
     this.#world.requestTurn();
     return batch.kind === 'write' ? this.#proposals.gather(batch) : this.#reads.gather(batch);
   }
 
   step(message: PeerMessage): void {
-    if (this.#stopped) return;
-    this.#raft.step(message);
-    this.#world.requestTurn();
+    this.#input(() => this.#raft.step(message));
   }
 
   tick(): void {
@@ -133,30 +121,27 @@ export class Replica implements LocalPartition {
     this.#reads.expire(nowMs);
     this.#expiry.tick();
     this.#reads.resume();
+    if (this.isLeader) this.#convergence.tick();
     this.#world.requestTurn();
   }
 
   campaign(): void {
-    if (this.#stopped) return;
-    this.#raft.campaign();
-    this.#world.requestTurn();
+    this.#input(() => this.#raft.campaign());
   }
 
   /** The leader's node went away: forget it, so that a pre-vote is granted at once. */
   forgetLeader(): void {
-    if (this.#stopped) return;
-    this.#raft.forgetLeader();
-    this.#world.requestTurn();
-  }
-
-  transferLeader(to: ReplicaId): void {
-    this.#raft.transferLeader(to);
-    this.#world.requestTurn();
+    this.#input(() => this.#raft.forgetLeader());
   }
 
   reportUnreachable(replica: ReplicaId): void {
+    this.#input(() => this.#raft.reportUnreachable(replica));
+  }
+
+  #input(give: () => void): void {
     if (this.#stopped) return;
-    this.#raft.reportUnreachable(replica);
+    give();
+    this.#world.requestTurn();
   }
 
   /** One batch of effects; called at the end of a turn in which something came in. */
@@ -174,75 +159,114 @@ export class Replica implements LocalPartition {
   }
 
   /** Takes in a snapshot stream; resolves when raft has accepted or ignored it. */
-  async receiveSnapshot(header: SnapshotHeader, chunks: AsyncIterable<Buffer>): Promise<void> {
-    const { message } = header;
-    if (this.#stopped || message.snapshot.index <= this.appliedIndex) return;
-    await this.#inbox.receive(header, chunks, this.#log.generation + 1);
-    if (this.#stopped) return;
-    this.step(message);
+  receiveSnapshot(header: SnapshotHeader, chunks: AsyncIterable<Buffer>): Promise<void> {
+    return this.#snapshots.receive(header, chunks);
   }
 
   snapshotProgress(id: number): number {
-    return this.#inbox.progress(id);
+    return this.#snapshots.progress(id);
   }
 
   /** Syncs the engine, then lets the log go up to a tail behind what is synced (decision 7). */
   async syncAndCompact(): Promise<void> {
     if (this.#stopped) return;
-    const engine = this.#engine;
-    const { index } = this.#applier.state;
-    if (index > this.#syncedIndex) {
-      await engine.sync();
-      if (this.#stopped || engine !== this.#engine) return;
-      this.#syncedIndex = index;
-    }
-    const { log, settings } = this.#world;
-    compactLog(log, this.id, this.#log, this.#syncedIndex, settings, this.status().progress);
+    const current = await this.#slot.sync(this.#applier.state.index);
+    if (this.#stopped || !current) return;
+    const { syncedIndex } = this.#slot;
+    compactLog(this.#world, this.id, this.#log, syncedIndex, this.status().progress);
+  }
+
+  /** Directory of the engine that is in use now. */
+  get engineName(): string {
+    return `${this.id}-${this.#log.generation}`;
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
   }
 
   /** True when the engine holds more than was last synced. */
   get dirty(): boolean {
-    return !this.#stopped && this.#applier.state.index > this.#syncedIndex;
+    return !this.#stopped && this.#applier.state.index > this.#slot.syncedIndex;
   }
 
   async stop(): Promise<void> {
     if (this.#stopped) return;
+    this.#halt('the replica stops');
+    await this.#release();
+    await this.#slot.engine.sync();
+    await this.#slot.engine.close();
+  }
+
+  #halt(why: string): void {
     this.#stopped = true;
     this.#proposals.stop();
-    this.#reads.failAll('STOPPING', 'the node stops');
+    this.#reads.failAll('STOPPING', why);
     this.#expiry.stepDown();
+    this.#convergence.stepDown();
+  }
+
+  async #release(): Promise<void> {
     await this.#applier.stop();
-    await this.#outbox.close();
-    await this.#inbox.close();
-    await this.#engine.sync();
-    await this.#engine.close();
+    await this.#snapshots.close();
   }
 
   #createApplier(open: OpenReplica): Applier {
     return new Applier(open.engine, open.state, open.record, {
       applyConfChange: (change) => this.#raft.applyConfChange(change),
       onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
-      onFault: (error) => this.#fault(error),
+      onFault: (error) => this.fail(error),
+    });
+  }
+
+  #createSnapshots(open: OpenReplica): ReplicaSnapshots {
+    return new ReplicaSnapshots(this.#world, open, {
+      slot: this.#slot,
+      log: this.#log,
+      writer: this.#writer,
+      appliedIndex: () => this.appliedIndex,
+      stopped: () => this.#stopped,
+      whenIdle: () => this.#applier.whenIdle(),
+      onSwitched: (received) => this.#onSwitched(received),
+      step: (message) => this.step(message),
+      onReport: (replica, outcome) => this.#onSnapshotReport(replica, outcome),
+      onFault: (error) => this.fail(error),
     });
   }
 
   #createReads(): Reads {
     const ground = {
-      engine: () => this.#engine,
+      engine: () => this.#slot.engine,
       appliedIndex: () => this.#applier.state.index,
       writing: () => this.#applier.writing,
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
       random: () => this.#world.random.float(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
-      onFault: (error: unknown) => this.#fault(error),
+      onFault: (error: unknown) => this.fail(error),
     };
     return new Reads(ground, this.record);
   }
 
+  #createConvergence(): Convergence {
+    const { settings, logger } = this.#world;
+    return new Convergence({
+      self: this.id,
+      electionTicks: settings.electionTicks,
+      logger,
+      wanted: () => this.#world.wanted(),
+      state: () => this.#applier.state,
+      status: () => this.#raft.status(),
+      propose: (change) => this.#raft.proposeConfChange(change),
+      transfer: (to) => this.#raft.transferLeader(to),
+      begin: () => this.#world.beginChange(),
+      end: () => this.#world.endChange(),
+    });
+  }
+
   #createExpiry(): Expiry {
     const ground = {
-      engine: () => this.#engine,
+      engine: () => this.#slot.engine,
       appliedTimeMs: () => this.#applier.state.timeMs,
       nowMs: () => this.#time.nowMs(),
       propose: (keys: Parameters<typeof this.proposeExpiry>[0]) => this.proposeExpiry(keys),
@@ -259,15 +283,6 @@ export class Replica implements LocalPartition {
     const result = this.#raft.propose([encodeEnvelope({ timeMs, seed: 0, body })]);
     this.#world.requestTurn();
     return result.ok;
-  }
-
-  #refusal(batch: CommandBatch): readonly LineResult[] | undefined {
-    if (this.#stopped) return failAll(batch, 'STOPPING', 'the replica stops');
-    if (!this.isLeader) return failAll(batch, 'NOT_LEADER', 'this replica does not lead');
-    if (batch.term !== undefined && batch.term !== this.#raft.term) {
-      return failAll(batch, 'TERM_CHANGED', `asked for term ${batch.term}, it is ${this.term}`);
-    }
-    return undefined;
   }
 
   #flushProposals(): void {
@@ -293,7 +308,7 @@ export class Replica implements LocalPartition {
         this.#deliver([message]);
         return;
       case 'snapshot':
-        this.#outbox.deliver(message, (outcome) => this.#reportSnapshot(message.to, outcome));
+        this.#snapshots.send(message);
         return;
       default:
         if (message.to === this.id) this.#raft.step(message);
@@ -304,44 +319,22 @@ export class Replica implements LocalPartition {
   #append(work: AppendWork): void {
     const deliver = () => this.#deliver(work.responses);
     if (work.snapshot !== undefined) {
-      this.#installSnapshot(work.snapshot, work, deliver);
+      this.#snapshots.install(work.snapshot, work, deliver);
       return;
     }
     this.#time.observeEntries(work.entries);
     this.#writer.append(work, deliver);
   }
 
-  /** The inbox holds the streamed data: one log batch switches to it (decision 7b). */
-  #installSnapshot(snapshot: Snapshot, work: AppendWork, deliver: () => void): void {
-    const received = must(
-      this.#inbox.take(snapshot.index),
-      'a snapshot is installed once received',
-    );
-    const { index, term } = snapshot;
-    this.#writer.reset(work, { base: { index, term }, generation: received.generation }, () => {
-      this.#switchEngine(received).then(deliver, (failure) => this.#fault(failure));
-    });
+  #onSwitched({ engine, state }: ReceivedSnapshot): void {
+    this.#applier.replace(engine, state);
+    this.#time.observe(state.timeMs);
+    this.#proposals.skipTo(state.index);
+    this.#world.logger.info('snapshot installed', { index: state.index });
   }
 
-  async #switchEngine(received: ReceivedSnapshot): Promise<void> {
-    await this.#applier.whenIdle();
-    if (this.#stopped) return;
-    const old = { engine: this.#engine, name: `${this.id}-${received.generation - 1}` };
-    this.#engine = received.engine;
-    this.#applier.replace(received.engine, received.state);
-    this.#syncedIndex = received.state.index;
-    this.#time.observe(received.state.timeMs);
-    this.#proposals.skipTo(received.state.index);
-    this.#world.logger.info('snapshot installed', { index: received.state.index });
-    await this.#outbox.close();
-    await old.engine.close();
-    await this.#world.engines.remove(old.name);
-  }
-
-  #reportSnapshot(replica: ReplicaId, outcome: 'sent' | 'failed'): void {
-    if (this.#stopped) return;
-    this.#raft.reportSnapshot(replica, outcome);
-    this.#world.requestTurn();
+  #onSnapshotReport(replica: ReplicaId, outcome: 'sent' | 'failed'): void {
+    this.#input(() => this.#raft.reportSnapshot(replica, outcome));
   }
 
   #deliver(responses: readonly Message[]): void {
@@ -358,6 +351,7 @@ export class Replica implements LocalPartition {
   }
 
   #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
+    if (batch.membersChanged && this.isLeader) this.#tellRole();
     for (const entry of entries) this.#proposals.settle(entry.index, entry.term, entry.replies);
     this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
     this.#reads.resume();
@@ -372,21 +366,33 @@ export class Replica implements LocalPartition {
     if (role === 'leader') this.#expiry.lead();
     else if (led) {
       this.#expiry.stepDown();
+      this.#convergence.stepDown();
       this.#reads.failAll('NOT_LEADER', 'leadership was lost');
     }
-    this.#world.onRole(leader, this.#raft.term, role);
+    this.#tellRole();
   }
 
-  #fault(error: unknown): void {
+  #tellRole(): void {
+    this.#world.onRole({
+      leader: this.#leader,
+      term: this.#raft.term,
+      own: this.#role === 'leader',
+      membership: membershipOf(this.#applier.state),
+    });
+  }
+
+  /** It cannot be trusted or used any more: it stops at once, and its node is told. */
+  fail(error: unknown): void {
     if (this.#stopped) return;
-    this.#stopped = true;
-    this.#proposals.stop();
-    this.#reads.failAll('STOPPING', 'the replica stopped after a fault');
-    this.#expiry.stepDown();
+    this.#halt('the replica stopped after a fault');
     const fault =
       error instanceof KvorumError
         ? error
-        : new KvorumError('CORRUPT', `replica ${this.id}: ${messageOf(error)}`, { cause: error });
+        : new KvorumError('INTERNAL', `replica ${this.id}: ${messageOf(error)}`, { cause: error });
     this.#world.onFault(fault);
+    // nothing of it is used any more: what it still holds goes in the background
+    this.#release()
+      .then(() => this.#slot.engine.close())
+      .catch((failure) => this.#world.logger.debug('closing', { error: messageOf(failure) }));
   }
 }

@@ -4,7 +4,8 @@
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { KvorumError } from '../../common/errors.ts';
-import type { LogIndex, ReplicaId, Revision, Term } from '../../common/ids.ts';
+import type { Epoch, LogIndex, ReplicaId, Term } from '../../common/ids.ts';
+import type { Membership } from '../../meta/schema.ts';
 import type { ConfState } from '../raft/message.ts';
 
 const STATE_VERSION = 1;
@@ -15,9 +16,16 @@ export interface ReplicaState {
   readonly term: Term;
   /** Time of the newest applied entry: deadlines up to it have passed for ever. */
   readonly timeMs: number;
-  /** Highest fencing revision a membership change has carried (decision 17). */
-  readonly fence: Revision;
+  /** Of the wanted record that the newest membership change served (decision 17). */
+  readonly epoch: Epoch;
   readonly confState: ConfState;
+}
+
+/** As it is reported: who votes, in both halves of a joint configuration, and who learns. */
+export function membershipOf({ epoch, confState }: ReplicaState): Membership {
+  const { voters, votersOutgoing, learners } = confState;
+  const all = [...new Set([...voters, ...votersOutgoing])];
+  return { epoch, voters: all, learners, joint: votersOutgoing.length > 0 };
 }
 
 export function encodeState(state: ReplicaState): Buffer {
@@ -26,7 +34,7 @@ export function encodeState(state: ReplicaState): Buffer {
     .u64(state.index)
     .u64(state.term)
     .u64(state.timeMs)
-    .u64(state.fence);
+    .u64(state.epoch);
   encodeConfState(writer, state.confState);
   return writer.finish();
 }
@@ -55,7 +63,7 @@ export function decodeState(bytes: Buffer, where: string): ReplicaState {
       index: reader.u64(),
       term: reader.u64(),
       timeMs: reader.u64(),
-      fence: reader.u64(),
+      epoch: reader.u64(),
       confState: decodeConfState(reader),
     };
     reader.end();

@@ -36,6 +36,7 @@ const partition: PartitionRecord = {
   lastSlot: 16_383,
   birth: [],
   replicas: [],
+  epoch: 1,
   fence: 1,
 };
 
@@ -141,6 +142,7 @@ describe('a datanode on its control path', () => {
       node: 'n1',
       replica: 1,
       term,
+      membership: { epoch: 1, voters: [1, 2, 3], learners: [], joint: false },
     });
     await store.put(keys.leader('default', 0), encodeRecord(leader(5)));
     coordinator.reportLeader(leader(4));

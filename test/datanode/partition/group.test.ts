@@ -1,179 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
-import { errorTable } from '../../../src/common/errors.ts';
-import { fsDisk } from '../../../src/common/fs-disk.ts';
-import { silentLogger } from '../../../src/common/log.ts';
-import { seededRandom } from '../../../src/common/random.ts';
-import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
-import type { LineResult } from '../../../src/datanode/partition/batch.ts';
-import { PartitionHost } from '../../../src/datanode/partition/host.ts';
-import { defaultHostSettings } from '../../../src/datanode/partition/host-settings.ts';
-import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-codec.ts';
 import type { WireMessage } from '../../../src/datanode/raft/message.ts';
-import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
-import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
-import type { Transport } from '../../../src/datanode/transport/transport.ts';
-import type { PartitionRecord } from '../../../src/meta/schema.ts';
-
-/** Three nodes in this process; messages go straight from host to host. */
-class Trio {
-  readonly dir: string;
-  readonly engines = new Map<string, MemoryHost>();
-  readonly hosts = new Map<string, PartitionHost>();
-  readonly logs = new Map<string, RaftLog>();
-  readonly faults: string[] = [];
-  /** Ordered pairs that hear nothing of each other: `from>to`. */
-  readonly cut = new Set<string>();
-  readonly record: PartitionRecord;
-
-  constructor() {
-    this.dir = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
-    const replicas = ['n1', 'n2', 'n3'].map((node, at) => ({
-      replica: at + 1,
-      node,
-      incarnation: 'i',
-    }));
-    this.record = {
-      version: 1,
-      namespace: 'default',
-      partition: 0,
-      group: 1,
-      firstSlot: 0,
-      lastSlot: 16_383,
-      birth: replicas,
-      replicas,
-      fence: 1,
-    };
-  }
-
-  async start(node: string): Promise<void> {
-    const log = await openSharedLog({
-      disk: fsDisk,
-      dir: join(this.dir, node),
-      clock: systemClock,
-      logger: silentLogger,
-      segmentBytes: 4 * 1024 * 1024,
-      onFailure: (error) => this.faults.push(error.message),
-    });
-    const engines = this.engines.get(node) ?? createMemoryHost();
-    this.engines.set(node, engines);
-    const host = new PartitionHost({
-      node,
-      incarnation: 'i',
-      clock: systemClock,
-      random: seededRandom(node),
-      logger: silentLogger,
-      log,
-      engines,
-      settings: {
-        ...defaultHostSettings,
-        tickMs: 10,
-        engineSyncIntervalMs: 20,
-        logKeepEntries: 50,
-        logKeepBytes: 1,
-      },
-      onLeader() {},
-      onReplicaFault: (_record, error) => this.faults.push(error.message),
-    });
-    this.hosts.set(node, host);
-    this.logs.set(node, log);
-    await host.start(this.transport(node));
-    await host.applyTable([this.record]);
-  }
-
-  async stop(node: string): Promise<void> {
-    const host = this.hosts.get(node);
-    this.hosts.delete(node);
-    await host?.stop();
-    await this.logs.get(node)?.close();
-  }
-
-  async destroy(): Promise<void> {
-    for (const node of [...this.hosts.keys()]) await this.stop(node);
-    rmSync(this.dir, { recursive: true, force: true });
-  }
-
-  /** Where each snapshot stream began; how many chunks the next ones carry before they break. */
-  readonly offsets: number[] = [];
-  readonly breakStreamsAfter: number[] = [];
-
-  /** Every message sent, by type and replicas. */
-  readonly sent: string[] = [];
-
-  transport(from: string): Transport {
-    const reach = (to: string) => (this.cut.has(`${from}>${to}`) ? undefined : this.hosts.get(to));
-    return {
-      setPeers() {},
-      send: (to, group, message) => {
-        this.sent.push(`${message.type} ${message.from}>${message.to}`);
-        setImmediate(() => reach(to)?.onMessages(from, [{ group, message }]));
-      },
-      request: async (to, body) => {
-        const host = reach(to);
-        if (host === undefined) throw new Error('unreachable');
-        return host.snapshotProgress(body);
-      },
-      stream: (to, header, chunks) => {
-        this.offsets.push(decodeSnapshotHeader(header).offset);
-        const cut = this.breakStreamsAfter.shift();
-        const carried = cut === undefined ? chunks : breaking(chunks, cut);
-        return reach(to)?.onStream(header, carried) ?? Promise.reject(new Error('unreachable'));
-      },
-      isReachable: (node) => this.hosts.has(node),
-      clockOffsetMs: () => undefined,
-      port: 0,
-      close: () => Promise.resolve(),
-    } as Transport;
-  }
-
-  async leader() {
-    for (let tried = 0; tried < 1_000; tried++) {
-      for (const host of this.hosts.values()) {
-        const replica = host.local('default', 0);
-        if (replica?.isLeader && !this.isCut(replica.id)) return replica;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    throw new Error(`no leader: ${this.faults.join('; ')}`);
-  }
-
-  isCut(replica: number): boolean {
-    return this.cut.has(`n${replica}>n${replica}`);
-  }
-
-  /** As a lane does: what was not proposed as a whole is sent again, to the next leader. */
-  async run(kind: 'read' | 'write', ...lines: string[]): Promise<string[]> {
-    for (let tried = 0; ; tried++) {
-      const leader = await this.leader();
-      const results = await leader.execute({
-        namespace: 'default',
-        partition: 0,
-        kind,
-        lines: lines.map((line) => line.split(' ').map((word) => Buffer.from(word))),
-        protocol: 2,
-        term: undefined,
-        deadlineMs: systemClock.monotonicMs() + 10_000,
-      });
-      const again = results.every(
-        (result) => !result.ok && errorTable[result.code].outcome === 'not-proposed',
-      );
-      if (!again || tried === 100) return results.map(textOf);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
-}
-
-function textOf(result: LineResult): string {
-  if (!result.ok) return result.code;
-  const { reply } = result;
-  if (reply.kind === 'simple') return `+${reply.text}`;
-  if (reply.kind === 'integer') return `:${reply.value}`;
-  if (reply.kind === 'bulk') return `$${reply.bytes.length}\r\n${reply.bytes}`;
-  return reply.kind === 'null' ? '$-1' : JSON.stringify(reply);
-}
+import { Trio, textOf } from './trio.ts';
 
 let trio: Trio;
 
@@ -186,14 +14,6 @@ afterEach(async () => {
   await trio.destroy();
   expect(trio.faults).toEqual([]);
 });
-
-async function caughtUp(node: string, index: number): Promise<void> {
-  for (let tried = 0; tried < 2_000; tried++) {
-    if ((trio.hosts.get(node)?.local('default', 0)?.appliedIndex ?? 0) >= index) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error(`${node} does not catch up`);
-}
 
 describe('a group of three', () => {
   test('orders writes, answers reads with what was written', async () => {
@@ -235,7 +55,7 @@ describe('a group of three', () => {
     for (let at = 0; at < 20; at++) await trio.run('write', `INCR a`);
     await trio.start(old);
     expect(await trio.run('read', 'GET a')).toEqual(['$2\r\n21']);
-    await caughtUp(old, (await trio.leader()).appliedIndex);
+    await trio.caughtUp(old, (await trio.leader()).appliedIndex);
   });
 
   test('all stopped and started again have everything', async () => {
@@ -329,12 +149,12 @@ describe('a group of three', () => {
     const logged = trio.logs.get(`n${(await trio.leader()).id}`)?.replica(leader.id);
     expect(logged?.firstIndex()).toBeGreaterThan(100);
     await trio.start(away);
-    await caughtUp(away, (await trio.leader()).appliedIndex);
+    await trio.caughtUp(away, (await trio.leader()).appliedIndex);
     await trio.run('write', 'SET after 1');
-    await caughtUp(away, (await trio.leader()).appliedIndex);
+    await trio.caughtUp(away, (await trio.leader()).appliedIndex);
     await trio.stop(away);
     await trio.start(away);
-    await caughtUp(away, (await trio.leader()).appliedIndex);
+    await trio.caughtUp(away, (await trio.leader()).appliedIndex);
   });
 
   test('a snapshot stream that breaks goes on where it was', async () => {
@@ -346,7 +166,7 @@ describe('a group of three', () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     trio.breakStreamsAfter.push(8, 12, 1);
     await trio.start(away);
-    await caughtUp(away, (await trio.leader()).appliedIndex);
+    await trio.caughtUp(away, (await trio.leader()).appliedIndex);
     const [first, ...later] = trio.offsets;
     expect(first).toBe(0);
     expect(later.length).toBeGreaterThanOrEqual(3);
@@ -367,12 +187,3 @@ describe('a group of three', () => {
     expect(await trio.run('read', 'DBSIZE')).toEqual([':1']);
   });
 });
-
-/** The first `count` chunks, then a lost connection. */
-async function* breaking(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
-  let left = count;
-  for await (const chunk of chunks) {
-    if (left-- === 0) throw new Error('the connection broke');
-    yield chunk;
-  }
-}

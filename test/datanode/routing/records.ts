@@ -13,6 +13,7 @@ export function partitionRecord(partition: number, count: number): PartitionReco
     lastSlot,
     birth: [],
     replicas: [],
+    epoch: 1,
     fence: 1,
   };
 }

@@ -49,6 +49,7 @@ const record = (partition: number, count: number): PartitionRecord => {
     lastSlot,
     birth: replicas,
     replicas,
+    epoch: 1,
     fence: 1,
   };
 };

@@ -54,6 +54,7 @@ beforeEach(async () => {
     lastSlot: 16_383,
     birth: [replica],
     replicas: [replica],
+    epoch: 1,
     fence: 1,
   });
   await put(keys.leader('default', 0), {
@@ -63,6 +64,7 @@ beforeEach(async () => {
     node: 'n1',
     replica: 1,
     term: 2,
+    membership: { epoch: 1, voters: [1], learners: [], joint: false },
   });
   http = await startHttp(
     { host: '127.0.0.1', port: 0 },

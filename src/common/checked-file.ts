@@ -2,9 +2,9 @@
  * Small JSON files that must be whole or refused: the first line is the CRC-32 of the rest, in
  * hex; the file is replaced atomically.
  */
-import { crc32 } from '../../common/checksum.ts';
-import { type Disk, readFile, replaceFile } from '../../common/disk.ts';
-import { KvorumError } from '../../common/errors.ts';
+import { crc32 } from './checksum.ts';
+import { type Disk, readFile, replaceFile } from './disk.ts';
+import { KvorumError } from './errors.ts';
 
 const BYTES_MAX = 256 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../../src/common/clock.ts';
-import { seededRandom } from '../../../src/common/random.ts';
-import { readChecked, writeChecked } from '../../../src/datanode/coordinator/checked-file.ts';
-import { SimDisk } from '../../sim/disk.ts';
+import { readChecked, writeChecked } from '../../src/common/checked-file.ts';
+import { systemClock } from '../../src/common/clock.ts';
+import { seededRandom } from '../../src/common/random.ts';
+import { SimDisk } from '../sim/disk.ts';
 
 let disk: SimDisk;
 beforeEach(async () => {

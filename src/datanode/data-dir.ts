@@ -1,0 +1,77 @@
+/** A node's data directory: identity, raft log, list of damaged replicas. Opened before anything. */
+import { type Clock, sleep } from '../common/clock.ts';
+import type { Disk } from '../common/disk.ts';
+import { codeOf, messageOf } from '../common/errors.ts';
+import type { Logger } from '../common/log.ts';
+import type { Random } from '../common/random.ts';
+import type { MetaStore } from '../meta/store.ts';
+import type { DatanodeConfig } from './config.ts';
+import { createIdentity, type Identity, loadIdentity } from './coordinator/identity.ts';
+import type { EngineHost } from './engine/engine.ts';
+import { DamageList } from './partition/damage-list.ts';
+import { checkLogIsThere, endQuarantine, quarantine } from './quarantine.ts';
+import type { RaftLog } from './raftlog/raft-log.ts';
+import { openSharedLog } from './raftlog/shared-log.ts';
+
+export interface DataDirOptions {
+  readonly config: DatanodeConfig;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly disk: Disk;
+  readonly logger: Logger;
+  readonly engines: EngineHost;
+  readonly store: MetaStore;
+  fatal(error: Error): void;
+}
+
+const RETRY_MS = 50;
+
+/** What a data directory holds of a node: who it is, its log, and what it knows to be damaged. */
+export interface DataDir {
+  readonly identity: Identity;
+  readonly log: RaftLog;
+  readonly damages: DamageList;
+}
+
+/** Opens it; one that cannot be trusted as a whole is set aside, and an empty one takes its place. */
+export async function openDataDir(options: DataDirOptions): Promise<DataDir> {
+  const { disk, config, logger } = options;
+  const dir = config['data-dir'];
+  await endQuarantine(disk, dir);
+  try {
+    return await openParts(options, dir);
+  } catch (failure) {
+    if (codeOf(failure) !== 'CORRUPT') throw failure;
+    await quarantine(disk, dir, failure, logger);
+    return openParts(options, dir);
+  }
+}
+
+/** Throws CORRUPT when the directory as a whole cannot be trusted. */
+async function openParts(options: DataDirOptions, dir: string): Promise<DataDir> {
+  const { disk, clock, logger, fatal, engines } = options;
+  const identity = await findIdentity(options);
+  await checkLogIsThere(disk, dir, await engines.list());
+  const damages = await DamageList.open(disk, dir);
+  const log = await openSharedLog({ disk, dir: `${dir}/log`, clock, logger, onFailure: fatal });
+  return { identity, log, damages };
+}
+
+/** The saved identity, or a new one as soon as the metadata store has a cluster to join. */
+async function findIdentity(options: DataDirOptions): Promise<Identity> {
+  const { disk, config, store, random, clock, logger } = options;
+  const dataDir = config['data-dir'];
+  const saved = await loadIdentity(disk, dataDir, config.name);
+  if (saved !== undefined) return saved;
+  const giveUpMs = clock.monotonicMs() + 2 * config.timing['lease-ttl-ms'];
+  for (let tries = 1; ; tries++) {
+    try {
+      return await createIdentity(store, disk, dataDir, config.name, random);
+    } catch (failure) {
+      const mayPass = codeOf(failure) === 'CONFLICT' && clock.monotonicMs() < giveUpMs;
+      if (codeOf(failure) !== 'STORE_UNAVAILABLE' && !mayPass) throw failure;
+      if (tries % 100 === 1) logger.info('waiting to join', { reason: messageOf(failure) });
+      await sleep(clock, RETRY_MS);
+    }
+  }
+}

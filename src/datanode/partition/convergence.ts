@@ -1,0 +1,140 @@
+/**
+ * What a leader does so that its group gets the members the wanted record names: one step of
+ * `planMembership` at a time, each carrying the record's epoch. A learner counts as caught up when
+ * a round of entries took no longer than an election timeout (thesis 4.2.1).
+ */
+import type { Epoch, LogIndex, ReplicaId } from '../../common/ids.ts';
+import type { Logger } from '../../common/log.ts';
+import type { ConfChange, ConfChangeStep, ConfState } from '../raft/message.ts';
+import type { ProposeResult, RaftStatus } from '../raft/ready.ts';
+import { planMembership } from './membership-plan.ts';
+import { encodeServedEpoch } from './served-epoch.ts';
+import type { ReplicaState } from './state.ts';
+
+export interface WantedMembers {
+  readonly epoch: Epoch;
+  readonly replicas: readonly ReplicaId[];
+}
+
+export interface ConvergenceGround {
+  readonly self: ReplicaId;
+  readonly electionTicks: number;
+  readonly logger: Logger;
+  /** The newest wanted record this node knows. */
+  wanted(): WantedMembers;
+  /** As applied: changes are judged by what is applied, never by what is only in the log. */
+  state(): ReplicaState;
+  status(): RaftStatus;
+  propose(change: ConfChange): ProposeResult;
+  transfer(to: ReplicaId): void;
+  /** Whether this node may work on one more group now; true again for one that it works on. */
+  begin(): boolean;
+  end(): void;
+}
+
+interface Round {
+  readonly target: LogIndex;
+  readonly startedTick: number;
+  caughtUp: boolean;
+}
+
+export class Convergence {
+  readonly #ground: ConvergenceGround;
+  readonly #rounds = new Map<ReplicaId, Round>();
+  readonly #lastActive = new Map<ReplicaId, number>();
+  #ticks = 0;
+  #settled: { readonly epoch: Epoch; readonly conf: ConfState } | undefined;
+
+  constructor(ground: ConvergenceGround) {
+    this.#ground = ground;
+  }
+
+  /** Once per tick while this replica leads. */
+  tick(): void {
+    this.#ticks++;
+    const state = this.#ground.state();
+    const wanted = this.#ground.wanted();
+    const settled = this.#settled;
+    if (settled?.epoch === wanted.epoch && settled.conf === state.confState) return;
+    if (wanted.epoch < state.epoch) return; // our copy is old: a newer one is on its way
+    this.#observe(this.#ground.status());
+    this.#step(state, wanted);
+  }
+
+  /** Leadership ended: whoever follows goes on from the log. */
+  stepDown(): void {
+    this.#rounds.clear();
+    this.#lastActive.clear();
+    this.#settled = undefined;
+    this.#ground.end();
+  }
+
+  #step(state: ReplicaState, wanted: WantedMembers): void {
+    const { self } = this.#ground;
+    const step = planMembership({
+      self,
+      conf: state.confState,
+      wanted: wanted.replicas,
+      isActive: (replica) => replica === self || this.#isActive(replica),
+      isCaughtUp: (replica) => this.#rounds.get(replica)?.caughtUp === true,
+    });
+    switch (step.kind) {
+      case 'wait':
+        return;
+      case 'transfer':
+        this.#ground.transfer(step.to);
+        return;
+      case 'leaveJoint':
+        this.#ground.propose({ transition: 'auto', steps: [], context: new Uint8Array(0) });
+        return;
+      case 'change':
+        if (this.#ground.begin()) this.#propose(wanted.epoch, step.steps);
+        return;
+      case 'done':
+        this.#done(state, wanted);
+    }
+  }
+
+  #done(state: ReplicaState, wanted: WantedMembers): void {
+    if (state.epoch < wanted.epoch) {
+      // Nothing to change, but whoever waits for this record must see that it is served.
+      this.#propose(wanted.epoch, [{ kind: 'update', replica: this.#ground.self }]);
+      return;
+    }
+    this.#settled = { epoch: wanted.epoch, conf: state.confState };
+    this.#rounds.clear();
+    this.#ground.end();
+  }
+
+  #propose(epoch: Epoch, steps: readonly ConfChangeStep[]): void {
+    const context = encodeServedEpoch(epoch);
+    // Refused while another change is on its way, or a transfer: the next tick tries again.
+    const result = this.#ground.propose({ transition: 'auto', steps, context });
+    if (!result.ok) return;
+    const change = steps.map(({ kind, replica }) => `${kind} ${replica}`).join(', ');
+    this.#ground.logger.info('membership change proposed', { epoch, change });
+  }
+
+  #isActive(replica: ReplicaId): boolean {
+    const last = this.#lastActive.get(replica);
+    return last !== undefined && this.#ticks - last <= this.#ground.electionTicks;
+  }
+
+  #observe({ progress, lastIndex }: RaftStatus): void {
+    for (const { replica, recentActive, learner, state, match } of progress) {
+      if (recentActive) this.#lastActive.set(replica, this.#ticks);
+      if (!learner) continue;
+      const round = this.#rounds.get(replica);
+      if (state !== 'replicate') this.#rounds.delete(replica);
+      else if (round === undefined) this.#beginRound(replica, lastIndex);
+      else if (match >= round.target) {
+        round.caughtUp ||= this.#ticks - round.startedTick <= this.#ground.electionTicks;
+        if (!round.caughtUp) this.#beginRound(replica, lastIndex);
+      }
+    }
+  }
+
+  #beginRound(replica: ReplicaId, target: LogIndex): void {
+    this.#rounds.set(replica, { target, startedTick: this.#ticks, caughtUp: false });
+  }
+}

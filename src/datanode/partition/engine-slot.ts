@@ -1,0 +1,51 @@
+/**
+ * The engine a replica's data is in now: synced from time to time (decision 7), exchanged for the
+ * next generation when a snapshot was received (7b).
+ */
+import type { LogIndex, ReplicaId } from '../../common/ids.ts';
+import type { Engine, EngineHost } from '../engine/engine.ts';
+import type { ReceivedSnapshot } from './snapshot-inbox.ts';
+
+export class EngineSlot {
+  readonly #engines: EngineHost;
+  readonly #replica: ReplicaId;
+  #engine: Engine;
+  #syncedIndex: LogIndex;
+
+  constructor(engines: EngineHost, replica: ReplicaId, engine: Engine, syncedIndex: LogIndex) {
+    this.#engines = engines;
+    this.#replica = replica;
+    this.#engine = engine;
+    this.#syncedIndex = syncedIndex;
+  }
+
+  get engine(): Engine {
+    return this.#engine;
+  }
+
+  /** Up to here everything is on disk: the log before it may go. */
+  get syncedIndex(): LogIndex {
+    return this.#syncedIndex;
+  }
+
+  /** Makes everything up to `appliedIndex` durable; false when the engine was exchanged meanwhile. */
+  async sync(appliedIndex: LogIndex): Promise<boolean> {
+    const engine = this.#engine;
+    if (appliedIndex <= this.#syncedIndex) return true;
+    await engine.sync();
+    if (engine !== this.#engine) return false;
+    this.#syncedIndex = appliedIndex;
+    return true;
+  }
+
+  /** A received snapshot, synced already, takes the place; returns how to remove what was there. */
+  exchange({ engine, state, generation }: ReceivedSnapshot): () => Promise<void> {
+    const old = this.#engine;
+    this.#engine = engine;
+    this.#syncedIndex = state.index;
+    return async () => {
+      await old.close();
+      await this.#engines.remove(`${this.#replica}-${generation - 1}`);
+    };
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Snapshots of one replica, both ways: what its core wants sent is streamed from the outbox, what
+ * arrives fills the inbox, and when the core has accepted it one log batch switches to it (7b).
+ */
+import { must } from '../../common/assert.ts';
+import type { LogIndex, ReplicaId } from '../../common/ids.ts';
+import type { PeerMessage, Snapshot } from '../raft/message.ts';
+import type { ReplicaLog } from '../raftlog/raft-log.ts';
+import type { EngineSlot } from './engine-slot.ts';
+import type { AppendWork, LogWriter } from './log-writer.ts';
+import type { OpenReplica, ReplicaWorld } from './replica-world.ts';
+import type { SnapshotHeader, SnapshotMessage } from './snapshot-codec.ts';
+import { type ReceivedSnapshot, SnapshotInbox } from './snapshot-inbox.ts';
+import { SnapshotOutbox } from './snapshot-outbox.ts';
+
+export interface SnapshotGround {
+  readonly slot: EngineSlot;
+  readonly log: ReplicaLog;
+  readonly writer: LogWriter;
+  appliedIndex(): LogIndex;
+  stopped(): boolean;
+  /** Resolves when nothing is being applied. */
+  whenIdle(): Promise<void>;
+  /** Everything of the replica is as of `received` from now on. */
+  onSwitched(received: ReceivedSnapshot): void;
+  step(message: PeerMessage): void;
+  onReport(replica: ReplicaId, outcome: 'sent' | 'failed'): void;
+  onFault(error: unknown): void;
+}
+
+export class ReplicaSnapshots {
+  readonly #ground: SnapshotGround;
+  readonly #inbox: SnapshotInbox;
+  readonly #outbox: SnapshotOutbox;
+
+  constructor(world: ReplicaWorld, { id, record }: OpenReplica, ground: SnapshotGround) {
+    this.#ground = ground;
+    this.#inbox = new SnapshotInbox(world, id);
+    this.#outbox = new SnapshotOutbox(world, record.group, () => ground.slot.engine, id);
+  }
+
+  /** What RaftStorage hands the core: the state now, captured. */
+  take(): Snapshot | 'unavailable' {
+    return this.#outbox.take(this.#ground.log.firstIndex());
+  }
+
+  send(message: SnapshotMessage): void {
+    this.#outbox.deliver(message, (outcome) => this.#ground.onReport(message.to, outcome));
+  }
+
+  /** Takes in a stream; resolves when raft has accepted or ignored it. */
+  async receive(header: SnapshotHeader, chunks: AsyncIterable<Buffer>): Promise<void> {
+    const { appliedIndex, stopped, log, step } = this.#ground;
+    const { message } = header;
+    if (stopped() || message.snapshot.index <= appliedIndex()) return;
+    await this.#inbox.receive(header, chunks, log.generation + 1);
+    if (!stopped()) step(message);
+  }
+
+  progress(id: number): number {
+    return this.#inbox.progress(id);
+  }
+
+  /** The core accepted `snapshot`: the batch of `work` drops the log before it and switches. */
+  install(snapshot: Snapshot, work: AppendWork, deliver: () => void): void {
+    const { index, term } = snapshot;
+    const received = must(this.#inbox.take(index), 'a snapshot is installed once received');
+    const reset = { base: { index, term }, generation: received.generation };
+    const exchange = () => this.#switch(received).catch((failure) => this.#ground.onFault(failure));
+    this.#ground.writer.reset(work, reset, exchange, deliver);
+  }
+
+  /** Drops what is held of engines: what was received and never installed, what is being sent. */
+  async close(): Promise<void> {
+    await this.#outbox.close();
+    await this.#inbox.close();
+  }
+
+  async #switch(received: ReceivedSnapshot): Promise<void> {
+    await this.#ground.whenIdle();
+    if (this.#ground.stopped()) return;
+    const removeOld = this.#ground.slot.exchange(received);
+    this.#ground.onSwitched(received);
+    await this.#outbox.close();
+    await removeOld();
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Work on the engines of all replicas, one at a time and in turn: what was written behind is
+ * synced so that the log may go (decision 7), and every table is read through at a bounded rate,
+ * because LevelDB serves a flipped bit without noticing (7d).
+ */
+import { type Clock, sleep } from '../../common/clock.ts';
+import { codeOf } from '../../common/errors.ts';
+import type { EngineHost } from '../engine/engine.ts';
+import type { HostSettings } from './host-settings.ts';
+import type { Replica } from './replica.ts';
+
+export interface UpkeepGround {
+  readonly clock: Clock;
+  readonly engines: EngineHost;
+  readonly settings: HostSettings;
+  replicas(): readonly Replica[];
+  onFault(replica: Replica, error: unknown): void;
+}
+
+export class Upkeep {
+  readonly #ground: UpkeepGround;
+  readonly #stop = new AbortController();
+  #running: readonly Promise<void>[] = [];
+  #nextSync = 0;
+
+  constructor(ground: UpkeepGround) {
+    this.#ground = ground;
+  }
+
+  start(): void {
+    const { engineSyncIntervalMs, scrubPauseMs } = this.#ground.settings;
+    this.#running = [
+      this.#every(engineSyncIntervalMs, () => this.#syncNext()),
+      this.#every(scrubPauseMs, () => this.#scrubAll()),
+    ];
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('stopping'));
+    await Promise.all(this.#running);
+  }
+
+  async #every(pauseMs: number, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await sleep(this.#ground.clock, pauseMs, signal).catch(() => {});
+      if (!signal.aborted) await work();
+    }
+  }
+
+  /** The next replica, in turn, that holds more than was last synced. */
+  async #syncNext(): Promise<void> {
+    const all = this.#ground.replicas();
+    for (let tried = 0; tried < all.length; tried++) {
+      const replica = all[this.#nextSync++ % all.length]!;
+      if (!replica.dirty) continue;
+      await replica.syncAndCompact().catch((failure) => this.#onFailure(replica, failure));
+      return;
+    }
+  }
+
+  async #scrubAll(): Promise<void> {
+    for (const replica of this.#ground.replicas()) {
+      if (this.#stop.signal.aborted) return;
+      const name = replica.engineName;
+      try {
+        await this.#ground.engines.verifyTables(name, (bytes) => this.#pace(bytes));
+      } catch (failure) {
+        // an engine that was exchanged meanwhile takes its files with it
+        if (name === replica.engineName) this.#onFailure(replica, failure);
+      }
+    }
+  }
+
+  #onFailure(replica: Replica, failure: unknown): void {
+    const ends = codeOf(failure) === 'STOPPING' || this.#stop.signal.aborted;
+    if (!ends && !replica.stopped) this.#ground.onFault(replica, failure);
+  }
+
+  /** Bounds the rate; rejects when the node stops. */
+  #pace(bytes: number): Promise<void> {
+    const { scrubBytesPerSecond } = this.#ground.settings;
+    return sleep(this.#ground.clock, (bytes / scrubBytesPerSecond) * 1_000, this.#stop.signal);
+  }
+}

@@ -1,0 +1,44 @@
+/** Writes of a master: each fails once another is master (decision 17). */
+import { KvorumError } from '../common/errors.ts';
+import {
+  type CountersRecord,
+  decodeRecord,
+  encodeRecord,
+  keys,
+  SCHEMA_VERSION,
+} from '../meta/schema.ts';
+import type { Compare, MetaOperation, MetaStore } from '../meta/store.ts';
+
+/** Group and replica ids are reserved before use, so that none is ever given twice. */
+export async function reserveIds(
+  store: MetaStore,
+  fence: Compare,
+  count: { readonly groups: number; readonly replicas: number },
+): Promise<CountersRecord> {
+  const item = await store.get(keys.counters);
+  const current = item
+    ? decodeRecord<CountersRecord>(item.key, item.value)
+    : { version: SCHEMA_VERSION, nextGroup: 1, nextReplica: 1 };
+  const next: CountersRecord = {
+    version: SCHEMA_VERSION,
+    nextGroup: current.nextGroup + count.groups,
+    nextReplica: current.nextReplica + count.replicas,
+  };
+  const unchanged: Compare = { key: keys.counters, modRevision: item?.modRevision ?? 0 };
+  const { succeeded } = await store.transaction(
+    [fence, unchanged],
+    [{ type: 'put', key: keys.counters, value: encodeRecord(next) }],
+  );
+  if (!succeeded) throw new KvorumError('CONFLICT', 'another placedriver reserved ids meanwhile');
+  return current;
+}
+
+/** Throws LEASE_LOST when the master behind `fence` is none any more. */
+export async function fenced(
+  store: MetaStore,
+  fence: Compare,
+  operations: readonly MetaOperation[],
+): Promise<void> {
+  const { succeeded } = await store.transaction([fence], operations);
+  if (!succeeded) throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
+}

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { Load } from './load.ts';
+
+let cluster: TestCluster | undefined;
+let load: Load | undefined;
+const byHand: ChildProcess[] = [];
+
+afterEach(async () => {
+  await load?.stop();
+  load = undefined;
+  for (const child of byHand.splice(0)) child.kill('SIGKILL');
+  await cluster?.destroy();
+  cluster = undefined;
+}, 60_000);
+
+function startLoad(running: TestCluster): Load {
+  const nodes = [0, 1, 2];
+  return new Load({
+    ports: nodes.map((node) => running.gatewayPort(node)),
+    clusterPorts: nodes.map((node) => running.clusterPort(node)),
+    partitions: 4,
+    writers: 4,
+    readers: 2,
+    keysPerWriter: 16,
+  });
+}
+
+function startAgain(running: TestCluster, name: string): void {
+  const config = join(running.data, `${name}.yaml`);
+  byHand.push(
+    spawn(process.execPath, [kvorum, 'datanode', '--config', config], { stdio: 'ignore' }),
+  );
+}
+
+/** Every partition has three running replicas that are caught up; `node` has none in `before`. */
+async function isWhole(running: TestCluster, node: string, before: readonly number[]) {
+  const { partitions } = await running.status();
+  return (
+    partitions.length === 4 &&
+    partitions.every(({ replicas, commit, leader }) => {
+      const own = replicas.find((replica) => replica.node === node);
+      const whole = replicas.every(
+        ({ state, role, match }) =>
+          state === 'running' && role !== 'learner' && match >= commit - 50,
+      );
+      return leader !== null && whole && own !== undefined && !before.includes(own.id);
+    })
+  );
+}
+
+async function replicasOn(running: TestCluster, node: string): Promise<number[]> {
+  const { partitions } = await running.status();
+  return partitions.flatMap(({ replicas }) =>
+    replicas.filter((replica) => replica.node === node).map(({ id }) => id),
+  );
+}
+
+async function verified(running: TestCluster): Promise<void> {
+  await load!.stop();
+  const report = await load!.verify(running.gatewayPort(1));
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+  expect(report.violations).toEqual([]);
+  expect(report.writes).toBeGreaterThan(100);
+}
+
+describe('a node that lost its disk', () => {
+  test('comes back as a new incarnation, filled by its peers under load', async () => {
+    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
+    const running = cluster;
+    load = startLoad(running);
+    await pause(1_000);
+    const before = await replicasOn(running, 'datanode3');
+    running.kill('datanode3');
+    await pause(300);
+    rmSync(join(running.data, 'datanode3'), { recursive: true });
+    startAgain(running, 'datanode3');
+    const tookMs = await eventually(60_000, 'datanode3 has new replicas', () =>
+      isWhole(running, 'datanode3', before),
+    );
+    process.stdout.write(`wiped: whole again after ${tookMs.toFixed(0)} ms\n`);
+    // what it holds now counts: another may go
+    running.kill('datanode1');
+    const acknowledged = load.acknowledged;
+    await eventually(15_000, 'writes go on', () =>
+      load!.acknowledged.every((count, at) => count > acknowledged[at]! + 2),
+    );
+    startAgain(running, 'datanode1');
+    await verified(running);
+  }, 120_000);
+});
+
+describe('a node whose raft log is damaged', () => {
+  test('sets its data aside and is filled by its peers', async () => {
+    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
+    const running = cluster;
+    load = startLoad(running);
+    await pause(1_000);
+    const before = await replicasOn(running, 'datanode2');
+    running.kill('datanode2');
+    await pause(300);
+    flipInLog(join(running.data, 'datanode2', 'log'));
+    startAgain(running, 'datanode2');
+    const tookMs = await eventually(60_000, 'datanode2 has new replicas', () =>
+      isWhole(running, 'datanode2', before),
+    );
+    process.stdout.write(`damaged log: whole again after ${tookMs.toFixed(0)} ms\n`);
+    expect(readdirSync(join(running.data, 'datanode2', 'quarantine'))).toContain('log');
+    await verified(running);
+  }, 120_000);
+});
+
+/** One bit in the first batch of the first segment, which later batches say is durable. */
+function flipInLog(dir: string): void {
+  const [first] = readdirSync(dir).filter((name) => statSync(join(dir, name)).size > 0);
+  const file = openSync(join(dir, first!), 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, 40);
+  writeSync(file, Buffer.from([byte[0]! ^ 4]), 0, 1, 40);
+  closeSync(file);
+}

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { KvorumError } from '../../../src/common/errors.ts';
+import { Trio } from './trio.ts';
+
+let trio: Trio;
+
+beforeEach(async () => {
+  trio = new Trio();
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+});
+
+afterEach(async () => {
+  await trio.destroy();
+});
+
+const on = (replica: number, node: string, incarnation = 'i') => ({ replica, node, incarnation });
+
+function votersAre(...voters: number[]) {
+  return expect
+    .poll(() => trio.memberships.get(1))
+    .toMatchObject({ voters, learners: [], joint: false, epoch: trio.record.epoch });
+}
+
+describe('members follow the wanted record', () => {
+  test('a wiped node comes back under a new replica id, filled while writes go on', async () => {
+    for (let at = 0; at < 300; at++) await trio.run('write', `SET k${at} ${'v'.repeat(1_000)}`);
+    await trio.wipe('n3');
+    expect(trio.hosts.get('n3')!.replicas()).toEqual([]);
+    let writing = true;
+    let written = 0;
+    const writer = (async () => {
+      while (writing) {
+        expect(await trio.run('write', 'INCR n')).toEqual([`:${++written}`]);
+      }
+    })();
+    await trio.want([on(1, 'n1'), on(2, 'n2'), on(4, 'n3', 'i+')]);
+    await votersAre(1, 2, 4);
+    writing = false;
+    await writer;
+    await trio.caughtUp('n3', (await trio.leader()).appliedIndex);
+    const replica = trio.hosts.get('n3')!.local('default', 0)!;
+    expect(replica.id).toBe(4);
+    expect(replica.counts().keys).toBe(301);
+    // the others may go: what it was sent counts for the quorum
+    const leader = await trio.leader();
+    await trio.stop(leader.id === 1 ? 'n1' : 'n2');
+    expect(await trio.run('read', 'GET n')).toEqual([`$${`${written}`.length}\r\n${written}`]);
+  });
+
+  test('a damaged replica stops for good and is replaced; its data goes', async () => {
+    await trio.run('write', 'SET a 1');
+    const broken = trio.hosts.get('n3')!.local('default', 0)!;
+    broken.fail(new KvorumError('CORRUPT', 'engines/3-0/000005.ldb:17: checksum mismatch'));
+    await trio.run('write', 'SET b 2');
+    await trio.stop('n3');
+    await trio.start('n3');
+    expect(trio.hosts.get('n3')!.replicas()).toEqual([]);
+    expect([...trio.hosts.get('n3')!.faults().values()].join()).toContain('000005.ldb:17');
+    await trio.want([on(1, 'n1'), on(2, 'n2'), on(4, 'n3')]);
+    await votersAre(1, 2, 4);
+    await expect.poll(() => trio.logs.get('n3')!.isTombstone(3)).toBe(true);
+    await expect.poll(() => trio.engines.get('n3')!.list()).toEqual(['4-1']);
+    expect(trio.hosts.get('n3')!.faults().size).toBe(0);
+    await trio.caughtUp('n3', (await trio.leader()).appliedIndex);
+    await trio.stop('n3');
+    await trio.start('n3');
+    await trio.caughtUp('n3', (await trio.leader()).appliedIndex);
+  });
+
+  test('a replica that was to come and is lost again makes room for the next', async () => {
+    await trio.run('write', 'SET a 1');
+    await trio.wipe('n3');
+    await trio.stop('n3');
+    await trio.want([on(1, 'n1'), on(2, 'n2'), on(4, 'n3', 'i+')]);
+    await expect.poll(() => trio.memberships.get(1)?.learners).toEqual([4]);
+    await trio.start('n3');
+    await trio.wipe('n3');
+    await trio.want([on(1, 'n1'), on(2, 'n2'), on(5, 'n3', 'i++')]);
+    await votersAre(1, 2, 5);
+  });
+
+  test('a leader that is to go hands over and is removed', async () => {
+    await trio.run('write', 'SET a 1');
+    const leader = await trio.leader();
+    const node = `n${leader.id}`;
+    const rest = trio.record.replicas.filter(({ replica }) => replica !== leader.id);
+    await trio.want(rest);
+    await votersAre(...rest.map(({ replica }) => replica));
+    await expect.poll(() => trio.hosts.get(node)!.replicas().length).toBe(0);
+    expect(trio.logs.get(node)!.isTombstone(leader.id)).toBe(true);
+    expect(await trio.run('read', 'GET a')).toEqual(['$1\r\n1']);
+  });
+
+  test('a record that changes no member is served all the same', async () => {
+    await trio.want([...trio.record.replicas].reverse());
+    await votersAre(1, 2, 3);
+  });
+});

@@ -1,0 +1,228 @@
+/** Three nodes in this process; messages go straight from host to host. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../../src/common/clock.ts';
+import { errorTable } from '../../../src/common/errors.ts';
+import { fsDisk } from '../../../src/common/fs-disk.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
+import type { LineResult } from '../../../src/datanode/partition/batch.ts';
+import { DamageList } from '../../../src/datanode/partition/damage-list.ts';
+import { PartitionHost } from '../../../src/datanode/partition/host.ts';
+import { defaultHostSettings } from '../../../src/datanode/partition/host-settings.ts';
+import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-codec.ts';
+import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
+import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
+import type { Transport } from '../../../src/datanode/transport/transport.ts';
+import type { Membership, PartitionRecord } from '../../../src/meta/schema.ts';
+
+export class Trio {
+  readonly dir: string;
+  readonly engines = new Map<string, MemoryHost>();
+  readonly hosts = new Map<string, PartitionHost>();
+  readonly logs = new Map<string, RaftLog>();
+  readonly faults: string[] = [];
+  /** Ordered pairs that hear nothing of each other: `from>to`. */
+  readonly cut = new Set<string>();
+  /** Who each node is now; a wiped one is somebody else. */
+  readonly incarnations = new Map([
+    ['n1', 'i'],
+    ['n2', 'i'],
+    ['n3', 'i'],
+  ]);
+  readonly memberships = new Map<number, Membership>();
+  record: PartitionRecord;
+
+  constructor() {
+    this.dir = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    const replicas = ['n1', 'n2', 'n3'].map((node, at) => ({
+      replica: at + 1,
+      node,
+      incarnation: 'i',
+    }));
+    this.record = {
+      version: 1,
+      namespace: 'default',
+      partition: 0,
+      group: 1,
+      firstSlot: 0,
+      lastSlot: 16_383,
+      birth: replicas,
+      replicas,
+      epoch: 1,
+      fence: 1,
+    };
+  }
+
+  async start(node: string): Promise<void> {
+    const log = await openSharedLog({
+      disk: fsDisk,
+      dir: join(this.dir, node),
+      clock: systemClock,
+      logger: silentLogger,
+      segmentBytes: 4 * 1024 * 1024,
+      onFailure: (error) => this.faults.push(error.message),
+    });
+    const engines = this.engines.get(node) ?? createMemoryHost();
+    this.engines.set(node, engines);
+    const host = new PartitionHost({
+      node,
+      incarnation: this.incarnations.get(node)!,
+      clock: systemClock,
+      random: seededRandom(node),
+      logger: silentLogger,
+      log,
+      engines,
+      settings: {
+        ...defaultHostSettings,
+        tickMs: 10,
+        engineSyncIntervalMs: 20,
+        logKeepEntries: 50,
+        logKeepBytes: 1,
+      },
+      damages: await DamageList.open(fsDisk, join(this.dir, node)),
+      onLeader: (news) => {
+        if (news.own) this.reported(news.membership);
+      },
+      onReplicaFault: (_record, _replica, error) => this.faults.push(error.message),
+    });
+    this.hosts.set(node, host);
+    this.logs.set(node, log);
+    await host.start(this.transport(node));
+    await host.applyTable([this.record], this.memberships);
+  }
+
+  /** What the placedriver would write: the next version of the wanted record. */
+  async want(replicas: PartitionRecord['replicas']): Promise<void> {
+    this.record = { ...this.record, replicas, epoch: this.record.epoch + 1 };
+    await this.arrange();
+  }
+
+  async arrange(): Promise<void> {
+    const hosts = [...this.hosts.values()];
+    await Promise.all(hosts.map((host) => host.applyTable([this.record], this.memberships)));
+  }
+
+  /** The node's disk is new: it comes back as another incarnation. */
+  async wipe(node: string): Promise<void> {
+    await this.stop(node);
+    rmSync(join(this.dir, node), { recursive: true });
+    this.engines.delete(node);
+    this.incarnations.set(node, `${this.incarnations.get(node)}+`);
+    await this.start(node);
+  }
+
+  private reported(membership: Membership): void {
+    this.memberships.set(1, membership);
+    setImmediate(() => void this.arrange());
+  }
+
+  async caughtUp(node: string, index: number): Promise<void> {
+    for (let tried = 0; tried < 2_000; tried++) {
+      if ((this.hosts.get(node)?.local('default', 0)?.appliedIndex ?? 0) >= index) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`${node} does not catch up`);
+  }
+
+  async stop(node: string): Promise<void> {
+    const host = this.hosts.get(node);
+    this.hosts.delete(node);
+    await host?.stop();
+    await this.logs.get(node)?.close();
+  }
+
+  async destroy(): Promise<void> {
+    for (const node of [...this.hosts.keys()]) await this.stop(node);
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** Where each snapshot stream began; how many chunks the next ones carry before they break. */
+  readonly offsets: number[] = [];
+  readonly breakStreamsAfter: number[] = [];
+
+  /** Every message sent, by type and replicas. */
+  readonly sent: string[] = [];
+
+  transport(from: string): Transport {
+    const reach = (to: string) => (this.cut.has(`${from}>${to}`) ? undefined : this.hosts.get(to));
+    return {
+      setPeers() {},
+      send: (to, group, message) => {
+        this.sent.push(`${message.type} ${message.from}>${message.to}`);
+        setImmediate(() => reach(to)?.onMessages(from, [{ group, message }]));
+      },
+      request: async (to, body) => {
+        const host = reach(to);
+        if (host === undefined) throw new Error('unreachable');
+        return host.snapshotProgress(body);
+      },
+      stream: (to, header, chunks) => {
+        this.offsets.push(decodeSnapshotHeader(header).offset);
+        const cut = this.breakStreamsAfter.shift();
+        const carried = cut === undefined ? chunks : breaking(chunks, cut);
+        return reach(to)?.onStream(header, carried) ?? Promise.reject(new Error('unreachable'));
+      },
+      isReachable: (node) => this.hosts.has(node),
+      clockOffsetMs: () => undefined,
+      port: 0,
+      close: () => Promise.resolve(),
+    } as Transport;
+  }
+
+  async leader() {
+    for (let tried = 0; tried < 1_000; tried++) {
+      for (const host of this.hosts.values()) {
+        const replica = host.local('default', 0);
+        if (replica?.isLeader && !this.isCut(replica.id)) return replica;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`no leader: ${this.faults.join('; ')}`);
+  }
+
+  isCut(replica: number): boolean {
+    return this.cut.has(`n${replica}>n${replica}`);
+  }
+
+  /** As a lane does: what was not proposed as a whole is sent again, to the next leader. */
+  async run(kind: 'read' | 'write', ...lines: string[]): Promise<string[]> {
+    for (let tried = 0; ; tried++) {
+      const leader = await this.leader();
+      const results = await leader.execute({
+        namespace: 'default',
+        partition: 0,
+        kind,
+        lines: lines.map((line) => line.split(' ').map((word) => Buffer.from(word))),
+        protocol: 2,
+        term: undefined,
+        deadlineMs: systemClock.monotonicMs() + 10_000,
+      });
+      const again = results.every(
+        (result) => !result.ok && errorTable[result.code].outcome === 'not-proposed',
+      );
+      if (!again || tried === 100) return results.map(textOf);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+export function textOf(result: LineResult): string {
+  if (!result.ok) return result.code;
+  const { reply } = result;
+  if (reply.kind === 'simple') return `+${reply.text}`;
+  if (reply.kind === 'integer') return `:${reply.value}`;
+  if (reply.kind === 'bulk') return `$${reply.bytes.length}\r\n${reply.bytes}`;
+  return reply.kind === 'null' ? '$-1' : JSON.stringify(reply);
+}
+
+/** The first `count` chunks, then a lost connection. */
+async function* breaking(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
+  let left = count;
+  for await (const chunk of chunks) {
+    if (left-- === 0) throw new Error('the connection broke');
+    yield chunk;
+  }
+}

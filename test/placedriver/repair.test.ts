@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { LeaderRecord, NodeRecord, PartitionRecord } from '../../src/meta/schema.ts';
+import { planRepairs } from '../../src/placedriver/repair.ts';
+
+const on = (replica: number, node: string, incarnation = 'i') => ({ replica, node, incarnation });
+const birth = [on(1, 'n1'), on(2, 'n2'), on(3, 'n3')];
+const place = { version: 1, namespace: 'default', partition: 0 };
+
+interface Situation {
+  /** Node and incarnation of those that are registered. */
+  readonly alive?: Readonly<Record<string, string>>;
+  readonly damaged?: readonly number[];
+  readonly replicas?: PartitionRecord['replicas'];
+  readonly epoch?: number;
+  readonly served?: number;
+  readonly voters?: readonly number[];
+  readonly learners?: readonly number[];
+  readonly joint?: boolean;
+  readonly leader?: boolean;
+}
+
+function repairs(situation: Situation): string[] {
+  const { alive = { n1: 'i', n2: 'i', n3: 'i' }, damaged = [], replicas = birth } = situation;
+  const { epoch = 1, served = epoch, voters = [1, 2, 3], learners = [] } = situation;
+  const record: PartitionRecord = {
+    ...place,
+    ...{ group: 1, firstSlot: 0, lastSlot: 16_383, birth, replicas, epoch, fence: 1 },
+  };
+  const membership = { epoch: served, voters, learners, joint: situation.joint ?? false };
+  const leader: LeaderRecord = { ...place, node: 'n1', replica: 1, term: 2, membership };
+  const planned = planRepairs({
+    partitions: [{ record }],
+    alive: Object.entries(alive).map(
+      ([node, incarnation]) => ({ node, incarnation }) as NodeRecord,
+    ),
+    damages: damaged.map((replica) => ({
+      ...place,
+      ...{ replica, node: 'n', incarnation: 'i', reason: 'file:1: bad checksum' },
+    })),
+    leader: () => (situation.leader === false ? undefined : leader),
+  });
+  return planned.map(({ lost, node, incarnation }) => `${lost.replica} ${node} ${incarnation}`);
+}
+
+test('a node that came back as another incarnation gets a new replica', () => {
+  expect(repairs({})).toEqual([]);
+  expect(repairs({ alive: { n1: 'i', n2: 'i', n3: 'j' } })).toEqual(['3 n3 j']);
+});
+
+test('a node that is away may come back with its data', () => {
+  expect(repairs({ alive: { n1: 'i', n2: 'i' } })).toEqual([]);
+});
+
+test('a damaged replica is replaced on its node', () => {
+  expect(repairs({ damaged: [2] })).toEqual(['2 n2 i']);
+  expect(repairs({ damaged: [9] })).toEqual([]);
+});
+
+test('one per group at a time, and only what the others can decide without', () => {
+  expect(repairs({ damaged: [2, 3] })).toEqual([]);
+  expect(repairs({ damaged: [2], alive: { n1: 'i', n2: 'i', n3: 'j' } })).toEqual([]);
+  expect(repairs({ damaged: [2], alive: { n1: 'i', n2: 'i' } })).toEqual([]);
+  expect(repairs({ damaged: [2], leader: false })).toEqual([]);
+});
+
+test('not while the change before is under way', () => {
+  const replicas = [on(1, 'n1'), on(2, 'n2'), on(4, 'n3', 'j')];
+  const alive = { n1: 'i', n2: 'i', n3: 'j' };
+  const underWay = { replicas, alive, epoch: 2, served: 1, damaged: [2] };
+  expect(repairs(underWay)).toEqual([]);
+  expect(repairs({ ...underWay, served: 2, learners: [4] })).toEqual([]);
+  expect(repairs({ ...underWay, served: 2, voters: [1, 2, 3, 4], joint: true })).toEqual([]);
+  expect(repairs({ ...underWay, served: 2, voters: [1, 2, 4] })).toEqual(['2 n2 i']);
+});
+
+test('a replica that was to come and is lost before it votes is replaced at once', () => {
+  const replicas = [on(1, 'n1'), on(2, 'n2'), on(4, 'n3', 'j')];
+  const alive = { n1: 'i', n2: 'i', n3: 'k' };
+  expect(repairs({ replicas, alive, epoch: 2, served: 1 })).toEqual(['4 n3 k']);
+  expect(repairs({ replicas, alive, epoch: 2, served: 2, learners: [4] })).toEqual(['4 n3 k']);
+});
