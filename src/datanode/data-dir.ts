@@ -11,7 +11,7 @@ import type { EngineHost } from './engine/engine.ts';
 import { DamageList } from './partition/damage-list.ts';
 import { checkLogIsThere, endQuarantine, quarantine } from './quarantine.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
-import { openSharedLog } from './raftlog/shared-log.ts';
+import { openSharedLog, type SharedLogOptions } from './raftlog/shared-log.ts';
 
 export interface DataDirOptions {
   readonly config: DatanodeConfig;
@@ -21,7 +21,14 @@ export interface DataDirOptions {
   readonly logger: Logger;
   readonly engines: EngineHost;
   readonly store: MetaStore;
+  readonly tuning?: { readonly log?: LogTuning };
   fatal(error: Error): void;
+}
+
+export interface LogTuning
+  extends Partial<Pick<SharedLogOptions, 'segmentBytes' | 'cacheBytes' | 'batchBytesMax'>> {
+  /** Wraps the log, to watch what is durable. */
+  observe?(log: RaftLog): RaftLog;
 }
 
 const RETRY_MS = 50;
@@ -53,8 +60,10 @@ async function openParts(options: DataDirOptions, dir: string): Promise<DataDir>
   const identity = await findIdentity(options);
   await checkLogIsThere(disk, dir, await engines.list());
   const damages = await DamageList.open(disk, dir);
-  const log = await openSharedLog({ disk, dir: `${dir}/log`, clock, logger, onFailure: fatal });
-  return { identity, log, damages };
+  const { observe, ...tuning } = options.tuning?.log ?? {};
+  const files = { disk, dir: `${dir}/log`, clock, logger };
+  const log = await openSharedLog({ ...files, ...tuning, onFailure: fatal });
+  return { identity, log: observe?.(log) ?? log, damages };
 }
 
 /** The saved identity, or a new one as soon as the metadata store has a cluster to join. */

@@ -21,12 +21,13 @@ import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import type { Identity } from './coordinator/identity.ts';
-import { type DataDir, openDataDir } from './data-dir.ts';
+import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
 import type { DamageList } from './partition/damage-list.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
-import { defaultHostSettings } from './partition/host-settings.ts';
+import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
+import type { Replica } from './partition/replica.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
@@ -49,9 +50,16 @@ export interface DatanodeOptions {
   readonly processId: number;
   readonly configFile: string;
   readonly usage: ProcessFacts['usage'];
-  readonly transport?: Partial<TransportSettings>;
+  /** What a real cluster leaves at its defaults. */
+  readonly tuning?: DatanodeTuning;
   /** The node cannot go on: its disk failed, or its name belongs to another. */
   fatal(error: Error): void;
+}
+
+export interface DatanodeTuning {
+  readonly host?: Partial<HostSettings>;
+  readonly transport?: Partial<TransportSettings>;
+  readonly log?: LogTuning;
 }
 
 export interface DatanodePorts {
@@ -121,6 +129,11 @@ export class Datanode {
     };
   }
 
+  /** The replicas that run here, for observers. */
+  replicas(): readonly Replica[] {
+    return this.#host.replicas();
+  }
+
   /** Opens transport, doors and the control path; see `ready` for when it serves. */
   async open(): Promise<void> {
     const { config } = this.#options;
@@ -169,6 +182,7 @@ export class Datanode {
         heartbeatTicks: timing['heartbeat-ticks'],
         clockSkewMaxMs: timing['max-clock-skew-ms'],
         engineSyncIntervalMs: timing['engine-sync-interval-ms'],
+        ...this.#options.tuning?.host,
       },
       onLeader: (news) => this.#onLeader(news),
       onReplicaFault: (record, replica, error) => this.#onReplicaFault(record, replica, error),
@@ -218,7 +232,7 @@ export class Datanode {
   }
 
   #createTransport(host: string): Promise<Transport> {
-    const { network, clock, logger, random, config, transport } = this.#options;
+    const { network, clock, logger, random, config, tuning } = this.#options;
     return createTransport({
       network,
       clock,
@@ -229,7 +243,7 @@ export class Datanode {
       incarnation: this.#identity.incarnation,
       bootId: random.hex(8),
       listen: { host, port: config.ports.transport },
-      ...(transport && { settings: transport }),
+      ...(tuning?.transport && { settings: tuning.transport }),
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
         onRequest: async (_from, body) =>

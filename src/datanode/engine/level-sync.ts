@@ -5,6 +5,14 @@
  */
 import type { Disk } from '../../common/disk.ts';
 import { systemCodeOf } from '../../common/errors.ts';
+import type { BatchOperation } from './engine.ts';
+
+/**
+ * Written before a sync: the removal of a key that nobody has, as long as a sector. LevelDB goes on
+ * in the sector where the synced part of its log ends, and a loss of power while that sector is
+ * written again may spoil it: what it spoils then is this record.
+ */
+export const LOG_PADDING: readonly BatchOperation[] = [{ type: 'del', key: Buffer.alloc(512) }];
 
 export class LevelLogSync {
   readonly #disk: Disk;

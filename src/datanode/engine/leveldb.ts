@@ -24,7 +24,7 @@ import type {
   KeyRange,
   KeyValue,
 } from './engine.ts';
-import { LevelLogSync } from './level-sync.ts';
+import { LevelLogSync, LOG_PADDING } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -281,7 +281,7 @@ class LevelEngine extends LevelReader implements Engine {
   }
 
   async #sync(): Promise<void> {
-    await this.#writes.settled();
+    await this.#writes.batch(LOG_PADDING);
     try {
       await this.#logs.sync();
     } catch (error) {

@@ -32,7 +32,7 @@ import { ReplicaStorage } from './replica-storage.ts';
 import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
 import type { SnapshotHeader } from './snapshot-codec.ts';
 import type { ReceivedSnapshot } from './snapshot-inbox.ts';
-import { membershipOf } from './state.ts';
+import { membershipOf, type ReplicaState } from './state.ts';
 
 export class Replica implements LocalPartition {
   readonly id: ReplicaId;
@@ -89,8 +89,12 @@ export class Replica implements LocalPartition {
     return this.#raft.leader;
   }
 
+  get state(): ReplicaState {
+    return this.#applier.state;
+  }
+
   get appliedIndex(): LogIndex {
-    return this.#applier.state.index;
+    return this.state.index;
   }
 
   status(): RaftStatus {
@@ -99,6 +103,11 @@ export class Replica implements LocalPartition {
 
   counts(): Counts {
     return readCounts(createView(this.#slot.engine));
+  }
+
+  /** The live parts, for observers; not to be changed. */
+  inspect() {
+    return { raft: this.#raft, log: this.#log, engine: this.#slot.engine };
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
@@ -170,7 +179,7 @@ export class Replica implements LocalPartition {
   /** Syncs the engine, then lets the log go up to a tail behind what is synced (decision 7). */
   async syncAndCompact(): Promise<void> {
     if (this.#stopped) return;
-    const current = await this.#slot.sync(this.#applier.state.index);
+    const current = await this.#slot.sync(this.appliedIndex);
     if (this.#stopped || !current) return;
     const { syncedIndex } = this.#slot;
     compactLog(this.#world, this.id, this.#log, syncedIndex, this.status().progress);
@@ -187,7 +196,7 @@ export class Replica implements LocalPartition {
 
   /** True when the engine holds more than was last synced. */
   get dirty(): boolean {
-    return !this.#stopped && this.#applier.state.index > this.#slot.syncedIndex;
+    return !this.#stopped && this.appliedIndex > this.#slot.syncedIndex;
   }
 
   async stop(): Promise<void> {
@@ -237,7 +246,7 @@ export class Replica implements LocalPartition {
   #createReads(): Reads {
     const ground = {
       engine: () => this.#slot.engine,
-      appliedIndex: () => this.#applier.state.index,
+      appliedIndex: () => this.appliedIndex,
       writing: () => this.#applier.writing,
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
@@ -255,7 +264,7 @@ export class Replica implements LocalPartition {
       electionTicks: settings.electionTicks,
       logger,
       wanted: () => this.#world.wanted(),
-      state: () => this.#applier.state,
+      state: () => this.state,
       status: () => this.#raft.status(),
       propose: (change) => this.#raft.proposeConfChange(change),
       transfer: (to) => this.#raft.transferLeader(to),
@@ -267,7 +276,7 @@ export class Replica implements LocalPartition {
   #createExpiry(): Expiry {
     const ground = {
       engine: () => this.#slot.engine,
-      appliedTimeMs: () => this.#applier.state.timeMs,
+      appliedTimeMs: () => this.state.timeMs,
       nowMs: () => this.#time.nowMs(),
       propose: (keys: Parameters<typeof this.proposeExpiry>[0]) => this.proposeExpiry(keys),
       resume: () => this.#reads.resume(),
@@ -377,7 +386,7 @@ export class Replica implements LocalPartition {
       leader: this.#leader,
       term: this.#raft.term,
       own: this.#role === 'leader',
-      membership: membershipOf(this.#applier.state),
+      membership: membershipOf(this.state),
     });
   }
 

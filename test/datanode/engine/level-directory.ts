@@ -6,9 +6,8 @@ import { expect } from 'vitest';
 import { codeOf, messageOf } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
-import { crc32c, maskCrc } from '../../../src/datanode/engine/crc32c.ts';
 import type { EngineReport } from '../../../src/datanode/engine/engine.ts';
-import { LOG_BLOCK_BYTES, scanLog } from '../../../src/datanode/engine/level-log.ts';
+import { scanLog } from '../../../src/datanode/engine/level-log.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { key, put, readAll } from '../../conformance/engine.ts';
 
@@ -102,36 +101,4 @@ export async function recordsOf(path: string): Promise<Buffer[]> {
   await file.close();
   expect(end.kind).toBe('clean');
   return records;
-}
-
-/** A log that holds `records`, laid out as LevelDB's writer does. */
-export function encodeLog(records: readonly Buffer[]): Buffer {
-  const parts: Buffer[] = [];
-  let room = LOG_BLOCK_BYTES;
-  for (const record of records) {
-    let at = 0;
-    let begun = false; // a first fragment may be empty: seven bytes were left in the block
-    do {
-      if (room < 7) {
-        parts.push(Buffer.alloc(room));
-        room = LOG_BLOCK_BYTES;
-      }
-      const payload = record.subarray(at, at + room - 7);
-      const ends = at + payload.length === record.length;
-      parts.push(physical(begun ? (ends ? 4 : 3) : ends ? 1 : 2, payload));
-      begun = true;
-      at += payload.length;
-      room -= 7 + payload.length;
-    } while (at < record.length);
-  }
-  return Buffer.concat(parts);
-}
-
-export function physical(type: number, payload: Buffer): Buffer {
-  const bytes = Buffer.alloc(7 + payload.length);
-  bytes.writeUInt16LE(payload.length, 4);
-  bytes[6] = type;
-  payload.copy(bytes, 7);
-  bytes.writeUInt32LE(maskCrc(crc32c(bytes, 6)), 0);
-  return bytes;
 }

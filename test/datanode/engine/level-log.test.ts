@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { DiskFile } from '../../../src/common/disk.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { type LogEnd, scanLog } from '../../../src/datanode/engine/level-log.ts';
-import { encodeLog, flipBit } from './level-directory.ts';
+import { encodeLog } from '../../sim/level-format.ts';
+import { flipBit } from './level-directory.ts';
 
 /** A file of bytes; only what the scanner needs works. */
 function fileOver(bytes: Buffer): DiskFile {

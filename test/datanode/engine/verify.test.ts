@@ -5,18 +5,17 @@ import { codeOf, messageOf } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { verifyLevelDirectory } from '../../../src/datanode/engine/verify.ts';
+import { encodeLog, physical } from '../../sim/level-format.ts';
 import {
   copyImage,
   editFile,
   emptyImage,
-  encodeLog,
   fileOf,
   flipBit,
   type Image,
   logOf,
   manifestOf,
   openImage,
-  physical,
   recordsOf,
   removeImage,
   writeBatches,

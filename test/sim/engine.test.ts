@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
+import { seededRandom } from '../../src/common/random.ts';
+import { engineConformance, key, put } from '../conformance/engine.ts';
+import { SimDisk } from './disk.ts';
+import { createSimEngines } from './engine.ts';
+
+const newDisk = (seed: number) => new SimDisk({ random: seededRandom(seed), clock: systemClock });
+
+describe('the simulated engine', () => {
+  engineConformance(async () => {
+    const disk = newDisk(1);
+    const create = () => createSimEngines(disk, '/engines', 10_000);
+    return { host: create(), reopen: create, dispose: async () => {} };
+  });
+});
+
+describe('after loss of power', () => {
+  test('what was synced is there, and of the rest a prefix, whatever the disk did', async () => {
+    const kept = new Set<string>();
+    let cuts = 0;
+    for (let seed = 0; seed < 60; seed++) {
+      const disk = newDisk(seed);
+      const { engine } = await createSimEngines(disk.session(), '/e', 3_000).open('1-0');
+      for (let at = 1; at <= 30; at++) {
+        await engine.write([put(`k${at}`, 'v'.repeat(300)), put('applied', `${at}`)]);
+        if (at === 10) await engine.sync();
+      }
+      disk.crash('os');
+      const { engine: again, report } = await createSimEngines(disk, '/e', 3_000).open('1-0');
+      const applied = Number(again.getSync(key('applied')));
+      expect(applied).toBeGreaterThanOrEqual(10);
+      for (let at = 1; at <= 30; at++) {
+        expect(again.getSync(key(`k${at}`)) !== undefined, `seed ${seed}: k${at}`).toBe(
+          at <= applied,
+        );
+      }
+      if (report.cutBytes > 0) cuts++;
+      kept.add(applied === 10 ? 'synced' : applied === 30 ? 'all' : 'part');
+    }
+    expect([...kept].sort()).toEqual(['all', 'part', 'synced']);
+    expect(cuts).toBeGreaterThan(5);
+  });
+});

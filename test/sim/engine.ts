@@ -1,0 +1,216 @@
+/**
+ * Engines of a simulated node: an ordered map over logs of LevelDB's format on the simulated disk.
+ * A batch is written and not synced; after a crash the product's own verification reads the logs,
+ * cuts them, and what is left is read as LevelDB would. There are no tables: logs stay.
+ */
+import { assert } from '../../src/common/assert.ts';
+import type { Disk, DiskFile } from '../../src/common/disk.ts';
+import { readFile, replaceFile } from '../../src/common/disk.ts';
+import { KvorumError, messageOf } from '../../src/common/errors.ts';
+import type {
+  BatchOperation,
+  Engine,
+  EngineHost,
+  EngineReport,
+  KeyRange,
+} from '../../src/datanode/engine/engine.ts';
+import { LevelLogSync, LOG_PADDING } from '../../src/datanode/engine/level-sync.ts';
+import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
+import { verifyLevelDirectory } from '../../src/datanode/engine/verify.ts';
+import { WriteQueue } from '../../src/datanode/engine/write-queue.ts';
+import {
+  decodeWriteBatch,
+  encodeFirstManifest,
+  encodeLogRecord,
+  encodeWriteBatch,
+  readLogLeniently,
+} from './level-format.ts';
+
+const FIRST_LOG = 3;
+const LOG_BYTES_MAX = 64 * 1024 * 1024;
+const NAME = /^\d+-\d+$/;
+
+/** One life of a node's engines; `rotateBytes`: a log takes no further batch once it is so long. */
+export function createSimEngines(disk: Disk, dir: string, rotateBytes: number): EngineHost {
+  return new SimEngineHost(disk, dir, rotateBytes);
+}
+
+class SimEngineHost implements EngineHost {
+  readonly #disk: Disk;
+  readonly #dir: string;
+  readonly #rotateBytes: number;
+  readonly #open = new Map<string, Engine>();
+
+  constructor(disk: Disk, dir: string, rotateBytes: number) {
+    this.#disk = disk;
+    this.#dir = dir;
+    this.#rotateBytes = rotateBytes;
+  }
+
+  async open(name: string): Promise<{ engine: Engine; report: EngineReport }> {
+    checkName(name);
+    assert(!this.#open.has(name), `engine ${name} is open already`);
+    const path = `${this.#dir}/${name}`;
+    const disk = this.#disk;
+    const report = await verifyLevelDirectory(disk, path);
+    if ((await disk.list(path)).length === 0) await create(disk, path);
+    const { engine: image } = await createMemoryHost().open(name);
+    const logs = (await disk.list(path)).filter((file) => file.endsWith('.log')).sort();
+    let sequence = 0;
+    for (const log of logs) {
+      for (const record of readLogLeniently(
+        await readFile(disk, `${path}/${log}`, LOG_BYTES_MAX),
+      )) {
+        const batch = decodeWriteBatch(record);
+        sequence = batch.sequence + batch.operations.length - 1;
+        await image.write(batch.operations);
+      }
+    }
+    const file = await disk.open(`${path}/${logs.at(-1)!}`, 'write');
+    const at = { file, size: await file.size(), number: Number.parseInt(logs.at(-1)!, 10) };
+    const engine = new SimEngine(disk, path, image, { ...at, sequence }, this.#rotateBytes, () =>
+      this.#open.delete(name),
+    );
+    this.#open.set(name, engine);
+    return { engine, report };
+  }
+
+  async remove(name: string): Promise<void> {
+    checkName(name);
+    await this.#open.get(name)?.close();
+    await this.#disk.removeTree(`${this.#dir}/${name}`);
+    if (await this.#disk.exists(this.#dir)) await this.#disk.syncDir(this.#dir);
+  }
+
+  async list(): Promise<string[]> {
+    return (await this.#disk.list(this.#dir)).filter((name) => NAME.test(name));
+  }
+
+  async verifyTables(): Promise<void> {
+    // there are none
+  }
+}
+
+function checkName(name: string): void {
+  assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
+}
+
+async function create(disk: Disk, path: string): Promise<void> {
+  await disk.makeDir(path);
+  const log = await disk.open(`${path}/${logName(FIRST_LOG)}`, 'create');
+  await log.close();
+  await replaceFile(disk, `${path}/MANIFEST-000002`, encodeFirstManifest(FIRST_LOG));
+  await replaceFile(disk, `${path}/CURRENT`, Buffer.from('MANIFEST-000002\n'));
+  await disk.syncDir(path.slice(0, path.lastIndexOf('/')));
+}
+
+function logName(number: number): string {
+  return `${String(number).padStart(6, '0')}.log`;
+}
+
+interface Tail {
+  file: DiskFile;
+  size: number;
+  number: number;
+  /** Of the last operation written. */
+  sequence: number;
+}
+
+class SimEngine implements Engine {
+  readonly getSync: Engine['getSync'];
+  readonly getMany: Engine['getMany'];
+  readonly iterate: Engine['iterate'];
+  readonly snapshot: Engine['snapshot'];
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #image: Engine;
+  readonly #tail: Tail;
+  readonly #rotateBytes: number;
+  readonly #writes: WriteQueue;
+  readonly #logs: LevelLogSync;
+  readonly #onClose: () => void;
+  #closed = false;
+
+  constructor(
+    disk: Disk,
+    path: string,
+    image: Engine,
+    tail: Tail,
+    rotateBytes: number,
+    onClose: () => void,
+  ) {
+    this.#disk = disk;
+    this.#path = path;
+    this.#image = image;
+    this.#tail = tail;
+    this.#rotateBytes = rotateBytes;
+    this.#onClose = onClose;
+    this.#logs = new LevelLogSync(disk, path);
+    this.getSync = (key) => image.getSync(key);
+    this.getMany = (keys) => image.getMany(keys);
+    this.iterate = (range) => image.iterate(range);
+    this.snapshot = () => image.snapshot();
+    this.#writes = new WriteQueue({
+      batch: (operations) => this.#append(operations),
+      clear: async (range) => this.#append(await this.#deletes(range)),
+    });
+  }
+
+  write(operations: readonly BatchOperation[]): Promise<void> {
+    return this.#writes.batch(operations);
+  }
+
+  clearRange(range: KeyRange): Promise<void> {
+    return this.#writes.clear(range);
+  }
+
+  async sync(): Promise<void> {
+    await this.#writes.batch(LOG_PADDING);
+    try {
+      await this.#logs.sync();
+    } catch (error) {
+      const text = `${this.#path}: ${messageOf(error)}`;
+      throw this.#writes.fail(new KvorumError('DISK_FAILED', text, { cause: error }));
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#writes.close();
+    await this.#tail.file.close();
+    await this.#image.close();
+    this.#onClose();
+  }
+
+  async #append(operations: readonly BatchOperation[]): Promise<void> {
+    if (operations.length === 0) return;
+    const tail = this.#tail;
+    if (tail.size >= this.#rotateBytes) await this.#rotate();
+    const batch = encodeWriteBatch(tail.sequence + 1, operations);
+    const bytes = encodeLogRecord(batch, tail.size);
+    await tail.file.pwrite(tail.size, bytes);
+    tail.size += bytes.length;
+    tail.sequence += operations.length;
+    await this.#image.write(operations);
+  }
+
+  /** LevelDB leaves a log without syncing it, and does not sync the directory for the next. */
+  async #rotate(): Promise<void> {
+    const tail = this.#tail;
+    await tail.file.close();
+    tail.number++;
+    tail.file = await this.#disk.open(`${this.#path}/${logName(tail.number)}`, 'create');
+    tail.size = 0;
+  }
+
+  async #deletes(range: KeyRange): Promise<BatchOperation[]> {
+    const iterator = this.#image.iterate(range);
+    const operations: BatchOperation[] = [];
+    for (;;) {
+      const pairs = await iterator.next(1_000);
+      if (pairs.length === 0) return operations;
+      for (const [key] of pairs) operations.push({ type: 'del', key });
+    }
+  }
+}
