@@ -7,8 +7,8 @@ const table = {
   raftChaosSeeds: { small: 1_000, long: 10_000 },
   /** Seeds of histories with crashes against the raft log. */
   raftLogSeeds: { small: 100, long: 5_000 },
-  /** Seeds of the smoke simulation. */
-  smokeSeeds: { small: 3, long: 50 },
+  /** Seeds of whole clusters under faults, each run twice. */
+  simulatorSeeds: { small: 200, long: 2_000 },
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
   /** Commands of the pipeline model, without kills. */

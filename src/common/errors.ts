@@ -61,6 +61,25 @@ export function systemCodeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** The system's codes for a disk that is full, broken or read-only. */
+const diskCodes = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EIO',
+  'EROFS',
+  'EMFILE',
+  'ENFILE',
+  'EACCES',
+  'EPERM',
+]);
+
+/** Anything thrown as one of ours: as it is, as the disk's failure, or as a defect of kvorum. */
+export function faultOf(error: unknown, where: string): KvorumError {
+  if (error instanceof KvorumError) return error;
+  const code = diskCodes.has(systemCodeOf(error) ?? '') ? 'DISK_FAILED' : 'INTERNAL';
+  return new KvorumError(code, `${where}: ${messageOf(error)}`, { cause: error });
+}
+
 /** The text of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 /** A node's data directory: identity, raft log, list of damaged replicas. Opened before anything. */
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
-import { codeOf, messageOf } from '../common/errors.ts';
+import { codeOf, type KvorumError, messageOf } from '../common/errors.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import type { MetaStore } from '../meta/store.ts';
@@ -22,7 +22,7 @@ export interface DataDirOptions {
   readonly engines: EngineHost;
   readonly store: MetaStore;
   readonly tuning?: { readonly log?: LogTuning };
-  fatal(error: Error): void;
+  onLogFailure(error: KvorumError): void;
 }
 
 export interface LogTuning
@@ -56,13 +56,13 @@ export async function openDataDir(options: DataDirOptions): Promise<DataDir> {
 
 /** Throws CORRUPT when the directory as a whole cannot be trusted. */
 async function openParts(options: DataDirOptions, dir: string): Promise<DataDir> {
-  const { disk, clock, logger, fatal, engines } = options;
+  const { disk, clock, logger, engines } = options;
   const identity = await findIdentity(options);
   await checkLogIsThere(disk, dir, await engines.list());
   const damages = await DamageList.open(disk, dir);
   const { observe, ...tuning } = options.tuning?.log ?? {};
   const files = { disk, dir: `${dir}/log`, clock, logger };
-  const log = await openSharedLog({ ...files, ...tuning, onFailure: fatal });
+  const log = await openSharedLog({ ...files, ...tuning, onFailure: options.onLogFailure });
   return { identity, log: observe?.(log) ?? log, damages };
 }
 

@@ -5,7 +5,7 @@
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import type { KvorumError } from '../common/errors.ts';
-import type { GroupId, Namespace, ReplicaId } from '../common/ids.ts';
+import type { GroupId, Incarnation, Namespace, ReplicaId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
@@ -69,12 +69,20 @@ export interface DatanodePorts {
 }
 
 const READY_POLL_MS = 10;
+/** Time for the last messages to leave. */
+const HAND_OVER_MS = 50;
 /** A group without a leader for this long does not keep the node from being ready. */
 const LEADERS_WAIT_MS = 5_000;
 
 /** Rejects when a port is taken, or the data directory is damaged or of another cluster. */
 export async function createDatanode(options: DatanodeOptions): Promise<Datanode> {
-  const datanode = new Datanode(options, await openDataDir(options));
+  let running: Datanode | undefined;
+  const onLogFailure = (error: KvorumError) => {
+    if (running === undefined) options.fatal(error);
+    else running.onLogFailure(error);
+  };
+  const datanode = new Datanode(options, await openDataDir({ ...options, onLogFailure }));
+  running = datanode;
   try {
     await datanode.open();
   } catch (failure) {
@@ -113,6 +121,10 @@ export class Datanode {
     this.#coordinator = this.#createCoordinator();
   }
 
+  get incarnation(): Incarnation {
+    return this.#identity.incarnation;
+  }
+
   get ports(): DatanodePorts {
     return this.#ports!;
   }
@@ -127,6 +139,12 @@ export class Datanode {
       faults: Object.fromEntries(this.#host.faults()),
       partitions: replicaStatuses(node, this.#host),
     };
+  }
+
+  /** Nothing can be promised any more: leaders are handed over, then the process ends. */
+  onLogFailure(error: KvorumError): void {
+    this.#host.handOver();
+    this.#options.clock.setTimer(HAND_OVER_MS, () => this.#options.fatal(error));
   }
 
   /** The replicas that run here, for observers. */

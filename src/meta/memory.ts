@@ -40,7 +40,7 @@ const UNAVAILABLE = 'the metadata store is away';
 /** The store itself; `connect` gives each user a client of its own. */
 export class MemoryMeta {
   readonly clock: Clock;
-  readonly latencyMs: number;
+  latencyMs: number;
   readonly items = new Map<string, MetaItem>();
   readonly leases = new Map<string, LeaseState>();
   readonly watchers = new Set<Watcher>();
@@ -61,7 +61,12 @@ export class MemoryMeta {
   set available(available: boolean) {
     const back = available && !this.#available;
     this.#available = available;
-    if (back) for (const watcher of this.watchers) watcher.relist();
+    if (back) this.relist();
+  }
+
+  /** As after a compaction: every watch begins anew with a list. */
+  relist(): void {
+    for (const watcher of this.watchers) watcher.relist();
   }
 
   connect(): MetaStore & { crash(): void } {

@@ -19,6 +19,8 @@ export class SimClock implements Clock {
   readonly #events = new Set<SimEvent>();
   #offsetMs: number;
   #killed = false;
+  /** What came due while the process was stopped (SIGSTOP), in order. */
+  #stopped: (() => void)[] | undefined;
 
   constructor(scheduler: Scheduler, options: SimClockOptions = {}) {
     this.#scheduler = scheduler;
@@ -54,9 +56,22 @@ export class SimClock implements Clock {
     this.#schedule(0, run);
   }
 
+  /** SIGSTOP: time goes on, nothing runs. */
+  pause(): void {
+    this.#stopped ??= [];
+  }
+
+  /** SIGCONT: what came due runs at once, in its order. */
+  resume(): void {
+    const due = this.#stopped ?? [];
+    this.#stopped = undefined;
+    for (const run of due) this.#schedule(0, run);
+  }
+
   /** The process is gone: nothing it set runs, now or later. */
   kill(): void {
     this.#killed = true;
+    this.#stopped = undefined;
     for (const event of this.#events) event.cancel();
     this.#events.clear();
   }
@@ -65,11 +80,15 @@ export class SimClock implements Clock {
     if (this.#killed) return { cancel() {} };
     const event = this.#scheduler.after(delayMs, () => {
       this.#events.delete(event);
-      run();
+      if (canceled) return;
+      if (this.#stopped === undefined) run();
+      else this.#stopped.push(() => !canceled && run());
     });
     this.#events.add(event);
+    let canceled = false;
     return {
       cancel: () => {
+        canceled = true;
         this.#events.delete(event);
         event.cancel();
       },

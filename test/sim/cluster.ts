@@ -1,125 +1,164 @@
 /**
  * Whole datanodes and a placedriver in one process: the product's own object graphs on a simulated
- * clock, network, disk, engine and metadata store. A run follows from its seed.
+ * clock, network, disk, engine and metadata store. A run follows from its plan.
  */
 import { must } from '../../src/common/assert.ts';
+import { codeOf } from '../../src/common/errors.ts';
 import type { LogFields, Logger } from '../../src/common/log.ts';
 import { type Random, seededRandom } from '../../src/common/random.ts';
-import { datanodeConfigSchema } from '../../src/datanode/config.ts';
-import { createDatanode, type Datanode } from '../../src/datanode/datanode.ts';
-import { createMemoryHost, type MemoryHost } from '../../src/datanode/engine/memory.ts';
+import { type DatanodeConfig, datanodeConfigSchema } from '../../src/datanode/config.ts';
+import { createDatanode } from '../../src/datanode/datanode.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
+import { keys, type PartitionRecord } from '../../src/meta/schema.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
 import { SimClock } from './clock.ts';
-import { SimDisk } from './disk.ts';
+import { DurableWatch } from './durable-watch.ts';
+import { createSimEngines } from './engine.ts';
+import { type Life, Machine } from './machine.ts';
+import { connectSimMeta, type SimMetaClient } from './meta.ts';
 import { SimNetwork } from './network.ts';
+import type { RunPlan } from './plan.ts';
 import { Scheduler } from './scheduler.ts';
 
 export const GATEWAY_PORT = 6_379;
-
-/** What a node keeps over its lives, and what it has in the present one. */
-interface Machine {
-  readonly name: string;
-  readonly disk: SimDisk;
-  readonly engines: MemoryHost;
-  life: { readonly clock: SimClock; readonly meta: { crash(): void } } | undefined;
-  datanode: Datanode | undefined;
-}
-
-export interface SimClusterOptions {
-  readonly seed: string;
-  readonly nodes: number;
-  readonly partitions: number;
-}
+const DRIVER = 'placedriver1';
+const RESTART_MS = 300;
+const LINES_KEPT = 120;
 
 export class SimCluster {
+  readonly plan: RunPlan;
   readonly random: Random;
   readonly scheduler: Scheduler;
   readonly network: SimNetwork;
+  readonly meta: MemoryMeta;
+  readonly clock: SimClock;
+  readonly durable = new DurableWatch();
+  readonly machines: readonly Machine[];
   /** The last lines logged, for the report of a failure. */
   readonly lines: string[] = [];
-  readonly #meta: MemoryMeta;
-  readonly #machines: Machine[] = [];
-  readonly #harness: SimClock;
+  /** Failures of the product that no fault explains. */
+  readonly broken: string[] = [];
+  #driver: { readonly clock: SimClock; readonly meta: SimMetaClient } | undefined;
+  #starts = 0;
 
-  constructor(options: SimClusterOptions) {
-    this.random = seededRandom(options.seed);
+  constructor(plan: RunPlan) {
+    this.plan = plan;
+    this.random = seededRandom(`run ${plan.seed}`);
     this.scheduler = new Scheduler(this.random);
-    this.network = new SimNetwork(this.scheduler, this.random);
-    this.#harness = new SimClock(this.scheduler);
-    this.#meta = new MemoryMeta({ clock: this.#harness, latencyMs: 1 });
-    for (let at = 1; at <= options.nodes; at++) this.#addMachine(`n${at}`);
-    this.#startPlacedriver(options);
+    this.network = new SimNetwork(this.scheduler, this.random, plan);
+    this.clock = new SimClock(this.scheduler);
+    this.meta = new MemoryMeta({ clock: this.clock, latencyMs: 1 });
+    const names = Array.from({ length: plan.nodes }, (_, at) => `n${at + 1}`);
+    this.machines = names.map((name) => new Machine(name, this.scheduler, this.random, plan));
+    for (const { name } of this.machines) this.start(name);
+    this.startDriver();
   }
 
-  get names(): readonly string[] {
-    return this.#machines.map(({ name }) => name);
-  }
-
-  get clock(): SimClock {
-    return this.#harness;
-  }
-
-  isUp(name: string): boolean {
-    return this.#machine(name).life !== undefined;
-  }
-
-  /** True when every running node has its table, its replicas and all leaders. */
-  allReady(): boolean {
-    return this.#machines.every(
-      ({ life, datanode }) => life === undefined || datanode?.status().ready === true,
+  machine(name: string): Machine {
+    return must(
+      this.machines.find((machine) => machine.name === name),
+      `no node ${name}`,
     );
+  }
+
+  /** The wanted table, as it is in the store. */
+  records(): PartitionRecord[] {
+    const records: PartitionRecord[] = [];
+    for (const [key, { value }] of this.meta.items) {
+      if (key.startsWith(keys.partitions)) records.push(JSON.parse(value) as PartitionRecord);
+    }
+    return records;
   }
 
   /** Begins a life of the node; it is there some virtual time later. */
   start(name: string): void {
-    const machine = this.#machine(name);
-    const skew = this.random.fork(`skew ${name}`);
-    const clock = new SimClock(this.scheduler, { offsetMs: skew.below(200) - 100 });
-    const meta = this.#meta.connect();
-    const life = { clock, meta };
+    const machine = this.machine(name);
+    if (machine.life !== undefined) return;
+    const clock = machine.newClock();
+    const life: Life = { clock, meta: connectSimMeta(this.meta, clock), datanode: undefined };
     machine.life = life;
+    machine.diskFaulted = machine.diskFaults > 0;
     this.note(`start ${name}`);
-    const config = datanodeConfigSchema.parse({
-      name,
-      'data-dir': '/data',
-      host: name,
-      meta: { endpoints: ['simulated'] },
-      timing: { 'lease-ttl-ms': 3_000 },
-    });
+    const disk = machine.disk.session();
+    const { plan } = this;
     createDatanode({
-      config,
+      config: this.#config(name),
       clock,
-      random: this.random.fork(`${name} ${this.scheduler.executed}`),
+      random: this.random.fork(`${name} ${this.#starts++}`),
       network: this.network.node(name),
-      disk: machine.disk.session(),
+      disk,
       logger: this.#logger(name),
-      engines: machine.engines,
-      store: meta,
+      engines: createSimEngines(disk, '/data/engines', plan.engineRotateBytes),
+      store: life.meta,
       processId: 1,
       configFile: '',
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
-      fatal: (error) => this.#failed(name, life, error),
+      tuning: {
+        host: { logKeepEntries: plan.logKeepEntries, logKeepBytes: plan.logKeepBytes },
+        log: { segmentBytes: plan.segmentBytes, observe: (log) => this.durable.wrap(log) },
+      },
+      fatal: (error) => this.#ended(machine, life, error),
     }).then(
       (datanode) => {
-        if (machine.life === life) machine.datanode = datanode;
+        if (machine.life === life) life.datanode = datanode;
       },
-      (error) => this.#failed(name, life, error),
+      (error: unknown) => this.#ended(machine, life, error),
     );
   }
 
   /** `power`: what was not synced may be lost; `process`: the system keeps it. */
   crash(name: string, kind: 'power' | 'process'): void {
-    const machine = this.#machine(name);
-    const life = must(machine.life, `${name} runs`);
+    const machine = this.machine(name);
+    const { life } = machine;
+    if (life === undefined) return;
     this.note(`crash ${name} ${kind}`);
     machine.life = undefined;
-    machine.datanode = undefined;
+    machine.paused = false;
     life.clock.kill();
     life.meta.crash();
     this.network.crash(name, { silent: kind === 'power' });
     machine.disk.crash(kind === 'power' ? 'os' : 'process');
-    machine.engines.crash(this.random, kind);
+  }
+
+  pause(name: string): void {
+    const machine = this.machine(name);
+    if (machine.life === undefined || machine.paused) return;
+    this.note(`pause ${name}`);
+    machine.paused = true;
+    machine.life.clock.pause();
+    this.network.pause(name);
+  }
+
+  resume(name: string): void {
+    const machine = this.machine(name);
+    if (!machine.paused) return;
+    this.note(`resume ${name}`);
+    machine.paused = false;
+    machine.life?.clock.resume();
+    this.network.resume(name);
+  }
+
+  startDriver(): void {
+    if (this.#driver !== undefined) return;
+    const clock = new SimClock(this.scheduler);
+    const meta = connectSimMeta(this.meta, clock);
+    this.#driver = { clock, meta };
+    const { nodes, partitions, replicas } = this.plan;
+    new PlacedriverCoordinator({
+      store: meta,
+      clock,
+      random: this.random.fork(`${DRIVER} ${this.#starts++}`),
+      logger: this.#logger(DRIVER),
+      name: DRIVER,
+      leaseTtlMs: 3_000,
+      default: { nodes, partitions, replicas },
+    }).start();
+  }
+
+  crashDriver(): void {
+    this.#driver?.clock.kill();
+    this.#driver?.meta.crash();
+    this.#driver = undefined;
   }
 
   note(text: string): void {
@@ -127,40 +166,32 @@ export class SimCluster {
     this.#line(`-- ${text}`);
   }
 
-  #failed(name: string, life: unknown, error: unknown): void {
-    if (this.#machine(name).life !== life) return; // it died while it was starting
-    throw new Error(`${name} failed: ${error instanceof Error ? error.stack : String(error)}`);
-  }
-
-  #addMachine(name: string): void {
-    const draw = this.random.fork(`machine ${name}`);
-    this.#machines.push({
+  #config(name: string): DatanodeConfig {
+    const { tickMs, electionTicks, engineSyncMs } = this.plan;
+    return datanodeConfigSchema.parse({
       name,
-      disk: new SimDisk({ random: draw, clock: this.#harness, latencyMs: 0.5 }),
-      engines: createMemoryHost({ clock: this.#harness, latencyMs: () => draw.float() }),
-      life: undefined,
-      datanode: undefined,
+      'data-dir': '/data',
+      host: name,
+      meta: { endpoints: ['simulated'] },
+      timing: {
+        'lease-ttl-ms': 2_000,
+        'tick-ms': tickMs,
+        'election-ticks': electionTicks,
+        'heartbeat-ticks': 2,
+        'engine-sync-interval-ms': engineSyncMs,
+      },
     });
   }
 
-  #startPlacedriver({ nodes, partitions }: SimClusterOptions): void {
-    const coordinator = new PlacedriverCoordinator({
-      store: this.#meta.connect(),
-      clock: this.#harness,
-      random: this.random.fork('placedriver'),
-      logger: this.#logger('placedriver'),
-      name: 'placedriver1',
-      leaseTtlMs: 3_000,
-      default: { nodes, partitions, replicas: Math.min(3, nodes) },
-    });
-    coordinator.start();
-  }
-
-  #machine(name: string): Machine {
-    return must(
-      this.#machines.find((machine) => machine.name === name),
-      `no node ${name}`,
-    );
+  /** The process ended by itself; its supervisor starts it again. */
+  #ended(machine: Machine, life: Life, error: unknown): void {
+    if (machine.life !== life) return; // it died while it was starting
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#line(`${machine.name} ended: ${text}`);
+    const expected = machine.diskFaulted || codeOf(error) === 'CONFLICT';
+    if (!expected) this.broken.push(`${machine.name} ended: ${text}`);
+    this.crash(machine.name, 'process');
+    this.scheduler.after(RESTART_MS, () => this.start(machine.name));
   }
 
   #logger(name: string): Logger {
@@ -177,7 +208,7 @@ export class SimCluster {
   }
 
   #line(text: string): void {
-    this.lines.push(`${this.scheduler.nowMs.toFixed(1)} ${text}`);
-    if (this.lines.length > 200) this.lines.shift();
+    this.lines.push(`${this.scheduler.nowMs.toFixed(1)} ${text.slice(0, 600)}`);
+    if (this.lines.length > LINES_KEPT) this.lines.shift();
   }
 }

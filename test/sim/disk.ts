@@ -249,6 +249,26 @@ export class SimDisk implements Disk {
     file.flip(offset, mask);
   }
 
+  /** All files as they are seen now, by path. */
+  files(): { readonly path: string; readonly size: number }[] {
+    return [...this.#names].map(([path, { size }]) => ({ path, size })).sort(byPath);
+  }
+
+  /** Somebody removes what is below `path`, for good. */
+  discard(path: string): void {
+    for (const name of [...this.#names.keys()]) {
+      if (!name.startsWith(`${path}/`)) continue;
+      this.#names.delete(name);
+      this.#durableNames.delete(name);
+    }
+    this.#nameLog = this.#nameLog.filter((changes) =>
+      changes.every((change) => !change.path.startsWith(`${path}/`)),
+    );
+    for (const name of [...this.#directories]) {
+      if (name === path || name.startsWith(`${path}/`)) this.#directories.delete(name);
+    }
+  }
+
   /** Bytes of all files. */
   get usedBytes(): number {
     let sum = 0;
@@ -407,6 +427,10 @@ function applyNames(names: Map<string, SimFile>, changes: readonly NameChange[])
     if (file === undefined) names.delete(path);
     else names.set(path, file);
   }
+}
+
+function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return a.path < b.path ? -1 : 1;
 }
 
 function directoryOf(path: string): string {

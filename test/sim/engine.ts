@@ -4,6 +4,7 @@
  * cuts them, and what is left is read as LevelDB would. There are no tables: logs stay.
  */
 import { assert } from '../../src/common/assert.ts';
+import { crc32 } from '../../src/common/checksum.ts';
 import type { Disk, DiskFile } from '../../src/common/disk.ts';
 import { readFile, replaceFile } from '../../src/common/disk.ts';
 import { KvorumError, messageOf } from '../../src/common/errors.ts';
@@ -57,19 +58,26 @@ class SimEngineHost implements EngineHost {
     const { engine: image } = await createMemoryHost().open(name);
     const logs = (await disk.list(path)).filter((file) => file.endsWith('.log')).sort();
     let sequence = 0;
+    let pairsHash = 0;
     for (const log of logs) {
       for (const record of readLogLeniently(
         await readFile(disk, `${path}/${log}`, LOG_BYTES_MAX),
       )) {
         const batch = decodeWriteBatch(record);
         sequence = batch.sequence + batch.operations.length - 1;
+        pairsHash ^= changeOf(image, batch.operations);
         await image.write(batch.operations);
       }
     }
     const file = await disk.open(`${path}/${logs.at(-1)!}`, 'write');
     const at = { file, size: await file.size(), number: Number.parseInt(logs.at(-1)!, 10) };
-    const engine = new SimEngine(disk, path, image, { ...at, sequence }, this.#rotateBytes, () =>
-      this.#open.delete(name),
+    const engine = new SimEngine(
+      disk,
+      path,
+      image,
+      { ...at, sequence, pairsHash },
+      this.#rotateBytes,
+      () => this.#open.delete(name),
     );
     this.#open.set(name, engine);
     return { engine, report };
@@ -91,6 +99,12 @@ class SimEngineHost implements EngineHost {
   }
 }
 
+/** Over the pairs the engine holds now, whatever way it came to them. */
+export function hashOf(engine: Engine): number {
+  assert(engine instanceof SimEngine, 'an engine of the simulator');
+  return engine.pairsHash;
+}
+
 function checkName(name: string): void {
   assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
 }
@@ -108,12 +122,31 @@ function logName(number: number): string {
   return `${String(number).padStart(6, '0')}.log`;
 }
 
+/** What a batch changes of the hash: each pair counts by itself, so order does not matter. */
+function changeOf(image: Engine, operations: readonly BatchOperation[]): number {
+  const latest = new Map<string, BatchOperation>();
+  for (const operation of operations) latest.set(operation.key.toString('latin1'), operation);
+  let change = 0;
+  for (const operation of latest.values()) {
+    const { key } = operation;
+    const before = image.getSync(key);
+    if (before !== undefined) change ^= pairHash(key, before);
+    if (operation.type === 'put') change ^= pairHash(key, operation.value);
+  }
+  return change;
+}
+
+function pairHash(key: Buffer, value: Buffer): number {
+  return crc32(value, crc32(key)) | 0;
+}
+
 interface Tail {
   file: DiskFile;
   size: number;
   number: number;
   /** Of the last operation written. */
   sequence: number;
+  readonly pairsHash: number;
 }
 
 class SimEngine implements Engine {
@@ -130,6 +163,7 @@ class SimEngine implements Engine {
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
   #closed = false;
+  #pairsHash: number;
 
   constructor(
     disk: Disk,
@@ -145,6 +179,7 @@ class SimEngine implements Engine {
     this.#tail = tail;
     this.#rotateBytes = rotateBytes;
     this.#onClose = onClose;
+    this.#pairsHash = tail.pairsHash;
     this.#logs = new LevelLogSync(disk, path);
     this.getSync = (key) => image.getSync(key);
     this.getMany = (keys) => image.getMany(keys);
@@ -154,6 +189,10 @@ class SimEngine implements Engine {
       batch: (operations) => this.#append(operations),
       clear: async (range) => this.#append(await this.#deletes(range)),
     });
+  }
+
+  get pairsHash(): number {
+    return this.#pairsHash;
   }
 
   write(operations: readonly BatchOperation[]): Promise<void> {
@@ -192,6 +231,7 @@ class SimEngine implements Engine {
     await tail.file.pwrite(tail.size, bytes);
     tail.size += bytes.length;
     tail.sequence += operations.length;
+    this.#pairsHash ^= changeOf(this.#image, operations);
     await this.#image.write(operations);
   }
 

@@ -42,6 +42,9 @@ export class SimNetwork {
   readonly #options: Required<SimNetworkOptions>;
   readonly #lives = new Map<string, Life>();
   readonly #cuts = new Set<string>();
+  readonly #stopped = new Set<string>();
+  /** What waits for processes to go on. */
+  #asleep: (() => void)[] = [];
   readonly #pending = new Set<SimEnd>();
   #nextPort = FIRST_FREE_PORT;
 
@@ -93,6 +96,19 @@ export class SimNetwork {
     this.#pumpAll();
   }
 
+  /** SIGSTOP: what is sent to the node waits in its system. */
+  pause(node: string): void {
+    this.#stopped.add(node);
+  }
+
+  resume(node: string): void {
+    this.#stopped.delete(node);
+    const asleep = this.#asleep;
+    this.#asleep = [];
+    for (const run of asleep) run();
+    this.#pumpAll();
+  }
+
   /** Breaks every connection between the two: both sides see a reset. */
   reset(one: string, other: string): void {
     for (const end of [...(this.#lives.get(one)?.ends ?? [])]) {
@@ -108,6 +124,7 @@ export class SimNetwork {
    */
   crash(node: string, { silent = false }: { silent?: boolean } = {}): void {
     const life = must(this.#lives.get(node), `no node ${node}`);
+    this.#stopped.delete(node);
     life.alive = false;
     life.silent = silent;
     life.listeners.clear();
@@ -140,12 +157,14 @@ export class SimNetwork {
         if (settled || !life.alive) return;
         settled = true;
         timer.cancel();
-        run();
+        this.#whenAwake(life.node, () => {
+          if (life.alive) run();
+        });
       };
       const fail = (code: string) =>
         settle(() => reject(networkError(code, `connect ${host}:${port}: ${code}`)));
       const timer = this.#scheduler.after(timeoutMs, () => fail('ETIMEDOUT'));
-      const passes = (from: string, target: string) => !this.#cuts.has(`${from}>${target}`);
+      const passes = (from: string, target: string) => this.#passes(from, target);
       this.#scheduler.after(this.#latencyMs(), () => {
         if (settled || !life.alive || !passes(life.node, to)) return;
         const target = this.#lives.get(to);
@@ -183,9 +202,21 @@ export class SimNetwork {
       bytesPerMs: this.#options.bytesPerMs,
       pending: this.#pending,
       latencyMs: () => this.#latencyMs(),
-      passes: (from, to) => !this.#cuts.has(`${from}>${to}`),
+      passes: (from, to) => this.#passes(from, to),
+      whenAwake: (node, run) => this.#whenAwake(node, run),
       answersDead: (node) => !lifeOf(node).silent || this.#lives.get(node)?.alive === true,
     };
+  }
+
+  #whenAwake(node: string, run: () => void): void {
+    this.#scheduler.after(0, () => {
+      if (!this.#stopped.has(node)) run();
+      else this.#asleep.push(() => this.#whenAwake(node, run));
+    });
+  }
+
+  #passes(from: string, to: string): boolean {
+    return !this.#cuts.has(`${from}>${to}`) && !this.#stopped.has(to);
   }
 
   #latencyMs(): number {

@@ -19,6 +19,8 @@ export interface SimWire {
   readonly pending: Set<SimEnd>;
   latencyMs(): number;
   passes(from: string, to: string): boolean;
+  /** Runs as an event of its own, once the node's process is not stopped. */
+  whenAwake(node: string, run: () => void): void;
   /** Whether something answers for a life of `node` that has ended. */
   answersDead(node: string): boolean;
 }
@@ -217,7 +219,7 @@ export class SimEnd implements ByteStream {
   #drain(): void {
     if (!this.#drainWanted || this.bufferedBytes > 0 || this.#closed) return;
     this.#drainWanted = false;
-    this.#wire.scheduler.after(0, () => {
+    this.#wire.whenAwake(this.node, () => {
       if (!this.#closed) this.#handlers?.onDrain?.();
     });
   }
@@ -253,7 +255,7 @@ export class SimEnd implements ByteStream {
     this.#closed = true;
     this.#ends.delete(this);
     const handlers = this.#handlers;
-    this.#wire.scheduler.after(0, () => {
+    this.#wire.whenAwake(this.node, () => {
       if (!this.#crashed) handlers?.onClose(error);
     });
   }

@@ -6,8 +6,9 @@
 import type { Epoch, LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { ConfChange, ConfChangeStep, ConfState } from '../raft/message.ts';
-import type { ProposeResult, RaftStatus } from '../raft/ready.ts';
+import type { ProposeResult, RaftNode, RaftStatus } from '../raft/ready.ts';
 import { planMembership } from './membership-plan.ts';
+import type { ReplicaWorld } from './replica-world.ts';
 import { encodeServedEpoch } from './served-epoch.ts';
 import type { ReplicaState } from './state.ts';
 
@@ -30,6 +31,27 @@ export interface ConvergenceGround {
   /** Whether this node may work on one more group now; true again for one that it works on. */
   begin(): boolean;
   end(): void;
+}
+
+/** The convergence of a replica that runs in `world`. */
+export function createConvergence(
+  world: ReplicaWorld,
+  self: ReplicaId,
+  raft: RaftNode,
+  state: () => ReplicaState,
+): Convergence {
+  return new Convergence({
+    self,
+    electionTicks: world.settings.electionTicks,
+    logger: world.logger,
+    wanted: () => world.wanted(),
+    state,
+    status: () => raft.status(),
+    propose: (change) => raft.proposeConfChange(change),
+    transfer: (to) => raft.transferLeader(to),
+    begin: () => world.beginChange(),
+    end: () => world.endChange(),
+  });
 }
 
 interface Round {

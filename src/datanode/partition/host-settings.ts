@@ -5,6 +5,8 @@ import type { PartitionSettings } from './replica-world.ts';
 export interface HostSettings extends PartitionSettings {
   readonly tickMs: number;
   readonly engineSyncIntervalMs: number;
+  /** A replica whose disk failed (it is full) is opened again after this. */
+  readonly diskRetryMs: number;
   /** Tables are read through this long after the last time, at this rate at most. */
   readonly scrubPauseMs: number;
   readonly scrubBytesPerSecond: number;
@@ -20,6 +22,7 @@ export const defaultHostSettings: HostSettings = {
   clockSkewMaxMs: 500,
   orphanCampaignMs: 150,
   engineSyncIntervalMs: limits.engineSyncIntervalMs,
+  diskRetryMs: 2_000,
   scrubPauseMs: limits.scrubPauseMs,
   scrubBytesPerSecond: limits.scrubBytesPerSecond,
   logKeepEntries: limits.logKeepEntries,

@@ -2,8 +2,9 @@
  * All replicas of a node: runs those the roster names, gives each turn to those with something to
  * do, ticks them and hands them their messages.
  */
+import { must } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
-import { KvorumError, messageOf } from '../../common/errors.ts';
+import { faultOf, KvorumError, messageOf } from '../../common/errors.ts';
 import type {
   GroupId,
   Incarnation,
@@ -18,18 +19,18 @@ import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
 import type { Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
-import type { PeerMessage } from '../raft/message.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
+import { Courier } from './courier.ts';
 import type { DamageList } from './damage-list.ts';
 import type { HostSettings } from './host-settings.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
 import { Replica } from './replica.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
-import { planRoster, type Roster } from './roster.ts';
+import { planRoster, type Roster, type RosterInput } from './roster.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
-import { askProgress, decodeProgressQuery, encodeProgress } from './snapshot-resume.ts';
+import { decodeProgressQuery, encodeProgress } from './snapshot-resume.ts';
 import { Stand } from './stand.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -71,6 +72,8 @@ export class PartitionHost {
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
   #transport: Transport | undefined;
+  #courier: Courier | undefined;
+  #table: Pick<RosterInput, 'records' | 'memberships'> = { records: [], memberships: new Map() };
   #dirty = new Set<Replica>();
   #turnAsked = false;
   #timers = new Set<Timer>();
@@ -90,6 +93,7 @@ export class PartitionHost {
   /** Begins ticking; messages to peers go through `transport`. */
   async start(transport: Transport): Promise<void> {
     this.#transport = transport;
+    this.#courier = new Courier(this.#members, transport);
     await removeOtherGenerations(this.#options.engines, this.#options.log, this.#options.logger);
     this.#scheduleTick();
     this.#upkeep.start();
@@ -105,8 +109,14 @@ export class PartitionHost {
     memberships: ReadonlyMap<GroupId, Membership> = new Map(),
   ): Promise<void> {
     this.#members.setRecords(records);
-    this.#arranging = this.#arranging.then(() => this.#arrange(records, memberships));
+    this.#table = { records, memberships };
+    this.#arranging = this.#arranging.then(() => this.#arrange());
     return this.#arranging;
+  }
+
+  /** Before the node has to go: its leaders ask others to take over. */
+  handOver(): void {
+    for (const replica of this.#groups.values()) replica.handOver();
   }
 
   local(namespace: Namespace, partition: PartitionId): Replica | undefined {
@@ -206,12 +216,9 @@ export class PartitionHost {
     await Promise.all([...this.#groups.values()].map((replica) => replica.stop()));
   }
 
-  async #arrange(
-    records: readonly PartitionRecord[],
-    memberships: ReadonlyMap<GroupId, Membership>,
-  ): Promise<void> {
+  async #arrange(): Promise<void> {
     const { node, incarnation, log } = this.#options;
-    const roster = planRoster({ node, incarnation, records, memberships, held: log.replicas() });
+    const roster = planRoster({ node, incarnation, ...this.#table, held: log.replicas() });
     await this.#stopReplaced(roster);
     for (const id of roster.retired) await this.#retire(id);
     for (const [group, { record, id }] of roster.run) {
@@ -270,11 +277,10 @@ export class PartitionHost {
 
   #fault(record: PartitionRecord, id: ReplicaId, failure: unknown): void {
     if (this.#stopped) return;
-    const error =
-      failure instanceof KvorumError
-        ? failure
-        : new KvorumError('INTERNAL', messageOf(failure), { cause: failure });
-    if (this.#groups.get(record.group)?.id === id) this.#groups.delete(record.group);
+    const error = faultOf(failure, `replica ${id}`);
+    const failed = this.#groups.get(record.group);
+    if (failed?.id === id) this.#groups.delete(record.group);
+    if (error.code === 'DISK_FAILED') this.#tryAgain(record.group, id, failed);
     this.#changing.delete(record.group);
     this.#faults.set(record.group, { id, message: error.message });
     if (error.code === 'CORRUPT') {
@@ -285,9 +291,21 @@ export class PartitionHost {
     this.#options.onReplicaFault(record, id, error);
   }
 
+  /** The disk may have been mended (or emptied) meanwhile. */
+  #tryAgain(group: GroupId, id: ReplicaId, failed: Replica | undefined): void {
+    this.#after(this.#options.settings.diskRetryMs, () => {
+      this.#arranging = this.#arranging.then(async () => {
+        await failed?.stop();
+        if (this.#faults.get(group)?.id === id) this.#faults.delete(group);
+        await this.#arrange();
+      });
+    });
+  }
+
   #worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld {
     const { clock, random, log, engines, settings } = this.#options;
     const { namespace, partition, group } = record;
+    const courier = must(this.#courier, 'replicas are opened after the start');
     return {
       clock,
       random,
@@ -295,9 +313,9 @@ export class PartitionHost {
       engines,
       settings,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
-      send: (message) => this.#send(group, message),
-      snapshotProgress: (message, snapshot) => this.#askProgress(group, message.to, snapshot),
-      streamSnapshot: (message, header, chunks) => this.#stream(group, message, header, chunks),
+      send: (message) => courier.send(group, message),
+      snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),
+      streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
       requestTurn: () => this.#requestTurn(replica()),
       onRole: (news) => this.#onRole(record, news),
       onFault: (error) => this.#fault(record, id, error),
@@ -307,7 +325,7 @@ export class PartitionHost {
       },
       beginChange: () => this.#beginChange(group),
       endChange: () => this.#changing.delete(group),
-      peerOffsetsMs: () => this.#peerOffsetsMs(group),
+      peerOffsetsMs: () => courier.clockOffsetsMs(group),
     };
   }
 
@@ -316,39 +334,6 @@ export class PartitionHost {
     if (this.#changing.size >= limits.membershipChangesPerNodeMax) return false;
     this.#changing.add(group);
     return true;
-  }
-
-  #send(group: GroupId, message: PeerMessage): void {
-    const node = this.#members.nodeOf(group, message.to);
-    if (node !== undefined) this.#transport?.send(node, group, message);
-  }
-
-  async #askProgress(group: GroupId, replica: ReplicaId, id: number): Promise<number> {
-    const node = this.#members.nodeOf(group, replica);
-    if (node === undefined || this.#transport === undefined) return 0;
-    return askProgress(this.#transport, node, { group, replica, id });
-  }
-
-  #stream(
-    group: GroupId,
-    message: PeerMessage,
-    header: Buffer,
-    chunks: AsyncIterable<Buffer>,
-  ): Promise<void> {
-    const node = this.#members.nodeOf(group, message.to);
-    if (node === undefined || this.#transport === undefined) {
-      return Promise.reject(new KvorumError('PEER_UNREACHABLE', `no node for ${message.to}`));
-    }
-    return this.#transport.stream(node, header, chunks);
-  }
-
-  #peerOffsetsMs(group: GroupId): readonly number[] {
-    const offsets: number[] = [];
-    for (const member of this.#members.record(group)?.replicas ?? []) {
-      const offset = this.#transport?.clockOffsetMs(member.node);
-      if (offset !== undefined) offsets.push(offset);
-    }
-    return offsets;
   }
 
   #onRole(birth: PartitionRecord, { leader, term, own, membership }: RoleNews): void {

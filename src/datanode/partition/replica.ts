@@ -7,7 +7,7 @@
  * (decision 5).
  */
 import { must } from '../../common/assert.ts';
-import { KvorumError, messageOf } from '../../common/errors.ts';
+import { faultOf, messageOf } from '../../common/errors.ts';
 import type { LogIndex, Namespace, PartitionId, ReplicaId, Term } from '../../common/ids.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import { type Counts, readCounts } from '../encoding/system.ts';
@@ -19,7 +19,7 @@ import type { ReplicaLog } from '../raftlog/raft-log.ts';
 import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
 import { compactLog } from './compaction.ts';
-import { Convergence } from './convergence.ts';
+import { type Convergence, createConvergence } from './convergence.ts';
 import { EngineSlot } from './engine-slot.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { Expiry } from './expiry.ts';
@@ -54,6 +54,7 @@ export class Replica implements LocalPartition {
   #leader: ReplicaId = 0;
   #role: Role = 'follower';
   #stopped = false;
+  #closed: Promise<void> = Promise.resolve();
 
   constructor(world: ReplicaWorld, open: OpenReplica) {
     this.#world = world;
@@ -72,9 +73,9 @@ export class Replica implements LocalPartition {
     this.#snapshots = this.#createSnapshots(open);
     this.#reads = this.#createReads();
     this.#expiry = this.#createExpiry();
-    this.#convergence = this.#createConvergence();
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
+    this.#convergence = createConvergence(world, this.id, this.#raft, () => this.state);
   }
 
   get isLeader(): boolean {
@@ -200,11 +201,21 @@ export class Replica implements LocalPartition {
   }
 
   async stop(): Promise<void> {
-    if (this.#stopped) return;
+    if (this.#stopped) return this.#closed;
     this.#halt('the replica stops');
     await this.#release();
     await this.#slot.engine.sync();
     await this.#slot.engine.close();
+  }
+
+  /** A leader that must go asks the follower that has most to campaign, without waiting for it. */
+  handOver(): void {
+    if (!this.isLeader) return;
+    const { progress } = this.status();
+    const others = progress.filter(({ replica, learner }) => replica !== this.id && !learner);
+    const [best] = others.sort((a, b) => b.match - a.match);
+    const { id: from, term } = this;
+    if (best !== undefined) this.#world.send({ type: 'timeoutNow', from, to: best.replica, term });
   }
 
   #halt(why: string): void {
@@ -255,22 +266,6 @@ export class Replica implements LocalPartition {
       onFault: (error: unknown) => this.fail(error),
     };
     return new Reads(ground, this.record);
-  }
-
-  #createConvergence(): Convergence {
-    const { settings, logger } = this.#world;
-    return new Convergence({
-      self: this.id,
-      electionTicks: settings.electionTicks,
-      logger,
-      wanted: () => this.#world.wanted(),
-      state: () => this.state,
-      status: () => this.#raft.status(),
-      propose: (change) => this.#raft.proposeConfChange(change),
-      transfer: (to) => this.#raft.transferLeader(to),
-      begin: () => this.#world.beginChange(),
-      end: () => this.#world.endChange(),
-    });
   }
 
   #createExpiry(): Expiry {
@@ -393,15 +388,12 @@ export class Replica implements LocalPartition {
   /** It cannot be trusted or used any more: it stops at once, and its node is told. */
   fail(error: unknown): void {
     if (this.#stopped) return;
+    this.handOver();
     this.#halt('the replica stopped after a fault');
-    const fault =
-      error instanceof KvorumError
-        ? error
-        : new KvorumError('INTERNAL', `replica ${this.id}: ${messageOf(error)}`, { cause: error });
-    this.#world.onFault(fault);
-    // nothing of it is used any more: what it still holds goes in the background
-    this.#release()
+    const fault = faultOf(error, `replica ${this.id}`);
+    this.#closed = this.#release()
       .then(() => this.#slot.engine.close())
       .catch((failure) => this.#world.logger.debug('closing', { error: messageOf(failure) }));
+    this.#world.onFault(fault);
   }
 }

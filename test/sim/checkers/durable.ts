@@ -1,0 +1,54 @@
+/**
+ * An entry is durable on a quorum of its configuration at the moment it commits; what a log has
+ * reported durable of term and vote never goes back, over restarts too.
+ */
+import type { LogIndex, ReplicaId, Term } from '../../../src/common/ids.ts';
+import type { SimCluster } from '../cluster.ts';
+import { type Checker, type Observed, Violation } from './checker.ts';
+
+export function durableChecker(): Checker {
+  const committed = new WeakMap<object, LogIndex>();
+  const promised = new Map<ReplicaId, { term: Term; vote: ReplicaId }>();
+
+  const checkPromise = ({ replica, node }: Observed, cluster: SimCluster) => {
+    const durable = cluster.durable.replicas.get(replica.id);
+    if (durable === undefined) return;
+    const before = promised.get(replica.id);
+    const { term, vote } = durable;
+    const { hardState } = replica.inspect().log;
+    const back =
+      before !== undefined &&
+      (hardState.term < before.term ||
+        (hardState.term === before.term && before.vote !== 0 && hardState.vote !== before.vote));
+    if (back) {
+      const was = `term ${before.term} vote ${before.vote}`;
+      const text = `${node} replica ${replica.id}: ${was} was durable, now term ${hardState.term} vote ${hardState.vote}`;
+      throw new Violation('durable', text);
+    }
+    promised.set(replica.id, { term, vote });
+  };
+
+  const checkQuorum = ({ group, replica, node }: Observed, cluster: SimCluster) => {
+    const { raft, log } = replica.inspect();
+    const index = raft.committed;
+    if (raft.role !== 'leader' || index <= (committed.get(replica) ?? 0)) return;
+    committed.set(replica, index);
+    const term = log.term(index);
+    if (typeof term !== 'number') return;
+    const { voters, votersOutgoing } = raft.status().confState;
+    for (const half of [voters, votersOutgoing]) {
+      const holders = half.filter((voter) => cluster.durable.holds(voter, index, term));
+      if (half.length === 0 || holders.length > half.length / 2) continue;
+      const text = `group ${group}: ${node} commits ${index} (term ${term}), durable on ${holders} of ${half}`;
+      throw new Violation('durable', text);
+    }
+  };
+
+  return {
+    name: 'durable',
+    onMoved(observed, cluster) {
+      checkPromise(observed, cluster);
+      checkQuorum(observed, cluster);
+    },
+  };
+}

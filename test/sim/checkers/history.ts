@@ -1,0 +1,97 @@
+/** Every key's history must be linearizable; a key that was read expired never shows again. */
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { isLinearizable, type Operation } from '../linearize.ts';
+import { type Call, textOf } from '../workload.ts';
+import { Violation } from './checker.ts';
+
+/** The value, or that there is none. */
+type State = string;
+const GONE = '\0gone';
+
+/** Throws Violation; returns how many keys' searches were too long to decide. */
+export function checkHistory(history: readonly Call[]): number {
+  const byKey = new Map<string, Call[]>();
+  for (const call of history) {
+    const key = call.words[1]!;
+    const calls = byKey.get(key);
+    if (calls === undefined) byKey.set(key, [call]);
+    else calls.push(call);
+  }
+  let undecided = 0;
+  for (const [key, calls] of byKey) {
+    const operations = withoutUnseen(calls).map(operationOf);
+    const verdict = isLinearizable<State>(operations, GONE, (state) => state);
+    if (verdict === 'undecided') undecided++;
+    if (verdict === 'no')
+      throw new Violation('history', `${key} is not linearizable:\n${show(calls)}`);
+  }
+  return undecided;
+}
+
+/** A SET with an unknown outcome makes no difference when nobody saw its value, or that it was. */
+function withoutUnseen(calls: readonly Call[]): Call[] {
+  const deletes = calls.some(({ words }) => words[0] === 'DEL');
+  const seen = new Set(calls.map(({ reply }) => textOf(reply)));
+  return calls.filter(
+    ({ words, reply }) =>
+      reply !== undefined ||
+      (words[0] !== 'GET' && (words[0] !== 'SET' || deletes || seen.has(words[2]!))),
+  );
+}
+
+function operationOf(call: Call): Operation<State> {
+  const { words, invokedMs, returnedMs, reply } = call;
+  return { label: words.join(' '), invokedMs, returnedMs, step: stepOf(words, reply) };
+}
+
+function stepOf(
+  words: readonly string[],
+  reply: Reply | undefined,
+): (state: State) => State | undefined {
+  const [name, key, value = ''] = words;
+  switch (name) {
+    case 'SET':
+      return () => value;
+    case 'GET':
+      return (state) => stepGet(state, textOf(reply), key!.startsWith('e'));
+    case 'DEL':
+      return (state) => (agrees(reply, exists(state) ? 1 : 0) ? GONE : undefined);
+    case 'INCR': {
+      return (state) => {
+        const next = Number(exists(state) ? state : 0) + 1;
+        return agrees(reply, next) ? String(next) : undefined;
+      };
+    }
+    case 'APPEND':
+      return (state) => {
+        const next = (exists(state) ? state : '') + value;
+        return agrees(reply, next.length) ? next : undefined;
+      };
+    default:
+      throw new Error(`no model of ${name}`);
+  }
+}
+
+function exists(state: State): boolean {
+  return state !== GONE;
+}
+
+/** With a deadline a key may be gone at any moment, and stays gone. */
+function stepGet(state: State, answer: string, expires: boolean): State | undefined {
+  if (answer === 'null') return expires || !exists(state) ? GONE : undefined;
+  return exists(state) && answer === state ? state : undefined;
+}
+
+function agrees(reply: Reply | undefined, value: number): boolean {
+  return reply === undefined || (reply.kind === 'integer' && Number(reply.value) === value);
+}
+
+function show(calls: readonly Call[]): string {
+  return calls
+    .slice(-60)
+    .map(({ client, words, invokedMs, returnedMs, reply }) => {
+      const times = `${invokedMs.toFixed(1)}–${returnedMs.toFixed(1)}`;
+      return `  ${times} client${client} ${words.join(' ')}: ${textOf(reply)}`;
+    })
+    .join('\n');
+}

@@ -1,0 +1,61 @@
+/** What each replica's log has reported durable: the ground on which promises are judged. */
+import type { LogIndex, ReplicaId, Term } from '../../src/common/ids.ts';
+import type { LogAppend, RaftLog } from '../../src/datanode/raftlog/raft-log.ts';
+
+export interface DurableReplica {
+  term: Term;
+  vote: ReplicaId;
+  /** Up to here a snapshot holds everything. */
+  base: LogIndex;
+  /** Term of each durable entry after `base`. */
+  readonly terms: Map<LogIndex, Term>;
+  last: LogIndex;
+  tombstone: boolean;
+}
+
+export class DurableWatch {
+  readonly replicas = new Map<ReplicaId, DurableReplica>();
+
+  wrap(log: RaftLog): RaftLog {
+    return {
+      replicas: () => log.replicas(),
+      isTombstone: (id) => log.isTombstone(id),
+      replica: (id) => log.replica(id),
+      append: (part, onDurable) =>
+        log.append(part, () => {
+          this.#note(part);
+          onDurable();
+        }),
+      flush: () => log.flush(),
+      stats: () => log.stats(),
+      close: () => log.close(),
+    };
+  }
+
+  holds(id: ReplicaId, index: LogIndex, term: Term): boolean {
+    const replica = this.replicas.get(id);
+    if (replica === undefined) return false;
+    return index <= replica.base || replica.terms.get(index) === term;
+  }
+
+  #note({ replica: id, reset, entries = [], hardState, compact, tombstone }: LogAppend): void {
+    const fresh = { term: 0, vote: 0, base: 0, terms: new Map(), last: 0, tombstone: false };
+    const replica = this.replicas.get(id) ?? fresh;
+    this.replicas.set(id, replica);
+    if (reset !== undefined) {
+      replica.terms.clear();
+      replica.base = reset.base.index;
+      replica.last = reset.base.index;
+    }
+    const first = entries[0]?.index ?? replica.last + 1;
+    for (let index = first; index <= replica.last; index++) replica.terms.delete(index);
+    for (const { index, term } of entries) replica.terms.set(index, term);
+    if (entries.length > 0) replica.last = entries.at(-1)!.index;
+    if (hardState !== undefined) {
+      replica.term = hardState.term;
+      replica.vote = hardState.vote;
+    }
+    if (compact !== undefined) replica.base = Math.max(replica.base, compact.index);
+    if (tombstone) replica.tombstone = true;
+  }
+}

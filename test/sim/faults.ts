@@ -1,0 +1,193 @@
+/** What each kind of fault does to the cluster when it begins, and how it ends. */
+import type { SimCluster } from './cluster.ts';
+import type { DiskOperation } from './disk.ts';
+import type { Machine } from './machine.ts';
+import type { Fault, FaultKind } from './plan.ts';
+import { isWhole } from './whole.ts';
+
+/** Begins the fault; returns its end, or undefined when it cannot happen now. */
+type Injector = (cluster: SimCluster, fault: Fault) => (() => void) | undefined;
+
+export interface FaultCounts {
+  readonly injected: Map<FaultKind, number>;
+}
+
+export function beginFault(cluster: SimCluster, fault: Fault): (() => void) | undefined {
+  return injectors[fault.kind](cluster, fault);
+}
+
+const injectors: Record<FaultKind, Injector> = {
+  crash(cluster, { draws }) {
+    const { name } = nodeOf(cluster, draws[0]!);
+    if (cluster.machine(name).life === undefined) return undefined;
+    cluster.crash(name, draws[1]! < 0.5 ? 'power' : 'process');
+    return () => cluster.start(name);
+  },
+
+  crashAll(cluster, { draws }) {
+    for (const { name } of cluster.machines) {
+      cluster.crash(name, draws[1]! < 0.7 ? 'power' : 'process');
+    }
+    return () => {
+      for (const { name } of cluster.machines) cluster.start(name);
+    };
+  },
+
+  pause(cluster, { draws }) {
+    const { name } = draws[1]! < 0.5 ? leaderNode(cluster, draws[0]!) : nodeOf(cluster, draws[0]!);
+    if (cluster.machine(name).paused || cluster.machine(name).life === undefined) return undefined;
+    cluster.pause(name);
+    return () => cluster.resume(name);
+  },
+
+  partition(cluster, { draws }) {
+    const names = cluster.machines.map(({ name }) => name);
+    const mask = 1 + Math.floor(draws[0]! * (2 ** names.length - 2));
+    const side = names.filter((_, at) => (mask >> at) & 1);
+    const other = names.filter((name) => !side.includes(name));
+    cluster.note(`partition ${side} from ${other}`);
+    cluster.network.partition(side, other);
+    return () => cluster.network.healAll();
+  },
+
+  oneWay(cluster, { draws }) {
+    const from = nodeOf(cluster, draws[0]!).name;
+    const to = nodeOf(cluster, draws[1]!).name;
+    if (from === to) return undefined;
+    cluster.note(`nothing passes from ${from} to ${to}`);
+    cluster.network.cut(from, to);
+    return () => cluster.network.heal(from, to);
+  },
+
+  isolateLeader(cluster, { draws }) {
+    const { name } = leaderNode(cluster, draws[0]!);
+    const rest = cluster.machines.map((machine) => machine.name).filter((other) => other !== name);
+    cluster.note(`isolate ${name}, which leads`);
+    cluster.network.partition([name], rest);
+    return () => cluster.network.healAll();
+  },
+
+  reset(cluster, { draws }) {
+    const [one, other] = [nodeOf(cluster, draws[0]!).name, nodeOf(cluster, draws[1]!).name];
+    cluster.note(`reset ${one} ${other}`);
+    cluster.network.reset(one, other);
+    return () => {};
+  },
+
+  clockJump(cluster, { draws }) {
+    const machine = nodeOf(cluster, draws[0]!);
+    const byMs = Math.floor((draws[1]! * 2 - 1) * [100, 1_000, 60_000][Math.floor(draws[2]! * 3)]!);
+    cluster.note(`clock of ${machine.name} jumps by ${byMs}`);
+    machine.offsetMs += byMs;
+    machine.life?.clock.jump(byMs);
+    return () => {};
+  },
+
+  diskError(cluster, { draws }) {
+    const operations: readonly DiskOperation[] = ['pwrite', 'fdatasync', 'open', 'syncDir'];
+    const operation = operations[Math.floor(draws[1]! * operations.length)]!;
+    const code = draws[2]! < 0.5 ? 'EIO' : 'ENOSPC';
+    const machine = nodeOf(cluster, draws[0]!);
+    if (machine.life === undefined) return undefined;
+    cluster.note(`next ${operation} of ${machine.name}: ${code}`);
+    machine.disk.failNext(operation, { code, skip: Math.floor(draws[3]! * 8) });
+    return breaking(machine, () => machine.disk.forgetFaults());
+  },
+
+  diskFull(cluster, { draws }) {
+    const machine = nodeOf(cluster, draws[0]!);
+    if (machine.life === undefined) return undefined;
+    cluster.note(`disk of ${machine.name} is full`);
+    const { disk } = machine;
+    disk.fullAfterBytes(disk.usedBytes + Math.floor(draws[1]! * 4_096));
+    return breaking(machine, () => disk.fullAfterBytes(Number.POSITIVE_INFINITY));
+  },
+
+  diskSlow(cluster, { draws }) {
+    const machine = nodeOf(cluster, draws[0]!);
+    cluster.note(`disk of ${machine.name} is slow`);
+    machine.disk.slow(5 + draws[1]! * 100);
+    return () => machine.disk.slow(1);
+  },
+
+  bitFlip(cluster, { draws }) {
+    const machine = nodeOf(cluster, draws[0]!);
+    if (!isWhole(cluster)) return undefined;
+    const files = machine.disk
+      .files()
+      .filter(({ path, size }) => size > 0 && !path.startsWith('/data/quarantine/'));
+    const file = files[Math.floor(draws[1]! * files.length)];
+    if (file === undefined) return undefined;
+    const offset = Math.floor(draws[2]! * file.size);
+    cluster.crash(machine.name, 'process');
+    cluster.note(`bit flip on ${machine.name} in ${file.path} at ${offset}`);
+    machine.disk.flip(file.path, offset, 1 << Math.floor(draws[3]! * 8));
+    return () => cluster.start(machine.name);
+  },
+
+  wipe(cluster, { draws }) {
+    const machine = nodeOf(cluster, draws[0]!);
+    if (!isWhole(cluster)) return undefined;
+    cluster.crash(machine.name, 'process');
+    cluster.note(`wipe ${machine.name}`);
+    machine.wipe();
+    return () => cluster.start(machine.name);
+  },
+
+  metaDown(cluster) {
+    cluster.note('metadata store away');
+    cluster.meta.available = false;
+    return () => {
+      cluster.meta.available = true;
+    };
+  },
+
+  metaSlow(cluster, { draws }) {
+    cluster.note('metadata store slow');
+    cluster.meta.latencyMs = 20 + draws[0]! * 400;
+    return () => {
+      cluster.meta.latencyMs = 1;
+      cluster.meta.relist(); // what is still on its way would come after what is newer
+    };
+  },
+
+  metaCompact(cluster) {
+    cluster.meta.relist();
+    return () => {};
+  },
+
+  loseLease(cluster, { draws }) {
+    const machine = nodeOf(cluster, draws[0]!);
+    cluster.note(`${machine.name} loses its lease`);
+    machine.life?.meta.loseLeases();
+    return () => {};
+  },
+
+  driverCrash(cluster) {
+    cluster.note('placedriver crashes');
+    cluster.crashDriver();
+    return () => cluster.startDriver();
+  },
+};
+
+/** While it lasts the machine's process may end by itself. */
+function breaking(machine: Machine, end: () => void): () => void {
+  machine.diskFaults++;
+  machine.diskFaulted = true;
+  return () => {
+    machine.diskFaults--;
+    end();
+  };
+}
+
+function nodeOf({ machines }: SimCluster, draw: number): Machine {
+  return machines[Math.floor(draw * machines.length)]!;
+}
+
+/** A node that leads a partition; any node when nobody does. */
+function leaderNode(cluster: SimCluster, draw: number): Machine {
+  const leading = cluster.machines.filter((machine) =>
+    machine.life?.datanode?.replicas().some((replica) => replica.isLeader),
+  );
+  return leading[Math.floor(draw * leading.length)] ?? nodeOf(cluster, draw);
+}

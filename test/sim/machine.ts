@@ -1,0 +1,77 @@
+/** One simulated machine: its disk over all lives, and the datanode's present life. */
+import { must } from '../../src/common/assert.ts';
+import type { Clock } from '../../src/common/clock.ts';
+import type { Random } from '../../src/common/random.ts';
+import type { Datanode } from '../../src/datanode/datanode.ts';
+import { SimClock } from './clock.ts';
+import { SimDisk } from './disk.ts';
+import type { SimMetaClient } from './meta.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export interface Life {
+  readonly clock: SimClock;
+  readonly meta: SimMetaClient;
+  datanode: Datanode | undefined;
+}
+
+export class Machine {
+  readonly name: string;
+  readonly random: Random;
+  readonly rate: number;
+  disk: SimDisk;
+  /** Wall clock ahead of virtual time; a clock that was set keeps it over restarts. */
+  offsetMs: number;
+  life: Life | undefined;
+  paused = false;
+  /** Something broke its disk in this life, or still does: that it ends is no surprise. */
+  diskFaulted = false;
+  diskFaults = 0;
+  readonly #scheduler: Scheduler;
+  readonly #latencyMs: number;
+  #disks = 0;
+
+  constructor(
+    name: string,
+    scheduler: Scheduler,
+    random: Random,
+    options: { readonly skewMs: number; readonly drift: number; readonly diskLatencyMs: number },
+  ) {
+    this.name = name;
+    this.random = random.fork(`machine ${name}`);
+    this.#scheduler = scheduler;
+    this.#latencyMs = options.diskLatencyMs;
+    this.offsetMs = Math.floor((this.random.float() * 2 - 1) * options.skewMs);
+    this.rate = 1 + (this.random.float() * 2 - 1) * options.drift;
+    this.disk = this.#newDisk();
+  }
+
+  get running(): Life {
+    return must(this.life, `${this.name} runs`);
+  }
+
+  newClock(): SimClock {
+    return new SimClock(this.#scheduler, { offsetMs: this.offsetMs, rate: this.rate });
+  }
+
+  /** Somebody put an empty disk in. */
+  wipe(): void {
+    this.disk = this.#newDisk();
+  }
+
+  #newDisk(): SimDisk {
+    const random = this.random.fork(`disk ${this.#disks++}`);
+    return new SimDisk({ random, clock: this.#ioClock(), latencyMs: this.#latencyMs });
+  }
+
+  /** Answers of the disk reach the process only while it runs. */
+  #ioClock(): Clock {
+    const idle = new SimClock(this.#scheduler);
+    const current = () => this.life?.clock ?? idle;
+    return {
+      monotonicMs: () => current().monotonicMs(),
+      wallMs: () => current().wallMs(),
+      setTimer: (delayMs, run) => current().setTimer(delayMs, run),
+      endOfTurn: (run) => current().endOfTurn(run),
+    };
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The simulator's command line; `npm run sim -- --help`. Every seed runs twice, and both runs must
+ * leave the same trace.
+ */
+import { parseArgs } from 'node:util';
+import { drawPlan, type FaultKind, type RunPlan } from './plan.ts';
+import { type RunResult, runPlan } from './run.ts';
+
+const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds.
+
+  npm run sim -- [options]
+
+  --seeds N        how many seeds (default 20)
+  --from N         the first seed (default 1)
+  --seed NAME      this seed alone, with its last events printed
+  --hours N        goes on with new seeds for N hours of real time
+  --once           each seed runs once, not twice
+  --minimize       makes the faults of a failing seed as few as possible
+  --json           one line of JSON for each seed
+  --help           this text
+
+Ends with exit code 1 at the first violation; it prints the seed and how to run it again.`;
+
+interface Totals {
+  seeds: number;
+  simulatedMs: number;
+  events: number;
+  calls: number;
+  undecided: number;
+  readonly faults: Map<FaultKind, number>;
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '20' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      hours: { type: 'string' },
+      once: { type: 'boolean', default: false },
+      minimize: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    say(HELP);
+    return 0;
+  }
+  const totals: Totals = {
+    seeds: 0,
+    simulatedMs: 0,
+    events: 0,
+    calls: 0,
+    undecided: 0,
+    faults: new Map(),
+  };
+  const began = Date.now();
+  const untilMs = values.hours === undefined ? undefined : began + Number(values.hours) * 3_600_000;
+  const first = Number(values.from);
+  for (let at = 0; ; at++) {
+    if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
+    const seed = values.seed ?? String(first + at);
+    const result = await runSeed(seed, values.once);
+    add(totals, result);
+    if (values.json) say(JSON.stringify(lineOf(result)));
+    if (result.violation !== undefined) {
+      report(result, values.json);
+      if (values.minimize) await minimize(result);
+      return 1;
+    }
+    if (values.seed !== undefined) {
+      say(result.lines.join('\n'));
+      break;
+    }
+    if (!values.json && totals.seeds % 20 === 0) say(summary(totals, Date.now() - began));
+  }
+  if (!values.json) say(summary(totals, Date.now() - began));
+  return 0;
+}
+
+async function runSeed(seed: string, once: boolean): Promise<RunResult> {
+  const first = await runPlan(drawPlan(seed));
+  if (once || first.violation !== undefined) return first;
+  const second = await runPlan(drawPlan(seed));
+  if (second.trace === first.trace) return first;
+  const text = `two runs differ: traces ${first.trace} and ${second.trace}`;
+  return { ...second, violation: { checker: 'determinism', text } };
+}
+
+function add(totals: Totals, { simulatedMs, events, calls, undecided, faults }: RunResult): void {
+  totals.seeds++;
+  totals.simulatedMs += simulatedMs;
+  totals.events += events;
+  totals.calls += calls;
+  totals.undecided += undecided;
+  for (const [kind, count] of faults) {
+    totals.faults.set(kind, (totals.faults.get(kind) ?? 0) + count);
+  }
+}
+
+function summary({ seeds, simulatedMs, events, calls, undecided, faults }: Totals, tookMs: number) {
+  const perSecond = Math.round(events / (tookMs / 1_000));
+  const kinds = [...faults].sort().map(([kind, count]) => `${kind} ${count}`);
+  return (
+    `${seeds} seeds, ${(simulatedMs / 3_600_000).toFixed(2)} simulated hours, ${events} events ` +
+    `(${perSecond}/s), ${calls} calls judged, ${undecided} keys undecided; faults: ${kinds.join(', ')}`
+  );
+}
+
+function lineOf({ plan, trace, events, calls, violation }: RunResult) {
+  return { seed: plan.seed, trace, events, calls, violation: violation?.checker };
+}
+
+function report({ plan, violation, lines }: RunResult, short: boolean): void {
+  if (!short) say(lines.join('\n'));
+  say(`seed ${plan.seed}: ${violation?.text.slice(0, 6_000)}`);
+  say(`again: npm run sim -- --seed ${plan.seed}`);
+}
+
+/** Leaves out faults, halves first, as long as the same checker objects. */
+async function minimize(result: RunResult): Promise<void> {
+  const checker = result.violation?.checker;
+  let plan: RunPlan = result.plan;
+  let size = Math.ceil(plan.faults.length / 2);
+  while (size >= 1) {
+    let smaller = false;
+    for (let at = 0; at < plan.faults.length; at += size) {
+      const faults = plan.faults.filter((_, index) => index < at || index >= at + size);
+      const tried = await runPlan({ ...plan, faults });
+      if (tried.violation?.checker !== checker) continue;
+      plan = tried.plan;
+      smaller = true;
+      say(`still fails with ${faults.length} faults`);
+      at -= size;
+    }
+    if (!smaller || size > plan.faults.length) size = Math.floor(size / 2);
+  }
+  const last = await runPlan(plan);
+  report(last, false);
+  say(`faults that remain:\n${plan.faults.map((fault) => JSON.stringify(fault)).join('\n')}`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+process.exitCode = await main();

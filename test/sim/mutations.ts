@@ -1,0 +1,222 @@
+/**
+ * Deliberate bugs of the core, one at a time: each must be caught, else the simulator proves
+ * nothing. A mutation is an edit of the product's source, applied to a copy of the build.
+ */
+export interface Mutation {
+  readonly name: string;
+  readonly edits: readonly {
+    readonly file: string;
+    readonly find: string;
+    readonly replace: string;
+  }[];
+}
+
+const raft = 'src/datanode/raft';
+const raftlog = 'src/datanode/raftlog';
+const partition = 'src/datanode/partition';
+const engine = 'src/datanode/engine';
+
+export const mutations: readonly Mutation[] = [
+  {
+    name: 'skip the fsync of the raft log',
+    edits: [
+      {
+        file: `${raftlog}/shared-log.ts`,
+        find: "      doing = 'syncing';\n      await file.fdatasync();",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'acknowledge before the batch is durable',
+    edits: [
+      {
+        file: `${raftlog}/shared-log.ts`,
+        find: "      doing = 'syncing';",
+        replace: '      for (const run of batch.onDurable.splice(0)) run();',
+      },
+    ],
+  },
+  {
+    name: 'commit entries of older terms by counting',
+    edits: [
+      {
+        file: `${raft}/log.ts`,
+        find: 'if (term === 0 || this.termOrZero(index) !== term) return false;',
+        replace: 'if (term === 0) return false;',
+      },
+    ],
+  },
+  {
+    name: 'lead without an entry of the own term',
+    edits: [
+      {
+        file: `${raft}/leader.ts`,
+        find: "const refusal = appendProposed(core, [{ kind: 'normal', data: NO_DATA }]);",
+        replace: 'const refusal = undefined;',
+      },
+      {
+        file: `${raft}/core.ts`,
+        find: 'return core.log.termOrZero(core.log.committed) === core.term;',
+        replace: 'return true;',
+      },
+    ],
+  },
+  {
+    name: 'vote twice after a restart',
+    edits: [
+      {
+        file: `${partition}/replica-storage.ts`,
+        find: 'hardState: { ...hardState, commit }',
+        replace: 'hardState: { ...hardState, vote: 0, commit }',
+      },
+      {
+        file: `${raftlog}/part.ts`,
+        find: 'assert(mayVote, ',
+        replace: 'assert(true, ',
+      },
+    ],
+  },
+  {
+    name: 'apply before commit',
+    edits: [
+      {
+        file: `${raft}/log.ts`,
+        find: "last <= this.#committed && last > this.#applying, 'only",
+        replace: "true, 'only",
+      },
+      {
+        file: `${raft}/log.ts`,
+        find: 'assert(index <= this.#committed && index >= this.#applied',
+        replace: 'assert(true',
+      },
+      {
+        file: `${raft}/log.ts`,
+        find: 'return Math.min(this.#committed, this.unstable.offset - 1);',
+        replace: 'return this.unstable.offset - 1;',
+      },
+    ],
+  },
+  {
+    name: 'forget the members in a snapshot',
+    edits: [
+      {
+        file: `${partition}/snapshot-outbox.ts`,
+        find: 'const snapshot = { index, term, confState, data: Buffer.alloc(0) };',
+        replace:
+          'const none = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };' +
+          'const snapshot = { index, term, confState: none, data: Buffer.alloc(0), was: confState };',
+      },
+    ],
+  },
+  {
+    name: 'give a wiped voter its old id again',
+    edits: [
+      {
+        file: `${partition}/roster.ts`,
+        find: 'return replica.node === node && replica.incarnation === incarnation;',
+        replace: 'return replica.node === node || replica.incarnation === incarnation;',
+      },
+    ],
+  },
+  {
+    name: 'read under a lease that has ended',
+    edits: [
+      {
+        file: `${partition}/replica-world.ts`,
+        find: "readOnly: 'safe'",
+        replace: "readOnly: 'lease'",
+      },
+      {
+        file: `${raft}/replication.ts`,
+        find: 'return core.reads.leaseHolds(core.ticks, core.config.electionTicks - LEASE_MARGIN_TICKS);',
+        replace: 'return true;',
+      },
+    ],
+  },
+  {
+    name: 'count any answer of a node for every read round',
+    edits: [
+      {
+        file: `${raft}/read-index.ts`,
+        find: 'this.#answers.set(replica, number);',
+        replace: 'this.#answers.set(replica, this.#counter);',
+      },
+      {
+        file: `${raft}/leader.ts`,
+        find: 'if (readContext === 0) return;',
+        replace: '',
+      },
+      {
+        file: `${raft}/read-index.ts`,
+        find: 'if (number > this.#counter || number <= (this.#answers.get(replica) ?? 0)) return [];',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'compact the log past the synced index',
+    edits: [
+      {
+        file: `${partition}/compaction.ts`,
+        find: 'let target = Math.min(syncedIndex, last - kept);',
+        replace: 'let target = last - kept;',
+      },
+    ],
+  },
+  {
+    name: 'open a LevelDB with a gap in its log',
+    edits: [
+      {
+        file: `${engine}/verify.ts`,
+        find: 'return cutLogs(disk, path, names, manifest);',
+        replace: 'return nothingCut;',
+      },
+    ],
+  },
+  {
+    name: 'judge expiry by the local clock',
+    edits: [
+      {
+        file: `${partition}/replica.ts`,
+        find: 'nowMs: () => this.#time.nowMs(),\n      random:',
+        replace: 'nowMs: () => this.#world.clock.wallMs(),\n      random:',
+      },
+      {
+        file: `${partition}/replica.ts`,
+        find: 'expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),',
+        replace: 'expirySettled: () => true,',
+      },
+    ],
+  },
+  {
+    name: 'tell the core of entries before the snapshot they follow',
+    edits: [
+      {
+        file: `${partition}/log-writer.ts`,
+        find: 'if (this.#behindSwitch === undefined) run();',
+        replace: 'if (true) run();',
+      },
+    ],
+  },
+  {
+    name: 'write the last batch again without a copy of it',
+    edits: [
+      {
+        file: `${raftlog}/recovery.ts`,
+        find: 'await saveTailCopy(disk, dir, { segment: segment.number, offset, bytes });',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'sync an engine without padding its log',
+    edits: [
+      {
+        file: `${engine}/level-sync.ts`,
+        find: "[{ type: 'del', key: Buffer.alloc(512) }]",
+        replace: '[]',
+      },
+    ],
+  },
+];

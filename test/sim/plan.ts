@@ -1,0 +1,115 @@
+/**
+ * Everything a run is made of, drawn from its seed: the cluster, its limits, the workload and the
+ * faults with their times. A plan is data, so a failing one can be made smaller and run again.
+ */
+import { type Random, seededRandom } from '../../src/common/random.ts';
+
+export const faultKinds = [
+  'crash',
+  'crashAll',
+  'pause',
+  'partition',
+  'oneWay',
+  'isolateLeader',
+  'reset',
+  'clockJump',
+  'diskError',
+  'diskFull',
+  'diskSlow',
+  'bitFlip',
+  'wipe',
+  'metaDown',
+  'metaSlow',
+  'metaCompact',
+  'loseLease',
+  'driverCrash',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** Drawn numbers in [0, 1): which node, how strong; what they mean is up to the kind. */
+  readonly draws: readonly number[];
+}
+
+export interface RunPlan {
+  readonly seed: string;
+  readonly nodes: number;
+  readonly partitions: number;
+  readonly replicas: number;
+  readonly clients: number;
+  readonly keys: number;
+  readonly safetyMs: number;
+  /** Pause of a client between two commands, at most. */
+  readonly thinkMs: number;
+  readonly tickMs: number;
+  readonly electionTicks: number;
+  readonly logKeepEntries: number;
+  readonly logKeepBytes: number;
+  readonly segmentBytes: number;
+  readonly engineRotateBytes: number;
+  readonly engineSyncMs: number;
+  readonly latencyMinMs: number;
+  readonly latencyMaxMs: number;
+  readonly splitChance: number;
+  readonly mergeChance: number;
+  readonly diskLatencyMs: number;
+  /** Wall clocks differ by this much at most, and run this much too fast or slow. */
+  readonly skewMs: number;
+  readonly drift: number;
+  readonly faults: readonly Fault[];
+}
+
+export function drawPlan(seed: string): RunPlan {
+  const random = seededRandom(`plan ${seed}`);
+  const nodes = pick(random, [3, 3, 3, 3, 4, 5]);
+  const safetyMs = 6_000 + random.below(9_000);
+  return {
+    seed,
+    nodes,
+    partitions: 1 + random.below(3),
+    replicas: nodes === 5 ? pick(random, [3, 5]) : 3,
+    clients: 2 + random.below(4),
+    keys: 2 + random.below(6),
+    safetyMs,
+    thinkMs: pick(random, [2, 10, 40]),
+    tickMs: pick(random, [40, 70, 100]),
+    electionTicks: pick(random, [6, 8, 10]),
+    logKeepEntries: pick(random, [3, 20, 200]),
+    logKeepBytes: pick(random, [200, 4_000, 100_000]),
+    segmentBytes: pick(random, [16, 64, 256]) * 1_024,
+    engineRotateBytes: pick(random, [2, 16, 256]) * 1_024,
+    engineSyncMs: pick(random, [50, 200, 1_000]),
+    latencyMinMs: pick(random, [0.1, 1, 5]),
+    latencyMaxMs: pick(random, [6, 12, 40]),
+    splitChance: pick(random, [0, 0.2, 0.6]),
+    mergeChance: pick(random, [0, 0.5, 0.9]),
+    diskLatencyMs: pick(random, [0.1, 0.5, 4]),
+    skewMs: pick(random, [0, 100, 400]),
+    drift: pick(random, [0, 0.0005, 0.01]),
+    faults: drawFaults(random, safetyMs),
+  };
+}
+
+/** Swarm: each run has a part of the kinds, and its own rate. */
+function drawFaults(random: Random, safetyMs: number): Fault[] {
+  const active = faultKinds.filter(() => random.below(5) < 2);
+  if (active.length === 0) active.push('crash');
+  const meanMs = pick(random, [400, 900, 2_000]);
+  const faults: Fault[] = [];
+  for (let atMs = 500 + random.below(1_000); atMs < safetyMs; ) {
+    const kind = active[random.below(active.length)]!;
+    const durationMs = pick(random, [50, 300, 1_000, 3_000]) * (0.5 + random.float());
+    const draws = [random.float(), random.float(), random.float(), random.float()];
+    faults.push({ kind, atMs, durationMs, draws });
+    atMs += 20 + random.below(2 * meanMs);
+  }
+  return faults;
+}
+
+function pick<T>(random: Random, choices: readonly T[]): T {
+  return choices[random.below(choices.length)]!;
+}

@@ -1,0 +1,138 @@
+/**
+ * `npm run test:mutations`: builds the simulator once, then for each mutation a copy with that bug,
+ * and runs seeds until a checker objects. Prints mutation, seeds needed and checker; a mutation that
+ * nobody catches fails the run. Plain JavaScript: it drives builds.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import ts from 'typescript';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const build = join(root, '.cache', 'sim');
+const mutants = join(root, '.cache', 'mutants');
+const SEEDS_MAX = 600;
+const TIME_MAX_MS = 150_000;
+
+buildSimulator();
+const { mutations } = await import(
+  pathToFileURL(join(build, 'test', 'sim', 'mutations.js')).href
+).catch(async () => {
+  throw new Error('the simulator build has no mutations');
+});
+const only = process.argv[2];
+const queue = mutations.filter(({ name }) => only === undefined || name.includes(only));
+const began = Date.now();
+const results = [];
+await Promise.all([worker(), worker()]);
+report();
+
+function buildSimulator() {
+  const tsc = join(root, 'node_modules', '.bin', 'tsc');
+  const { status } = spawnSync(tsc, ['-p', join(root, 'test', 'sim')], { stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
+
+async function worker() {
+  for (;;) {
+    const mutation = queue.shift();
+    if (mutation === undefined) return;
+    const result = await catchIt(mutation, makeMutant(mutation));
+    results.push(result);
+    const { name, checker, seeds, seconds } = result;
+    const outcome = checker ? `caught by ${checker} after ${seeds} seeds` : 'NOT CAUGHT';
+    process.stdout.write(`${name}: ${outcome} (${seconds.toFixed(0)} s)\n`);
+  }
+}
+
+function makeMutant({ name, edits }) {
+  const dir = join(mutants, name.replaceAll(' ', '-'));
+  rmSync(dir, { recursive: true, force: true });
+  linkTree(build, dir);
+  const changed = new Map();
+  for (const { file, find, replace } of edits) {
+    const source = changed.get(file) ?? readFileSync(join(root, file), 'utf8');
+    const parts = source.split(find);
+    if (parts.length !== 2) {
+      process.stderr.write(`${name}: ${file} holds the text to change ${parts.length - 1} times\n`);
+      process.exit(1);
+    }
+    changed.set(file, parts.join(replace));
+  }
+  for (const [file, source] of changed) {
+    const { outputText } = ts.transpileModule(source, {
+      fileName: file,
+      compilerOptions: {
+        target: ts.ScriptTarget.ES2023,
+        module: ts.ModuleKind.ESNext,
+        rewriteRelativeImportExtensions: true,
+      },
+    });
+    const target = join(dir, file.replace(/\.ts$/, '.js'));
+    rmSync(target);
+    writeFileSync(target, outputText);
+  }
+  return dir;
+}
+
+function linkTree(from, to) {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) linkTree(source, target);
+    else {
+      try {
+        linkSync(source, target);
+      } catch {
+        cpSync(source, target);
+      }
+    }
+  }
+}
+
+function catchIt({ name }, dir) {
+  const start = Date.now();
+  return new Promise((resolve) => {
+    const main = join(dir, 'test', 'sim', 'main.js');
+    const args = [main, '--seeds', String(SEEDS_MAX), '--once', '--json'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    const timer = setTimeout(() => child.kill('SIGKILL'), TIME_MAX_MS);
+    child.once('close', () => {
+      clearTimeout(timer);
+      const lines = output.split('\n').filter((line) => line.startsWith('{'));
+      const last = lines.length > 0 ? JSON.parse(lines.at(-1)) : {};
+      const seconds = (Date.now() - start) / 1_000;
+      rmSync(dir, { recursive: true, force: true });
+      resolve({ name, checker: last.violation, seeds: lines.length, seconds });
+    });
+  });
+}
+
+function report() {
+  const width = Math.max(...results.map(({ name }) => name.length));
+  process.stdout.write('\n');
+  for (const { name, checker, seeds } of results) {
+    process.stdout.write(
+      `${name.padEnd(width)}  ${String(seeds).padStart(4)}  ${checker ?? '-'}\n`,
+    );
+  }
+  const missed = results.filter(({ checker }) => !checker);
+  const took = ((Date.now() - began) / 1_000).toFixed(0);
+  process.stdout.write(
+    `${results.length - missed.length} of ${results.length} caught in ${took} s\n`,
+  );
+  process.exitCode = missed.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,57 @@
+/** When every partition has all its wanted replicas, caught up: one more disk may be lost. */
+import { keys, type LeaderRecord } from '../../src/meta/schema.ts';
+import type { SimCluster } from './cluster.ts';
+
+export function isWhole(cluster: SimCluster): boolean {
+  const records = cluster.records();
+  if (records.length < cluster.plan.partitions) return false;
+  if (cluster.machines.some(({ life, paused }) => !life?.datanode || paused)) return false;
+  const running = cluster.machines.flatMap(({ life }) => life?.datanode?.replicas() ?? []);
+  return records.every(({ group, namespace, partition, replicas, epoch }) => {
+    const item = cluster.meta.items.get(keys.leader(namespace, partition));
+    if (item === undefined) return false;
+    const { membership } = JSON.parse(item.value) as LeaderRecord;
+    if (membership.epoch !== epoch || membership.joint || membership.learners.length > 0) {
+      return false;
+    }
+    const members = replicas.map((wanted) =>
+      running.find((replica) => replica.id === wanted.replica && replica.record.group === group),
+    );
+    const leader = members.find((replica) => replica?.isLeader);
+    if (leader === undefined) return false;
+    const progress = leader.status().progress;
+    return members.every(
+      (replica) =>
+        replica !== undefined &&
+        !replica.stopped &&
+        membership.voters.includes(replica.id) &&
+        (replica === leader ||
+          progress.some(
+            (of) => of.replica === replica.id && of.match >= leader.inspect().raft.committed,
+          )),
+    );
+  });
+}
+
+/** What there is of each partition, for the report of one that is not whole. */
+export function describe(cluster: SimCluster): string {
+  const lines = cluster.records().map(({ partition, epoch, replicas }) => {
+    const wanted = replicas.map(({ replica, node }) => `${replica}@${node}`).join(' ');
+    const item = cluster.meta.items.get(keys.leader('default', partition));
+    return `partition ${partition} epoch ${epoch} wants ${wanted}; reported ${item?.value}`;
+  });
+  for (const { name, life, paused } of cluster.machines) {
+    const { datanode } = life ?? {};
+    const state = life === undefined ? 'down' : paused ? 'stopped' : datanode ? 'up' : 'starting';
+    lines.push(`${name} ${state} ${JSON.stringify(datanode?.status().faults ?? {})}`);
+    for (const replica of datanode?.replicas() ?? []) {
+      const { role, hardState, lastIndex, confState } = replica.status();
+      const index = `applied ${replica.appliedIndex} commit ${hardState.commit} last ${lastIndex}`;
+      const { voters, learners } = confState;
+      lines.push(
+        `  ${replica.id} ${role} term ${hardState.term} ${index} [${voters}] [${learners}]`,
+      );
+    }
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,122 @@
+/**
+ * RESP clients that read and write a few keys through any gateway, one command at a time each, and
+ * remember every call with its times: what the histories are judged by.
+ */
+import type { Random } from '../../src/common/random.ts';
+import type { Reply } from '../../src/datanode/resp/reply.ts';
+import { SimClient } from './client.ts';
+import { GATEWAY_PORT, type SimCluster } from './cluster.ts';
+
+export interface Call {
+  readonly client: number;
+  readonly words: readonly string[];
+  readonly invokedMs: number;
+  /** Infinity: no answer, or one that does not tell what happened. */
+  returnedMs: number;
+  /** Undefined: the outcome is not known. */
+  reply: Reply | undefined;
+}
+
+/** Replies that say for certain that nothing happened. */
+const REFUSED = /^(CLUSTERDOWN|TRYAGAIN|LOADING|ERR max)/;
+/** Replies that leave it open. */
+const UNKNOWN = /^(UNKNOWNOUTCOME|MISCONF)/;
+
+export class Workload {
+  readonly history: Call[] = [];
+  acknowledged = 0;
+  /** Clients that still wait for an answer. */
+  busy = 0;
+  readonly #cluster: SimCluster;
+  #running = true;
+  #values = 0;
+
+  constructor(cluster: SimCluster) {
+    this.#cluster = cluster;
+    for (let client = 0; client < cluster.plan.clients; client++) void this.#drive(client);
+  }
+
+  stop(): void {
+    this.#running = false;
+  }
+
+  async #drive(number: number): Promise<void> {
+    const { network, clock, random, plan, machines } = this.#cluster;
+    const client = new SimClient(network.node(`client${number}`), clock);
+    const draw = random.fork(`client ${number}`);
+    let door = number % machines.length;
+    while (this.#running) {
+      const words = this.#command(draw);
+      const answered = await this.#call(client, number, words, machines[door]!.name);
+      if (!answered || draw.below(50) === 0) {
+        door = draw.below(machines.length);
+        client.disconnect();
+      }
+      const pauseMs = draw.float() * plan.thinkMs;
+      await new Promise<void>((resolve) => clock.setTimer(pauseMs, resolve));
+    }
+  }
+
+  async #call(
+    client: SimClient,
+    number: number,
+    words: readonly string[],
+    host: string,
+  ): Promise<boolean> {
+    const { clock } = this.#cluster;
+    const call: Call = {
+      client: number,
+      words,
+      invokedMs: clock.monotonicMs(),
+      returnedMs: Number.POSITIVE_INFINITY,
+      reply: undefined,
+    };
+    this.busy++;
+    const reply = await client.call({ host, port: GATEWAY_PORT }, words, 8_000);
+    this.busy--;
+    this.#cluster.scheduler.note(`client${number} ${words.join(' ')}: ${textOf(reply)}`);
+    if (reply?.kind === 'error' && REFUSED.test(reply.text)) return true;
+    this.history.push(call);
+    if (reply === undefined || isUnknown(reply)) return reply !== undefined;
+    call.returnedMs = clock.monotonicMs();
+    call.reply = reply;
+    this.acknowledged++;
+    return true;
+  }
+
+  #command(draw: Random): string[] {
+    const { keys } = this.#cluster.plan;
+    const key = `r${draw.below(keys)}`;
+    switch (draw.below(10)) {
+      case 0:
+      case 1:
+      case 2:
+        return ['SET', key, `v${++this.#values}`];
+      case 3:
+        return ['INCR', `n${draw.below(2)}`];
+      case 4:
+        return ['APPEND', `a${draw.below(2)}`, `${++this.#values},`];
+      case 5:
+        return draw.below(2) === 0
+          ? ['SET', `e${draw.below(2)}`, `v${++this.#values}`, 'PX', `${50 + draw.below(1_500)}`]
+          : ['GET', `e${draw.below(2)}`];
+      case 6:
+        return ['GET', `${'na'[draw.below(2)]}${draw.below(2)}`];
+      case 7:
+        return draw.below(3) === 0 ? ['DEL', key] : ['GET', key];
+      default:
+        return ['GET', key];
+    }
+  }
+}
+
+function isUnknown(reply: Reply): boolean {
+  return reply.kind === 'error' && UNKNOWN.test(reply.text);
+}
+
+export function textOf(reply: Reply | undefined): string {
+  if (reply === undefined) return 'no answer';
+  if (reply.kind === 'bulk') return reply.bytes.toString();
+  if (reply.kind === 'integer') return String(reply.value);
+  return reply.kind === 'error' || reply.kind === 'simple' ? reply.text : reply.kind;
+}
