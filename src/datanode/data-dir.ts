@@ -1,4 +1,4 @@
-/** A node's data directory: identity, raft log, list of damaged replicas. Opened before anything. */
+/** A node's data directory: identity, raft log, notes on replicas. Opened before anything. */
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import { codeOf, type KvorumError, messageOf } from '../common/errors.ts';
@@ -8,7 +8,7 @@ import type { MetaStore } from '../meta/store.ts';
 import type { DatanodeConfig } from './config.ts';
 import { createIdentity, type Identity, loadIdentity } from './coordinator/identity.ts';
 import type { EngineHost } from './engine/engine.ts';
-import { DamageList } from './partition/damage-list.ts';
+import { ReplicaNotes } from './partition/replica-notes.ts';
 import { checkLogIsThere, endQuarantine, quarantine } from './quarantine.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { openSharedLog, type SharedLogOptions } from './raftlog/shared-log.ts';
@@ -37,7 +37,7 @@ const RETRY_MS = 50;
 export interface DataDir {
   readonly identity: Identity;
   readonly log: RaftLog;
-  readonly damages: DamageList;
+  readonly notes: ReplicaNotes;
 }
 
 /** Opens it; one that cannot be trusted as a whole is set aside, and an empty one takes its place. */
@@ -59,11 +59,11 @@ async function openParts(options: DataDirOptions, dir: string): Promise<DataDir>
   const { disk, clock, logger, engines } = options;
   const identity = await findIdentity(options);
   await checkLogIsThere(disk, dir, await engines.list());
-  const damages = await DamageList.open(disk, dir);
+  const notes = await ReplicaNotes.open(disk, dir);
   const { observe, ...tuning } = options.tuning?.log ?? {};
   const files = { disk, dir: `${dir}/log`, clock, logger };
   const log = await openSharedLog({ ...files, ...tuning, onFailure: options.onLogFailure });
-  return { identity, log: observe?.(log) ?? log, damages };
+  return { identity, log: observe?.(log) ?? log, notes };
 }
 
 /** The saved identity, or a new one as soon as the metadata store has a cluster to join. */

@@ -24,10 +24,10 @@ import type { Identity } from './coordinator/identity.ts';
 import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
-import type { DamageList } from './partition/damage-list.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
 import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
 import type { Replica } from './partition/replica.ts';
+import type { ReplicaNotes } from './partition/replica-notes.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
@@ -105,11 +105,11 @@ export class Datanode {
   #ports: DatanodePorts | undefined;
   #opened = false;
 
-  constructor(options: DatanodeOptions, { identity, log, damages }: DataDir) {
+  constructor(options: DatanodeOptions, { identity, log, notes }: DataDir) {
     this.#options = options;
     this.#identity = identity;
     this.#log = log;
-    this.#host = this.#createHost(damages);
+    this.#host = this.#createHost(notes);
     this.#router = new Router({
       node: identity.node,
       clock: options.clock,
@@ -181,7 +181,7 @@ export class Datanode {
     await this.#log.close();
   }
 
-  #createHost(damages: DamageList): PartitionHost {
+  #createHost(notes: ReplicaNotes): PartitionHost {
     const { config, clock, random, logger, engines } = this.#options;
     const { timing } = config;
     return new PartitionHost({
@@ -192,7 +192,7 @@ export class Datanode {
       logger,
       log: this.#log,
       engines,
-      damages,
+      notes,
       settings: {
         ...defaultHostSettings,
         tickMs: timing['tick-ms'],

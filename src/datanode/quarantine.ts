@@ -9,7 +9,7 @@ import { KvorumError, messageOf } from '../common/errors.ts';
 import type { Logger } from '../common/log.ts';
 
 /** Everything that belongs to one incarnation. */
-const NAMES = ['identity', 'table', 'damaged', 'log', 'engines'];
+const NAMES = ['identity', 'table', 'replicas', 'log', 'engines'];
 /** There while a move is under way: one that is cut short is ended by the next start. */
 const MOVING = 'moving';
 

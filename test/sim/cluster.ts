@@ -94,7 +94,7 @@ export class SimCluster {
       configFile: '',
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
       tuning: {
-        host: { logKeepEntries: plan.logKeepEntries, logKeepBytes: plan.logKeepBytes },
+        host: plan,
         log: { segmentBytes: plan.segmentBytes, observe: (log) => this.durable.wrap(log) },
       },
       fatal: (error) => this.#ended(machine, life, error),

@@ -47,6 +47,9 @@ export interface RunPlan {
   readonly thinkMs: number;
   readonly tickMs: number;
   readonly electionTicks: number;
+  /** What most commands are about. */
+  readonly topic: 'mixed' | 'registers' | 'expiry';
+  readonly messageBytesMax: number;
   readonly logKeepEntries: number;
   readonly logKeepBytes: number;
   readonly segmentBytes: number;
@@ -65,19 +68,24 @@ export interface RunPlan {
 
 export function drawPlan(seed: string): RunPlan {
   const random = seededRandom(`plan ${seed}`);
-  const nodes = pick(random, [3, 3, 3, 3, 4, 5]);
+  // a third of the runs look closely: one partition, few keys, changes of leaders without pause
+  const focused = random.below(3) === 0;
+  const topic = focused ? pick(random, ['registers', 'expiry'] as const) : 'mixed';
+  const nodes = focused ? 3 : pick(random, [3, 3, 3, 3, 4, 5]);
   const safetyMs = 6_000 + random.below(9_000);
   return {
     seed,
     nodes,
-    partitions: 1 + random.below(3),
+    partitions: focused ? 1 : 1 + random.below(3),
     replicas: nodes === 5 ? pick(random, [3, 5]) : 3,
-    clients: 2 + random.below(4),
-    keys: 2 + random.below(6),
+    clients: focused ? 5 : 2 + random.below(4),
+    keys: focused ? 1 + random.below(2) : 2 + random.below(6),
     safetyMs,
-    thinkMs: pick(random, [2, 10, 40]),
+    thinkMs: pick(random, focused ? [2, 10] : [2, 10, 40]),
     tickMs: pick(random, [40, 70, 100]),
     electionTicks: pick(random, [6, 8, 10]),
+    topic,
+    messageBytesMax: pick(random, [1, 300, 1_048_576]),
     logKeepEntries: pick(random, [3, 20, 200]),
     logKeepBytes: pick(random, [200, 4_000, 100_000]),
     segmentBytes: pick(random, [16, 64, 256]) * 1_024,
@@ -90,8 +98,30 @@ export function drawPlan(seed: string): RunPlan {
     diskLatencyMs: pick(random, [0.1, 0.5, 4]),
     skewMs: pick(random, [0, 100, 400]),
     drift: pick(random, [0, 0.0005, 0.01]),
-    faults: drawFaults(random, safetyMs),
+    faults: focused ? focusedFaults(random, safetyMs) : drawFaults(random, safetyMs),
   };
+}
+
+const leaderKinds: readonly FaultKind[] = [
+  'isolateLeader',
+  'pause',
+  'oneWay',
+  'crash',
+  'clockJump',
+];
+
+/** Leaders come and go: two kinds of faults that make them, in quick succession. */
+function focusedFaults(random: Random, safetyMs: number): Fault[] {
+  const kinds = [pick(random, leaderKinds), pick(random, leaderKinds)];
+  const meanMs = pick(random, [150, 400, 1_000]);
+  const longestMs = pick(random, [100, 600, 2_500]);
+  const faults: Fault[] = [];
+  for (let atMs = 500; atMs < safetyMs; atMs += meanMs * 2 * random.float()) {
+    const kind = kinds[random.below(2)]!;
+    const draws = [random.float(), random.float(), random.float(), random.float()];
+    faults.push({ kind, atMs, durationMs: 20 + longestMs * random.float(), draws });
+  }
+  return faults;
 }
 
 /** Swarm: each run has a part of the kinds, and its own rate. */

@@ -85,28 +85,34 @@ export class Workload {
   }
 
   #command(draw: Random): string[] {
-    const { keys } = this.#cluster.plan;
-    const key = `r${draw.below(keys)}`;
+    const { topic } = this.#cluster.plan;
+    if (topic === 'registers' && draw.below(10) > 0) return this.#register(draw);
+    if (topic === 'expiry' && draw.below(10) > 0) return this.#deadline(draw);
     switch (draw.below(10)) {
       case 0:
-      case 1:
-      case 2:
-        return ['SET', key, `v${++this.#values}`];
-      case 3:
         return ['INCR', `n${draw.below(2)}`];
-      case 4:
+      case 1:
         return ['APPEND', `a${draw.below(2)}`, `${++this.#values},`];
-      case 5:
-        return draw.below(2) === 0
-          ? ['SET', `e${draw.below(2)}`, `v${++this.#values}`, 'PX', `${50 + draw.below(1_500)}`]
-          : ['GET', `e${draw.below(2)}`];
-      case 6:
+      case 2:
         return ['GET', `${'na'[draw.below(2)]}${draw.below(2)}`];
-      case 7:
-        return draw.below(3) === 0 ? ['DEL', key] : ['GET', key];
+      case 3:
+        return this.#deadline(draw);
       default:
-        return ['GET', key];
+        return this.#register(draw);
     }
+  }
+
+  #register(draw: Random): string[] {
+    const key = `r${draw.below(this.#cluster.plan.keys)}`;
+    const kind = draw.below(20);
+    if (kind === 0) return ['DEL', key];
+    return kind < 8 ? ['SET', key, `v${++this.#values}`] : ['GET', key];
+  }
+
+  #deadline(draw: Random): string[] {
+    const key = `e${draw.below(2)}`;
+    if (draw.below(4) > 0) return ['GET', key];
+    return ['SET', key, `v${++this.#values}`, 'PX', `${50 + draw.below(1_500)}`];
   }
 }
 

@@ -25,6 +25,7 @@ export const defaultHostSettings: HostSettings = {
   diskRetryMs: 2_000,
   scrubPauseMs: limits.scrubPauseMs,
   scrubBytesPerSecond: limits.scrubBytesPerSecond,
+  messageBytesMax: limits.raftMessageBytesMax,
   logKeepEntries: limits.logKeepEntries,
   logKeepBytes: limits.logKeepBytes,
 };

@@ -22,11 +22,11 @@ import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { Courier } from './courier.ts';
-import type { DamageList } from './damage-list.ts';
 import type { HostSettings } from './host-settings.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
 import { Replica } from './replica.ts';
+import type { Origin, ReplicaNotes } from './replica-notes.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
 import { planRoster, type Roster, type RosterInput } from './roster.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
@@ -53,7 +53,7 @@ export interface HostOptions {
   readonly logger: Logger;
   readonly log: RaftLog;
   readonly engines: EngineHost;
-  readonly damages: DamageList;
+  readonly notes: ReplicaNotes;
   readonly settings: HostSettings;
   onLeader(news: LeaderNews): void;
   /** A replica stopped serving (CORRUPT: for good); the node goes on with the others. */
@@ -217,10 +217,13 @@ export class PartitionHost {
   }
 
   async #arrange(): Promise<void> {
-    const { node, incarnation, log } = this.#options;
-    const roster = planRoster({ node, incarnation, ...this.#table, held: log.replicas() });
+    const { node, incarnation, log, notes } = this.#options;
+    const held = log.replicas();
+    const origins = notes.origins();
+    const roster = planRoster({ node, incarnation, ...this.#table, held, origins });
     await this.#stopReplaced(roster);
     for (const id of roster.retired) await this.#retire(id);
+    await notes.addOrigins(newOrigins(roster, held));
     for (const [group, { record, id }] of roster.run) {
       if (this.#stopped) return;
       const failed = this.#faults.get(group)?.id === id;
@@ -241,20 +244,20 @@ export class PartitionHost {
 
   /** Never to come back under this id; its data goes. */
   async #retire(id: ReplicaId): Promise<void> {
-    const { log, engines, damages, logger } = this.#options;
+    const { log, engines, notes, logger } = this.#options;
     log.append({ replica: id, tombstone: true }, () => {});
     await log.flush();
     for (const name of await engines.list()) {
       if (name.startsWith(`${id}-`)) await engines.remove(name);
     }
-    await damages.remove(id);
+    await notes.forget(id);
     logger.info('replica removed: its group goes on without it', { replica: id });
   }
 
   async #open(record: PartitionRecord, id: ReplicaId): Promise<void> {
-    const { damages, random } = this.#options;
+    const { notes, random } = this.#options;
     try {
-      const damage = damages.reason(id);
+      const damage = notes.damage(id);
       if (damage !== undefined) throw new KvorumError('CORRUPT', damage);
       const open = await openReplica(this.#options, record, id);
       if (this.#stopped) {
@@ -284,7 +287,7 @@ export class PartitionHost {
     this.#changing.delete(record.group);
     this.#faults.set(record.group, { id, message: error.message });
     if (error.code === 'CORRUPT') {
-      this.#options.damages.add(id, error.message).catch((cause) => {
+      this.#options.notes.addDamage(id, error.message).catch((cause) => {
         this.#options.logger.error('damage not noted', { replica: id, error: messageOf(cause) });
       });
     }
@@ -381,4 +384,13 @@ export class PartitionHost {
     });
     this.#timers.add(timer);
   }
+}
+
+/** Where the replicas that are to be made come from. */
+function newOrigins({ run }: Roster, held: readonly ReplicaId[]): ReadonlyMap<ReplicaId, Origin> {
+  const origins = new Map<ReplicaId, Origin>();
+  for (const [group, { record, id }] of run) {
+    if (!held.includes(id)) origins.set(id, { group, epoch: record.epoch });
+  }
+  return origins;
 }

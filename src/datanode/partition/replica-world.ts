@@ -18,6 +18,8 @@ export interface PartitionSettings {
   readonly heartbeatTicks: number;
   /** How far a wall clock may drag group time from the median of the group's clocks. */
   readonly clockSkewMaxMs: number;
+  /** One append carries entries up to this, and at least one. */
+  readonly messageBytesMax: number;
   readonly logKeepEntries: number;
   readonly logKeepBytes: number;
 }
@@ -90,7 +92,7 @@ export function raftConfig(
     readOnly: 'safe',
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
-    messageBytesMax: limits.raftMessageBytesMax,
+    messageBytesMax: world.settings.messageBytesMax,
     committedBytesMax: limits.raftCommittedUnappliedBytesMax,
     uncommittedBytesMax: limits.raftUncommittedBytesMax,
     inflightMessagesMax: limits.raftInflightMessagesMax,

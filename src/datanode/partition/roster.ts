@@ -1,10 +1,12 @@
 /**
  * Which replicas a node runs, and which are gone for ever (decision 18); pure. A replica runs when
- * the wanted record names it, or while its group may still count on it. It is retired when its
- * group's leader reported members without it that serve the newest record.
+ * the wanted record names it, or while its group may still count on it. It is retired when a record
+ * newer than the one it came from leaves it out, and its group's leader reported members without it
+ * that serve that record: the table a node has may be older than its replicas.
  */
 import type { GroupId, Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
 import type { Membership, PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
+import type { Origin } from './replica-notes.ts';
 
 export interface RosterInput {
   readonly node: NodeId;
@@ -12,8 +14,9 @@ export interface RosterInput {
   readonly records: readonly PartitionRecord[];
   /** What each group's leader reported last. */
   readonly memberships: ReadonlyMap<GroupId, Membership>;
-  /** Replicas that this node's log holds. */
+  /** Replicas that this node's log holds, and the record each was made from. */
   readonly held: readonly ReplicaId[];
+  readonly origins: ReadonlyMap<ReplicaId, Origin>;
 }
 
 export interface Roster {
@@ -37,7 +40,8 @@ function ownReplica(input: RosterInput, record: PartitionRecord): ReplicaId | un
   const born = record.birth.find((replica) => isOwn(input, replica));
   return input.held.find((id) => {
     if (membership !== undefined && isMember(membership, id)) return true;
-    return id === born?.replica && !serves(membership, record);
+    if (id !== born?.replica) return false;
+    return membership === undefined || !serves(membership, record);
   });
 }
 
@@ -45,14 +49,13 @@ function isOwn({ node, incarnation }: RosterInput, replica: ReplicaRecord): bool
   return replica.node === node && replica.incarnation === incarnation;
 }
 
-function isRetired({ records, memberships }: RosterInput, id: ReplicaId): boolean {
-  if (records.length === 0) return false;
-  if (records.some(({ replicas }) => replicas.some(({ replica }) => replica === id))) return false;
-  for (const membership of memberships.values()) if (isMember(membership, id)) return false;
-  // Its group is known when it was there from birth; otherwise every group may be the one.
-  const birth = records.find((record) => record.birth.some(({ replica }) => replica === id));
-  const groups = birth === undefined ? records : [birth];
-  return groups.every((record) => serves(memberships.get(record.group), record));
+function isRetired({ records, memberships, origins }: RosterInput, id: ReplicaId): boolean {
+  const origin = origins.get(id);
+  const record = records.find(({ group }) => group === origin?.group);
+  if (origin === undefined || record === undefined || record.epoch <= origin.epoch) return false;
+  if (record.replicas.some(({ replica }) => replica === id)) return false;
+  const membership = memberships.get(record.group);
+  return membership !== undefined && serves(membership, record) && !isMember(membership, id);
 }
 
 function isMember({ voters, learners }: Membership, id: ReplicaId): boolean {
@@ -60,6 +63,6 @@ function isMember({ voters, learners }: Membership, id: ReplicaId): boolean {
 }
 
 /** The group has the members that `record` wants. */
-function serves(membership: Membership | undefined, record: PartitionRecord): boolean {
-  return membership !== undefined && membership.epoch >= record.epoch && !membership.joint;
+function serves({ epoch, joint }: Membership, record: PartitionRecord): boolean {
+  return epoch >= record.epoch && !joint;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Origin } from '../../../src/datanode/partition/replica-notes.ts';
 import { planRoster } from '../../../src/datanode/partition/roster.ts';
 import type { Membership, PartitionRecord } from '../../../src/meta/schema.ts';
 
@@ -20,8 +21,10 @@ function roster(
   records: PartitionRecord[],
   memberships: [number, Membership][] = [],
   incarnation = 'i',
+  origins: [number, Origin][] = held.map((id) => [id, { group: 1, epoch: 1 }]),
 ) {
-  const input = { node, incarnation, records, memberships: new Map(memberships), held };
+  const known = { memberships: new Map(memberships), origins: new Map(origins) };
+  const input = { node, incarnation, records, held, ...known };
   const { run, retired } = planRoster(input);
   return { run: [...run].map(([group, { id }]) => `${group}:${id}`), retired };
 }
@@ -60,12 +63,22 @@ describe('retires', () => {
     expect(roster('n4', [4], [newer], [[1, report]])).toEqual({ run: [], retired: [] });
   });
 
-  test('a replica no record knows only when every group is settled', () => {
-    const other = record(1, birth, 2);
-    const known: [number, Membership] = [1, membership(2, [1, 2, 4])];
-    expect(roster('n9', [99], [moved, other], [known]).retired).toEqual([]);
-    const settled: [number, Membership] = [2, membership(1, [1, 2, 3])];
-    expect(roster('n9', [99], [moved, other], [known, settled]).retired).toEqual([99]);
+  test('nothing by a table older than the replica', () => {
+    const known: [number, Membership] = [1, membership(1, [1, 2, 3])];
+    const newer: [number, Origin] = [99, { group: 1, epoch: 2 }];
+    expect(roster('n9', [99], [record(1)], [known], 'i', [newer])).toEqual({
+      run: [],
+      retired: [],
+    });
+    const served: [number, Membership] = [1, membership(3, [1, 2, 3])];
+    expect(roster('n9', [99], [record(3)], [served], 'i', [newer]).retired).toEqual([99]);
+  });
+
+  test('nothing of a group that the table does not have, or whose origin is not known', () => {
+    const served: [number, Membership] = [1, membership(3, [1, 2, 3])];
+    const elsewhere: [number, Origin] = [99, { group: 7, epoch: 1 }];
+    expect(roster('n9', [99], [record(3)], [served], 'i', [elsewhere]).retired).toEqual([]);
+    expect(roster('n9', [99], [record(3)], [served], 'i', []).retired).toEqual([]);
   });
 
   test('nothing while the table has not come', () => {

@@ -9,9 +9,9 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { LineResult } from '../../../src/datanode/partition/batch.ts';
-import { DamageList } from '../../../src/datanode/partition/damage-list.ts';
 import { PartitionHost } from '../../../src/datanode/partition/host.ts';
 import { defaultHostSettings } from '../../../src/datanode/partition/host-settings.ts';
+import { ReplicaNotes } from '../../../src/datanode/partition/replica-notes.ts';
 import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-codec.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
@@ -82,7 +82,7 @@ export class Trio {
         logKeepEntries: 50,
         logKeepBytes: 1,
       },
-      damages: await DamageList.open(fsDisk, join(this.dir, node)),
+      notes: await ReplicaNotes.open(fsDisk, join(this.dir, node)),
       onLeader: (news) => {
         if (news.own) this.reported(news.membership);
       },
