@@ -59,10 +59,16 @@ async function openParts(options: DataDirOptions, dir: string): Promise<DataDir>
   const { disk, clock, logger, engines } = options;
   const identity = await findIdentity(options);
   await checkLogIsThere(disk, dir, await engines.list());
-  const notes = await ReplicaNotes.open(disk, dir);
+  const notes = await ReplicaNotes.open(disk, dir, identity.incarnation);
   const { observe, ...tuning } = options.tuning?.log ?? {};
   const files = { disk, dir: `${dir}/log`, clock, logger };
   const log = await openSharedLog({ ...files, ...tuning, onFailure: options.onLogFailure });
+  try {
+    notes.checkLog(log.replicas());
+  } catch (failure) {
+    await log.close();
+    throw failure;
+  }
   return { identity, log: observe?.(log) ?? log, notes };
 }
 

@@ -40,6 +40,12 @@ interface NameChange {
   readonly file: SimFile | undefined;
 }
 
+interface NameStep {
+  readonly changes: readonly NameChange[];
+  /** A sync of one of these makes it durable. */
+  readonly directories: readonly string[];
+}
+
 interface Fault {
   readonly operation: DiskOperation;
   readonly code: string;
@@ -72,7 +78,7 @@ export class SimDisk implements Disk {
   #names = new Map<string, SimFile>();
   #durableNames = new Map<string, SimFile>();
   /** Changes of names not yet synced, oldest first; each is kept or lost as a whole. */
-  #nameLog: NameChange[][] = [];
+  #nameLog: NameStep[] = [];
   readonly #directories = new Set<string>();
   readonly #pendingWrites = new Set<PendingWrite>();
   #faults: Fault[] = [];
@@ -160,13 +166,10 @@ export class SimDisk implements Disk {
 
   syncDir(path: string): Promise<void> {
     return this.#operate('syncDir', path, () => {
-      const rest: NameChange[][] = [];
-      for (const changes of this.#nameLog) {
-        if (changes.some((change) => directoryOf(change.path) === path)) {
-          applyNames(this.#durableNames, changes);
-        } else {
-          rest.push(changes);
-        }
+      const rest: NameStep[] = [];
+      for (const step of this.#nameLog) {
+        if (step.directories.includes(path)) applyNames(this.#durableNames, step.changes);
+        else rest.push(step);
       }
       this.#nameLog = rest;
     });
@@ -192,7 +195,7 @@ export class SimDisk implements Disk {
     const odds = this.#crashOdds();
     this.#names = new Map(this.#durableNames);
     const blocked = new Set<string>();
-    for (const changes of this.#nameLog) {
+    for (const { changes } of this.#nameLog) {
       const kept =
         changes.every((change) => !blocked.has(change.path)) && this.#random.float() >= odds.lost;
       if (kept) applyNames(this.#names, changes);
@@ -261,7 +264,7 @@ export class SimDisk implements Disk {
       this.#names.delete(name);
       this.#durableNames.delete(name);
     }
-    this.#nameLog = this.#nameLog.filter((changes) =>
+    this.#nameLog = this.#nameLog.filter(({ changes }) =>
       changes.every((change) => !change.path.startsWith(`${path}/`)),
     );
     for (const name of [...this.#directories]) {
@@ -328,9 +331,12 @@ export class SimDisk implements Disk {
     return undefined;
   }
 
-  #rename(changes: readonly NameChange[]): void {
+  #rename(
+    changes: readonly NameChange[],
+    directories = changes.map(({ path }) => directoryOf(path)),
+  ): void {
     applyNames(this.#names, changes);
-    this.#nameLog.push([...changes]);
+    this.#nameLog.push({ changes: [...changes], directories });
   }
 
   #renameDirectory(from: string, to: string): void {
@@ -346,7 +352,8 @@ export class SimDisk implements Disk {
       if (!inside(path)) continue;
       changes.push({ path, file: undefined }, { path: moved(path), file });
     }
-    if (changes.length > 0) this.#rename(changes);
+    // a directory's own entry is in its parent
+    if (changes.length > 0) this.#rename(changes, [directoryOf(from), directoryOf(to)]);
   }
 
   #handle(path: string, file: SimFile, writable: boolean): DiskFile {

@@ -115,7 +115,7 @@ function catchIt({ name }, dir) {
       const lines = output.split('\n').filter((line) => line.startsWith('{'));
       const last = lines.length > 0 ? JSON.parse(lines.at(-1)) : {};
       const seconds = (Date.now() - start) / 1_000;
-      rmSync(dir, { recursive: true, force: true });
+      if (!process.env.KEEP_MUTANTS) rmSync(dir, { recursive: true, force: true });
       resolve({ name, checker: last.violation, seeds: lines.length, seconds });
     });
   });

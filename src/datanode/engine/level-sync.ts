@@ -10,7 +10,8 @@ import type { BatchOperation } from './engine.ts';
 /**
  * Written before a sync: the removal of a key that nobody has, as long as a sector. LevelDB goes on
  * in the sector where the synced part of its log ends, and a loss of power while that sector is
- * written again may spoil it: what it spoils then is this record.
+ * written again may spoil it: what it spoils then is this record, which must not be joined with
+ * others.
  */
 export const LOG_PADDING: readonly BatchOperation[] = [{ type: 'del', key: Buffer.alloc(512) }];
 

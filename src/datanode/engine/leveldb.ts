@@ -281,7 +281,7 @@ class LevelEngine extends LevelReader implements Engine {
   }
 
   async #sync(): Promise<void> {
-    await this.#writes.batch(LOG_PADDING);
+    await this.#writes.batchAlone(LOG_PADDING);
     try {
       await this.#logs.sync();
     } catch (error) {

@@ -15,7 +15,12 @@ export interface WriteTarget {
 }
 
 type Work =
-  | { readonly kind: 'batch'; readonly operations: readonly BatchOperation[] }
+  | {
+      readonly kind: 'batch';
+      readonly operations: readonly BatchOperation[];
+      /** Never joined with others. */
+      readonly alone: boolean;
+    }
   | { readonly kind: 'clear'; readonly range: KeyRange };
 
 interface Waiting {
@@ -36,17 +41,22 @@ export class WriteQueue {
   }
 
   batch(operations: readonly BatchOperation[]): Promise<void> {
-    return this.#add({ kind: 'batch', operations });
+    return this.#add({ kind: 'batch', operations, alone: false });
   }
 
   clear(range: KeyRange): Promise<void> {
     return this.#add({ kind: 'clear', range });
   }
 
+  /** As `batch`, and is a record of its own in the store's log. */
+  batchAlone(operations: readonly BatchOperation[]): Promise<void> {
+    return this.#add({ kind: 'batch', operations, alone: true });
+  }
+
   /** Resolves when every write asked for before has ended; rejects when one failed. */
   async settled(): Promise<void> {
     // an empty batch keeps its place in the order and writes nothing
-    await this.#add({ kind: 'batch', operations: [] });
+    await this.#add({ kind: 'batch', operations: [], alone: false });
   }
 
   /** Refuses all further writes with `error`, unless an earlier failure does; returns which. */
@@ -97,7 +107,7 @@ export class WriteQueue {
     let count = 0;
     let bytes = 0;
     for (const { work } of this.#waiting) {
-      if (work.kind === 'clear') break;
+      if (work.kind === 'clear' || work.alone) break;
       bytes += bytesOf(work.operations);
       if (count > 0 && bytes > limits.engineBatchBytesMax) break;
       count++;

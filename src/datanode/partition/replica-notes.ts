@@ -6,7 +6,8 @@
  */
 import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import type { Disk } from '../../common/disk.ts';
-import type { Epoch, GroupId, ReplicaId } from '../../common/ids.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { Epoch, GroupId, Incarnation, ReplicaId } from '../../common/ids.ts';
 
 export interface Origin {
   readonly group: GroupId;
@@ -16,6 +17,8 @@ export interface Origin {
 
 interface Notes {
   readonly version: number;
+  /** Whose notes these are: another's log must not be taken for one's own. */
+  readonly incarnation: Incarnation;
   readonly origins: readonly (readonly [ReplicaId, Origin])[];
   readonly damages: readonly (readonly [ReplicaId, string])[];
 }
@@ -26,21 +29,37 @@ const REMEDY = 'move the data directory away: the node comes back empty and is f
 export class ReplicaNotes {
   readonly #disk: Disk;
   readonly #path: string;
+  readonly #incarnation: Incarnation;
   readonly #origins: Map<ReplicaId, Origin>;
   readonly #damages: Map<ReplicaId, string>;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(disk: Disk, path: string, notes: Notes | undefined) {
+  private constructor(disk: Disk, path: string, notes: Notes) {
     this.#disk = disk;
     this.#path = path;
-    this.#origins = new Map(notes?.origins);
-    this.#damages = new Map(notes?.damages);
+    this.#incarnation = notes.incarnation;
+    this.#origins = new Map(notes.origins);
+    this.#damages = new Map(notes.damages);
   }
 
-  /** Reads `<dir>/replicas`; throws KvorumError CORRUPT when that file is damaged. */
-  static async open(disk: Disk, dir: string): Promise<ReplicaNotes> {
+  /** Reads `<dir>/replicas`; throws KvorumError CORRUPT when it is damaged, or not this incarnation's. */
+  static async open(disk: Disk, dir: string, incarnation: Incarnation): Promise<ReplicaNotes> {
     const path = `${dir}/replicas`;
-    return new ReplicaNotes(disk, path, await readChecked<Notes>(disk, path, REMEDY));
+    const fresh: Notes = { version: VERSION, incarnation, origins: [], damages: [] };
+    const notes = (await readChecked<Notes>(disk, path, REMEDY)) ?? fresh;
+    if (notes.incarnation !== incarnation) {
+      const text = `${path}: belongs to incarnation ${notes.incarnation}, this is ${incarnation}`;
+      throw new KvorumError('CORRUPT', `${text}; ${REMEDY}`);
+    }
+    return new ReplicaNotes(disk, path, notes);
+  }
+
+  /** Throws CORRUPT when the log holds a replica that is not noted: then it is another's log. */
+  checkLog(held: readonly ReplicaId[]): void {
+    const stranger = held.find((id) => !this.#origins.has(id));
+    if (stranger === undefined) return;
+    const text = `${this.#path}: does not know replica ${stranger}, which the raft log holds`;
+    throw new KvorumError('CORRUPT', `${text}; ${REMEDY}`);
   }
 
   origins(): ReadonlyMap<ReplicaId, Origin> {
@@ -76,7 +95,13 @@ export class ReplicaNotes {
       .catch(() => {})
       .then(() => {
         const [origins, damages] = [[...this.#origins], [...this.#damages]];
-        return writeChecked(this.#disk, this.#path, { version: VERSION, origins, damages });
+        const notes: Notes = {
+          version: VERSION,
+          incarnation: this.#incarnation,
+          origins,
+          damages,
+        };
+        return writeChecked(this.#disk, this.#path, notes);
       });
     return this.#writing;
   }

@@ -62,8 +62,9 @@ export class Replica implements LocalPartition {
     this.record = open.record;
     this.namespace = open.record.namespace;
     this.partition = open.record.partition;
-    this.#slot = new EngineSlot(world.engines, open.id, open.engine, open.state.index);
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
+    // a process that was killed may have left its last batches to the system: they count as un-synced
+    this.#slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
     const { clock, settings } = world;
     this.#time = new GroupTime(clock, settings.clockSkewMaxMs, () => world.peerOffsetsMs());
     this.#time.observe(open.state.timeMs);

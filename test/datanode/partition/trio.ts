@@ -82,7 +82,7 @@ export class Trio {
         logKeepEntries: 50,
         logKeepBytes: 1,
       },
-      notes: await ReplicaNotes.open(fsDisk, join(this.dir, node)),
+      notes: await ReplicaNotes.open(fsDisk, join(this.dir, node), this.incarnations.get(node)!),
       onLeader: (news) => {
         if (news.own) this.reported(news.membership);
       },
