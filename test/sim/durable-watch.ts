@@ -16,7 +16,9 @@ export interface DurableReplica {
 export class DurableWatch {
   readonly replicas = new Map<ReplicaId, DurableReplica>();
 
+  /** What the log was opened with is durable, told or not. */
   wrap(log: RaftLog): RaftLog {
+    for (const id of log.replicas()) this.#take(id, log);
     return {
       replicas: () => log.replicas(),
       isTombstone: (id) => log.isTombstone(id),
@@ -36,6 +38,19 @@ export class DurableWatch {
     const replica = this.replicas.get(id);
     if (replica === undefined) return false;
     return index <= replica.base || replica.terms.get(index) === term;
+  }
+
+  #take(id: ReplicaId, log: RaftLog): void {
+    const own = log.replica(id);
+    if (own === undefined) return;
+    const terms = new Map<LogIndex, Term>();
+    for (let index = own.firstIndex(); index <= own.lastIndex(); index++) {
+      const term = own.term(index);
+      if (typeof term === 'number') terms.set(index, term);
+    }
+    const { term, vote } = own.hardState;
+    const last = own.lastIndex();
+    this.replicas.set(id, { term, vote, base: own.base.index, terms, last, tombstone: false });
   }
 
   #note({ replica: id, reset, entries = [], hardState, compact, tombstone }: LogAppend): void {

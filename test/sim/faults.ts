@@ -119,6 +119,8 @@ const injectors: Record<FaultKind, Injector> = {
     const file = files[Math.floor(draws[1]! * files.length)];
     if (file === undefined) return undefined;
     const offset = Math.floor(draws[2]! * file.size);
+    // every partition is whole: what was set aside before may go
+    machine.disk.discard('/data/quarantine');
     cluster.crash(machine.name, 'process');
     cluster.note(`bit flip on ${machine.name} in ${file.path} at ${offset}`);
     machine.disk.flip(file.path, offset, 1 << Math.floor(draws[3]! * 8));

@@ -66,11 +66,20 @@ export interface RunPlan {
   readonly faults: readonly Fault[];
 }
 
+/** Most runs look closely: one partition, few keys, and faults that bring one thing about. */
+const focuses = ['everything', 'leaders', 'power', 'members'] as const;
+
+const focusKinds: Readonly<Record<'leaders' | 'power' | 'members', readonly FaultKind[]>> = {
+  leaders: ['isolateLeader', 'pause', 'oneWay', 'crash', 'clockJump'],
+  power: ['crashAll', 'crash', 'diskError', 'diskSlow'],
+  members: ['wipe', 'bitFlip', 'crash', 'reset', 'diskSlow'],
+};
+
 export function drawPlan(seed: string): RunPlan {
   const random = seededRandom(`plan ${seed}`);
-  // a third of the runs look closely: one partition, few keys, changes of leaders without pause
-  const focused = random.below(3) === 0;
-  const topic = focused ? pick(random, ['registers', 'expiry'] as const) : 'mixed';
+  const focus = pick(random, focuses);
+  const focused = focus !== 'everything';
+  const topic = focus === 'leaders' ? pick(random, ['registers', 'expiry'] as const) : 'mixed';
   const nodes = focused ? 3 : pick(random, [3, 3, 3, 3, 4, 5]);
   const safetyMs = 6_000 + random.below(9_000);
   return {
@@ -98,21 +107,16 @@ export function drawPlan(seed: string): RunPlan {
     diskLatencyMs: pick(random, [0.1, 0.5, 4]),
     skewMs: pick(random, [0, 100, 400]),
     drift: pick(random, [0, 0.0005, 0.01]),
-    faults: focused ? focusedFaults(random, safetyMs) : drawFaults(random, safetyMs),
+    faults:
+      focus === 'everything'
+        ? drawFaults(random, safetyMs)
+        : focusedFaults(random, safetyMs, focusKinds[focus]),
   };
 }
 
-const leaderKinds: readonly FaultKind[] = [
-  'isolateLeader',
-  'pause',
-  'oneWay',
-  'crash',
-  'clockJump',
-];
-
-/** Leaders come and go: two kinds of faults that make them, in quick succession. */
-function focusedFaults(random: Random, safetyMs: number): Fault[] {
-  const kinds = [pick(random, leaderKinds), pick(random, leaderKinds)];
+/** Two kinds of faults that bring something about, in quick succession. */
+function focusedFaults(random: Random, safetyMs: number, from: readonly FaultKind[]): Fault[] {
+  const kinds = [pick(random, from), pick(random, from)];
   const meanMs = pick(random, [150, 400, 1_000]);
   const longestMs = pick(random, [100, 600, 2_500]);
   const faults: Fault[] = [];

@@ -8,6 +8,8 @@ import { type Checker, type Observed, Violation } from './checker.ts';
 
 interface Committed {
   readonly term: Term;
+  /** The term in which somebody first knew of it: later leaders must have it. */
+  readonly knownIn: Term;
   readonly sum: number;
 }
 
@@ -18,7 +20,7 @@ export function logChecker(): Checker {
   const ledTerm = new WeakMap<object, Term>();
 
   const compareCommitted = ({ group, replica, node }: Observed) => {
-    const { log } = replica.inspect();
+    const { raft, log } = replica.inspect();
     // what is committed and not applied may not have reached the log yet
     const applied = replica.appliedIndex;
     const history = histories.get(group) ?? new Map<LogIndex, Committed>();
@@ -29,7 +31,7 @@ export function logChecker(): Checker {
       const entry = entries === 'compacted' ? undefined : entries[0];
       if (entry === undefined) continue;
       const sum = crc32(Buffer.from(`${entry.kind} ${Buffer.from(entry.data).toString('latin1')}`));
-      const known = history.get(index) ?? { term: entry.term, sum };
+      const known = history.get(index) ?? { term: entry.term, knownIn: raft.term, sum };
       history.set(index, known);
       if (known.term === entry.term && known.sum === sum) continue;
       const text = `group ${group} index ${index}: term ${known.term} was committed, ${node} commits term ${entry.term}`;
@@ -43,13 +45,15 @@ export function logChecker(): Checker {
     const { raft, log } = replica.inspect();
     if (raft.role !== 'leader' || ledTerm.get(replica) === raft.term) return;
     ledTerm.set(replica, raft.term);
-    const needed = newest.get(group) ?? 0;
+    const history = histories.get(group) ?? new Map<LogIndex, Committed>();
+    // one that was elected late, of an older term, may lack what is newer
+    let needed = newest.get(group) ?? 0;
+    while (needed > 0 && (history.get(needed)?.knownIn ?? raft.term) >= raft.term) needed--;
     const { lastIndex } = raft.status();
     const fail = (text: string) => {
       throw new Violation('log', `group ${group}: ${node} leads term ${raft.term}, ${text}`);
     };
     if (lastIndex < needed) fail(`its log ends at ${lastIndex}, ${needed} is committed`);
-    const history = histories.get(group) ?? new Map<LogIndex, Committed>();
     for (let index = log.firstIndex(); index <= needed; index++) {
       const known = history.get(index);
       const term = log.term(index);
