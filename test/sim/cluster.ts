@@ -95,7 +95,11 @@ export class SimCluster {
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
       tuning: {
         host: plan,
-        log: { segmentBytes: plan.segmentBytes, observe: (log) => this.durable.wrap(log) },
+        log: {
+          segmentBytes: plan.segmentBytes,
+          observe: (log) =>
+            this.durable.wrap(log, name, () => !machine.disk.hasUnsyncedData('/data/log')),
+        },
       },
       fatal: (error) => this.#ended(machine, life, error),
     }).then(

@@ -257,6 +257,14 @@ export class SimDisk implements Disk {
     return [...this.#names].map(([path, { size }]) => ({ path, size })).sort(byPath);
   }
 
+  /** Whether a file in `directory` holds more than zeros that a loss of power may take. */
+  hasUnsyncedData(directory: string): boolean {
+    for (const [path, file] of this.#names) {
+      if (directoryOf(path) === directory && file.hasUnsyncedData) return true;
+    }
+    return false;
+  }
+
   /** Somebody removes what is below `path`, for good. */
   discard(path: string): void {
     for (const name of [...this.#names.keys()]) {

@@ -16,8 +16,11 @@ export interface DurableReplica {
 export class DurableWatch {
   readonly replicas = new Map<ReplicaId, DurableReplica>();
 
+  /** Logs that told of batches which a loss of power could still take. */
+  readonly lies: string[] = [];
+
   /** What the log was opened with is durable, told or not. */
-  wrap(log: RaftLog): RaftLog {
+  wrap(log: RaftLog, node: string, isSynced: () => boolean): RaftLog {
     for (const id of log.replicas()) this.#take(id, log);
     return {
       replicas: () => log.replicas(),
@@ -25,6 +28,7 @@ export class DurableWatch {
       replica: (id) => log.replica(id),
       append: (part, onDurable) =>
         log.append(part, () => {
+          if (!isSynced()) this.lies.push(`${node} tells of a batch that is not synced`);
           this.#note(part);
           onDurable();
         }),

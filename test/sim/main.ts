@@ -3,6 +3,7 @@
  * leave the same trace.
  */
 import { parseArgs } from 'node:util';
+import { runChaos } from '../datanode/raft/chaos-run.ts';
 import { drawPlan, type FaultKind, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
 
@@ -14,6 +15,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --from N         the first seed (default 1)
   --seed NAME      this seed alone, with its last events printed
   --hours N        goes on with new seeds for N hours of real time
+  --core N         first N seeds of message chaos against the raft core alone (default 0)
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -37,6 +39,7 @@ async function main(): Promise<number> {
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       hours: { type: 'string' },
+      core: { type: 'string', default: '0' },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -46,6 +49,9 @@ async function main(): Promise<number> {
   if (values.help) {
     say(HELP);
     return 0;
+  }
+  for (let seed = 1; seed <= Number(values.core); seed++) {
+    if (!coreHolds(seed, values.json)) return 1;
   }
   const totals: Totals = {
     seeds: 0,
@@ -77,6 +83,19 @@ async function main(): Promise<number> {
   }
   if (!values.json) say(summary(totals, Date.now() - began));
   return 0;
+}
+
+function coreHolds(seed: number, json: boolean): boolean {
+  try {
+    runChaos(seed);
+    if (json) say(JSON.stringify({ core: seed }));
+    return true;
+  } catch (error) {
+    const { message, cause } = error as Error;
+    if (json) say(JSON.stringify({ core: seed, violation: 'raft core' }));
+    say(`${message}: ${cause instanceof Error ? cause.message : cause}`);
+    return false;
+  }
 }
 
 async function runSeed(seed: string, once: boolean): Promise<RunResult> {

@@ -23,6 +23,7 @@ const mutants = join(root, '.cache', 'mutants');
 const SEEDS_MAX = 600;
 const TIME_MAX_MS = 150_000;
 
+rmSync(build, { recursive: true, force: true });
 buildSimulator();
 const { mutations } = await import(
   pathToFileURL(join(build, 'test', 'sim', 'mutations.js')).href
@@ -103,7 +104,7 @@ function catchIt({ name }, dir) {
   const start = Date.now();
   return new Promise((resolve) => {
     const main = join(dir, 'test', 'sim', 'main.js');
-    const args = [main, '--seeds', String(SEEDS_MAX), '--once', '--json'];
+    const args = [main, '--core', '2000', '--seeds', String(SEEDS_MAX), '--once', '--json'];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     child.stdout.on('data', (chunk) => {

@@ -15,6 +15,8 @@ interface Undo {
   old: Buffer | undefined;
   /** Syncs that began at or after this version make the sector durable. */
   version: number;
+  /** It holds more than zeros that were never synced. */
+  data: boolean;
   /** Set when the sector changed again during a sync: what that sync makes durable. */
   next?: { readonly old: Buffer | undefined; readonly version: number };
 }
@@ -54,7 +56,8 @@ export class SimFile {
     if (bytes.length === 0) return;
     const first = Math.floor(offset / SECTOR_BYTES);
     const last = Math.floor((offset + bytes.length - 1) / SECTOR_BYTES);
-    for (let sector = first; sector <= last; sector++) this.#note(sector);
+    const data = !isZero(bytes);
+    for (let sector = first; sector <= last; sector++) this.#note(sector, data);
     this.#put(offset, bytes);
     this.size = Math.max(this.size, offset + bytes.length);
   }
@@ -94,11 +97,18 @@ export class SimFile {
     return page === undefined ? undefined : Buffer.from(page.subarray(start, start + SECTOR_BYTES));
   }
 
-  #note(sector: number): void {
+  /** Something besides zeros waits for a sync. */
+  get hasUnsyncedData(): boolean {
+    for (const undo of this.#undo.values()) if (undo.data) return true;
+    return false;
+  }
+
+  #note(sector: number, data: boolean): void {
     const undo = this.#undo.get(sector);
     this.#version++;
+    if (undo !== undefined) undo.data ||= data;
     if (undo === undefined) {
-      this.#undo.set(sector, { old: this.#sector(sector), version: this.#version });
+      this.#undo.set(sector, { old: this.#sector(sector), version: this.#version, data });
     } else if (undo.version === NEVER) {
       undo.version = this.#version;
     } else if (this.#syncing !== undefined && undo.version <= this.#syncing && !undo.next) {
@@ -122,7 +132,7 @@ export class SimFile {
       } else if (undo.next === undefined) {
         this.#undo.delete(sector);
       } else {
-        this.#undo.set(sector, { ...undo.next });
+        this.#undo.set(sector, { ...undo.next, data: undo.data });
       }
     }
     if (!failed) this.#durableSize = sync.size;
@@ -157,4 +167,8 @@ function garbage(random: Random): Buffer {
   const bytes = Buffer.alloc(SECTOR_BYTES);
   for (let at = 0; at < SECTOR_BYTES; at += 4) bytes.writeUInt32BE(random.u32(), at);
   return bytes;
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
 }

@@ -47,6 +47,8 @@ export function durableChecker(): Checker {
   return {
     name: 'durable',
     onMoved(observed, cluster) {
+      const [lie] = cluster.durable.lies;
+      if (lie !== undefined) throw new Violation('durable', lie);
       checkPromise(observed, cluster);
       checkQuorum(observed, cluster);
     },
