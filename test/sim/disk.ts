@@ -360,8 +360,20 @@ export class SimDisk implements Disk {
       if (!inside(path)) continue;
       changes.push({ path, file: undefined }, { path: moved(path), file });
     }
+    this.#settleNames(inside);
     // a directory's own entry is in its parent
     if (changes.length > 0) this.#rename(changes, [directoryOf(from), directoryOf(to)]);
+  }
+
+  /** Journals keep the order of names: what was done inside a directory is not undone by its rename. */
+  #settleNames(inside: (name: string) => boolean): void {
+    const rest: NameStep[] = [];
+    for (const step of this.#nameLog) {
+      if (step.changes.some(({ path }) => inside(path)))
+        applyNames(this.#durableNames, step.changes);
+      else rest.push(step);
+    }
+    this.#nameLog = rest;
   }
 
   #handle(path: string, file: SimFile, writable: boolean): DiskFile {
