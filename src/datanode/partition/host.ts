@@ -26,9 +26,9 @@ import type { HostSettings } from './host-settings.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
 import { Replica } from './replica.ts';
-import type { Origin, ReplicaNotes } from './replica-notes.ts';
+import type { ReplicaNotes } from './replica-notes.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
-import { planRoster, type Roster, type RosterInput } from './roster.ts';
+import { newOrigins, planRoster, type Roster, type RosterInput } from './roster.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
 import { decodeProgressQuery, encodeProgress } from './snapshot-resume.ts';
 import { Stand } from './stand.ts';
@@ -110,8 +110,7 @@ export class PartitionHost {
   ): Promise<void> {
     this.#members.setRecords(records);
     this.#table = { records, memberships };
-    this.#arranging = this.#arranging.then(() => this.#arrange());
-    return this.#arranging;
+    return this.#arrangeNext(() => this.#arrange());
   }
 
   /** Before the node has to go: its leaders ask others to take over. */
@@ -297,12 +296,23 @@ export class PartitionHost {
   /** The disk may have been mended (or emptied) meanwhile. */
   #tryAgain(group: GroupId, id: ReplicaId, failed: Replica | undefined): void {
     this.#after(this.#options.settings.diskRetryMs, () => {
-      this.#arranging = this.#arranging.then(async () => {
+      void this.#arrangeNext(async () => {
         await failed?.stop();
         if (this.#faults.get(group)?.id === id) this.#faults.delete(group);
         await this.#arrange();
       });
     });
+  }
+
+  /** One after the other; what the disk refused is tried again. */
+  #arrangeNext(work: () => Promise<void>): Promise<void> {
+    const { logger, settings } = this.#options;
+    this.#arranging = this.#arranging.then(work).catch((failure) => {
+      if (this.#stopped) return;
+      logger.error('replicas could not be arranged', { error: messageOf(failure) });
+      this.#after(settings.diskRetryMs, () => void this.#arrangeNext(() => this.#arrange()));
+    });
+    return this.#arranging;
   }
 
   #worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld {
@@ -384,13 +394,4 @@ export class PartitionHost {
     });
     this.#timers.add(timer);
   }
-}
-
-/** Where the replicas that are to be made come from. */
-function newOrigins({ run }: Roster, held: readonly ReplicaId[]): ReadonlyMap<ReplicaId, Origin> {
-  const origins = new Map<ReplicaId, Origin>();
-  for (const [group, { record, id }] of run) {
-    if (!held.includes(id)) origins.set(id, { group, epoch: record.epoch });
-  }
-  return origins;
 }

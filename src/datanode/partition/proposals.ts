@@ -51,7 +51,7 @@ const refusalCode = {
 export class Proposals {
   #gathered: Waiter[] = [];
   #gatheredLines = 0;
-  /** By ascending index; `#head` is the first one not settled. */
+  /** By ascending index, of one index by any term; `#head` is the first one not settled. */
   #pending: PendingEntry[] = [];
   #head = 0;
   #pendingLines = 0;
@@ -109,22 +109,14 @@ export class Proposals {
 
   /** The entry at `index` was applied; `replies` are those of its lines (none for other kinds). */
   settle(index: LogIndex, term: Term, replies: readonly Reply[]): void {
-    const entry = this.#pending[this.#head];
-    if (entry === undefined || entry.index > index) return;
-    assert(entry.index === index, 'entries are settled in order');
-    this.#advance(entry);
-    if (entry.term !== term) {
-      this.#failEntry(entry, 'TERM_CHANGED', 'another leader’s entry took its place in the log');
-      return;
-    }
-    let at = 0;
-    for (const { waiter, count } of entry.segments) {
-      for (let i = 0; i < count; i++) {
-        const reply = replies[at++];
-        assert(reply !== undefined, 'one reply per command');
-        waiter.results.push({ ok: true, reply });
-      }
-      finish(waiter);
+    for (;;) {
+      const entry = this.#pending[this.#head];
+      if (entry === undefined || entry.index > index) return;
+      assert(entry.index === index, 'entries are settled in order');
+      this.#advance(entry);
+      if (entry.term === term) answerEntry(entry, replies);
+      else
+        this.#failEntry(entry, 'TERM_CHANGED', 'another leader’s entry took its place in the log');
     }
   }
 
@@ -149,12 +141,25 @@ export class Proposals {
   }
 
   #track(drafts: readonly EntryDraft[], firstIndex: LogIndex, term: Term): void {
+    const last = this.#pending.at(-1);
     drafts.forEach((draft, offset) => {
       const deadlineMs = Math.max(...draft.segments.map((s) => s.waiter.batch.deadlineMs));
       const index = firstIndex + offset;
       this.#pending.push({ index, term, deadlineMs, segments: draft.segments });
       this.#pendingLines += draft.lines.length;
     });
+    if (last !== undefined && last.index >= firstIndex) this.#sortPending();
+  }
+
+  /**
+   * A leader that comes back may propose at indexes where it has entries of an earlier term pending:
+   * theirs may be in others' logs still, so both wait for what is applied there.
+   */
+  #sortPending(): void {
+    const waiting = this.#pending.slice(this.#head);
+    waiting.sort((a, b) => a.index - b.index);
+    this.#pending = waiting;
+    this.#head = 0;
   }
 
   #advance(entry: PendingEntry): void {
@@ -197,6 +202,18 @@ export function refusalOf(
 /** One failure per line of a batch. */
 export function failAll(batch: CommandBatch, code: ErrorCode, message: string): LineResult[] {
   return batch.lines.map(() => ({ ok: false, code, message }));
+}
+
+function answerEntry({ segments }: PendingEntry, replies: readonly Reply[]): void {
+  let at = 0;
+  for (const { waiter, count } of segments) {
+    for (let i = 0; i < count; i++) {
+      const reply = replies[at++];
+      assert(reply !== undefined, 'one reply per command');
+      waiter.results.push({ ok: true, reply });
+    }
+    finish(waiter);
+  }
 }
 
 function finish(waiter: Waiter): void {

@@ -33,6 +33,18 @@ export function planRoster(input: RosterInput): Roster {
   return { run, retired: input.held.filter((id) => isRetired(input, id)) };
 }
 
+/** Where the replicas that are to be made come from. */
+export function newOrigins(
+  { run }: Roster,
+  held: readonly ReplicaId[],
+): ReadonlyMap<ReplicaId, Origin> {
+  const origins = new Map<ReplicaId, Origin>();
+  for (const [group, { record, id }] of run) {
+    if (!held.includes(id)) origins.set(id, { group, epoch: record.epoch });
+  }
+  return origins;
+}
+
 function ownReplica(input: RosterInput, record: PartitionRecord): ReplicaId | undefined {
   const named = record.replicas.find((replica) => isOwn(input, replica));
   if (named !== undefined) return named.replica;

@@ -52,6 +52,27 @@ describe('proposals', () => {
     expect(values(await large)).toEqual([integer(1), integer(2), integer(3)]);
   });
 
+  test('of a leader that came back wait beside those of its earlier term', async () => {
+    const proposals = new Proposals();
+    const old = [proposals.gather(batch(1)), proposals.gather(batch(1))];
+    flush(proposals, 10, 3);
+    const older = proposals.gather(batch(1));
+    flush(proposals, 11, 3);
+    // its log was cut to 8 by another, and it leads again
+    const young = proposals.gather(batch(1));
+    flush(proposals, 9, 5);
+    const younger = proposals.gather(batch(1));
+    flush(proposals, 10, 5);
+    proposals.settle(9, 5, [integer(9)]);
+    expect(values(await young)).toEqual([integer(9)]);
+    proposals.settle(10, 3, [integer(1), integer(2)]);
+    for (const results of old) expect(values(await results)[0]).toMatchObject({ kind: 'integer' });
+    expect(values(await younger)).toEqual(['TERM_CHANGED']);
+    proposals.settle(11, 6, []);
+    expect(values(await older)).toEqual(['TERM_CHANGED']);
+    expect(proposals.count).toBe(0);
+  });
+
   test('whose place another leader’s entry took were not proposed', async () => {
     const proposals = new Proposals();
     const lost = proposals.gather(batch(1));
