@@ -99,6 +99,7 @@ export interface Membership {
   /** Both halves while `joint`. */
   readonly voters: readonly ReplicaId[];
   readonly learners: readonly ReplicaId[];
+  /** Two halves decide, or a quorum may not know for good yet that they do no more. */
   readonly joint: boolean;
 }
 

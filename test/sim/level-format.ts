@@ -52,9 +52,13 @@ export function physical(type: number, payload: Buffer): Buffer {
   return bytes;
 }
 
-/** The records LevelDB would replay: after damage it goes on with the next block. */
-export function readLogLeniently(log: Buffer): Buffer[] {
+/** The records LevelDB would replay (after damage it goes on with the next block), and where they end. */
+export function readLogLeniently(log: Buffer): {
+  readonly records: Buffer[];
+  readonly end: number;
+} {
   const records: Buffer[] = [];
+  let last = 0;
   let open: Buffer[] | undefined;
   for (let start = 0; start < log.length; start += LOG_BLOCK_BYTES) {
     const block = log.subarray(start, start + LOG_BLOCK_BYTES);
@@ -74,9 +78,10 @@ export function readLogLeniently(log: Buffer): Buffer[] {
       if (type === LAST && open !== undefined) records.push(Buffer.concat(open));
       if (type === LAST) open = undefined;
       at = end;
+      last = start + end;
     }
   }
-  return records;
+  return { records, end: last };
 }
 
 /** A write batch: `sequence u64 | count u32 | (1 key value | 0 key)…`, little-endian. */

@@ -27,6 +27,10 @@ export interface ConvergenceGround {
   state(): ReplicaState;
   status(): RaftStatus;
   propose(change: ConfChange): ProposeResult;
+  /** An entry without commands. */
+  proposeNothing(): ProposeResult;
+  /** `confirmed` became true. */
+  onConfirmed(): void;
   transfer(to: ReplicaId): void;
   /** Whether this node may work on one more group now; true again for one that it works on. */
   begin(): boolean;
@@ -38,21 +42,33 @@ export function createConvergence(
   world: ReplicaWorld,
   self: ReplicaId,
   raft: RaftNode,
-  state: () => ReplicaState,
+  own: Pick<ConvergenceGround, 'state' | 'onConfirmed'>,
 ): Convergence {
   return new Convergence({
     self,
     electionTicks: world.settings.electionTicks,
     logger: world.logger,
     wanted: () => world.wanted(),
-    state,
+    ...own,
     status: () => raft.status(),
+    proposeNothing: () => raft.propose([NO_DATA]),
     propose: (change) => raft.proposeConfChange(change),
     transfer: (to) => raft.transferLeader(to),
     begin: () => world.beginChange(),
     end: () => world.endChange(),
   });
 }
+
+/** The entry that tells a quorum of a change for good. */
+interface Confirmation {
+  readonly conf: ConfState;
+  readonly index: LogIndex;
+  told: boolean;
+}
+
+/** Members that never changed need no confirmation. */
+const BIRTH_EPOCH = 1;
+const NO_DATA = new Uint8Array(0);
 
 interface Round {
   readonly target: LogIndex;
@@ -64,6 +80,7 @@ export class Convergence {
   readonly #ground: ConvergenceGround;
   readonly #rounds = new Map<ReplicaId, Round>();
   readonly #lastActive = new Map<ReplicaId, number>();
+  #confirmation: Confirmation | undefined;
   #ticks = 0;
   #settled: { readonly epoch: Epoch; readonly conf: ConfState } | undefined;
 
@@ -71,11 +88,25 @@ export class Convergence {
     this.#ground = ground;
   }
 
+  /**
+   * True when a quorum knows for good that the present members decide. A commit index alone is not
+   * synced; but who acknowledges an entry proposed after the change was applied has synced with it
+   * that the change is committed. Before, the loss of a member could leave the others, after a loss
+   * of power, with a configuration that counts on replicas that are gone.
+   */
+  get confirmed(): boolean {
+    const state = this.#ground.state();
+    if (state.epoch <= BIRTH_EPOCH) return true;
+    const { conf, index } = this.#confirmation ?? {};
+    return conf === state.confState && index !== undefined && state.index >= index;
+  }
+
   /** Once per tick while this replica leads. */
   tick(): void {
     this.#ticks++;
     const state = this.#ground.state();
     const wanted = this.#ground.wanted();
+    this.#confirm(state);
     const settled = this.#settled;
     if (settled?.epoch === wanted.epoch && settled.conf === state.confState) return;
     if (wanted.epoch < state.epoch) return; // our copy is old: a newer one is on its way
@@ -88,7 +119,22 @@ export class Convergence {
     this.#rounds.clear();
     this.#lastActive.clear();
     this.#settled = undefined;
+    this.#confirmation = undefined;
     this.#ground.end();
+  }
+
+  #confirm(state: ReplicaState): void {
+    if (state.confState.votersOutgoing.length > 0) return;
+    const known = this.#confirmation;
+    if (known?.conf === state.confState) {
+      if (known.told || !this.confirmed) return;
+      known.told = true;
+      this.#ground.onConfirmed();
+    } else if (state.epoch > BIRTH_EPOCH) {
+      const result = this.#ground.proposeNothing();
+      if (!result.ok) return;
+      this.#confirmation = { conf: state.confState, index: result.index, told: false };
+    }
   }
 
   #step(state: ReplicaState, wanted: WantedMembers): void {

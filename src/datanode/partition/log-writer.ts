@@ -4,7 +4,7 @@
  * and durable before their responses leave).
  */
 import type { ReplicaId } from '../../common/ids.ts';
-import type { StorageMessage } from '../raft/message.ts';
+import type { HardState, StorageMessage } from '../raft/message.ts';
 import type { LogAppend, RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
 
 export type AppendWork = Extract<StorageMessage, { type: 'storageAppend' }>;
@@ -14,6 +14,8 @@ export class LogWriter {
   readonly #own: ReplicaLog;
   readonly #replica: ReplicaId;
   #inFlight = 0;
+  /** Term and vote as saved, with a newer commit index. */
+  #unsaved: HardState | undefined;
   #waiting: (() => void)[] = [];
   /** What is durable, and to be told of, once the engine has been exchanged. */
   #behindSwitch: (() => void)[] | undefined;
@@ -30,12 +32,16 @@ export class LogWriter {
     const onlyCommit =
       hardState === undefined || (hardState.term === saved.term && hardState.vote === saved.vote);
     if (entries.length === 0 && onlyCommit) {
-      // The commit index alone need not be durable: a restart finds it through the engine.
+      // The commit index alone need not be durable: a restart finds it through the engine. It goes
+      // with the next entries.
+      if (hardState !== undefined) this.#unsaved = hardState;
       if (this.#inFlight === 0) this.#tell(deliver);
       else this.#waiting.push(deliver);
       return;
     }
-    this.#write({ replica: this.#replica, entries, hardState }, deliver);
+    const latest = hardState ?? this.#unsaved;
+    this.#unsaved = undefined;
+    this.#write({ replica: this.#replica, entries, hardState: latest }, deliver);
   }
 
   /**
@@ -49,6 +55,7 @@ export class LogWriter {
     exchange: () => Promise<void>,
     deliver: () => void,
   ): void {
+    this.#unsaved = undefined;
     this.#write({ replica: this.#replica, reset, entries, hardState }, () => {
       this.#behindSwitch = [];
       const done = () => {

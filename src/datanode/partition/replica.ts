@@ -63,7 +63,6 @@ export class Replica implements LocalPartition {
     this.namespace = open.record.namespace;
     this.partition = open.record.partition;
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
-    // a process that was killed may have left its last batches to the system: they count as un-synced
     this.#slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
     const { clock, settings } = world;
     this.#time = new GroupTime(clock, settings.clockSkewMaxMs, () => world.peerOffsetsMs());
@@ -76,7 +75,8 @@ export class Replica implements LocalPartition {
     this.#expiry = this.#createExpiry();
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
-    this.#convergence = createConvergence(world, this.id, this.#raft, () => this.state);
+    const own = { state: () => this.state, onConfirmed: () => this.#tellRole() };
+    this.#convergence = createConvergence(world, this.id, this.#raft, own);
   }
 
   get isLeader(): boolean {
@@ -382,7 +382,7 @@ export class Replica implements LocalPartition {
       leader: this.#leader,
       term: this.#raft.term,
       own: this.#role === 'leader',
-      membership: membershipOf(this.state),
+      membership: membershipOf(this.state, this.#convergence.confirmed),
     });
   }
 

@@ -22,10 +22,10 @@ export interface ReplicaState {
 }
 
 /** As it is reported: who votes, in both halves of a joint configuration, and who learns. */
-export function membershipOf({ epoch, confState }: ReplicaState): Membership {
+export function membershipOf({ epoch, confState }: ReplicaState, confirmed: boolean): Membership {
   const { voters, votersOutgoing, learners } = confState;
   const all = [...new Set([...voters, ...votersOutgoing])];
-  return { epoch, voters: all, learners, joint: votersOutgoing.length > 0 };
+  return { epoch, voters: all, learners, joint: votersOutgoing.length > 0 || !confirmed };
 }
 
 export function encodeState(state: ReplicaState): Buffer {
