@@ -5,13 +5,15 @@
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import { codeOf, type KvorumError, messageOf } from '../common/errors.ts';
+import type { Readiness } from '../common/http/probe-routes.ts';
 import type { Namespace } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import { type NodeRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import { type NodeRecord, type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
+import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
@@ -21,12 +23,14 @@ import type { NodeStatus } from './http/server.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
 import { defaultHostSettings } from './partition/host-settings.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
+import { processFacts } from './process-facts.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { openSharedLog } from './raftlog/shared-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
-import { type ProcessFacts, RedisServer } from './server/server.ts';
-import { partitionInfos, replicaStatuses } from './status.ts';
+import { RedisServer } from './server/server.ts';
+import { countStreams, receiveStream } from './snapshot-meter.ts';
+import { partitionInfos, readiness, replicaStatuses } from './status.ts';
 import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
@@ -42,7 +46,9 @@ export interface DatanodeOptions {
   readonly store: MetaStore;
   readonly processId: number;
   readonly configFile: string;
-  readonly usage: ProcessFacts['usage'];
+  readonly os: string;
+  readonly systemMemoryBytes: number;
+  usage(): ProcessUsage;
   readonly transport?: Partial<TransportSettings>;
   /** The node cannot go on: its disk failed, or its name belongs to another. */
   fatal(error: Error): void;
@@ -143,12 +149,21 @@ export class Datanode {
     };
   }
 
+  readiness(): Readiness {
+    return readiness(this.#opened, this.#leaderless(), this.#host.faults());
+  }
+
+  /** What INFO and /metrics tell. */
+  info(): ServerInfo {
+    return this.#server.info();
+  }
+
   /** Opens transport, doors and the control path; see `ready` for when it serves. */
   async open(): Promise<void> {
     const { config } = this.#options;
     const host = config.listen ?? config.host;
     this.#transport = await this.#createTransport(host);
-    await this.#host.start(this.#transport);
+    await this.#host.start(countStreams(this.#transport, this.#host.meters));
     const gateway = await this.#server.listen('gateway', { host, port: config.ports.gateway });
     const cluster = await this.#server.listen('cluster', { host, port: config.ports.cluster });
     this.#ports = { gateway, cluster, transport: this.#transport.port };
@@ -198,7 +213,7 @@ export class Datanode {
   }
 
   #createServer(): RedisServer {
-    const { config, clock, random, network, logger, processId, configFile, usage } = this.#options;
+    const { config, clock, random, network, logger } = this.#options;
     return new RedisServer({
       node: this.#identity.node,
       clock,
@@ -211,17 +226,13 @@ export class Datanode {
         valueBytesMax: config.limits['value-bytes-max'],
         holdMs: config.timing['hold-ms'],
       },
-      facts: {
-        version: KVORUM_VERSION,
-        runId: random.hex(20),
-        processId,
-        startedMs: clock.wallMs(),
-        configFile,
-        usage,
-      },
+      facts: processFacts(this.#options, this.#identity.clusterId),
+      meters: this.#host.meters,
+      usage: () => this.#options.usage(),
+      log: () => this.#log.stats(),
       partitions: () => partitionInfos(this.#identity.node, this.#host),
       loading: () => !this.#opened,
-      keyCounts: async () => this.#keyCounts(),
+      keyCounts: async () => this.keyCounts(),
     });
   }
 
@@ -256,7 +267,8 @@ export class Datanode {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
         onRequest: async (_from, body) =>
           isProgressQuery(body) ? this.#host.snapshotProgress(body) : this.#router.serve(body),
-        onStream: (_from, header, chunks) => this.#host.onStream(header, chunks),
+        onStream: (_from, header, chunks) =>
+          receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
       },
     });
@@ -315,12 +327,14 @@ export class Datanode {
   #onLeader({ record, node, replica, term, own }: LeaderNews): void {
     const { namespace, partition, group } = record;
     if (node === undefined) {
+      this.#host.meters.leaderLosses++;
       const hint = this.#routes.leader(namespace, partition);
       if (hint !== undefined) this.#routes.withdrawLeader(group, hint);
       return;
     }
     this.#routes.setLeader(group, node, term);
     if (!own) return;
+    this.#host.meters.electionsWon++;
     this.#coordinator.reportLeader({
       version: SCHEMA_VERSION,
       namespace,
@@ -332,17 +346,19 @@ export class Datanode {
   }
 
   #isReady(): boolean {
-    if (!this.#opened) return false;
-    return this.#routes
-      .namespaces()
-      .every((namespace) =>
-        this.#routes
-          .partitions(namespace)!
-          .every(({ partition }) => this.#router.leader(namespace, partition) !== undefined),
-      );
+    return this.#opened && this.#leaderless().length === 0;
   }
 
-  #keyCounts(): ReadonlyMap<Namespace, { keys: number; expires: number }> {
+  /** Partitions that this node knows no leader of. */
+  #leaderless(): readonly PartitionRecord[] {
+    return this.#routes
+      .namespaces()
+      .flatMap((namespace) => this.#routes.partitions(namespace)!)
+      .filter(({ namespace, partition }) => !this.#router.leader(namespace, partition));
+  }
+
+  /** Keys, and those with a deadline, of the partitions this node leads. */
+  keyCounts(): ReadonlyMap<Namespace, { keys: number; expires: number }> {
     const counts = new Map<Namespace, { keys: number; expires: number }>();
     for (const replica of this.#host.replicas()) {
       if (!replica.isLeader) continue;

@@ -98,6 +98,8 @@ export class SimCluster {
       store: meta,
       processId: 1,
       configFile: '',
+      os: 'simulated',
+      systemMemoryBytes: 0,
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
       fatal: (error) => this.#failed(name, life, error),
     }).then(

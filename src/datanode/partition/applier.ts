@@ -41,6 +41,8 @@ export interface AppliedBatch {
   readonly earliestDeadlineMs: number;
   /** How many expire entries it applied. */
   readonly expiryEntries: number;
+  /** Keys those deleted. */
+  readonly expiredKeys: number;
 }
 
 interface Work {
@@ -157,10 +159,16 @@ export class Applier {
   }
 
   #newBatch(): OpenBatch {
-    return { txn: new Txn(this.#engine), applied: [], state: this.#state, expiryEntries: 0 };
+    return {
+      txn: new Txn(this.#engine),
+      applied: [],
+      state: this.#state,
+      expiryEntries: 0,
+      expiredKeys: 0,
+    };
   }
 
-  async #write({ txn, applied, state, expiryEntries }: OpenBatch): Promise<void> {
+  async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
     this.#writing = true;
@@ -168,7 +176,7 @@ export class Applier {
     this.#writing = false;
     this.#state = state;
     const { earliestDeadlineMs } = txn;
-    this.#hooks.onApplied(applied, state, { earliestDeadlineMs, expiryEntries });
+    this.#hooks.onApplied(applied, state, { earliestDeadlineMs, expiryEntries, expiredKeys });
   }
 
   /**
@@ -233,8 +241,8 @@ export class Applier {
   ): ApplyStep | Promise<ApplyStep> {
     const { body } = envelope;
     if (body.family === 'internal') {
-      if (body.operation === 'expire') expireKeys(txn, body.keys, state.timeMs);
-      return { state, replies: [], expiry: body.operation === 'expire' };
+      if (body.operation !== 'expire') return { state, replies: [] };
+      return { state, replies: [], expired: expireKeys(txn, body.keys, state.timeMs) };
     }
     return applyLines(txn, body.lines, this.#contextOf(envelope, state), state);
   }
@@ -246,11 +254,15 @@ interface OpenBatch {
   readonly applied: AppliedEntry[];
   state: ReplicaState;
   expiryEntries: number;
+  expiredKeys: number;
 }
 
 function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
   batch.state = step.state;
-  if (step.expiry) batch.expiryEntries++;
+  if (step.expired !== undefined) {
+    batch.expiryEntries++;
+    batch.expiredKeys += step.expired;
+  }
   batch.applied.push({ index, term, replies: step.replies });
 }
 
@@ -272,7 +284,8 @@ function empties(line: CommandLine): boolean {
 interface ApplyStep {
   readonly state: ReplicaState;
   readonly replies: readonly Reply[];
-  readonly expiry?: boolean;
+  /** Of an expire entry: how many keys went. */
+  readonly expired?: number;
 }
 
 function applyLines(

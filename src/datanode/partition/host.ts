@@ -22,6 +22,7 @@ import type { Role } from '../raft/ready.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import type { HostSettings } from './host-settings.ts';
+import { PartitionMeters } from './meters.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
 import { Replica } from './replica.ts';
 import type { ReplicaWorld } from './replica-world.ts';
@@ -57,6 +58,7 @@ const STAND_DELAY_MS = 100;
 const STAND_TRIES = 5;
 
 export class PartitionHost {
+  readonly meters = new PartitionMeters();
   readonly #options: HostOptions;
   readonly #groups = new Map<GroupId, Replica>();
   readonly #faults = new Map<GroupId, string>();
@@ -234,6 +236,7 @@ export class PartitionHost {
       log,
       engines,
       settings,
+      meters: this.meters,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => this.#send(group, message),
       snapshotProgress: (message, snapshot) => this.#askProgress(group, message.to, snapshot),

@@ -236,6 +236,7 @@ export class Replica implements LocalPartition {
       random: () => this.#world.random.float(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
       onFault: (error: unknown) => this.#fault(error),
+      lookups: this.#world.meters.lookups,
     };
     return new Reads(ground, this.record);
   }
@@ -286,7 +287,10 @@ export class Replica implements LocalPartition {
         this.#append(message);
         return;
       case 'storageApply':
-        this.#applier.enqueue(message.entries, () => this.#deliver(message.responses));
+        this.#applier.enqueue(
+          message.entries,
+          this.#world.meters.timeApply(this.#world.clock, () => this.#deliver(message.responses)),
+        );
         return;
       case 'storageAppendResponse':
       case 'storageApplyResponse':
@@ -359,6 +363,7 @@ export class Replica implements LocalPartition {
 
   #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
     for (const entry of entries) this.#proposals.settle(entry.index, entry.term, entry.replies);
+    if (this.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
     this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
     this.#reads.resume();
   }
