@@ -7,14 +7,14 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 test('notes how long the loop was held', async () => {
   const meter = new LoopMeter(systemClock);
   meter.start();
-  await wait(100);
+  await wait(200);
   expect(meter.delay.count).toBeGreaterThan(0);
   const untilMs = performance.now() + 150;
   while (performance.now() < untilMs);
-  await wait(30);
+  await wait(100);
   expect(meter.delay.percentile(100)).toBeGreaterThan(100_000);
   meter.stop();
   const { count } = meter.delay;
-  await wait(60);
+  await wait(150);
   expect(meter.delay.count).toBe(count);
 });

@@ -55,7 +55,7 @@ export class MetricsPage<Source> {
   constructor(options: MetricsPageOptions<Source>) {
     this.#options = options;
     for (const family of options.families) this.#register(family);
-    if (options.process) collectDefaultMetrics({ register: this.#registry });
+    if (options.process) collectProcess(this.#registry);
   }
 
   get contentType(): string {
@@ -113,6 +113,18 @@ export class MetricsPage<Source> {
     const reading = this.#source === undefined ? undefined : read(this.#source);
     if (reading === undefined) return [];
     return isList(reading) ? reading : [{ labels: {}, value: reading }];
+  }
+}
+
+/** An event loop that is watched a hundred times a second never rests. */
+const LOOP_WATCH_MS = 60_000;
+const LOOP_WATCH = 'nodejs_eventloop_lag';
+
+/** All that prom-client tells of a process, but the loop's delay, which LoopMeter watches. */
+function collectProcess(register: Registry): void {
+  collectDefaultMetrics({ register, eventLoopMonitoringPrecision: LOOP_WATCH_MS });
+  for (const { name } of register.getMetricsAsArray()) {
+    if (name.startsWith(LOOP_WATCH)) register.removeSingleMetric(name);
   }
 }
 

@@ -82,3 +82,12 @@ test('two families of one name are refused', () => {
   const options = { process: false, source: () => 0, families: [family, family] };
   expect(() => new MetricsPage(options)).toThrow(/twice has already been registered/);
 });
+
+test('tells of the process when asked to, but for the delay of the loop', async () => {
+  const metrics = new MetricsPage({ process: true, source: () => 0, families: [] });
+  const told = parseMetrics(await metrics.text());
+  expect(told.value('process_cpu_seconds_total')).toBeGreaterThan(0);
+  expect(told.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+  expect(told.value('nodejs_heap_size_used_bytes')).toBeGreaterThan(1_000_000);
+  expect([...told.types.keys()].filter((name) => name.includes('eventloop'))).toEqual([]);
+});
