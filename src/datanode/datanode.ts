@@ -327,9 +327,10 @@ export class Datanode {
   #onLeader({ record, node, replica, term, own }: LeaderNews): void {
     const { namespace, partition, group } = record;
     if (node === undefined) {
-      this.#host.meters.leaderLosses++;
       const hint = this.#routes.leader(namespace, partition);
-      if (hint !== undefined) this.#routes.withdrawLeader(group, hint);
+      if (hint === undefined) return;
+      this.#host.meters.leaderLosses++;
+      this.#routes.withdrawLeader(group, hint);
       return;
     }
     this.#routes.setLeader(group, node, term);
