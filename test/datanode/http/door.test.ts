@@ -178,3 +178,55 @@ test('the number of series is bounded, whatever the node holds', async () => {
   expect(page.value('kvorum_raft_groups', { role: 'leader' })).toBe(3_000);
   expect(page.value('kvorum_command_duration_seconds_count', { kind: 'read' })).toBe(0);
 });
+
+/** As redis_exporter 1.45 prints them when it reads a datanode's INFO (with system metrics). */
+const exporterNames: Readonly<Record<string, readonly string[]>> = {
+  gauge: [
+    'blocked_clients',
+    'config_maxclients',
+    'connected_clients',
+    'connected_slaves',
+    'db_keys',
+    'db_keys_expiring',
+    'instance_info',
+    'loading_dump_file',
+    'master_repl_offset',
+    'memory_max_bytes',
+    'memory_used_bytes',
+    'memory_used_peak_bytes',
+    'memory_used_rss_bytes',
+    'process_id',
+    'start_time_seconds',
+    'total_system_memory_bytes',
+    'up',
+    'uptime_in_seconds',
+  ],
+  counter: [
+    'commands_duration_seconds_total',
+    'commands_failed_calls_total',
+    'commands_processed_total',
+    'commands_rejected_calls_total',
+    'commands_total',
+    'connections_received_total',
+    'cpu_sys_seconds_total',
+    'cpu_user_seconds_total',
+    'errors_total',
+    'evicted_keys_total',
+    'expired_keys_total',
+    'keyspace_hits_total',
+    'keyspace_misses_total',
+    'net_input_bytes_total',
+    'net_output_bytes_total',
+    'rejected_connections_total',
+  ],
+};
+
+test("every redis_ name is one of redis_exporter's, with its type", async () => {
+  door.serve(observed());
+  const { types } = await metrics();
+  const told = [...types].filter(([name]) => name.startsWith('redis_'));
+  expect(told.length).toBeGreaterThan(30);
+  for (const [name, type] of told) {
+    expect(exporterNames[type], name).toContain(name.slice('redis_'.length));
+  }
+});
