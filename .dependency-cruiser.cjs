@@ -46,6 +46,7 @@ const doors = {
   '@grpc/': 'src/meta/(etcd|embedded)',
   ioredis: 'src/sdk/',
   fastify: '/http/',
+  'prom-client': 'src/common/http/metrics-page.ts',
   commander: 'src/cli/',
   pino: 'src/(cli/|common/pino)',
   'cluster-key-slot': 'src/common/hash.ts',

@@ -1,5 +1,6 @@
 /** `kvorum datanode` and `kvorum placedriver`: one process from its config file, until a signal. */
 
+import os from 'node:os';
 import { systemClock } from '../common/clock.ts';
 import { messageOf } from '../common/errors.ts';
 import { fsDisk } from '../common/fs-disk.ts';
@@ -18,6 +19,17 @@ export interface ProcessOptions {
   readonly config: string;
   /** End with standard input: the parent has gone. Set by `kvorum start`. */
   readonly lifeLine?: boolean;
+}
+
+function processUsage() {
+  const { rss, heapUsed, external } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  return {
+    rssBytes: rss,
+    heapBytes: heapUsed + external,
+    cpuUserSeconds: user / 1e6,
+    cpuSystemSeconds: system / 1e6,
+  };
 }
 
 interface Running {
@@ -39,12 +51,9 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     processId: process.pid,
     configFile: options.config,
     isAlive,
-    usage: () => ({
-      rssBytes: process.memoryUsage.rss(),
-      heapBytes: process.memoryUsage().heapUsed,
-      cpuUserSeconds: process.cpuUsage().user / 1e6,
-      cpuSystemSeconds: process.cpuUsage().system / 1e6,
-    }),
+    os: `${os.type()} ${os.release()} ${os.machine()}`,
+    systemMemoryBytes: os.totalmem(),
+    usage: processUsage,
     fatal: (error: Error) => die(logger, error),
   };
   await run(config, 'datanode', options, logger, () => startDatanode(config, world));

@@ -86,6 +86,7 @@ async function askNode(run: RunFile): Promise<NodePartition[]> {
     const response = await fetch(`http://${run.host}:${run.ports.http}/status`, {
       signal: AbortSignal.timeout(HTTP_TIMEOUT_MS),
     });
+    if (!response.ok) return []; // still starting
     const body = (await response.json()) as { partitions: NodePartition[] };
     return body.partitions;
   } catch {

@@ -97,6 +97,10 @@ export const limits = {
   /** Transient table of LCS: it is computed in one step. */
   lcsBytesMax: 64 * MIB,
 
+  // monitoring
+  /** Partitions told one by one in INFO and /metrics. */
+  infoPartitionsMax: 1_024,
+
   // metadata
   metaValueBytesMax: 1 * MIB,
   metaTxnOperationsMax: 128,

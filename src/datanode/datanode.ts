@@ -5,18 +5,15 @@
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import type { KvorumError } from '../common/errors.ts';
-import type { GroupId, Incarnation, Namespace, ReplicaId } from '../common/ids.ts';
+import type { Readiness } from '../common/http/probe-routes.ts';
+import type { Incarnation, Namespace, ReplicaId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import {
-  type Membership,
-  type NodeRecord,
-  type PartitionRecord,
-  SCHEMA_VERSION,
-} from '../meta/schema.ts';
+import { type NodeRecord, type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
+import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
@@ -29,11 +26,13 @@ import { defaultHostSettings, type HostSettings } from './partition/host-setting
 import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
+import { processFacts } from './process-facts.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
-import { type ProcessFacts, RedisServer } from './server/server.ts';
-import { partitionInfos, replicaStatuses } from './status.ts';
+import { RedisServer } from './server/server.ts';
+import { countStreams, receiveStream } from './snapshot-meter.ts';
+import { partitionInfos, readiness, replicaStatuses } from './status.ts';
 import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
@@ -49,7 +48,9 @@ export interface DatanodeOptions {
   readonly store: MetaStore;
   readonly processId: number;
   readonly configFile: string;
-  readonly usage: ProcessFacts['usage'];
+  readonly os: string;
+  readonly systemMemoryBytes: number;
+  usage(): ProcessUsage;
   /** What a real cluster leaves at its defaults. */
   readonly tuning?: DatanodeTuning;
   /** The node cannot go on: its disk failed, or its name belongs to another. */
@@ -152,12 +153,21 @@ export class Datanode {
     return this.#host.replicas();
   }
 
+  readiness(): Readiness {
+    return readiness(this.#opened, this.#leaderless(), this.#host.faults());
+  }
+
+  /** What INFO and /metrics tell. */
+  info(): ServerInfo {
+    return this.#server.info();
+  }
+
   /** Opens transport, doors and the control path; see `ready` for when it serves. */
   async open(): Promise<void> {
     const { config } = this.#options;
     const host = config.listen ?? config.host;
     this.#transport = await this.#createTransport(host);
-    await this.#host.start(this.#transport);
+    await this.#host.start(countStreams(this.#transport, this.#host.meters));
     const gateway = await this.#server.listen('gateway', { host, port: config.ports.gateway });
     const cluster = await this.#server.listen('cluster', { host, port: config.ports.cluster });
     this.#ports = { gateway, cluster, transport: this.#transport.port };
@@ -208,7 +218,7 @@ export class Datanode {
   }
 
   #createServer(): RedisServer {
-    const { config, clock, random, network, logger, processId, configFile, usage } = this.#options;
+    const { config, clock, random, network, logger } = this.#options;
     return new RedisServer({
       node: this.#identity.node,
       clock,
@@ -221,17 +231,13 @@ export class Datanode {
         valueBytesMax: config.limits['value-bytes-max'],
         holdMs: config.timing['hold-ms'],
       },
-      facts: {
-        version: KVORUM_VERSION,
-        runId: random.hex(20),
-        processId,
-        startedMs: clock.wallMs(),
-        configFile,
-        usage,
-      },
+      facts: processFacts(this.#options, this.#identity.clusterId),
+      meters: this.#host.meters,
+      usage: () => this.#options.usage(),
+      log: () => this.#log.stats(),
       partitions: () => partitionInfos(this.#identity.node, this.#host),
       loading: () => !this.#opened,
-      keyCounts: async () => this.#keyCounts(),
+      keyCounts: async () => this.keyCounts(),
     });
   }
 
@@ -266,7 +272,8 @@ export class Datanode {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
         onRequest: async (_from, body) =>
           isProgressQuery(body) ? this.#host.snapshotProgress(body) : this.#router.serve(body),
-        onStream: (_from, header, chunks) => this.#host.onStream(header, chunks),
+        onStream: (_from, header, chunks) =>
+          receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
       },
     });
@@ -317,7 +324,7 @@ export class Datanode {
     const records = view.partitions();
     this.#routes.setPartitions(records);
     if (records.length === 0) return;
-    void this.#host.applyTable(records, membershipsOf(view)).then(() => {
+    void this.#host.applyTable(records, view.memberships()).then(() => {
       this.#opened = true;
     });
   }
@@ -326,11 +333,15 @@ export class Datanode {
     const { namespace, partition, group } = record;
     if (node === undefined) {
       const hint = this.#routes.leader(namespace, partition);
-      if (hint !== undefined) this.#routes.withdrawLeader(group, hint);
+      if (hint === undefined) return;
+      this.#host.meters.leaderLosses++;
+      this.#routes.withdrawLeader(group, hint);
       return;
     }
+    const known = this.#routes.leader(namespace, partition);
     this.#routes.setLeader(group, node, term);
     if (!own) return;
+    if (known?.term !== term) this.#host.meters.electionsWon++;
     this.#coordinator.reportLeader({
       version: SCHEMA_VERSION,
       namespace,
@@ -354,17 +365,19 @@ export class Datanode {
   }
 
   #isReady(): boolean {
-    if (!this.#opened) return false;
-    return this.#routes
-      .namespaces()
-      .every((namespace) =>
-        this.#routes
-          .partitions(namespace)!
-          .every(({ partition }) => this.#router.leader(namespace, partition) !== undefined),
-      );
+    return this.#opened && this.#leaderless().length === 0;
   }
 
-  #keyCounts(): ReadonlyMap<Namespace, { keys: number; expires: number }> {
+  /** Partitions that this node knows no leader of. */
+  #leaderless(): readonly PartitionRecord[] {
+    return this.#routes
+      .namespaces()
+      .flatMap((namespace) => this.#routes.partitions(namespace)!)
+      .filter(({ namespace, partition }) => !this.#router.leader(namespace, partition));
+  }
+
+  /** Keys, and those with a deadline, of the partitions this node leads. */
+  keyCounts(): ReadonlyMap<Namespace, { keys: number; expires: number }> {
     const counts = new Map<Namespace, { keys: number; expires: number }>();
     for (const replica of this.#host.replicas()) {
       if (!replica.isLeader) continue;
@@ -374,17 +387,4 @@ export class Datanode {
     }
     return counts;
   }
-}
-
-/** What the groups' leaders reported, of the groups that are wanted. */
-function membershipsOf(view: ClusterView): ReadonlyMap<GroupId, Membership> {
-  const groups = new Map(
-    view.partitions().map((record) => [`${record.namespace} ${record.partition}`, record.group]),
-  );
-  const memberships = new Map<GroupId, Membership>();
-  for (const { namespace, partition, membership } of view.leaders()) {
-    const group = groups.get(`${namespace} ${partition}`);
-    if (group !== undefined) memberships.set(group, membership);
-  }
-  return memberships;
 }

@@ -5,12 +5,12 @@ import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import { connectEtcd } from '../meta/etcd.ts';
+import type { ProcessUsage } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import { lockDataDir } from './data-lock.ts';
-import { createDatanode, type DatanodePorts } from './datanode.ts';
+import { createDatanode, type Datanode, type DatanodePorts } from './datanode.ts';
 import { createLevelHost } from './engine/leveldb.ts';
-import { startHttp } from './http/server.ts';
-import type { ProcessFacts } from './server/server.ts';
+import { openHttpDoor } from './http/door.ts';
 
 export interface DatanodeWorld {
   readonly clock: Clock;
@@ -20,7 +20,9 @@ export interface DatanodeWorld {
   readonly logger: Logger;
   readonly processId: number;
   readonly configFile: string;
-  readonly usage: ProcessFacts['usage'];
+  readonly os: string;
+  readonly systemMemoryBytes: number;
+  usage(): ProcessUsage;
   isAlive(processId: number): boolean;
   fatal(error: Error): void;
 }
@@ -44,15 +46,23 @@ export async function startDatanode(
     logger: world.logger,
     cacheBytes: config.limits['engine-cache-bytes'],
   });
-  const datanode = await createDatanode({ ...world, config, engines, store });
   const listen = { host: config.listen ?? config.host, port: config.ports.http };
-  const http = await startHttp(listen, () => datanode.status());
+  const door = await openHttpDoor(listen, world.clock);
+  let datanode: Datanode;
+  try {
+    datanode = await createDatanode({ ...world, config, engines, store });
+  } catch (failure) {
+    await door.close();
+    throw failure;
+  }
+  door.serve(datanode);
   await datanode.ready();
   return {
-    ports: { ...datanode.ports, http: http.port },
+    ports: { ...datanode.ports, http: door.port },
     async stop() {
-      await http.close();
+      door.stopping();
       await datanode.stop();
+      await door.close();
       await store.close();
       await lock.release();
     },

@@ -1,5 +1,6 @@
 /** What a datanode tells of its replicas: `kvorum status`, INFO and the HTTP door read it. */
-import type { NodeId, ReplicaId } from '../common/ids.ts';
+import type { Readiness } from '../common/http/probe-routes.ts';
+import type { GroupId, NodeId, ReplicaId } from '../common/ids.ts';
 import type { PartitionRecord } from '../meta/schema.ts';
 import type { PartitionInfo } from './commands/node-context.ts';
 import type { PartitionHost } from './partition/host.ts';
@@ -59,6 +60,23 @@ function replicaStatus(node: NodeId, replica: Replica, record: PartitionRecord):
       match: progress.get(member.replica)?.match ?? 0,
     })),
   };
+}
+
+/**
+ * Ready: the node has its table, its replicas are open and it knows every leader. A replica that
+ * stopped after a fault is a reason to look, not to send clients elsewhere: others hold its data.
+ */
+export function readiness(
+  opened: boolean,
+  leaderless: readonly { readonly namespace: string; readonly partition: number }[],
+  faults: ReadonlyMap<GroupId, string>,
+): Readiness {
+  const reasons = [
+    ...(opened ? [] : ['the partition table is not here yet, or its replicas are being opened']),
+    ...leaderless.map(({ namespace, partition }) => `${namespace}/${partition} has no leader`),
+  ];
+  const limping = [...faults].map(([group, why]) => `a replica of group ${group} stopped: ${why}`);
+  return { ready: reasons.length === 0, reasons: [...reasons, ...limping] };
 }
 
 export function partitionInfos(node: NodeId, host: PartitionHost): PartitionInfo[] {

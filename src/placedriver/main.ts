@@ -2,12 +2,14 @@
 import type { Clock } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import type { Logger } from '../common/log.ts';
+import { LoopMeter } from '../common/loop-meter.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import type { PlacedriverConfig } from './config.ts';
 import { PlacedriverCoordinator } from './coordinator.ts';
+import { createProbes } from './http/probes.ts';
 import { startHttp } from './http/server.ts';
 import { ClusterQueries } from './queries.ts';
 
@@ -41,10 +43,14 @@ export async function startPlacedriver(
   coordinator.start();
   const isMaster = () => coordinator.isMaster;
   const queries = new ClusterQueries(store, config.name, KVORUM_VERSION, isMaster);
-  const http = await startHttp({ host: listen, port: config.ports.http }, queries);
+  const loop = new LoopMeter(world.clock);
+  const probes = createProbes(queries, loop);
+  const http = await startHttp({ host: listen, port: config.ports.http }, queries, probes);
+  loop.start();
   return {
     ports: { http: http.port, ...(embedded && { meta: embedded.port }) },
     async stop() {
+      loop.stop();
       await http.close();
       await coordinator.stop();
       await store.close();

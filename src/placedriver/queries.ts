@@ -1,4 +1,5 @@
 /** Answers about the cluster, read from the metadata store. */
+import type { Revision } from '../common/ids.ts';
 import {
   decodeRecord,
   keys,
@@ -9,17 +10,33 @@ import {
 } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 
+/** What monitoring reads of the cluster. */
+export interface ClusterMeasures {
+  readonly revision: Revision;
+  /** 0 when no placedriver is master. */
+  readonly electionRevision: Revision;
+  readonly placedrivers: number;
+  readonly datanodes: number;
+  readonly partitions: number;
+  /** Partitions whose leader is on a datanode that is alive. */
+  readonly led: number;
+}
+
 export class ClusterQueries {
   readonly version: string;
   readonly #store: MetaStore;
-  readonly #name: string;
+  readonly name: string;
   readonly #isMaster: () => boolean;
 
   constructor(store: MetaStore, name: string, version: string, isMaster: () => boolean) {
     this.#store = store;
-    this.#name = name;
+    this.name = name;
     this.version = version;
     this.#isMaster = isMaster;
+  }
+
+  get isMaster(): boolean {
+    return this.#isMaster();
   }
 
   async placedrivers() {
@@ -73,6 +90,20 @@ export class ClusterQueries {
     };
   }
 
+  /** Rejects with STORE_UNAVAILABLE while the metadata store does not answer. */
+  async ping(): Promise<void> {
+    await this.#store.get(keys.cluster);
+  }
+
+  /** Rejects with STORE_UNAVAILABLE while the metadata store does not answer. */
+  async measures(): Promise<ClusterMeasures> {
+    const { items, revision } = await this.#store.range(keys.election);
+    const { datanodes, partitions, led } = await this.stats();
+    const revisions = items.map((item) => item.createRevision);
+    const electionRevision = revisions.length > 0 ? Math.min(...revisions) : 0;
+    return { revision, electionRevision, placedrivers: items.length, datanodes, partitions, led };
+  }
+
   /** `stable`: every partition has a leader on a node that is alive. */
   async stats() {
     const nodes = new Set((await this.#all<NodeRecord>(keys.nodes)).map((record) => record.node));
@@ -81,7 +112,7 @@ export class ClusterQueries {
     const led = leaders.filter((leader) => nodes.has(leader.node)).length;
     return {
       stable: partitions.length > 0 && led === partitions.length,
-      placedriver: this.#name,
+      placedriver: this.name,
       master: this.#isMaster(),
       datanodes: nodes.size,
       partitions: partitions.length,

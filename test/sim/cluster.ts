@@ -92,6 +92,8 @@ export class SimCluster {
       store: life.meta,
       processId: 1,
       configFile: '',
+      os: 'simulated',
+      systemMemoryBytes: 0,
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
       tuning: {
         host: plan,

@@ -1,5 +1,6 @@
 /** What a node command (PING, INFO, CLIENT, CLUSTER …) may ask of the server it runs in. */
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
+import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Protocol } from '../resp/reply.ts';
 
 export type Door = 'gateway' | 'cluster';
@@ -57,30 +58,108 @@ export interface PartitionInfo {
   readonly lag: number;
 }
 
-export interface ServerInfo {
-  readonly node: NodeId;
+/** One command since the start or CONFIG RESETSTAT; the words are Redis's. */
+export interface CommandStat {
+  calls: number;
+  /** From the requests' arrival to their replies, together. */
+  microseconds: number;
+  /** Answered with an error before they were calls. */
+  rejected: number;
+  /** Calls that ended in an error. */
+  failed: number;
+  readonly latency: LatencyHistogram;
+}
+
+/** Over the last two seconds. */
+export interface Rates {
+  readonly commandsPerSecond: number;
+  readonly inputBytesPerSecond: number;
+  readonly outputBytesPerSecond: number;
+}
+
+/** The process, as the operating system sees it now. */
+export interface ProcessUsage {
+  readonly rssBytes: number;
+  /** JavaScript objects and buffers; the engines' caches are in `rssBytes` only. */
+  readonly heapBytes: number;
+  readonly cpuUserSeconds: number;
+  readonly cpuSystemSeconds: number;
+}
+
+/** What does not change while the process runs. */
+export interface ProcessFacts {
   readonly version: string;
+  /** 40 hex digits, drawn at the start. */
   readonly runId: string;
+  /** 40 hex digits, the same on every node of the cluster. */
+  readonly clusterRunId: string;
   readonly processId: number;
   readonly startedMs: number;
   readonly configFile: string;
+  /** As Redis prints it: system, release, machine. */
+  readonly os: string;
+  readonly systemMemoryBytes: number;
+  /** Ticks per second of the replicas. */
+  readonly hz: number;
+  /** The failure domain of this node; empty when none is configured. */
+  readonly zone: string;
+}
+
+/** The raft log of the node. */
+export interface LogInfo {
+  readonly segments: number;
+  readonly bytes: number;
+  readonly syncs: number;
+  readonly batches: number;
+  readonly queuedBytes: number;
+  readonly writtenBytes: number;
+  readonly syncTime: LatencyHistogram;
+}
+
+/** What the replicas of the node count together. */
+export interface ReplicaMeters {
+  readonly lookups: { readonly hits: number; readonly misses: number };
+  readonly expiredKeys: number;
+  readonly apply: LatencyHistogram;
+  readonly electionsWon: number;
+  readonly leaderLosses: number;
+  readonly snapshotsSent: number;
+  readonly snapshotsReceived: number;
+  readonly snapshotsFailed: number;
+}
+
+export interface ServerInfo {
+  readonly node: NodeId;
+  readonly facts: ProcessFacts;
+  readonly usage: ProcessUsage;
+  /** The most of `usage.heapBytes` seen so far, four times a second. */
+  readonly peakHeapBytes: number;
+  /** Where the gateway door listens; 0 before it does. */
+  readonly gatewayPort: number;
   readonly clientsMax: number;
   readonly connectedClients: number;
-  readonly blockedClients: number;
   readonly totalConnections: number;
   readonly totalCommands: number;
   readonly rejectedConnections: number;
   readonly inputBytes: number;
   readonly outputBytes: number;
-  readonly usedMemoryBytes: number;
-  readonly rssBytes: number;
-  readonly cpuUserSeconds: number;
-  readonly cpuSystemSeconds: number;
+  readonly errorReplies: number;
+  readonly rates: Rates;
+  /** By command name, as in the command table. */
+  readonly commandStats: ReadonlyMap<string, CommandStat>;
+  /** By the error's code. */
+  readonly errorStats: ReadonlyMap<string, number>;
+  /** Requests that wait for their partition to have a leader: now, and ever. */
+  readonly heldNow: number;
+  readonly heldTotal: number;
+  /** Commands sent on to the node that leads, and carried out for other nodes' clients. */
+  readonly forwardedCommands: number;
+  readonly servedCommands: number;
   /** True until this node has its table and its replicas are open. */
   readonly loading: boolean;
   readonly partitions: readonly PartitionInfo[];
-  /** Per command name: calls and microseconds. */
-  readonly commandStats: ReadonlyMap<string, { calls: number; microseconds: number }>;
+  readonly replicas: ReplicaMeters;
+  readonly log: LogInfo;
 }
 
 export interface NodeContext {

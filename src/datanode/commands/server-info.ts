@@ -1,8 +1,10 @@
 /** Small commands about the server that tools ask: TIME, ROLE, LATENCY, SLOWLOG, DEBUG SLEEP … */
+import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
-import { argument, SYNTAX_ERROR } from './args.ts';
+import { argument, SYNTAX_ERROR, word } from './args.ts';
 import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { helpReply } from './help.ts';
+import { replicationOffset } from './info-sections.ts';
 
 type Run = NodeCommand['run'];
 
@@ -49,7 +51,8 @@ const time: Run = (_args, { nowMs }) => {
   return array([bulk(String(seconds)), bulk(String((nowMs - seconds * 1_000) * 1_000))]);
 };
 
-const role: Run = () => array([bulk('master'), integer(0), array([])]);
+const role: Run = (_args, context) =>
+  array([bulk('master'), integer(replicationOffset(context.info())), array([])]);
 
 const lastSave: Run = (_args, { nowMs }) => integer(Math.floor(nowMs / 1_000));
 
@@ -75,7 +78,45 @@ const debugSleep: Run = async (args, { sleep }) => {
   return OK;
 };
 
-const lolwut: Run = (_args, context) => bulk(`kvorum ${context.info().version}\n`);
+const lolwut: Run = (_args, context) => bulk(`kvorum ${context.info().facts.version}\n`);
+
+/** LATENCY HISTOGRAM [command ...]: cumulative counts at powers of two; a container: its subcommands. */
+const latencyHistogram: Run = (args, context) => {
+  const { commandStats } = context.info();
+  const names = args.slice(2).map(word);
+  const found = [...commandStats].filter(
+    ([name, { calls }]) =>
+      calls > 0 &&
+      (names.length === 0 || names.some((one) => one === name || name.startsWith(`${one}|`))),
+  );
+  const pairs = found.map(([name, { calls, latency }]) => {
+    const counts = latencyCounts(latency);
+    const reply = flat('calls', integer(calls), 'histogram_usec', { kind: 'map', pairs: counts });
+    return [bulk(name), reply] as const;
+  });
+  return { kind: 'map', pairs };
+};
+
+/** 2^0 to 2^24 µs; as in Redis only where the count grows. */
+function latencyCounts(latency: LatencyHistogram): [Reply, Reply][] {
+  let before = 0;
+  const pairs: [Reply, Reply][] = [];
+  for (const { belowMicroseconds, count } of latency.coarse(0)) {
+    if (count > before) pairs.push([integer(belowMicroseconds), integer(count)]);
+    before = count;
+  }
+  return pairs;
+}
+
+function flat(first: string, a: Reply, second: string, b: Reply): Reply {
+  return {
+    kind: 'map',
+    pairs: [
+      [bulk(first), a],
+      [bulk(second), b],
+    ],
+  };
+}
 
 const none: Run = () => array([]);
 const zero: Run = () => integer(0);
@@ -142,7 +183,7 @@ export const serverInfoCommands: readonly Command[] = [
     ['history', 3, 'Returns no samples.', none],
     ['reset', -2, 'Returns 0.', zero],
     ['doctor', 2, 'Returns no advice.', () => bulk('no latency samples are taken\n')],
-    ['histogram', -2, 'Returns no samples.', () => ({ kind: 'map', pairs: [] })],
+    ['histogram', -2, 'Returns the latencies of commands.', latencyHistogram],
   ]),
   container('slowlog', '2.2.12', 'A container for slow log commands.', [
     ['get', -2, 'Returns no entries.', none],

@@ -2,11 +2,12 @@
  * The cluster as the metadata store shows it, folded from watch events; pure. Partitions count
  * only once their namespace is ready: a half-written one may still be written anew.
  */
-import type { Namespace, NodeId } from '../../common/ids.ts';
+import type { GroupId, Namespace, NodeId } from '../../common/ids.ts';
 import {
   decodeRecord,
   keys,
   type LeaderRecord,
+  type Membership,
   type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
@@ -100,6 +101,22 @@ export class ClusterView {
 
   leaders(): readonly LeaderRecord[] {
     return [...this.#leaders.values()];
+  }
+
+  /** What the groups' leaders reported, of the groups that are wanted. */
+  memberships(): ReadonlyMap<GroupId, Membership> {
+    const groups = new Map(
+      this.partitions().map(({ namespace, partition, group }) => [
+        `${namespace} ${partition}`,
+        group,
+      ]),
+    );
+    const memberships = new Map<GroupId, Membership>();
+    for (const { namespace, partition, membership } of this.#leaders.values()) {
+      const group = groups.get(`${namespace} ${partition}`);
+      if (group !== undefined) memberships.set(group, membership);
+    }
+    return memberships;
   }
 
   #put({ key, value }: MetaItem): void {

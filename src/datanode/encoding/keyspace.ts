@@ -25,9 +25,14 @@ const IN_INDEX = Buffer.from([0]);
 export function findKey(view: View, key: Buffer, nowMs: number): Found {
   const place = encodeKey(key);
   const value = view.get(place);
-  if (value === undefined) return { key, place, stored: undefined, live: undefined };
-  const stored = decodeHeader(place, value);
-  return { key, place, stored, live: isExpired(stored, nowMs) ? undefined : stored };
+  const stored = value === undefined ? undefined : decodeHeader(place, value);
+  const live = stored === undefined || isExpired(stored, nowMs) ? undefined : stored;
+  const { lookups } = view;
+  if (lookups !== undefined) {
+    if (live === undefined) lookups.misses++;
+    else lookups.hits++;
+  }
+  return { key, place, stored, live };
 }
 
 export function isExpired(header: Header, nowMs: number): boolean {

@@ -14,10 +14,11 @@ import { keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { tags } from './tags.ts';
-import type { View, WriteView } from './view.ts';
+import type { Lookups, View, WriteView } from './view.ts';
 
-export function createView(reader: EngineReader): View {
+export function createView(reader: EngineReader, lookups?: Lookups): View {
   return {
+    lookups,
     get(key) {
       const record = reader.getSync(key);
       return record === undefined ? undefined : openRecord(key, record);

@@ -7,6 +7,14 @@ import type { Version } from './header.ts';
 
 export interface View {
   get(key: Buffer): Buffer | undefined;
+  /** Where lookups of keys are counted, on views that reads run on. */
+  readonly lookups?: Lookups | undefined;
+}
+
+/** How many keys were looked up and were there, or were not. */
+export interface Lookups {
+  hits: number;
+  misses: number;
 }
 
 /** A view that also gathers changes; its reads see them. Implemented in `txn.ts`. */

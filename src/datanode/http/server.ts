@@ -1,5 +1,6 @@
-/** A datanode's HTTP door: is it there, and what do its replicas do. */
+/** A datanode's HTTP door: is it there, what do its replicas do, what does it measure. */
 import fastify from 'fastify';
+import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import type { Address } from '../../common/network.ts';
 import type { ReplicaStatus } from '../status.ts';
 
@@ -19,13 +20,24 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+export interface HttpSources extends Probes {
+  /** Undefined until the node has its place in the cluster: it answers for itself before. */
+  status(): NodeStatus | undefined;
+}
+
 /** Rejects when the address is taken. */
-export async function startHttp(address: Address, status: () => NodeStatus): Promise<HttpServer> {
+export async function startHttp(address: Address, sources: HttpSources): Promise<HttpServer> {
   const app = fastify({ logger: false, forceCloseConnections: true });
   app.get('/ping', async (_request, reply) => reply.type('text/plain').send('OK'));
-  app.get('/status', async () => status());
+  app.get('/status', async (_request, reply) => {
+    const status = sources.status();
+    if (status !== undefined) return status;
+    return reply.code(503).send({ message: 'this datanode is starting; see /readyz' });
+  });
+  addProbeRoutes(app, sources);
   app.setNotFoundHandler((request, reply) => {
-    const message = `no route ${request.method} ${request.url}; there are /ping and /status`;
+    const routes = '/ping, /status, /livez, /readyz and /metrics';
+    const message = `no route ${request.method} ${request.url}; there are ${routes}`;
     void reply.code(404).send({ message });
   });
   await app.listen({ host: address.host, port: address.port });

@@ -45,6 +45,8 @@ export interface AppliedBatch {
   readonly expiryEntries: number;
   /** The group's configuration, or the epoch it serves, is another than before. */
   readonly membersChanged: boolean;
+  /** Keys those deleted. */
+  readonly expiredKeys: number;
 }
 
 interface Work {
@@ -161,10 +163,16 @@ export class Applier {
   }
 
   #newBatch(): OpenBatch {
-    return { txn: new Txn(this.#engine), applied: [], state: this.#state, expiryEntries: 0 };
+    return {
+      txn: new Txn(this.#engine),
+      applied: [],
+      state: this.#state,
+      expiryEntries: 0,
+      expiredKeys: 0,
+    };
   }
 
-  async #write({ txn, applied, state, expiryEntries }: OpenBatch): Promise<void> {
+  async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
     this.#writing = true;
@@ -174,7 +182,12 @@ export class Applier {
     this.#state = state;
     const membersChanged = state.epoch !== before.epoch || state.confState !== before.confState;
     const { earliestDeadlineMs } = txn;
-    this.#hooks.onApplied(applied, state, { earliestDeadlineMs, expiryEntries, membersChanged });
+    this.#hooks.onApplied(applied, state, {
+      earliestDeadlineMs,
+      expiryEntries,
+      expiredKeys,
+      membersChanged,
+    });
   }
 
   /**
@@ -244,8 +257,8 @@ export class Applier {
   ): ApplyStep | Promise<ApplyStep> {
     const { body } = envelope;
     if (body.family === 'internal') {
-      if (body.operation === 'expire') expireKeys(txn, body.keys, state.timeMs);
-      return { state, replies: [], expiry: body.operation === 'expire' };
+      if (body.operation !== 'expire') return { state, replies: [] };
+      return { state, replies: [], expired: expireKeys(txn, body.keys, state.timeMs) };
     }
     return applyLines(txn, body.lines, this.#contextOf(envelope, state), state);
   }
@@ -257,11 +270,15 @@ interface OpenBatch {
   readonly applied: AppliedEntry[];
   state: ReplicaState;
   expiryEntries: number;
+  expiredKeys: number;
 }
 
 function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
   batch.state = step.state;
-  if (step.expiry) batch.expiryEntries++;
+  if (step.expired !== undefined) {
+    batch.expiryEntries++;
+    batch.expiredKeys += step.expired;
+  }
   batch.applied.push({ index, term, replies: step.replies });
 }
 
@@ -283,7 +300,8 @@ function empties(line: CommandLine): boolean {
 interface ApplyStep {
   readonly state: ReplicaState;
   readonly replies: readonly Reply[];
-  readonly expiry?: boolean;
+  /** Of an expire entry: how many keys went. */
+  readonly expired?: number;
 }
 
 function applyLines(

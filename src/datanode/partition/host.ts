@@ -24,6 +24,7 @@ import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { Courier } from './courier.ts';
 import type { HostSettings } from './host-settings.ts';
 import { MemberNodes } from './member-nodes.ts';
+import { PartitionMeters } from './meters.ts';
 import { openReplica, removeOtherGenerations } from './open-replica.ts';
 import { Replica } from './replica.ts';
 import type { ReplicaNotes } from './replica-notes.ts';
@@ -61,6 +62,7 @@ export interface HostOptions {
 }
 
 export class PartitionHost {
+  readonly meters = new PartitionMeters();
   readonly #options: HostOptions;
   readonly #groups = new Map<GroupId, Replica>();
   readonly #faults = new Map<GroupId, { readonly id: ReplicaId; readonly message: string }>();
@@ -325,6 +327,7 @@ export class PartitionHost {
       log,
       engines,
       settings,
+      meters: this.meters,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => courier.send(group, message),
       snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),

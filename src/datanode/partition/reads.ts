@@ -9,7 +9,7 @@ import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { createView, readRange } from '../encoding/txn.ts';
-import type { View } from '../encoding/view.ts';
+import type { Lookups, View } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
 import { error } from '../resp/reply.ts';
@@ -37,6 +37,7 @@ export interface ReadGround {
   /** False: some deadline at or before `nowMs` is not committed yet; `resume` is called later. */
   expirySettled(nowMs: number): boolean;
   onFault(error: unknown): void;
+  readonly lookups: Lookups;
 }
 
 export class Reads {
@@ -141,7 +142,8 @@ export class Reads {
       ...this.#slots,
     };
     try {
-      const results = runLines(read.batch.lines, this.#ground.engine(), context);
+      const { lookups } = this.#ground;
+      const results = runLines(read.batch.lines, this.#ground.engine(), context, lookups);
       if (!(results instanceof Promise)) {
         this.#finish(read, results);
         return;
@@ -180,14 +182,17 @@ function runLines(
   lines: readonly CommandLine[],
   engine: Engine,
   context: RunContext,
+  lookups: Lookups,
 ): LineResult[] | Promise<LineResult[]> {
-  const view = createView(engine);
+  const view = createView(engine, lookups);
   const results: LineResult[] = [];
   let bytes = 0;
   for (let at = 0; at < lines.length; at++) {
     if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
     const reply = startLine(lines[at]!, view, context);
-    if (!('kind' in reply)) return runOnSnapshot(lines, at, engine, context, results);
+    if (!('kind' in reply)) {
+      return runOnSnapshot(lines, at, engine, context, results, lookups);
+    }
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
   }
@@ -207,10 +212,11 @@ async function runOnSnapshot(
   engine: Engine,
   context: RunContext,
   results: LineResult[],
+  lookups: Lookups,
 ): Promise<LineResult[]> {
   const snapshot = engine.snapshot();
   try {
-    const view = createView(snapshot);
+    const view = createView(snapshot, lookups);
     let bytes = results.reduce(
       (sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0),
       0,

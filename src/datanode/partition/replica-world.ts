@@ -11,6 +11,7 @@ import type { PeerMessage } from '../raft/message.ts';
 import type { RaftStorage } from '../raft/storage.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { WantedMembers } from './convergence.ts';
+import type { PartitionMeters } from './meters.ts';
 import type { ReplicaState } from './state.ts';
 
 export interface PartitionSettings {
@@ -42,6 +43,7 @@ export interface ReplicaWorld {
   readonly log: RaftLog;
   readonly engines: EngineHost;
   readonly settings: PartitionSettings;
+  readonly meters: PartitionMeters;
   /** Queues the message for the end of the turn; snapshots are streamed. */
   send(message: PeerMessage): void;
   snapshotProgress(message: PeerMessage, id: number): Promise<number>;

@@ -3,8 +3,7 @@
  *
  * Inputs (messages, ticks, proposals, storage completions) only change state and ask for a turn;
  * `turn` then proposes what was gathered, asks for one read round, and carries out what the core
- * hands out. Appends leave to the peers at once; responses and acknowledgements wait for the log
- * (decision 5).
+ * hands out (`effects.ts`).
  */
 import { must } from '../../common/assert.ts';
 import { faultOf, messageOf } from '../../common/errors.ts';
@@ -12,7 +11,7 @@ import type { LogIndex, Namespace, PartitionId, ReplicaId, Term } from '../../co
 import type { PartitionRecord } from '../../meta/schema.ts';
 import { type Counts, readCounts } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
-import type { Message, PeerMessage } from '../raft/message.ts';
+import type { PeerMessage } from '../raft/message.ts';
 import { createRaftNode } from '../raft/raft.ts';
 import type { RaftNode, RaftStatus, Role } from '../raft/ready.ts';
 import type { ReplicaLog } from '../raftlog/raft-log.ts';
@@ -20,11 +19,12 @@ import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
 import { compactLog } from './compaction.ts';
 import { type Convergence, createConvergence } from './convergence.ts';
+import { Effects } from './effects.ts';
 import { EngineSlot } from './engine-slot.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { Expiry } from './expiry.ts';
 import { GroupTime } from './group-time.ts';
-import { type AppendWork, LogWriter } from './log-writer.ts';
+import { LogWriter } from './log-writer.ts';
 import { Proposals, refusalOf } from './proposals.ts';
 import { Reads } from './reads.ts';
 import { ReplicaSnapshots } from './replica-snapshots.ts';
@@ -51,6 +51,7 @@ export class Replica implements LocalPartition {
   readonly #snapshots: ReplicaSnapshots;
   readonly #slot: EngineSlot;
   readonly #convergence: Convergence;
+  readonly #effects: Effects;
   #leader: ReplicaId = 0;
   #role: Role = 'follower';
   #stopped = false;
@@ -77,6 +78,7 @@ export class Replica implements LocalPartition {
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
     const own = { state: () => this.state, onConfirmed: () => this.#tellRole() };
     this.#convergence = createConvergence(world, this.id, this.#raft, own);
+    this.#effects = this.#createEffects();
   }
 
   get isLeader(): boolean {
@@ -163,7 +165,7 @@ export class Replica implements LocalPartition {
     while (this.#raft.hasReady()) {
       const ready = this.#raft.ready();
       if (ready.softState) this.#noticeRole();
-      for (const message of ready.messages) this.#carryOut(message);
+      for (const message of ready.messages) this.#effects.carryOut(message);
       if (ready.readStates.length > 0) this.#reads.confirm(ready.readStates);
     }
     this.#noticeRole();
@@ -255,6 +257,19 @@ export class Replica implements LocalPartition {
     });
   }
 
+  #createEffects(): Effects {
+    return new Effects({
+      self: this.id,
+      world: this.#world,
+      raft: this.#raft,
+      writer: this.#writer,
+      applier: this.#applier,
+      snapshots: this.#snapshots,
+      time: this.#time,
+      stopped: () => this.#stopped,
+    });
+  }
+
   #createReads(): Reads {
     const ground = {
       engine: () => this.#slot.engine,
@@ -265,6 +280,7 @@ export class Replica implements LocalPartition {
       random: () => this.#world.random.float(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
       onFault: (error: unknown) => this.fail(error),
+      lookups: this.#world.meters.lookups,
     };
     return new Reads(ground, this.record);
   }
@@ -300,37 +316,6 @@ export class Replica implements LocalPartition {
     );
   }
 
-  #carryOut(message: Message): void {
-    switch (message.type) {
-      case 'storageAppend':
-        this.#append(message);
-        return;
-      case 'storageApply':
-        this.#applier.enqueue(message.entries, () => this.#deliver(message.responses));
-        return;
-      case 'storageAppendResponse':
-      case 'storageApplyResponse':
-        this.#deliver([message]);
-        return;
-      case 'snapshot':
-        this.#snapshots.send(message);
-        return;
-      default:
-        if (message.to === this.id) this.#raft.step(message);
-        else this.#world.send(message);
-    }
-  }
-
-  #append(work: AppendWork): void {
-    const deliver = () => this.#deliver(work.responses);
-    if (work.snapshot !== undefined) {
-      this.#snapshots.install(work.snapshot, work, deliver);
-      return;
-    }
-    this.#time.observeEntries(work.entries);
-    this.#writer.append(work, deliver);
-  }
-
   #onSwitched({ engine, state }: ReceivedSnapshot): void {
     this.#applier.replace(engine, state);
     this.#time.observe(state.timeMs);
@@ -342,22 +327,10 @@ export class Replica implements LocalPartition {
     this.#input(() => this.#raft.reportSnapshot(replica, outcome));
   }
 
-  #deliver(responses: readonly Message[]): void {
-    if (this.#stopped) return;
-    for (const message of responses) {
-      const own =
-        message.to === this.id ||
-        message.type === 'storageAppendResponse' ||
-        message.type === 'storageApplyResponse';
-      if (own) this.#raft.step(message);
-      else this.#world.send(message as PeerMessage);
-    }
-    this.#world.requestTurn();
-  }
-
   #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
     if (batch.membersChanged && this.isLeader) this.#tellRole();
     for (const entry of entries) this.#proposals.settle(entry.index, entry.term, entry.replies);
+    if (this.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
     this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
     this.#reads.resume();
   }

@@ -3,6 +3,7 @@
  * fdatasync per turn for everything that was appended in it. Implemented by `shared-log.ts`.
  */
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
+import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Entry, HardState } from '../raft/message.ts';
 
 /** Where a replica's log begins: everything up to `index` is in the engine or a snapshot. */
@@ -46,6 +47,10 @@ export interface RaftLogStats {
   readonly batches: number;
   /** Appended but not durable yet: what a caller that must bound memory looks at. */
   readonly queuedBytes: number;
+  /** Bytes written since the log was opened. */
+  readonly writtenBytes: number;
+  /** What fdatasync took. */
+  readonly syncTime: LatencyHistogram;
 }
 
 export interface RaftLog {

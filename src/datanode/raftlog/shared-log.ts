@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
+import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Entry } from '../raft/message.ts';
@@ -83,6 +84,8 @@ class SharedLog implements RaftLog {
   #ended = false;
   #syncs = 0;
   #batches = 0;
+  #writtenBytes = 0;
+  readonly #syncTime = new LatencyHistogram();
   readonly #rejections = new Set<(error: KvorumError) => void>();
 
   constructor(options: SharedLogOptions) {
@@ -213,6 +216,8 @@ class SharedLog implements RaftLog {
       syncs: this.#syncs,
       batches: this.#batches,
       queuedBytes: this.#queue.bytes,
+      writtenBytes: this.#writtenBytes,
+      syncTime: this.#syncTime,
     };
   }
 
@@ -278,7 +283,10 @@ class SharedLog implements RaftLog {
       this.#written = { segment: batch.place.segment, offset: batch.end };
       for (const run of batch.onWritten) run();
       doing = 'syncing';
+      const writtenMs = this.#clock.monotonicMs();
       await file.fdatasync();
+      this.#syncTime.recordMs(this.#clock.monotonicMs() - writtenMs);
+      this.#writtenBytes += bytes.length;
     } catch (error) {
       this.#fail(diskFailed(segment.path, doing, error));
       return false;

@@ -25,6 +25,8 @@ const ANSWER_GRACE_MS = 2_000;
 
 export class Router {
   readonly #options: RouterOptions;
+  #forwarded = 0;
+  #served = 0;
 
   constructor(options: RouterOptions) {
     this.#options = options;
@@ -32,6 +34,16 @@ export class Router {
 
   get routes(): MutableRouteTable {
     return this.#options.routes;
+  }
+
+  /** Commands sent to other nodes, tries counted each. */
+  get forwardedCommands(): number {
+    return this.#forwarded;
+  }
+
+  /** Commands that other nodes sent here. */
+  get servedCommands(): number {
+    return this.#served;
   }
 
   /** Where a batch for this partition would go now. */
@@ -69,6 +81,7 @@ export class Router {
   /** The other end: a peer's batch for a replica of this node. */
   async serve(body: Buffer): Promise<Buffer> {
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
+    this.#served += batch.lines.length;
     const local = this.#options.local(batch.namespace, batch.partition);
     const results = local
       ? await local.execute(batch)
@@ -81,6 +94,7 @@ export class Router {
     hint: LeaderHint,
     signal?: AbortSignal,
   ): Promise<readonly LineResult[]> {
+    this.#forwarded += batch.lines.length;
     const leftMs = batch.deadlineMs - this.#options.clock.monotonicMs();
     const body = encodeBatch({ ...batch, term: hint.term }, leftMs);
     try {

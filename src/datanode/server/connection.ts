@@ -157,12 +157,20 @@ export class Connection {
       valueBytesMax: this.#world.settings().valueBytesMax,
       leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
     });
-    if (target.kind === 'reply') return this.#settle(slot, target.reply);
+    if (target.kind === 'reply') return this.#answerAtOnce(target, slot);
     session.lastCommand = target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
     if (target.kind === 'one') return this.#sendToPartition(target, args, slot);
     this.#exclusive = { args, slot, target };
     this.#runExclusive();
+  }
+
+  #answerAtOnce(target: Extract<Target, { kind: 'reply' }>, slot: ReplySlot): void {
+    const { stats } = this.#world;
+    const { command, reply, called } = target;
+    if (command !== undefined && called) stats.count(command.name, 0, reply);
+    else stats.refuse(command?.name, reply);
+    this.#settle(slot, reply);
   }
 
   #sendToPartition(
@@ -178,8 +186,9 @@ export class Connection {
       kind: command.kind,
       bytes: lineBytes(args),
       arrivedMs,
-      settle: (reply) => {
-        stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000);
+      settle: (reply, fate) => {
+        const microseconds = (clock.monotonicMs() - arrivedMs) * 1_000;
+        stats.count(command.name, microseconds, reply, fate === 'not-proposed');
         this.#settle(slot, reply);
       },
     });
@@ -205,7 +214,7 @@ export class Connection {
     const { clock, stats } = this.#world;
     const startedMs = clock.monotonicMs();
     const done = (reply: Reply) => {
-      stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000);
+      stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000, reply);
       slot.protocol = this.session.protocol;
       // CLIENT REPLY speaks only when it turns replies on.
       slot.silent = this.session.replyMode !== 'on' || (slot.silent && !wakes(command));
@@ -230,13 +239,11 @@ export class Connection {
     const arrivedMs = clock.monotonicMs();
     const answers: PartAnswer[] = [];
     const finish = () => {
-      stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000);
       answers.sort((a, b) => a.part.partition - b.part.partition);
       const merge = command.fanOut?.merge ?? 'any';
-      this.#endExclusive(
-        slot,
-        mergeReplies(merge, answers, command.keys, () => random.float()),
-      );
+      const reply = mergeReplies(merge, answers, command.keys, () => random.float());
+      stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000, reply);
+      this.#endExclusive(slot, reply);
     };
     if (parts.length === 0) return finish();
     for (const part of parts) {

@@ -20,7 +20,14 @@ import { type Part, splitByKeys } from './fan-out.ts';
 export type DataCommand = ReadCommand | WriteCommand;
 
 export type Target =
-  | { readonly kind: 'reply'; readonly reply: Reply }
+  | {
+      readonly kind: 'reply';
+      readonly reply: Reply;
+      /** Undefined when there is no such command. */
+      readonly command: Command | undefined;
+      /** The command itself gave the answer; otherwise it was turned away before. */
+      readonly called: boolean;
+    }
   | { readonly kind: 'node'; readonly command: NodeCommand }
   | { readonly kind: 'one'; readonly command: DataCommand; readonly partition: PartitionId }
   | { readonly kind: 'many'; readonly command: DataCommand; readonly parts: readonly Part[] };
@@ -37,16 +44,24 @@ export interface DispatchWorld {
 export function dispatch(args: CommandLine, world: DispatchWorld): Target {
   const command = resolveCommand(args);
   const wrong = command === undefined ? unknownCommand(args) : badShape(command, args, world);
-  if (wrong !== undefined) return { kind: 'reply', reply: wrong };
+  if (wrong !== undefined) return refusal(command, wrong);
   if (command!.kind === 'node') return { kind: 'node', command: command! };
   const prepared = command!.prepare(args);
-  if (!prepared.ok) return { kind: 'reply', reply: prepared.reply };
+  if (!prepared.ok) return answer(command!, prepared.reply);
   if (!world.routes.hasNamespace(world.namespace)) {
-    return { kind: 'reply', reply: error(noNamespace(world.namespace)) };
+    return refusal(command, error(noNamespace(world.namespace)));
   }
   return command!.keys.first === 0 && command!.keysOf === undefined
     ? keyless(command!, args, world)
     : keyed(command!, args, world);
+}
+
+function refusal(command: Command | undefined, reply: Reply): Target {
+  return { kind: 'reply', reply, command, called: false };
+}
+
+function answer(command: Command, reply: Reply): Target {
+  return { kind: 'reply', reply, command, called: true };
 }
 
 function keyed(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {
@@ -56,7 +71,7 @@ function keyed(command: DataCommand, args: CommandLine, world: DispatchWorld): T
     return { kind: 'one', command, partition };
   }
   if (command.fanOut?.over !== 'keys' || world.door === 'cluster') {
-    return { kind: 'reply', reply: crossSlot };
+    return refusal(command, crossSlot);
   }
   const parts = splitByKeys(args, command.keys, (key) => partitionOfKey(world, key));
   return { kind: 'many', command, parts };
@@ -82,7 +97,7 @@ function scan(
   const position = decodeCursor(args[1]!)!;
   const next = mine.find(({ lastSlot }) => lastSlot >= position.slot);
   if (position.slot >= SLOT_COUNT || next === undefined) {
-    return { kind: 'reply', reply: array([bulk('0'), EMPTY_ARRAY]) };
+    return answer(command, array([bulk('0'), EMPTY_ARRAY]));
   }
   if (world.door === 'gateway') return { kind: 'one', command, partition: next.partition };
   const start = position.slot < next.firstSlot ? { slot: next.firstSlot, hash: 0 } : position;

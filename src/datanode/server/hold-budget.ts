@@ -5,6 +5,7 @@ import { limits } from '../../common/limits.ts';
 export class HoldBudget {
   #requests = 0;
   #bytes = 0;
+  #requestsEver = 0;
   readonly #requestsMax: number;
   readonly #bytesMax: number;
 
@@ -18,6 +19,16 @@ export class HoldBudget {
 
   get requests(): number {
     return this.#requests;
+  }
+
+  /** Requests that were held at least once. */
+  get requestsEver(): number {
+    return this.#requestsEver;
+  }
+
+  /** A request is held for the first time. */
+  countRequest(): void {
+    this.#requestsEver++;
   }
 
   /** False: the budget is used up, and nothing was taken. */

@@ -21,6 +21,8 @@ export interface LaneItem {
   readonly bytes: number;
   /** When it came in, on the monotone clock. */
   readonly arrivedMs: number;
+  /** Set once it has been held. */
+  held?: boolean;
   settle(reply: Reply, fate: Fate): void;
 }
 
@@ -190,6 +192,8 @@ export class Lane {
   #pay(item: LaneItem): boolean {
     if (!this.#world.budget.take(item.bytes)) return false;
     this.#paid.push(item);
+    if (!item.held) this.#world.budget.countRequest();
+    item.held = true;
     return true;
   }
 

@@ -7,28 +7,23 @@ import type { Namespace, NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
-import type { Door, PartitionInfo, ServerInfo, Session } from '../commands/node-context.ts';
+import type {
+  Door,
+  LogInfo,
+  PartitionInfo,
+  ProcessFacts,
+  ProcessUsage,
+  ServerInfo,
+  Session,
+} from '../commands/node-context.ts';
+import type { PartitionMeters } from '../partition/meters.ts';
 import type { Router } from '../routing/router.ts';
 import { Connection, type ConnectionWorld } from './connection.ts';
 import { HoldBudget } from './hold-budget.ts';
 import { createNodeContext } from './node-info.ts';
+import { RateMeter } from './rates.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
-
-/** What the process tells about itself in INFO. */
-export interface ProcessFacts {
-  readonly version: string;
-  readonly runId: string;
-  readonly processId: number;
-  readonly startedMs: number;
-  readonly configFile: string;
-  usage(): {
-    readonly rssBytes: number;
-    readonly heapBytes: number;
-    readonly cpuUserSeconds: number;
-    readonly cpuSystemSeconds: number;
-  };
-}
 
 export interface ServerOptions {
   readonly node: NodeId;
@@ -39,6 +34,9 @@ export interface ServerOptions {
   readonly router: Router;
   readonly settings: ServerSettings;
   readonly facts: ProcessFacts;
+  readonly meters: PartitionMeters;
+  usage(): ProcessUsage;
+  log(): LogInfo;
   partitions(): readonly PartitionInfo[];
   loading(): boolean;
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
@@ -52,10 +50,13 @@ const tooManyClients = Buffer.from('-ERR max number of clients reached\r\n');
 export class RedisServer {
   readonly #options: ServerOptions;
   readonly #stats = new ServerStats();
+  readonly #budget = new HoldBudget();
+  readonly #rates: RateMeter;
   readonly #connections = new Set<Connection>();
   readonly #listeners: Listener[] = [];
   readonly #world: ConnectionWorld;
   #settings: ServerSettings;
+  #gatewayPort = 0;
   #nextId = 1;
   #closing = false;
   #allClosed: (() => void) | undefined;
@@ -63,13 +64,14 @@ export class RedisServer {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#settings = options.settings;
+    this.#rates = new RateMeter(options.clock, this.#stats, () => options.usage().heapBytes);
     const { clock, random, logger, router } = options;
     this.#world = {
       clock,
       random,
       logger,
       router,
-      budget: new HoldBudget(),
+      budget: this.#budget,
       stats: this.#stats,
       settings: () => this.#settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
@@ -83,12 +85,48 @@ export class RedisServer {
       this.#accept(door, `${address.host}:${listener.port}`, stream),
     );
     this.#listeners.push(listener);
+    if (door === 'gateway') this.#gatewayPort = listener.port;
+    this.#rates.start();
     return listener.port;
+  }
+
+  /** What INFO and /metrics tell. */
+  info(): ServerInfo {
+    const { node, facts, router, meters } = this.#options;
+    const stats = this.#stats;
+    const usage = this.#options.usage();
+    return {
+      node,
+      facts,
+      usage,
+      peakHeapBytes: Math.max(this.#rates.peakHeapBytes, usage.heapBytes),
+      gatewayPort: this.#gatewayPort,
+      clientsMax: this.#settings.clientsMax,
+      connectedClients: this.#connections.size,
+      totalConnections: stats.connections,
+      totalCommands: stats.commands,
+      rejectedConnections: stats.rejected,
+      inputBytes: stats.inputBytes,
+      outputBytes: stats.outputBytes,
+      errorReplies: stats.errorReplies,
+      rates: this.#rates.rates(),
+      commandStats: stats.byCommand,
+      errorStats: stats.byErrorCode,
+      heldNow: this.#budget.requests,
+      heldTotal: this.#budget.requestsEver,
+      forwardedCommands: router.forwardedCommands,
+      servedCommands: router.servedCommands,
+      loading: this.#options.loading(),
+      partitions: this.#options.partitions(),
+      replicas: meters,
+      log: this.#options.log(),
+    };
   }
 
   /** Takes no more clients, answers what is under way, and closes. */
   async close(): Promise<void> {
     this.#closing = true;
+    this.#rates.stop();
     if (this.#connections.size > 0) await this.#finishConnections();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
@@ -130,42 +168,20 @@ export class RedisServer {
       node,
       clock,
       routes: router.routes,
-      info: () => this.#info(),
+      info: () => this.info(),
       sessions: (): readonly Session[] =>
         [...this.#connections].map((connection) => connection.session),
       keyCounts: () => this.#options.keyCounts(),
       settings: () => this.#shownSettings(),
       setSetting: (name: string, value: string) => this.#setSetting(name, value),
-      resetStatistics: () => this.#stats.reset(),
+      resetStatistics: () => this.#resetStatistics(),
     };
   }
 
-  #info(): ServerInfo {
-    const { node, facts } = this.#options;
-    const usage = facts.usage();
-    return {
-      node,
-      version: facts.version,
-      runId: facts.runId,
-      processId: facts.processId,
-      startedMs: facts.startedMs,
-      configFile: facts.configFile,
-      clientsMax: this.#settings.clientsMax,
-      connectedClients: this.#connections.size,
-      blockedClients: 0,
-      totalConnections: this.#stats.connections,
-      totalCommands: this.#stats.commands,
-      rejectedConnections: this.#stats.rejected,
-      inputBytes: this.#stats.inputBytes,
-      outputBytes: this.#stats.outputBytes,
-      usedMemoryBytes: usage.heapBytes,
-      rssBytes: usage.rssBytes,
-      cpuUserSeconds: usage.cpuUserSeconds,
-      cpuSystemSeconds: usage.cpuSystemSeconds,
-      loading: this.#options.loading(),
-      partitions: this.#options.partitions(),
-      commandStats: this.#stats.byCommand,
-    };
+  #resetStatistics(): void {
+    this.#stats.reset();
+    this.#rates.reset();
+    this.#options.meters.reset();
   }
 
   #shownSettings(): ReadonlyMap<string, string> {

@@ -1,6 +1,7 @@
 /** The placedriver's HTTP API; routes as ZanRedisDB names them. */
 import fastify, { type FastifyInstance } from 'fastify';
 import { messageOf } from '../../common/errors.ts';
+import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import type { ClusterQueries } from '../queries.ts';
 
 export interface HttpServer {
@@ -11,6 +12,7 @@ export interface HttpServer {
 export async function startHttp(
   address: { readonly host: string; readonly port: number },
   queries: ClusterQueries,
+  probes: Probes,
 ): Promise<HttpServer> {
   const app = fastify({ logger: false, forceCloseConnections: true });
   app.setErrorHandler((failure, _request, reply) => {
@@ -20,6 +22,7 @@ export async function startHttp(
     void reply.code(404).send({ message: `no route ${request.method} ${request.url}` });
   });
   addRoutes(app, queries);
+  addProbeRoutes(app, probes);
   await app.listen({ host: address.host, port: address.port });
   const bound = app.server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;

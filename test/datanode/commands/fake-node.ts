@@ -1,5 +1,6 @@
 /** A node as node commands see it: three datanodes, settings and sessions in memory. */
 import { assert } from '../../../src/common/assert.ts';
+import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
 import type {
   ClusterNode,
@@ -67,6 +68,7 @@ export class FakeNode {
   readonly slept: number[] = [];
   readonly settings = new Map([['value-bytes-max', '16777216']]);
   statisticsResets = 0;
+  info: ServerInfo = serverInfo;
   nodes: readonly ClusterNode[] = [
     datanode(1, [[0, 8_191]]),
     datanode(2, [
@@ -93,7 +95,7 @@ export class FakeNode {
     return {
       session: this.session,
       nowMs: NOW_MS,
-      info: () => serverInfo,
+      info: () => this.info,
       sessions: () => [this.session, ...this.others],
       clusterNodes: () => this.nodes,
       clusterOk: () => true,
@@ -115,25 +117,63 @@ export class FakeNode {
   }
 }
 
-const serverInfo: ServerInfo = {
+function stat(calls: number, microseconds: number, refused = { rejected: 0, failed: 0 }) {
+  const latency = new LatencyHistogram();
+  for (let call = 0; call < calls; call++) latency.record(microseconds);
+  return { calls, microseconds: calls * microseconds, ...refused, latency };
+}
+
+function took(microseconds: number): LatencyHistogram {
+  const latency = new LatencyHistogram();
+  latency.record(microseconds);
+  return latency;
+}
+
+export const serverInfo: ServerInfo = {
   node: 'n1',
-  version: KVORUM_VERSION,
-  runId: 'a'.repeat(40),
-  processId: 42,
-  startedMs: NOW_MS - 90_000,
-  configFile: '/etc/kvorum.yaml',
+  facts: {
+    version: KVORUM_VERSION,
+    runId: 'a'.repeat(40),
+    clusterRunId: 'c'.repeat(40),
+    processId: 42,
+    startedMs: NOW_MS - 90_000,
+    configFile: '/etc/kvorum.yaml',
+    os: 'Linux 6.1 x86_64',
+    systemMemoryBytes: 8 * 1_073_741_824,
+    hz: 10,
+    zone: 'dc1',
+  },
+  usage: {
+    heapBytes: 3 * 1_048_576,
+    rssBytes: 6 * 1_048_576,
+    cpuUserSeconds: 1.5,
+    cpuSystemSeconds: 0.25,
+  },
+  peakHeapBytes: 4 * 1_048_576,
+  gatewayPort: 6_379,
   clientsMax: 10_000,
   connectedClients: 3,
-  blockedClients: 0,
   totalConnections: 9,
   totalCommands: 100,
-  rejectedConnections: 0,
+  rejectedConnections: 1,
   inputBytes: 1_000,
   outputBytes: 2_000,
-  usedMemoryBytes: 3 * 1_048_576,
-  rssBytes: 6 * 1_048_576,
-  cpuUserSeconds: 1.5,
-  cpuSystemSeconds: 0.25,
+  errorReplies: 5,
+  rates: { commandsPerSecond: 12.4, inputBytesPerSecond: 1_536, outputBytesPerSecond: 2_048 },
+  commandStats: new Map([
+    ['get', stat(4, 10)],
+    ['set', stat(2, 200, { rejected: 3, failed: 1 })],
+    ['config|get', stat(1, 40)],
+    ['incr', stat(0, 0, { rejected: 1, failed: 0 })],
+  ]),
+  errorStats: new Map([
+    ['ERR', 4],
+    ['MOVED', 1],
+  ]),
+  heldNow: 2,
+  heldTotal: 7,
+  forwardedCommands: 11,
+  servedCommands: 13,
   loading: false,
   partitions: [
     {
@@ -148,5 +188,23 @@ const serverInfo: ServerInfo = {
       lag: 1,
     },
   ],
-  commandStats: new Map([['get', { calls: 4, microseconds: 10 }]]),
+  replicas: {
+    lookups: { hits: 8, misses: 3 },
+    expiredKeys: 6,
+    apply: took(300),
+    electionsWon: 2,
+    leaderLosses: 1,
+    snapshotsSent: 1,
+    snapshotsReceived: 0,
+    snapshotsFailed: 0,
+  },
+  log: {
+    segments: 2,
+    bytes: 4_096,
+    syncs: 30,
+    batches: 31,
+    queuedBytes: 0,
+    writtenBytes: 9_000,
+    syncTime: took(1_500),
+  },
 };

@@ -15,6 +15,26 @@ afterEach(async () => {
   expect(trio.faults).toEqual([]);
 });
 
+describe('what a node counts', () => {
+  test('lookups and expired keys count where the group is led, applying everywhere', async () => {
+    expect(await trio.run('write', 'SET a 1', 'SET b 2', 'SET c 3 PX 30')).toHaveLength(3);
+    await trio.run('read', 'GET a', 'GET nothing', 'MGET a b nothing', 'EXISTS a');
+    const leader = await trio.leader();
+    const led = trio.hosts.get(`n${leader.id}`)!.meters;
+    expect(led.lookups).toEqual({ hits: 4, misses: 2 });
+    await expect.poll(() => led.expiredKeys).toBe(1);
+    for (const host of trio.hosts.values()) {
+      await expect.poll(() => host.local('default', 0)!.appliedIndex).toBe(leader.appliedIndex);
+      expect(host.meters.apply.count).toBeGreaterThan(0);
+      if (host.meters === led) continue;
+      expect(host.meters.lookups).toEqual({ hits: 0, misses: 0 });
+      expect(host.meters.expiredKeys).toBe(0);
+    }
+    led.reset();
+    expect([led.lookups.hits, led.lookups.misses, led.expiredKeys]).toEqual([0, 0, 0]);
+  });
+});
+
 describe('a group of three', () => {
   test('orders writes, answers reads with what was written', async () => {
     expect(await trio.run('write', 'SET a 1', 'INCR a', 'SET b x')).toEqual(['+OK', ':2', '+OK']);

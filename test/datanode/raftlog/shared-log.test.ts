@@ -37,6 +37,20 @@ function openLog(options: Partial<SharedLogOptions> = {}): Promise<RaftLog> {
 const noted = () => {};
 
 describe('on the real disk', () => {
+  test('counts what it writes, and how long syncing took', async () => {
+    const log = await openLog();
+    const before = log.stats();
+    log.append({ replica: 7, reset: reset(0, 0, 3), entries: entryRange(1, 5, 1) }, noted);
+    await log.flush();
+    const after = log.stats();
+    expect(after.syncTime.count).toBe(after.syncs);
+    expect(after.syncs).toBeGreaterThan(0);
+    expect(after.syncTime.sumMicroseconds).toBeGreaterThan(0);
+    const bytes = entryRange(1, 5, 1).reduce((sum, { data }) => sum + data.length, 0);
+    expect(after.writtenBytes - before.writtenBytes).toBeGreaterThan(bytes);
+    await log.close();
+  });
+
   test('what was flushed is there after closing and opening', async () => {
     const log = await openLog();
     log.append({ replica: 7, reset: reset(0, 0, 3) }, noted);

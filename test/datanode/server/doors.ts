@@ -2,9 +2,11 @@
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../../src/common/clock.ts';
 import { initialSlotRange } from '../../../src/common/hash.ts';
+import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
+import { PartitionMeters } from '../../../src/datanode/partition/meters.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
 import { RedisServer } from '../../../src/datanode/server/server.ts';
@@ -90,11 +92,26 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
     facts: {
       version: '0',
       runId: '0'.repeat(40),
+      clusterRunId: '1'.repeat(40),
       processId: 1,
       startedMs: 0,
       configFile: '',
-      usage: () => ({ rssBytes: 1, heapBytes: 1, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
+      os: 'test',
+      systemMemoryBytes: 1,
+      hz: 10,
+      zone: '',
     },
+    meters: new PartitionMeters(),
+    usage: () => ({ rssBytes: 1, heapBytes: 1, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
+    log: () => ({
+      segments: 1,
+      bytes: 0,
+      syncs: 0,
+      batches: 0,
+      queuedBytes: 0,
+      writtenBytes: 0,
+      syncTime: new LatencyHistogram(),
+    }),
     partitions: () => [],
     loading: () => false,
     keyCounts: async () => new Map(),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
+import { LoopMeter } from '../../../src/common/loop-meter.ts';
 import { MemoryMeta } from '../../../src/meta/memory.ts';
 import {
   encodeRecord,
@@ -9,11 +10,14 @@ import {
   type NodeRecord,
   type PartitionRecord,
 } from '../../../src/meta/schema.ts';
+import { createProbes } from '../../../src/placedriver/http/probes.ts';
 import { type HttpServer, startHttp } from '../../../src/placedriver/http/server.ts';
 import { ClusterQueries } from '../../../src/placedriver/queries.ts';
+import { parseMetrics } from '../../common/http/parse-metrics.ts';
 
 let meta: MemoryMeta;
 let http: HttpServer;
+let loop: LoopMeter;
 
 beforeEach(async () => {
   meta = new MemoryMeta({ clock: systemClock });
@@ -66,13 +70,16 @@ beforeEach(async () => {
     term: 2,
     membership: { epoch: 1, voters: [1], learners: [], joint: false },
   });
-  http = await startHttp(
-    { host: '127.0.0.1', port: 0 },
-    new ClusterQueries(store, 'pd1', '9', () => true),
-  );
+  loop = new LoopMeter(systemClock);
+  loop.start();
+  const queries = new ClusterQueries(store, 'pd1', '9', () => true);
+  http = await startHttp({ host: '127.0.0.1', port: 0 }, queries, createProbes(queries, loop));
 });
 
-afterEach(() => http.close());
+afterEach(() => {
+  loop.stop();
+  return http.close();
+});
 
 async function get(path: string) {
   const response = await fetch(`http://127.0.0.1:${http.port}${path}`);
@@ -97,4 +104,39 @@ test('says what does not exist, and when the store is away', async () => {
   expect(await get('/what')).toEqual({ code: 404, body: { message: 'no route GET /what' } });
   meta.available = false;
   expect(await get('/datanodes')).toMatchObject({ code: 503 });
+});
+
+test('is live while its loop turns, ready while the metadata store answers', async () => {
+  expect(await get('/livez')).toEqual({ code: 200, body: 'OK' });
+  expect(await get('/readyz')).toEqual({ code: 200, body: { ready: true, reasons: [] } });
+  meta.available = false;
+  expect(await get('/livez')).toEqual({ code: 200, body: 'OK' });
+  const away = await get('/readyz');
+  expect(away.code).toBe(503);
+  expect(away.body.ready).toBe(false);
+  expect(away.body.reasons[0]).toMatch(/^the metadata store does not answer: /);
+});
+
+test('/metrics tells of the cluster, and of the process alone when the store is away', async () => {
+  const store = meta.connect();
+  const lease = await store.grantLease(60_000);
+  const election = await store.campaign(keys.election, 'pd1', lease);
+  const page = parseMetrics((await get('/metrics')).body);
+  const { revision } = await store.range(keys.nodes);
+  expect(page.value('kvorum_pd_election_revision')).toBe(election.revision);
+  expect(page.value('kvorum_pd_metadata_revision')).toBe(revision);
+  expect(page.value('kvorum_pd_is_master')).toBe(1);
+  expect(page.value('kvorum_pd_datanodes_alive')).toBe(1);
+  expect(page.value('kvorum_pd_placedrivers')).toBe(1);
+  expect(page.value('kvorum_pd_partitions')).toBe(1);
+  expect(page.value('kvorum_pd_partitions_led')).toBe(1);
+  expect(page.value('kvorum_pd_info', { placedriver: 'pd1', version: '9' })).toBe(1);
+  expect(page.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+  await lease.revoke();
+
+  meta.available = false;
+  const away = parseMetrics((await get('/metrics')).body);
+  expect(away.value('kvorum_pd_store_up')).toBe(0);
+  expect(away.samples('kvorum_pd_datanodes_alive')).toEqual([]);
+  expect(away.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
 });

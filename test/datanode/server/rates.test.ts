@@ -1,0 +1,58 @@
+import { beforeEach, expect, test } from 'vitest';
+import { OK } from '../../../src/datanode/resp/reply.ts';
+import { RateMeter } from '../../../src/datanode/server/rates.ts';
+import { ServerStats } from '../../../src/datanode/server/stats.ts';
+import { ManualClock } from '../raftlog/manual-clock.ts';
+
+let clock: ManualClock;
+let stats: ServerStats;
+let heapBytes: number;
+let meter: RateMeter;
+beforeEach(() => {
+  clock = new ManualClock();
+  stats = new ServerStats();
+  heapBytes = 100;
+  meter = new RateMeter(clock, stats, () => heapBytes);
+});
+
+/** Each step is 250 ms. */
+async function quarters(count: number, commandsEach: number) {
+  for (let at = 0; at < count; at++) {
+    for (let command = 0; command < commandsEach; command++) stats.count('get', 1, OK);
+    stats.inputBytes += 1_000;
+    await clock.step();
+  }
+}
+
+test('tells the rate of the last two seconds, whatever was before', async () => {
+  meter.start();
+  expect(meter.rates().commandsPerSecond).toBe(0);
+  await quarters(40, 100);
+  expect(meter.rates().commandsPerSecond).toBe(400);
+  expect(meter.rates().inputBytesPerSecond).toBe(4_000);
+  await quarters(4, 0);
+  expect(meter.rates().commandsPerSecond).toBe(200);
+  await quarters(4, 0);
+  expect(meter.rates().commandsPerSecond).toBe(0);
+});
+
+test('never goes below zero when the counters begin anew', async () => {
+  meter.start();
+  await quarters(8, 10);
+  stats.reset();
+  meter.reset();
+  expect(meter.rates().commandsPerSecond).toBe(0);
+  await quarters(4, 5);
+  expect(meter.rates().commandsPerSecond).toBe(20);
+});
+
+test('remembers the most memory any sample met, and stops', async () => {
+  meter.start();
+  heapBytes = 900;
+  await clock.step();
+  heapBytes = 300;
+  await clock.step();
+  expect(meter.peakHeapBytes).toBe(900);
+  meter.stop();
+  expect(await clock.step()).toBe(false);
+});
