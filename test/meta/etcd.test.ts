@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/common/clock.ts';
-import { silentLogger } from '../../src/common/log.ts';
-import { systemRandom } from '../../src/common/random.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { metaSuite } from '../conformance/meta.ts';
-import { brokenLinkSuite } from '../conformance/meta-compaction.ts';
+import { linkSuite, replaySuite } from '../conformance/meta-links.ts';
 import { type EtcdProcess, startEtcd } from './etcd-process.ts';
-
-const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
+import { breakable, world } from './served.ts';
 
 describe('a real etcd', () => {
   let etcd: EtcdProcess;
@@ -23,10 +19,12 @@ describe('a real etcd', () => {
 });
 
 describe('a real etcd over a link that breaks', () => {
-  brokenLinkSuite(async () => {
+  const open = async () => {
     const etcd = await startEtcd();
-    return { url: etcd.url, close: () => etcd.stop() };
-  });
+    return breakable({ url: etcd.url, close: () => etcd.stop() });
+  };
+  linkSuite(open);
+  replaySuite(open);
 });
 
 describe('no store', () => {
