@@ -62,6 +62,7 @@ const LEADERS_WAIT_MS = 5_000;
 /** Rejects when a port is taken, or the data directory is damaged or of another cluster. */
 export async function createDatanode(options: DatanodeOptions): Promise<Datanode> {
   const identity = await findIdentity(options);
+  options.store.bind(identity.clusterId);
   const log = await openSharedLog({
     disk: options.disk,
     dir: `${options.config['data-dir']}/log`,
