@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
-import { startEmbeddedStore } from '../../../src/meta/embedded/server.ts';
+import { type EmbeddedStore, startEmbeddedStore } from '../../../src/meta/embedded/server.ts';
 import { connectEtcd } from '../../../src/meta/etcd.ts';
 import { metaSuite } from '../../conformance/meta.ts';
 import { linkSuite, replaySuite } from '../../conformance/meta-links.ts';
+import { replacedSuite, restartSuite } from '../../conformance/meta-server.ts';
 import { breakable, etcdctl, world } from '../served.ts';
 
 let dir: string;
@@ -50,38 +51,41 @@ describe('the embedded store', () => {
     await store.close();
     await second.close();
   });
-
-  test('a watch goes on over a restart and misses nothing', async () => {
-    const first = await start();
-    const store = connect(first.url);
-    const state = new Map<string, string>();
-    store.watch('/w/', {
-      onList(items) {
-        state.clear();
-        for (const { key, value } of items) state.set(key, value);
-      },
-      onEvents(events) {
-        for (const event of events)
-          if (event.type === 'put') state.set(event.item.key, event.item.value);
-      },
-    });
-    await store.put('/w/a', '1');
-    await expect.poll(() => state.get('/w/a')).toBe('1');
-    await first.close();
-    const second = await start(first.port);
-    const other = connect(second.url);
-    await other.put('/w/a', '2');
-    await expect.poll(() => state.get('/w/a')).toBe('2');
-    await other.close();
-    await store.close();
-    await second.close();
-  });
 });
 
 describe('the embedded store over a link that breaks', () => {
   const open = async () => breakable(await start());
   linkSuite(open);
   replaySuite(open);
+});
+
+describe('the embedded store that is stopped', () => {
+  const open = async () => {
+    let running: EmbeddedStore | undefined = await start();
+    const { port, url } = running;
+    return {
+      url,
+      async stop() {
+        await running?.close();
+        running = undefined;
+      },
+      async start() {
+        running = await start(port);
+      },
+      save: (name: string) => cpSync(dir, `${dir}-${name}`, { recursive: true }),
+      wipe(saved?: string) {
+        rmSync(dir, { recursive: true });
+        if (saved) cpSync(`${dir}-${saved}`, dir, { recursive: true });
+      },
+      async close() {
+        await running?.close();
+        for (const name of ['right', 'old'])
+          rmSync(`${dir}-${name}`, { recursive: true, force: true });
+      },
+    };
+  };
+  restartSuite(open);
+  replacedSuite(open);
 });
 
 describe('etcdctl', () => {
