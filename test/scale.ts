@@ -11,6 +11,10 @@ const table = {
   simulatorSeeds: { small: 200, long: 2_000 },
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
+  /** Cuts of the link to the metadata store, 120 ms apart. */
+  metaCuts: { small: 30, long: 500 },
+  /** Seconds that etcd is stopped under a serving cluster. */
+  etcdAwaySeconds: { small: 5, long: 60 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
 } as const;

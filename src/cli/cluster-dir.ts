@@ -32,6 +32,8 @@ export interface StartOptions {
   readonly port: number;
   readonly clusterPort: number;
   readonly httpPort: number;
+  /** The etcd that holds the metadata; absent: the placedriver's embedded store does. */
+  readonly etcd?: readonly string[];
   readonly fresh: boolean;
   readonly restart: boolean;
 }
@@ -51,8 +53,9 @@ const markSchema = z.object({
   nodes: z.number().int(),
   partitions: z.number().int(),
   replicas: z.number().int(),
+  etcd: z.array(z.string()).optional(),
   ports: z.object({
-    meta: port,
+    meta: port.optional(),
     http: port,
     datanodes: z.array(z.object({ gateway: port, cluster: port, transport: port, http: port })),
   }),
@@ -63,6 +66,7 @@ interface Mark {
   readonly nodes: number;
   readonly partitions: number;
   readonly replicas: number;
+  readonly etcd?: readonly string[] | undefined;
   readonly ports: PortPlan;
 }
 
@@ -71,8 +75,9 @@ export async function prepareDirectory(options: StartOptions): Promise<readonly 
   const { data } = options;
   refuseFile(data);
   if (options.fresh) await clear(data);
-  const mark = readMark(data) ?? (await createMark(options));
-  refuseOtherShape(mark, options);
+  const kept = readMark(data) ?? (await createMark(options));
+  refuseOtherShape(kept, options);
+  const mark = { ...kept, etcd: options.etcd };
   const ports = choosePorts(mark.ports, options);
   await requireFree(ports);
   try {
@@ -81,6 +86,15 @@ export async function prepareDirectory(options: StartOptions): Promise<readonly 
   } catch (cause) {
     throw notWritable(data, cause);
   }
+}
+
+/** True when this start goes on with what an earlier one made. Throws as `prepareDirectory` does. */
+export function isReopened(options: StartOptions): boolean {
+  refuseFile(options.data);
+  const mark = options.fresh ? undefined : readMark(options.data);
+  if (mark === undefined) return false;
+  refuseOtherShape(mark, options);
+  return true;
 }
 
 function refuseFile(data: string): void {
@@ -173,8 +187,8 @@ async function createMark(options: StartOptions): Promise<Mark> {
   } catch (cause) {
     throw notWritable(data, cause);
   }
-  const ports = await planPorts(options);
-  return { kvorum: FORMAT, nodes, partitions, replicas, ports };
+  const ports = await planPorts({ ...options, embedded: options.etcd === undefined });
+  return { kvorum: FORMAT, nodes, partitions, replicas, etcd: options.etcd, ports };
 }
 
 /** Parents first, one by one: node's recursive mkdir never returns below /proc. */
@@ -199,6 +213,15 @@ function refuseOtherShape(mark: Mark, options: StartOptions): void {
         `start it with --${key} ${mark[key]}, choose another --data, or --fresh (deletes it)`,
     );
   }
+  if ((mark.etcd === undefined) === (options.etcd === undefined)) return;
+  throw new KvorumError(
+    'BAD_CONFIG',
+    mark.etcd
+      ? `${options.data} holds a cluster whose metadata is in etcd; ` +
+          `start it with --etcd ${mark.etcd.join(',')}, choose another --data, or --fresh`
+      : `${options.data} holds a cluster whose metadata is in the embedded store; ` +
+          'start it without --etcd, choose another --data, or --fresh (deletes it)',
+  );
 }
 
 function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly ProcessPlan[] {
@@ -229,21 +252,22 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
     writeFileSync(plan.config, heading + stringify(config));
     plans.push(plan);
   };
-  const { nodes, partitions, replicas } = mark;
+  const { nodes, partitions, replicas, etcd } = mark;
+  const { http, meta } = ports;
   write(
     'placedriver1',
     'placedriver',
-    { http: ports.http, meta: ports.meta },
+    { http, ...(meta !== undefined && { meta }) },
     {
-      ports: { http: ports.http },
-      meta: { embedded: { port: ports.meta } },
+      ports: { http },
+      meta: etcd ? { endpoints: etcd } : { embedded: { port: meta } },
       default: { nodes, partitions, replicas },
     },
   );
   ports.datanodes.forEach((own, at) => {
     write(`datanode${at + 1}`, 'datanode', own, {
       ports: own,
-      meta: { endpoints: [`http://127.0.0.1:${ports.meta}`] },
+      meta: { endpoints: etcd ?? [`http://127.0.0.1:${meta}`] },
     });
   });
   return plans;

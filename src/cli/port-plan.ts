@@ -13,7 +13,8 @@ export interface DoorOptions {
 }
 
 export interface PortPlan {
-  readonly meta: number;
+  /** Of the embedded store; absent when the metadata is in etcd. */
+  readonly meta?: number | undefined;
   readonly http: number;
   readonly datanodes: readonly {
     readonly gateway: number;
@@ -37,7 +38,9 @@ export function choosePorts(kept: PortPlan, options: DoorOptions): PortPlan {
 }
 
 /** Inner ports: near the doors when free there, else any free one. */
-export async function planPorts(options: DoorOptions): Promise<PortPlan> {
+export async function planPorts(
+  options: DoorOptions & { readonly embedded: boolean },
+): Promise<PortPlan> {
   const taken = new Set([options.httpPort]);
   for (let at = 0; at < options.nodes; at++) {
     taken.add(options.port + at).add(options.clusterPort + at);
@@ -47,7 +50,7 @@ export async function planPorts(options: DoorOptions): Promise<PortPlan> {
     taken.add(port);
     return port;
   };
-  const meta = await choose(options.httpPort + 1);
+  const meta = options.embedded ? await choose(options.httpPort + 1) : undefined;
   const datanodes: PortPlan['datanodes'][number][] = [];
   for (let at = 0; at < options.nodes; at++) {
     datanodes.push({
@@ -72,10 +75,8 @@ async function freePortNear(wanted: number, taken: ReadonlySet<number>): Promise
 
 /** Throws BAD_CONFIG, naming the option, when a port is wanted twice or taken. */
 export async function requireFree(ports: PortPlan): Promise<void> {
-  const wanted: [port: number, option: string][] = [
-    [ports.http, '--http-port'],
-    [ports.meta, '--http-port'],
-  ];
+  const wanted: [port: number, option: string][] = [[ports.http, '--http-port']];
+  if (ports.meta !== undefined) wanted.push([ports.meta, '--http-port']);
   for (const node of ports.datanodes) {
     wanted.push([node.gateway, '--port'], [node.cluster, '--cluster-port']);
     wanted.push([node.transport, '--data'], [node.http, '--data']);

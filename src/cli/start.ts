@@ -2,7 +2,13 @@
 import { resolve } from 'node:path';
 import { must } from '../common/assert.ts';
 import { KvorumError } from '../common/errors.ts';
-import { type ProcessPlan, prepareDirectory, type StartOptions } from './cluster-dir.ts';
+import {
+  isReopened,
+  type ProcessPlan,
+  prepareDirectory,
+  type StartOptions,
+} from './cluster-dir.ts';
+import { checkEtcd, parseEtcdUrls } from './etcd-flag.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface StartFlags {
@@ -13,6 +19,7 @@ export interface StartFlags {
   readonly port: string;
   readonly clusterPort: string;
   readonly httpPort: string;
+  readonly etcd?: string;
   readonly fresh?: boolean;
   readonly restart: boolean;
 }
@@ -21,8 +28,8 @@ export interface StartFlags {
 export async function start(flags: StartFlags): Promise<void> {
   const began = Date.now();
   const options = parseFlags(flags);
-  const plans = await prepareDirectory(options);
   const say = (line: string) => process.stdout.write(`${line}\n`);
+  const plans = await prepare(options, say);
   const script = must(process.argv[1], 'the command knows its own script');
   const supervisor = new Supervisor(plans, { script, restart: options.restart, say });
   const stopped = stopOnSignal(supervisor, say);
@@ -35,6 +42,19 @@ export async function start(flags: StartFlags): Promise<void> {
   say(`\nkvorum is ready after ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
   for (const line of copyPaste(plans)) say(line);
   await stopped;
+}
+
+async function prepare(
+  options: StartOptions,
+  say: (line: string) => void,
+): Promise<readonly ProcessPlan[]> {
+  const { etcd, data, fresh } = options;
+  if (etcd === undefined) return prepareDirectory(options);
+  const reopened = isReopened(options);
+  const erase = await checkEtcd({ urls: etcd, data, reopened, fresh, say });
+  const plans = await prepareDirectory(options);
+  await erase();
+  return plans;
 }
 
 function stopOnSignal(supervisor: Supervisor, say: (line: string) => void): Promise<void> {
@@ -70,6 +90,7 @@ function parseFlags(flags: StartFlags): StartOptions {
     port: whole('--port', flags.port, 1, 65_535 - nodes),
     clusterPort: whole('--cluster-port', flags.clusterPort, 1, 65_535 - nodes),
     httpPort: whole('--http-port', flags.httpPort, 1, 65_534),
+    ...(flags.etcd !== undefined && { etcd: parseEtcdUrls(flags.etcd) }),
     fresh: flags.fresh === true,
     restart: flags.restart,
   };

@@ -28,6 +28,8 @@ export const errorTable = {
   DISK_FAILED: { outcome: 'fault', reply: 'MISCONF' },
   STORE_UNAVAILABLE: { outcome: 'fault', reply: 'ERR' },
   STORE_COMPACTED: { outcome: 'fault', reply: 'ERR' },
+  STORE_REPLACED: { outcome: 'fault', reply: 'ERR' },
+  STORE_LIMIT: { outcome: 'refused', reply: 'ERR' },
   LEASE_LOST: { outcome: 'fault', reply: 'ERR' },
   CONFLICT: { outcome: 'refused', reply: 'ERR' },
 } as const satisfies Record<string, { outcome: Outcome; reply: string }>;

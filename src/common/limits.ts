@@ -105,6 +105,8 @@ export const limits = {
   metaValueBytesMax: 1 * MIB,
   metaTxnOperationsMax: 128,
   metaKeyBytesMax: 4 * KIB,
+  /** Keys and values of one transaction: below the 1.5 MiB that etcd takes unless told otherwise. */
+  metaTxnBytesMax: 1.25 * MIB,
   metaRequestBytesMax: 2 * MIB,
   /** Keys and values that live in the embedded store. */
   metaDataBytesMax: 256 * MIB,
@@ -126,6 +128,10 @@ assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits 
 assert(limits.entryBytesHardMax < limits.logBatchBytesMax, 'the largest entry fits one log batch');
 assert(limits.logZerosChunkBytes <= limits.logZerosAheadBytes, 'zeros are written chunk by chunk');
 assert(limits.entryBytesHardMax < limits.frameBytesMax, 'the largest entry fits one frame');
-assert(limits.metaValueBytesMax < limits.metaRequestBytesMax, 'a metadata value fits a request');
+assert(
+  limits.metaValueBytesMax + limits.metaKeyBytesMax <= limits.metaTxnBytesMax,
+  'the largest metadata value fits a transaction',
+);
+assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
 assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
 assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');

@@ -82,7 +82,9 @@ export async function createDatanode(options: DatanodeOptions): Promise<Datanode
     if (running === undefined) options.fatal(error);
     else running.onLogFailure(error);
   };
-  const datanode = new Datanode(options, await openDataDir({ ...options, onLogFailure }));
+  const dataDir = await openDataDir({ ...options, onLogFailure });
+  options.store.bind(dataDir.identity.clusterId);
+  const datanode = new Datanode(options, dataDir);
   running = datanode;
   try {
     await datanode.open();

@@ -18,10 +18,19 @@ export async function campaign(
   await store.transaction([{ key, createRevision: 0 }], [operation]);
   try {
     const revision = await untilOldest(store, prefix, key, lease, signal);
-    const resign = async () => {
-      await store.delete(key);
+    // What the watch told may be old: the store is asked once more before the master acts.
+    const own = await store.get(key);
+    if (own?.createRevision !== revision || lease.lost.aborted) throw lostLease(key);
+    return {
+      revision,
+      key,
+      get lost() {
+        return lease.lost;
+      },
+      resign: async () => {
+        await store.delete(key);
+      },
     };
-    return { revision, key, lost: lease.lost, resign };
   } catch (failure) {
     if (!lease.lost.aborted) await store.delete(key).catch(() => {});
     throw failure;
@@ -43,10 +52,7 @@ function untilOldest(
       signal?.removeEventListener('abort', onAbort);
       settle();
     };
-    const onLost = () =>
-      finish(() =>
-        reject(new KvorumError('LEASE_LOST', `the lease of candidate ${key} has ended`)),
-      );
+    const onLost = () => finish(() => reject(lostLease(key)));
     const onAbort = () =>
       finish(() => reject(new KvorumError('CANCELLED', messageOf(signal?.reason))));
     const look = () => {
@@ -76,4 +82,8 @@ function untilOldest(
     if (lease.lost.aborted) onLost();
     else if (signal?.aborted) onAbort();
   });
+}
+
+function lostLease(key: string): KvorumError {
+  return new KvorumError('LEASE_LOST', `the lease of candidate ${key} has ended`);
 }

@@ -1,20 +1,169 @@
-/** What the parts of the etcd adapter share: the connection, and how keys look on the wire. */
-import type { Etcd3, IKeyValue } from 'etcd3';
+/**
+ * The connection that all parts of the etcd adapter share. Every call has a deadline, and every
+ * answer is judged: it must come from the store this client has known (`lineage.ts`).
+ */
+import { noop } from 'cockatiel';
+import { Etcd3, type IKeyValue } from 'etcd3';
 import type { Clock } from '../common/clock.ts';
+import { KvorumError, messageOf } from '../common/errors.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
+import { type AnswerHeader, Lineage, replacedText } from './lineage.ts';
+import { keys } from './schema.ts';
 import type { MetaItem } from './store.ts';
 
-/** What watch and lease need of the connection. */
-export interface EtcdConnection {
+export interface EtcdOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** `http://host:port` of each member. */
+  readonly urls: readonly string[];
+  /** Of one call; default 3,000. */
+  readonly timeoutMs?: number;
+}
+
+type Ask<T> = (options: { readonly deadline: number }) => Promise<T>;
+
+const CALL_TIMEOUT_MS = 3_000;
+
+export class EtcdConnection {
   readonly client: Etcd3;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly timeoutMs: number;
-  /** Runs a call under the deadline; failures become STORE_UNAVAILABLE or LEASE_LOST. */
-  call<T>(what: string, run: (options: { deadline: number }) => Promise<T>): Promise<T>;
+  readonly #timeoutMs: number;
+  readonly #where: string;
+  readonly #lineage = new Lineage();
+  /** False: the next call looks first whether this is the right store. */
+  #trusted = true;
+  #refused: string | undefined;
+  #closed = false;
+
+  constructor(options: EtcdOptions) {
+    const { clock, random, logger, urls, timeoutMs = CALL_TIMEOUT_MS } = options;
+    this.clock = clock;
+    this.random = random;
+    this.logger = logger;
+    this.#timeoutMs = timeoutMs;
+    this.#where = urls.join(', ');
+    // Retrying is our callers' policy alone: the client's own is off.
+    this.client = new Etcd3({
+      hosts: [...urls],
+      faultHandling: { global: noop, host: () => noop },
+      grpcOptions: {
+        'grpc.max_receive_message_length': -1,
+        'grpc.keepalive_time_ms': 10_000,
+        'grpc.keepalive_timeout_ms': 3_000,
+        'grpc.initial_reconnect_backoff_ms': 100,
+        'grpc.max_reconnect_backoff_ms': 1_000,
+      },
+    });
+  }
+
+  /** See MetaStore.bind. */
+  bind(clusterId: string): void {
+    this.#lineage.bind(clusterId);
+    this.#trusted = false;
+  }
+
+  /**
+   * Runs a call under the deadline; its failures become STORE_UNAVAILABLE, STORE_LIMIT or
+   * LEASE_LOST, and an answer of another store STORE_REPLACED.
+   */
+  async call<T extends { readonly header: AnswerHeader }>(what: string, ask: Ask<T>): Promise<T> {
+    if (!this.#trusted) await this.verify();
+    return this.#ask(what, ask);
+  }
+
+  /**
+   * Looks whether this is the right store; throws STORE_REPLACED when it is not. Each lease and each
+   * opened watch begins with this: a store that was made anew may have overtaken the revisions of
+   * the old one, and then only the cluster's record tells them apart.
+   */
+  async verify(): Promise<void> {
+    const { kvs } = await this.#ask('look at the cluster', (options) =>
+      this.client.kv.range({ key: Buffer.from(keys.cluster) }, options),
+    );
+    const why = this.#lineage.judgeCluster(kvs[0] && itemOf(kvs[0]));
+    if (why !== undefined) this.#refuse(why);
+    this.#trusted = true;
+    if (this.#refused === undefined) return;
+    this.#refused = undefined;
+    this.logger.info('the metadata store is the right one again', { at: this.#where });
+  }
+
+  /** An answer on a stream. True: it is behind what was seen, so `verify` must decide. */
+  admit(header: AnswerHeader): boolean {
+    const behind = Number(header.revision) < this.#lineage.revision;
+    const why = this.#lineage.judge(header, 0);
+    if (why !== undefined) this.#refuse(why);
+    return behind;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.client.close();
+  }
+
+  async #ask<T extends { readonly header: AnswerHeader }>(what: string, ask: Ask<T>): Promise<T> {
+    if (this.#closed) throw new KvorumError('STOPPING', 'the metadata client is closed');
+    const floor = this.#lineage.revision;
+    let answer: T;
+    try {
+      answer = await ask({ deadline: this.clock.wallMs() + this.#timeoutMs });
+    } catch (cause) {
+      throw this.#failure(what, cause);
+    }
+    const why = this.#lineage.judge(answer.header, floor);
+    if (why !== undefined) this.#refuse(why);
+    return answer;
+  }
+
+  /** Said once in the log, thrown each time. */
+  #refuse(why: string): never {
+    const text = replacedText(this.#where, why);
+    if (this.#refused !== why) this.logger.error(text);
+    this.#refused = why;
+    this.#trusted = false;
+    throw new KvorumError('STORE_REPLACED', text);
+  }
+
+  #failure(what: string, cause: unknown): KvorumError {
+    const problem = messageOf(cause);
+    if (/lease not found/i.test(problem)) {
+      return new KvorumError('LEASE_LOST', `${what}: the lease has ended`, { cause });
+    }
+    const known = advice.find(({ pattern }) => pattern.test(problem)) ?? unreachable;
+    const text = `metadata store at ${this.#where}: ${what}: ${problem}; ${known.text}`;
+    return new KvorumError(known.code, text, { cause });
+  }
 }
+
+const unreachable = {
+  code: 'STORE_UNAVAILABLE',
+  text: 'is a placedriver (or etcd) running there?',
+} as const;
+
+/** What to do about a refusal of the store's. */
+const advice = [
+  {
+    code: 'STORE_UNAVAILABLE',
+    pattern: /space exceeded/i,
+    text:
+      'the store is full: remove what is not under /kvorum/, compact and defragment it and ' +
+      'disarm its alarm (etcdctl compact, defrag, alarm disarm), or raise --quota-backend-bytes',
+  },
+  {
+    code: 'STORE_LIMIT',
+    pattern: /request is too large|larger than max/i,
+    text: 'start etcd with --max-request-bytes 1572864 (its default) or more',
+  },
+  {
+    code: 'STORE_LIMIT',
+    pattern: /too many operations/i,
+    text: 'start etcd with --max-txn-ops 128 (its default) or more',
+  },
+] as const;
 
 export function itemOf({ key, value, create_revision, mod_revision }: IKeyValue): MetaItem {
   return {

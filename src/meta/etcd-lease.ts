@@ -18,7 +18,8 @@ export class EtcdLease implements Lease {
   readonly #lost = new AbortController();
   #stream: KeepAliveStream | undefined;
   #opening = false;
-  #sentMs: number;
+  /** When the keep-alives of this stream that wait for their answers were sent; oldest first. */
+  #sentMs: number[] = [];
   #endsMs: number;
   #timer: Timer | undefined;
 
@@ -26,7 +27,6 @@ export class EtcdLease implements Lease {
     this.#connection = connection;
     this.id = id;
     this.#ttlMs = ttlMs;
-    this.#sentMs = askedMs;
     this.#endsMs = askedMs + ttlMs * (1 - MARGIN_SHARE);
     this.#schedule();
   }
@@ -40,14 +40,16 @@ export class EtcdLease implements Lease {
     return new EtcdLease(connection, ID, seconds * 1_000, askedMs);
   }
 
+  /** Asking looks at the clock: after a pause other events may come before the timer. */
   get lost(): AbortSignal {
+    this.#checkTime();
     return this.#lost.signal;
   }
 
   async revoke(): Promise<void> {
-    const { call, client } = this.#connection;
+    const { client } = this.#connection;
     this.#end('revoked');
-    await call('revoke a lease', (options) =>
+    await this.#connection.call('revoke a lease', (options) =>
       client.leaseClient.leaseRevoke({ ID: this.id }, options),
     );
   }
@@ -57,23 +59,38 @@ export class EtcdLease implements Lease {
     this.#end('abandoned');
   }
 
+  /** True: it has ended. */
+  #checkTime(): boolean {
+    if (this.#lost.signal.aborted) return true;
+    if (this.#connection.clock.monotonicMs() < this.#endsMs) return false;
+    this.#end('not renewed in time');
+    return true;
+  }
+
   #schedule(): void {
-    if (this.#lost.signal.aborted) return;
+    if (this.#checkTime()) return;
     const { clock } = this.#connection;
-    const nowMs = clock.monotonicMs();
-    if (nowMs >= this.#endsMs) return this.#end('not renewed in time');
-    const delayMs = Math.min(this.#ttlMs * RENEW_SHARE, this.#endsMs - nowMs);
-    this.#timer = clock.setTimer(delayMs, () => {
+    const delayMs = Math.min(this.#ttlMs * RENEW_SHARE, this.#endsMs - clock.monotonicMs());
+    this.#timer = clock.setTimer(Math.max(0, delayMs), () => {
+      if (this.#checkTime()) return;
       void this.#renew();
       this.#schedule();
     });
   }
 
   async #renew(): Promise<void> {
+    // Unanswered for a whole interval: the member is stuck, and another may answer.
+    if (this.#sentMs.length > 0) this.#drop();
     const stream = this.#stream ?? (await this.#open());
     if (stream === undefined || this.#lost.signal.aborted) return;
-    this.#sentMs = this.#connection.clock.monotonicMs();
+    this.#sentMs.push(this.#connection.clock.monotonicMs());
     stream.write({ ID: this.id });
+  }
+
+  #drop(): void {
+    this.#stream?.end();
+    this.#stream = undefined;
+    this.#sentMs = [];
   }
 
   async #open(): Promise<KeepAliveStream | undefined> {
@@ -83,11 +100,13 @@ export class EtcdLease implements Lease {
       const stream = await this.#connection.client.leaseClient.leaseKeepAlive();
       this.#stream = stream;
       const drop = () => {
-        if (this.#stream === stream) this.#stream = undefined;
+        if (this.#stream === stream) this.#drop();
       };
       stream.on('error', drop);
       stream.on('end', drop);
-      stream.on('data', (response: ILeaseKeepAliveResponse) => this.#onResponse(response));
+      stream.on('data', (response: ILeaseKeepAliveResponse) => {
+        if (this.#stream === stream) this.#onResponse(response);
+      });
       if (this.#lost.signal.aborted) stream.end();
       return stream;
     } catch (failure) {
@@ -98,15 +117,22 @@ export class EtcdLease implements Lease {
     }
   }
 
-  #onResponse({ TTL }: ILeaseKeepAliveResponse): void {
+  /** Answers come in the order of the keep-alives; each counts from when its own was sent. */
+  #onResponse({ header, TTL }: ILeaseKeepAliveResponse): void {
+    const sentMs = this.#sentMs.shift();
+    if (sentMs === undefined || this.#checkTime()) return;
+    try {
+      this.#connection.admit(header);
+    } catch (failure) {
+      return this.#end(messageOf(failure));
+    }
     if (Number(TTL) <= 0) return this.#end('the store has ended it');
-    this.#endsMs = this.#sentMs + this.#ttlMs * (1 - MARGIN_SHARE);
+    this.#endsMs = sentMs + this.#ttlMs * (1 - MARGIN_SHARE);
   }
 
   #end(why: string): void {
     this.#timer?.cancel();
-    this.#stream?.end();
-    this.#stream = undefined;
+    this.#drop();
     if (!this.#lost.signal.aborted) this.#lost.abort(new Error(`lease ${this.id}: ${why}`));
   }
 }

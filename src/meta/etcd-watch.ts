@@ -1,6 +1,7 @@
 /**
  * A watch that never misses: the list, then every change after it; a broken stream goes on where it
- * was, and a compacted history begins anew with a list.
+ * was, and a compacted history begins anew with a list. From a store that is not the one this
+ * client has known it takes nothing, and asks until the right one is back.
  */
 import type { IDuplexStream, IEvent, IWatchRequest, IWatchResponse } from 'etcd3';
 import { sleep } from '../common/clock.ts';
@@ -45,6 +46,7 @@ export class EtcdWatch implements Watch {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
+        await this.#connection.verify();
         if (this.#seen === undefined) await this.#relist();
         if (!signal.aborted) await this.#follow();
       } catch (failure) {
@@ -72,18 +74,24 @@ export class EtcdWatch implements Watch {
       return;
     }
     this.#stream = stream;
+    let stopped = () => {};
     try {
       await new Promise<void>((resolve, reject) => {
+        stopped = resolve;
         stream.on('error', reject);
         stream.on('end', () => resolve());
         stream.on('data', (response: IWatchResponse) => {
           try {
+            if (this.#connection.admit(response.header)) {
+              // A member that lags, or a store that went back: a linearizable read tells.
+              this.#connection.verify().catch(reject);
+            }
             if (!this.#onResponse(response)) resolve();
           } catch (failure) {
             reject(failure);
           }
         });
-        this.#stop.signal.addEventListener('abort', () => resolve(), { once: true });
+        this.#stop.signal.addEventListener('abort', stopped, { once: true });
         stream.write({
           create_request: {
             key: Buffer.from(this.#prefix),
@@ -93,6 +101,7 @@ export class EtcdWatch implements Watch {
         });
       });
     } finally {
+      this.#stop.signal.removeEventListener('abort', stopped);
       if (this.#stream === stream) this.#stream = undefined;
       stream.on('error', () => {});
       stream.end();
@@ -104,11 +113,6 @@ export class EtcdWatch implements Watch {
     if (this.#stop.signal.aborted) return false;
     if (response.canceled) {
       if (Number(response.compact_revision) > 0) this.#seen = undefined;
-      return false;
-    }
-    if (Number(response.header.revision) < this.#seen!) {
-      // The store went back in time: it was wiped, or restored from a backup.
-      this.#seen = undefined;
       return false;
     }
     this.#backoffMs = BACKOFF_MIN_MS;

@@ -6,6 +6,9 @@ import { type Clock, sleep, type Timer } from '../common/clock.ts';
 import { KvorumError } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
 import { campaign } from './election.ts';
+import { Lineage, replacedText } from './lineage.ts';
+import { checkRequest } from './request-check.ts';
+import { keys } from './schema.ts';
 import type {
   Compare,
   Lease,
@@ -127,10 +130,17 @@ class MemoryClient implements MetaStore {
   readonly #meta: MemoryMeta;
   readonly #leases = new Set<MemoryLease>();
   readonly #watchers = new Set<Watcher>();
+  readonly #lineage = new Lineage();
+  #bound = false;
   #closed = false;
 
   constructor(meta: MemoryMeta) {
     this.#meta = meta;
+  }
+
+  bind(clusterId: string): void {
+    this.#lineage.bind(clusterId);
+    this.#bound = true;
   }
 
   get(key: string): Promise<MetaItem | undefined> {
@@ -143,14 +153,15 @@ class MemoryClient implements MetaStore {
 
   async put(key: string, value: string, lease?: Lease): Promise<Revision> {
     const operation = { type: 'put', key, value, ...(lease && { lease }) } as const;
-    return (await this.#call(() => this.#meta.commit([], [operation]))).revision;
+    return (await this.transaction([], [operation])).revision;
   }
 
   async delete(key: string): Promise<Revision> {
-    return (await this.#call(() => this.#meta.commit([], [{ type: 'delete', key }]))).revision;
+    return (await this.transaction([], [{ type: 'delete', key }])).revision;
   }
 
-  transaction(compares: readonly Compare[], operations: readonly MetaOperation[]) {
+  async transaction(compares: readonly Compare[], operations: readonly MetaOperation[]) {
+    checkRequest(compares, operations);
     return this.#call(() => this.#meta.commit(compares, operations));
   }
 
@@ -167,15 +178,20 @@ class MemoryClient implements MetaStore {
     let closed = false;
     /** What was told before the newest list is not told again. */
     let round = 0;
+    /** The store was not the right one: once it is, a list is due. */
+    let withheld = false;
     const later = (run: () => void) => {
       const mine = round;
       clock.setTimer(latencyMs, () => {
-        if (!closed && !this.#closed && mine === round && this.#meta.available) run();
+        if (closed || this.#closed || mine !== round || !this.#meta.available) return;
+        withheld = this.#otherStore() !== undefined;
+        if (!withheld) run();
       });
     };
     const watcher: Watcher = {
       prefix,
       deliver: (events, revision) => {
+        if (withheld) return watcher.relist();
         const told = events.filter((event) =>
           (event.type === 'put' ? event.item.key : event.key).startsWith(prefix),
         );
@@ -214,6 +230,12 @@ class MemoryClient implements MetaStore {
     for (const lease of this.#leases) lease.abandon();
   }
 
+  /** Why this is not the store of the cluster that was bound. */
+  #otherStore(): string | undefined {
+    if (!this.#bound) return undefined;
+    return this.#lineage.judgeCluster(this.#meta.items.get(keys.cluster));
+  }
+
   #list(prefix: string): { items: readonly MetaItem[]; revision: Revision } {
     const items = [...this.#meta.items.values()].filter(({ key }) => key.startsWith(prefix));
     items.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -225,6 +247,8 @@ class MemoryClient implements MetaStore {
     await sleep(clock, latencyMs);
     if (this.#closed) throw new KvorumError('STOPPING', 'the metadata client is closed');
     if (!this.#meta.available) throw new KvorumError('STORE_UNAVAILABLE', UNAVAILABLE);
+    const why = this.#otherStore();
+    if (why !== undefined) throw new KvorumError('STORE_REPLACED', replacedText('memory', why));
     const result = run();
     await sleep(clock, latencyMs);
     return result;

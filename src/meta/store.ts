@@ -1,7 +1,9 @@
 /**
  * The cluster's metadata store: what kvorum needs of etcd, and no more. Three adapters pass one
  * contract suite: `etcd.ts` (a real etcd or the embedded store, over gRPC), `memory.ts` (in process).
- * Every call fails with KvorumError STORE_UNAVAILABLE within its deadline when the store is away.
+ * Every call fails with KvorumError STORE_UNAVAILABLE within its deadline when the store is away (a
+ * write may then still take effect), with STORE_LIMIT when it asks for too much, and with
+ * STORE_REPLACED when the store is not the one this client has known; watches then tell nothing.
  */
 import type { Revision } from '../common/ids.ts';
 
@@ -29,7 +31,11 @@ export interface TransactionResult {
 /** Kept alive by its holder until revoked or lost. */
 export interface Lease {
   readonly id: string;
-  /** Aborts at last keep-alive + TTL − margin on the monotone clock, or when the store denies it. */
+  /**
+   * Aborts at last keep-alive + TTL − margin on the monotone clock, or when the store denies it.
+   * Ask the lease for it anew before each act: a process that was paused learns it by asking, even
+   * when its timers have not fired yet.
+   */
   readonly lost: AbortSignal;
   revoke(): Promise<void>;
 }
@@ -53,11 +59,14 @@ export interface Watch {
 export interface Leadership {
   readonly revision: Revision;
   readonly key: string;
+  /** The lease's; ask for it anew before each act. */
   readonly lost: AbortSignal;
   resign(): Promise<void>;
 }
 
 export interface MetaStore {
+  /** From now on only a store that holds the kvorum cluster of this id is the right one. */
+  bind(clusterId: string): void;
   get(key: string): Promise<MetaItem | undefined>;
   range(prefix: string): Promise<{ items: readonly MetaItem[]; revision: Revision }>;
   put(key: string, value: string, lease?: Lease): Promise<Revision>;

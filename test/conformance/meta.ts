@@ -1,5 +1,7 @@
 /** What every MetaStore must do; run over the store in memory, the embedded one, and a real etcd. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { limits } from '../../src/common/limits.ts';
+import { encodeRecord, keys } from '../../src/meta/schema.ts';
 import type { MetaEvent, MetaItem, MetaStore } from '../../src/meta/store.ts';
 
 export interface MetaUnderTest {
@@ -245,6 +247,94 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
     setTimeout(() => stop.abort(new Error('enough')), 50);
     await expect(campaign).rejects.toMatchObject({ code: 'CANCELLED' });
     expect((await store.range(prefix)).items).toHaveLength(1);
+  });
+
+  test('what the store must take it takes', async () => {
+    const { metaValueBytesMax, metaTxnOperationsMax, metaTxnBytesMax } = limits;
+    const large = 'v'.repeat(metaValueBytesMax);
+    await store.put(`${root}large`, large);
+    expect((await store.get(`${root}large`))?.value).toBe(large);
+    const keys = Array.from({ length: metaTxnOperationsMax }, (_, at) => `${root}many/${at}`);
+    const bytes = Math.floor(metaTxnBytesMax / keys.length) - 2 * (root.length + 8);
+    const { succeeded } = await store.transaction(
+      keys.map((key) => ({ key, modRevision: 0 })),
+      keys.map((key) => ({ type: 'put', key, value: 'v'.repeat(bytes) })),
+    );
+    expect(succeeded).toBe(true);
+    expect((await store.range(`${root}many/`)).items).toHaveLength(metaTxnOperationsMax);
+    await store.delete(`${root}large`);
+  });
+
+  test('what is too much is refused before it is sent, with what to do instead', async () => {
+    const { metaValueBytesMax, metaTxnOperationsMax, metaKeyBytesMax } = limits;
+    const a = `${root}a`;
+    const put = (key: string, value = 'x') => ({ type: 'put', key, value }) as const;
+    const many = Array.from({ length: metaTxnOperationsMax + 1 }, (_, at) => `${root}${at}`);
+    const half = 'v'.repeat(metaValueBytesMax / 2);
+    const refused = async (call: Promise<unknown>, text: RegExp) => {
+      await expect(call).rejects.toMatchObject({
+        code: 'STORE_LIMIT',
+        message: expect.stringMatching(text),
+      });
+    };
+    await refused(store.put(a, `${half}${half}x`), /a: 1048577 bytes.*spread the record over/);
+    await refused(store.put(`${root}${'k'.repeat(metaKeyBytesMax)}`, 'x'), /shorten it/);
+    await refused(store.put('', 'x'), /empty key/);
+    await refused(store.delete(''), /empty key/);
+    await refused(
+      store.transaction(
+        [],
+        many.map((key) => put(key)),
+      ),
+      /129 operations.*several transactions/,
+    );
+    await refused(
+      store.transaction(
+        many.map((key) => ({ key, modRevision: 0 })),
+        [put(a)],
+      ),
+      /129 compares.*several transactions/,
+    );
+    await refused(
+      store.transaction([], [put(a, half), put(`${a}b`, half), put(`${a}c`, half)]),
+      /transaction of \d+ bytes.*several transactions/,
+    );
+    await refused(store.transaction([], [put(a), put(a, 'y')]), /changes \S*a twice/);
+    expect((await store.range(root)).items).toEqual([]);
+  });
+
+  test('a client that is bound to a cluster refuses a store that holds another, or none', async () => {
+    const record = { version: 1, clusterId: `of-${process.pid}`, createdMs: 0 };
+    const bound = another();
+    bound.bind(record.clusterId);
+    const refusal = {
+      code: 'STORE_REPLACED',
+      message: expect.stringMatching(/wiped.*Bring the right store back/),
+    };
+    const seen = watched(bound, root);
+    await store.put(`${root}a`, '1');
+    for (const call of [
+      () => bound.get(`${root}a`),
+      () => bound.range(root),
+      () => bound.put(`${root}b`, '1'),
+      () => bound.delete(`${root}a`),
+      () => bound.transaction([], [{ type: 'put', key: `${root}b`, value: '1' }]),
+      () => bound.grantLease(2_000),
+    ]) {
+      await expect(call()).rejects.toMatchObject(refusal);
+    }
+    expect(seen.lists()).toBe(0);
+    await store.put(keys.cluster, encodeRecord(record));
+    await eventually('the list', () => seen.lists() === 1);
+    expect((await bound.range(root)).items.map(({ value }) => value)).toEqual(['1']);
+    const stranger = another();
+    stranger.bind('elsewhere');
+    await expect(stranger.get(`${root}a`)).rejects.toMatchObject({
+      code: 'STORE_REPLACED',
+      message: expect.stringContaining(`it holds cluster ${record.clusterId}, not elsewhere`),
+    });
+    await store.delete(keys.cluster);
+    seen.close();
   });
 
   test('a closed client refuses', async () => {

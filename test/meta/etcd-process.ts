@@ -1,40 +1,84 @@
 /** A real etcd of this test: its own directory and ports, ended by its id. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface EtcdProcess {
+export class EtcdProcess {
   readonly url: string;
-  stop(): Promise<void>;
+  readonly #root: string;
+  readonly #flags: readonly string[];
+  #child: ChildProcess | undefined;
+
+  constructor(ports: readonly [client: number, peer: number], flags: readonly string[]) {
+    this.#root = mkdtempSync(join(tmpdir(), 'kvorum-etcd-'));
+    this.url = `http://127.0.0.1:${ports[0]}`;
+    const peerUrl = `http://127.0.0.1:${ports[1]}`;
+    this.#flags = [
+      ...['--data-dir', this.#dir(), '--name', 'test', '--log-level', 'error'],
+      ...['--listen-client-urls', this.url, '--advertise-client-urls', this.url],
+      ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
+      ...['--initial-cluster', `test=${peerUrl}`, ...flags],
+    ];
+  }
+
+  /** Starts it on the data it has, at the same address as before; resolves when it is healthy. */
+  async start(): Promise<void> {
+    const child = spawn('etcd', this.#flags, { stdio: 'ignore' });
+    this.#child = child;
+    await untilHealthy(this.url, child);
+  }
+
+  /** SIGKILL; the data stays. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  /** Freezes it: connections stay, nothing is answered. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** Of a stopped etcd: keeps its data aside under `name`. */
+  save(name: string): void {
+    cpSync(this.#dir(), join(this.#root, name), { recursive: true });
+  }
+
+  /** Of a stopped etcd: begins anew, or from what was saved. */
+  wipe(saved?: string): void {
+    rmSync(this.#dir(), { recursive: true, force: true });
+    if (saved) cpSync(join(this.#root, saved), this.#dir(), { recursive: true });
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+
+  #dir(): string {
+    return join(this.#root, 'data');
+  }
 }
 
-export async function startEtcd(): Promise<EtcdProcess> {
-  const [client, peer] = [await freePort(), await freePort()];
-  const dir = mkdtempSync(join(tmpdir(), 'kvorum-etcd-'));
-  const url = `http://127.0.0.1:${client}`;
-  const peerUrl = `http://127.0.0.1:${peer}`;
-  const child = spawn(
-    'etcd',
-    [
-      ...['--data-dir', dir, '--name', 'test', '--log-level', 'error'],
-      ...['--listen-client-urls', url, '--advertise-client-urls', url],
-      ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
-      ...['--initial-cluster', `test=${peerUrl}`],
-    ],
-    { stdio: 'ignore' },
-  );
-  await untilHealthy(url, child);
-  return {
-    url,
-    async stop() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await ended;
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
+export async function startEtcd(...flags: readonly string[]): Promise<EtcdProcess> {
+  const etcd = new EtcdProcess([await freePort(), await freePort()], flags);
+  try {
+    await etcd.start();
+  } catch (failure) {
+    await etcd.stop();
+    throw failure;
+  }
+  return etcd;
 }
 
 async function untilHealthy(url: string, child: ChildProcess): Promise<void> {

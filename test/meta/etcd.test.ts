@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/common/clock.ts';
-import { silentLogger } from '../../src/common/log.ts';
-import { systemRandom } from '../../src/common/random.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { metaSuite } from '../conformance/meta.ts';
-import { brokenLinkSuite } from '../conformance/meta-compaction.ts';
+import { linkSuite, replaySuite } from '../conformance/meta-links.ts';
+import { replacedSuite, restartSuite } from '../conformance/meta-server.ts';
 import { type EtcdProcess, startEtcd } from './etcd-process.ts';
-
-const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
+import { breakable, world } from './served.ts';
 
 describe('a real etcd', () => {
   let etcd: EtcdProcess;
@@ -23,9 +20,67 @@ describe('a real etcd', () => {
 });
 
 describe('a real etcd over a link that breaks', () => {
-  brokenLinkSuite(async () => {
+  const open = async () => {
     const etcd = await startEtcd();
-    return { url: etcd.url, close: () => etcd.stop() };
+    return breakable({ url: etcd.url, close: () => etcd.stop() });
+  };
+  linkSuite(open);
+  replaySuite(open);
+});
+
+describe('a real etcd that is killed', () => {
+  const open = async () => {
+    const etcd = await startEtcd();
+    return {
+      url: etcd.url,
+      stop: () => etcd.kill(),
+      start: () => etcd.start(),
+      save: (name: string) => etcd.save(name),
+      wipe: (saved?: string) => etcd.wipe(saved),
+      close: () => etcd.stop(),
+    };
+  };
+  restartSuite(open);
+  replacedSuite(open);
+});
+
+describe('a real etcd that takes less', () => {
+  test('small requests: the refusal names the option', async () => {
+    const etcd = await startEtcd('--max-request-bytes', '65536', '--max-txn-ops', '8');
+    const store = connectEtcd({ ...world, urls: [etcd.url] });
+    await expect(store.put('/a', 'v'.repeat(100_000))).rejects.toMatchObject({
+      code: 'STORE_LIMIT',
+      message: expect.stringContaining('start etcd with --max-request-bytes 1572864'),
+    });
+    await expect(store.put('/a', 'v'.repeat(1_000_000))).rejects.toMatchObject({
+      code: 'STORE_LIMIT',
+      message: expect.stringContaining('start etcd with --max-request-bytes 1572864'),
+    });
+    const puts = Array.from(
+      { length: 9 },
+      (_, at) => ({ type: 'put', key: `/${at}`, value: '' }) as const,
+    );
+    await expect(store.transaction([], puts)).rejects.toMatchObject({
+      code: 'STORE_LIMIT',
+      message: expect.stringContaining('start etcd with --max-txn-ops 128'),
+    });
+    await store.close();
+    await etcd.stop();
+  });
+
+  test('a full disk quota: the failure says how to make room', async () => {
+    const etcd = await startEtcd('--quota-backend-bytes', '1000000');
+    const store = connectEtcd({ ...world, urls: [etcd.url] });
+    const fill = async () => {
+      for (let at = 0; at < 20; at++) await store.put(`/${at}`, 'v'.repeat(500_000));
+    };
+    await expect(fill()).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(/the store is full: .*alarm disarm.*--quota-backend-bytes/),
+    });
+    expect((await store.get('/0'))?.value.length).toBe(500_000);
+    await store.close();
+    await etcd.stop();
   });
 });
 

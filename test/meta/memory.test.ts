@@ -1,7 +1,40 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/common/clock.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
+import type { MetaOperation } from '../../src/meta/store.ts';
 import { metaSuite } from '../conformance/meta.ts';
+import { type BreakableStore, linkSuite } from '../conformance/meta-links.ts';
+
+/** Its writer is at the store itself; it keeps no history, so a watch lists after each cut. */
+async function breakable(): Promise<BreakableStore> {
+  const meta = new MemoryMeta({ clock: systemClock });
+  const linked = meta.connect();
+  const commit = (...operations: MetaOperation[]) => meta.commit([], operations);
+  return {
+    linked,
+    direct: {
+      get: async (key) => meta.items.get(key),
+      put: async (key, value) => commit({ type: 'put', key, value }).revision,
+      delete: async (key) => commit({ type: 'delete', key }).revision,
+      transaction: async (compares, operations) => meta.commit(compares, operations),
+    },
+    async cut() {
+      meta.available = false;
+    },
+    mend() {
+      meta.available = true;
+    },
+    snap() {
+      meta.available = false;
+      meta.available = true;
+    },
+    close: () => linked.close(),
+  };
+}
+
+describe('the store in memory over a link that breaks', () => {
+  linkSuite(breakable);
+});
 
 describe('the store in memory', () => {
   metaSuite(async () => {

@@ -31,6 +31,7 @@ export function connectSimMeta(meta: MemoryMeta, clock: Clock): SimMetaClient {
     return own.signal;
   };
   const store: SimMetaClient = {
+    bind: (clusterId) => client.bind(clusterId),
     get: (key) => here(client.get(key)),
     range: (prefix) => here(client.range(prefix)),
     put: (key, value, lease) => here(client.put(key, value, lease)),

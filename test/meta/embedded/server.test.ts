@@ -1,20 +1,15 @@
-import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/common/clock.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
-import { silentLogger } from '../../../src/common/log.ts';
-import { systemRandom } from '../../../src/common/random.ts';
-import { startEmbeddedStore } from '../../../src/meta/embedded/server.ts';
+import { type EmbeddedStore, startEmbeddedStore } from '../../../src/meta/embedded/server.ts';
 import { connectEtcd } from '../../../src/meta/etcd.ts';
 import { metaSuite } from '../../conformance/meta.ts';
-import { brokenLinkSuite } from '../../conformance/meta-compaction.ts';
-
-const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
-const run = promisify(execFile);
+import { linkSuite, replaySuite } from '../../conformance/meta-links.ts';
+import { replacedSuite, restartSuite } from '../../conformance/meta-server.ts';
+import { breakable, etcdctl, world } from '../served.ts';
 
 let dir: string;
 const start = (port = 0) =>
@@ -56,76 +51,44 @@ describe('the embedded store', () => {
     await store.close();
     await second.close();
   });
-
-  test('a watch goes on over a restart and misses nothing', async () => {
-    const first = await start();
-    const store = connect(first.url);
-    const state = new Map<string, string>();
-    store.watch('/w/', {
-      onList(items) {
-        state.clear();
-        for (const { key, value } of items) state.set(key, value);
-      },
-      onEvents(events) {
-        for (const event of events)
-          if (event.type === 'put') state.set(event.item.key, event.item.value);
-      },
-    });
-    await store.put('/w/a', '1');
-    await expect.poll(() => state.get('/w/a')).toBe('1');
-    await first.close();
-    const second = await start(first.port);
-    const other = connect(second.url);
-    await other.put('/w/a', '2');
-    await expect.poll(() => state.get('/w/a')).toBe('2');
-    await other.close();
-    await store.close();
-    await second.close();
-  });
 });
 
 describe('the embedded store over a link that breaks', () => {
-  brokenLinkSuite(() => start());
+  const open = async () => breakable(await start());
+  linkSuite(open);
+  replaySuite(open);
 });
 
-describe('a store that lost its data', () => {
-  test('is told to watches by a new list', async () => {
-    const first = await start();
-    const store = connect(first.url);
-    const state = new Map<string, string>();
-    let lists = 0;
-    store.watch('/w/', {
-      onList(items) {
-        lists++;
-        state.clear();
-        for (const { key, value } of items) state.set(key, value);
+describe('the embedded store that is stopped', () => {
+  const open = async () => {
+    let running: EmbeddedStore | undefined = await start();
+    const { port, url } = running;
+    return {
+      url,
+      async stop() {
+        await running?.close();
+        running = undefined;
       },
-      onEvents() {},
-    });
-    for (let at = 0; at < 10; at++) await store.put(`/w/${at}`, 'x');
-    await expect.poll(() => lists).toBe(1);
-    await first.close();
-    rmSync(dir, { recursive: true });
-    const second = await start(first.port);
-    const other = connect(second.url);
-    await other.put('/w/new', 'y');
-    await expect.poll(() => [...state]).toEqual([['/w/new', 'y']]);
-    await other.close();
-    await store.close();
-    await second.close();
-  });
+      async start() {
+        running = await start(port);
+      },
+      save: (name: string) => cpSync(dir, `${dir}-${name}`, { recursive: true }),
+      wipe(saved?: string) {
+        rmSync(dir, { recursive: true });
+        if (saved) cpSync(`${dir}-${saved}`, dir, { recursive: true });
+      },
+      async close() {
+        await running?.close();
+        for (const name of ['right', 'old'])
+          rmSync(`${dir}-${name}`, { recursive: true, force: true });
+      },
+    };
+  };
+  restartSuite(open);
+  replacedSuite(open);
 });
 
 describe('etcdctl', () => {
-  const etcdctl = async (url: string, ...args: string[]) => {
-    const env = { ...process.env, ETCDCTL_API: '3' };
-    const { stdout } = await run('etcdctl', ['--endpoints', url, ...args], {
-      env,
-      timeout: 10_000,
-    });
-    return stdout;
-  };
-
   test('puts, gets, deletes, grants leases and tells the status', async () => {
     const { url, close } = await start();
     expect(await etcdctl(url, 'put', '/a', '1')).toBe('OK\n');

@@ -1,0 +1,133 @@
+/**
+ * `kvorum start --etcd`: which etcd, and whether what it holds belongs to the data directory. Two
+ * clusters never share one etcd by accident, and nothing in it is deleted but our own cluster.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../common/clock.ts';
+import { codeOf, KvorumError, messageOf } from '../common/errors.ts';
+import { fsDisk } from '../common/fs-disk.ts';
+import { limits } from '../common/limits.ts';
+import { silentLogger } from '../common/log.ts';
+import { systemRandom } from '../common/random.ts';
+import { loadIdentity } from '../datanode/coordinator/identity.ts';
+import { connectEtcd } from '../meta/etcd.ts';
+import { type ClusterRecord, decodeRecord, keys } from '../meta/schema.ts';
+import type { MetaStore } from '../meta/store.ts';
+
+const URL_SHAPE = /^(https?):\/\/(\[[0-9a-fA-F:.]+\]|[^\s/:[\]]+):(\d{1,5})\/?$/;
+
+/** The members of `URL[,URL]`. Throws BAD_CONFIG. */
+export function parseEtcdUrls(text: string): readonly string[] {
+  const urls = text.split(',').map((url) => url.trim());
+  const schemes = new Set<string | undefined>();
+  for (const url of urls) {
+    const [, scheme, , port] = URL_SHAPE.exec(url) ?? [];
+    if (scheme === undefined || Number(port) < 1 || Number(port) > 65_535) {
+      throw badConfig(`--etcd ${url || text}: must be http://host:port[,http://host:port]`);
+    }
+    schemes.add(scheme);
+  }
+  if (schemes.size > 1) throw badConfig(`--etcd ${text}: either all http or all https`);
+  return [...new Set(urls.map((url) => url.replace(/\/$/, '')))];
+}
+
+export interface EtcdUse {
+  readonly urls: readonly string[];
+  readonly data: string;
+  /** The directory was made by an earlier start and is kept. */
+  readonly reopened: boolean;
+  readonly fresh: boolean;
+  say(line: string): void;
+}
+
+/**
+ * Throws BAD_CONFIG when etcd cannot be reached by a new cluster, or holds another one. Returns
+ * what must be done once the directory is cleared: with --fresh our cluster is deleted in etcd too.
+ */
+export async function checkEtcd(use: EtcdUse): Promise<() => Promise<void>> {
+  const { urls, data } = use;
+  const own = await clusterOf(data);
+  let found: string | undefined;
+  try {
+    found = await withStore(urls, clusterIn);
+  } catch (failure) {
+    if (codeOf(failure) !== 'STORE_UNAVAILABLE') throw failure;
+    if (!use.reopened) {
+      throw badConfig(`a new cluster needs its etcd: ${messageOf(failure)}`, failure);
+    }
+    use.say(`${messageOf(failure)}\nstarting without it: datanodes serve from their last table`);
+    return async () => {};
+  }
+  if (use.reopened) {
+    if (own !== undefined && found !== own) throw otherCluster(use, own, found);
+    return async () => {};
+  }
+  if (found === undefined) return async () => {};
+  if (!use.fresh || found !== own) throw occupied(use, found);
+  return () => withStore(urls, erase);
+}
+
+/** The cluster that the datanodes of this directory belong to. */
+async function clusterOf(data: string): Promise<string | undefined> {
+  const names = existsSync(data) ? readdirSync(data) : [];
+  for (const name of names.filter((each) => /^datanode\d+$/.test(each))) {
+    // A damaged one is the datanode's to report.
+    const identity = await loadIdentity(fsDisk, join(data, name), name).catch(() => undefined);
+    if (identity !== undefined) return identity.clusterId;
+  }
+  return undefined;
+}
+
+async function withStore<T>(
+  urls: readonly string[],
+  run: (store: MetaStore) => Promise<T>,
+): Promise<T> {
+  const random = systemRandom();
+  const store = connectEtcd({ clock: systemClock, random, logger: silentLogger, urls });
+  try {
+    return await run(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function clusterIn(store: MetaStore): Promise<string | undefined> {
+  const item = await store.get(keys.cluster);
+  return item && decodeRecord<ClusterRecord>(item.key, item.value).clusterId;
+}
+
+/** The record of the cluster goes last: an erasure that was cut short can be seen. */
+async function erase(store: MetaStore): Promise<void> {
+  const { items } = await store.range(keys.root);
+  const names = items.map(({ key }) => key).filter((key) => key !== keys.cluster);
+  for (let at = 0; at < names.length; at += limits.metaTxnOperationsMax) {
+    const part = names.slice(at, at + limits.metaTxnOperationsMax);
+    await store.transaction(
+      [],
+      part.map((key) => ({ type: 'delete', key })),
+    );
+  }
+  await store.delete(keys.cluster);
+}
+
+function occupied({ urls, data, fresh }: EtcdUse, found: string): KvorumError {
+  const whose = fresh ? `, which is not the cluster of ${data}` : '';
+  return badConfig(
+    `etcd at ${urls.join(',')} holds kvorum cluster ${found}${whose}; start with the --data of ` +
+      'that cluster, choose another etcd, or delete the cluster there: ' +
+      `ETCDCTL_API=3 etcdctl --endpoints ${urls.join(',')} del --prefix ${keys.root}`,
+  );
+}
+
+function otherCluster({ urls, data }: EtcdUse, own: string, found: string | undefined) {
+  const holds = found === undefined ? 'holds no kvorum cluster' : `holds kvorum cluster ${found}`;
+  return badConfig(
+    `etcd at ${urls.join(',')} ${holds}, and ${data} belongs to cluster ${own}; ` +
+      'name the etcd of that cluster, restore it from a backup, or choose another --data',
+  );
+}
+
+function badConfig(text: string, cause?: unknown): KvorumError {
+  return new KvorumError('BAD_CONFIG', text, { cause });
+}

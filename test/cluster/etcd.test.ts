@@ -1,0 +1,222 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { isAlive } from '../../src/cli/run-file.ts';
+import { type EtcdProcess, startEtcd } from '../meta/etcd-process.ts';
+import { etcdctl } from '../meta/served.ts';
+import { scale } from '../scale.ts';
+import { eventually, pause, planCluster, startCluster, type TestCluster } from './cluster.ts';
+import { connect, Load, type LoadReport } from './load.ts';
+
+let cluster: TestCluster | undefined;
+let etcd: EtcdProcess | undefined;
+let load: Load | undefined;
+let directory: string | undefined;
+
+afterEach(async () => {
+  await load?.stop();
+  load = undefined;
+  etcd?.resume();
+  await cluster?.destroy();
+  cluster = undefined;
+  await etcd?.stop();
+  etcd = undefined;
+  if (directory) rmSync(directory, { recursive: true, force: true });
+  directory = undefined;
+}, 90_000);
+
+const PARTITIONS = 4;
+/** A pause of the data path would be an election or a hold, of a second or more. */
+const GAP_MAX_MS = 1_000;
+
+async function startBoth(...flags: string[]): Promise<[TestCluster, EtcdProcess]> {
+  etcd = await startEtcd();
+  cluster = await startCluster({
+    partitions: PARTITIONS,
+    flags: ['--etcd', etcd.url, ...flags],
+  });
+  return [cluster, etcd];
+}
+
+function startLoad(running: TestCluster): Load {
+  load = new Load({
+    ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
+    clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
+    partitions: PARTITIONS,
+    writers: 6,
+    readers: 3,
+    keysPerWriter: 16,
+  });
+  return load;
+}
+
+function expectUndisturbed(report: LoadReport): void {
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+  expect(report.violations).toEqual([]);
+  expect([report.unknown, report.refused]).toEqual([0, 0]);
+  expect(report.longestGapMs).toBeLessThan(GAP_MAX_MS);
+  expect(report.writes).toBeGreaterThan(500);
+}
+
+/** Who leads each partition, in which term. */
+async function leaders(running: TestCluster): Promise<string[]> {
+  const { partitions } = await running.status();
+  return partitions.map(({ partition, leader, term }) => `${partition} ${leader} ${term}`);
+}
+
+async function stable(running: TestCluster): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${running.ports.http}/cluster/stats`);
+  const stats = (await answer.json()) as { stable: boolean; datanodes: number; master: boolean };
+  return stats.stable && stats.datanodes === 3 && stats.master;
+}
+
+function logOf(running: TestCluster, name: string): string {
+  return readFileSync(join(running.data, 'log', `${name}.log`), 'utf8');
+}
+
+const wholePath = [1, 2, 3].map((number) => `datanode${number}`);
+
+describe('kvorum start --etcd', () => {
+  test('keeps its metadata in etcd, runs no store of its own, and has it all after a restart', async () => {
+    const [running, store] = await startBoth();
+    const { processes, partitions } = await running.status();
+    expect(processes.map(({ name, alive }) => [name, alive])).toEqual(
+      [...wholePath, 'placedriver1'].map((name) => [name, true]),
+    );
+    expect(partitions).toHaveLength(PARTITIONS);
+    const run = readFileSync(join(running.data, 'run', 'placedriver1.json'), 'utf8');
+    expect(JSON.parse(run).ports).toEqual({ http: running.ports.http });
+    expect(await etcdctl(store.url, 'get', '--prefix', '--keys-only', '/kvorum/')).toContain(
+      '/kvorum/partitions/default/00003',
+    );
+    await eventually(15_000, 'stable', () => stable(running));
+    const client = connect(running.gatewayPort(0));
+    await client.set('kept', 'yes');
+    client.disconnect();
+    await running.stop();
+    await store.kill();
+    await store.start();
+    await running.start();
+    const again = connect(running.gatewayPort(2));
+    expect(await again.get('kept')).toBe('yes');
+    again.disconnect();
+    await eventually(15_000, 'stable again', () => stable(running));
+  }, 120_000);
+
+  test.each([
+    ['frozen', (it: EtcdProcess) => it.pause(), async (it: EtcdProcess) => it.resume()],
+    ['killed', (it: EtcdProcess) => it.kill(), (it: EtcdProcess) => it.start()],
+  ])(
+    `etcd ${'%s'} for ${scale.etcdAwaySeconds} s: the data path does not notice`,
+    async (_how, away, back) => {
+      const [running, store] = await startBoth();
+      await eventually(15_000, 'stable', () => stable(running));
+      const before = await leaders(running);
+      const busy = startLoad(running);
+      await pause(1_000);
+      await away(store);
+      await pause(scale.etcdAwaySeconds * 1_000);
+      const during = busy.acknowledged;
+      expect(await leaders(running)).toEqual(before);
+      await pause(300);
+      expect(busy.acknowledged.every((count, at) => count > during[at]!)).toBe(true);
+      await back(store);
+      const tookMs = await eventually(30_000, 'stable again', () => stable(running));
+      process.stdout.write(`stable ${tookMs.toFixed(0)} ms after etcd was back\n`);
+      await pause(1_000);
+      await busy.stop();
+      expectUndisturbed(await busy.verify(running.gatewayPort(0)));
+      expect(await leaders(running)).toEqual(before);
+    },
+    120_000 + scale.etcdAwaySeconds * 1_000,
+  );
+
+  test('etcd wiped under the cluster: nothing is taken from it, the data path does not notice', async () => {
+    const [running, store] = await startBoth();
+    await eventually(15_000, 'stable', () => stable(running));
+    const busy = startLoad(running);
+    await pause(500);
+    await store.kill();
+    store.save('right');
+    store.wipe();
+    await store.start();
+    const told = /is not the one this process has known.*Bring the right store back/;
+    await eventually(30_000, 'every process says so', () =>
+      [...wholePath, 'placedriver1'].every((name) => told.test(logOf(running, name))),
+    );
+    await pause(2_000);
+    await busy.stop();
+    expectUndisturbed(await busy.verify(running.gatewayPort(1)));
+    expect(await etcdctl(store.url, 'get', '--prefix', '--keys-only', '/')).toBe('');
+
+    // A datanode that starts now knows only its disk: it serves from there, and joins nothing.
+    const pid = running.pidOf('datanode2');
+    running.kill('datanode2');
+    await eventually(30_000, 'datanode2 is back', () => {
+      const now = running.pidOf('datanode2');
+      return now !== pid && isAlive(now);
+    });
+    const client = connect(running.gatewayPort(1));
+    await client.set('served', 'from its own table');
+    expect(await client.get('served')).toBe('from its own table');
+    client.disconnect();
+    expect(logOf(running, 'datanode2')).toContain('it holds no /kvorum/cluster');
+    expect(await etcdctl(store.url, 'get', '--prefix', '--keys-only', '/')).toBe('');
+
+    await store.kill();
+    store.wipe('right');
+    await store.start();
+    const tookMs = await eventually(30_000, 'stable again', () => stable(running));
+    process.stdout.write(`stable ${tookMs.toFixed(0)} ms after the right etcd was back\n`);
+  }, 180_000);
+});
+
+describe('kvorum start --etcd refuses', () => {
+  test('an etcd that is not there, that holds another cluster, or that lost its own', async () => {
+    const absent = await planCluster({ flags: ['--etcd', 'http://127.0.0.1:1'] });
+    await expect(absent.start()).rejects.toThrow(
+      /a new cluster needs its etcd: metadata store at http:\/\/127.0.0.1:1/,
+    );
+    const [running, store] = await startBoth();
+    await running.stop();
+    directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    const other = await planCluster({
+      data: join(directory, 'other'),
+      flags: ['--etcd', store.url],
+    });
+    await expect(other.start()).rejects.toThrow(
+      /holds kvorum cluster [0-9a-f]{16}; start with the --data.*del --prefix \/kvorum\//,
+    );
+    const embedded = await planCluster({ data: running.data, partitions: PARTITIONS });
+    await expect(embedded.start()).rejects.toThrow(`start it with --etcd ${store.url}`);
+    await store.kill();
+    store.wipe();
+    await store.start();
+    await expect(running.start()).rejects.toThrow(
+      /holds no kvorum cluster, and .* belongs to cluster [0-9a-f]{16}; .*restore it/,
+    );
+  }, 120_000);
+
+  test('but --fresh deletes the cluster of the directory in etcd as well, and only that', async () => {
+    const [running, store] = await startBoth();
+    const client = connect(running.gatewayPort(0));
+    await client.set('old', 'x');
+    client.disconnect();
+    await running.stop();
+    await etcdctl(store.url, 'put', '/other', 'kept');
+    const before = await etcdctl(store.url, 'get', '/kvorum/cluster');
+    const ports = running.ports;
+    cluster = await startCluster({
+      data: running.data,
+      partitions: PARTITIONS,
+      ports,
+      flags: ['--etcd', store.url, '--fresh'],
+    });
+    expect(await etcdctl(store.url, 'get', '/kvorum/cluster')).not.toBe(before);
+    expect(await etcdctl(store.url, 'get', '/other')).toBe('/other\nkept\n');
+    const again = connect(cluster.gatewayPort(0));
+    expect(await again.get('old')).toBeNull();
+    again.disconnect();
+  }, 120_000);
+});
