@@ -5,8 +5,8 @@
 import type { Clock, Timer } from './clock.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 
-/** No stall of this length is missed; waking an idle process for it costs 0.3 % of a core. */
-const PERIOD_MS = 50;
+/** No stall of this length is missed; waking an idle process for it costs 0.15 % of a core. */
+const PERIOD_MS = 100;
 
 export class LoopMeter {
   /** Timers of the host are whole milliseconds, so up to one is its granularity. */

@@ -20,6 +20,8 @@ export interface ReplicaStatus {
   readonly applied: number;
   readonly lastIndex: number;
   readonly state: string;
+  /** Its group is idle: nothing ticks there until something comes (decision 19). */
+  readonly asleep: boolean;
   /** What the leader knows of each member; elsewhere `match` is 0. */
   readonly members: readonly {
     readonly node: NodeId;
@@ -54,6 +56,7 @@ function replicaStatus(node: NodeId, replica: Replica, record: PartitionRecord):
     applied: replica.appliedIndex,
     lastIndex: status.lastIndex,
     state: 'running',
+    asleep: replica.asleep,
     members: replicas.map((member) => ({
       node: member.node,
       id: member.replica,
@@ -81,7 +84,7 @@ export function readiness(
 
 export function partitionInfos(node: NodeId, host: PartitionHost): PartitionInfo[] {
   return replicaStatuses(node, host).map(
-    ({ namespace, partition, group, role, term, commit, applied, leader }) => ({
+    ({ namespace, partition, group, role, term, commit, applied, leader, asleep }) => ({
       namespace,
       partition,
       group,
@@ -91,6 +94,7 @@ export function partitionInfos(node: NodeId, host: PartitionHost): PartitionInfo
       applied,
       leader: leader ?? undefined,
       lag: Math.max(0, commit - applied),
+      asleep,
     }),
   );
 }

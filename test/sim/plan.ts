@@ -47,6 +47,8 @@ export interface RunPlan {
   readonly thinkMs: number;
   readonly tickMs: number;
   readonly electionTicks: number;
+  /** Quiet ticks after which a group sleeps; 0: never. */
+  readonly sleepAfterTicks: number;
   /** What most commands are about. */
   readonly topic: 'mixed' | 'registers' | 'expiry';
   readonly messageBytesMax: number;
@@ -94,6 +96,7 @@ export function drawPlan(seed: string): RunPlan {
     tickMs: pick(random, [40, 70, 100]),
     electionTicks: pick(random, [6, 8, 10]),
     topic,
+    sleepAfterTicks: pick(random, [0, 5, 20]),
     messageBytesMax: pick(random, [1, 300, 1_048_576]),
     logKeepEntries: pick(random, [3, 20, 200]),
     logKeepBytes: pick(random, [200, 4_000, 100_000]),

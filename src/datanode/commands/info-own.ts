@@ -7,6 +7,7 @@ const kvorum: Section['fields'] = (_context, info) => ({
   node: info.node,
   partitions: info.partitions.length,
   groups_led: info.partitions.filter(({ role }) => role === 'leader').length,
+  groups_asleep: info.partitions.filter(({ asleep }) => asleep).length,
   held_requests: info.heldNow,
   total_held_requests: info.heldTotal,
   total_forwarded_commands: info.forwardedCommands,

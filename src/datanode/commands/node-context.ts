@@ -56,6 +56,8 @@ export interface PartitionInfo {
   readonly leader: NodeId | undefined;
   /** Entries committed but not applied here. */
   readonly lag: number;
+  /** Its group is idle; nothing ticks there (decision 19). */
+  readonly asleep: boolean;
 }
 
 /** One command since the start or CONFIG RESETSTAT; the words are Redis's. */

@@ -93,6 +93,11 @@ const raft: readonly KvorumFamily[] = [
       })),
   },
   gauge(
+    'raft_groups_asleep',
+    'Replicas whose group is idle',
+    ({ info }) => info.partitions.filter(({ asleep }) => asleep).length,
+  ),
+  gauge(
     'raft_apply_lag_entries',
     'Entries committed and not applied here, over all groups',
     ({ info }) => info.partitions.reduce((sum, { lag }) => sum + lag, 0),

@@ -107,11 +107,21 @@ export class Convergence {
     const state = this.#ground.state();
     const wanted = this.#ground.wanted();
     this.#confirm(state);
-    const settled = this.#settled;
-    if (settled?.epoch === wanted.epoch && settled.conf === state.confState) return;
+    if (this.#isSettled) return;
     if (wanted.epoch < state.epoch) return; // our copy is old: a newer one is on its way
     this.#observe(this.#ground.status());
     this.#step(state, wanted);
+  }
+
+  /** Nothing is left to do or to wait for. */
+  get finished(): boolean {
+    return this.#isSettled && this.confirmed;
+  }
+
+  get #isSettled(): boolean {
+    const { epoch } = this.#ground.wanted();
+    const settled = this.#settled;
+    return settled?.epoch === epoch && settled.conf === this.#ground.state().confState;
   }
 
   /** Leadership ended: whoever follows goes on from the log. */

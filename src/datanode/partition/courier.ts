@@ -1,7 +1,7 @@
 /** What the replicas of a node send to members of their groups, wherever those live. */
 import { KvorumError } from '../../common/errors.ts';
 import type { GroupId, ReplicaId } from '../../common/ids.ts';
-import type { PeerMessage } from '../raft/message.ts';
+import type { PeerMessage, SleepMessage } from '../raft/message.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MemberNodes } from './member-nodes.ts';
 import { askProgress } from './snapshot-resume.ts';
@@ -16,9 +16,14 @@ export class Courier {
   }
 
   /** Queued for the end of the turn; dropped when nobody knows where the member lives. */
-  send(group: GroupId, message: PeerMessage): void {
+  send(group: GroupId, message: PeerMessage | SleepMessage): void {
     const node = this.#members.nodeOf(group, message.to);
     if (node !== undefined) this.#transport.send(node, group, message);
+  }
+
+  isReachable(group: GroupId, member: ReplicaId): boolean {
+    const node = this.#members.nodeOf(group, member);
+    return node !== undefined && this.#transport.isReachable(node);
   }
 
   /** Bytes of snapshot `id` that the member has; 0 when it cannot be asked. */

@@ -78,7 +78,8 @@ export class Expiry {
 
   /** Called from time to time: deletes what is due even when nobody reads. */
   tick(): void {
-    if (!this.#leading) return;
+    // group time is not for nothing: it asks every peer's clock
+    if (!this.#leading || (!this.#backlog && this.#boundMs === Number.POSITIVE_INFINITY)) return;
     if (this.#backlog || this.#boundMs <= this.#ground.nowMs()) this.#round();
   }
 

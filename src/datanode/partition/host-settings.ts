@@ -26,6 +26,7 @@ export const defaultHostSettings: HostSettings = {
   scrubPauseMs: limits.scrubPauseMs,
   scrubBytesPerSecond: limits.scrubBytesPerSecond,
   messageBytesMax: limits.raftMessageBytesMax,
+  sleepAfterTicks: 30,
   logKeepEntries: limits.logKeepEntries,
   logKeepBytes: limits.logKeepBytes,
 };

@@ -1,10 +1,10 @@
 /**
- * All replicas of a node: runs those the roster names, gives each turn to those with something to
- * do, ticks them and hands them their messages.
+ * All replicas of a node: gives each turn to those with something to do, ticks them and hands them
+ * their messages. Which of them run is the matter of `replica-set.ts`.
  */
 import { must } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
-import { faultOf, KvorumError, messageOf } from '../../common/errors.ts';
+import { KvorumError } from '../../common/errors.ts';
 import type {
   GroupId,
   Incarnation,
@@ -25,11 +25,12 @@ import { Courier } from './courier.ts';
 import type { HostSettings } from './host-settings.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
-import { openReplica, removeOtherGenerations } from './open-replica.ts';
-import { Replica } from './replica.ts';
+import { removeOtherGenerations } from './open-replica.ts';
+import type { Replica } from './replica.ts';
 import type { ReplicaNotes } from './replica-notes.ts';
+import { ReplicaSet } from './replica-set.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
-import { newOrigins, planRoster, type Roster, type RosterInput } from './roster.ts';
+import { SleepWatch, sleepersOf } from './sleep-watch.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
 import { decodeProgressQuery, encodeProgress } from './snapshot-resume.ts';
 import { Stand } from './stand.ts';
@@ -61,30 +62,44 @@ export interface HostOptions {
   onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
 }
 
+/** Frames from node to node, not from replica to replica. */
+const NO_GROUP = 0;
+
 export class PartitionHost {
   readonly meters = new PartitionMeters();
   readonly #options: HostOptions;
-  readonly #groups = new Map<GroupId, Replica>();
-  readonly #faults = new Map<GroupId, { readonly id: ReplicaId; readonly message: string }>();
+  readonly #set: ReplicaSet;
   readonly #members = new MemberNodes();
   readonly #stand: Stand;
   readonly #upkeep: Upkeep;
+  readonly #sleepWatch: SleepWatch;
   /** Groups whose membership this node's leaders are changing. */
   readonly #changing = new Set<GroupId>();
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
   #transport: Transport | undefined;
   #courier: Courier | undefined;
-  #table: Pick<RosterInput, 'records' | 'memberships'> = { records: [], memberships: new Map() };
   #dirty = new Set<Replica>();
   #turnAsked = false;
   #timers = new Set<Timer>();
-  #arranging: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#set = new ReplicaSet({
+      ...options,
+      worldOf: (record, id, replica) => this.#worldOf(record, id, replica),
+      onOpened: (replica) => this.#onOpened(replica),
+      onRemoved: (group) => this.#members.forget(group),
+      onFault: (record, id, error) => this.#onFault(record, id, error),
+      after: (delayMs, run) => this.#after(delayMs, run),
+    });
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
+    this.#sleepWatch = new SleepWatch({
+      sleepers: () => sleepersOf(this.#set, this.#members),
+      peers: () => this.#members.nodes().filter((node) => node !== options.node),
+      send: (to, message) => this.#transport?.send(to, NO_GROUP, message),
+    });
     this.#upkeep = new Upkeep({
       ...options,
       replicas: () => this.replicas(),
@@ -110,25 +125,25 @@ export class PartitionHost {
     records: readonly PartitionRecord[],
     memberships: ReadonlyMap<GroupId, Membership> = new Map(),
   ): Promise<void> {
-    this.#members.setRecords(records);
-    this.#table = { records, memberships };
-    return this.#arrangeNext(() => this.#arrange());
+    const changed = this.#members.setRecords(records);
+    for (const group of changed) this.#set.get(group)?.wake();
+    return this.#set.apply({ records, memberships });
   }
 
   /** Before the node has to go: its leaders ask others to take over. */
   handOver(): void {
-    for (const replica of this.#groups.values()) replica.handOver();
+    for (const replica of this.#set.all()) replica.handOver();
   }
 
   local(namespace: Namespace, partition: PartitionId): Replica | undefined {
-    for (const replica of this.#groups.values()) {
+    for (const replica of this.#set.all()) {
       if (replica.partition === partition && replica.namespace === namespace) return replica;
     }
     return undefined;
   }
 
   replicas(): readonly Replica[] {
-    return [...this.#groups.values()];
+    return [...this.#set.all()];
   }
 
   /** The newest wanted record of a replica's group. */
@@ -138,16 +153,18 @@ export class PartitionHost {
 
   /** Groups of this node that stopped after a fault, with the reason. */
   faults(): ReadonlyMap<GroupId, string> {
-    return new Map([...this.#faults].map(([group, { message }]) => [group, message]));
+    return this.#set.faults();
   }
 
   onMessages(from: NodeId, messages: readonly GroupMessage[]): void {
     for (const { group, message } of messages) {
-      const replica = this.#groups.get(group);
+      const replica = this.#set.get(group);
       if (message.type === 'gone') this.#onGone(from, group, message.from);
+      else if (message.type === 'sleepers') this.#sleepWatch.onDigest(from, message);
       else if (replica?.id === message.to) {
         this.#members.heard(group, message.from, from);
-        replica.step(message);
+        if (message.type === 'sleep' || message.type === 'asleep') replica.stepSleep(message);
+        else replica.step(message);
       }
       // A frame for a replica that is not here creates nothing (decision 18).
       else if (this.#neverHere(group, message.to)) {
@@ -167,7 +184,7 @@ export class PartitionHost {
 
   /** The other node has lost the replica, with its disk: nothing goes there until it is replaced. */
   #onGone(node: NodeId, group: GroupId, id: ReplicaId): void {
-    const replica = this.#groups.get(group);
+    const replica = this.#set.get(group);
     if (replica === undefined || replica.id === id) return;
     replica.reportUnreachable(id);
     if (this.#gone.has(id)) return;
@@ -180,7 +197,7 @@ export class PartitionHost {
   async onStream(header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void> {
     const snapshot = decodeSnapshotHeader(header);
     const { group, message } = snapshot;
-    const replica = this.#groups.get(group);
+    const replica = this.#set.get(group);
     if (replica?.id !== message.to) {
       throw new KvorumError('REPLICA_GONE', `replica ${message.to} of group ${group} is not here`);
     }
@@ -190,17 +207,21 @@ export class PartitionHost {
   /** A peer asks how much of its snapshot is here. */
   snapshotProgress(body: Buffer): Buffer {
     const { group, replica, id } = decodeProgressQuery(body);
-    const own = this.#groups.get(group);
+    const own = this.#set.get(group);
     return encodeProgress(own?.id === replica ? own.snapshotProgress(id) : 0);
   }
 
-  /** A peer node came or went: groups led there look for a leader at once (decision 19). */
+  /**
+   * A peer node came or went: groups with a member there wake, those led by a node that went look
+   * for a leader at once (decision 19).
+   */
   onPeer(node: NodeId, reachable: boolean): void {
-    if (reachable) return;
     const { random, settings } = this.#options;
-    for (const [group, replica] of this.#groups) {
+    for (const [group, replica] of this.#set.entries()) {
       for (const member of this.#members.on(node, group)) {
         if (member === replica.id) continue;
+        replica.wake();
+        if (reachable) continue;
         replica.reportUnreachable(member);
         if (replica.leader !== member) continue;
         replica.forgetLeader();
@@ -212,109 +233,21 @@ export class PartitionHost {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) timer.cancel();
-    await this.#arranging;
+    await this.#set.settle();
     await this.#upkeep.stop();
-    await Promise.all([...this.#groups.values()].map((replica) => replica.stop()));
+    await this.#set.stop();
   }
 
-  async #arrange(): Promise<void> {
-    const { node, incarnation, log, notes } = this.#options;
-    const held = log.replicas();
-    const origins = notes.origins();
-    const roster = planRoster({ node, incarnation, ...this.#table, held, origins });
-    await this.#stopReplaced(roster);
-    for (const id of roster.retired) await this.#retire(id);
-    await notes.addOrigins(newOrigins(roster, held));
-    for (const [group, { record, id }] of roster.run) {
-      if (this.#stopped) return;
-      const failed = this.#faults.get(group)?.id === id;
-      if (!failed && !this.#groups.has(group)) await this.#open(record, id);
-    }
+  #onOpened(replica: Replica): void {
+    this.#requestTurn(replica);
+    // The replica that should lead.
+    if (replica.record.replicas[0]?.replica !== replica.id) return;
+    this.#stand.for(replica, 100 + this.#options.random.below(100));
   }
 
-  /** Another replica takes the place, or the group goes on without it. */
-  async #stopReplaced({ run, retired }: Roster): Promise<void> {
-    for (const [group, replica] of this.#groups) {
-      const next = run.get(group)?.id;
-      if (next === replica.id || (next === undefined && !retired.includes(replica.id))) continue;
-      this.#groups.delete(group);
-      this.#members.forget(group);
-      await replica.stop();
-    }
-  }
-
-  /** Never to come back under this id; its data goes. */
-  async #retire(id: ReplicaId): Promise<void> {
-    const { log, engines, notes, logger } = this.#options;
-    log.append({ replica: id, tombstone: true }, () => {});
-    await log.flush();
-    for (const name of await engines.list()) {
-      if (name.startsWith(`${id}-`)) await engines.remove(name);
-    }
-    await notes.forget(id);
-    logger.info('replica removed: its group goes on without it', { replica: id });
-  }
-
-  async #open(record: PartitionRecord, id: ReplicaId): Promise<void> {
-    const { notes, random } = this.#options;
-    try {
-      const damage = notes.damage(id);
-      if (damage !== undefined) throw new KvorumError('CORRUPT', damage);
-      const open = await openReplica(this.#options, record, id);
-      if (this.#stopped) {
-        await open.engine.close();
-        return;
-      }
-      const replica: Replica = new Replica(
-        this.#worldOf(record, id, () => replica),
-        open,
-      );
-      this.#groups.set(record.group, replica);
-      this.#faults.delete(record.group);
-      this.#requestTurn(replica);
-      // The replica that should lead.
-      if (record.replicas[0]?.replica === id) this.#stand.for(replica, 100 + random.below(100));
-    } catch (failure) {
-      this.#fault(record, id, failure);
-    }
-  }
-
-  #fault(record: PartitionRecord, id: ReplicaId, failure: unknown): void {
-    if (this.#stopped) return;
-    const error = faultOf(failure, `replica ${id}`);
-    const failed = this.#groups.get(record.group);
-    if (failed?.id === id) this.#groups.delete(record.group);
-    if (error.code === 'DISK_FAILED') this.#tryAgain(record.group, id, failed);
+  #onFault(record: PartitionRecord, id: ReplicaId, error: KvorumError): void {
     this.#changing.delete(record.group);
-    this.#faults.set(record.group, { id, message: error.message });
-    if (error.code === 'CORRUPT') {
-      this.#options.notes.addDamage(id, error.message).catch((cause) => {
-        this.#options.logger.error('damage not noted', { replica: id, error: messageOf(cause) });
-      });
-    }
     this.#options.onReplicaFault(record, id, error);
-  }
-
-  /** The disk may have been mended (or emptied) meanwhile. */
-  #tryAgain(group: GroupId, id: ReplicaId, failed: Replica | undefined): void {
-    this.#after(this.#options.settings.diskRetryMs, () => {
-      void this.#arrangeNext(async () => {
-        await failed?.stop();
-        if (this.#faults.get(group)?.id === id) this.#faults.delete(group);
-        await this.#arrange();
-      });
-    });
-  }
-
-  /** One after the other; what the disk refused is tried again. */
-  #arrangeNext(work: () => Promise<void>): Promise<void> {
-    const { logger, settings } = this.#options;
-    this.#arranging = this.#arranging.then(work).catch((failure) => {
-      if (this.#stopped) return;
-      logger.error('replicas could not be arranged', { error: messageOf(failure) });
-      this.#after(settings.diskRetryMs, () => void this.#arrangeNext(() => this.#arrange()));
-    });
-    return this.#arranging;
   }
 
   #worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld {
@@ -330,11 +263,12 @@ export class PartitionHost {
       meters: this.meters,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => courier.send(group, message),
+      isReachable: (member) => courier.isReachable(group, member),
       snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),
       streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
       requestTurn: () => this.#requestTurn(replica()),
       onRole: (news) => this.#onRole(record, news),
-      onFault: (error) => this.#fault(record, id, error),
+      onFault: (error) => this.#set.fault(record, id, error),
       wanted: () => {
         const { epoch, replicas } = this.#members.record(group) ?? record;
         return { epoch, replicas: replicas.map((member) => member.replica) };
@@ -384,7 +318,8 @@ export class PartitionHost {
     this.#after(this.#options.settings.tickMs, () => {
       this.#options.clock.endOfTurn(() => {
         if (this.#stopped) return;
-        for (const replica of this.#groups.values()) replica.tick();
+        for (const replica of this.#set.all()) replica.tick();
+        this.#sleepWatch.tick();
         this.#scheduleTick();
       });
     });

@@ -10,10 +10,22 @@ const HEARD_MAX = 64;
 
 export class MemberNodes {
   #records = new Map<GroupId, PartitionRecord>();
+  #nodes: readonly NodeId[] = [];
   readonly #heard = new Map<GroupId, Map<ReplicaId, NodeId>>();
 
-  setRecords(records: readonly PartitionRecord[]): void {
+  /** Returns the groups whose members, or where they live, are not what they were. */
+  setRecords(records: readonly PartitionRecord[]): GroupId[] {
+    const before = this.#records;
     this.#records = new Map(records.map((record) => [record.group, record]));
+    this.#nodes = [...new Set(records.flatMap(({ replicas }) => replicas.map((of) => of.node)))];
+    return records
+      .filter(({ group, epoch }) => before.get(group)?.epoch !== epoch)
+      .map(({ group }) => group);
+  }
+
+  /** Every node that the table names, this one too. */
+  nodes(): readonly NodeId[] {
+    return this.#nodes;
   }
 
   /** The wanted table has come. */

@@ -53,6 +53,11 @@ export class Reads {
     this.#slots = slots;
   }
 
+  /** Batches that are not answered yet. */
+  get count(): number {
+    return this.#count;
+  }
+
   get hasFresh(): boolean {
     return this.#fresh.length > 0;
   }

@@ -7,7 +7,7 @@ import type { Random } from '../../common/random.ts';
 import type { Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
 import type { RaftConfig } from '../raft/config.ts';
-import type { PeerMessage } from '../raft/message.ts';
+import type { PeerMessage, SleepMessage } from '../raft/message.ts';
 import type { RaftStorage } from '../raft/storage.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { WantedMembers } from './convergence.ts';
@@ -21,6 +21,8 @@ export interface PartitionSettings {
   readonly clockSkewMaxMs: number;
   /** One append carries entries up to this, and at least one. */
   readonly messageBytesMax: number;
+  /** Quiet ticks after which a group sleeps; 0: never (decision 19). */
+  readonly sleepAfterTicks: number;
   readonly logKeepEntries: number;
   readonly logKeepBytes: number;
 }
@@ -45,7 +47,8 @@ export interface ReplicaWorld {
   readonly settings: PartitionSettings;
   readonly meters: PartitionMeters;
   /** Queues the message for the end of the turn; snapshots are streamed. */
-  send(message: PeerMessage): void;
+  send(message: PeerMessage | SleepMessage): void;
+  isReachable(member: ReplicaId): boolean;
   snapshotProgress(message: PeerMessage, id: number): Promise<number>;
   streamSnapshot(
     message: PeerMessage,

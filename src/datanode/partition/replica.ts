@@ -11,9 +11,9 @@ import type { LogIndex, Namespace, PartitionId, ReplicaId, Term } from '../../co
 import type { PartitionRecord } from '../../meta/schema.ts';
 import { type Counts, readCounts } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
-import type { PeerMessage } from '../raft/message.ts';
+import type { PeerMessage, SleepMessage } from '../raft/message.ts';
 import { createRaftNode } from '../raft/raft.ts';
-import type { RaftNode, RaftStatus, Role } from '../raft/ready.ts';
+import type { RaftNode, RaftStatus } from '../raft/ready.ts';
 import type { ReplicaLog } from '../raftlog/raft-log.ts';
 import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
@@ -24,12 +24,15 @@ import { EngineSlot } from './engine-slot.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { Expiry } from './expiry.ts';
 import { GroupTime } from './group-time.ts';
+import { handOverRequest } from './hand-over.ts';
 import { LogWriter } from './log-writer.ts';
 import { Proposals, refusalOf } from './proposals.ts';
 import { Reads } from './reads.ts';
 import { ReplicaSnapshots } from './replica-snapshots.ts';
 import { ReplicaStorage } from './replica-storage.ts';
 import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
+import { RoleWatch } from './role-watch.ts';
+import { Sleep } from './sleep.ts';
 import type { SnapshotHeader } from './snapshot-codec.ts';
 import type { ReceivedSnapshot } from './snapshot-inbox.ts';
 import { membershipOf, type ReplicaState } from './state.ts';
@@ -52,8 +55,8 @@ export class Replica implements LocalPartition {
   readonly #slot: EngineSlot;
   readonly #convergence: Convergence;
   readonly #effects: Effects;
-  #leader: ReplicaId = 0;
-  #role: Role = 'follower';
+  readonly #sleep: Sleep;
+  readonly #roles: RoleWatch;
   #stopped = false;
   #closed: Promise<void> = Promise.resolve();
 
@@ -76,9 +79,11 @@ export class Replica implements LocalPartition {
     this.#expiry = this.#createExpiry();
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
-    const own = { state: () => this.state, onConfirmed: () => this.#tellRole() };
+    const own = { state: () => this.state, onConfirmed: () => this.#roles.tell() };
     this.#convergence = createConvergence(world, this.id, this.#raft, own);
     this.#effects = this.#createEffects();
+    this.#sleep = this.#createSleep();
+    this.#roles = this.#createRoles();
   }
 
   get isLeader(): boolean {
@@ -95,6 +100,11 @@ export class Replica implements LocalPartition {
 
   get state(): ReplicaState {
     return this.#applier.state;
+  }
+
+  /** Its group is idle (decision 19). */
+  get asleep(): boolean {
+    return this.#sleep.asleep;
   }
 
   get appliedIndex(): LogIndex {
@@ -118,16 +128,33 @@ export class Replica implements LocalPartition {
     const { stopped, isLeader, term } = this;
     const refused = refusalOf(batch, { stopped, isLeader, term });
     if (refused !== undefined) return Promise.resolve(refused);
+    this.#sleep.wake();
     this.#world.requestTurn();
     return batch.kind === 'write' ? this.#proposals.gather(batch) : this.#reads.gather(batch);
   }
 
   step(message: PeerMessage): void {
-    this.#input(() => this.#raft.step(message));
+    this.#input(() => {
+      this.#sleep.onMessage(message);
+      this.#raft.step(message);
+    });
+  }
+
+  stepSleep(message: SleepMessage): void {
+    this.#input(() => this.#sleep.onSleepMessage(message));
+  }
+
+  /** Something changed that the group may have to act on. */
+  wake(): void {
+    this.#input(() => this.#sleep.wake());
   }
 
   tick(): void {
     if (this.#stopped) return;
+    if (this.#sleep.tick()) {
+      this.#expiry.tick();
+      return;
+    }
     this.#raft.tick();
     const nowMs = this.#world.clock.monotonicMs();
     this.#proposals.expire(nowMs);
@@ -139,11 +166,13 @@ export class Replica implements LocalPartition {
   }
 
   campaign(): void {
+    this.#sleep.wake();
     this.#input(() => this.#raft.campaign());
   }
 
   /** The leader's node went away: forget it, so that a pre-vote is granted at once. */
   forgetLeader(): void {
+    this.#sleep.wake();
     this.#input(() => this.#raft.forgetLeader());
   }
 
@@ -157,18 +186,18 @@ export class Replica implements LocalPartition {
     this.#world.requestTurn();
   }
 
-  /** One batch of effects; called at the end of a turn in which something came in. */
+  /** Called at the end of a turn in which something came in. */
   turn(): void {
     if (this.#stopped) return;
     if (this.#proposals.hasGathered) this.#flushProposals();
     if (this.#reads.hasFresh) this.#reads.flush(() => this.#raft.requestRead());
     while (this.#raft.hasReady()) {
       const ready = this.#raft.ready();
-      if (ready.softState) this.#noticeRole();
+      if (ready.softState) this.#roles.notice();
       for (const message of ready.messages) this.#effects.carryOut(message);
       if (ready.readStates.length > 0) this.#reads.confirm(ready.readStates);
     }
-    this.#noticeRole();
+    this.#roles.notice();
   }
 
   /** Takes in a snapshot stream; resolves when raft has accepted or ignored it. */
@@ -185,8 +214,7 @@ export class Replica implements LocalPartition {
     if (this.#stopped) return;
     const current = await this.#slot.sync(this.appliedIndex);
     if (this.#stopped || !current) return;
-    const { syncedIndex } = this.#slot;
-    compactLog(this.#world, this.id, this.#log, syncedIndex, this.status().progress);
+    compactLog(this.#world, this.id, this.#log, this.#slot.syncedIndex, this.status().progress);
   }
 
   /** Directory of the engine that is in use now. */
@@ -211,14 +239,11 @@ export class Replica implements LocalPartition {
     await this.#slot.engine.close();
   }
 
-  /** A leader that must go asks the follower that has most to campaign, without waiting for it. */
+  /** Before it has to go: see `hand-over.ts`. */
   handOver(): void {
     if (!this.isLeader) return;
-    const { progress } = this.status();
-    const others = progress.filter(({ replica, learner }) => replica !== this.id && !learner);
-    const [best] = others.sort((a, b) => b.match - a.match);
-    const { id: from, term } = this;
-    if (best !== undefined) this.#world.send({ type: 'timeoutNow', from, to: best.replica, term });
+    const request = handOverRequest(this.id, this.status());
+    if (request !== undefined) this.#world.send(request);
   }
 
   #halt(why: string): void {
@@ -252,7 +277,8 @@ export class Replica implements LocalPartition {
       whenIdle: () => this.#applier.whenIdle(),
       onSwitched: (received) => this.#onSwitched(received),
       step: (message) => this.step(message),
-      onReport: (replica, outcome) => this.#onSnapshotReport(replica, outcome),
+      onReport: (replica, outcome) =>
+        this.#input(() => this.#raft.reportSnapshot(replica, outcome)),
       onFault: (error) => this.fail(error),
     });
   }
@@ -267,6 +293,33 @@ export class Replica implements LocalPartition {
       snapshots: this.#snapshots,
       time: this.#time,
       stopped: () => this.#stopped,
+    });
+  }
+
+  #createRoles(): RoleWatch {
+    return new RoleWatch({
+      raft: this.#raft,
+      membership: () => membershipOf(this.state, this.#convergence.confirmed),
+      onLead: () => this.#expiry.lead(),
+      onStepDown: () => {
+        this.#expiry.stepDown();
+        this.#convergence.stepDown();
+        this.#reads.failAll('NOT_LEADER', 'leadership was lost');
+      },
+      onRole: (news) => this.#world.onRole(news),
+    });
+  }
+
+  #createSleep(): Sleep {
+    return new Sleep({
+      self: this.id,
+      raft: this.#raft,
+      afterTicks: this.#world.settings.sleepAfterTicks,
+      isIdle: () =>
+        this.#proposals.count + this.#reads.count === 0 &&
+        (!this.isLeader || this.#convergence.finished),
+      isReachable: (member) => this.#world.isReachable(member),
+      send: (message) => this.#world.send(message),
     });
   }
 
@@ -299,11 +352,11 @@ export class Replica implements LocalPartition {
   /** Appends an expire entry; false when this replica cannot propose now. */
   proposeExpiry(keys: readonly { readonly key: Buffer; readonly deadlineMs: number }[]): boolean {
     if (!this.isLeader) return false;
+    this.#sleep.wake();
     const body = { family: 'internal', operation: 'expire', keys } as const;
-    const timeMs = this.#time.nowMs();
-    const result = this.#raft.propose([encodeEnvelope({ timeMs, seed: 0, body })]);
+    const entry = encodeEnvelope({ timeMs: this.#time.nowMs(), seed: 0, body });
     this.#world.requestTurn();
-    return result.ok;
+    return this.#raft.propose([entry]).ok;
   }
 
   #flushProposals(): void {
@@ -323,40 +376,12 @@ export class Replica implements LocalPartition {
     this.#world.logger.info('snapshot installed', { index: state.index });
   }
 
-  #onSnapshotReport(replica: ReplicaId, outcome: 'sent' | 'failed'): void {
-    this.#input(() => this.#raft.reportSnapshot(replica, outcome));
-  }
-
   #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
-    if (batch.membersChanged && this.isLeader) this.#tellRole();
+    if (batch.membersChanged && this.isLeader) this.#roles.tell();
     for (const entry of entries) this.#proposals.settle(entry.index, entry.term, entry.replies);
     if (this.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
     this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
     this.#reads.resume();
-  }
-
-  #noticeRole(): void {
-    const { role, leader } = this.#raft;
-    if (role === this.#role && leader === this.#leader) return;
-    const led = this.#role === 'leader';
-    this.#role = role;
-    this.#leader = leader;
-    if (role === 'leader') this.#expiry.lead();
-    else if (led) {
-      this.#expiry.stepDown();
-      this.#convergence.stepDown();
-      this.#reads.failAll('NOT_LEADER', 'leadership was lost');
-    }
-    this.#tellRole();
-  }
-
-  #tellRole(): void {
-    this.#world.onRole({
-      leader: this.#leader,
-      term: this.#raft.term,
-      own: this.#role === 'leader',
-      membership: membershipOf(this.state, this.#convergence.confirmed),
-    });
   }
 
   /** It cannot be trusted or used any more: it stops at once, and its node is told. */

@@ -207,6 +207,18 @@ export function becomePreCandidate(core: Core): void {
   core.trace?.({ event: 'becamePreCandidate', term: core.term });
 }
 
+/**
+ * After a sleep: a leader beats at its next tick and has no lease, a follower waits a whole timeout,
+ * newly drawn.
+ */
+export function restartTimers(core: Core): void {
+  const { electionTicks, heartbeatTicks, random } = core.config;
+  core.electionElapsed = 0;
+  core.heartbeatElapsed = heartbeatTicks;
+  core.randomizedElectionTicks = electionTicks + random.below(electionTicks);
+  core.reads.endLease();
+}
+
 /** Drops all that belonged to the former term or role. */
 export function reset(core: Core, term: Term): void {
   assert(Number.isSafeInteger(term) && term >= core.term, 'the term never goes back');

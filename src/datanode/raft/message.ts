@@ -120,8 +120,20 @@ export type PeerMessage =
  */
 export type GoneNotice = Envelope & { readonly type: 'gone' };
 
+/** Between replicas of one group, beside the core: falling asleep together (decision 19). */
+export type SleepMessage =
+  | (Envelope & { readonly type: 'sleep'; readonly index: LogIndex; readonly commit: LogIndex })
+  | (Envelope & { readonly type: 'asleep'; readonly index: LogIndex; readonly reject: boolean });
+
+/** Between nodes: how many groups sleep that the sender leads with a member there, and which. */
+export type SleepersMessage = Envelope & {
+  readonly type: 'sleepers';
+  readonly count: number;
+  readonly digest: number;
+};
+
 /** What a frame between nodes may hold. */
-export type WireMessage = PeerMessage | GoneNotice;
+export type WireMessage = PeerMessage | GoneNotice | SleepMessage | SleepersMessage;
 
 export interface ProposedEntry {
   readonly kind: EntryKind;

@@ -8,7 +8,7 @@ import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import { campaignIfAllowed, electionOf } from './candidate.ts';
 import { encodeConfChange } from './conf-change-codec.ts';
 import type { RaftConfig } from './config.ts';
-import { type Core, createCore, hardStateOf, send } from './core.ts';
+import { type Core, createCore, hardStateOf, restartTimers, send } from './core.ts';
 import {
   confChangeRefusal,
   newVoterRefusal,
@@ -211,6 +211,10 @@ class ReplicaNode implements RaftNode {
     const messages = this.#onAdvance;
     this.#onAdvance = [];
     for (const message of messages) step(this.#core, message);
+  }
+
+  restartTimers(): void {
+    restartTimers(this.#core);
   }
 
   setRandomizedElectionTicks(ticks: number): void {

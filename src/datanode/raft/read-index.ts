@@ -61,6 +61,11 @@ export class ReadIndex {
     this.#leaseBanned = false;
   }
 
+  /** The clock stood still: what was counted in ticks proves nothing any more. */
+  endLease(): void {
+    this.#leaseStart = undefined;
+  }
+
   /** A local read joins the round that is being gathered. Returns that round's number. */
   request(): number {
     this.#open = true;

@@ -122,6 +122,8 @@ export interface RaftNode {
   readonly role: Role;
   readonly leader: ReplicaId;
   readonly committed: LogIndex;
+  /** Election and heartbeat time begin anew, as if the leader had just been heard from. */
+  restartTimers(): void;
   /** Replaces the drawn election timeout until the next change of role or term. */
   setRandomizedElectionTicks(ticks: number): void;
   status(): RaftStatus;

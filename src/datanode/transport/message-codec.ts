@@ -30,6 +30,9 @@ const typeNumbers = {
   readIndex: 14,
   readIndexResponse: 15,
   gone: 16,
+  sleep: 17,
+  asleep: 18,
+  sleepers: 19,
 } as const satisfies Record<WireMessage['type'], number>;
 
 const typeNames = new Map<number, WireMessage['type']>();
@@ -118,6 +121,15 @@ export function encodeMessage(w: FrameWriter, group: number, m: WireMessage): vo
     case 'readIndexResponse':
       w.varint(m.readContext).varint(m.index);
       return;
+    case 'sleep':
+      w.varint(m.index).varint(m.commit);
+      return;
+    case 'asleep':
+      w.varint(m.index).u8(m.reject ? 1 : 0);
+      return;
+    case 'sleepers':
+      w.varint(m.count).varint(m.digest);
+      return;
     default:
       unreachable(m);
   }
@@ -180,6 +192,12 @@ function decodeFields(r: BodyReader, type: WireMessage['type'], e: Envelope): Wi
       return { type, ...e, entries: decodeMany(r, decodeProposed) };
     case 'readIndexResponse':
       return { type, ...e, readContext: r.varint(), index: r.varint() };
+    case 'sleep':
+      return { type, ...e, index: r.varint(), commit: r.varint() };
+    case 'asleep':
+      return { type, ...e, index: r.varint(), reject: r.flag() };
+    case 'sleepers':
+      return { type, ...e, count: r.varint(), digest: r.varint() };
     default:
       return unreachable(type);
   }

@@ -186,6 +186,7 @@ export const serverInfo: ServerInfo = {
       applied: 11,
       leader: 'n1',
       lag: 1,
+      asleep: true,
     },
   ],
   replicas: {

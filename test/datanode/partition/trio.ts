@@ -10,7 +10,10 @@ import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { LineResult } from '../../../src/datanode/partition/batch.ts';
 import { PartitionHost } from '../../../src/datanode/partition/host.ts';
-import { defaultHostSettings } from '../../../src/datanode/partition/host-settings.ts';
+import {
+  defaultHostSettings,
+  type HostSettings,
+} from '../../../src/datanode/partition/host-settings.ts';
 import { ReplicaNotes } from '../../../src/datanode/partition/replica-notes.ts';
 import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-codec.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
@@ -20,6 +23,7 @@ import type { Membership, PartitionRecord } from '../../../src/meta/schema.ts';
 
 export class Trio {
   readonly dir: string;
+  readonly settings: Partial<HostSettings>;
   readonly engines = new Map<string, MemoryHost>();
   readonly hosts = new Map<string, PartitionHost>();
   readonly logs = new Map<string, RaftLog>();
@@ -35,7 +39,9 @@ export class Trio {
   readonly memberships = new Map<number, Membership>();
   record: PartitionRecord;
 
-  constructor() {
+  /** `settings`: what differs from those of all tests, where groups do not sleep. */
+  constructor(settings: Partial<HostSettings> = {}) {
+    this.settings = settings;
     this.dir = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
     const replicas = ['n1', 'n2', 'n3'].map((node, at) => ({
       replica: at + 1,
@@ -81,6 +87,8 @@ export class Trio {
         engineSyncIntervalMs: 20,
         logKeepEntries: 50,
         logKeepBytes: 1,
+        sleepAfterTicks: 0,
+        ...this.settings,
       },
       notes: await ReplicaNotes.open(fsDisk, join(this.dir, node), this.incarnations.get(node)!),
       onLeader: (news) => {
@@ -132,6 +140,11 @@ export class Trio {
     this.hosts.delete(node);
     await host?.stop();
     await this.logs.get(node)?.close();
+  }
+
+  /** What the transports of the others would say. */
+  tellOfPeer(node: string, reachable: boolean): void {
+    for (const [name, host] of this.hosts) if (name !== node) host.onPeer(node, reachable);
   }
 
   async destroy(): Promise<void> {

@@ -44,6 +44,9 @@ const vectors: Readonly<Record<WireMessage['type'], string>> = {
   readIndex: '0e00ac0205818080802000',
   readIndexResponse: '0f00ac02058180808020090c',
   gone: '1000ac02058180808020',
+  sleep: '1100ac02058180808020ac02ab02',
+  asleep: '1200ac02058180808020ac0201',
+  sleepers: '1300ac0205818080802007ffffffff0f',
 };
 
 test('the format of every message is frozen: vectors', () => {

@@ -48,4 +48,7 @@ export const everyMessage: readonly WireMessage[] = [
   { type: 'readIndex', ...e, readContext: 0 },
   { type: 'readIndexResponse', ...e, readContext: 9, index: 12 },
   { type: 'gone', ...e },
+  { type: 'sleep', ...e, index: 300, commit: 299 },
+  { type: 'asleep', ...e, index: 300, reject: true },
+  { type: 'sleepers', ...e, count: 7, digest: 2 ** 32 - 1 },
 ];

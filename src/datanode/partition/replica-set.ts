@@ -1,0 +1,182 @@
+/**
+ * Which replicas run on a node: opens those the roster names, removes those their groups have let
+ * go, and tries again what the disk refused. One arrangement after the other.
+ */
+import { faultOf, KvorumError, messageOf } from '../../common/errors.ts';
+import type { GroupId, Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
+import type { Logger } from '../../common/log.ts';
+import type { PartitionRecord } from '../../meta/schema.ts';
+import type { EngineHost } from '../engine/engine.ts';
+import type { RaftLog } from '../raftlog/raft-log.ts';
+import type { HostSettings } from './host-settings.ts';
+import { openReplica } from './open-replica.ts';
+import { Replica } from './replica.ts';
+import type { ReplicaNotes } from './replica-notes.ts';
+import type { ReplicaWorld } from './replica-world.ts';
+import { newOrigins, planRoster, type Roster, type RosterInput } from './roster.ts';
+
+export interface ReplicaSetOptions {
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+  readonly logger: Logger;
+  readonly log: RaftLog;
+  readonly engines: EngineHost;
+  readonly notes: ReplicaNotes;
+  readonly settings: HostSettings;
+  worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld;
+  onOpened(replica: Replica): void;
+  onRemoved(group: GroupId): void;
+  onFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
+  after(delayMs: number, run: () => void): void;
+}
+
+export type WantedTable = Pick<RosterInput, 'records' | 'memberships'>;
+
+interface Fault {
+  readonly id: ReplicaId;
+  readonly message: string;
+}
+
+export class ReplicaSet {
+  readonly #options: ReplicaSetOptions;
+  readonly #groups = new Map<GroupId, Replica>();
+  readonly #faults = new Map<GroupId, Fault>();
+  #table: WantedTable = { records: [], memberships: new Map() };
+  #arranging: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: ReplicaSetOptions) {
+    this.#options = options;
+  }
+
+  get(group: GroupId): Replica | undefined {
+    return this.#groups.get(group);
+  }
+
+  entries(): Iterable<[GroupId, Replica]> {
+    return this.#groups;
+  }
+
+  all(): Iterable<Replica> {
+    return this.#groups.values();
+  }
+
+  /** Groups of this node that stopped after a fault, with the reason. */
+  faults(): ReadonlyMap<GroupId, string> {
+    return new Map([...this.#faults].map(([group, { message }]) => [group, message]));
+  }
+
+  /** Resolves when what `table` asks of this node is done; a replica that fails is reported. */
+  apply(table: WantedTable): Promise<void> {
+    this.#table = table;
+    return this.#arrangeNext(() => this.#arrange());
+  }
+
+  /** A replica stopped, or could not be opened; the node goes on with the others. */
+  fault(record: PartitionRecord, id: ReplicaId, failure: unknown): void {
+    if (this.#stopped) return;
+    const error = faultOf(failure, `replica ${id}`);
+    const failed = this.#groups.get(record.group);
+    if (failed?.id === id) this.#groups.delete(record.group);
+    if (error.code === 'DISK_FAILED') this.#tryAgain(record.group, id, failed);
+    this.#faults.set(record.group, { id, message: error.message });
+    if (error.code === 'CORRUPT') {
+      this.#options.notes.addDamage(id, error.message).catch((cause) => {
+        this.#options.logger.error('damage not noted', { replica: id, error: messageOf(cause) });
+      });
+    }
+    this.#options.onFault(record, id, error);
+  }
+
+  /** Nothing is arranged any more; what is under way is waited for. */
+  async settle(): Promise<void> {
+    this.#stopped = true;
+    await this.#arranging;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#groups.values()].map((replica) => replica.stop()));
+  }
+
+  async #arrange(): Promise<void> {
+    const { node, incarnation, log, notes } = this.#options;
+    const held = log.replicas();
+    const origins = notes.origins();
+    const roster = planRoster({ node, incarnation, ...this.#table, held, origins });
+    await this.#stopReplaced(roster);
+    for (const id of roster.retired) await this.#retire(id);
+    await notes.addOrigins(newOrigins(roster, held));
+    for (const [group, { record, id }] of roster.run) {
+      if (this.#stopped) return;
+      const failed = this.#faults.get(group)?.id === id;
+      if (!failed && !this.#groups.has(group)) await this.#open(record, id);
+    }
+  }
+
+  /** Another replica takes the place, or the group goes on without it. */
+  async #stopReplaced({ run, retired }: Roster): Promise<void> {
+    for (const [group, replica] of this.#groups) {
+      const next = run.get(group)?.id;
+      if (next === replica.id || (next === undefined && !retired.includes(replica.id))) continue;
+      this.#groups.delete(group);
+      this.#options.onRemoved(group);
+      await replica.stop();
+    }
+  }
+
+  /** Never to come back under this id; its data goes. */
+  async #retire(id: ReplicaId): Promise<void> {
+    const { log, engines, notes, logger } = this.#options;
+    log.append({ replica: id, tombstone: true }, () => {});
+    await log.flush();
+    for (const name of await engines.list()) {
+      if (name.startsWith(`${id}-`)) await engines.remove(name);
+    }
+    await notes.forget(id);
+    logger.info('replica removed: its group goes on without it', { replica: id });
+  }
+
+  async #open(record: PartitionRecord, id: ReplicaId): Promise<void> {
+    const { notes, worldOf, onOpened } = this.#options;
+    try {
+      const damage = notes.damage(id);
+      if (damage !== undefined) throw new KvorumError('CORRUPT', damage);
+      const open = await openReplica(this.#options, record, id);
+      if (this.#stopped) {
+        await open.engine.close();
+        return;
+      }
+      const replica: Replica = new Replica(
+        worldOf(record, id, () => replica),
+        open,
+      );
+      this.#groups.set(record.group, replica);
+      this.#faults.delete(record.group);
+      onOpened(replica);
+    } catch (failure) {
+      this.fault(record, id, failure);
+    }
+  }
+
+  /** The disk may have been mended (or emptied) meanwhile. */
+  #tryAgain(group: GroupId, id: ReplicaId, failed: Replica | undefined): void {
+    this.#options.after(this.#options.settings.diskRetryMs, () => {
+      void this.#arrangeNext(async () => {
+        await failed?.stop();
+        if (this.#faults.get(group)?.id === id) this.#faults.delete(group);
+        await this.#arrange();
+      });
+    });
+  }
+
+  /** One after the other; what the disk refused is tried again. */
+  #arrangeNext(work: () => Promise<void>): Promise<void> {
+    const { logger, settings, after } = this.#options;
+    this.#arranging = this.#arranging.then(work).catch((failure) => {
+      if (this.#stopped) return;
+      logger.error('replicas could not be arranged', { error: messageOf(failure) });
+      after(settings.diskRetryMs, () => void this.#arrangeNext(() => this.#arrange()));
+    });
+    return this.#arranging;
+  }
+}

@@ -1,0 +1,47 @@
+/** Notices that a replica's role or its leader changed, and tells who has to act on it. */
+import type { ReplicaId } from '../../common/ids.ts';
+import type { Membership } from '../../meta/schema.ts';
+import type { RaftNode, Role } from '../raft/ready.ts';
+import type { RoleNews } from './replica-world.ts';
+
+export interface RoleWatchGround {
+  readonly raft: RaftNode;
+  membership(): Membership;
+  onLead(): void;
+  /** It led, and does so no longer. */
+  onStepDown(): void;
+  onRole(news: RoleNews): void;
+}
+
+export class RoleWatch {
+  readonly #ground: RoleWatchGround;
+  #leader: ReplicaId = 0;
+  #role: Role = 'follower';
+
+  constructor(ground: RoleWatchGround) {
+    this.#ground = ground;
+  }
+
+  /** After whatever may have changed the role. */
+  notice(): void {
+    const { role, leader } = this.#ground.raft;
+    if (role === this.#role && leader === this.#leader) return;
+    const led = this.#role === 'leader';
+    this.#role = role;
+    this.#leader = leader;
+    if (role === 'leader') this.#ground.onLead();
+    else if (led) this.#ground.onStepDown();
+    this.tell();
+  }
+
+  /** Also when the members changed. */
+  tell(): void {
+    const { raft, membership, onRole } = this.#ground;
+    onRole({
+      leader: this.#leader,
+      term: raft.term,
+      own: this.#role === 'leader',
+      membership: membership(),
+    });
+  }
+}

@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Trio } from './trio.ts';
+
+const AFTER_TICKS = 5;
+let trio: Trio;
+
+beforeEach(async () => {
+  trio = new Trio({ sleepAfterTicks: AFTER_TICKS, heartbeatTicks: 1, electionTicks: 10 });
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+});
+
+afterEach(async () => {
+  await trio.destroy();
+  expect(trio.faults).toEqual([]);
+});
+
+const replica = (node: string) => trio.hosts.get(node)?.local('default', 0);
+const sleeping = () => [...trio.hosts.keys()].filter((node) => replica(node)?.asleep);
+const asleep = (...nodes: string[]) => expect.poll(sleeping, { timeout: 5_000 }).toEqual(nodes);
+const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const heard = () => trio.sent.filter((line) => !line.startsWith('sleepers'));
+
+describe('an idle group', () => {
+  test('sleeps: no message of the group is sent, and no term passes', async () => {
+    await trio.run('write', 'SET a 1');
+    await asleep('n1', 'n2', 'n3');
+    const { term, id } = await trio.leader();
+    trio.sent.length = 0;
+    await rest(500);
+    expect(heard()).toEqual([]);
+    expect(trio.sent.length).toBeGreaterThan(0);
+    expect(
+      [replica('n1')!, replica('n2')!, replica('n3')!].map((of) => [of.term, of.leader]),
+    ).toEqual([0, 0, 0].map(() => [term, id]));
+  });
+
+  test('wakes for a write and for a read, and sleeps again', async () => {
+    await trio.run('write', 'SET a 1');
+    const { term } = await trio.leader();
+    for (let round = 0; round < 3; round++) {
+      await asleep('n1', 'n2', 'n3');
+      expect(await trio.run('write', 'INCR a')).toEqual([`:${2 + round}`]);
+      await asleep('n1', 'n2', 'n3');
+      expect(await trio.run('read', 'GET a')).toEqual([`$1\r\n${2 + round}`]);
+    }
+    expect((await trio.leader()).term).toBe(term);
+  });
+
+  test('deletes a key whose deadline comes while it sleeps', async () => {
+    await trio.run('write', 'SET a 1 PX 400');
+    await asleep('n1', 'n2', 'n3');
+    const leader = await trio.leader();
+    expect(leader.counts().keys).toBe(1);
+    await expect.poll(() => leader.counts().keys).toBe(0);
+  });
+
+  test('wakes when its wanted members change', async () => {
+    await trio.run('write', 'SET a 1');
+    await asleep('n1', 'n2', 'n3');
+    await trio.wipe('n3');
+    const [one, two] = trio.record.replicas;
+    await trio.want([one!, two!, { replica: 4, node: 'n3', incarnation: 'i+' }]);
+    await expect.poll(() => trio.memberships.get(1)?.voters, { timeout: 5_000 }).toEqual([1, 2, 4]);
+    await asleep('n1', 'n2', 'n3');
+  });
+});
+
+describe('a group asleep that loses a node', () => {
+  test('its leader: the others wake and elect at once', async () => {
+    await trio.run('write', 'SET a 1');
+    await asleep('n1', 'n2', 'n3');
+    const { id } = await trio.leader();
+    await trio.stop(`n${id}`);
+    trio.tellOfPeer(`n${id}`, false);
+    const next = await trio.leader();
+    expect(next.id).not.toBe(id);
+    expect(await trio.run('read', 'GET a')).toEqual(['$1\r\n1']);
+    await asleep(...[...trio.hosts.keys()]);
+  });
+
+  test('its leader, and nobody says so: the digests do not match, so they wake and elect', async () => {
+    await trio.run('write', 'SET a 1');
+    await asleep('n1', 'n2', 'n3');
+    const { id, term } = await trio.leader();
+    await trio.stop(`n${id}`);
+    await trio.start(`n${id}`);
+    const next = await trio.leader();
+    expect(next.term).toBeGreaterThan(term);
+    expect(await trio.run('read', 'GET a')).toEqual(['$1\r\n1']);
+  });
+
+  test('one that cannot be reached is not waited for; back, it gets what it missed', async () => {
+    await trio.run('write', 'SET a 1');
+    const { id } = await trio.leader();
+    const lost = ['n1', 'n2', 'n3'].find((node) => node !== `n${id}`)!;
+    await trio.stop(lost);
+    trio.tellOfPeer(lost, false);
+    await trio.run('write', 'SET a 2');
+    await asleep(...[...trio.hosts.keys()]);
+    await trio.start(lost);
+    trio.tellOfPeer(lost, true);
+    await trio.caughtUp(lost, (await trio.leader()).appliedIndex);
+    await expect.poll(() => sleeping().length, { timeout: 5_000 }).toBe(3);
+  });
+
+  test('one that is behind keeps it awake', async () => {
+    await trio.run('write', 'SET a 1');
+    const { id } = await trio.leader();
+    const deaf = ['n1', 'n2', 'n3'].find((node) => node !== `n${id}`)!;
+    for (const node of ['n1', 'n2', 'n3']) trio.cut.add(`${node}>${deaf}`);
+    await trio.run('write', 'SET a 2');
+    await rest(AFTER_TICKS * 10 * 6);
+    expect(replica(`n${id}`)!.asleep).toBe(false);
+    trio.cut.clear();
+    await asleep('n1', 'n2', 'n3');
+  });
+});
