@@ -11,6 +11,9 @@ const table = {
   simulatorSeeds: { small: 200, long: 2_000 },
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
+  /** Groups of a cluster in which a node stands still, and for how long. */
+  groups: { small: 100, long: 1_000 },
+  pauseSeconds: { small: 4, long: 10 },
   /** Cuts of the link to the metadata store, 120 ms apart. */
   metaCuts: { small: 30, long: 500 },
   /** Seconds that etcd is stopped under a serving cluster. */

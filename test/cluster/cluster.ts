@@ -16,6 +16,8 @@ export interface ClusterOptions {
   readonly nodes?: number;
   readonly partitions?: number;
   readonly flags?: readonly string[];
+  /** How long the start may take. */
+  readonly startMs?: number;
   /** Reuse the directory of an earlier cluster. */
   readonly data?: string;
   readonly ports?: Ports;
@@ -43,7 +45,7 @@ export class TestCluster {
   }
 
   /** Resolves once the cluster says it is ready, with the milliseconds that took. */
-  async start(): Promise<number> {
+  async start(boundMs = 40_000): Promise<number> {
     const began = performance.now();
     const child = spawn(process.execPath, [kvorum, 'start', ...this.flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -59,7 +61,7 @@ export class TestCluster {
       child.stderr?.on('data', hear);
       child.once('exit', (code) => reject(new Error(`start ended with ${code}: ${this.output}`)));
     });
-    await within(40_000, ready, () => `not ready: ${this.output}`);
+    await within(boundMs, ready, () => `not ready: ${this.output}`);
     return performance.now() - began;
   }
 
@@ -110,7 +112,7 @@ export class TestCluster {
 /** Starts a cluster; the caller destroys it. */
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const cluster = await planCluster(options);
-  await cluster.start();
+  await cluster.start(options.startMs);
   return cluster;
 }
 
