@@ -7,7 +7,9 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { ProcessPlan } from './cluster-dir.ts';
 import type { RunFile } from './run-file.ts';
 
+/** Without progress; a node with many replicas makes some all the time. */
 const READY_MS = 30_000;
+const PROGRESS_MS = 2_000;
 const POLL_MS = 20;
 const STOP_MS = 20_000;
 const BACKOFF_MIN_MS = 200;
@@ -113,8 +115,8 @@ export class Supervisor {
 
   async #whenReady(child: Child): Promise<void> {
     const { plan } = child;
-    const deadline = Date.now() + READY_MS;
-    while (Date.now() < deadline && !this.#stopping) {
+    const progress = new Progress(plan, this.#options.say);
+    while (Date.now() < progress.deadline && !this.#stopping) {
       const run = readRun(plan.runFile);
       if (run && run.pid === child.process?.pid) {
         const ports = Object.entries(run.ports).map(([door, port]) => `${door} ${port}`);
@@ -125,10 +127,52 @@ export class Supervisor {
       if (!this.#options.restart && child.ended !== undefined) {
         throw new Error(`${plan.name} ${child.ended}; see ${plan.logFile}`);
       }
+      await progress.look();
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     if (this.#stopping) return;
-    throw new Error(`${plan.name} is not ready after ${READY_MS / 1000} s; see ${plan.logFile}`);
+    throw new Error(
+      `${plan.name} is not ready and got no further for ${READY_MS / 1000} s; see ${plan.logFile}`,
+    );
+  }
+}
+
+/** How far a datanode is that is not ready yet: its open replicas. */
+class Progress {
+  deadline = Date.now() + READY_MS;
+  readonly #plan: ProcessPlan;
+  readonly #say: (line: string) => void;
+  #nextMs = Date.now() + PROGRESS_MS;
+  #open = 0;
+
+  constructor(plan: ProcessPlan, say: (line: string) => void) {
+    this.#plan = plan;
+    this.#say = say;
+  }
+
+  /** Asks from time to time, tells what is new and grants more time for it. */
+  async look(): Promise<void> {
+    const { role, name, ports } = this.#plan;
+    if (role !== 'datanode' || Date.now() < this.#nextMs) return;
+    this.#nextMs = Date.now() + PROGRESS_MS;
+    const open = await openReplicas(ports['http']);
+    if (open <= this.#open) return;
+    this.#open = open;
+    this.deadline = Date.now() + READY_MS;
+    this.#say(`${name} has opened ${open} replicas …`);
+  }
+}
+
+/** 0 when nobody answers (yet). */
+async function openReplicas(port: number | undefined): Promise<number> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/status`, {
+      signal: AbortSignal.timeout(PROGRESS_MS),
+    });
+    const { partitions } = (await answer.json()) as { partitions?: readonly unknown[] };
+    return partitions?.length ?? 0;
+  } catch {
+    return 0;
   }
 }
 

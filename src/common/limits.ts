@@ -44,6 +44,8 @@ export const limits = {
   entryBytesHardMax: 64 * MIB,
   proposalsPerPartitionMax: 65_536,
   /** Groups led by one node whose membership changes at the same time. */
+  /** Replicas that a node opens at the same time. */
+  replicasOpenedAtOnceMax: 8,
   membershipChangesPerNodeMax: 4,
 
   // raft log

@@ -4,6 +4,7 @@
  */
 import { faultOf, KvorumError, messageOf } from '../../common/errors.ts';
 import type { GroupId, Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
@@ -106,11 +107,21 @@ export class ReplicaSet {
     await this.#stopReplaced(roster);
     for (const id of roster.retired) await this.#retire(id);
     await notes.addOrigins(newOrigins(roster, held));
-    for (const [group, { record, id }] of roster.run) {
-      if (this.#stopped) return;
-      const failed = this.#faults.get(group)?.id === id;
-      if (!failed && !this.#groups.has(group)) await this.#open(record, id);
-    }
+    await this.#openMissing(roster);
+  }
+
+  /** Several at a time: each waits for the disk most of the while. */
+  async #openMissing({ run }: Roster): Promise<void> {
+    const missing = [...run].filter(
+      ([group, { id }]) => this.#faults.get(group)?.id !== id && !this.#groups.has(group),
+    );
+    const openNext = async () => {
+      for (let next = missing.shift(); next && !this.#stopped; next = missing.shift()) {
+        const [, { record, id }] = next;
+        await this.#open(record, id);
+      }
+    };
+    await Promise.all(Array.from({ length: limits.replicasOpenedAtOnceMax }, openNext));
   }
 
   /** Another replica takes the place, or the group goes on without it. */
