@@ -14,6 +14,8 @@ export interface DurableReplica {
 }
 
 export class DurableWatch {
+  readonly #nodes = new Map<ReplicaId, string>();
+  readonly #wiped = new Set<ReplicaId>();
   readonly replicas = new Map<ReplicaId, DurableReplica>();
 
   /** Logs that told of batches which a loss of power could still take. */
@@ -21,7 +23,10 @@ export class DurableWatch {
 
   /** What the log was opened with is durable, told or not. */
   wrap(log: RaftLog, node: string, isSynced: () => boolean): RaftLog {
-    for (const id of log.replicas()) this.#take(id, log);
+    for (const id of log.replicas()) {
+      this.#nodes.set(id, node);
+      this.#take(id, log);
+    }
     return {
       replicas: () => log.replicas(),
       isTombstone: (id) => log.isTombstone(id),
@@ -29,6 +34,7 @@ export class DurableWatch {
       append: (part, onDurable) =>
         log.append(part, () => {
           if (!isSynced()) this.lies.push(`${node} tells of a batch that is not synced`);
+          this.#nodes.set(part.replica, node);
           this.#note(part);
           onDurable();
         }),
@@ -36,6 +42,16 @@ export class DurableWatch {
       stats: () => log.stats(),
       close: () => log.close(),
     };
+  }
+
+  /** The node's disk is gone, with all that was durable there. */
+  wiped(node: string): void {
+    for (const [id, home] of this.#nodes) if (home === node) this.#wiped.add(id);
+  }
+
+  /** Neither wiped nor removed; one that was not opened yet counts. */
+  isIntact(id: ReplicaId): boolean {
+    return !this.replicas.get(id)?.tombstone && !this.#wiped.has(id);
   }
 
   holds(id: ReplicaId, index: LogIndex, term: Term): boolean {

@@ -25,6 +25,8 @@ export class Machine {
   paused = false;
   /** Something broke its disk in this life, or still does: that it ends is no surprise. */
   diskFaulted = false;
+  /** Its disk was wiped or damaged, and not every partition has been whole since. */
+  spoiled = false;
   diskFaults = 0;
   readonly #scheduler: Scheduler;
   readonly #latencyMs: number;

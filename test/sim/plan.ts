@@ -43,6 +43,8 @@ export interface RunPlan {
   readonly clients: number;
   readonly keys: number;
   readonly safetyMs: number;
+  /** Picks the node that stays away at first when faults are over; 1: none. */
+  readonly absent: number;
   /** Pause of a client between two commands, at most. */
   readonly thinkMs: number;
   readonly tickMs: number;
@@ -96,6 +98,7 @@ export function drawPlan(seed: string): RunPlan {
     tickMs: pick(random, [40, 70, 100]),
     electionTicks: pick(random, [6, 8, 10]),
     topic,
+    absent: pick(random, [random.float(), 1]),
     sleepAfterTicks: pick(random, [0, 5, 20]),
     messageBytesMax: pick(random, [1, 300, 1_048_576]),
     logKeepEntries: pick(random, [3, 20, 200]),

@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../../src/common/errors.ts';
 import { applyChecker } from './checkers/apply.ts';
+import { boundsChecker } from './checkers/bounds.ts';
 import { type Checker, type Observed, Violation } from './checkers/checker.ts';
 import { durableChecker } from './checkers/durable.ts';
 import { electionChecker } from './checkers/election.ts';
@@ -11,12 +12,14 @@ import { checkHistory } from './checkers/history.ts';
 import { identityChecker } from './checkers/identity.ts';
 import { logChecker } from './checkers/log.ts';
 import { membershipChecker } from './checkers/membership.ts';
+import { quorumChecker } from './checkers/quorum.ts';
+import { readChecker } from './checkers/reads.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, SimCluster } from './cluster.ts';
 import { beginFault } from './faults.ts';
 import type { FaultKind, RunPlan } from './plan.ts';
 import { setTraps } from './traps.ts';
-import { describe, isWhole } from './whole.ts';
+import { describe, isLed, isWhole } from './whole.ts';
 import { type Call, Workload } from './workload.ts';
 
 export interface RunResult {
@@ -75,6 +78,7 @@ class Run {
   undecided = 0;
   readonly #checkers: readonly Checker[];
   readonly #moved = new WeakMap<object, { state: string }>();
+  readonly #askers = new Map<string, SimClient>();
   #ends: (() => void)[] = [];
   #frozen = false;
 
@@ -88,6 +92,9 @@ class Run {
       applyChecker(),
       membershipChecker(),
       identityChecker(),
+      quorumChecker(),
+      readChecker(),
+      boundsChecker(),
     ];
   }
 
@@ -98,7 +105,8 @@ class Run {
     }
     this.#operate();
     await this.#steps(plan.safetyMs, () => false);
-    this.#freeze();
+    const absent = this.#freeze();
+    if (absent !== undefined) await this.#serveWithout(absent);
     await this.#converge();
     await this.#readEverything();
     this.undecided = checkHistory(this.workload.history);
@@ -122,24 +130,55 @@ class Run {
   #operate(): void {
     const { cluster } = this;
     cluster.scheduler.after(OPERATOR_MS, () => {
-      if (isWhole(cluster))
-        for (const { disk } of cluster.machines) disk.discard('/data/quarantine');
+      if (isWhole(cluster)) {
+        for (const machine of cluster.machines) {
+          machine.disk.discard('/data/quarantine');
+          machine.spoiled = false;
+        }
+      }
       this.#operate();
     });
   }
 
-  #freeze(): void {
+  #freeze(): string | undefined {
     this.#frozen = true;
     const { cluster } = this;
     cluster.note('faults are over');
     for (const end of this.#ends) end();
     this.#ends = [];
     cluster.network.healAll();
+    const absent = this.#absent();
     for (const { name } of cluster.machines) {
       cluster.resume(name);
-      cluster.start(name);
+      if (name === absent) cluster.crash(name, 'power');
+      else cluster.start(name);
     }
     cluster.startDriver();
+    return absent;
+  }
+
+  /** A node that the others can do without: no disk was lost or damaged that is not replaced. */
+  #absent(): string | undefined {
+    const { machines, plan } = this.cluster;
+    if (plan.absent === 1 || machines.some(({ spoiled }) => spoiled)) return undefined;
+    return machines[Math.floor(plan.absent * machines.length)]!.name;
+  }
+
+  /** Every group goes on without `absent`, and clients are answered at every other node. */
+  async #serveWithout(absent: string): Promise<void> {
+    const { cluster } = this;
+    const led = await this.#steps(LIVENESS_MS, () => isLed(cluster, absent));
+    if (!led) {
+      const text = `without ${absent} not led after ${LIVENESS_MS} ms\n${describe(cluster)}`;
+      throw new Violation('liveness', text);
+    }
+    for (const { name } of cluster.machines) {
+      if (name === absent) continue;
+      for (let at = 0; at < cluster.plan.partitions * 2; at++) {
+        await this.#ask(name, ['SET', `quorum:${at}`, `${name}:${at}`]);
+      }
+    }
+    cluster.start(absent);
   }
 
   async #converge(): Promise<void> {
@@ -172,27 +211,32 @@ class Run {
     const { cluster, workload } = this;
     const keys = [...new Set(workload.history.map(({ words }) => words[1]!))];
     for (const { name } of cluster.machines) {
-      const client = new SimClient(cluster.network.node(`reader of ${name}`), cluster.clock);
-      for (const key of keys) {
-        const words = ['GET', key];
-        const call: Call = {
-          client: -1,
-          words,
-          invokedMs: cluster.clock.monotonicMs(),
-          returnedMs: Number.POSITIVE_INFINITY,
-          reply: undefined,
-        };
-        void client.call({ host: name, port: GATEWAY_PORT }, words, 8_000).then((reply) => {
-          call.reply = reply;
-          call.returnedMs = cluster.clock.monotonicMs();
-        });
-        const answered = await this.#steps(9_000, () => call.reply !== undefined);
-        if (!answered || call.reply?.kind === 'error') {
-          throw new Violation('liveness', `${name} does not answer GET ${key} at the end`);
-        }
-        workload.history.push(call);
-      }
+      for (const key of keys) await this.#ask(name, ['GET', key]);
     }
+  }
+
+  /** One command through one node, which must answer it; part of the history. */
+  async #ask(name: string, words: readonly string[]): Promise<void> {
+    const { network, clock } = this.cluster;
+    const client = this.#askers.get(name) ?? new SimClient(network.node(`asker of ${name}`), clock);
+    this.#askers.set(name, client);
+    const call: Call = {
+      client: -1,
+      words,
+      invokedMs: clock.monotonicMs(),
+      returnedMs: Number.POSITIVE_INFINITY,
+      reply: undefined,
+    };
+    void client.call({ host: name, port: GATEWAY_PORT }, [...words], 8_000).then((reply) => {
+      call.reply = reply;
+      call.returnedMs = clock.monotonicMs();
+    });
+    const answered = await this.#steps(9_000, () => call.reply !== undefined);
+    if (!answered || call.reply?.kind === 'error') {
+      const text = `${name} does not answer ${words.join(' ')} when all is well`;
+      throw new Violation('liveness', text);
+    }
+    this.workload.history.push(call);
   }
 
   /** Runs steps, each checked, until `condition`; false when it did not hold within `withinMs`. */

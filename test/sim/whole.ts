@@ -33,6 +33,23 @@ export function isWhole(cluster: SimCluster): boolean {
   });
 }
 
+/** Every partition has a leader that has committed in its term, on a node other than `absent`. */
+export function isLed(cluster: SimCluster, absent: string): boolean {
+  const records = cluster.records();
+  const present = cluster.machines.filter(({ name }) => name !== absent);
+  if (records.length < cluster.plan.partitions || present.some(({ life }) => !life?.datanode)) {
+    return false;
+  }
+  const running = present.flatMap(({ life }) => life?.datanode?.replicas() ?? []);
+  return records.every(({ group }) =>
+    running.some((replica) => {
+      if (replica.record.group !== group || !replica.isLeader) return false;
+      const { log } = replica.inspect();
+      return log.term(replica.appliedIndex) === replica.term;
+    }),
+  );
+}
+
 /** What there is of each partition, for the report of one that is not whole. */
 export function describe(cluster: SimCluster): string {
   const lines = cluster.records().map(({ partition, epoch, replicas }) => {

@@ -121,7 +121,8 @@ export class Replica implements LocalPartition {
 
   /** The live parts, for observers; not to be changed. */
   inspect() {
-    return { raft: this.#raft, log: this.#log, engine: this.#slot.engine };
+    const waiting = { writes: this.#proposals.count, reads: this.#reads.count };
+    return { raft: this.#raft, log: this.#log, engine: this.#slot.engine, waiting };
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
