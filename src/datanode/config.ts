@@ -1,5 +1,6 @@
 /** The datanode's configuration: one schema is type, check and error text. */
 import { z } from 'zod';
+import { limits } from '../common/limits.ts';
 
 const port = z.number().int().min(0).max(65_535);
 const name = z
@@ -51,6 +52,12 @@ export const datanodeConfigSchema = z.strictObject({
         .int()
         .min(1024 * 1024)
         .default(64 * 1024 * 1024),
+      /** What all snapshots together may send, so that clients are served meanwhile. */
+      'snapshot-bytes-per-second': z
+        .number()
+        .int()
+        .min(64 * 1024)
+        .default(limits.snapshotBytesPerSecond),
     })
     .prefault({}),
   /** Times of the protocol; the defaults suit a LAN. */

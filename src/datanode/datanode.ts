@@ -269,7 +269,10 @@ export class Datanode {
       incarnation: this.#identity.incarnation,
       bootId: random.hex(8),
       listen: { host, port: config.ports.transport },
-      ...(tuning?.transport && { settings: tuning.transport }),
+      settings: {
+        snapshotBytesPerSecond: config.limits['snapshot-bytes-per-second'],
+        ...tuning?.transport,
+      },
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
         onRequest: async (_from, body) =>
