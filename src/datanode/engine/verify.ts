@@ -5,6 +5,10 @@
  * prefix of the batches. Damage elsewhere (CURRENT, MANIFEST, missing tables) cannot be cut and is
  * CORRUPT, except a last MANIFEST record that was never finished.
  *
+ * Every block of every table is read as well: LevelDB, as classic-level opens it, checks no block's
+ * checksum. A flip in a key or an index would make a key vanish, which no checksum over the record
+ * can show, and a compaction would write the damage into a new table under a right checksum.
+ *
  * What makes the sequence check complete: LevelDB numbers every operation, a log begins where the
  * one before it ended, and MANIFEST's last sequence is never behind the first live log's begin.
  * A log named by MANIFEST must exist: its directory entry was synced before MANIFEST named it.
@@ -16,7 +20,7 @@ import { KvorumError, systemCodeOf } from '../../common/errors.ts';
 import type { EngineReport } from './engine.ts';
 import { type LogEnd, type LogRecord, scanLog } from './level-log.ts';
 import { applyEdit, emptyManifest, type ManifestState } from './manifest.ts';
-import { checkTable, type TableDamage } from './table-check.ts';
+import { checkTable, type Pace, type TableDamage } from './table-check.ts';
 
 const CURRENT_BYTES_MAX = 4_096;
 const MANIFEST_RECORD_BYTES_MAX = 256 * 1024 * 1024;
@@ -33,6 +37,8 @@ interface LiveLog {
   readonly number: number;
   readonly path: string;
 }
+
+const unpaced: Pace = () => Promise.resolve();
 
 const nothingCut: EngineReport = { cutBytes: 0, cuts: [] };
 
@@ -58,11 +64,7 @@ export async function verifyLevelDirectory(disk: Disk, path: string): Promise<En
  * Checks every block of the tables below `path`, while LevelDB may be using them. Throws
  * KvorumError CORRUPT naming file and offset. `pace` is awaited before each read.
  */
-export async function verifyLevelTables(
-  disk: Disk,
-  path: string,
-  pace: (bytes: number) => Promise<void>,
-): Promise<void> {
+export async function verifyLevelTables(disk: Disk, path: string, pace: Pace): Promise<void> {
   for (const name of await disk.list(path)) {
     if (!TABLE_NAME.test(name)) continue;
     const file = `${path}/${name}`;
@@ -79,7 +81,7 @@ export async function verifyLevelTables(
 async function checkUnlessGone(
   disk: Disk,
   file: string,
-  pace: (bytes: number) => Promise<void>,
+  pace: Pace,
 ): Promise<TableDamage | undefined> {
   try {
     return await withFile(disk, file, (opened) => checkTable(opened, pace));
@@ -140,6 +142,8 @@ async function verifyTables(
     if (size !== bytes) {
       throw corrupt(`${path}/${name}`, size, `table of ${size} bytes, MANIFEST says ${bytes}`);
     }
+    const damage = await withFile(disk, `${path}/${name}`, (file) => checkTable(file, unpaced));
+    if (damage !== undefined) throw corrupt(`${path}/${name}`, damage.offset, damage.what);
   }
 }
 

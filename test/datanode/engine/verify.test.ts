@@ -350,6 +350,18 @@ describe('damage that cannot be cut', () => {
     expect((await verify()).corrupt).toContain('table is missing');
   });
 
+  test('a flipped bit in any block of a table is corruption, before LevelDB serves or copies it', async () => {
+    image = await copyImage(original);
+    const table = await fileOf(image, /\.ldb$/);
+    const bytes = await readFile(table);
+    for (const bit of draw(60, (bytes.length - 48) * 8)) {
+      await writeFile(table, flipBit(bytes, bit));
+      expect((await verify()).corrupt).toContain(`${table}:`);
+    }
+    await writeFile(table, bytes);
+    await openExpecting(BATCHES);
+  });
+
   test('data without CURRENT is corruption', async () => {
     image = await copyImage(original);
     await unlink(join(image.path, 'CURRENT'));
