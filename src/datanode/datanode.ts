@@ -200,6 +200,7 @@ export class Datanode {
         heartbeatTicks: timing['heartbeat-ticks'],
         clockSkewMaxMs: timing['max-clock-skew-ms'],
         engineSyncIntervalMs: timing['engine-sync-interval-ms'],
+        scrubPauseMs: timing['scrub-pause-ms'],
         ...this.#options.tuning?.host,
       },
       onLeader: (news) => this.#onLeader(news),
