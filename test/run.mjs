@@ -21,6 +21,7 @@ const programs = {
   'redis-server': 'redis-server',
   'redis-cli': 'redis-tools',
   'redis-benchmark': 'redis-tools',
+  strace: 'strace',
 };
 
 checkNode();
