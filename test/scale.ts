@@ -13,6 +13,8 @@ const table = {
   kills: { small: 3, long: 10 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
+  /** kill -9 at random moments, one cluster. */
+  randomKills: { small: 8, long: 150 },
   /** Bits flipped in a datanode's files, each in a fresh copy. */
   bitFlips: { small: 40, long: 400 },
   /** Bits flipped in snapshots on their way. */
