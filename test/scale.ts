@@ -15,6 +15,8 @@ const table = {
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */
   randomKills: { small: 8, long: 150 },
+  /** Losses of power at random moments of one recorded run. */
+  powerLosses: { small: 24, long: 500 },
   /** Bits flipped in a datanode's files, each in a fresh copy. */
   bitFlips: { small: 40, long: 400 },
   /** Bits flipped in snapshots on their way. */

@@ -88,7 +88,7 @@ async function open(place: FlipPlace | undefined): Promise<Found> {
   rmSync(live, { recursive: true, force: true });
   cpSync(image, live, { recursive: true });
   if (place !== undefined) flipBitIn(join(live, place.file), place.offset, place.bit);
-  const node = new LoneNode(live, maker);
+  const node = new LoneNode(live, maker.meta.items);
   let answers = { wrong: [] as string[], missing: [] as string[], unread: truth.size };
   try {
     await node.start();

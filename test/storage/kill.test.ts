@@ -90,6 +90,7 @@ test(
       load!.acknowledged.every((count, at) => count > before[at]! + 2),
     );
     await Promise.all([load.stop(), bulk.stop()]);
+    expect(await everyReplicaHolds(running)).toEqual([]);
     const report = await load.verify(gateways[0]!);
     const wrong = await bulk.verify(gateways[1]!);
     const { violations, ...counts } = report;
@@ -99,7 +100,6 @@ test(
     expect([...violations, ...wrong]).toEqual([]);
     expect(report.writes).toBeGreaterThan(20);
     expect(bulk.bytes).toBeGreaterThan(1e6);
-    expect(await everyReplicaHolds(running)).toEqual([]);
   },
   90_000 + scale.randomKills * 10_000,
 );

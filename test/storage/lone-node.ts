@@ -17,6 +17,7 @@ import type { EngineHost } from '../../src/datanode/engine/engine.ts';
 import { createLevelHost } from '../../src/datanode/engine/leveldb.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
 import { keys } from '../../src/meta/schema.ts';
+import type { MetaItem } from '../../src/meta/store.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
 import { eventually } from '../cluster/cluster.ts';
 
@@ -39,8 +40,8 @@ export class LoneNode {
   #driver: PlacedriverCoordinator | undefined;
   #datanode: Datanode | undefined;
 
-  /** `known`: what the metadata store holds of the cluster already. */
-  constructor(dir: string, known: LoneNode | undefined = undefined, disk: Disk = fsDisk) {
+  /** `known`: what the metadata store holds already; of the cluster, not of who is alive. */
+  constructor(dir: string, known?: Iterable<readonly [string, MetaItem]>, disk: Disk = fsDisk) {
     this.dir = dir;
     this.#disk = disk;
     this.#holdMs = known === undefined ? 5_000 : 200;
@@ -53,7 +54,7 @@ export class LoneNode {
       writeBufferBytes: 64 * KIB,
     });
     const lasting = [keys.cluster, keys.incarnations, keys.namespaces, keys.partitions];
-    for (const [key, item] of known?.meta.items ?? []) {
+    for (const [key, item] of known ?? []) {
       if (lasting.some((prefix) => key.startsWith(prefix))) this.meta.items.set(key, item);
     }
   }
