@@ -3,17 +3,18 @@
  * directory as a killed process left it; the copy is opened as a datanode opens it, everything is
  * read back through a socket, and the scrub runs over all tables.
  */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { messageOf } from '../../src/common/errors.ts';
 import { type Random, seededRandom } from '../../src/common/random.ts';
+import { eventually } from '../cluster/cluster.ts';
 import { scale } from '../scale.ts';
 import { flipBitIn, flipSeed as seed } from './flip.ts';
 import { type FlipKind, type FlipPlace, FlipPlaces, flipKinds } from './flip-places.ts';
 import { LoneNode } from './lone-node.ts';
-import { Truth, writeData } from './truth.ts';
+import { quiet, Truth, writeData } from './truth.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'kvorum-flips-'));
 const image = join(root, 'image');
@@ -67,6 +68,40 @@ test(
   },
   60_000 + scale.bitFlips * 5_000,
 );
+
+test('a value that goes bad under a running node is reported by the read, with file and offset', async () => {
+  rmSync(live, { recursive: true, force: true });
+  cpSync(image, live, { recursive: true });
+  const node = new LoneNode(live, maker.meta.items);
+  try {
+    await node.start();
+    await quiet(live);
+    const tables = readdirSync(live, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ldb'))
+      .map((name) => join(live, name));
+    const [path, offset] = placeOf(tables);
+    flipBitIn(path, offset, 2);
+    const { wrong, missing, unread } = await truth.compare(node);
+    expect({ wrong, missing }).toEqual({ wrong: [], missing: [] });
+    expect(unread).toBeGreaterThan(0);
+    const where = new RegExp(`where the damage is .*${path}:\\d+: checksum mismatch`);
+    await eventually(10_000, 'it says where', () => node.lines.some((line) => where.test(line)));
+  } finally {
+    await node.stop();
+  }
+});
+
+/** In the middle of a value that is read. */
+function placeOf(tables: readonly string[]): [string, number] {
+  for (const path of tables) {
+    const bytes = readFileSync(path);
+    for (const value of truth.values()) {
+      const at = value.length > 500 ? bytes.indexOf(value) : -1;
+      if (at >= 0) return [path, at + 250];
+    }
+  }
+  throw new Error('no value is in a table');
+}
 
 /** Every kind in turn; every second flip goes where most of the data is. */
 function kindOf(at: number, random: Random): FlipKind {

@@ -65,7 +65,7 @@ test(
     const kills = new Map<string, number>();
     const away = new Set<string>();
     for (let round = 0; round < scale.randomKills; round++) {
-      await pause(random.below(1_500));
+      await pause(random.below(2_000));
       const victims = [NODES[random.below(NODES.length)]!];
       if (random.below(4) === 0) victims.push(NODES[random.below(NODES.length)]!);
       if (random.below(6) === 0) victims.push('placedriver1');

@@ -32,6 +32,11 @@ export class Truth {
     this.#values.set(key, value);
   }
 
+  /** Those that are there. */
+  values(): string[] {
+    return [...this.#values.values()].filter((value) => value !== null);
+  }
+
   /** Reads every key, and lists them. */
   async compare(node: LoneNode): Promise<Answers> {
     const client = node.connect();
@@ -112,7 +117,7 @@ export async function writeData(
 }
 
 /** Until no file has changed its size for a while: LevelDB's compactions have ended. */
-async function quiet(dir: string): Promise<void> {
+export async function quiet(dir: string): Promise<void> {
   let before = '';
   for (let same = 0; same < 5; ) {
     await pause(100);

@@ -286,6 +286,7 @@ export class PartitionHost {
     this.#changing.delete(record.group);
     this.#faults.set(record.group, { id, message: error.message });
     if (error.code === 'CORRUPT') {
+      if (failed !== undefined) this.#upkeep.locate(failed, this.#options.logger);
       this.#options.notes.addDamage(id, error.message).catch((cause) => {
         this.#options.logger.error('damage not noted', { replica: id, error: messageOf(cause) });
       });
