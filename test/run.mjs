@@ -21,6 +21,7 @@ const programs = {
   'redis-server': 'redis-server',
   'redis-cli': 'redis-tools',
   'redis-benchmark': 'redis-tools',
+  strace: 'strace',
 };
 
 checkNode();
@@ -34,9 +35,10 @@ const asked = process.argv.slice(2);
 if (asked.length > 0) {
   vitest('tests', asked);
 } else {
-  vitest('rooms', ['--exclude', 'test/cluster/**']);
+  vitest('rooms', ['--exclude', 'test/cluster/**', '--exclude', 'test/storage/**']);
   // Whole clusters want the machine for themselves: their waits are bounds on real time.
   vitest('cluster', ['--no-file-parallelism', 'test/cluster/']);
+  vitest('storage', ['--no-file-parallelism', 'test/storage/']);
 }
 process.stdout.write(`\nall tests took ${seconds(began)}\n`);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);

@@ -70,6 +70,8 @@ export const datanodeConfigSchema = z.strictObject({
       'max-clock-skew-ms': z.number().int().min(0).default(500),
       'engine-sync-interval-ms': z.number().int().min(1).default(250),
       'hold-ms': z.number().int().min(0).max(60_000).default(5_000),
+      /** From the end of one pass of the scrub over all tables to the next. */
+      'scrub-pause-ms': z.number().int().min(100).default(limits.scrubPauseMs),
     })
     .prefault({}),
 });

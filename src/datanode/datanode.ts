@@ -72,6 +72,7 @@ export interface DatanodePorts {
 const READY_POLL_MS = 10;
 /** Time for the last messages to leave. */
 const HAND_OVER_MS = 50;
+const DISK_REMEDY = 'make room or mend the disk: the replica is opened again by itself';
 /** A group without a leader for this long does not keep the node from being ready. */
 const LEADERS_WAIT_MS = 5_000;
 
@@ -212,6 +213,7 @@ export class Datanode {
         heartbeatTicks: timing['heartbeat-ticks'],
         clockSkewMaxMs: timing['max-clock-skew-ms'],
         engineSyncIntervalMs: timing['engine-sync-interval-ms'],
+        scrubPauseMs: timing['scrub-pause-ms'],
         ...this.#options.tuning?.host,
       },
       onLeader: (news) => this.#onLeader(news),
@@ -361,7 +363,9 @@ export class Datanode {
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {
     const { namespace, partition } = record;
     const { logger } = this.#options;
-    logger.error('a replica stopped', { namespace, partition, replica, error: error.message });
+    const remedy = error.code === 'DISK_FAILED' ? { remedy: DISK_REMEDY } : {};
+    const fields = { namespace, partition, replica, error: error.message, ...remedy };
+    logger.error('a replica stopped', fields);
     if (error.code !== 'CORRUPT') return;
     const { node, incarnation } = this.#identity;
     const reason = error.message;

@@ -51,6 +51,23 @@ export async function scanLog(
   return scanner.finish();
 }
 
+/**
+ * Whether a sound record begins anywhere after `offset`. Where each record is synced before the
+ * next is written, a bad one with none after it may never have been whole.
+ */
+export async function hasRecordAfter(file: DiskFile, offset: number): Promise<boolean> {
+  const bytes = asBuffer(await file.pread(offset, (await file.size()) - offset));
+  for (let at = 1; at + HEADER_BYTES <= bytes.length; at++) {
+    const type = bytes[at + 6]!;
+    if (type !== recordType.full && type !== recordType.first) continue;
+    const end = at + HEADER_BYTES + bytes.readUInt16LE(at + 4);
+    const blockEnd = LOG_BLOCK_BYTES - ((offset + at) % LOG_BLOCK_BYTES);
+    if (end > bytes.length || end - at > blockEnd) continue;
+    if (crc32c(bytes, at + 6, end) === unmaskCrc(bytes.readUInt32LE(at))) return true;
+  }
+  return false;
+}
+
 class LogScanner {
   readonly #keepBytes: number;
   readonly #check: RecordCheck;

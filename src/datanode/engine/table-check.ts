@@ -15,6 +15,7 @@ const FOOTER_BYTES = 48;
 const MAGIC = Buffer.from('57fb808b247547db', 'hex');
 const TRAILER_BYTES = 5;
 const PLAIN = 0;
+const READ_BYTES = 256 * 1024;
 /** A block holds at least one pair, and a table's filter block is far smaller. */
 const BLOCK_BYTES_MAX = 2 * limits.requestBulkBytesMax;
 
@@ -28,20 +29,18 @@ export interface TableDamage {
   readonly what: string;
 }
 
-/**
- * Reads the table and returns its first damage, or undefined. `pace` is awaited before each read
- * with the number of bytes to be read: the caller bounds the rate with it.
- */
-export async function checkTable(
-  file: DiskFile,
-  pace: (bytes: number) => Promise<void>,
-): Promise<TableDamage | undefined> {
+/** Awaited before each read with the number of bytes to be read: the caller bounds the rate. */
+export type Pace = (bytes: number) => Promise<void>;
+
+/** Reads the table and returns its first damage, or undefined. */
+export async function checkTable(file: DiskFile, pace: Pace): Promise<TableDamage | undefined> {
+  const table = new TableReader(file, pace);
   try {
-    const places = await readPlaces(file, pace);
+    const places = await readPlaces(file, table);
     let end = 0;
     for (const place of places) {
       if (place.offset !== end) return { offset: end, what: 'no block where one must be' };
-      await readBlock(file, place, pace);
+      await readBlock(table, place);
       end = place.offset + place.bytes + TRAILER_BYTES;
     }
     const footer = (await file.size()) - FOOTER_BYTES;
@@ -61,21 +60,44 @@ class DamageError extends Error {
   }
 }
 
+/** Reads in large pieces: blocks are small and follow each other. */
+class TableReader {
+  readonly #file: DiskFile;
+  readonly #pace: Pace;
+  #piece: Buffer = Buffer.alloc(0);
+  #from = 0;
+
+  constructor(file: DiskFile, pace: Pace) {
+    this.#file = file;
+    this.#pace = pace;
+  }
+
+  /** A view; shorter only at the end of the file. */
+  async read(offset: number, length: number): Promise<Buffer> {
+    const from = offset - this.#from;
+    if (from < 0 || from + length > this.#piece.length) {
+      const bytes = Math.max(length, READ_BYTES);
+      await this.#pace(bytes);
+      this.#piece = await this.#file.pread(offset, bytes);
+      this.#from = offset;
+    }
+    const start = offset - this.#from;
+    return this.#piece.subarray(start, start + length);
+  }
+}
+
 /** The places of all blocks, in the order of the file. */
-async function readPlaces(
-  file: DiskFile,
-  pace: (bytes: number) => Promise<void>,
-): Promise<BlockPlace[]> {
+async function readPlaces(file: DiskFile, table: TableReader): Promise<BlockPlace[]> {
   const at = (await file.size()) - FOOTER_BYTES;
   if (at < 0) throw new DamageError(0, 'too short for a table');
-  const footer = await file.pread(at, FOOTER_BYTES);
+  const footer = await table.read(at, FOOTER_BYTES);
   if (!footer.subarray(-MAGIC.length).equals(MAGIC)) throw new DamageError(at, 'no table footer');
   const reader = new VarintReader(footer);
   const metaindex = within(at, () => readPlace(reader));
   const index = within(at, () => readPlace(reader));
   const places = [metaindex, index];
   for (const list of [metaindex, index]) {
-    const block = await readBlock(file, list, pace);
+    const block = await readBlock(table, list);
     const listed = within(list.offset, () => placesIn(block));
     for (const place of listed) places.push(place);
   }
@@ -83,15 +105,10 @@ async function readPlaces(
 }
 
 /** Reads a block and checks its trailer. */
-async function readBlock(
-  file: DiskFile,
-  place: BlockPlace,
-  pace: (bytes: number) => Promise<void>,
-): Promise<Buffer> {
+async function readBlock(table: TableReader, place: BlockPlace): Promise<Buffer> {
   const length = place.bytes + TRAILER_BYTES;
   if (length > BLOCK_BYTES_MAX) throw new DamageError(place.offset, 'block beyond its bound');
-  await pace(length);
-  const block = await file.pread(place.offset, length);
+  const block = await table.read(place.offset, length);
   if (block.length < length) throw new DamageError(place.offset, 'the file ends inside a block');
   const expected = unmaskCrc(block.readUInt32LE(place.bytes + 1));
   if (crc32c(block, 0, place.bytes + 1) !== expected) {

@@ -3,7 +3,13 @@
  * with a lost page without an error and skips the batches in it; so its logs are read here and cut
  * at the first bad record or gap in the sequence numbers, later logs with it: what remains is a
  * prefix of the batches. Damage elsewhere (CURRENT, MANIFEST, missing tables) cannot be cut and is
- * CORRUPT, except a last MANIFEST record that was never finished.
+ * CORRUPT, except a bad last MANIFEST record. LevelDB syncs each before it acts on it, so one that
+ * was not finished changes nothing; and without one that was, either a file is missing that it made
+ * superfluous, or everything is there as before it.
+ *
+ * Every block of every table is read as well: LevelDB, as classic-level opens it, checks no block's
+ * checksum. A flip in a key or an index would make a key vanish, which no checksum over the record
+ * can show, and a compaction would write the damage into a new table under a right checksum.
  *
  * What makes the sequence check complete: LevelDB numbers every operation, a log begins where the
  * one before it ended, and MANIFEST's last sequence is never behind the first live log's begin.
@@ -14,9 +20,9 @@
 import { type Disk, type DiskFile, readFile } from '../../common/disk.ts';
 import { KvorumError, systemCodeOf } from '../../common/errors.ts';
 import type { EngineReport } from './engine.ts';
-import { type LogEnd, type LogRecord, scanLog } from './level-log.ts';
+import { hasRecordAfter, type LogEnd, type LogRecord, scanLog } from './level-log.ts';
 import { applyEdit, emptyManifest, type ManifestState } from './manifest.ts';
-import { checkTable, type TableDamage } from './table-check.ts';
+import { checkTable, type Pace, type TableDamage } from './table-check.ts';
 
 const CURRENT_BYTES_MAX = 4_096;
 const MANIFEST_RECORD_BYTES_MAX = 256 * 1024 * 1024;
@@ -29,10 +35,19 @@ type SoundManifest = Required<{
   readonly [Key in keyof ManifestState]: NonNullable<ManifestState[Key]>;
 }>;
 
+/** The last record of MANIFEST, when it is not sound. */
+interface BadRecord {
+  readonly file: string;
+  readonly offset: number;
+  readonly what: string;
+}
+
 interface LiveLog {
   readonly number: number;
   readonly path: string;
 }
+
+const unpaced: Pace = () => Promise.resolve();
 
 const nothingCut: EngineReport = { cutBytes: 0, cuts: [] };
 
@@ -49,27 +64,27 @@ export async function verifyLevelDirectory(disk: Disk, path: string): Promise<En
     await clearUnborn(disk, path, names);
     return nothingCut;
   }
-  const manifest = await readManifest(disk, path, names);
+  const { manifest, bad } = await readManifest(disk, path, names);
   await verifyTables(disk, path, names, manifest);
-  return cutLogs(disk, path, names, manifest);
+  const logs = await cutLogs(disk, path, names, manifest);
+  if (bad === undefined) return logs;
+  const cutBytes = await truncate(disk, bad.file, bad.offset);
+  const cut = `${bad.file}:${bad.offset}: ${bad.what}`;
+  return { cutBytes: logs.cutBytes + cutBytes, cuts: [cut, ...logs.cuts] };
 }
 
 /**
  * Checks every block of the tables below `path`, while LevelDB may be using them. Throws
  * KvorumError CORRUPT naming file and offset. `pace` is awaited before each read.
  */
-export async function verifyLevelTables(
-  disk: Disk,
-  path: string,
-  pace: (bytes: number) => Promise<void>,
-): Promise<void> {
+export async function verifyLevelTables(disk: Disk, path: string, pace: Pace): Promise<void> {
   for (const name of await disk.list(path)) {
     if (!TABLE_NAME.test(name)) continue;
     const file = `${path}/${name}`;
     const damage = await checkUnlessGone(disk, file, pace);
     if (damage === undefined) continue;
     // a table that is still being written, or was thrown away unfinished, is not damaged
-    const manifest = await readManifest(disk, path, await disk.list(path));
+    const { manifest } = await readManifest(disk, path, await disk.list(path));
     if (manifest.tables.has(Number.parseInt(name, 10))) {
       throw corrupt(file, damage.offset, damage.what);
     }
@@ -79,7 +94,7 @@ export async function verifyLevelTables(
 async function checkUnlessGone(
   disk: Disk,
   file: string,
-  pace: (bytes: number) => Promise<void>,
+  pace: Pace,
 ): Promise<TableDamage | undefined> {
   try {
     return await withFile(disk, file, (opened) => checkTable(opened, pace));
@@ -104,22 +119,30 @@ async function readManifest(
   disk: Disk,
   path: string,
   names: readonly string[],
-): Promise<SoundManifest> {
+): Promise<{ readonly manifest: SoundManifest; readonly bad: BadRecord | undefined }> {
   const current = await readFile(disk, `${path}/CURRENT`, CURRENT_BYTES_MAX);
   const name = /^(MANIFEST-\d+)\n$/.exec(current.toString('latin1'))?.[1];
   if (name === undefined) throw corrupt(`${path}/CURRENT`, 0, 'does not name a MANIFEST');
   const file = `${path}/${name}`;
   if (!names.includes(name)) throw corrupt(file, 0, 'is named by CURRENT but missing');
   const state = emptyManifest();
-  const end = await withFile(disk, file, (opened) =>
-    scanLog(opened, MANIFEST_RECORD_BYTES_MAX, (record) => applyEdit(state, record.head)),
-  );
-  if (end.kind === 'damaged') throw corrupt(file, end.offset, end.what);
+  const end = await withFile(disk, file, async (opened) => {
+    let refused: string | undefined;
+    const found = await scanLog(opened, MANIFEST_RECORD_BYTES_MAX, (record) => {
+      refused = applyEdit(state, record.head);
+      return refused;
+    });
+    if (found.kind === 'damaged' && (refused ?? (await hasRecordAfter(opened, found.offset)))) {
+      throw corrupt(file, found.offset, found.what);
+    }
+    return found;
+  });
   const { logNumber, nextFileNumber, lastSequence, tables } = state;
   if (logNumber === undefined || nextFileNumber === undefined || lastSequence === undefined) {
     throw corrupt(file, 0, 'lacks a log number, file number or sequence number');
   }
-  return { logNumber, nextFileNumber, lastSequence, tables };
+  const bad = end.kind === 'clean' ? undefined : { file, offset: end.offset, what: end.what };
+  return { manifest: { logNumber, nextFileNumber, lastSequence, tables }, bad };
 }
 
 async function verifyTables(
@@ -140,6 +163,8 @@ async function verifyTables(
     if (size !== bytes) {
       throw corrupt(`${path}/${name}`, size, `table of ${size} bytes, MANIFEST says ${bytes}`);
     }
+    const damage = await withFile(disk, `${path}/${name}`, (file) => checkTable(file, unpaced));
+    if (damage !== undefined) throw corrupt(`${path}/${name}`, damage.offset, damage.what);
   }
 }
 

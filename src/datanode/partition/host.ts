@@ -91,7 +91,7 @@ export class PartitionHost {
       worldOf: (record, id, replica) => this.#worldOf(record, id, replica),
       onOpened: (replica) => this.#onOpened(replica),
       onRemoved: (group) => this.#members.forget(group),
-      onFault: (record, id, error) => this.#onFault(record, id, error),
+      onFault: (...fault) => this.#onFault(...fault),
       after: (delayMs, run) => this.#after(delayMs, run),
     });
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
@@ -245,8 +245,14 @@ export class PartitionHost {
     this.#stand.for(replica, 100 + this.#options.random.below(100));
   }
 
-  #onFault(record: PartitionRecord, id: ReplicaId, error: KvorumError): void {
+  #onFault(
+    record: PartitionRecord,
+    id: ReplicaId,
+    error: KvorumError,
+    failed: Replica | undefined,
+  ): void {
     this.#changing.delete(record.group);
+    if (error.code === 'CORRUPT' && failed) this.#upkeep.locate(failed, this.#options.logger);
     this.#options.onReplicaFault(record, id, error);
   }
 

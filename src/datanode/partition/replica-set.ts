@@ -27,7 +27,13 @@ export interface ReplicaSetOptions {
   worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld;
   onOpened(replica: Replica): void;
   onRemoved(group: GroupId): void;
-  onFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
+  /** `failed`: the replica that ran, if it was open. */
+  onFault(
+    record: PartitionRecord,
+    id: ReplicaId,
+    error: KvorumError,
+    failed: Replica | undefined,
+  ): void;
   after(delayMs: number, run: () => void): void;
 }
 
@@ -86,7 +92,7 @@ export class ReplicaSet {
         this.#options.logger.error('damage not noted', { replica: id, error: messageOf(cause) });
       });
     }
-    this.#options.onFault(record, id, error);
+    this.#options.onFault(record, id, error, failed?.id === id ? failed : undefined);
   }
 
   /** Nothing is arranged any more; what is under way is waited for. */

@@ -4,7 +4,8 @@
  * because LevelDB serves a flipped bit without noticing (7d).
  */
 import { type Clock, sleep } from '../../common/clock.ts';
-import { codeOf } from '../../common/errors.ts';
+import { codeOf, messageOf } from '../../common/errors.ts';
+import type { Logger } from '../../common/log.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { HostSettings } from './host-settings.ts';
 import type { Replica } from './replica.ts';
@@ -38,6 +39,16 @@ export class Upkeep {
   async stop(): Promise<void> {
     this.#stop.abort(new Error('stopping'));
     await Promise.all(this.#running);
+  }
+
+  /** A read came across damage in a replica that has stopped: says in which file it is, and where. */
+  locate({ engineName }: Replica, logger: Logger): void {
+    const work = this.#ground.engines.verifyTables(engineName, (bytes) => this.#pace(bytes));
+    work.catch((failure) => {
+      if (codeOf(failure) === 'CORRUPT') {
+        logger.error('where the damage is', { engine: engineName, error: messageOf(failure) });
+      }
+    });
   }
 
   async #every(pauseMs: number, work: () => Promise<void>): Promise<void> {

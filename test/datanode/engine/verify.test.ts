@@ -330,6 +330,40 @@ describe('damage that cannot be cut', () => {
     await openExpecting(BATCHES);
   });
 
+  test('a last MANIFEST record that power cut short is cut: sectors of it are missing', async () => {
+    const torn = physical(1, Buffer.alloc(1_500, 7));
+    for (const [from, to] of [
+      [0, 300],
+      [300, 812],
+      [1_000, 1_507],
+      [0, 1_507],
+    ] as const) {
+      image = await copyImage(original);
+      const manifest = await manifestOf(image);
+      const { size } = await stat(manifest);
+      const left = Buffer.from(torn).fill(0, from, to);
+      await editFile(manifest, (bytes) => Buffer.concat([bytes, left]));
+      const outcome = await openImage(image);
+      expect(outcome).toMatchObject({ kind: 'open', applied: BATCHES });
+      const cuts = outcome.kind === 'open' ? outcome.report.cuts : [];
+      // nothing but zeros is room that was made ahead
+      if (from > 0 || to < torn.length) expect(cuts[0]).toContain(`${manifest}:${size}: `);
+      await removeImage(image);
+    }
+  });
+
+  test('a bad MANIFEST record before a sound one, or a sound one that makes no sense, is corruption', async () => {
+    image = await copyImage(original);
+    const manifest = await manifestOf(image);
+    const bytes = await readFile(manifest);
+    const bad = flipBit(physical(1, Buffer.alloc(900, 7)), 4_000);
+    const sound = physical(1, Buffer.from([2, 200, 1]));
+    await writeFile(manifest, Buffer.concat([bytes, bad, sound]));
+    expect((await verify()).corrupt).toContain(`${manifest}:${bytes.length}: checksum mismatch`);
+    await writeFile(manifest, Buffer.concat([bytes, physical(1, Buffer.from([99]))]));
+    expect((await verify()).corrupt).toContain(`${manifest}:${bytes.length}: unknown field 99`);
+  });
+
   test('a MANIFEST without records, or missing, is corruption', async () => {
     image = await copyImage(original);
     const manifest = await manifestOf(image);
@@ -348,6 +382,18 @@ describe('damage that cannot be cut', () => {
     expect((await verify()).corrupt).toContain(table);
     await unlink(table);
     expect((await verify()).corrupt).toContain('table is missing');
+  });
+
+  test('a flipped bit in any block of a table is corruption, before LevelDB serves or copies it', async () => {
+    image = await copyImage(original);
+    const table = await fileOf(image, /\.ldb$/);
+    const bytes = await readFile(table);
+    for (const bit of draw(60, (bytes.length - 48) * 8)) {
+      await writeFile(table, flipBit(bytes, bit));
+      expect((await verify()).corrupt).toContain(`${table}:`);
+    }
+    await writeFile(table, bytes);
+    await openExpecting(BATCHES);
   });
 
   test('data without CURRENT is corruption', async () => {

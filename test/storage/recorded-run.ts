@@ -1,0 +1,151 @@
+/**
+ * A datanode under strace and under load: what it did to its files, what it acknowledged and when.
+ * Each connection writes growing numbers under keys of its own, a few commands ahead of the replies.
+ */
+import { spawn } from 'node:child_process';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Random, seededRandom } from '../../src/common/random.ts';
+import type { MetaItem } from '../../src/meta/store.ts';
+import { pause, within } from '../cluster/cluster.ts';
+import { type History, readHistory, tracedCalls } from './file-history.ts';
+
+const CONNECTIONS = 4;
+const KEYS_PER_CONNECTION = 25;
+const AHEAD = 4;
+const VALUE_BYTES_MAX = 6_000;
+const STRING_BYTES_MAX = 4 * 1_024 * 1_024;
+const OK = '+OK\r\n';
+
+export interface RecordedRun {
+  readonly history: History;
+  readonly items: readonly (readonly [string, MetaItem])[];
+  readonly writers: readonly RecordedWriter[];
+}
+
+/** One connection. */
+export class RecordedWriter {
+  /** In the order in which they were sent; the reply to each is one more OK. */
+  readonly sent: { readonly key: string; readonly value: string }[] = [];
+  readonly name: string;
+  readonly #socket: Socket;
+  readonly #random: Random;
+  #answered = 0;
+  #heard = '';
+  #stopped = false;
+  failure: string | undefined;
+
+  constructor(name: string, port: number) {
+    this.name = name;
+    this.#random = seededRandom(name);
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.#socket.on('connect', () => this.#send());
+    this.#socket.on('data', (chunk) => this.#hear(chunk.toString('latin1')));
+    this.#socket.on('error', (error) => {
+      this.failure ??= error.message;
+    });
+  }
+
+  get port(): number {
+    return this.#socket.localPort!;
+  }
+
+  get isIdle(): boolean {
+    return this.failure !== undefined || (this.#stopped && this.#answered === this.sent.length);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #send(): void {
+    while (!this.#stopped && this.sent.length - this.#answered < AHEAD) {
+      const number = this.sent.length + 1;
+      const key = `${this.name}:${number % KEYS_PER_CONNECTION}`;
+      const value = `${number} `.padEnd(8 + this.#random.below(VALUE_BYTES_MAX), `${number},`);
+      this.sent.push({ key, value });
+      const words = ['SET', key, value].map((word) => `$${word.length}\r\n${word}\r\n`);
+      this.#socket.write(`*3\r\n${words.join('')}`);
+    }
+  }
+
+  #hear(text: string): void {
+    this.#heard += text;
+    while (this.#heard.startsWith(OK)) {
+      this.#heard = this.#heard.slice(OK.length);
+      this.#answered++;
+    }
+    if (this.#heard.length >= OK.length) this.failure ??= this.#heard.slice(0, 200);
+    this.#send();
+  }
+}
+
+/** Runs the node in `dir`, which must not exist, for `loadMs`; `trace` is where strace writes. */
+export async function recordRun(dir: string, trace: string, loadMs: number): Promise<RecordedRun> {
+  const here = import.meta.dirname;
+  const dist = join(here, '..', '..', 'dist');
+  const flags = ['-f', '-yy', '-xx', '-s', String(STRING_BYTES_MAX), '-o', trace];
+  const node = [process.execPath, join(here, 'power-node.mjs'), dist, dir];
+  const child = spawn('strace', [...flags, '-e', `trace=${tracedCalls.join(',')}`, ...node], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  try {
+    const first = createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+    const { value } = await within(
+      30_000,
+      Promise.race([first, fails(ended, () => errors)]),
+      () => errors,
+    );
+    const { gateway, items } = JSON.parse(value) as {
+      gateway: number;
+      items: [string, MetaItem][];
+    };
+    const writers = Array.from(
+      { length: CONNECTIONS },
+      (_, at) => new RecordedWriter(`writer${at}`, gateway),
+    );
+    await pause(loadMs);
+    for (const writer of writers) writer.stop();
+    while (!writers.every(({ isIdle }) => isIdle)) await pause(10);
+    const ports = writers.map(({ port }) => port);
+    for (const [at, writer] of writers.entries()) {
+      if (writer.failure !== undefined) throw new Error(`${writer.name}: ${writer.failure}`);
+      Object.defineProperty(writer, 'port', { value: ports[at] });
+    }
+    child.stdin.end();
+    await within(20_000, ended, () => 'strace does not end');
+    for (const writer of writers) writer.close();
+    return { history: await readHistory(trace, dir), items, writers };
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+async function fails(ended: Promise<void>, errors: () => string): Promise<never> {
+  await ended;
+  throw new Error(`the recorded node ended: ${errors()}`);
+}
+
+/** How many commands of `writer` were acknowledged before `moment`. */
+export function acknowledgedBefore(
+  { history }: RecordedRun,
+  { port }: RecordedWriter,
+  moment: number,
+): number {
+  let count = 0;
+  for (const { socket, bytes, ended } of history.sent) {
+    if (ended > moment || !socket.endsWith(`:${port}]`)) continue;
+    count += bytes.toString('latin1').split(OK).length - 1;
+  }
+  return count;
+}

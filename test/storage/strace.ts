@@ -1,0 +1,27 @@
+/** strace, attached to processes or around them. `npm test` installs it; containers may forbid it. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+
+/** Why it cannot be used here, or undefined. */
+export function noStrace(): string | undefined {
+  const tried = spawnSync('strace', ['-f', '-o', '/dev/null', 'true'], { encoding: 'utf8' });
+  if (tried.error) return `strace cannot be run: ${tried.error.message}`;
+  if (tried.status === 0) return undefined;
+  return `strace does not work here: ${tried.stderr.trim().split('\n')[0]}`;
+}
+
+/** From now on every fsync and fdatasync of the process fails with EIO. Resolves when it is so. */
+export async function breakSyncs(pid: number): Promise<ChildProcess> {
+  const calls = 'fsync,fdatasync';
+  const child = spawn(
+    'strace',
+    ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (chunk.toString().includes('attached')) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`strace ended with ${code}`)));
+  });
+  return child;
+}
