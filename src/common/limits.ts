@@ -101,6 +101,8 @@ export const limits = {
   metaValueBytesMax: 1 * MIB,
   metaTxnOperationsMax: 128,
   metaKeyBytesMax: 4 * KIB,
+  /** Replicas that one record names. */
+  metaReplicasMax: 64,
   metaRequestBytesMax: 2 * MIB,
   /** Keys and values that live in the embedded store. */
   metaDataBytesMax: 256 * MIB,

@@ -1,12 +1,6 @@
 /** Answers about the cluster, read from the metadata store. */
-import {
-  decodeRecord,
-  keys,
-  type LeaderRecord,
-  type NamespaceRecord,
-  type NodeRecord,
-  type PartitionRecord,
-} from '../meta/schema.ts';
+import { decodeRecord, type RecordKind, recordKinds } from '../meta/records.ts';
+import { keys } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 
 export class ClusterQueries {
@@ -29,7 +23,7 @@ export class ClusterQueries {
   }
 
   async datanodes() {
-    const nodes = await this.#all<NodeRecord>(keys.nodes);
+    const nodes = await this.#all(recordKinds.node, keys.nodes);
     return nodes.map((record) => ({
       node_id: record.node,
       incarnation: record.incarnation,
@@ -43,7 +37,7 @@ export class ClusterQueries {
   }
 
   async namespaces(): Promise<string[]> {
-    const records = await this.#all<NamespaceRecord>(keys.namespaces);
+    const records = await this.#all(recordKinds.namespace, keys.namespaces);
     return records.filter((record) => record.ready).map((record) => record.name);
   }
 
@@ -51,10 +45,10 @@ export class ClusterQueries {
   async namespace(name: string) {
     const item = await this.#store.get(keys.namespace(name));
     if (item === undefined) return undefined;
-    const record = decodeRecord<NamespaceRecord>(item.key, item.value);
+    const record = decodeRecord(recordKinds.namespace, item.key, item.value);
     if (!record.ready) return undefined;
-    const table = await this.#all<PartitionRecord>(`${keys.partitions}${name}/`);
-    const leaders = await this.#all<LeaderRecord>(`${keys.leaders}${name}/`);
+    const table = await this.#all(recordKinds.partition, `${keys.partitions}${name}/`);
+    const leaders = await this.#all(recordKinds.leader, `${keys.leaders}${name}/`);
     const partitions: Record<string, unknown> = {};
     for (const partition of table) {
       const leader = leaders.find((known) => known.partition === partition.partition);
@@ -75,9 +69,11 @@ export class ClusterQueries {
 
   /** `stable`: every partition has a leader on a node that is alive. */
   async stats() {
-    const nodes = new Set((await this.#all<NodeRecord>(keys.nodes)).map((record) => record.node));
-    const partitions = await this.#all<PartitionRecord>(keys.partitions);
-    const leaders = await this.#all<LeaderRecord>(keys.leaders);
+    const nodes = new Set(
+      (await this.#all(recordKinds.node, keys.nodes)).map((record) => record.node),
+    );
+    const partitions = await this.#all(recordKinds.partition, keys.partitions);
+    const leaders = await this.#all(recordKinds.leader, keys.leaders);
     const led = leaders.filter((leader) => nodes.has(leader.node)).length;
     return {
       stable: partitions.length > 0 && led === partitions.length,
@@ -89,8 +85,8 @@ export class ClusterQueries {
     };
   }
 
-  async #all<T extends { readonly version: number }>(prefix: string): Promise<T[]> {
+  async #all<T>(kind: RecordKind<T>, prefix: string): Promise<T[]> {
     const { items } = await this.#store.range(prefix);
-    return items.map((item) => decodeRecord<T>(item.key, item.value));
+    return items.map((item) => decodeRecord(kind, item.key, item.value));
   }
 }
