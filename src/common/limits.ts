@@ -71,6 +71,8 @@ export const limits = {
 
   // transport
   frameBytesMax: 128 * MIB,
+  /** Messages, entries and ids of one raft frame: small on the wire, they are large in memory. */
+  frameItemsMax: 1_048_576,
   frameSmallBytesMax: 64 * KIB,
   peerQueueBytesMax: 64 * MIB,
   peerRequestsMax: 65_536,
