@@ -12,7 +12,8 @@ const table = {
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
   /** Runs of each property about bad input, by what the input is. */
-  fuzzMetadata: { small: 1_000, long: 20_000 },
+  fuzzFrames: { small: 500, long: 20_000 },
+  fuzzMetadata: { small: 500, long: 20_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
 } as const;
