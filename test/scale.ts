@@ -14,6 +14,9 @@ const table = {
   /** Runs of each property about bad input, by what the input is. */
   fuzzFrames: { small: 500, long: 20_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
+  fuzzSegments: { small: 300, long: 10_000 },
+  /** Histories whose log files are bent. */
+  fuzzLogImages: { small: 12, long: 300 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
 } as const;
