@@ -15,6 +15,7 @@ const table = {
   fuzzFrames: { small: 500, long: 20_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
   fuzzSegments: { small: 300, long: 10_000 },
+  fuzzSnapshots: { small: 150, long: 10_000 },
   /** Histories whose log files are bent. */
   fuzzLogImages: { small: 12, long: 300 },
   /** Commands of the pipeline model, without kills. */
