@@ -99,6 +99,9 @@ export const limits = {
   /** Transient table of LCS: it is computed in one step. */
   lcsBytesMax: 64 * MIB,
 
+  /** A configuration file. */
+  configBytesMax: 256 * KIB,
+
   // metadata
   metaValueBytesMax: 1 * MIB,
   metaTxnOperationsMax: 128,
