@@ -12,6 +12,9 @@ const table = {
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
   /** Runs of each property about bad input, by what the input is. */
+  fuzzConfigs: { small: 150, long: 10_000 },
+  /** Starts of the command with a bad configuration. */
+  fuzzCommands: { small: 2, long: 60 },
   fuzzFrames: { small: 500, long: 20_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
   fuzzSegments: { small: 300, long: 10_000 },
