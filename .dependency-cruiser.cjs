@@ -51,7 +51,7 @@ const doors = {
   pino: 'src/(cli/|common/pino)',
   'cluster-key-slot': 'src/common/hash.ts',
   yaml: 'src/common/config|src/cli/|/config',
-  zod: 'src/common/config|src/cli/|/config',
+  zod: 'src/common/config|src/cli/|/config|src/meta/records',
 };
 
 const escape = (text) => text.replace(/[.]/g, '\\.');

@@ -20,6 +20,16 @@ const table = {
   metaCuts: { small: 30, long: 500 },
   /** Seconds that etcd is stopped under a serving cluster. */
   etcdAwaySeconds: { small: 5, long: 60 },
+  /** Runs of each property about bad input, by what the input is. */
+  fuzzConfigs: { small: 150, long: 10_000 },
+  /** Starts of the command with a bad configuration. */
+  fuzzCommands: { small: 2, long: 60 },
+  fuzzFrames: { small: 500, long: 20_000 },
+  fuzzMetadata: { small: 500, long: 20_000 },
+  fuzzSegments: { small: 300, long: 10_000 },
+  fuzzSnapshots: { small: 150, long: 10_000 },
+  /** Histories whose log files are bent. */
+  fuzzLogImages: { small: 12, long: 300 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

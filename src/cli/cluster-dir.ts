@@ -4,7 +4,6 @@
  */
 import {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,10 +11,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { KvorumError, messageOf } from '../common/errors.ts';
+import { makeDirs } from './places.ts';
 import { choosePorts, isFree, type PortPlan, planPorts, requireFree } from './port-plan.ts';
 import { isAlive, readRunFiles } from './run-file.ts';
 
@@ -189,13 +189,6 @@ async function createMark(options: StartOptions): Promise<Mark> {
   }
   const ports = await planPorts({ ...options, embedded: options.etcd === undefined });
   return { kvorum: FORMAT, nodes, partitions, replicas, etcd: options.etcd, ports };
-}
-
-/** Parents first, one by one: node's recursive mkdir never returns below /proc. */
-function makeDirs(path: string): void {
-  const missing: string[] = [];
-  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
-  for (const directory of missing) mkdirSync(directory);
 }
 
 /** Replaced as a whole: a start that is killed leaves the old mark or the new one. */

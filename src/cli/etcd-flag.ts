@@ -12,7 +12,8 @@ import { silentLogger } from '../common/log.ts';
 import { systemRandom } from '../common/random.ts';
 import { loadIdentity } from '../datanode/coordinator/identity.ts';
 import { connectEtcd } from '../meta/etcd.ts';
-import { type ClusterRecord, decodeRecord, keys } from '../meta/schema.ts';
+import { decodeRecord, recordKinds } from '../meta/records.ts';
+import { keys } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 
 const URL_SHAPE = /^(https?):\/\/(\[[0-9a-fA-F:.]+\]|[^\s/:[\]]+):(\d{1,5})\/?$/;
@@ -94,7 +95,7 @@ async function withStore<T>(
 
 async function clusterIn(store: MetaStore): Promise<string | undefined> {
   const item = await store.get(keys.cluster);
-  return item && decodeRecord<ClusterRecord>(item.key, item.value).clusterId;
+  return item && decodeRecord(recordKinds.cluster, item.key, item.value).clusterId;
 }
 
 /** The record of the cluster goes last: an erasure that was cut short can be seen. */

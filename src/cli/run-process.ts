@@ -13,6 +13,7 @@ import { placedriverConfigSchema } from '../placedriver/config.ts';
 import { startPlacedriver } from '../placedriver/main.ts';
 import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
+import { preparePlaces } from './places.ts';
 import { isAlive, type RunFile, writeRunFile } from './run-file.ts';
 
 export interface ProcessOptions {
@@ -41,6 +42,7 @@ const STOP_MS = 15_000;
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
   const config = loadConfig(options.config, datanodeConfigSchema);
+  preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
   const world = {
     clock: systemClock,
@@ -61,6 +63,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
 
 export async function runPlacedriver(options: ProcessOptions): Promise<void> {
   const config = loadConfig(options.config, placedriverConfigSchema);
+  preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
   const world = { clock: systemClock, random: systemRandom(), disk: fsDisk, logger };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));

@@ -22,6 +22,8 @@ export const errorTable = {
   CROSS_SLOT: { outcome: 'refused', reply: 'CROSSSLOT' },
   BAD_FRAME: { outcome: 'fault', reply: 'ERR' },
   BAD_CONFIG: { outcome: 'fault', reply: 'ERR' },
+  /** A metadata record that cannot be read: the text says what to do about it. */
+  BAD_RECORD: { outcome: 'fault', reply: 'ERR' },
   CORRUPT: { outcome: 'fault', reply: 'MISCONF' },
   /** A defect of kvorum: the text says where; a restart may help. */
   INTERNAL: { outcome: 'fault', reply: 'ERR' },

@@ -73,6 +73,8 @@ export const limits = {
 
   // transport
   frameBytesMax: 128 * MIB,
+  /** Messages, entries and ids of one raft frame: small on the wire, they are large in memory. */
+  frameItemsMax: 1_048_576,
   frameSmallBytesMax: 64 * KIB,
   peerQueueBytesMax: 64 * MIB,
   peerRequestsMax: 65_536,
@@ -102,6 +104,8 @@ export const limits = {
   // monitoring
   /** Partitions told one by one in INFO and /metrics. */
   infoPartitionsMax: 1_024,
+  /** A configuration file. */
+  configBytesMax: 256 * KIB,
 
   // metadata
   metaValueBytesMax: 1 * MIB,
@@ -109,6 +113,8 @@ export const limits = {
   metaKeyBytesMax: 4 * KIB,
   /** Keys and values of one transaction: below the 1.5 MiB that etcd takes unless told otherwise. */
   metaTxnBytesMax: 1.25 * MIB,
+  /** Replicas that one record names. */
+  metaReplicasMax: 64,
   metaRequestBytesMax: 2 * MIB,
   /** Keys and values that live in the embedded store. */
   metaDataBytesMax: 256 * MIB,

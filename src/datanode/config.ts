@@ -1,32 +1,40 @@
 /** The datanode's configuration: one schema is type, check and error text. */
 import { z } from 'zod';
+import {
+  endpointsField,
+  hostField,
+  nameField,
+  portField,
+  samePorts,
+} from '../common/config-fields.ts';
 import { limits } from '../common/limits.ts';
 
-const port = z.number().int().min(0).max(65_535);
-const name = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
-    'letters, digits, dot, dash and underscore, 63 at most',
-  );
+/** LevelDB is told in 32 bits. */
+const ENGINE_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024 - 1;
+/** Longer, and a timer of Node.js would be due at once. */
+const PERIOD_MS_MAX = 86_400_000;
 
 export const datanodeConfigSchema = z.strictObject({
   /** Unique in the cluster; stays with the data directory. */
-  name,
+  name: nameField,
   'data-dir': z.string().min(1),
   /** Address that clients and peers are told. */
-  host: z.string().min(1).default('127.0.0.1'),
+  host: hostField.default('127.0.0.1'),
   /** Address to listen on; the announced one when absent. */
-  listen: z.string().min(1).optional(),
+  listen: hostField.optional(),
   ports: z
     .strictObject({
-      gateway: port.default(6379),
-      cluster: port.default(7001),
-      transport: port.default(17_001),
-      http: port.default(27_001),
+      gateway: portField.default(6379),
+      cluster: portField.default(7001),
+      transport: portField.default(17_001),
+      http: portField.default(27_001),
+    })
+    .refine((ports) => samePorts(ports) === undefined, {
+      error: ({ input }) =>
+        `${samePorts(input as Record<string, number>)?.join(' and ')} are the same`,
     })
     .prefault({}),
-  meta: z.strictObject({ endpoints: z.array(z.string().min(1)).min(1) }),
+  meta: z.strictObject({ endpoints: endpointsField }),
   /** `dc_info` and `host` are failure domains in placement. */
   tags: z.record(z.string(), z.string()).default({}),
   /** Where name, pid and ports are told to `kvorum status`; none when absent. */
@@ -51,6 +59,7 @@ export const datanodeConfigSchema = z.strictObject({
         .number()
         .int()
         .min(1024 * 1024)
+        .max(ENGINE_CACHE_BYTES_MAX)
         .default(64 * 1024 * 1024),
       /** What all snapshots together may send, so that clients are served meanwhile. */
       'snapshot-bytes-per-second': z
@@ -67,11 +76,15 @@ export const datanodeConfigSchema = z.strictObject({
       'election-ticks': z.number().int().min(3).max(100).default(10),
       'heartbeat-ticks': z.number().int().min(1).max(10).default(2),
       'lease-ttl-ms': z.number().int().min(1_000).max(600_000).default(10_000),
-      'max-clock-skew-ms': z.number().int().min(0).default(500),
-      'engine-sync-interval-ms': z.number().int().min(1).default(250),
+      'max-clock-skew-ms': z.number().int().min(0).max(PERIOD_MS_MAX).default(500),
+      'engine-sync-interval-ms': z.number().int().min(1).max(PERIOD_MS_MAX).default(250),
       'hold-ms': z.number().int().min(0).max(60_000).default(5_000),
       /** From the end of one pass of the scrub over all tables to the next. */
       'scrub-pause-ms': z.number().int().min(100).default(limits.scrubPauseMs),
+    })
+    .refine((timing) => timing['heartbeat-ticks'] < timing['election-ticks'], {
+      path: ['heartbeat-ticks'],
+      message: 'must be less than timing.election-ticks: else every leader is taken for dead',
     })
     .prefault({}),
 });

@@ -4,7 +4,8 @@
  * went back, or in the record of the kvorum cluster that it holds. Pure.
  */
 import type { Revision } from '../common/ids.ts';
-import { type ClusterRecord, decodeRecord, keys } from './schema.ts';
+import { decodeRecord, recordKinds } from './records.ts';
+import { keys } from './schema.ts';
 import type { MetaItem } from './store.ts';
 
 /** What every answer of etcd begins with. */
@@ -45,7 +46,7 @@ export class Lineage {
 
   /** Judges the record of the cluster (absent in a new store), and is bound by the first one. */
   judgeCluster(item: MetaItem | undefined): string | undefined {
-    const found = item && decodeRecord<ClusterRecord>(item.key, item.value).clusterId;
+    const found = item && decodeRecord(recordKinds.cluster, item.key, item.value).clusterId;
     if (this.#clusterId === undefined) this.#clusterId = found;
     if (found === this.#clusterId) return undefined;
     return found === undefined

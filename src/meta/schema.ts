@@ -1,6 +1,6 @@
 /**
  * The metadata records and where they live: the contract between placedriver, datanodes and
- * tools. Values are JSON with a `version`; a reader that meets a newer one says so and stops.
+ * tools. Values are JSON with a `version`; `records.ts` reads them.
  */
 import type {
   Epoch,
@@ -145,30 +145,6 @@ export const keys = {
   leader: (name: Namespace, partition: PartitionId) =>
     `${ROOT}leaders/${name}/${String(partition).padStart(5, '0')}`,
 } as const;
-
-/** Parses a record; throws with the key, what was found and what to do. */
-export function decodeRecord<T extends { readonly version: number }>(
-  key: string,
-  value: string,
-): T {
-  let record: unknown;
-  try {
-    record = JSON.parse(value);
-  } catch {
-    throw new Error(`metadata ${key}: not JSON; restore the record or remove the key`);
-  }
-  const version =
-    typeof record === 'object' && record !== null && 'version' in record
-      ? record.version
-      : undefined;
-  if (typeof version !== 'number') throw new Error(`metadata ${key}: has no version`);
-  if (version > SCHEMA_VERSION) {
-    throw new Error(
-      `metadata ${key}: version ${version}, this build reads ${SCHEMA_VERSION}; upgrade kvorum`,
-    );
-  }
-  return record as T;
-}
 
 export function encodeRecord(record: { readonly version: number }): string {
   return JSON.stringify(record);

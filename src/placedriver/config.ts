@@ -1,27 +1,24 @@
 /** The placedriver's configuration: one schema is type, check and error text. */
 import { z } from 'zod';
+import { endpointsField, hostField, nameField, portField } from '../common/config-fields.ts';
 
-const port = z.number().int().min(0).max(65_535);
-const name = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
-    'letters, digits, dot, dash and underscore, 63 at most',
-  );
+const metaSchema = z
+  .strictObject({
+    /** A real etcd. */
+    endpoints: endpointsField.optional(),
+    /** The store inside this process, for one machine without etcd. */
+    embedded: z.strictObject({ port: portField }).optional(),
+  })
+  .refine(({ endpoints, embedded }) => (endpoints === undefined) !== (embedded === undefined), {
+    message: 'needs either endpoints (an etcd) or embedded (a store in this process)',
+  });
 
-const metaSchema = z.union([
-  /** A real etcd. */
-  z.strictObject({ endpoints: z.array(z.string().min(1)).min(1) }),
-  /** The store inside this process, for one machine without etcd. */
-  z.strictObject({ embedded: z.strictObject({ port }) }),
-]);
-
-export const placedriverConfigSchema = z.strictObject({
-  name,
+const fields = z.strictObject({
+  name: nameField,
   'data-dir': z.string().min(1),
-  host: z.string().min(1).default('127.0.0.1'),
-  listen: z.string().min(1).optional(),
-  ports: z.strictObject({ http: port.default(18_001) }).prefault({}),
+  host: hostField.default('127.0.0.1'),
+  listen: hostField.optional(),
+  ports: z.strictObject({ http: portField.default(18_001) }).prefault({}),
   meta: metaSchema,
   /** Created when this many datanodes have registered for the first time. */
   default: z
@@ -29,6 +26,10 @@ export const placedriverConfigSchema = z.strictObject({
       nodes: z.number().int().min(1).max(1_000).default(3),
       partitions: z.number().int().min(1).max(1_024).default(8),
       replicas: z.number().int().min(1).max(7).default(3),
+    })
+    .refine(({ nodes, replicas }) => replicas <= nodes, {
+      path: ['replicas'],
+      message: 'cannot be more than default.nodes: each lies on a node of its own',
     })
     .prefault({}),
   'run-file': z.string().optional(),
@@ -42,5 +43,10 @@ export const placedriverConfigSchema = z.strictObject({
     .strictObject({ 'lease-ttl-ms': z.number().int().min(1_000).max(600_000).default(10_000) })
     .prefault({}),
 });
+
+export const placedriverConfigSchema = fields.refine(
+  ({ ports, meta }) => ports.http === 0 || ports.http !== meta.embedded?.port,
+  { path: ['meta', 'embedded', 'port'], message: 'is the same as ports.http' },
+);
 
 export type PlacedriverConfig = z.infer<typeof placedriverConfigSchema>;

@@ -8,12 +8,11 @@ import { KvorumError, messageOf } from '../common/errors.ts';
 import type { NodeId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
+import { decodeRecord, recordKinds } from '../meta/records.ts';
 import {
   type ClusterRecord,
-  decodeRecord,
   encodeRecord,
   keys,
-  type NamespaceRecord,
   type NodeRecord,
   SCHEMA_VERSION,
 } from '../meta/schema.ts';
@@ -96,7 +95,9 @@ export class PlacedriverCoordinator {
   /** Watches everything until mastership ends, and does what each change asks for. */
   async #serve(leadership: Leadership): Promise<void> {
     const { store, clock, logger } = this.#options;
-    const picture = new Picture();
+    const picture = new Picture((problem) => {
+      logger.error('metadata that cannot be used: what was last read stays', { problem });
+    });
     let working = Promise.resolve();
     let asked = false;
     const consider = () => {
@@ -132,9 +133,6 @@ export class PlacedriverCoordinator {
 
   async #work(leadership: Leadership, picture: Picture): Promise<void> {
     if (leadership.lost.aborted) return;
-    if (!picture.isReady('default')) {
-      await this.#ensureDefault(leadership, picture.aliveNodes());
-    }
     const repairs = planRepairs({
       partitions: picture.partitions(),
       alive: picture.aliveNodes(),
@@ -145,13 +143,17 @@ export class PlacedriverCoordinator {
       if (leadership.lost.aborted) return;
       await executeRepair(this.#options, leadership, repair);
     }
+    if (!picture.namespace('default')?.ready) {
+      await this.#ensureDefault(leadership, picture.aliveNodes());
+    }
   }
 
+  /** Throws BAD_RECORD when the namespace is there and cannot be read: it is not made anew. */
   async #ensureDefault(leadership: Leadership, nodes: readonly NodeRecord[]): Promise<void> {
     const wanted = this.#options.default;
     if (nodes.length < wanted.nodes) return;
     const existing = await this.#options.store.get(keys.namespace('default'));
-    if (existing && decodeRecord<NamespaceRecord>(existing.key, existing.value).ready) return;
+    if (existing && decodeRecord(recordKinds.namespace, existing.key, existing.value).ready) return;
     await createNamespace(this.#options, leadership, nodes, {
       version: SCHEMA_VERSION,
       name: 'default',

@@ -1,12 +1,7 @@
 /** Writes of a master: each fails once another is master (decision 17). */
 import { KvorumError } from '../common/errors.ts';
-import {
-  type CountersRecord,
-  decodeRecord,
-  encodeRecord,
-  keys,
-  SCHEMA_VERSION,
-} from '../meta/schema.ts';
+import { decodeRecord, recordKinds } from '../meta/records.ts';
+import { type CountersRecord, encodeRecord, keys, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { Compare, MetaOperation, MetaStore } from '../meta/store.ts';
 
 /** Group and replica ids are reserved before use, so that none is ever given twice. */
@@ -17,7 +12,7 @@ export async function reserveIds(
 ): Promise<CountersRecord> {
   const item = await store.get(keys.counters);
   const current = item
-    ? decodeRecord<CountersRecord>(item.key, item.value)
+    ? decodeRecord(recordKinds.counters, item.key, item.value)
     : { version: SCHEMA_VERSION, nextGroup: 1, nextReplica: 1 };
   const next: CountersRecord = {
     version: SCHEMA_VERSION,

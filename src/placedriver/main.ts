@@ -31,7 +31,7 @@ export async function startPlacedriver(
 ): Promise<RunningPlacedriver> {
   const listen = config.listen ?? config.host;
   const embedded = await startEmbedded(config, world, listen);
-  const urls = 'endpoints' in config.meta ? config.meta.endpoints : [embedded!.url];
+  const urls = config.meta.endpoints ?? [embedded!.url];
   const store = connectEtcd({ ...world, urls });
   const coordinator = new PlacedriverCoordinator({
     ...world,
@@ -60,7 +60,7 @@ export async function startPlacedriver(
 }
 
 async function startEmbedded(config: PlacedriverConfig, world: PlacedriverWorld, host: string) {
-  if (!('embedded' in config.meta)) return undefined;
+  if (config.meta.embedded === undefined) return undefined;
   const { port } = config.meta.embedded;
   const dir = `${config['data-dir']}/meta`;
   return startEmbeddedStore({ ...world, dir, listen: { host, port } });

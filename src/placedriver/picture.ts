@@ -1,8 +1,13 @@
-/** The metadata store as a placedriver sees it: records by key, folded from watch events. */
+/**
+ * The metadata store as a placedriver sees it: records by key, folded from watch events. A record
+ * that cannot be read is told as a problem, and what was last read stays; but nothing that the
+ * master itself writes is decided on it.
+ */
+import { messageOf } from '../common/errors.ts';
 import type { Incarnation, Namespace, NodeId, Revision } from '../common/ids.ts';
+import { decodeRecord, type RecordKind, recordKinds } from '../meta/records.ts';
 import {
   type DamageRecord,
-  decodeRecord,
   type IncarnationRecord,
   keys,
   type LeaderRecord,
@@ -17,59 +22,122 @@ export interface StoredPartition {
   readonly modRevision: Revision;
 }
 
+/** `readable`: the record is the newest; otherwise it is what was read before. */
+interface Stored<T> {
+  readonly record: T;
+  readonly modRevision: Revision;
+  readonly readable: boolean;
+}
+
+/** The records of one kind. */
+class Shelf<T> {
+  readonly #kind: RecordKind<T>;
+  readonly #records = new Map<string, Stored<T>>();
+
+  constructor(kind: RecordKind<T>) {
+    this.#kind = kind;
+  }
+
+  /** Throws BAD_RECORD; what was there stays. */
+  put({ key, value, modRevision }: MetaItem): void {
+    const known = this.#records.get(key);
+    if (known !== undefined) this.#records.set(key, { ...known, readable: false });
+    const record = decodeRecord(this.#kind, key, value);
+    this.#records.set(key, { record, modRevision, readable: true });
+  }
+
+  delete(key: string): void {
+    this.#records.delete(key);
+  }
+
+  retain(present: ReadonlySet<string>): void {
+    for (const key of this.#records.keys()) if (!present.has(key)) this.#records.delete(key);
+  }
+
+  get(key: string): T | undefined {
+    return this.#records.get(key)?.record;
+  }
+
+  all(): T[] {
+    return [...this.#records.values()].map(({ record }) => record);
+  }
+
+  newest(): Stored<T>[] {
+    return [...this.#records.values()].filter(({ readable }) => readable);
+  }
+}
+
 export class Picture {
-  readonly #items = new Map<string, MetaItem>();
+  readonly #nodes = new Shelf<NodeRecord>(recordKinds.node);
+  readonly #incarnations = new Shelf<IncarnationRecord>(recordKinds.incarnation);
+  readonly #namespaces = new Shelf<NamespaceRecord>(recordKinds.namespace);
+  readonly #partitions = new Shelf<PartitionRecord>(recordKinds.partition);
+  readonly #leaders = new Shelf<LeaderRecord>(recordKinds.leader);
+  readonly #damages = new Shelf<DamageRecord>(recordKinds.damage);
+  readonly #shelves: readonly (readonly [prefix: string, Shelf<unknown>])[] = [
+    [keys.nodes, this.#nodes],
+    [keys.incarnations, this.#incarnations],
+    [keys.namespaces, this.#namespaces],
+    [keys.partitions, this.#partitions],
+    [keys.leaders, this.#leaders],
+    [keys.damages, this.#damages],
+  ];
+  readonly #onProblem: (problem: string) => void;
+
+  constructor(onProblem: (problem: string) => void = () => {}) {
+    this.#onProblem = onProblem;
+  }
 
   list(items: readonly MetaItem[]): void {
-    this.#items.clear();
-    for (const item of items) this.#items.set(item.key, item);
+    const present = new Set(items.map(({ key }) => key));
+    for (const [, shelf] of this.#shelves) shelf.retain(present);
+    for (const item of items) this.#put(item);
   }
 
   apply(events: readonly MetaEvent[]): void {
     for (const event of events) {
-      if (event.type === 'put') this.#items.set(event.item.key, event.item);
-      else this.#items.delete(event.key);
+      if (event.type === 'put') this.#put(event.item);
+      else this.#shelfOf(event.key)?.delete(event.key);
     }
   }
 
-  /** All of the namespace's records are written. */
-  isReady(namespace: Namespace): boolean {
-    const key = keys.namespace(namespace);
-    const item = this.#items.get(key);
-    return item !== undefined && decodeRecord<NamespaceRecord>(key, item.value).ready;
+  /** The namespace's record, or what was last read of it. */
+  namespace(name: Namespace): NamespaceRecord | undefined {
+    return this.#namespaces.get(keys.namespace(name));
   }
 
   /** The registered ones: their leases hold. */
   aliveNodes(): NodeRecord[] {
-    return this.#all<NodeRecord>(keys.nodes).map(({ record }) => record);
+    return this.#nodes.all();
   }
 
   /** Which incarnation each name belongs to, alive or not. */
   incarnations(): ReadonlyMap<NodeId, Incarnation> {
-    const records = this.#all<IncarnationRecord>(keys.incarnations);
-    return new Map(records.map(({ record }) => [record.node, record.incarnation]));
+    return new Map(this.#incarnations.all().map((record) => [record.node, record.incarnation]));
   }
 
+  /** Those that can be read: of another the master cannot know what it would write over. */
   partitions(): StoredPartition[] {
-    return this.#all<PartitionRecord>(keys.partitions);
+    return this.#partitions.newest();
   }
 
   leader({ namespace, partition }: PartitionRecord): LeaderRecord | undefined {
-    const item = this.#items.get(keys.leader(namespace, partition));
-    return item && decodeRecord<LeaderRecord>(item.key, item.value);
+    return this.#leaders.get(keys.leader(namespace, partition));
   }
 
   damages(): DamageRecord[] {
-    return this.#all<DamageRecord>(keys.damages).map(({ record }) => record);
+    return this.#damages.all();
   }
 
-  #all<T extends { readonly version: number }>(
-    prefix: string,
-  ): { readonly record: T; readonly modRevision: Revision }[] {
-    const found: { record: T; modRevision: Revision }[] = [];
-    for (const [key, { value, modRevision }] of this.#items) {
-      if (key.startsWith(prefix)) found.push({ record: decodeRecord<T>(key, value), modRevision });
+  #put(item: MetaItem): void {
+    try {
+      this.#shelfOf(item.key)?.put(item);
+    } catch (failure) {
+      this.#onProblem(messageOf(failure));
     }
-    return found;
+  }
+
+  #shelfOf(key: string): Shelf<unknown> | undefined {
+    return this.#shelves.find(([prefix]) => key.startsWith(prefix))?.[1];
   }
 }

@@ -1,13 +1,7 @@
 /** Answers about the cluster, read from the metadata store. */
 import type { Revision } from '../common/ids.ts';
-import {
-  decodeRecord,
-  keys,
-  type LeaderRecord,
-  type NamespaceRecord,
-  type NodeRecord,
-  type PartitionRecord,
-} from '../meta/schema.ts';
+import { decodeRecord, type RecordKind, recordKinds } from '../meta/records.ts';
+import { keys } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 
 /** What monitoring reads of the cluster. */
@@ -46,7 +40,7 @@ export class ClusterQueries {
   }
 
   async datanodes() {
-    const nodes = await this.#all<NodeRecord>(keys.nodes);
+    const nodes = await this.#all(recordKinds.node, keys.nodes);
     return nodes.map((record) => ({
       node_id: record.node,
       incarnation: record.incarnation,
@@ -60,7 +54,7 @@ export class ClusterQueries {
   }
 
   async namespaces(): Promise<string[]> {
-    const records = await this.#all<NamespaceRecord>(keys.namespaces);
+    const records = await this.#all(recordKinds.namespace, keys.namespaces);
     return records.filter((record) => record.ready).map((record) => record.name);
   }
 
@@ -68,10 +62,10 @@ export class ClusterQueries {
   async namespace(name: string) {
     const item = await this.#store.get(keys.namespace(name));
     if (item === undefined) return undefined;
-    const record = decodeRecord<NamespaceRecord>(item.key, item.value);
+    const record = decodeRecord(recordKinds.namespace, item.key, item.value);
     if (!record.ready) return undefined;
-    const table = await this.#all<PartitionRecord>(`${keys.partitions}${name}/`);
-    const leaders = await this.#all<LeaderRecord>(`${keys.leaders}${name}/`);
+    const table = await this.#all(recordKinds.partition, `${keys.partitions}${name}/`);
+    const leaders = await this.#all(recordKinds.leader, `${keys.leaders}${name}/`);
     const partitions: Record<string, unknown> = {};
     for (const partition of table) {
       const leader = leaders.find((known) => known.partition === partition.partition);
@@ -106,9 +100,11 @@ export class ClusterQueries {
 
   /** `stable`: every partition has a leader on a node that is alive. */
   async stats() {
-    const nodes = new Set((await this.#all<NodeRecord>(keys.nodes)).map((record) => record.node));
-    const partitions = await this.#all<PartitionRecord>(keys.partitions);
-    const leaders = await this.#all<LeaderRecord>(keys.leaders);
+    const nodes = new Set(
+      (await this.#all(recordKinds.node, keys.nodes)).map((record) => record.node),
+    );
+    const partitions = await this.#all(recordKinds.partition, keys.partitions);
+    const leaders = await this.#all(recordKinds.leader, keys.leaders);
     const led = leaders.filter((leader) => nodes.has(leader.node)).length;
     return {
       stable: partitions.length > 0 && led === partitions.length,
@@ -120,8 +116,8 @@ export class ClusterQueries {
     };
   }
 
-  async #all<T extends { readonly version: number }>(prefix: string): Promise<T[]> {
+  async #all<T>(kind: RecordKind<T>, prefix: string): Promise<T[]> {
     const { items } = await this.#store.range(prefix);
-    return items.map((item) => decodeRecord<T>(item.key, item.value));
+    return items.map((item) => decodeRecord(kind, item.key, item.value));
   }
 }

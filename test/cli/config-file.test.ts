@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parseConfig } from '../../src/cli/config-file.ts';
+import { loadConfig, parseConfig } from '../../src/cli/config-file.ts';
 import { datanodeConfigSchema } from '../../src/datanode/config.ts';
 import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
 
@@ -29,8 +29,54 @@ describe('configuration files', () => {
     ['a missing name', minimal.replace('name: n1', ''), /name/],
     ['broken YAML', `${minimal}tags: {"dc_info": \n`, /n1\.yaml:\d+:\d+: /],
     ['nothing', '', /data-dir/],
+    ['brackets without end', '['.repeat(100_000), /n1\.yaml:1:33: nested deeper than 32/],
+    ['dashes without end', `a:\n${'- '.repeat(1_000)}`, /n1\.yaml:2:65: nested deeper than 32/],
+    ['an alias of nothing', 'name: *n', /n1\.yaml: Unresolved alias/],
+    ['an unknown tag', 'name: !x n1', /n1\.yaml:1:7: Unresolved tag: !x/],
+    ['an address that is none', minimal.replace('http:', 'ftp:'), /meta\.endpoints\.0: an address/],
+    [
+      'a port for two doors',
+      minimal.replace('{}', '{ http: 1, cluster: 1 }'),
+      /ports: cluster and http/,
+    ],
+    [
+      'a cache beyond 32 bits',
+      `${minimal}limits: { engine-cache-bytes: 4294967296 }`,
+      /engine-cache/,
+    ],
+    [
+      'a period no timer takes',
+      `${minimal}timing: { max-clock-skew-ms: 4e9 }`,
+      /max-clock-skew-ms/,
+    ],
+    [
+      'heartbeats as rare as elections',
+      `${minimal}timing: { election-ticks: 3, heartbeat-ticks: 3 }`,
+      /timing\.heartbeat-ticks: must be less/,
+    ],
   ])('with %s say file, place and what is wrong', (_what, text, message) => {
     expect(() => parseConfig(text, 'n1.yaml', datanodeConfigSchema)).toThrow(message);
+  });
+
+  test.each([
+    ['two stores', '{ embedded: { port: 1 }, endpoints: [a] }', /meta: needs either endpoints/],
+    ['a wrong port of the store', '{ embedded: { port: x } }', /meta\.embedded\.port: /],
+    ['the port of another', '{ embedded: { port: 18001 } }', /meta\.embedded\.port: is the same/],
+    [
+      'more replicas than nodes',
+      '{ endpoints: [a] }\ndefault: { nodes: 1 }',
+      /default\.replicas: cannot be more than default\.nodes/,
+    ],
+  ])('of a placedriver with %s say so', (_what, meta, message) => {
+    const text = `name: p\ndata-dir: d\nmeta: ${meta}\n`;
+    expect(() => parseConfig(text, 'p.yaml', placedriverConfigSchema)).toThrow(message);
+  });
+
+  test('are read no further than a configuration is long', () => {
+    expect(() => loadConfig('/dev/zero', datanodeConfigSchema)).toThrow(
+      /\/dev\/zero: longer than 262144 bytes/,
+    );
+    expect(() => loadConfig('/dev', datanodeConfigSchema)).toThrow(/cannot read \/dev: EISDIR/);
   });
 
   test('in configs/ are valid', () => {

@@ -3,8 +3,8 @@ import { systemClock } from '../../src/common/clock.ts';
 import { silentLogger } from '../../src/common/log.ts';
 import { seededRandom } from '../../src/common/random.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
+import { decodeRecord, recordKinds } from '../../src/meta/records.ts';
 import {
-  decodeRecord,
   encodeRecord,
   keys,
   type NodeRecord,
@@ -44,11 +44,11 @@ function start(name: string) {
   return entry;
 }
 
-async function register(name: string, dc: string): Promise<void> {
+async function register(name: string, dc: string, incarnation = `${name}-1`): Promise<void> {
   const record: NodeRecord = {
     version: 1,
     node: name,
-    incarnation: `${name}-1`,
+    incarnation,
     bootId: 'b',
     host: name,
     transportPort: 1,
@@ -60,9 +60,12 @@ async function register(name: string, dc: string): Promise<void> {
   await store.put(keys.node(name), encodeRecord(record));
 }
 
-async function table(): Promise<PartitionRecord[]> {
+/** The table from partition `first` on. */
+async function table(first = 0): Promise<PartitionRecord[]> {
   const { items } = await store.range(keys.partitions);
-  return items.map((item) => decodeRecord<PartitionRecord>(item.key, item.value));
+  return items
+    .slice(first)
+    .map((item) => decodeRecord(recordKinds.partition, item.key, item.value));
 }
 
 async function registerAll(): Promise<void> {
@@ -126,5 +129,39 @@ describe('a placedriver', () => {
     await expect
       .poll(async () => (await store.get(keys.namespace('default')))?.value)
       .toContain('"ready":true');
+  });
+
+  test('goes on beside records that cannot be read, and writes over none of them', async () => {
+    await registerAll();
+    const first = start('pd1');
+    await expect
+      .poll(async () => (await store.get(keys.namespace('default')))?.value)
+      .toContain('"ready":true');
+    await store.put(keys.namespace('default'), '{"version":1,"ready":"perhaps"}');
+    await store.put(keys.partition('default', 0), '{"version":1}');
+    await store.put(keys.damage(99), 'nothing');
+    const lost = (await table(1)).find(({ replicas }) =>
+      replicas.some(({ node }) => node === 'a1'),
+    )!;
+    const { namespace, partition, replicas } = lost;
+    const ids = replicas.map(({ replica }) => replica);
+    const leader = {
+      version: 1,
+      namespace,
+      partition,
+      node: replicas[0]!.node,
+      replica: ids[0]!,
+      term: 1,
+      membership: { epoch: 1, voters: ids, learners: [], joint: false },
+    };
+    await store.put(keys.leader(namespace, partition), encodeRecord(leader));
+    await first.coordinator.stop();
+    start('pd2');
+    await register('a1', 'a', 'a1-2');
+    await expect
+      .poll(async () => (await table(1)).find((one) => one.partition === partition)?.epoch)
+      .toBe(2);
+    expect((await store.get(keys.namespace('default')))?.value).toContain('perhaps');
+    expect((await store.get(keys.partition('default', 0)))?.value).toBe('{"version":1}');
   });
 });

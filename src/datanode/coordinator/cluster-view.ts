@@ -1,10 +1,14 @@
 /**
  * The cluster as the metadata store shows it, folded from watch events; pure. Partitions count
- * only once their namespace is ready: a half-written one may still be written anew.
+ * only once their namespace is ready: a half-written one may still be written anew. A record that
+ * cannot be read, or a table with a gap, changes nothing: what was last read stays, and the problem
+ * is told.
  */
+import { messageOf } from '../../common/errors.ts';
+import { SLOT_COUNT } from '../../common/hash.ts';
 import type { GroupId, Namespace, NodeId } from '../../common/ids.ts';
+import { decodeRecord, type RecordKind, recordKinds } from '../../meta/records.ts';
 import {
-  decodeRecord,
   keys,
   type LeaderRecord,
   type Membership,
@@ -37,9 +41,16 @@ export class ClusterView {
   readonly #leaders = new Map<string, LeaderRecord>();
   /** Addresses outlive the lease: a node that is away may come back to the same place. */
   readonly #addresses = new Map<NodeId, NodeRecord>();
+  /** The last table of each namespace that had every slot. */
+  readonly #tables = new Map<Namespace, readonly PartitionRecord[]>();
+  readonly #onProblem: (problem: string) => void;
 
-  static fromImage(image: ClusterImage): ClusterView {
-    const view = new ClusterView();
+  constructor(onProblem: (problem: string) => void = () => {}) {
+    this.#onProblem = onProblem;
+  }
+
+  static fromImage(image: ClusterImage, onProblem?: (problem: string) => void): ClusterView {
+    const view = new ClusterView(onProblem);
     for (const node of image.nodes) view.#addresses.set(node.node, node);
     for (const record of image.namespaces)
       view.#namespaces.set(keys.namespace(record.name), record);
@@ -49,6 +60,7 @@ export class ClusterView {
     for (const record of image.leaders) {
       view.#leaders.set(keys.leader(record.namespace, record.partition), record);
     }
+    view.#fold();
     return view;
   }
 
@@ -57,14 +69,18 @@ export class ClusterView {
       version: 1,
       nodes: [...this.#addresses.values()],
       namespaces: [...this.#namespaces.values()],
-      partitions: [...this.#partitions.values()],
+      partitions: this.partitions(),
       leaders: [...this.#leaders.values()],
     };
   }
 
   list(items: readonly MetaItem[]): ViewChange {
-    for (const map of [this.#nodes, this.#namespaces, this.#partitions, this.#leaders]) map.clear();
+    const present = new Set(items.map((item) => item.key));
+    for (const map of this.#maps()) {
+      for (const key of map.keys()) if (!present.has(key)) map.delete(key);
+    }
     for (const item of items) this.#put(item);
+    this.#fold();
     return { nodes: true, table: true, leaders: true };
   }
 
@@ -76,8 +92,9 @@ export class ClusterView {
       if (part === undefined) continue;
       changed[part] = true;
       if (event.type === 'put') this.#put(event.item);
-      else this.#delete(key);
+      else for (const map of this.#maps()) map.delete(key);
     }
+    if (changed.table) this.#fold();
     return changed;
   }
 
@@ -94,9 +111,9 @@ export class ClusterView {
     return [...this.#namespaces.values()].filter((record) => record.ready);
   }
 
+  /** Every slot of every namespace, or none of it. */
   partitions(): readonly PartitionRecord[] {
-    const ready = new Set<Namespace>(this.namespaces().map((record) => record.name));
-    return [...this.#partitions.values()].filter((record) => ready.has(record.namespace));
+    return [...this.#tables.values()].flat();
   }
 
   leaders(): readonly LeaderRecord[] {
@@ -119,25 +136,66 @@ export class ClusterView {
     return memberships;
   }
 
-  #put({ key, value }: MetaItem): void {
+  #put(item: MetaItem): void {
+    const { key } = item;
     if (key.startsWith(keys.nodes)) {
-      const record = decodeRecord<NodeRecord>(key, value);
-      this.#nodes.set(key, record);
-      this.#addresses.set(record.node, record);
+      const record = this.#read(recordKinds.node, this.#nodes, item);
+      if (record !== undefined) this.#addresses.set(record.node, record);
     } else if (key.startsWith(keys.namespaces)) {
-      this.#namespaces.set(key, decodeRecord<NamespaceRecord>(key, value));
+      this.#read(recordKinds.namespace, this.#namespaces, item);
     } else if (key.startsWith(keys.partitions)) {
-      this.#partitions.set(key, decodeRecord<PartitionRecord>(key, value));
+      this.#read(recordKinds.partition, this.#partitions, item);
     } else if (key.startsWith(keys.leaders)) {
-      this.#leaders.set(key, decodeRecord<LeaderRecord>(key, value));
+      this.#read(recordKinds.leader, this.#leaders, item);
     }
   }
 
-  #delete(key: string): void {
-    for (const map of [this.#nodes, this.#namespaces, this.#partitions, this.#leaders]) {
-      map.delete(key);
+  #read<T>(kind: RecordKind<T>, into: Map<string, T>, { key, value }: MetaItem): T | undefined {
+    try {
+      const record = decodeRecord(kind, key, value);
+      into.set(key, record);
+      return record;
+    } catch (failure) {
+      this.#onProblem(messageOf(failure));
+      return undefined;
     }
   }
+
+  /** Routes need every slot: a table with a gap is not taken over. */
+  #fold(): void {
+    const ready = new Map(this.namespaces().map((record) => [record.name, record]));
+    for (const name of this.#tables.keys()) if (!ready.has(name)) this.#tables.delete(name);
+    const found = new Map<Namespace, PartitionRecord[]>(
+      [...ready.keys()].map((name) => [name, []]),
+    );
+    for (const record of this.#partitions.values()) found.get(record.namespace)?.push(record);
+    for (const [name, records] of found) {
+      records.sort((a, b) => a.partition - b.partition);
+      const gap = gapOf(records, ready.get(name)!.partitions);
+      if (gap === undefined) this.#tables.set(name, records);
+      else this.#onProblem(`the table of namespace ${name} is not taken over: ${gap}`);
+    }
+  }
+
+  #maps(): Map<string, unknown>[] {
+    return [this.#nodes, this.#namespaces, this.#partitions, this.#leaders];
+  }
+}
+
+/** What a table (by number) lacks to give every slot to one partition; undefined: nothing. */
+function gapOf(records: readonly PartitionRecord[], count: number): string | undefined {
+  for (let number = 0; number < count; number++) {
+    if (records[number]?.partition !== number) return `partition ${number} has no readable record`;
+  }
+  if (records.length !== count) return `${records.length} partitions instead of ${count}`;
+  let next = 0;
+  for (const record of [...records].sort((a, b) => a.firstSlot - b.firstSlot)) {
+    const { partition, firstSlot } = record;
+    if (firstSlot > next) return `no partition has slot ${next}`;
+    if (firstSlot < next) return `partition ${partition} has slot ${firstSlot} as another has`;
+    next = record.lastSlot + 1;
+  }
+  return next === SLOT_COUNT ? undefined : `no partition has slot ${next}`;
 }
 
 function partOf(key: string): keyof ViewChange | undefined {

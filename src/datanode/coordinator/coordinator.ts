@@ -9,11 +9,10 @@ import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
 import type { Logger } from '../../common/log.ts';
+import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import {
   type DamageRecord,
-  decodeRecord,
   encodeRecord,
-  type IncarnationRecord,
   keys,
   type LeaderRecord,
   type NodeRecord,
@@ -43,7 +42,7 @@ export class DatanodeCoordinator {
   readonly #leaders: Reporter<LeaderRecord>;
   readonly #damages: Reporter<DamageRecord>;
   readonly #stop = new AbortController();
-  #view = new ClusterView();
+  #view: ClusterView;
   #watch: Watch | undefined;
   #lease: Lease | undefined;
   #registering: Promise<void> = Promise.resolve();
@@ -52,8 +51,9 @@ export class DatanodeCoordinator {
 
   constructor(options: DatanodeCoordinatorOptions) {
     this.#options = options;
-    this.#leaders = new Reporter({ ...options, isKnown: isKnownLeader });
-    this.#damages = new Reporter({ ...options, isKnown: () => true });
+    this.#view = new ClusterView((problem) => this.#onProblem(problem));
+    this.#leaders = new Reporter({ ...options, kind: recordKinds.leader, isKnown: isKnownLeader });
+    this.#damages = new Reporter({ ...options, kind: recordKinds.damage, isKnown: () => true });
   }
 
   get view(): ClusterView {
@@ -64,7 +64,7 @@ export class DatanodeCoordinator {
   async start(record: NodeRecord): Promise<void> {
     const image = await this.#readTable();
     if (image !== undefined) {
-      this.#view = ClusterView.fromImage(image);
+      this.#view = ClusterView.fromImage(image, (problem) => this.#onProblem(problem));
       this.#options.onChange(this.#view, { nodes: true, table: true, leaders: true });
     }
     this.#registering = this.#keepRegistered(record);
@@ -98,6 +98,12 @@ export class DatanodeCoordinator {
     this.#unsaved = true;
     this.#saving ??= this.#save();
     this.#options.onChange(this.#view, change);
+  }
+
+  #onProblem(problem: string): void {
+    this.#options.logger.error('metadata that cannot be used: what was last read stays', {
+      problem,
+    });
   }
 
   /** A damaged picture is as good as none: the metadata store has the table. */
@@ -154,10 +160,9 @@ export class DatanodeCoordinator {
     const key = keys.node(record.node);
     const known = await store.get(key);
     const name = await store.get(keys.incarnation(record.node));
-    const holder = known ?? name;
-    const { incarnation } = holder
-      ? decodeRecord<IncarnationRecord>(holder.key, holder.value)
-      : record;
+    const alive = known && decodeRecord(recordKinds.node, key, known.value);
+    const holder = alive ?? (name && decodeRecord(recordKinds.incarnation, name.key, name.value));
+    const incarnation = holder?.incarnation ?? record.incarnation;
     if (incarnation !== record.incarnation) {
       await lease.revoke().catch(() => {});
       throw new KvorumError(

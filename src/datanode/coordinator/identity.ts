@@ -8,15 +8,8 @@ import type { Disk } from '../../common/disk.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { Incarnation, NodeId } from '../../common/ids.ts';
 import type { Random } from '../../common/random.ts';
-import {
-  type ClusterRecord,
-  decodeRecord,
-  encodeRecord,
-  type IncarnationRecord,
-  keys,
-  type NodeRecord,
-  SCHEMA_VERSION,
-} from '../../meta/schema.ts';
+import { decodeRecord, recordKinds } from '../../meta/records.ts';
+import { encodeRecord, type IncarnationRecord, keys, SCHEMA_VERSION } from '../../meta/schema.ts';
 import type { MetaStore } from '../../meta/store.ts';
 
 export interface Identity {
@@ -63,11 +56,11 @@ export async function createIdentity(
   if (cluster === undefined) {
     throw new KvorumError('STORE_UNAVAILABLE', 'no placedriver has made the cluster yet');
   }
-  const { clusterId } = decodeRecord<ClusterRecord>(cluster.key, cluster.value);
+  const { clusterId } = decodeRecord(recordKinds.cluster, cluster.key, cluster.value);
   const incarnation: Incarnation = random.hex(8);
   const alive = await store.get(keys.node(node));
   if (alive !== undefined) {
-    const record = decodeRecord<NodeRecord>(alive.key, alive.value);
+    const record = decodeRecord(recordKinds.node, alive.key, alive.value);
     throw new KvorumError(
       'CONFLICT',
       `node ${node} is alive as incarnation ${record.incarnation} at ${record.host}; ` +

@@ -19,6 +19,7 @@ import { decodeConfState, encodeConfState } from './state.ts';
 
 const SNAPSHOT_VERSION = 1;
 const TRAILER = 0xffff_ffff;
+const TRAILER_BYTES = 16;
 const PAIRS_PER_READ = 512;
 /** Every key of the encoding lies in here; the engine's own marks lie outside. */
 const ALL_KEYS = { gte: Buffer.from([0x01]), lt: Buffer.from([0xff]) };
@@ -94,11 +95,17 @@ export async function* encodeSnapshotChunks(reader: EngineReader): AsyncGenerato
 }
 
 /**
- * Takes chunks in order and gives the pairs as batches; `finish` throws KvorumError CORRUPT unless
- * the trailer has come and agrees. A chunk may be split anywhere.
+ * Takes chunks in order and gives the pairs as batches; throws KvorumError BAD_FRAME or CORRUPT at
+ * the first thing that is not as it was sent, `finish` unless the trailer has come. A chunk may be
+ * split anywhere; a long pair is put together once, when all of it is there.
  */
 export class SnapshotDecoder {
-  #rest: Buffer = Buffer.alloc(0);
+  /** What is left of a pair that is not complete. */
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+  /** With fewer bytes than this there is nothing to be read. */
+  #needed = 4;
+  #lastKey: Buffer | undefined;
   #pairs = 0;
   #checksum = 0;
   #ended = false;
@@ -108,34 +115,61 @@ export class SnapshotDecoder {
   }
 
   finish(): void {
-    if (!this.#ended || this.#rest.length > 0) {
-      throw new KvorumError('CORRUPT', 'snapshot stream ended before its trailer');
-    }
+    if (!this.#ended) throw new KvorumError('CORRUPT', 'snapshot stream ended before its trailer');
   }
 
   #decode(chunk: Buffer): BatchOperation[] {
-    const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
+    this.#parts.push(chunk);
+    this.#partBytes += chunk.length;
     const operations: BatchOperation[] = [];
+    if (this.#ended) this.#checkEnd(this.#partBytes);
+    else if (this.#partBytes >= this.#needed) this.#read(operations);
+    return operations;
+  }
+
+  #read(operations: BatchOperation[]): void {
+    const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
     let at = 0;
     while (!this.#ended) {
-      const pair = readPair(bytes, at);
-      if (pair === undefined) break;
-      if (pair === 'trailer') {
-        if (bytes.length - at < 16) break;
+      const found = readPair(bytes, at);
+      if (typeof found === 'number') {
+        this.#needed = found;
+        break;
+      }
+      if (found === 'trailer') {
         this.#checksum = crc32(bytes.subarray(0, at), this.#checksum);
         this.#checkTrailer(bytes, at + 4);
-        at += 16;
+        this.#checkEnd(bytes.length - at - TRAILER_BYTES);
         this.#ended = true;
-        this.#rest = bytes.subarray(at);
-        return operations;
+        this.#keep(bytes.subarray(bytes.length));
+        return;
       }
-      operations.push({ type: 'put', key: pair.key, value: pair.value });
+      this.#checkKey(found.key);
+      operations.push({ type: 'put', key: found.key, value: found.value });
       this.#pairs++;
-      at = pair.end;
+      at = found.end;
     }
     this.#checksum = crc32(bytes.subarray(0, at), this.#checksum);
-    this.#rest = bytes.subarray(at);
-    return operations;
+    this.#keep(bytes.subarray(at));
+  }
+
+  #keep(rest: Buffer): void {
+    this.#parts = rest.length > 0 ? [rest] : [];
+    this.#partBytes = rest.length;
+  }
+
+  /** Keys come in order, and none is one of the engine's own. */
+  #checkKey(key: Buffer): void {
+    const low = this.#lastKey ?? ALL_KEYS.gte;
+    const order = Buffer.compare(key, low);
+    if (order < 0 || (order === 0 && this.#lastKey) || Buffer.compare(key, ALL_KEYS.lt) >= 0) {
+      throw new ByteRangeError(`the key of pair ${this.#pairs + 1} is out of order`);
+    }
+    this.#lastKey = key;
+  }
+
+  #checkEnd(more: number): void {
+    if (more > 0) throw new ByteRangeError(`${more} bytes after the trailer`);
   }
 
   #checkTrailer(bytes: Buffer, at: number): void {
@@ -152,22 +186,24 @@ export class SnapshotDecoder {
   }
 }
 
+/** What stands at `at`; a number when it is not all there: how many bytes it takes to say more. */
 function readPair(
   bytes: Buffer,
   at: number,
-): { key: Buffer; value: Buffer; end: number } | 'trailer' | undefined {
-  if (bytes.length - at < 4) return undefined;
+): { key: Buffer; value: Buffer; end: number } | 'trailer' | number {
+  const length = bytes.length - at;
+  if (length < 4) return 4;
   const keyLength = bytes.readUInt32BE(at);
-  if (keyLength === TRAILER) return 'trailer';
+  if (keyLength === TRAILER) return length < TRAILER_BYTES ? TRAILER_BYTES : 'trailer';
   if (keyLength > limits.entryBytesHardMax) throw new ByteRangeError(`key of ${keyLength} bytes`);
   const valueAt = at + 4 + keyLength;
-  if (bytes.length < valueAt + 4) return undefined;
+  if (bytes.length < valueAt + 4) return keyLength + 8;
   const valueLength = bytes.readUInt32BE(valueAt);
   if (valueLength > limits.entryBytesHardMax) {
     throw new ByteRangeError(`value of ${valueLength} bytes`);
   }
   const end = valueAt + 4 + valueLength;
-  if (bytes.length < end) return undefined;
+  if (bytes.length < end) return end - at;
   const key = bytes.subarray(at + 4, valueAt);
   return { key, value: bytes.subarray(valueAt + 4, end), end };
 }

@@ -3,13 +3,15 @@
  * whole and synced, before raft hears of them. One at a time; a newer stream replaces an older, and
  * one that broke goes on where it was when the same snapshot comes again.
  */
-import { KvorumError } from '../../common/errors.ts';
+import { ByteWriter } from '../../common/bytes.ts';
+import { codeOf, KvorumError } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
-import { SnapshotDecoder, type SnapshotHeader } from './snapshot-codec.ts';
-import { decodeState, type ReplicaState } from './state.ts';
+import type { ConfState } from '../raft/message.ts';
+import { SnapshotDecoder, type SnapshotHeader, type SnapshotMessage } from './snapshot-codec.ts';
+import { decodeState, encodeConfState, type ReplicaState } from './state.ts';
 
 export interface ReceivedSnapshot {
   readonly generation: number;
@@ -55,15 +57,14 @@ export class SnapshotInbox {
       const filling = await this.#begin(id, offset, generation);
       await this.#fill(filling, chunks);
       const { engine } = filling;
-      const state = this.#stateOf(engine);
-      if (state.index !== message.snapshot.index) {
+      try {
+        const state = this.#stateOf(engine);
+        checkSame(message, state);
+        this.#received = { generation: filling.generation, engine, state };
+      } catch (failure) {
         await engine.close();
-        throw new KvorumError(
-          'CORRUPT',
-          `snapshot of index ${message.snapshot.index} holds data of index ${state.index}`,
-        );
+        throw failure;
       }
-      this.#received = { generation: filling.generation, engine, state };
     } finally {
       this.#busy = false;
     }
@@ -115,7 +116,7 @@ export class SnapshotInbox {
       filling.decoder.finish();
       await filling.engine.sync();
     } catch (failure) {
-      if (broken) this.#partial = filling;
+      if (broken && codeOf(failure) !== 'CORRUPT') this.#partial = filling;
       else await filling.engine.close();
       throw failure;
     }
@@ -127,4 +128,25 @@ export class SnapshotInbox {
     if (bytes === undefined) throw new KvorumError('CORRUPT', `${where} has no state`);
     return decodeState(bytes, where);
   }
+}
+
+/** Raft goes by the header, the replica by its data: they must speak of the same state. */
+function checkSame({ snapshot }: SnapshotMessage, state: ReplicaState): void {
+  const { index, term } = snapshot;
+  if (state.index !== index || state.term !== term) {
+    throw new KvorumError(
+      'CORRUPT',
+      `snapshot of index ${index} and term ${term} holds data of index ${state.index} and term ` +
+        `${state.term}`,
+    );
+  }
+  if (!confBytes(state.confState).equals(confBytes(snapshot.confState))) {
+    throw new KvorumError('CORRUPT', `snapshot of index ${index} holds data of other members`);
+  }
+}
+
+function confBytes(confState: ConfState): Buffer {
+  const writer = new ByteWriter(128);
+  encodeConfState(writer, confState);
+  return writer.finish();
 }

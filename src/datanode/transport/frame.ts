@@ -154,6 +154,7 @@ export class FrameWriter {
 export class BodyReader {
   readonly #buffer: Buffer;
   #offset = 0;
+  #itemsLeft: number = limits.frameItemsMax;
 
   constructor(body: Buffer) {
     this.#buffer = body;
@@ -204,6 +205,14 @@ export class BodyReader {
 
   text(): string {
     return this.bytes().toString('utf8');
+  }
+
+  /** Takes `count` items out of what one body may hold, each a byte at least. */
+  items(count: number): number {
+    if (count > this.remaining) throw badFrame(`${count} items in ${this.remaining} bytes`);
+    this.#itemsLeft -= count;
+    if (this.#itemsLeft < 0) throw badFrame(`more than ${limits.frameItemsMax} items in a frame`);
+    return count;
   }
 
   rest(): Buffer {

@@ -139,7 +139,10 @@ export function encodeMessage(w: FrameWriter, group: number, m: WireMessage): vo
 export function decodeMessages(body: Buffer): GroupMessage[] {
   const reader = new BodyReader(body);
   const messages: GroupMessage[] = [];
-  while (reader.remaining > 0) messages.push(decodeMessage(reader));
+  while (reader.remaining > 0) {
+    reader.items(1);
+    messages.push(decodeMessage(reader));
+  }
   return messages;
 }
 
@@ -252,10 +255,9 @@ function decodeIds(r: BodyReader): number[] {
   return decodeMany(r, (reader) => reader.varint());
 }
 
-/** A count, then as many items; each takes a byte at least, so a lying count ends at the body. */
+/** A count, then as many items: a lying count ends at the body. */
 function decodeMany<T>(r: BodyReader, decode: (r: BodyReader) => T): T[] {
-  const count = r.varint();
-  if (count > r.remaining) throw badFrame(`${count} items in ${r.remaining} bytes`);
+  const count = r.items(r.varint());
   const items: T[] = [];
   for (let i = 0; i < count; i++) items.push(decode(r));
   return items;

@@ -23,6 +23,8 @@ const WINDOW_CHUNKS = 8;
 /** Streams of one link that are open or wait for a slot. */
 const OPEN_MAX = 256;
 const HEAD_BYTES = 16;
+/** Of a text for people. */
+const TEXT_BYTES_MAX = 1_000;
 
 interface Outgoing {
   readonly id: number;
@@ -169,6 +171,8 @@ function writeStream(link: Link, kind: number, id: number, bytes: Buffer): void 
 interface Incoming {
   readonly id: number;
   readonly chunks: Buffer[];
+  /** Chunks that the sender may still send. */
+  credit: number;
   count: number;
   checksum: number;
   ended: boolean;
@@ -210,7 +214,8 @@ export class StreamReceiver {
       }
       case streamKinds.abort:
         if (incoming) {
-          incoming.failure ??= new KvorumError('CANCELLED', `sender: ${reader.rest()}`);
+          const why = reader.rest().toString('utf8', 0, TEXT_BYTES_MAX);
+          incoming.failure ??= new KvorumError('CANCELLED', `sender: ${why}`);
         }
         break;
       default:
@@ -239,6 +244,7 @@ export class StreamReceiver {
     const incoming: Incoming = {
       id,
       chunks: [],
+      credit: 0,
       count: 0,
       checksum: 0,
       ended: false,
@@ -259,7 +265,7 @@ export class StreamReceiver {
     }
     try {
       if (incoming.failure) return;
-      this.#credit(incoming.id, WINDOW_CHUNKS);
+      this.#credit(incoming, WINDOW_CHUNKS);
       await this.#handlers.onStream(this.#from, header, this.#chunks(incoming));
       if (incoming.failure === undefined) {
         writeStream(this.#link, streamKinds.taken, incoming.id, Buffer.alloc(0));
@@ -278,7 +284,7 @@ export class StreamReceiver {
       const chunk = incoming.chunks.shift();
       if (chunk !== undefined) {
         yield chunk;
-        this.#credit(incoming.id, 1);
+        this.#credit(incoming, 1);
       } else if (incoming.ended) {
         return;
       } else {
@@ -290,7 +296,9 @@ export class StreamReceiver {
     }
   }
 
-  #credit(id: number, chunks: number): void {
+  #credit(incoming: Incoming, chunks: number): void {
+    const { id } = incoming;
+    incoming.credit += chunks;
     this.#link.write((w) => {
       w.begin(channels.stream).u8(streamKinds.credit).varint(id).varint(chunks);
       w.end();
@@ -308,8 +316,9 @@ export class StreamReceiver {
 
 function takeChunk(incoming: Incoming, chunk: Buffer): void {
   if (incoming.ended) throw badFrame(`chunk after the end of stream ${incoming.id}`);
-  if (incoming.chunks.length >= WINDOW_CHUNKS) throw badFrame('more chunks than credit');
+  if (incoming.credit === 0) throw badFrame(`stream ${incoming.id}: more chunks than credit`);
   if (chunk.length > limits.snapshotChunkBytes) throw badFrame(`chunk of ${chunk.length} bytes`);
+  incoming.credit--;
   incoming.count++;
   incoming.checksum = crc32(chunk, incoming.checksum);
   incoming.chunks.push(chunk);

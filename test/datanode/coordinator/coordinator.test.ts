@@ -8,6 +8,7 @@ import { MemoryMeta } from '../../../src/meta/memory.ts';
 import {
   encodeRecord,
   keys,
+  type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
 } from '../../../src/meta/schema.ts';
@@ -27,6 +28,8 @@ const record: NodeRecord = {
   tags: {},
 };
 
+const replicas = [{ replica: 1, node: 'n1', incarnation: 'one' }];
+
 const partition: PartitionRecord = {
   version: 1,
   namespace: 'default',
@@ -34,14 +37,33 @@ const partition: PartitionRecord = {
   group: 1,
   firstSlot: 0,
   lastSlot: 16_383,
-  birth: [],
-  replicas: [],
+  birth: replicas,
+  replicas,
   epoch: 1,
   fence: 1,
 };
 
-const namespace = (ready: boolean) =>
-  encodeRecord({ version: 1, name: 'default', partitions: 1, replicas: 1, ready } as never);
+const namespace = (ready: boolean, partitions = 1) =>
+  encodeRecord({
+    version: 1,
+    name: 'default',
+    kind: 'redis',
+    hash: 'slots',
+    partitions,
+    replicas: 1,
+    expiry: 'consistent',
+    ready,
+  } as NamespaceRecord);
+
+const leaderRecord = (partitionId: number, term: number) => ({
+  version: 1,
+  namespace: 'default',
+  partition: partitionId,
+  node: 'n1',
+  replica: 1,
+  term,
+  membership: { epoch: 1, voters: [1, 2, 3], learners: [], joint: false },
+});
 
 let meta: MemoryMeta;
 let store: MetaStore;
@@ -54,12 +76,15 @@ beforeEach(async () => {
   disk = new SimDisk({ random: seededRandom(1), clock: systemClock });
   await disk.makeDir('/d');
   running = [];
+  errors = [];
 });
 
 afterEach(async () => {
   meta.available = true;
   await Promise.all(running.map((coordinator) => coordinator.stop()));
 });
+
+let errors: string[];
 
 function start(own: Partial<NodeRecord> = {}) {
   const changes: ViewChange[] = [];
@@ -69,7 +94,10 @@ function start(own: Partial<NodeRecord> = {}) {
     store,
     disk,
     clock: systemClock,
-    logger: silentLogger,
+    logger: {
+      ...silentLogger,
+      error: (message, fields) => errors.push(`${message} ${JSON.stringify(fields)}`),
+    },
     dataDir: '/d',
     leaseTtlMs: 1_000,
     onChange: (now, change) => {
@@ -135,25 +163,69 @@ describe('a datanode on its control path', () => {
   test('reports a leader only ever to a higher term', async () => {
     const { coordinator, started } = start();
     await started;
-    const leader = (term: number) => ({
-      version: 1,
-      namespace: 'default',
-      partition: 0,
-      node: 'n1',
-      replica: 1,
-      term,
-      membership: { epoch: 1, voters: [1, 2, 3], learners: [], joint: false },
-    });
-    await store.put(keys.leader('default', 0), encodeRecord(leader(5)));
-    coordinator.reportLeader(leader(4));
+    await store.put(keys.leader('default', 0), encodeRecord(leaderRecord(0, 5)));
+    coordinator.reportLeader(leaderRecord(0, 4));
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect((await store.get(keys.leader('default', 0)))?.value).toContain('"term":5');
     meta.available = false;
-    coordinator.reportLeader(leader(6));
+    coordinator.reportLeader(leaderRecord(0, 6));
     await new Promise((resolve) => setTimeout(resolve, 50));
     meta.available = true;
     await expect
       .poll(async () => (await store.get(keys.leader('default', 0)))?.value)
       .toContain('"term":6');
+  });
+
+  test('keeps a record that was overwritten by something that is none, and says so', async () => {
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(partition));
+    const { started, view } = start();
+    await started;
+    await expect.poll(() => view()?.partitions()).toEqual([partition]);
+    const bent = { ...partition, epoch: 2, replicas: 'none' } as never;
+    await store.put(keys.partition('default', 0), encodeRecord(bent));
+    await expect.poll(() => errors).toHaveLength(1);
+    expect(errors[0]).toMatch(/what was last read stays.*partitions.default.00000: replicas: /);
+    meta.relist();
+    await expect.poll(() => errors).toHaveLength(2);
+    expect(view()!.partitions()).toEqual([partition]);
+    await store.put(
+      keys.partition('default', 0),
+      encodeRecord({ ...partition, epoch: 3 } as never),
+    );
+    await expect.poll(() => view()!.partitions()[0]?.epoch).toBe(3);
+  });
+
+  test('takes over no table with a gap: every slot must lead somewhere', async () => {
+    const half = { ...partition, lastSlot: 8_191 };
+    await store.put(keys.partition('default', 0), encodeRecord(half));
+    await store.put(keys.namespace('default'), namespace(true, 2));
+    const { started, view } = start();
+    await started;
+    await expect.poll(() => errors.join()).toMatch(/partition 1 has no readable record/);
+    expect(view()!.partitions()).toEqual([]);
+    const rest = { ...partition, partition: 1, firstSlot: 8_192 };
+    await store.put(keys.partition('default', 1), encodeRecord(rest));
+    await expect.poll(() => view()!.partitions()).toEqual([half, rest]);
+    await store.delete(keys.partition('default', 0));
+    await expect.poll(() => errors.join()).toMatch(/partition 0 has no readable record/);
+    expect(view()!.partitions()).toEqual([half, rest]);
+  });
+
+  test('a record that cannot be read holds up no report but its own, and is not lost', async () => {
+    await store.put(keys.leader('default', 0), '{"version":1,"term":"high"}');
+    const { coordinator, started } = start();
+    await started;
+    coordinator.reportLeader(leaderRecord(0, 5));
+    coordinator.reportLeader(leaderRecord(1, 5));
+    await expect.poll(() => store.get(keys.leader('default', 1))).toBeDefined();
+    expect((await store.get(keys.leader('default', 0)))?.value).toContain('high');
+    expect(errors.filter((line) => /not reported.*leaders.default.00000/.test(line))).toHaveLength(
+      1,
+    );
+    await store.delete(keys.leader('default', 0));
+    await expect
+      .poll(async () => (await store.get(keys.leader('default', 0)))?.value)
+      .toContain('"term":5');
   });
 });

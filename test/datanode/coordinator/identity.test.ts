@@ -33,7 +33,9 @@ test('an empty directory becomes a new incarnation, registered and kept', async 
 test('a wiped directory is another incarnation, refused while the first one lives', async () => {
   const first = await create('/a');
   const lease = await store.grantLease(10_000);
-  const record = { version: 1, node: 'n1', incarnation: first.incarnation, host: 'h' };
+  const ports = { transportPort: 1, gatewayPort: 2, clusterPort: 3, httpPort: 4 };
+  const rest = { bootId: 'b', tags: {}, ...ports };
+  const record = { version: 1, ...rest, node: 'n1', incarnation: first.incarnation, host: 'h' };
   await store.put(keys.node('n1'), encodeRecord(record), lease);
   await expect(create('/b')).rejects.toMatchObject({ code: 'CONFLICT' });
   await lease.revoke();

@@ -68,6 +68,33 @@ describe('a snapshot stream', () => {
     }
   });
 
+  test('is refused at its first byte after the trailer, and at a key out of order', async () => {
+    const decoder = new SnapshotDecoder();
+    decoder.decode(await stream(await filled(2, 10)));
+    expect(() => decoder.decode(Buffer.alloc(1))).toThrow(/1 bytes after the trailer/);
+    const pair = (key: string) => {
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(key.length);
+      return Buffer.concat([head, Buffer.from(key, 'latin1'), Buffer.alloc(4)]);
+    };
+    for (const second of ['\u0010a', '\u0010b', '', '\u0000', '\u00ffz']) {
+      const bytes = Buffer.concat([pair('\u0010b'), pair(second)]);
+      const code = { code: 'BAD_FRAME' };
+      expect(() => new SnapshotDecoder().decode(bytes), JSON.stringify(second)).toThrow(
+        expect.objectContaining(code),
+      );
+    }
+    expect(() => new SnapshotDecoder().decode(pair('\u0000'))).toThrow(
+      /snapshot chunk: the key of pair 1 is out of order/,
+    );
+  });
+
+  test('of one long value in tiny chunks takes no longer than it is long', async () => {
+    const bytes = await stream(await filled(1, 4_000_000));
+    const edges = Array.from({ length: bytes.length / 16 }, (_, at) => 16 * at);
+    expect(decode(bytes, edges)).toHaveLength(1);
+  }, 15_000);
+
   test('has a header that decodes, or is refused when cut', () => {
     const confState = {
       voters: [1, 2, 3],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { codeOf } from '../../../src/common/errors.ts';
+import { limits } from '../../../src/common/limits.ts';
 import type { WireMessage } from '../../../src/datanode/raft/message.ts';
 import { FRAME_HEADER_BYTES, FrameWriter } from '../../../src/datanode/transport/frame.ts';
 import {
@@ -105,4 +106,20 @@ test('a body cut short or with bytes changed never does more than fail', () => {
     { numRuns: 2_000 },
   );
   fc.assert(fc.property(fc.uint8Array({ maxLength: 100 }), (b) => tryDecode(Buffer.from(b))));
+});
+
+test('a frame holds no more messages, entries and ids than memory', () => {
+  const write = (w: FrameWriter, ids: number) => {
+    for (const field of [9, 1, 1, 1, 1, 1, 1]) w.varint(field); // a snapshot, up to its voters
+    w.varint(ids).raw(Buffer.alloc(ids, 1));
+  };
+  const decode = (...counts: number[]) => {
+    const w = new FrameWriter().begin(1);
+    for (const count of counts) write(w, count);
+    w.end();
+    return decodeMessages(w.take().subarray(FRAME_HEADER_BYTES));
+  };
+  const text = /more than 1048576 items in a frame/;
+  expect(() => decode(limits.frameItemsMax)).toThrow(text); // the message is an item as well
+  expect(() => decode(limits.frameItemsMax - 1)).toThrow(/body ends early/);
 });

@@ -1,7 +1,12 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { PeerMessage } from '../../../src/datanode/raft/message.ts';
-import { channels, FrameDecoder, FrameWriter } from '../../../src/datanode/transport/frame.ts';
+import {
+  channels,
+  FrameDecoder,
+  FrameWriter,
+  streamKinds,
+} from '../../../src/datanode/transport/frame.ts';
 import { encodeHello, encodeWelcome } from '../../../src/datanode/transport/handshake.ts';
 import { encodeMessage } from '../../../src/datanode/transport/message-codec.ts';
 import { everyMessage } from './messages.ts';
@@ -185,6 +190,34 @@ describe('connections', () => {
     newer.destroy();
   });
 
+  test('a peer that sends chunks of a snapshot before it may is refused', async () => {
+    const b = await start('b');
+    b.transport.setPeers(new Map([['x', { host: '127.0.0.1', port: 1, incarnation: 'inc-x' }]]));
+    let served = 0;
+    b.handlers.onStream = async (_from, _header, chunks) => {
+      served++;
+      for await (const _ of chunks) await new Promise((resolve) => setTimeout(resolve, 10));
+    };
+    const socket = await dialRaw(b, 1, 'welcome', 'bulk');
+    const streamFrame = (kind: number, id: number) => {
+      const w = new FrameWriter().begin(channels.stream).u8(kind).varint(id);
+      w.end();
+      return w.take();
+    };
+    for (const id of [1, 2, 3]) socket.write(streamFrame(streamKinds.open, id));
+    await eventually('both slots are taken', () => served === 2);
+    let refusal = '';
+    socket.on('data', (chunk) => {
+      refusal += chunk.toString('latin1');
+    });
+    for (let count = 0; count < 8; count++) socket.write(streamFrame(streamKinds.chunk, 1));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(socket.destroyed).toBe(false);
+    socket.write(streamFrame(streamKinds.chunk, 3));
+    await eventually('it is closed', () => socket.destroyed);
+    expect(refusal).toContain('stream 3: more chunks than credit');
+  });
+
   test('bad bytes close their connection with a reason; the node lives on', async () => {
     const [a, b] = await pair();
     for (const bytes of [Buffer.from('*1\r\n$4\r\nPING\r\n'), Buffer.alloc(5_000, 0xff)]) {
@@ -239,7 +272,12 @@ describe('connections', () => {
 });
 
 /** A raw connection that says it is node x; resolves when welcomed (or refused). */
-async function dialRaw(b: TestNode, dial: number, want: 'welcome' | 'refused' = 'welcome') {
+async function dialRaw(
+  b: TestNode,
+  dial: number,
+  want: 'welcome' | 'refused' = 'welcome',
+  kind: 'small' | 'bulk' = 'small',
+) {
   const socket = connect(b.address.port, '127.0.0.1');
   socket.on('error', () => {});
   const kinds: number[] = [];
@@ -252,7 +290,7 @@ async function dialRaw(b: TestNode, dial: number, want: 'welcome' | 'refused' = 
     self,
     expectedNode: 'b',
     expectedIncarnation: 'inc-b',
-    kind: 'small',
+    kind,
     dial,
   });
   socket.write(w.take());

@@ -1,0 +1,42 @@
+/** The places that a configuration names are made before anything runs: an error names the field. */
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { KvorumError, messageOf } from '../common/errors.ts';
+
+export interface Places {
+  readonly 'data-dir': string;
+  readonly 'run-file'?: string | undefined;
+  readonly log: { readonly file?: string | undefined };
+}
+
+/** Throws BAD_CONFIG naming `file`, the field and why the place cannot be used. */
+export function preparePlaces(file: string, places: Places): void {
+  const prepare = (field: string, path: string, make: () => void) => {
+    try {
+      make();
+    } catch (cause) {
+      const why = messageOf(cause);
+      throw new KvorumError(
+        'BAD_CONFIG',
+        `${file}: ${field}: ${JSON.stringify(path)} cannot be used (${why}); choose another place`,
+        { cause },
+      );
+    }
+  };
+  const { 'data-dir': dataDir, 'run-file': runFile, log } = places;
+  prepare('data-dir', dataDir, () => makeDirs(dataDir));
+  if (runFile !== undefined) prepare('run-file', runFile, () => makeDirs(dirname(runFile)));
+  const logFile = log.file;
+  if (logFile === undefined) return;
+  prepare('log.file', logFile, () => {
+    makeDirs(dirname(logFile));
+    closeSync(openSync(logFile, 'a'));
+  });
+}
+
+/** Parents first, one by one: node's recursive mkdir never returns below /proc. */
+export function makeDirs(path: string): void {
+  const missing: string[] = [];
+  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const directory of missing) mkdirSync(directory);
+}

@@ -1,0 +1,38 @@
+/** Settings that several processes have, each with its check and error text. */
+import { z } from 'zod';
+
+export const portField = z.number().int().min(0).max(65_535);
+
+/** Of a datanode or placedriver. */
+export const nameField = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
+    'letters, digits, dot, dash and underscore, 63 at most',
+  );
+
+/** A name or an address, without a port. */
+export const hostField = z
+  .string()
+  .regex(/^[A-Za-z0-9._:%-]{1,255}$/, 'a host name or address without a port, as 10.1.0.1');
+
+export const endpointsField = z
+  .array(
+    z
+      .string()
+      .regex(
+        /^(?:https?:\/\/)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255})(?::\d{1,5})?\/?$/,
+        'an address as http://10.1.0.1:2379',
+      ),
+  )
+  .min(1);
+
+/** The first two ports that are the same; 0 is any free port, and never the same. */
+export function samePorts(ports: Readonly<Record<string, number>>): [string, string] | undefined {
+  const names = Object.keys(ports);
+  for (const [at, name] of names.entries()) {
+    const other = names.slice(0, at).find((before) => ports[before] === ports[name]);
+    if (other !== undefined && ports[name] !== 0) return [other, name];
+  }
+  return undefined;
+}

@@ -1,0 +1,226 @@
+/**
+ * Metadata records as they are read: somebody else wrote them, so the whole shape is checked before
+ * a record counts. What a reader does not know is let through, and kept when the record is written
+ * again: a newer build may have added it without a new version.
+ */
+import { z } from 'zod';
+import { KvorumError } from '../common/errors.ts';
+import { SLOT_COUNT } from '../common/hash.ts';
+import { limits } from '../common/limits.ts';
+import {
+  type ClusterRecord,
+  type CountersRecord,
+  type DamageRecord,
+  type IncarnationRecord,
+  keys,
+  type LeaderRecord,
+  type NamespaceRecord,
+  type NodeRecord,
+  type PartitionRecord,
+  SCHEMA_VERSION,
+} from './schema.ts';
+
+export interface RecordKind<T> {
+  readonly schema: z.ZodType<T>;
+  /** Where such a record lies: one that lies elsewhere speaks for another. */
+  keyOf(record: T): string;
+  /** What an operator does about one that cannot be read. */
+  readonly remedy: string;
+}
+
+const RESTORE = 'restore it from a backup of the metadata store';
+const REGISTER = 'remove the key, then restart the datanode: it registers anew';
+
+const version = z.int().min(1);
+const text = z.string().min(1);
+const count = z.int().min(1);
+const index = z.int().min(0);
+const port = z.int().min(0).max(65_535);
+const slot = z
+  .int()
+  .min(0)
+  .max(SLOT_COUNT - 1);
+
+/** The length is checked first: not every wrong item of a long list becomes a problem. */
+function list<Item extends z.ZodType>(item: Item) {
+  return z.array(z.unknown()).max(limits.metaReplicasMax).pipe(z.array(item));
+}
+
+const replica = z.object({ replica: count, node: text, incarnation: text });
+const replicas = list(replica).refine(
+  (members) => new Set(members.map((member) => member.replica)).size === members.length,
+  'names a replica twice',
+);
+const replicaIds = list(count);
+
+const membership = z.object({
+  epoch: index,
+  voters: replicaIds,
+  learners: replicaIds,
+  joint: z.boolean(),
+});
+
+export const recordKinds = {
+  cluster: kind<ClusterRecord>({
+    schema: z.object({ version, clusterId: text, createdMs: z.number() }),
+    keyOf: () => keys.cluster,
+    remedy: RESTORE,
+  }),
+  counters: kind<CountersRecord>({
+    schema: z.object({ version, nextGroup: count, nextReplica: count }),
+    keyOf: () => keys.counters,
+    remedy: RESTORE,
+  }),
+  node: kind<NodeRecord>({
+    schema: z.object({
+      version,
+      node: text,
+      incarnation: text,
+      bootId: text,
+      host: text,
+      transportPort: port,
+      gatewayPort: port,
+      clusterPort: port,
+      httpPort: port,
+      tags: z.record(z.string(), z.string()),
+    }),
+    keyOf: (record) => keys.node(record.node),
+    remedy: REGISTER,
+  }),
+  incarnation: kind<IncarnationRecord>({
+    schema: z.object({ version, node: text, incarnation: text }),
+    keyOf: (record) => keys.incarnation(record.node),
+    remedy: REGISTER,
+  }),
+  namespace: kind<NamespaceRecord>({
+    schema: z.object({
+      version,
+      name: text,
+      kind: z.literal('redis'),
+      hash: z.literal('slots'),
+      partitions: count.max(SLOT_COUNT),
+      replicas: count.max(limits.metaReplicasMax),
+      expiry: z.literal('consistent'),
+      ready: z.boolean(),
+    }),
+    keyOf: (record) => keys.namespace(record.name),
+    remedy: RESTORE,
+  }),
+  partition: kind<PartitionRecord>({
+    schema: z
+      .object({
+        version,
+        namespace: text,
+        partition: index.max(SLOT_COUNT - 1),
+        group: count,
+        firstSlot: slot,
+        lastSlot: slot,
+        birth: replicas,
+        replicas,
+        epoch: count,
+        fence: index,
+      })
+      .refine(({ firstSlot, lastSlot }) => firstSlot <= lastSlot, {
+        path: ['lastSlot'],
+        message: 'lies before firstSlot',
+      }),
+    keyOf: (record) => keys.partition(record.namespace, record.partition),
+    remedy: RESTORE,
+  }),
+  leader: kind<LeaderRecord>({
+    schema: z.object({
+      version,
+      namespace: text,
+      partition: index.max(SLOT_COUNT - 1),
+      node: text,
+      replica: count,
+      term: index,
+      membership,
+    }),
+    keyOf: (record) => keys.leader(record.namespace, record.partition),
+    remedy: 'remove the key: the next leader writes it again',
+  }),
+  damage: kind<DamageRecord>({
+    schema: z.object({
+      version,
+      namespace: text,
+      partition: index.max(SLOT_COUNT - 1),
+      replica: count,
+      node: text,
+      incarnation: text,
+      reason: z.string(),
+    }),
+    keyOf: (record) => keys.damage(record.replica),
+    remedy: 'remove the key, then restart the datanode: it reports its damage again',
+  }),
+} as const;
+
+function kind<T>(of: RecordKind<T>): RecordKind<T> {
+  return of;
+}
+
+const PROBLEMS_SHOWN = 3;
+const NESTING_MAX = 32;
+
+/** Parses a record; throws BAD_RECORD with key, field, what is wrong there and what to do. */
+export function decodeRecord<T>(
+  { schema, keyOf, remedy }: RecordKind<T>,
+  key: string,
+  value: string,
+): T {
+  const bad = (what: string, then = remedy) =>
+    new KvorumError('BAD_RECORD', `metadata ${key}: ${what}; ${then}`);
+  if (value.length > limits.metaValueBytesMax) {
+    throw bad(`${value.length} characters, more than ${limits.metaValueBytesMax}`);
+  }
+  if (isNestedTooDeep(value)) throw bad(`nested deeper than ${NESTING_MAX}`);
+  let record: unknown;
+  try {
+    record = JSON.parse(value);
+  } catch {
+    throw bad('not JSON');
+  }
+  const found = versionOf(record);
+  if (typeof found !== 'number') throw bad('has no version');
+  if (found > SCHEMA_VERSION) {
+    throw bad(`version ${found}, this build reads ${SCHEMA_VERSION}`, 'upgrade kvorum');
+  }
+  const checked = schema.safeParse(record);
+  if (!checked.success) throw bad(problemsOf(checked.error));
+  const place = keyOf(checked.data);
+  if (place !== key) throw bad(`holds the record of ${place}`);
+  // The record itself, not zod's copy: with what a newer build added, in the order it was written.
+  return record as T;
+}
+
+function versionOf(record: unknown): unknown {
+  return typeof record === 'object' && record !== null && 'version' in record
+    ? record.version
+    : undefined;
+}
+
+function problemsOf(error: z.ZodError): string {
+  const { issues } = error;
+  const shown = issues.slice(0, PROBLEMS_SHOWN).map((issue) => {
+    const field = issue.path.join('.') || 'the record';
+    return `${field}: ${issue.message}`;
+  });
+  const more = issues.length - shown.length;
+  return shown.join(', ') + (more > 0 ? `, and ${more} more` : '');
+}
+
+/** Looked at before it is parsed: what JSON.parse reads at any depth, JSON.stringify cannot write. */
+function isNestedTooDeep(value: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < value.length; at++) {
+    const character = value[at];
+    if (quoted && character === '\\') at++;
+    else if (character === '"') quoted = !quoted;
+    else if (quoted) continue;
+    else if (character === '[' || character === '{') depth++;
+    else if (character === ']' || character === '}') depth--;
+    if (depth > NESTING_MAX) return true;
+  }
+  return false;
+}

@@ -1,0 +1,48 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { preparePlaces } from '../../src/cli/places.ts';
+
+let root: string;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'kvorum-places-'));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+test('what a configuration names is made, parents too', () => {
+  const log = { file: join(root, 'log/a/n1.log') };
+  preparePlaces('n1.yaml', {
+    'data-dir': join(root, 'data/n1'),
+    'run-file': join(root, 'run/n1.json'),
+    log,
+  });
+  expect(['data/n1', 'run', 'log/a/n1.log'].filter((at) => !existsSync(join(root, at)))).toEqual(
+    [],
+  );
+  expect(existsSync(join(root, 'run/n1.json'))).toBe(false);
+});
+
+// Below /proc node's own recursive mkdir never returns.
+test.each([
+  ['data-dir', '/proc/nothing'],
+  ['data-dir', '/dev/null/x'],
+  ['data-dir', 'a\u0000b'],
+  ['log.file', '/proc/nothing/x'],
+  ['log.file', '/'],
+  ['run-file', '/dev/null/x/y'],
+])('%s that cannot be %j is refused by its name', (field, place) => {
+  const places = {
+    'data-dir': field === 'data-dir' ? place : join(root, 'data'),
+    'run-file': field === 'run-file' ? place : undefined,
+    log: { file: field === 'log.file' ? place : undefined },
+  };
+  expect(() => preparePlaces('n1.yaml', places)).toThrow(
+    expect.objectContaining({
+      code: 'BAD_CONFIG',
+      message: expect.stringContaining(
+        `n1.yaml: ${field}: ${JSON.stringify(place)} cannot be used (`,
+      ),
+    }),
+  );
+});

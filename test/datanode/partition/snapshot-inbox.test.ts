@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { KvorumError } from '../../../src/common/errors.ts';
+import { sealRecord } from '../../../src/datanode/encoding/record.ts';
+import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { encodeSnapshotChunks } from '../../../src/datanode/partition/snapshot-codec.ts';
+import { SnapshotInbox } from '../../../src/datanode/partition/snapshot-inbox.ts';
+import { encodeState } from '../../../src/datanode/partition/state.ts';
+
+const confState = {
+  voters: [1, 2, 3],
+  votersOutgoing: [],
+  learners: [],
+  learnersNext: [],
+  autoLeave: false,
+};
+const state = { index: 7, term: 2, timeMs: 5, epoch: 1, confState };
+
+function header(snapshot: Partial<typeof state> = {}) {
+  const { index, term, confState: members } = { ...state, ...snapshot };
+  const meta = { index, term, confState: members, data: Buffer.alloc(0) };
+  return {
+    group: 1,
+    id: 4,
+    offset: 0,
+    message: { type: 'snapshot', from: 2, to: 1, term: 3, snapshot: meta } as const,
+  };
+}
+
+async function streamOf(sealed: Buffer | undefined): Promise<Buffer[]> {
+  const { engine } = await createMemoryHost().open('9-0');
+  const key = Buffer.from([0x10, 1]);
+  await engine.write([{ type: 'put', key, value: sealRecord(key, Buffer.from('value')) }]);
+  if (sealed) await engine.write([{ type: 'put', key: STATE_KEY, value: sealed }]);
+  const chunks: Buffer[] = [];
+  for await (const chunk of encodeSnapshotChunks(engine)) chunks.push(chunk);
+  return chunks;
+}
+
+async function* source(chunks: readonly Buffer[], end?: Error) {
+  yield* chunks;
+  if (end) throw end;
+}
+
+const sealed = sealRecord(STATE_KEY, encodeState(state));
+
+test('a snapshot whose header says what its data says is taken', async () => {
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+  await inbox.receive(header(), source(await streamOf(sealed)), 1);
+  expect(inbox.take(7)?.state).toEqual(state);
+});
+
+test.each([
+  ['another index', { index: 8 }, sealed, /holds data of index 7 and term 2/],
+  ['another term', { term: 3 }, sealed, /holds data of index 7 and term 2/],
+  [
+    'other members',
+    { confState: { ...confState, voters: [1, 2] } },
+    sealed,
+    /holds data of other members/,
+  ],
+  ['no state', {}, undefined, /snapshot for replica 1 has no state/],
+  ['a state that is none', {}, sealRecord(STATE_KEY, Buffer.alloc(5, 1)), /replica state: /],
+])('a snapshot with %s is refused, and its engine let go', async (_name, snapshot, own, text) => {
+  const engines = createMemoryHost();
+  const inbox = new SnapshotInbox({ engines }, 1);
+  const chunks = await streamOf(own);
+  await expect(inbox.receive(header(snapshot), source(chunks), 1)).rejects.toThrow(text);
+  expect(inbox.take(7)).toBeUndefined();
+  // The memory host opens no engine twice.
+  const { engine } = await engines.open('1-1');
+  await engine.close();
+});
+
+test('what came of a stream is kept when it broke, not when it was found damaged', async () => {
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+  const [chunk] = await streamOf(sealed);
+  const some = [chunk!.subarray(0, 20)];
+  const broken = new KvorumError('CONNECTION_LOST', 'gone');
+  await expect(inbox.receive(header(), source(some, broken), 1)).rejects.toThrow('gone');
+  expect(inbox.progress(4)).toBe(20);
+  const damaged = new KvorumError('CORRUPT', 'a wrong checksum');
+  await expect(inbox.receive(header(), source(some, damaged), 1)).rejects.toThrow('checksum');
+  expect(inbox.progress(4)).toBe(0);
+});

@@ -1,0 +1,247 @@
+/** Frames between datanodes: whole, or refused by name with their connection; others go on. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { codeOf, KvorumError, messageOf } from '../../src/common/errors.ts';
+import { decodeBatch, decodeResults } from '../../src/datanode/routing/request-codec.ts';
+import { channels, FrameDecoder, FrameWriter } from '../../src/datanode/transport/frame.ts';
+import {
+  decodeGreeting,
+  encodeHello,
+  encodeWelcome,
+} from '../../src/datanode/transport/handshake.ts';
+import { decodeMessages, messageBytes } from '../../src/datanode/transport/message-codec.ts';
+import { startNode, type TestNode } from '../datanode/transport/nodes.ts';
+import { scale } from '../scale.ts';
+import { type Bending, bending, chunksOf, cuts } from './bytes.ts';
+import { check, checkAsync } from './property.ts';
+import { anyFrame, type Frame, frameBytes, groupMessages, raftBody } from './wire-messages.ts';
+import { turns, type Wire, WireNetwork } from './wires.ts';
+
+const runs = scale.fuzzFrames;
+
+/** What `decode` gave, or undefined when it was refused by name. */
+function accepted<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch (failure) {
+    expect(codeOf(failure), messageOf(failure)).toBe('BAD_FRAME');
+    expect(messageOf(failure).length).toBeLessThan(200);
+    return undefined;
+  }
+}
+
+describe('the codecs', () => {
+  test('give every message as it was, wherever the stream is cut', () => {
+    check(
+      runs,
+      fc.property(fc.array(groupMessages, { maxLength: 4 }), cuts, (bodies, at) => {
+        const bytes = frameBytes(
+          ...bodies.map((messages) => ({ channel: channels.raft, body: raftBody(messages) })),
+        );
+        const decoder = new FrameDecoder();
+        const found: unknown[] = [];
+        for (const chunk of chunksOf(bytes, at)) {
+          decoder.push(chunk, (_channel, body) => found.push(decodeMessages(body)));
+        }
+        expect(found).toEqual(bodies);
+        for (const messages of bodies) {
+          const most = messages.reduce((sum, { message }) => sum + messageBytes(message), 0);
+          expect(raftBody(messages).length).toBeLessThanOrEqual(most);
+        }
+      }),
+    );
+  });
+
+  test('deliver only frames that were sent, whatever happens to the bytes', () => {
+    const input = fc.tuple(fc.array(anyFrame, { minLength: 1, maxLength: 6 }), bending, cuts);
+    check(
+      runs,
+      fc.property(input, ([frames, bend, at]) => {
+        const sent = frames.map((frame) => frameBytes(frame).toString('hex'));
+        const decoder = new FrameDecoder();
+        accepted(() => {
+          for (const chunk of chunksOf(bend(frameBytes(...frames)), at)) {
+            decoder.push(chunk, (channel, body) => {
+              const found = sent.indexOf(frameBytes({ channel, body }).toString('hex'));
+              expect(found).toBeGreaterThanOrEqual(0);
+            });
+          }
+        });
+      }),
+    );
+  });
+
+  test('make of a bent body messages that can be written again, or refuse it', () => {
+    check(
+      runs,
+      fc.property(groupMessages, bending, (messages, bend) => {
+        const found = accepted(() => decodeMessages(bend(raftBody(messages))));
+        if (found !== undefined) expect(decodeMessages(raftBody(found))).toEqual(found);
+      }),
+    );
+  });
+
+  test('make of a forwarded request a batch or an answer within bounds, or refuse it', () => {
+    const anyBytes = fc.oneof(
+      fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
+      fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.concat([Buffer.of(1), bytes])),
+    );
+    check(
+      runs,
+      fc.property(anyBytes, fc.nat(3), (body, count) => {
+        const batch = accepted(() => decodeBatch(body, 0));
+        if (batch !== undefined) expect(batch.lines.every((line) => line.length > 0)).toBe(true);
+        const results = accepted(() => decodeResults(body, count));
+        if (results !== undefined) expect(results).toHaveLength(count);
+      }),
+    );
+  });
+});
+
+let network: WireNetwork;
+let node: TestNode;
+let good: Wire;
+let dial = 0;
+
+beforeAll(async () => {
+  network = new WireNetwork();
+  const settings = { keepaliveMs: 10_000, silenceMs: 100_000, backoffMinMs: 0, backoffMaxMs: 1 };
+  node = await startNode('b', { network, settings });
+  node.handlers.onStream = async (_from, _header, chunks) => {
+    for await (const _ of chunks);
+  };
+  node.transport.setPeers(
+    new Map(['x', 'y'].map((name) => [name, { host: name, port: 1, incarnation: `inc-${name}` }])),
+  );
+  good = hello('y', 'small');
+  await turns();
+  expect(good.frames.length).toBeGreaterThan(0);
+});
+
+afterAll(() => node.transport.close());
+
+const selfOf = (name: string) => {
+  return { clusterId: 'cluster', node: name, incarnation: `inc-${name}`, bootId: `boot-${name}` };
+};
+
+function helloBytes(name: string, kind: 'small' | 'bulk'): Buffer {
+  const w = new FrameWriter();
+  const expected = { expectedNode: 'b', expectedIncarnation: 'inc-b' };
+  encodeHello(w, { version: 1, self: selfOf(name), ...expected, kind, dial: ++dial });
+  return w.take();
+}
+
+/** A connection of peer `name`, introduced. */
+function hello(name: string, kind: 'small' | 'bulk'): Wire {
+  const wire = network.dial();
+  wire.feed(helloBytes(name, kind));
+  return wire;
+}
+
+/** Others are served as before. */
+function expectOthersServed(): void {
+  const before = node.received.length;
+  const beat = { type: 'forgetLeader', from: 1, to: 1, term: dial } as const;
+  good.feed(frameBytes({ channel: channels.raft, body: raftBody([{ group: 7, message: beat }]) }));
+  expect(good.closed).toBe(false);
+  expect(node.received.slice(before)).toEqual([{ from: 'y', group: 7, message: beat }]);
+  node.received.length = 0;
+}
+
+/** Frames with a checksum that is right, but bodies that may be bent; and then the bytes too. */
+const traffic = fc
+  .tuple(
+    fc.array(fc.tuple(anyFrame, fc.option(bending)), { minLength: 1, maxLength: 6 }),
+    fc.option(bending, { freq: 3 }),
+    cuts,
+  )
+  .map(([frames, bendAll, at]) => {
+    const bent = frames.map(([{ channel, body }, bend]): Frame => {
+      return { channel, body: bend === null ? body : bend(body) };
+    });
+    const bytes = frameBytes(...bent);
+    return chunksOf(bendAll === null ? bytes : bendAll(bytes), at);
+  });
+
+describe('a node', () => {
+  test('drops who sends bent frames, tells why, and serves the others', async () => {
+    const kinds = fc.constantFrom('small' as const, 'bulk' as const);
+    let refused = 0;
+    await checkAsync(
+      runs,
+      fc.asyncProperty(kinds, traffic, async (kind, chunks) => {
+        const wire = hello('x', kind);
+        wire.feed(...chunks);
+        await turns();
+        if (wire.closed && wire.refusal() !== undefined) refused++;
+        expectOthersServed();
+        wire.hangUp();
+      }),
+    );
+    expect(refused).toBeGreaterThan(runs / 4);
+  });
+
+  test('lets in nobody whose hello is bent, and keeps no more than a hello of it', async () => {
+    await checkAsync(
+      runs,
+      fc.asyncProperty(bending, cuts, async (bend: Bending, at) => {
+        const bytes = helloBytes('x', 'small');
+        const bent = bend(bytes);
+        const wire = network.dial();
+        wire.feed(...chunksOf(bent, at));
+        await turns(1);
+        const whole = bent.length >= bytes.length && bent.subarray(0, bytes.length).equals(bytes);
+        const welcomed = wire.frames.some(({ channel, body }) => channel === 0 && body[0] === 2);
+        expect(welcomed).toBe(whole);
+        expectOthersServed();
+        wire.hangUp();
+      }),
+    );
+  });
+
+  test('settles every request to a peer that answers nonsense, and dials again', async () => {
+    await checkAsync(
+      Math.ceil(runs / 4),
+      fc.asyncProperty(traffic, async (chunks) => {
+        const wire = await bulkToX();
+        const asked = [1, 2, 3].map(() =>
+          node.transport.request('x', Buffer.from('?'), 60_000).then(
+            (answer) => expect(answer).toBeInstanceOf(Buffer),
+            (failure) => expect(failure).toBeInstanceOf(KvorumError),
+          ),
+        );
+        const streamed = node.transport.stream('x', Buffer.from('h'), oneChunk()).then(
+          () => {},
+          (failure) => expect(failure).toBeInstanceOf(KvorumError),
+        );
+        await turns();
+        wire.feed(...chunks);
+        await turns();
+        wire.hangUp();
+        await Promise.all([...asked, streamed]);
+        expectOthersServed();
+      }),
+    );
+  });
+});
+
+async function* oneChunk(): AsyncGenerator<Buffer> {
+  yield Buffer.from('chunk');
+}
+
+/** The next bulk connection that the node dials to x, welcomed; others are welcomed and kept. */
+async function bulkToX(): Promise<Wire> {
+  for (;;) {
+    const wire = await network.nextDialed();
+    await turns();
+    const [first] = wire.frames;
+    const greeting = decodeGreeting(first!.channel, first!.body);
+    if (greeting.kind !== 'hello') throw new Error(`dialed with a ${greeting.kind}`);
+    const { expectedNode, kind } = greeting.hello;
+    const w = new FrameWriter();
+    encodeWelcome(w, selfOf(expectedNode));
+    wire.feed(w.take());
+    await turns();
+    if (expectedNode === 'x' && kind === 'bulk') return wire;
+  }
+}
