@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { availableParallelism } from 'node:os';
 
 export interface NamedProcess {
   readonly name: string;
@@ -149,4 +149,5 @@ export async function busyCores(ms: number): Promise<number> {
   }
 }
 
-export const cores = cpus().length;
+/** Those this process may use. */
+export const cores = availableParallelism();

@@ -131,7 +131,11 @@ function launch(
     detached: true,
   });
   groups.add(child);
-  child.once('close', () => groups.delete(child));
+  child.once('exit', () => {
+    // A leader that died has not ended those it had started: they must not be orphans.
+    signalGroup(child, 'SIGKILL');
+    groups.delete(child);
+  });
   return child;
 }
 

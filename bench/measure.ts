@@ -8,7 +8,7 @@ import { type RunningEtcd, startEtcd } from './etcd-cluster.ts';
 import { BEGIN, type EtcdLoad, type EtcdLoadResult } from './etcd-load-words.ts';
 import { startKvorum } from './kvorum-cluster.ts';
 import type { Options } from './options.ts';
-import { etcdLoads, redisLoads } from './plan.ts';
+import { etcdLoads, redisLoads, restOfFilling } from './plan.ts';
 import * as benchmark from './redis-benchmark.ts';
 import { keysOf } from './redis-door.ts';
 import { startRedis } from './redis-server.ts';
@@ -18,7 +18,7 @@ import type { Door, Running } from './system.ts';
 
 export interface Scene {
   readonly options: Options;
-  /** For data; empty of this system's. */
+  /** For data; empty. */
   readonly directory: string;
   began(system: Running): void;
   row(row: Omit<Row, 'system' | 'round'>): void;
@@ -32,7 +32,8 @@ const etcdLoadScript = join(here, 'etcd-load.js');
 
 /** After the filling, before the first row: what was written is compacted meanwhile. */
 const SETTLE_MS = 3_000;
-const FILL_PIPELINE = 16;
+/** The first part of a filling tells how long the rest will take. */
+const FILL_FIRST = 0.1;
 /** etcd is filled with fewer keys, all of which the GETs then find. */
 const ETCD_KEYS = 20_000;
 
@@ -99,21 +100,32 @@ async function measureDoor(
   keys: { count(): Promise<number> },
 ): Promise<void> {
   const { options } = scene;
-  scene.progress(`${door}: filling with ${options.fill.toLocaleString('en-US')} SETs`);
-  const filling = { test: 'SET', pipeline: FILL_PIPELINE, clients: 50, valueBytes: 100 } as const;
-  await benchmark.request(target, filling, options.fill);
-  await pause(SETTLE_MS);
-  const hitShare = (await keys.count()) / benchmark.KEY_SPACE;
+  await fillDoor(scene, door, target);
   for (const load of redisLoads(options.full)) {
+    const found = load.test === 'GET' && { hitShare: (await keys.count()) / benchmark.KEY_SPACE };
     const { result, usage } = await benchmark.measure(target, load, options.seconds, (work) =>
       accounting.during(work),
     );
     system.check();
-    tell(scene, {
-      ...{ door, ...load, ...result, usage },
-      ...(load.test === 'GET' && { hitShare }),
-    });
+    tell(scene, { door, ...load, ...result, usage, ...found });
   }
+}
+
+async function fillDoor(scene: Scene, door: Door, target: benchmark.Target): Promise<void> {
+  const { fill, full } = scene.options;
+  const count = (value: number) => Math.round(value).toLocaleString('en-US');
+  scene.progress(`${door}: filling with ${count(fill)} SETs`);
+  const filling = { test: 'SET', pipeline: 16, clients: 50, valueBytes: 100 } as const;
+  const first = fill * FILL_FIRST;
+  const { perSecond } = await benchmark.request(target, filling, first);
+  const rest = full ? fill - first : restOfFilling(fill, first, perSecond);
+  // Two runs and no more: runs of redis-benchmark that follow each other may draw the same keys,
+  // for it seeds by time and process id.
+  await benchmark.request(target, filling, rest);
+  if (first + rest < fill) {
+    scene.progress(`${door}: too slow for more than ${count(first + rest)} SETs`);
+  }
+  await pause(SETTLE_MS);
 }
 
 async function measureEtcdLoad(
@@ -144,7 +156,9 @@ async function measureEtcdLoad(
       usage = close?.(result.cpuSeconds);
     },
   });
-  if (result === undefined || usage === undefined) throw new Error(outcome.stderr);
+  if (result === undefined || usage === undefined) {
+    throw new Error(`the gRPC clients of etcd ended with ${outcome.code}: ${outcome.stderr}`);
+  }
   etcd.check();
   const { perSecond, p50Ms, p99Ms, hits, requests } = result;
   const hitShare = hits / requests;
@@ -160,7 +174,7 @@ async function measureCheckPerf(
   accounting: Accounting,
 ): Promise<void> {
   const { name, clients, valueBytes, seconds } = checkPerfLoad;
-  scene.progress(`etcd: its own check perf --load=${name}, ${seconds} s`);
+  scene.progress(`etcd: its own check perf --load=${name}, ${seconds} s or longer`);
   const { result, usage } = await accounting.during(() => checkPerf(etcd.endpoints));
   etcd.check();
   const [p50Ms, p99Ms] = [Number.NaN, Number.NaN];

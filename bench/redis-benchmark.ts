@@ -27,6 +27,10 @@ export interface Figures {
 
 const WARM_SECONDS = 1.5;
 
+/** A server slower than this, on top of the time any run may take, does not work. */
+const LEAST_PER_SECOND = 500;
+const TIMEOUT_MS = 120_000;
+
 /**
  * Runs a load for about `seconds`, after runs that warm the server up and tell how many requests
  * that takes (the tool counts requests, not time). `around` measures the last run alone.
@@ -51,7 +55,8 @@ export async function request(target: Target, load: Load, count: number): Promis
   args.push('-n', Math.round(count), '-c', load.clients, '-P', load.pipeline);
   args.push('-d', load.valueBytes, '-r', target.keySpace, '--csv');
   if (target.cluster) args.push('--cluster');
-  const { stdout, stderr, code } = await run('redis-benchmark', args, { timeoutMs: 300_000 });
+  const timeoutMs = TIMEOUT_MS + (count / LEAST_PER_SECOND) * 1_000;
+  const { stdout, stderr, code } = await run('redis-benchmark', args, { timeoutMs });
   const figures = code === 0 ? parseCsv(stdout, load.test) : undefined;
   if (figures) return figures;
   throw new Error(`redis-benchmark ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);

@@ -1,5 +1,5 @@
 /** The report: tables for a terminal. */
-import { checkPerfLoad } from './check-perf.ts';
+import { checkPerfLoad, isCapped } from './check-perf.ts';
 import type { Floor, Line, ProcessMemory, Row } from './results.ts';
 import { find, linesOf, sum } from './results.ts';
 import type { Door } from './system.ts';
@@ -27,6 +27,14 @@ export function round(value: number): string {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.abs(value))) - 2);
   return (Math.round(value / unit) * unit).toLocaleString('en-US');
 }
+
+export interface SystemNote {
+  readonly version: string;
+  readonly fsync: string;
+}
+
+/** The floors are set for a machine of this many cores. */
+export const FLOOR_CORES = 2;
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(0);
 
@@ -70,7 +78,7 @@ function section(same: readonly Line[], checkPerf: Line | undefined): string[] {
     const ratios = doors.map((door) => per(line, door));
     return [`  ${line.door}`, spread(line), ...ratios, ...latencies, ...costs, each];
   });
-  return [...table(head, cells), ...(checkPerf ? [`  ${checkPerfNote()}`] : [])];
+  return [...table(head, cells), ...(checkPerf ? checkPerfNotes(checkPerf) : [])];
 }
 
 /** The median, and with more rounds than one the lowest and highest. */
@@ -79,13 +87,24 @@ function spread({ perSecond, rounds }: Line): string {
   return `${round(perSecond)} (${round(Math.min(...rounds))}–${round(Math.max(...rounds))})`;
 }
 
-export function checkPerfNote(): string {
-  const { name, clients, writesPerSecondMax, keyBytes, valueBytes, seconds } = checkPerfLoad;
+/** What stands beside the ratio: etcd chose that load itself. */
+export function checkPerfNotes({ perSecond, seconds }: Line): string[] {
+  const { name, clients, writesPerSecondMax, keyBytes, valueBytes } = checkPerfLoad;
   const n = (value: number) => value.toLocaleString('en-US');
-  return (
-    `etcd check perf --load=${name}: ${n(clients)} clients, ${keyBytes}-byte keys, ` +
-    `${n(valueBytes)}-byte values, at most ${n(writesPerSecondMax)} writes/s, ${seconds} s`
+  const load =
+    `  etcd check perf --load=${name}: its own ${n(clients)} clients, ${keyBytes}-byte keys, ` +
+    `${n(valueBytes)}-byte values, rate cap ${n(writesPerSecondMax)} writes/s, ` +
+    `${seconds.toFixed(0)} s`;
+  if (!isCapped(perSecond)) return [load];
+  return [load, '  It has reached its rate cap: etcd may be faster, × etcd check perf smaller'];
+}
+
+/** Which versions were measured, and when each has a write on disk. */
+export function durability(systems: Readonly<Record<string, SystemNote>>): string[] {
+  const cells = Object.entries(systems).map(
+    ([name, { version, fsync }]) => `  ${`${name} ${version}`.padEnd(14)}  ${fsync}`,
   );
+  return ['', 'what is on disk before the answer', ...cells];
 }
 
 /** What each process cost over all its rows, and what it held. */
@@ -110,12 +129,14 @@ export function processes(rows: readonly Row[], memory: readonly ProcessMemory[]
   return ['', 'processes', ...table(head, [...cells, ...loads])];
 }
 
-export function floors(all: readonly Floor[]): string[] {
+export function floors(all: readonly Floor[], cores: number): string[] {
   const cells = all.map(({ text, measured, unit, holds }) => {
     const verdict = holds === undefined ? 'not measured' : holds ? 'pass' : 'FAIL';
     return [`  ${text}`, measured === undefined ? '' : `${round(measured)} ${unit}`, verdict];
   });
-  return ['', 'floors', ...table(['', 'measured', ''], cells)];
+  const title =
+    cores === FLOOR_CORES ? 'floors' : `floors (set for ${FLOOR_CORES} cores, this has ${cores})`;
+  return ['', title, ...table(['', 'measured', ''], cells)];
 }
 
 /** Another program may take this much of a core before the figures are called in question. */

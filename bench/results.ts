@@ -96,7 +96,8 @@ export function floorsOf(rows: readonly Row[], memory: readonly ProcessMemory[])
   const lines = linesOf(rows);
   const set = find(lines, 'kvorum cluster', { test: 'SET', ...standard });
   const get = find(lines, 'kvorum cluster', { test: 'GET', ...standard });
-  const etcd = find(lines, 'etcd check perf', {}) ?? find(lines, 'etcd', { test: 'SET' });
+  const etcd =
+    find(lines, 'etcd check perf', {}) ?? find(lines, 'etcd', { test: 'SET', ...standard });
   const redis = find(lines, 'redis', { test: 'GET', ...standard });
   const peaks = memory
     .filter(({ name }) => name.startsWith('datanode'))

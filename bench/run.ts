@@ -1,18 +1,35 @@
 /** `npm run bench`: kvorum beside redis and etcd; see options.ts for what it does. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { busyCores, cores } from './accounting.ts';
 import { killAll } from './children.ts';
-import { makeDirectory, probeSync } from './disk.ts';
+import { makeDirectory, probeSync, removeDirectory, requireWritable } from './disk.ts';
 import { measureEtcd, measureKvorum, measureRedis } from './measure.ts';
 import { help, type Options, parseOptions } from './options.ts';
-import { disturbances, floors, processes, throughput } from './report.ts';
+import { estimateSeconds, orderOf } from './plan.ts';
+import { requirePrograms } from './programs.ts';
+import {
+  disturbances,
+  durability,
+  floors,
+  processes,
+  type SystemNote,
+  throughput,
+} from './report.ts';
 import { floorsOf, type ProcessMemory, type Row } from './results.ts';
 
 const measures = { redis: measureRedis, kvorum: measureKvorum, etcd: measureEtcd } as const;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
+interface Figures {
+  readonly rows: Row[];
+  readonly memory: ProcessMemory[];
+  readonly versions: Record<string, SystemNote>;
+}
+
+/** Resolves to whether no floor was missed. */
 async function main(options: Options, directory: string): Promise<boolean> {
   const began = performance.now();
   const elapsed = () => {
@@ -20,37 +37,56 @@ async function main(options: Options, directory: string): Promise<boolean> {
     return `${String(Math.floor(seconds / 60)).padStart(2)}:${String(seconds % 60).padStart(2, '0')}`;
   };
   const machine = await describeMachine(directory);
-  const rows: Row[] = [];
-  const memory: ProcessMemory[] = [];
-  const versions: Record<string, { readonly version: string; readonly fsync: string }> = {};
-  for (let round = 1; round <= options.rounds; round++) {
-    for (const system of options.only) {
-      const prefix = options.rounds > 1 ? `round ${round}, ${system}` : system;
-      await measures[system]({
-        options,
-        directory,
-        began: ({ version, fsync }) => {
-          versions[system] = { version, fsync };
-          if (round === 1) say(`        ${system} ${version}: ${fsync}`);
-        },
-        row: (row) => rows.push({ ...row, system, round }),
-        memory: (name, held) => memory.push({ name, ...held, system, round }),
-        progress: (text) => say(`${elapsed()}  ${prefix}: ${text}`),
-      });
-    }
-  }
+  const minutes = Math.ceil(estimateSeconds(options) / 60);
+  say(`this takes about ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}; Ctrl-C ends it`);
+  const figures = await measureAll(options, directory, elapsed);
+  const { rows, memory, versions } = figures;
   const judged = floorsOf(rows, memory);
-  for (const line of throughput(rows)) say(line);
-  for (const line of processes(rows, memory)) say(line);
-  for (const line of floors(judged)) say(line);
-  for (const line of disturbances(rows)) say(line);
+  const report = [
+    ...durability(versions),
+    ...throughput(rows),
+    ...processes(rows, memory),
+    ...floors(judged, cores),
+    ...disturbances(rows),
+  ];
+  for (const line of report) say(line);
   say(`\ntook ${elapsed().trim()} minutes`);
   if (options.json !== undefined) {
-    const figures = { machine, options, versions, rows, memory, floors: judged };
-    writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+    const all = { machine, options, versions, rows, memory, floors: judged };
+    writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`);
     say(`all figures are in ${options.json}`);
   }
   return judged.every(({ holds }) => holds !== false);
+}
+
+async function measureAll(
+  options: Options,
+  directory: string,
+  elapsed: () => string,
+): Promise<Figures> {
+  const rows: Row[] = [];
+  const memory: ProcessMemory[] = [];
+  const versions: Record<string, SystemNote> = {};
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const system of orderOf(round, options.only)) {
+      const prefix = options.rounds > 1 ? `round ${round}, ` : '';
+      const own = join(directory, `${round}-${system}`);
+      mkdirSync(own);
+      await measures[system]({
+        options,
+        directory: own,
+        began: ({ version, fsync }) => {
+          versions[system] = { version, fsync };
+          say(`${elapsed()}  ${prefix}${system} ${version} runs`);
+        },
+        row: (row) => rows.push({ ...row, system, round }),
+        memory: (name, held) => memory.push({ name, ...held, system, round }),
+        progress: (text) => say(`${elapsed()}  ${prefix}${text}`),
+      });
+      removeDirectory(own);
+    }
+  }
+  return { rows, memory, versions };
 }
 
 async function describeMachine(directory: string) {
@@ -81,6 +117,29 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
+/** Whatever ends this process, nothing it has started or written outlives it. */
+function cleanUpAtExit(directory: string): void {
+  process.once('exit', () => {
+    killAll();
+    removeDirectory(directory);
+  });
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    process.once(signal, () => process.exit(code));
+  }
+  process.stdout.on('error', () => process.exit(1));
+  if (process.env['npm_lifecycle_event'] !== 'bench') return;
+  // npm and its shell pass no signal on to what the shell runs: when they are gone, end as well.
+  const parent = process.ppid;
+  const watch = () => {
+    if (process.ppid !== parent) process.exit(143);
+  };
+  setInterval(watch, 500).unref();
+}
+
 function start(): void {
   let options: Options;
   try {
@@ -92,21 +151,16 @@ function start(): void {
     say(help);
     return;
   }
-  const directory = makeDirectory(options.data);
-  // Whatever ends this process, nothing it has started or written outlives it.
-  process.once('exit', () => {
-    killAll();
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-  });
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const) {
-    process.once(signal, () => process.exit(code));
+  try {
+    if (process.platform !== 'linux') throw new Error('it reads /proc: it needs Linux');
+    requirePrograms(options.only, process.env['PATH'] ?? '');
+    if (options.json !== undefined) requireWritable(options.json);
+    const directory = makeDirectory(options.data);
+    cleanUpAtExit(directory);
+    main(options, directory).then((hold) => process.exit(hold ? 0 : 1), fail);
+  } catch (error) {
+    fail(error);
   }
-  process.stdout.on('error', () => process.exit(1));
-  main(options, directory).then((hold) => process.exit(hold ? 0 : 1), fail);
 }
 
 start();
