@@ -60,6 +60,15 @@ function cpuTicks(pid: number | 'self') {
   return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
+/** Runs `read` on a process; throws an error that names it when it has ended. */
+function ofLiving<T>({ name, pid }: NamedProcess, read: (pid: number) => T): T {
+  try {
+    return read(pid);
+  } catch (error) {
+    throw new Error(`${name} (process ${pid}) has ended`, { cause: error });
+  }
+}
+
 function rssAnon(pid: number): number {
   return parseRssAnon(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
@@ -103,12 +112,17 @@ export class Accounting {
     };
   }
 
+  /** Throws an error that names a process which has ended. */
+  check(): void {
+    for (const each of this.#processes) ofLiving(each, cpuTicks);
+  }
+
   memory(): Record<string, Memory> {
     this.#sample();
     return Object.fromEntries(
-      this.#processes.map(({ name, pid }) => [
-        name,
-        { endBytes: rssAnon(pid), peakBytes: this.#peaks.get(name) ?? 0 },
+      this.#processes.map((each) => [
+        each.name,
+        { endBytes: ofLiving(each, rssAnon), peakBytes: this.#peaks.get(each.name) ?? 0 },
       ]),
     );
   }
@@ -129,9 +143,9 @@ export class Accounting {
 
   #snapshot() {
     const servers = new Map<string, number>();
-    for (const { name, pid } of this.#processes) {
-      const { own, children } = cpuTicks(pid);
-      servers.set(name, own + children);
+    for (const each of this.#processes) {
+      const { own, children } = ofLiving(each, cpuTicks);
+      servers.set(each.name, own + children);
     }
     const busy = parseBusyTicks(readFileSync('/proc/stat', 'utf8'));
     return { atMs: performance.now(), servers, self: cpuTicks('self'), busy };

@@ -76,7 +76,7 @@ export interface RunOptions {
   readonly onOutput?: (stdout: string) => void;
 }
 
-/** Runs a program to its end. Throws when it cannot run or takes too long. */
+/** Runs a program to its end. Throws when it cannot run, takes too long, or `onOutput` throws. */
 export function run(
   command: string,
   args: readonly (string | number)[],
@@ -88,7 +88,12 @@ export function run(
     let stderr = '';
     child.stdout?.on('data', (chunk: Buffer) => {
       stdout += chunk.toString();
-      options.onOutput?.(stdout);
+      try {
+        options.onOutput?.(stdout);
+      } catch (error) {
+        signalGroup(child, 'SIGKILL');
+        reject(error);
+      }
     });
     child.stderr?.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();

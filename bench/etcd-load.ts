@@ -116,5 +116,10 @@ async function main(load: EtcdLoad): Promise<EtcdLoadResult> {
 
 const [, , given] = process.argv;
 if (given === undefined) throw new Error('etcd-load: an EtcdLoad as JSON is missing');
-const result = await main(JSON.parse(given) as EtcdLoad);
-process.stdout.write(`${JSON.stringify(result)}\n`);
+try {
+  const result = await main(JSON.parse(given) as EtcdLoad);
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
+}

@@ -32,6 +32,9 @@ const etcdLoadScript = join(here, 'etcd-load.js');
 
 /** After the filling, before the first row: what was written is compacted meanwhile. */
 const SETTLE_MS = 3_000;
+/** In which the death of a server is heard of at the latest. */
+const DEATH_MS = 200;
+
 /** The first part of a filling tells how long the rest will take. */
 const FILL_FIRST = 0.1;
 /** etcd is filled with fewer keys, all of which the GETs then find. */
@@ -85,6 +88,12 @@ async function measured(
     await work(accounting);
     system.check();
     for (const [name, held] of Object.entries(accounting.memory())) scene.memory(name, held);
+  } catch (failure) {
+    // When a server has died, that is the cause; what its client says of it is not.
+    await pause(DEATH_MS);
+    system.check();
+    accounting.check();
+    throw failure;
   } finally {
     accounting.close();
     await system.stop();

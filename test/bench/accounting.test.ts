@@ -18,6 +18,19 @@ test('waiting for a disk is not being busy', () => {
   expect(parseBusyTicks('cpu  10 1 5 900 80 2 3 4 7 0\ncpu0 1 1 1 1 1 1 1 1\n')).toBe(25);
 });
 
+test('a process that has ended is named', async () => {
+  const child = spawn('true');
+  await new Promise((resolve) => child.once('close', resolve));
+  const accounting = new Accounting([{ name: 'datanode2', pid: child.pid ?? 0 }]);
+  try {
+    expect(() => accounting.open()).toThrow(`datanode2 (process ${child.pid}) has ended`);
+    expect(() => accounting.check()).toThrow('datanode2');
+    expect(() => accounting.memory()).toThrow('datanode2');
+  } finally {
+    accounting.close();
+  }
+});
+
 test('a process is charged what it has used in the window, and so is its memory', async () => {
   const child = spawn(process.execPath, ['-e', 'for (;;);']);
   try {

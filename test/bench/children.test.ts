@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { killAll, pause, run, Server } from '../../bench/children.ts';
+import { killAll, run, Server } from '../../bench/children.ts';
 
 afterEach(killAll);
 
@@ -64,10 +64,19 @@ describe('a program', () => {
     expect('one\ntwo\n'.startsWith(heard[0] ?? '?')).toBe(true);
   });
 
+  test('is ended when whoever hears its output fails', async () => {
+    const onOutput = (text: string) => {
+      throw new Error(`cannot read ${text.trim()}`);
+    };
+    const options = { timeoutMs: 30_000, onOutput };
+    const began = performance.now();
+    await expect(run('sh', ['-c', 'echo this; sleep 60'], options)).rejects.toThrow('read this');
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
   test('that takes too long is ended', async () => {
     const began = performance.now();
     await expect(run('sleep', ['60'], { timeoutMs: 100 })).rejects.toThrow('no end in 100 ms');
     expect(performance.now() - began).toBeLessThan(20_000);
-    await pause(0);
   });
 });
