@@ -1,0 +1,168 @@
+/**
+ * Child processes of the benchmark. Each leads a process group of its own, so that Ctrl-C reaches
+ * the benchmark alone, which then ends every group it has started, and nothing else.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+
+const STOP_MS = 20_000;
+const groups = new Set<ChildProcess>();
+
+export interface Outcome {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+}
+
+/** A server: runs until `stop`. Its last words are kept for the message when it dies. */
+export class Server {
+  readonly name: string;
+  readonly process: ChildProcess;
+  #output = '';
+  #failure: Error | undefined;
+  #stopping = false;
+
+  constructor(name: string, command: string, args: readonly (string | number)[]) {
+    this.name = name;
+    this.process = launch(command, args);
+    const hear = (chunk: Buffer) => {
+      this.#output = (this.#output + chunk.toString()).slice(-4_000);
+    };
+    this.process.stdout?.on('data', hear);
+    this.process.stderr?.on('data', hear);
+    this.process.once('error', (error) => {
+      this.#failure = new Error(`cannot run ${command}: ${error.message}`);
+    });
+    this.process.once('exit', (code, signal) => {
+      if (this.#stopping) return;
+      this.#failure = new Error(`${name} ended with ${code ?? signal}: ${this.#output.trim()}`);
+    });
+  }
+
+  get pid(): number {
+    this.check();
+    return this.process.pid ?? 0;
+  }
+
+  get output(): string {
+    return this.#output;
+  }
+
+  /** Throws when the server has died by itself. */
+  check(): void {
+    if (this.#failure) throw this.#failure;
+  }
+
+  /** Polls until `ready` answers true; throws after `ms`, or at once when the server dies. */
+  async until(ms: number, what: string, ready: () => Promise<boolean> | boolean): Promise<void> {
+    const deadline = performance.now() + ms;
+    while (performance.now() < deadline) {
+      this.check();
+      if (await ready()) return;
+      await pause(50);
+    }
+    throw new Error(`${this.name}: not within ${ms / 1000} s: ${what}. ${this.#output.trim()}`);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await end(this.process);
+  }
+}
+
+export interface RunOptions {
+  readonly timeoutMs: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Hears the standard output so far, whenever there is more of it. */
+  readonly onOutput?: (stdout: string) => void;
+}
+
+/** Runs a program to its end. Throws when it cannot run, takes too long, or `onOutput` throws. */
+export function run(
+  command: string,
+  args: readonly (string | number)[],
+  options: RunOptions,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const child = launch(command, args, options.env);
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+      try {
+        options.onOutput?.(stdout);
+      } catch (error) {
+        signalGroup(child, 'SIGKILL');
+        reject(error);
+      }
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      signalGroup(child, 'SIGKILL');
+    }, options.timeoutMs);
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      reject(new Error(`cannot run ${command}: ${error.message}`));
+    });
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      if (late)
+        reject(new Error(`${command} ${args.join(' ')}: no end in ${options.timeoutMs} ms`));
+      else resolve({ stdout, stderr, code });
+    });
+  });
+}
+
+/** Ends everything that still runs, at once: its data is thrown away. */
+export function killAll(): void {
+  for (const child of groups) signalGroup(child, 'SIGKILL');
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function launch(
+  command: string,
+  args: readonly (string | number)[],
+  env: Readonly<Record<string, string>> = {},
+): ChildProcess {
+  const child = spawn(command, args.map(String), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    detached: true,
+  });
+  groups.add(child);
+  child.once('exit', () => {
+    // A leader that died has not ended those it had started: they must not be orphans.
+    signalGroup(child, 'SIGKILL');
+    groups.delete(child);
+  });
+  return child;
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
+    return Promise.resolve();
+  }
+  return new Promise((resolve) => {
+    const force = setTimeout(() => signalGroup(child, 'SIGKILL'), STOP_MS);
+    child.once('exit', () => {
+      clearTimeout(force);
+      resolve();
+    });
+    child.kill('SIGTERM');
+  });
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // all of it has ended
+  }
+}

@@ -1,0 +1,97 @@
+/** The command line of the benchmark. */
+import { parseArgs } from 'node:util';
+import type { SystemName } from './system.ts';
+
+export interface Options {
+  readonly help: boolean;
+  readonly full: boolean;
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly fill: number;
+  readonly only: readonly SystemName[];
+  readonly checkPerf: boolean;
+  readonly json: string | undefined;
+  readonly data: string | undefined;
+}
+
+const systems: readonly SystemName[] = ['redis', 'kvorum', 'etcd'];
+
+export const help = `npm run bench -- [options]
+
+Measures kvorum beside a stock redis-server and a three-node etcd on this machine: SET and GET,
+100-byte values, 1,000,000 keys, 50 clients, pipeline 1 and 16. All of them sync every write to disk
+before they answer. Only one system runs at a time, and each is warmed up first. Ends with a table,
+the ratios, what each process cost, and the floors; the exit code is 1 when a floor is missed.
+
+  --full            three rounds of 20 s a row, and rows with 1 and 500 clients and 1,000-byte values
+                    (about an hour; without it 5 to 8 minutes); every other round in turned order
+  --seconds N       seconds a row is measured (default 8)
+  --rounds N        measure everything N times, show the median (default 1)
+  --fill N          SETs of random keys before the rows (default 1000000; fewer when they would
+                    take longer than 45 s, unless --full)
+  --only LIST       some of ${systems.join(',')}; floors that need another are not judged
+  --no-check-perf   leave out etcd's own measurement (65 s with etcd 3.4); the SET floor is then
+                    judged against the 50 gRPC clients
+  --data DIR        make the data directories below DIR (default: the temporary directory)
+  --json FILE       write all figures to FILE
+  --help            this text
+
+Needs Linux, redis-server, redis-benchmark, redis-cli, etcd and etcdctl 3.4 or newer on the PATH
+(Debian: redis-server redis-tools etcd-server etcd-client). Ports are free ones of loopback. Figures
+are worth something only on a machine that does nothing else: it says when that was not so.`;
+
+/** Throws an error that says which option is wrong. */
+export function parseOptions(args: readonly string[]): Options {
+  const values = parseWords(args);
+  const only = values.only.split(',').map((name) => {
+    const found = systems.find((system) => system === name.trim());
+    if (found === undefined) throw new Error(`--only ${name}: use ${systems.join(', ')}`);
+    return found;
+  });
+  return {
+    help: values.help,
+    full: values.full,
+    seconds: number('--seconds', values.seconds ?? (values.full ? '20' : '8'), 0.5, 300),
+    rounds: whole('--rounds', values.rounds ?? (values.full ? '3' : '1'), 1, 100),
+    fill: whole('--fill', values.fill, 1_000, 10_000_000),
+    only: systems.filter((system) => only.includes(system)),
+    checkPerf: !values['no-check-perf'],
+    json: values.json,
+    data: values.data,
+  };
+}
+
+function parseWords(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        full: { type: 'boolean', default: false },
+        seconds: { type: 'string' },
+        rounds: { type: 'string' },
+        fill: { type: 'string', default: '1000000' },
+        only: { type: 'string', default: systems.join(',') },
+        'no-check-perf': { type: 'boolean', default: false },
+        json: { type: 'string' },
+        data: { type: 'string' },
+      },
+    }).values;
+  } catch (error) {
+    // Node's message goes on with advice that does not fit here.
+    const [first] = error instanceof Error ? error.message.split('. ') : [String(error)];
+    throw new Error(first, { cause: error });
+  }
+}
+
+function number(option: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least && value <= most) return value;
+  throw new Error(`${option} ${text}: must be a number from ${least} to ${most}`);
+}
+
+function whole(option: string, text: string, least: number, most: number): number {
+  const value = number(option, text, least, most);
+  if (Number.isInteger(value)) return value;
+  throw new Error(`${option} ${text}: must be a whole number`);
+}

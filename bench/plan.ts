@@ -1,0 +1,59 @@
+/** What is measured: the loads of every system. Data, so that a row is added by a line. */
+import type { Options } from './options.ts';
+import type { Load } from './redis-benchmark.ts';
+import type { SystemName } from './system.ts';
+
+const standard = { clients: 50, valueBytes: 100 } as const;
+
+/** GETs first: every system then holds the same keys, those of the filling. */
+const always: readonly Load[] = [
+  { test: 'GET', pipeline: 1, ...standard },
+  { test: 'GET', pipeline: 16, ...standard },
+  { test: 'SET', pipeline: 1, ...standard },
+  { test: 'SET', pipeline: 16, ...standard },
+];
+
+const onlyFull: readonly Load[] = [
+  { test: 'GET', pipeline: 1, clients: 1, valueBytes: 100 },
+  { test: 'SET', pipeline: 1, clients: 1, valueBytes: 100 },
+  { test: 'GET', pipeline: 1, clients: 500, valueBytes: 100 },
+  { test: 'SET', pipeline: 1, clients: 500, valueBytes: 100 },
+  { test: 'SET', pipeline: 1, clients: 50, valueBytes: 1_000 },
+];
+
+export function redisLoads(full: boolean): readonly Load[] {
+  return full ? [...always, ...onlyFull] : always;
+}
+
+/** Nothing is pipelined over gRPC: a client has one request under way. */
+export function etcdLoads(full: boolean): readonly Load[] {
+  return redisLoads(full).filter(({ pipeline }) => pipeline === 1);
+}
+
+/** Every other round goes backwards, so that what drifts with time drifts for all alike. */
+export function orderOf(round: number, systems: readonly SystemName[]): readonly SystemName[] {
+  return round % 2 === 1 ? systems : [...systems].reverse();
+}
+
+const FILL_SECONDS_MAX = 45;
+
+/** SETs to go on with after the `first`, which went at `perSecond`, without taking too long. */
+export function restOfFilling(fill: number, first: number, perSecond: number): number {
+  const inTime = FILL_SECONDS_MAX * perSecond;
+  return Math.round(Math.max(1, Math.min(fill, inTime) - first));
+}
+
+const WARM_SECONDS = 3;
+const START_SECONDS = 8;
+const FILLS_PER_SECOND = 25_000;
+const CHECK_PERF_SECONDS = 65;
+
+/** About how long a run takes. */
+export function estimateSeconds(options: Options): number {
+  const { full, seconds, rounds, fill, only, checkPerf } = options;
+  const each = seconds + WARM_SECONDS;
+  const door = fill / FILLS_PER_SECOND + redisLoads(full).length * each;
+  const etcd = etcdLoads(full).length * each + (checkPerf ? CHECK_PERF_SECONDS : 0);
+  const of = { redis: door, kvorum: 2 * door, etcd };
+  return rounds * only.reduce((sum, system) => sum + START_SECONDS + of[system], 0);
+}

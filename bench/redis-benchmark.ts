@@ -1,0 +1,101 @@
+/** Runs of redis-benchmark: its arguments, its figures, and which keys it draws with --cluster. */
+import { run } from './children.ts';
+
+/** The tool's -r: keys are drawn from this many. */
+export const KEY_SPACE = 1_000_000;
+
+export interface Load {
+  readonly test: 'SET' | 'GET';
+  readonly pipeline: number;
+  readonly clients: number;
+  readonly valueBytes: number;
+}
+
+export interface Target {
+  readonly port: number;
+  /** Follow the slots of a cluster; each node is asked for its own. */
+  readonly cluster: boolean;
+  /** The tool's -r. With --cluster it counts per slot the tool uses. */
+  readonly keySpace: number;
+}
+
+export interface Figures {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+const WARM_SECONDS = 1.5;
+
+/** A server slower than this, on top of the time any run may take, does not work. */
+const LEAST_PER_SECOND = 500;
+const TIMEOUT_MS = 120_000;
+
+/**
+ * Runs a load for about `seconds`, after runs that warm the server up and tell how many requests
+ * that takes (the tool counts requests, not time). `around` measures the last run alone.
+ */
+export async function measure<T>(
+  target: Target,
+  load: Load,
+  seconds: number,
+  around: (work: () => Promise<Figures>) => Promise<T>,
+): Promise<T> {
+  const least = load.clients * load.pipeline * 4;
+  const first = await request(target, load, Math.max(least, 2_000 * load.pipeline));
+  const warm = Math.min(WARM_SECONDS, seconds);
+  const second = await request(target, load, Math.max(least, first.perSecond * warm));
+  const count = Math.max(least, second.perSecond * seconds);
+  return around(() => request(target, load, count));
+}
+
+/** `count` requests of a load; throws when a request is answered by an error. */
+export async function request(target: Target, load: Load, count: number): Promise<Figures> {
+  const args = ['-h', '127.0.0.1', '-p', target.port, '-t', load.test.toLowerCase()];
+  args.push('-n', Math.round(count), '-c', load.clients, '-P', load.pipeline);
+  args.push('-d', load.valueBytes, '-r', target.keySpace, '--csv');
+  if (target.cluster) args.push('--cluster');
+  const timeoutMs = TIMEOUT_MS + (count / LEAST_PER_SECOND) * 1_000;
+  const { stdout, stderr, code } = await run('redis-benchmark', args, { timeoutMs });
+  const figures = code === 0 ? parseCsv(stdout, load.test) : undefined;
+  if (figures) return figures;
+  throw new Error(`redis-benchmark ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+}
+
+/** The row of `test` in the tool's --csv output; undefined when there is none. */
+export function parseCsv(text: string, test: string): Figures | undefined {
+  const rows = text.split(/[\r\n]+/).map((line) => line.split(',').map(unquote));
+  const header = rows.find((row) => row[0] === 'test');
+  const row = rows.find((cells) => cells[0] === test);
+  if (header === undefined || row === undefined) return undefined;
+  const figure = (column: string) => Number(row[header.indexOf(column)] ?? Number.NaN);
+  const figures = {
+    perSecond: figure('rps'),
+    p50Ms: figure('p50_latency_ms'),
+    p99Ms: figure('p99_latency_ms'),
+  };
+  return Object.values(figures).every((n) => Number.isFinite(n)) ? figures : undefined;
+}
+
+function unquote(cell: string): string {
+  return cell.trim().replace(/^"(.*)"$/, '$1');
+}
+
+/**
+ * With --cluster the key is `key:{tag}:` and a number below -r, and the tag stands for a slot. Tools
+ * before 7.4 use one slot of each node, later ones every slot (redis pull request 12986). So the
+ * tool is asked: some requests with -r 1 write one key per slot it uses. Returns the -r for which
+ * the whole key space is KEY_SPACE; expects a store without keys, and leaves such a store.
+ */
+export async function clusterKeySpace(
+  port: number,
+  keys: { count(): Promise<number>; deleteAll(): Promise<void> },
+): Promise<{ readonly keySpace: number; readonly slots: number }> {
+  const load = { test: 'SET', pipeline: 1, clients: 50, valueBytes: 100 } as const;
+  await request({ port, cluster: true, keySpace: 1 }, load, 2_000);
+  const seen = await keys.count();
+  await keys.deleteAll();
+  if (seen < 1) throw new Error('redis-benchmark --cluster wrote no key');
+  const slots = seen > 256 ? 16_384 : seen;
+  return { keySpace: Math.max(1, Math.round(KEY_SPACE / slots)), slots };
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { parseOptions } from '../../bench/options.ts';
+import {
+  estimateSeconds,
+  etcdLoads,
+  orderOf,
+  redisLoads,
+  restOfFilling,
+} from '../../bench/plan.ts';
+
+test('both tests at both pipelines are always measured, with 50 clients and 100-byte values', () => {
+  const standard = redisLoads(false).map(
+    ({ test, pipeline, clients, valueBytes }) => `${test} ${pipeline} ${clients} ${valueBytes}`,
+  );
+  expect(standard.sort()).toEqual([
+    'GET 1 50 100',
+    'GET 16 50 100',
+    'SET 1 50 100',
+    'SET 16 50 100',
+  ]);
+  expect(redisLoads(true)).toEqual(expect.arrayContaining([...redisLoads(false)]));
+  expect(redisLoads(true).length).toBeGreaterThan(4);
+});
+
+test('no gRPC client pipelines', () => {
+  expect(etcdLoads(true).every(({ pipeline }) => pipeline === 1)).toBe(true);
+  expect(etcdLoads(false)).toHaveLength(2);
+});
+
+test('every other round goes backwards', () => {
+  expect(orderOf(1, ['redis', 'kvorum', 'etcd'])).toEqual(['redis', 'kvorum', 'etcd']);
+  expect(orderOf(2, ['redis', 'kvorum', 'etcd'])).toEqual(['etcd', 'kvorum', 'redis']);
+});
+
+test('a filling that would take too long is cut short', () => {
+  expect(restOfFilling(1_000_000, 100_000, 50_000)).toBe(900_000);
+  expect(restOfFilling(1_000_000, 100_000, 10_000)).toBe(350_000);
+  expect(restOfFilling(1_000_000, 100_000, 100)).toBe(1);
+});
+
+test('the default takes at most eight minutes, and less when less is measured', () => {
+  const of = (...args: string[]) => estimateSeconds(parseOptions(args));
+  expect(of()).toBeLessThan(480);
+  expect(of('--only', 'redis')).toBeLessThan(of('--only', 'kvorum'));
+  expect(of('--no-check-perf')).toBe(of() - 65);
+  expect(of('--rounds', '2')).toBe(2 * of());
+  expect(of('--full')).toBeGreaterThan(1_800);
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import {
+  disturbances,
+  durability,
+  floors,
+  processes,
+  round,
+  table,
+  throughput,
+} from '../../bench/report.ts';
+import { floorsOf } from '../../bench/results.ts';
+import { memoryOf, rowOf } from './rows.ts';
+
+describe('figures', () => {
+  test.each([
+    [158_234, '158,000'],
+    [1_329_999, '1,330,000'],
+    [12.34, '12.3'],
+    [0.12345, '0.123'],
+    [0.01234, '0.012'],
+    [999.6, '1,000'],
+    [0, '0'],
+    [Number.NaN, '–'],
+  ])('%d is shown as %s', (value, text) => {
+    expect(round(value)).toBe(text);
+  });
+
+  test('columns are as wide as their widest cell', () => {
+    expect(
+      table(
+        ['', 'n'],
+        [
+          ['a', '100'],
+          ['long', '1'],
+        ],
+      ),
+    ).toEqual(['        n', 'a     100', 'long    1']);
+  });
+});
+
+describe('a report', () => {
+  const rows = [
+    rowOf('redis', { perSecond: 50_000 }),
+    rowOf('kvorum cluster', { perSecond: 20_000 }),
+    rowOf('etcd', { perSecond: 1_000 }),
+    rowOf('etcd check perf', { perSecond: 4_000, clients: 1_000, valueBytes: 1_024 }),
+    rowOf('redis', { test: 'GET', perSecond: 100_000 }),
+    rowOf('kvorum cluster', { test: 'GET', perSecond: 30_000 }),
+  ];
+
+  /** The cells of the line of `door` in the section of `title`. */
+  function cellsOf(title: string, door: string): string[] {
+    const lines = throughput(rows);
+    const from = lines.findIndex((line) => line.startsWith(title));
+    const found = lines.slice(from).find((line) => line.startsWith(`  ${door}`));
+    return (found ?? '').trim().split(/ {2,}/);
+  }
+
+  test('shows the ratio to each system that was measured with the load', () => {
+    const set = cellsOf('SET, pipeline 1, 50 clients, 100-byte', 'kvorum cluster');
+    expect(set.slice(1, 5)).toEqual(['20,000', '0.400', '20.0', '5.00']);
+    const get = cellsOf('GET, pipeline 1, 50 clients, 100-byte', 'kvorum cluster');
+    expect(get.slice(1, 3)).toEqual(['30,000', '0.300']);
+  });
+
+  test('tells the load of check perf beside its ratio', () => {
+    const text = throughput(rows).join('\n');
+    expect(text).toContain('1,000 clients, 276-byte keys, 1,024-byte values');
+    expect(text).toContain('rate cap 15,000 writes/s');
+    expect(text).not.toContain('reached its rate cap');
+    const capped = [...rows.slice(0, 3), rowOf('etcd check perf', { perSecond: 14_900 })];
+    expect(throughput(capped).join('\n')).toContain('reached its rate cap');
+  });
+
+  test('shows the lowest and highest of several rounds beside the median', () => {
+    const rounds = [300, 100, 200].map((perSecond, at) =>
+      rowOf('redis', { perSecond, round: at + 1 }),
+    );
+    expect(throughput(rounds).join('\n')).toContain('200 (100–300)');
+  });
+
+  test('adds up what each process cost, and shows the most it held', () => {
+    const memory = [memoryOf('datanode1', 100e6, 120e6), memoryOf('datanode1', 90e6, 130e6)];
+    const kvorum = [
+      rowOf('kvorum cluster', { servers: { datanode1: 2 }, load: 0.5 }),
+      rowOf('kvorum gateway', { servers: { datanode1: 3 }, load: 0.25 }),
+      rowOf('redis', { servers: { 'redis-server': 7 }, load: 1 }),
+    ];
+    const lines = processes(kvorum, memory).map((line) => line.trim().split(/ {2,}/));
+    expect(lines).toContainEqual(['datanode1', '5.0', '100', '130']);
+    expect(lines).toContainEqual(['load on kvorum', '0.8']);
+  });
+
+  test('says of each floor whether it holds', () => {
+    const memory = [memoryOf('datanode1', 100e6, 301e6)];
+    const text = floors(floorsOf(rows, memory), 2);
+    const verdicts = text.slice(3).map((line) => line.trim().split(/ {2,}/).slice(1));
+    expect(verdicts).toEqual([
+      ['5.00 ×', 'pass'],
+      ['0.300 ×', 'FAIL'],
+      ['301 MB', 'FAIL'],
+    ]);
+    expect(text[1]).toBe('floors');
+    expect(floors(floorsOf(rows, memory), 8)[1]).toBe('floors (set for 2 cores, this has 8)');
+    expect(
+      floors(floorsOf([], []), 2)
+        .join('\n')
+        .match(/not measured/g),
+    ).toHaveLength(3);
+  });
+
+  test('says how each system syncs', () => {
+    expect(durability({ redis: { version: '7.0', fsync: 'always' } })).toEqual([
+      '',
+      'what is on disk before the answer',
+      '  redis 7.0       always',
+    ]);
+  });
+
+  test('warns of rows in which something else was busy', () => {
+    expect(disturbances(rows)).toEqual([]);
+    const disturbed = disturbances([...rows, rowOf('redis', { otherCores: 0.7 })]);
+    expect(disturbed.join('\n')).toContain('in 1 of 7 rows other programs kept up to 0.7 cores');
+  });
+});
