@@ -132,8 +132,12 @@ async function readSyncedManifest(
 ): Promise<FoundManifest> {
   const found = await readManifest(disk, path, names);
   const missing = missingTable(found.manifest, names);
-  if (missing === undefined || found.bad !== undefined) return found;
-  const { file, last: offset } = found;
+  if (missing === undefined) return found;
+  const { file, last: offset, bad } = found;
+  if (bad !== undefined) {
+    const what = `${bad.what}, and the records before need table ${missing}, which is missing`;
+    throw corrupt(file, bad.offset, what);
+  }
   try {
     const before = await readManifest(disk, path, names, offset);
     if (missingTable(before.manifest, names) !== undefined) return found;

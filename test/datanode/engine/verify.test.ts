@@ -365,6 +365,17 @@ describe('damage that cannot be cut', () => {
     expect(cuts).toEqual([`${manifest}:${size}: names table 99, which is missing`]);
   });
 
+  test('a last MANIFEST record that went bad after it was acted upon is corruption', async () => {
+    image = await copyImage(original);
+    const manifest = await manifestOf(image);
+    const { size } = await stat(manifest);
+    const acted = flipBit(physical(1, Buffer.alloc(60, 7)), 300);
+    await editFile(manifest, (bytes) => Buffer.concat([bytes, acted]));
+    await unlink(await fileOf(image, /\.ldb$/));
+    const text = `${manifest}:${size}: checksum mismatch, and the records before need table`;
+    expect((await verify()).corrupt).toContain(text);
+  });
+
   test('a bad MANIFEST record before a sound one, or a sound one that makes no sense, is corruption', async () => {
     image = await copyImage(original);
     const manifest = await manifestOf(image);
