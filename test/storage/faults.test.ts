@@ -17,12 +17,12 @@ import {
 } from '../cluster/cluster.ts';
 import { Load } from '../cluster/load.ts';
 import { noSmallDisks, SmallDisk } from './small-disk.ts';
-import { breakSyncs, noStrace } from './strace.ts';
+import { breakSyncs, noAttaching } from './strace.ts';
 
 const PARTITIONS = 2;
 const DISK_BYTES = 160 * 1_024 * 1_024;
 const noDisks = noSmallDisks();
-const noTracing = noStrace();
+const noTracing = noAttaching();
 for (const reason of [noDisks, noTracing]) {
   if (reason !== undefined) process.stdout.write(`SKIPPED in part: ${reason}\n`);
 }

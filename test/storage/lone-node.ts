@@ -25,6 +25,14 @@ const KIB = 1_024;
 export const PARTITIONS = 2;
 export const SEGMENT_BYTES = 256 * KIB;
 
+type Items = Iterable<readonly [string, MetaItem]>;
+
+/** What a metadata store says of a cluster; not who is alive and who leads. */
+export function lastingItems(items: Items): (readonly [string, MetaItem])[] {
+  const lasting = [keys.cluster, keys.incarnations, keys.namespaces, keys.partitions];
+  return [...items].filter(([key]) => lasting.some((prefix) => key.startsWith(prefix)));
+}
+
 export class LoneNode {
   readonly dir: string;
   readonly meta = new MemoryMeta({ clock: systemClock });
@@ -41,7 +49,7 @@ export class LoneNode {
   #datanode: Datanode | undefined;
 
   /** `known`: what the metadata store holds already; of the cluster, not of who is alive. */
-  constructor(dir: string, known?: Iterable<readonly [string, MetaItem]>, disk: Disk = fsDisk) {
+  constructor(dir: string, known?: Items, disk: Disk = fsDisk) {
     this.dir = dir;
     this.#disk = disk;
     this.#holdMs = known === undefined ? 5_000 : 200;
@@ -53,10 +61,7 @@ export class LoneNode {
       cacheBytes: 16 * KIB * KIB,
       writeBufferBytes: 64 * KIB,
     });
-    const lasting = [keys.cluster, keys.incarnations, keys.namespaces, keys.partitions];
-    for (const [key, item] of known ?? []) {
-      if (lasting.some((prefix) => key.startsWith(prefix))) this.meta.items.set(key, item);
-    }
+    for (const [key, item] of lastingItems(known ?? [])) this.meta.items.set(key, item);
   }
 
   get datanode(): Datanode {

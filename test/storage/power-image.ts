@@ -3,7 +3,7 @@
  * the rest what chance kept. Names in a directory are kept in order, up to some point (file systems
  * journal them); written sectors of a file in any selection, or in order up to some point.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../src/common/random.ts';
 import type { FileOp, History } from './file-history.ts';
@@ -45,9 +45,10 @@ export class PowerImages {
   readonly #root = new DirNode();
   readonly #dir: string;
 
-  /** The history begins with `dir` empty. */
-  constructor(history: History, dir: string) {
+  /** The history begins with what `before` holds, all of it on disk; with nothing if it is absent. */
+  constructor(history: History, dir: string, before?: string) {
     this.#dir = dir;
+    if (before !== undefined) readDir(this.#root, before);
     for (const op of history.files) this.#apply(op);
   }
 
@@ -128,6 +129,25 @@ export class PowerImages {
     for (const [name, node] of names) {
       if (node instanceof DirNode) this.#writeDir(node, moment, random, join(target, name));
       else writeFileSync(join(target, name), contentsOf(node, moment, random));
+    }
+  }
+}
+
+/** Everything there is, since before the first moment. */
+function readDir(dir: DirNode, path: string): void {
+  const span = { began: -2, ended: -2 };
+  const sync = { began: -1, ended: -1 };
+  dir.syncs.push(sync);
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const node = entry.isDirectory() ? new DirNode() : new FileNode();
+    dir.change(span, { name: entry.name, node });
+    const below = join(path, entry.name);
+    if (node instanceof DirNode) readDir(node, below);
+    else {
+      const bytes = readFileSync(below);
+      node.changes.push({ ...span, offset: 0, bytes });
+      node.size = bytes.length;
+      node.syncs.push(sync);
     }
   }
 }

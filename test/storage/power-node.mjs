@@ -2,12 +2,14 @@
  * The datanode whose file operations are recorded: the built product in one process, with a
  * metadata store in memory, small segments and small write buffers. Says where it listens and what
  * the metadata store holds, and ends without ceremony with its standard input.
- * Plain JavaScript: strace runs it by itself. `node power-node.mjs <dist> <data-dir>`
+ * Plain JavaScript: strace runs it by itself. `node power-node.mjs <dist> <data-dir> [<items>]`;
+ * `items`: a file with what the metadata store holds already.
  */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [dist, dir] = process.argv.slice(2);
+const [dist, dir, known] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(join(dist, file)).href);
 const { systemClock } = await load('common/clock.js');
 const { fsDisk } = await load('common/fs-disk.js');
@@ -23,6 +25,8 @@ const KIB = 1_024;
 const say = (message, fields) => process.stderr.write(`${message} ${JSON.stringify(fields)}\n`);
 const logger = { debug() {}, info() {}, warn: say, error: say, child: () => logger };
 const meta = new MemoryMeta({ clock: systemClock });
+if (known)
+  for (const [key, item] of JSON.parse(readFileSync(known, 'utf8'))) meta.items.set(key, item);
 const world = {
   clock: systemClock,
   random: systemRandom(),
@@ -32,7 +36,7 @@ const world = {
 };
 const cluster = { nodes: 1, partitions: 2, replicas: 1 };
 const driver = { ...world, store: meta.connect(), name: 'placedriver1', leaseTtlMs: 60_000 };
-new PlacedriverCoordinator({ ...driver, default: cluster }).start();
+if (!known) new PlacedriverCoordinator({ ...driver, default: cluster }).start();
 const datanode = await createDatanode({
   ...world,
   config: datanodeConfigSchema.parse({

@@ -4,62 +4,129 @@
  * there, of the rest what chance keeps. The datanode is started on what is left, and everything it
  * had acknowledged before that moment must be there.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
 import { scale } from '../scale.ts';
 import { LoneNode } from './lone-node.ts';
 import { PowerImages } from './power-image.ts';
-import { acknowledgedBefore, type RecordedRun, recordRun } from './recorded-run.ts';
+import {
+  acknowledgedBefore,
+  type RecordedRun,
+  type RecordedWriter,
+  recordRun,
+} from './recorded-run.ts';
 import { noStrace } from './strace.ts';
 
 const seed = process.env['KVORUM_POWER_SEED'] ?? '1';
 const root = mkdtempSync(join(tmpdir(), 'kvorum-power-'));
+const random = seededRandom(`power ${seed}`);
 const noTracing = noStrace();
 if (noTracing !== undefined) process.stdout.write(`SKIPPED: ${noTracing}\n`);
 
+let first: RecordedRun;
+let images: PowerImages;
+/** When the first reply left. */
+let serving: number;
+
+beforeAll(async () => {
+  if (noTracing !== undefined) return;
+  const dir = join(root, 'first');
+  first = await recordRun({ dir, trace: join(root, 'trace1'), loadMs: 3_000, name: 'writer' });
+  images = new PowerImages(first.history, dir);
+  serving = first.history.sent.find(({ bytes }) => bytes.includes('+OK'))!.ended;
+}, 120_000);
+
 afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** A run, and when its power was lost. */
+interface Loss {
+  readonly run: RecordedRun;
+  readonly moment: number;
+}
 
 describe.skipIf(noTracing !== undefined)('power that is lost', () => {
   test(
     'takes nothing that was acknowledged',
     async () => {
-      const dir = join(root, 'recorded');
-      const run = await recordRun(dir, join(root, 'trace'), 3_000);
-      const { history, writers } = run;
-      const images = new PowerImages(history, dir);
-      const random = seededRandom(`power ${seed}`);
-      const first = history.sent.find(({ bytes }) => bytes.includes('+OK'))!.ended;
-      const failures: string[] = [];
-      const counts = { acknowledged: 0, cut: 0 };
+      const totals = new Totals('under load');
       for (let at = 0; at < scale.powerLosses; at++) {
         // some before the first acknowledgement: a data directory that is only being made
-        const from = at % 8 === 0 ? 1 : first;
-        const moment = from + random.below(history.end - from);
-        const left = join(root, 'left');
-        images.write(moment, random.fork(`image ${at}`), left);
-        const found = await openAndCompare(left, run, moment);
-        counts.acknowledged += found.acknowledged;
-        if (found.cut) counts.cut++;
-        failures.push(...found.wrong.map((line) => `cut ${at} at line ${moment}: ${line}`));
-        rmSync(left, { recursive: true });
+        const from = at % 8 === 0 ? 1 : serving;
+        const loss = { run: first, moment: from + random.below(first.history.end - from) };
+        await totals.lose(images, [loss], at);
       }
-      const kinds = history.files.map(({ kind }) => kind);
-      const syncs = kinds.filter((kind) => kind === 'sync').length;
-      const sent = writers.reduce((sum, writer) => sum + writer.sent.length, 0);
-      process.stdout.write(
-        `seed ${seed}: ${kinds.length} file operations, ${syncs} of them syncs, ${sent} writes; ` +
-          `${scale.powerLosses} losses of power: ${JSON.stringify(counts)}\n`,
-      );
-      expect(failures).toEqual([]);
-      expect(sent).toBeGreaterThan(200);
-      expect(counts.acknowledged).toBeGreaterThan(1_000);
+      totals.print(first);
+      expect(totals.failures).toEqual([]);
+      expect(totals.acknowledged).toBeGreaterThan(1_000);
     },
     60_000 + scale.powerLosses * 5_000,
   );
+
+  test(
+    'again, while the node recovers from the first loss or soon after, takes no more',
+    async () => {
+      const losses = Math.ceil(scale.powerLosses / 2);
+      const totals = new Totals('a second time');
+      const moment = serving + random.below(first.history.end - serving);
+      const before = join(root, 'before');
+      images.write(moment, random, before);
+      const dir = join(root, 'second');
+      cpSync(before, dir, { recursive: true });
+      const trace = join(root, 'trace2');
+      const second = await recordRun({ dir, trace, loadMs: 500, after: first, name: 'again' });
+      const later = new PowerImages(second.history, dir, before);
+      const opens = second.history.files[0]!.began;
+      const replies = second.history.sent.find(({ bytes }) => bytes.includes('+OK'))!.ended;
+      for (let at = 0; at < losses; at++) {
+        const end = at % 2 === 0 ? replies : second.history.end;
+        const loss = { run: second, moment: opens + random.below(end - opens) };
+        await totals.lose(later, [{ run: first, moment }, loss], at);
+      }
+      totals.print(second);
+      expect(totals.failures).toEqual([]);
+      expect(totals.acknowledged).toBeGreaterThan(500);
+    },
+    90_000 + scale.powerLosses * 5_000,
+  );
 });
+
+class Totals {
+  acknowledged = 0;
+  readonly failures: string[] = [];
+  readonly #what: string;
+  #losses = 0;
+  #cut = 0;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  /** The last of `losses` leaves what `of` says; all that any of its runs acknowledged is there. */
+  async lose(of: PowerImages, losses: readonly Loss[], at: number): Promise<void> {
+    const { moment } = losses.at(-1)!;
+    const left = join(root, 'left');
+    of.write(moment, random.fork(`${this.#what} ${at}`), left);
+    const { wrong, acknowledged, cut } = await openAndCompare(left, losses);
+    this.#losses++;
+    this.acknowledged += acknowledged;
+    if (cut) this.#cut++;
+    this.failures.push(...wrong.map((line) => `loss ${at} at line ${moment}: ${line}`));
+    rmSync(left, { recursive: true });
+  }
+
+  print({ history, writers }: RecordedRun): void {
+    const syncs = history.files.filter(({ kind }) => kind === 'sync').length;
+    const sent = writers.reduce((sum, writer) => sum + writer.sent.length, 0);
+    process.stdout.write(
+      `seed ${seed}, ${this.#what}: ${history.files.length} file operations, ${syncs} of them ` +
+        `syncs, ${sent} writes; ${this.#losses} losses of power, ${this.#cut} left something to ` +
+        `cut, ${this.acknowledged} acknowledged writes looked for\n`,
+    );
+  }
+}
 
 interface Found {
   readonly wrong: readonly string[];
@@ -68,31 +135,19 @@ interface Found {
   readonly cut: boolean;
 }
 
-async function openAndCompare(dir: string, run: RecordedRun, moment: number): Promise<Found> {
-  const node = new LoneNode(dir, run.items);
+async function openAndCompare(dir: string, losses: readonly Loss[]): Promise<Found> {
+  const node = new LoneNode(dir, first.items);
   const wrong: string[] = [];
   let acknowledged = 0;
   try {
     await node.start();
-    const client = node.connect();
-    for (const writer of run.writers) {
-      const acked = acknowledgedBefore(run, writer, moment);
-      acknowledged += acked;
-      const keys = [...new Set(writer.sent.map(({ key }) => key))];
-      const batch = client.pipeline();
-      for (const key of keys) batch.get(key);
-      const replies = acked === 0 ? [] : ((await batch.exec()) ?? []);
-      for (const [at, [failure, value]] of replies.entries()) {
-        const key = keys[at]!;
-        const own = writer.sent.flatMap((one, number) => (one.key === key ? [number] : []));
-        const newest = own.findLast((number) => number < acked);
-        const number = own.find((one) => writer.sent[one]!.value === value);
-        if (failure === null && value === null && newest === undefined) continue;
-        if (failure === null && number !== undefined && number >= (newest ?? 0)) continue;
-        wrong.push(`${key}: ${failure ?? number ?? value}, acknowledged ${newest}`);
+    for (const { run, moment } of losses) {
+      for (const writer of run.writers) {
+        const count = acknowledgedBefore(run, writer, moment);
+        acknowledged += count;
+        if (count > 0) wrong.push(...(await compare(node, writer, count)));
       }
     }
-    client.disconnect();
   } catch (failure) {
     wrong.push(String(failure));
   } finally {
@@ -100,9 +155,29 @@ async function openAndCompare(dir: string, run: RecordedRun, moment: number): Pr
   }
   if (node.fatal !== undefined) wrong.push(node.fatal.message);
   const broken = node.lines.filter((line) => /set aside|a replica stopped|failed/.test(line));
-  return {
-    wrong: [...wrong, ...broken],
-    acknowledged,
-    cut: node.lines.some((line) => / cut/.test(line)),
-  };
+  const cut = node.lines.some((line) => / cut/.test(line));
+  return { wrong: broken.length > 0 ? broken : wrong, acknowledged, cut };
+}
+
+/** Keys that are older than the first `count` commands of `writer` left them, or not its at all. */
+async function compare(
+  node: LoneNode,
+  { sent }: RecordedWriter,
+  count: number,
+): Promise<readonly string[]> {
+  const newest = new Map<string, number>();
+  for (const [number, { key }] of sent.slice(0, count).entries()) newest.set(key, number);
+  const numbers = new Map(sent.map(({ key, value }, number) => [`${key} ${value}`, number]));
+  const keys = [...newest.keys()];
+  const client = node.connect();
+  const batch = client.pipeline();
+  for (const key of keys) batch.get(key);
+  const replies = (await batch.exec()) ?? [];
+  client.disconnect();
+  return replies.flatMap(([failure, value], at) => {
+    const key = keys[at]!;
+    const number = numbers.get(`${key} ${value}`) ?? -1;
+    if (failure === null && number >= newest.get(key)!) return [];
+    return [`${key}: ${failure ?? number}, acknowledged ${newest.get(key)}`];
+  });
 }

@@ -3,6 +3,7 @@
  * Each connection writes growing numbers under keys of its own, a few commands ahead of the replies.
  */
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,6 +11,7 @@ import { type Random, seededRandom } from '../../src/common/random.ts';
 import type { MetaItem } from '../../src/meta/store.ts';
 import { pause, within } from '../cluster/cluster.ts';
 import { type History, readHistory, tracedCalls } from './file-history.ts';
+import { lastingItems } from './lone-node.ts';
 
 const CONNECTIONS = 4;
 const KEYS_PER_CONNECTION = 25;
@@ -85,12 +87,28 @@ export class RecordedWriter {
   }
 }
 
-/** Runs the node in `dir`, which must not exist, for `loadMs`; `trace` is where strace writes. */
-export async function recordRun(dir: string, trace: string, loadMs: number): Promise<RecordedRun> {
+export interface RecordOptions {
+  /** The node's; made when it is not there. */
+  readonly dir: string;
+  /** Where strace writes. */
+  readonly trace: string;
+  readonly loadMs: number;
+  /** An earlier run of the same cluster. */
+  readonly after?: RecordedRun;
+  /** Of the connections. */
+  readonly name: string;
+}
+
+export async function recordRun(options: RecordOptions): Promise<RecordedRun> {
+  const { dir, trace, loadMs, after, name } = options;
   const here = import.meta.dirname;
   const dist = join(here, '..', '..', 'dist');
   const flags = ['-f', '-yy', '-xx', '-s', String(STRING_BYTES_MAX), '-o', trace];
   const node = [process.execPath, join(here, 'power-node.mjs'), dist, dir];
+  if (after !== undefined) {
+    node.push(`${trace}.items`);
+    writeFileSync(`${trace}.items`, JSON.stringify(lastingItems(after.items)));
+  }
   const child = spawn('strace', [...flags, '-e', `trace=${tracedCalls.join(',')}`, ...node], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -112,7 +130,7 @@ export async function recordRun(dir: string, trace: string, loadMs: number): Pro
     };
     const writers = Array.from(
       { length: CONNECTIONS },
-      (_, at) => new RecordedWriter(`writer${at}`, gateway),
+      (_, at) => new RecordedWriter(`${name}${at}`, gateway),
     );
     await pause(loadMs);
     for (const writer of writers) writer.stop();

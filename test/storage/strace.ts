@@ -9,6 +9,17 @@ export function noStrace(): string | undefined {
   return `strace does not work here: ${tried.stderr.trim().split('\n')[0]}`;
 }
 
+/** Why it cannot be attached to a process that runs already, or undefined. */
+export function noAttaching(): string | undefined {
+  const reason = noStrace();
+  if (reason !== undefined) return reason;
+  const target = spawn('sleep', ['0.3'], { stdio: 'ignore' });
+  const args = ['-o', '/dev/null', '-p', String(target.pid)];
+  const tried = spawnSync('strace', args, { encoding: 'utf8', timeout: 5_000 });
+  if (tried.status === 0) return undefined;
+  return `strace cannot be attached here: ${tried.stderr.trim().split('\n')[0]}`;
+}
+
 /** From now on every fsync and fdatasync of the process fails with EIO. Resolves when it is so. */
 export async function breakSyncs(pid: number): Promise<ChildProcess> {
   const calls = 'fsync,fdatasync';

@@ -3,9 +3,10 @@
  * with a lost page without an error and skips the batches in it; so its logs are read here and cut
  * at the first bad record or gap in the sequence numbers, later logs with it: what remains is a
  * prefix of the batches. Damage elsewhere (CURRENT, MANIFEST, missing tables) cannot be cut and is
- * CORRUPT, except a bad last MANIFEST record. LevelDB syncs each before it acts on it, so one that
- * was not finished changes nothing; and without one that was, either a file is missing that it made
- * superfluous, or everything is there as before it.
+ * CORRUPT, except a last MANIFEST record that is bad, or names a table that is missing: LevelDB
+ * syncs the directory and then each record before it acts on it, so such a one was never synced and
+ * changes nothing. If it was whole once after all, then without it either a file is missing that it
+ * had made superfluous, or everything is there as before it.
  *
  * Every block of every table is read as well: LevelDB, as classic-level opens it, checks no block's
  * checksum. A flip in a key or an index would make a key vanish, which no checksum over the record
@@ -18,7 +19,7 @@
  * after a failed one, which leaves a gap.)
  */
 import { type Disk, type DiskFile, readFile } from '../../common/disk.ts';
-import { KvorumError, systemCodeOf } from '../../common/errors.ts';
+import { codeOf, KvorumError, systemCodeOf } from '../../common/errors.ts';
 import type { EngineReport } from './engine.ts';
 import { hasRecordAfter, type LogEnd, type LogRecord, scanLog } from './level-log.ts';
 import { applyEdit, emptyManifest, type ManifestState } from './manifest.ts';
@@ -35,7 +36,15 @@ type SoundManifest = Required<{
   readonly [Key in keyof ManifestState]: NonNullable<ManifestState[Key]>;
 }>;
 
-/** The last record of MANIFEST, when it is not sound. */
+interface FoundManifest {
+  readonly manifest: SoundManifest;
+  readonly file: string;
+  /** Where its last record begins. */
+  readonly last: number;
+  /** A last record that is to be cut. */
+  readonly bad: BadRecord | undefined;
+}
+
 interface BadRecord {
   readonly file: string;
   readonly offset: number;
@@ -64,7 +73,7 @@ export async function verifyLevelDirectory(disk: Disk, path: string): Promise<En
     await clearUnborn(disk, path, names);
     return nothingCut;
   }
-  const { manifest, bad } = await readManifest(disk, path, names);
+  const { manifest, bad } = await readSyncedManifest(disk, path, names);
   await verifyTables(disk, path, names, manifest);
   const logs = await cutLogs(disk, path, names, manifest);
   if (bad === undefined) return logs;
@@ -115,21 +124,55 @@ async function clearUnborn(disk: Disk, path: string, names: readonly string[]): 
   await disk.removeTree(path);
 }
 
+/** What MANIFEST says, or said before a last record that names a table which is missing. */
+async function readSyncedManifest(
+  disk: Disk,
+  path: string,
+  names: readonly string[],
+): Promise<FoundManifest> {
+  const found = await readManifest(disk, path, names);
+  const missing = missingTable(found.manifest, names);
+  if (missing === undefined) return found;
+  const { file, last: offset, bad } = found;
+  if (bad !== undefined) {
+    const what = `${bad.what}, and the records before need table ${missing}, which is missing`;
+    throw corrupt(file, bad.offset, what);
+  }
+  try {
+    const before = await readManifest(disk, path, names, offset);
+    if (missingTable(before.manifest, names) !== undefined) return found;
+    return { ...before, bad: { file, offset, what: `names table ${missing}, which is missing` } };
+  } catch (error) {
+    if (codeOf(error) === 'CORRUPT') return found; // the rest alone says too little
+    throw error;
+  }
+}
+
+function missingTable({ tables }: SoundManifest, names: readonly string[]): number | undefined {
+  const present = new Set(names.map((name) => Number(TABLE_NAME.exec(name)?.[1] ?? -1)));
+  return [...tables.keys()].find((number) => !present.has(number));
+}
+
+/** Records from `end` on are passed over. */
 async function readManifest(
   disk: Disk,
   path: string,
   names: readonly string[],
-): Promise<{ readonly manifest: SoundManifest; readonly bad: BadRecord | undefined }> {
+  end = Number.POSITIVE_INFINITY,
+): Promise<FoundManifest> {
   const current = await readFile(disk, `${path}/CURRENT`, CURRENT_BYTES_MAX);
   const name = /^(MANIFEST-\d+)\n$/.exec(current.toString('latin1'))?.[1];
   if (name === undefined) throw corrupt(`${path}/CURRENT`, 0, 'does not name a MANIFEST');
   const file = `${path}/${name}`;
   if (!names.includes(name)) throw corrupt(file, 0, 'is named by CURRENT but missing');
   const state = emptyManifest();
-  const end = await withFile(disk, file, async (opened) => {
+  let last = 0;
+  const stop = await withFile(disk, file, async (opened) => {
     let refused: string | undefined;
-    const found = await scanLog(opened, MANIFEST_RECORD_BYTES_MAX, (record) => {
-      refused = applyEdit(state, record.head);
+    const found = await scanLog(opened, MANIFEST_RECORD_BYTES_MAX, ({ offset, head }) => {
+      if (offset >= end) return undefined;
+      last = offset;
+      refused = applyEdit(state, head);
       return refused;
     });
     if (found.kind === 'damaged' && (refused ?? (await hasRecordAfter(opened, found.offset)))) {
@@ -141,8 +184,8 @@ async function readManifest(
   if (logNumber === undefined || nextFileNumber === undefined || lastSequence === undefined) {
     throw corrupt(file, 0, 'lacks a log number, file number or sequence number');
   }
-  const bad = end.kind === 'clean' ? undefined : { file, offset: end.offset, what: end.what };
-  return { manifest: { logNumber, nextFileNumber, lastSequence, tables }, bad };
+  const bad = stop.kind === 'clean' ? undefined : { file, offset: stop.offset, what: stop.what };
+  return { manifest: { logNumber, nextFileNumber, lastSequence, tables }, file, last, bad };
 }
 
 async function verifyTables(

@@ -352,6 +352,30 @@ describe('damage that cannot be cut', () => {
     }
   });
 
+  test('a last MANIFEST record that names a table whose name never reached the disk is cut', async () => {
+    image = await copyImage(original);
+    const manifest = await manifestOf(image);
+    const { size } = await stat(manifest);
+    // tag of a new table, level 0, number 99, 100 bytes, smallest and largest key
+    const edit = Buffer.from([7, 0, 99, 100, 1, 97, 1, 98]);
+    await editFile(manifest, (bytes) => Buffer.concat([bytes, physical(1, edit)]));
+    const outcome = await openImage(image);
+    expect(outcome).toMatchObject({ kind: 'open', applied: BATCHES });
+    const cuts = outcome.kind === 'open' ? outcome.report.cuts : [];
+    expect(cuts).toEqual([`${manifest}:${size}: names table 99, which is missing`]);
+  });
+
+  test('a last MANIFEST record that went bad after it was acted upon is corruption', async () => {
+    image = await copyImage(original);
+    const manifest = await manifestOf(image);
+    const { size } = await stat(manifest);
+    const acted = flipBit(physical(1, Buffer.alloc(60, 7)), 300);
+    await editFile(manifest, (bytes) => Buffer.concat([bytes, acted]));
+    await unlink(await fileOf(image, /\.ldb$/));
+    const text = `${manifest}:${size}: checksum mismatch, and the records before need table`;
+    expect((await verify()).corrupt).toContain(text);
+  });
+
   test('a bad MANIFEST record before a sound one, or a sound one that makes no sense, is corruption', async () => {
     image = await copyImage(original);
     const manifest = await manifestOf(image);
