@@ -16,6 +16,9 @@ const table = {
   /** Starts of the command with a bad configuration. */
   fuzzCommands: { small: 2, long: 60 },
   fuzzFrames: { small: 500, long: 20_000 },
+  fuzzResp: { small: 200, long: 20_000 },
+  /** Connections that send bent streams. */
+  fuzzRespStreams: { small: 1_000, long: 20_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
   fuzzSegments: { small: 300, long: 10_000 },
   fuzzSnapshots: { small: 150, long: 10_000 },
