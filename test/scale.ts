@@ -24,6 +24,8 @@ const table = {
   fuzzSnapshots: { small: 150, long: 10_000 },
   /** Histories whose log files are bent. */
   fuzzLogImages: { small: 12, long: 300 },
+  /** Longest time for one of these properties. */
+  fuzzMinutes: { small: 1, long: 60 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
 } as const;
