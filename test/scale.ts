@@ -25,11 +25,16 @@ const table = {
   /** Starts of the command with a bad configuration. */
   fuzzCommands: { small: 2, long: 60 },
   fuzzFrames: { small: 500, long: 20_000 },
+  fuzzResp: { small: 200, long: 20_000 },
+  /** Connections that send bent streams. */
+  fuzzRespStreams: { small: 1_000, long: 20_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
   fuzzSegments: { small: 300, long: 10_000 },
   fuzzSnapshots: { small: 150, long: 10_000 },
   /** Histories whose log files are bent. */
   fuzzLogImages: { small: 12, long: 300 },
+  /** Longest time for one of these properties. */
+  fuzzMinutes: { small: 1, long: 60 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

@@ -3,17 +3,20 @@
  * failure prints seed and path, and the smallest input that fails.
  */
 import fc from 'fast-check';
+import { vi } from 'vitest';
+import { scale } from '../scale.ts';
 
 const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
 
 /** At most this long for one property, so that a hang becomes a failure with its seed. */
-const MINUTES_MAX = 30;
+const limitMs = scale.fuzzMinutes * 60_000;
+vi.setConfig({ testTimeout: limitMs + 30_000 });
 
 export function parameters(numRuns: number) {
   return {
     seed,
     numRuns,
-    interruptAfterTimeLimit: MINUTES_MAX * 60_000,
+    interruptAfterTimeLimit: limitMs,
     markInterruptAsFailure: true,
   };
 }

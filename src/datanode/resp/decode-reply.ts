@@ -37,8 +37,10 @@ function readReply(cursor: Cursor, depth: number): Reply {
     case ',':
       return { kind: 'double', value: doubleOf(rest) };
     case '#':
+      if (rest !== 't' && rest !== 'f') throw bad('a boolean that is none');
       return { kind: 'boolean', value: rest === 't' };
     case '(':
+      if (!/^-?\d{1,4096}$/.test(rest)) throw bad('a big number that is none');
       return { kind: 'bigNumber', value: BigInt(rest) };
     case '=':
       return verbatim(readBytes(cursor, rest).toString());
@@ -94,12 +96,12 @@ function readPairs(cursor: Cursor, length: string, depth: number): [Reply, Reply
 
 function countOf(text: string, highest: number): number {
   const count = /^\d{1,10}$/.test(text) ? Number(text) : -1;
-  if (count < 0 || count > highest) throw bad(`a length of ${text}`);
+  if (count < 0 || count > highest) throw bad(`a length of ${text.slice(0, 20)}`);
   return count;
 }
 
 function integerOf(text: string): number | bigint {
-  if (!/^-?\d{1,20}$/.test(text)) throw bad(`an integer of ${text}`);
+  if (!/^-?\d{1,20}$/.test(text)) throw bad('an integer that is none');
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
@@ -107,7 +109,11 @@ function integerOf(text: string): number | bigint {
 function doubleOf(text: string): number {
   if (text === 'inf') return Number.POSITIVE_INFINITY;
   if (text === '-inf') return Number.NEGATIVE_INFINITY;
-  return text === 'nan' ? Number.NaN : Number(text);
+  if (text === 'nan') return Number.NaN;
+  if (!/^[+-]?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/.test(text)) {
+    throw bad('a double that is none');
+  }
+  return Number(text);
 }
 
 function verbatim(text: string): Reply {

@@ -1,6 +1,9 @@
 /** Inline commands (a line without RESP framing), split by Redis's quoting rules (sdssplitargs). */
 
+/** Before a word, and after a quoted one. */
 const SPACE = new Set([0x20, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x00]);
+/** What ends a word: as in Redis, fewer than what may stand before one. */
+const WORD_END = new Set([0x20, 0x09, 0x0a, 0x0d, 0x00]);
 const QUOTE = 0x22;
 const APOSTROPHE = 0x27;
 const BACKSLASH = 0x5c;
@@ -23,7 +26,7 @@ export function splitInline(line: Buffer): Buffer[] | undefined {
 
 function readWord(line: Buffer, start: number, bytes: number[]): number | undefined {
   let at = start;
-  while (at < line.length && !SPACE.has(line[at]!)) {
+  while (at < line.length && !WORD_END.has(line[at]!)) {
     const byte = line[at]!;
     if (byte !== QUOTE && byte !== APOSTROPHE) {
       bytes.push(byte);

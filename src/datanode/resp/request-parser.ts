@@ -130,13 +130,15 @@ class GuardedParser implements RequestParser {
         if (this.#bulkLeft === 0 && this.#argsLeft === 0) break;
         continue;
       }
-      if (bytes[at] !== DOLLAR) {
-        const got = String.fromCharCode(bytes[at]!);
-        return this.#fail(`Protocol error: expected '$', got '${got}'`);
-      }
-      const end = this.#lineEnd(bytes, at, 'invalid bulk length');
+      const sign = bytes[at]!;
+      const wrong =
+        sign === DOLLAR
+          ? 'invalid bulk length'
+          : `expected '$', got '${String.fromCharCode(sign)}'`;
+      const end = this.#lineEnd(bytes, at, wrong);
       if (this.#failed) return 0;
       if (end === 0) break;
+      if (sign !== DOLLAR) return this.#fail(`Protocol error: ${wrong}`);
       const length = headerNumber(bytes, at + 1, end);
       if (length === undefined || length < 0 || length > this.#bulkBytesMax) {
         return this.#fail('Protocol error: invalid bulk length');
@@ -170,11 +172,14 @@ class GuardedParser implements RequestParser {
     return newline + 1;
   }
 
-  /** Index behind the line that begins at `start`; 0 when it is not complete. */
+  /**
+   * Index behind the line that begins at `start`; 0 when it is not complete. As in Redis it ends
+   * with a carriage return and whatever byte follows, and is looked at only when it is complete.
+   */
   #lineEnd(bytes: Buffer, start: number, problem: string): number {
     const limit = start + HEADER_BYTES_MAX;
-    for (let at = start + 1; at < bytes.length && at < limit; at++) {
-      if (bytes[at] === LF) return at + 1;
+    for (let at = start; at < bytes.length && at < limit; at++) {
+      if (bytes[at] === CR) return at + 1 < bytes.length ? at + 2 : 0;
     }
     if (bytes.length < limit) return 0;
     this.#fail(`Protocol error: ${problem}`);
@@ -208,15 +213,16 @@ class GuardedParser implements RequestParser {
   }
 }
 
-/** The number of a header line that ends before `end`; undefined when it is not one. */
+/** The number between `start` and the two bytes before `end`; undefined when it is not one. */
 function headerNumber(bytes: Buffer, start: number, end: number): number | undefined {
-  const stop = bytes[end - 2] === CR ? end - 2 : -1;
-  if (stop <= start) return undefined;
+  const stop = end - 2;
   const negative = bytes[start] === 0x2d;
+  const first = negative ? start + 1 : start;
+  if (first >= stop) return undefined;
+  // Redis reads neither -0 nor a number that begins with a zero.
+  if (bytes[first] === 0x30 && (negative || stop > first + 1)) return undefined;
   let value = 0;
-  let at = negative ? start + 1 : start;
-  if (at === stop) return undefined;
-  for (; at < stop; at++) {
+  for (let at = first; at < stop; at++) {
     const digit = bytes[at]! - 0x30;
     if (digit < 0 || digit > 9) return undefined;
     value = value * 10 + digit;

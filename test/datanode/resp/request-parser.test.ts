@@ -81,6 +81,20 @@ describe('requests', () => {
     ]);
   });
 
+  test('lines end and words part where they do for a stock server', () => {
+    const { parser, requests, errors } = collect();
+    parser.feed(Buffer.from('*1\rX$4\rYPINGZZ'));
+    parser.feed(Buffer.from('\v\fSET a\vb\fc \v"d"\ve\r\n'));
+    parser.feed(Buffer.from('*2\r\n*'));
+    expect(errors).toEqual([]);
+    expect(textOf(requests)).toEqual([['PING'], ['SET', 'a\vb\fc', 'd', 'e']]);
+    parser.feed(Buffer.from('\r\n'));
+    expect(errors).toEqual(["Protocol error: expected '$', got '*'"]);
+    const empty = collect();
+    empty.parser.feed(Buffer.from('*1\r\n\r\n'));
+    expect(empty.errors).toEqual(["Protocol error: expected '$', got '\r'"]);
+  });
+
   test('paused, they wait; resumed, they go on', () => {
     const { parser, requests } = collect();
     const bytes = Buffer.concat([wire([Buffer.from('A')]), wire([Buffer.from('B')])]);
@@ -113,6 +127,11 @@ const broken: readonly (readonly [string, string])[] = [
   ['*1\r\n*1\r\n$1\r\na\r\n', "Protocol error: expected '$', got '*'"],
   ['*1\r\n%1\r\n', "Protocol error: expected '$', got '%'"],
   ['*x\r\n', 'Protocol error: invalid multibulk length'],
+  ['*01\r\n', 'Protocol error: invalid multibulk length'],
+  ['*-0\r\n', 'Protocol error: invalid multibulk length'],
+  ['*\r\n', 'Protocol error: invalid multibulk length'],
+  ['*1\n$4\r\n', 'Protocol error: invalid multibulk length'],
+  ['*1\r\n$04\r\nPING\r\n', 'Protocol error: invalid bulk length'],
   ['*1048577\r\n', 'Protocol error: invalid multibulk length'],
   ['*1\r\n$x\r\n', 'Protocol error: invalid bulk length'],
   ['*1\r\n$-1\r\n', 'Protocol error: invalid bulk length'],
