@@ -5,16 +5,26 @@
 
 import type { ErrorCode } from '../../common/errors.ts';
 import type { Namespace, PartitionId, Term } from '../../common/ids.ts';
+import type { ReadRun } from '../commands/command.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 
 /** A command's name and arguments. */
 export type CommandLine = readonly Buffer[];
+
+/** A read as its command row made it. */
+export interface PreparedRead {
+  readonly run: ReadRun;
+  /** Touches exactly one engine key. */
+  readonly singlePoint: boolean;
+}
 
 export interface CommandBatch {
   readonly namespace: Namespace;
   readonly partition: PartitionId;
   readonly kind: 'read' | 'write';
   readonly lines: readonly CommandLine[];
+  /** Of reads that came in at this node: what is parsed already, by line. */
+  readonly prepared?: readonly (PreparedRead | undefined)[];
   readonly protocol: Protocol;
   /** Only to be taken on by a leader of this term; undefined: whoever leads. */
   readonly term: Term | undefined;

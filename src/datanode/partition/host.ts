@@ -136,10 +136,7 @@ export class PartitionHost {
   }
 
   local(namespace: Namespace, partition: PartitionId): Replica | undefined {
-    for (const replica of this.#set.all()) {
-      if (replica.partition === partition && replica.namespace === namespace) return replica;
-    }
-    return undefined;
+    return this.#set.of(namespace, partition);
   }
 
   replicas(): readonly Replica[] {

@@ -42,6 +42,7 @@ export interface ReadGround {
 
 export class Reads {
   readonly #ground: ReadGround;
+  readonly #random = () => this.#ground.random();
   readonly #slots: { readonly firstSlot: Slot; readonly lastSlot: Slot };
   #fresh: PendingRead[] = [];
   #unconfirmed: { readonly context: number; reads: PendingRead[] }[] = [];
@@ -103,7 +104,8 @@ export class Reads {
       const writing = this.#ground.writing();
       const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
-      for (const read of runnable) this.#run(read, nowMs);
+      const context = { nowMs, random: this.#random, ...this.#slots };
+      for (const read of runnable) this.#run(read, context);
       if (postponed.length > 0) {
         next.reads = postponed;
         return;
@@ -140,15 +142,10 @@ export class Reads {
     for (const round of this.#confirmed) round.reads = round.reads.filter(keep);
   }
 
-  #run(read: PendingRead, nowMs: number): void {
-    const context: RunContext = {
-      nowMs,
-      random: () => this.#ground.random(),
-      ...this.#slots,
-    };
+  #run(read: PendingRead, context: RunContext): void {
     try {
       const { lookups } = this.#ground;
-      const results = runLines(read.batch.lines, this.#ground.engine(), context, lookups);
+      const results = runLines(read.batch, this.#ground.engine(), context, lookups);
       if (!(results instanceof Promise)) {
         this.#finish(read, results);
         return;
@@ -174,7 +171,9 @@ export class Reads {
 }
 
 function isSinglePoint(batch: CommandBatch): boolean {
-  return batch.lines.every((line) => readCommand(line)?.singlePoint === true);
+  return batch.lines.every((line, at) => {
+    return (batch.prepared?.[at] ?? readCommand(line))?.singlePoint === true;
+  });
 }
 
 function readCommand(line: CommandLine): ReadCommand | undefined {
@@ -184,19 +183,20 @@ function readCommand(line: CommandLine): ReadCommand | undefined {
 
 /** Runs lines in order; the first that needs ranges moves the rest onto one snapshot. */
 function runLines(
-  lines: readonly CommandLine[],
+  batch: CommandBatch,
   engine: Engine,
   context: RunContext,
   lookups: Lookups,
 ): LineResult[] | Promise<LineResult[]> {
+  const { lines } = batch;
   const view = createView(engine, lookups);
   const results: LineResult[] = [];
   let bytes = 0;
   for (let at = 0; at < lines.length; at++) {
     if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
-    const reply = startLine(lines[at]!, view, context);
+    const reply = startLine(batch, at, view, context);
     if (!('kind' in reply)) {
-      return runOnSnapshot(lines, at, engine, context, results, lookups);
+      return runOnSnapshot(batch, at, engine, context, results, lookups);
     }
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
@@ -212,13 +212,14 @@ function cutShort(results: LineResult[], count: number): LineResult[] {
 }
 
 async function runOnSnapshot(
-  lines: readonly CommandLine[],
+  batch: CommandBatch,
   from: number,
   engine: Engine,
   context: RunContext,
   results: LineResult[],
   lookups: Lookups,
 ): Promise<LineResult[]> {
+  const { lines } = batch;
   const snapshot = engine.snapshot();
   try {
     const view = createView(snapshot, lookups);
@@ -228,7 +229,7 @@ async function runOnSnapshot(
     );
     for (let at = from; at < lines.length; at++) {
       if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
-      const started = startLine(lines[at]!, view, context);
+      const started = startLine(batch, at, view, context);
       const reply =
         'kind' in started
           ? started
@@ -242,7 +243,15 @@ async function runOnSnapshot(
   }
 }
 
-function startLine(line: CommandLine, view: View, context: RunContext): RunResult {
+function startLine(
+  { lines, prepared: known }: CommandBatch,
+  at: number,
+  view: View,
+  context: RunContext,
+): RunResult {
+  const ready = known?.[at];
+  if (ready !== undefined) return ready.run(view, context);
+  const line = lines[at]!;
   const command = readCommand(line);
   if (command === undefined) return error(`ERR '${line[0]?.toString()}' is not a read command`);
   const prepared = command.prepare(line);

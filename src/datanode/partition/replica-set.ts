@@ -3,7 +3,14 @@
  * go, and tries again what the disk refused. One arrangement after the other.
  */
 import { faultOf, KvorumError, messageOf } from '../../common/errors.ts';
-import type { GroupId, Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
+import type {
+  GroupId,
+  Incarnation,
+  Namespace,
+  NodeId,
+  PartitionId,
+  ReplicaId,
+} from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
@@ -48,12 +55,18 @@ export class ReplicaSet {
   readonly #options: ReplicaSetOptions;
   readonly #groups = new Map<GroupId, Replica>();
   readonly #faults = new Map<GroupId, Fault>();
+  readonly #byPartition = new Map<Namespace, Map<PartitionId, Replica>>();
   #table: WantedTable = { records: [], memberships: new Map() };
   #arranging: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: ReplicaSetOptions) {
     this.#options = options;
+  }
+
+  /** The replica of a partition that runs here. */
+  of(namespace: Namespace, partition: PartitionId): Replica | undefined {
+    return this.#byPartition.get(namespace)?.get(partition);
   }
 
   get(group: GroupId): Replica | undefined {
@@ -84,7 +97,7 @@ export class ReplicaSet {
     if (this.#stopped) return;
     const error = faultOf(failure, `replica ${id}`);
     const failed = this.#groups.get(record.group);
-    if (failed?.id === id) this.#groups.delete(record.group);
+    if (failed?.id === id) this.#drop(failed);
     if (error.code === 'DISK_FAILED') this.#tryAgain(record.group, id, failed);
     this.#faults.set(record.group, { id, message: error.message });
     if (error.code === 'CORRUPT') {
@@ -135,7 +148,7 @@ export class ReplicaSet {
     for (const [group, replica] of this.#groups) {
       const next = run.get(group)?.id;
       if (next === replica.id || (next === undefined && !retired.includes(replica.id))) continue;
-      this.#groups.delete(group);
+      this.#drop(replica);
       this.#options.onRemoved(group);
       await replica.stop();
     }
@@ -167,12 +180,24 @@ export class ReplicaSet {
         worldOf(record, id, () => replica),
         open,
       );
-      this.#groups.set(record.group, replica);
+      this.#add(replica);
       this.#faults.delete(record.group);
       onOpened(replica);
     } catch (failure) {
       this.fault(record, id, failure);
     }
+  }
+
+  #add(replica: Replica): void {
+    const { namespace, partition, record } = replica;
+    this.#groups.set(record.group, replica);
+    const partitions = this.#byPartition.get(namespace) ?? new Map<PartitionId, Replica>();
+    this.#byPartition.set(namespace, partitions.set(partition, replica));
+  }
+
+  #drop({ namespace, partition, record }: Replica): void {
+    this.#groups.delete(record.group);
+    this.#byPartition.get(namespace)?.delete(partition);
   }
 
   /** The disk may have been mended (or emptied) meanwhile. */

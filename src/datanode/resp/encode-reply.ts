@@ -2,17 +2,30 @@
 import { unreachable } from '../../common/assert.ts';
 import type { Protocol, Reply } from './reply.ts';
 
+const BUFFER_BYTES_MIN = 1_024;
+const BUFFER_BYTES_MAX = 65_536;
+/** With less room than this left the next reply begins a new buffer. */
+const ROOM_BYTES_MIN = 64;
+/** Mark, length and two line ends of a bulk. */
+const BULK_FRAME_BYTES_MAX = 32;
+const ZERO = 0x30;
+const CR = 0x0d;
+const LF = 0x0a;
+
 /** Gathers the replies of a turn, so that they leave in one write. */
 export class ReplyWriter {
   #buffer: Buffer;
+  /** What lies before was taken. */
+  #start = 0;
   #length = 0;
 
-  constructor(sizeHint = 1_024) {
+  constructor(sizeHint = BUFFER_BYTES_MIN) {
     this.#buffer = Buffer.allocUnsafe(sizeHint);
   }
 
+  /** Bytes gathered and not taken. */
   get length(): number {
-    return this.#length;
+    return this.#length - this.#start;
   }
 
   append(reply: Reply, protocol: Protocol): void {
@@ -46,9 +59,9 @@ export class ReplyWriter {
 
   /** The bytes gathered since the last call; the writer begins anew. */
   take(): Buffer {
-    const bytes = this.#buffer.subarray(0, this.#length);
-    this.#buffer = Buffer.allocUnsafe(Math.min(Math.max(this.#length, 1_024), 65_536));
-    this.#length = 0;
+    const bytes = this.#buffer.subarray(this.#start, this.#length);
+    this.#start = this.#length;
+    if (this.#buffer.length - this.#length < ROOM_BYTES_MIN) this.#renew(bytes.length);
     return bytes;
   }
 
@@ -81,10 +94,32 @@ export class ReplyWriter {
     }
   }
 
+  #renew(sizeHint: number): void {
+    const bytes = Math.min(Math.max(sizeHint, BUFFER_BYTES_MIN), BUFFER_BYTES_MAX);
+    this.#buffer = Buffer.allocUnsafe(bytes);
+    this.#start = 0;
+    this.#length = 0;
+  }
+
+  /** Byte by byte: a call that encodes a string costs more than a short reply. */
   #bulk(mark: string, bytes: Buffer): void {
-    this.#line(mark, String(bytes.length));
-    this.#raw(bytes);
-    this.#text('\r\n');
+    const { length } = bytes;
+    this.#reserve(length + BULK_FRAME_BYTES_MAX);
+    const buffer = this.#buffer;
+    let at = this.#length;
+    buffer[at++] = mark.charCodeAt(0);
+    let divisor = 1;
+    while (divisor * 10 <= length) divisor *= 10;
+    for (; divisor >= 1; divisor = Math.floor(divisor / 10)) {
+      buffer[at++] = ZERO + (Math.floor(length / divisor) % 10);
+    }
+    buffer[at++] = CR;
+    buffer[at++] = LF;
+    buffer.set(bytes, at);
+    at += length;
+    buffer[at++] = CR;
+    buffer[at++] = LF;
+    this.#length = at;
   }
 
   #line(mark: string, text: string): void {
@@ -103,11 +138,13 @@ export class ReplyWriter {
   }
 
   #reserve(count: number): void {
-    const needed = this.#length + count;
-    if (needed <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
-    this.#buffer.copy(grown, 0, 0, this.#length);
+    if (this.#length + count <= this.#buffer.length) return;
+    const kept = this.length;
+    const grown = Buffer.allocUnsafe(Math.max(kept + count, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, this.#start, this.#length);
     this.#buffer = grown;
+    this.#start = 0;
+    this.#length = kept;
   }
 }
 

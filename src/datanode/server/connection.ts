@@ -17,11 +17,12 @@ import { ReplyWriter } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import type { Router } from '../routing/router.ts';
-import { type DataCommand, dispatch, type Target } from './dispatch.ts';
+import { type DataCommand, type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
 import type { HoldBudget } from './hold-budget.ts';
-import type { LaneItem, LanePlace, LaneWorld } from './lane.ts';
+import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
+import { OneRequest } from './one-request.ts';
 import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
@@ -56,6 +57,7 @@ export class Connection {
   readonly #parser: RequestParser;
   readonly #replies = new ReplyQueue();
   readonly #lanes: LaneSet;
+  readonly #dispatchWorld: DispatchWorld;
   readonly #writer = new ReplyWriter();
   #exclusive: Exclusive | undefined;
   #exclusiveRuns = false;
@@ -83,6 +85,7 @@ export class Connection {
       onRequest: (args, bytes) => this.#onRequest(args, bytes),
       onProtocolError: (text) => this.#onProtocolError(text),
     });
+    this.#dispatchWorld = this.#createDispatchWorld();
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => this.#runExclusive());
     stream.attach({
       onData: (chunk) => this.#onData(chunk),
@@ -101,7 +104,20 @@ export class Connection {
     this.#stream.destroy();
   }
 
-  #createLaneWorld(): LaneWorld {
+  /** Session and settings are read anew each time: both change. */
+  #createDispatchWorld(): DispatchWorld {
+    const { session } = this;
+    const { router, settings } = this.#world;
+    return {
+      routes: router.routes,
+      door: session.door,
+      namespace: () => session.namespace,
+      valueBytesMax: () => settings().valueBytesMax,
+      leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
+    };
+  }
+
+  #createLaneWorld(): Omit<LaneWorld, 'settle'> {
     const { clock, router, budget } = this.#world;
     return {
       clock,
@@ -149,18 +165,17 @@ export class Connection {
     slot.protocol = session.protocol;
     slot.silent = session.replyMode !== 'on';
     if (session.replyMode === 'skip') session.replyMode = 'on';
-    const { router } = this.#world;
-    const target = dispatch(args, {
-      routes: router.routes,
-      namespace: session.namespace,
-      door: session.door,
-      valueBytesMax: this.#world.settings().valueBytesMax,
-      leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
-    });
+    const target = dispatch(args, this.#dispatchWorld);
     if (target.kind === 'reply') return this.#answerAtOnce(target, slot);
     session.lastCommand = target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
-    if (target.kind === 'one') return this.#sendToPartition(target, args, slot);
+    if (target.kind === 'one') {
+      this.#lanes.push(
+        this.#place(target.partition),
+        new OneRequest(this, target, args, slot, this.#world.clock.monotonicMs()),
+      );
+      return;
+    }
     this.#exclusive = { args, slot, target };
     this.#runExclusive();
   }
@@ -173,25 +188,12 @@ export class Connection {
     this.#settle(slot, reply);
   }
 
-  #sendToPartition(
-    { command, partition }: { command: DataCommand; partition: PartitionId },
-    args: CommandLine,
-    slot: ReplySlot,
-  ): void {
+  /** A command of one partition has its answer. */
+  answered({ command, arrivedMs, slot }: OneRequest, reply: Reply, fate: Fate): void {
     const { clock, stats } = this.#world;
-    const arrivedMs = clock.monotonicMs();
-    this.#lanes.push(this.#place(partition), {
-      slot,
-      line: args,
-      kind: command.kind,
-      bytes: lineBytes(args),
-      arrivedMs,
-      settle: (reply, fate) => {
-        const microseconds = (clock.monotonicMs() - arrivedMs) * 1_000;
-        stats.count(command.name, microseconds, reply, fate === 'not-proposed');
-        this.#settle(slot, reply);
-      },
-    });
+    const microseconds = (clock.monotonicMs() - arrivedMs) * 1_000;
+    stats.count(command.name, microseconds, reply, fate === 'not-proposed');
+    this.#settle(slot, reply);
   }
 
   #place(partition: PartitionId): LanePlace {

@@ -7,12 +7,14 @@ import {
   keysOf,
   type NodeCommand,
   type ReadCommand,
+  type ReadRun,
   type WriteCommand,
+  type WriteRun,
 } from '../commands/command.ts';
 import type { Door } from '../commands/node-context.ts';
 import { decodeCursor, encodeCursor } from '../commands/scan.ts';
 import { resolveCommand } from '../commands/table.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine, PreparedRead } from '../partition/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { RouteTable } from '../routing/table.ts';
 import { type Part, splitByKeys } from './fan-out.ts';
@@ -29,14 +31,19 @@ export type Target =
       readonly called: boolean;
     }
   | { readonly kind: 'node'; readonly command: NodeCommand }
-  | { readonly kind: 'one'; readonly command: DataCommand; readonly partition: PartitionId }
+  | {
+      readonly kind: 'one';
+      readonly command: DataCommand;
+      readonly partition: PartitionId;
+      readonly prepared: PreparedRead | undefined;
+    }
   | { readonly kind: 'many'; readonly command: DataCommand; readonly parts: readonly Part[] };
 
 export interface DispatchWorld {
   readonly routes: RouteTable;
-  readonly namespace: Namespace;
   readonly door: Door;
-  readonly valueBytesMax: number;
+  namespace(): Namespace;
+  valueBytesMax(): number;
   /** This node leads the partition now. */
   leadsHere(partition: PartitionId): boolean;
 }
@@ -48,12 +55,19 @@ export function dispatch(args: CommandLine, world: DispatchWorld): Target {
   if (command!.kind === 'node') return { kind: 'node', command: command! };
   const prepared = command!.prepare(args);
   if (!prepared.ok) return answer(command!, prepared.reply);
-  if (!world.routes.hasNamespace(world.namespace)) {
-    return refusal(command, error(noNamespace(world.namespace)));
+  const namespace = world.namespace();
+  if (!world.routes.hasNamespace(namespace)) {
+    return refusal(command, error(noNamespace(namespace)));
   }
-  return command!.keys.first === 0 && command!.keysOf === undefined
-    ? keyless(command!, args, world)
-    : keyed(command!, args, world);
+  if (command!.keys.first === 0 && command!.keysOf === undefined) {
+    return keyless(command!, args, world);
+  }
+  return keyed(command!, args, world, preparedRead(command!, prepared.run));
+}
+
+function preparedRead(command: DataCommand, run: ReadRun | WriteRun): PreparedRead | undefined {
+  if (command.kind !== 'read') return undefined;
+  return { run: run as ReadRun, singlePoint: command.singlePoint === true };
 }
 
 function refusal(command: Command | undefined, reply: Reply): Target {
@@ -64,11 +78,16 @@ function answer(command: Command, reply: Reply): Target {
   return { kind: 'reply', reply, command, called: true };
 }
 
-function keyed(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {
+function keyed(
+  command: DataCommand,
+  args: CommandLine,
+  world: DispatchWorld,
+  prepared: PreparedRead | undefined,
+): Target {
   const keys = keysOf(command, args);
   const partition = partitionOfKey(world, keys[0]!);
   if (keys.every((key, at) => at === 0 || partitionOfKey(world, key) === partition)) {
-    return { kind: 'one', command, partition };
+    return { kind: 'one', command, partition, prepared };
   }
   if (command.fanOut?.over !== 'keys' || world.door === 'cluster') {
     return refusal(command, crossSlot);
@@ -78,7 +97,7 @@ function keyed(command: DataCommand, args: CommandLine, world: DispatchWorld): T
 }
 
 function keyless(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {
-  const all = world.routes.partitions(world.namespace) ?? [];
+  const all = world.routes.partitions(world.namespace()) ?? [];
   const mine = all.filter(
     ({ partition }) => world.door === 'gateway' || world.leadsHere(partition),
   );
@@ -99,14 +118,16 @@ function scan(
   if (position.slot >= SLOT_COUNT || next === undefined) {
     return answer(command, array([bulk('0'), EMPTY_ARRAY]));
   }
-  if (world.door === 'gateway') return { kind: 'one', command, partition: next.partition };
+  if (world.door === 'gateway') {
+    return { kind: 'one', command, partition: next.partition, prepared: undefined };
+  }
   const start = position.slot < next.firstSlot ? { slot: next.firstSlot, hash: 0 } : position;
   const line = [args[0]!, Buffer.from(encodeCursor(start)), ...args.slice(2)];
   return { kind: 'many', command, parts: [{ partition: next.partition, line, keyAt: [] }] };
 }
 
 function partitionOfKey({ routes, namespace }: DispatchWorld, key: Buffer): PartitionId {
-  return routes.partitionOfSlot(namespace, slotOfKey(key))!;
+  return routes.partitionOfSlot(namespace(), slotOfKey(key))!;
 }
 
 function badShape(command: Command, args: CommandLine, world: DispatchWorld): Reply | undefined {
@@ -117,11 +138,12 @@ function badShape(command: Command, args: CommandLine, world: DispatchWorld): Re
   if (command.subcommands && args.length > 1 && resolveCommand(args) === command) {
     return error(`ERR unknown subcommand '${shown(args[1]!)}'. Try ${name.toUpperCase()} HELP.`);
   }
+  const valueBytesMax = world.valueBytesMax();
   for (const argument of args) {
-    if (argument.length > world.valueBytesMax) {
+    if (argument.length > valueBytesMax) {
       return error(
         `ERR an argument of ${argument.length} bytes is longer than value-bytes-max ` +
-          `(${world.valueBytesMax}); raise it on every datanode or store less in one key`,
+          `(${valueBytesMax}); raise it on every datanode or store less in one key`,
       );
     }
   }

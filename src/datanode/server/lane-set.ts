@@ -4,16 +4,19 @@ import { Lane, type LaneItem, type LanePlace, type LaneWorld } from './lane.ts';
 
 export class LaneSet {
   readonly #world: LaneWorld;
-  readonly #onAnswer: () => void;
   readonly #lanes = new Map<GroupId, Lane>();
   /** Lanes with something new, to be started once all that has come in is distributed. */
   readonly #stirred = new Set<Lane>();
   #unanswered = 0;
 
   /** `onAnswer` runs after each command's answer was handed over. */
-  constructor(world: LaneWorld, onAnswer: () => void) {
-    this.#world = world;
-    this.#onAnswer = onAnswer;
+  constructor(world: Omit<LaneWorld, 'settle'>, onAnswer: () => void) {
+    const settle: LaneWorld['settle'] = (item, reply, fate) => {
+      this.#unanswered--;
+      item.settle(reply, fate);
+      onAnswer();
+    };
+    this.#world = { ...world, settle };
   }
 
   get unanswered(): number {
@@ -24,14 +27,7 @@ export class LaneSet {
     const lane = this.#lane(place);
     this.#unanswered++;
     this.#stirred.add(lane);
-    lane.push({
-      ...item,
-      settle: (reply, fate) => {
-        this.#unanswered--;
-        item.settle(reply, fate);
-        this.#onAnswer();
-      },
-    });
+    lane.push(item);
   }
 
   /** Lets the lanes that were given something begin. */

@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../../common/clock.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
-import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
+import type { CommandBatch, CommandLine, LineResult, PreparedRead } from '../partition/batch.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import type { HoldBudget } from './hold-budget.ts';
 
@@ -17,6 +17,8 @@ export interface LaneItem {
   /** The connection's place for the answer. */
   readonly slot: object;
   readonly line: CommandLine;
+  /** Of a read whose arguments are parsed already. */
+  readonly prepared?: PreparedRead | undefined;
   readonly kind: 'read' | 'write';
   readonly bytes: number;
   /** When it came in, on the monotone clock. */
@@ -38,6 +40,8 @@ export interface LaneWorld {
   /** On the cluster door: MOVED while another node leads the partition. */
   redirect(lane: Lane, item: LaneItem): Reply | undefined;
   onLeader(group: GroupId, listener: () => void): () => void;
+  /** Hands the answer over. */
+  settle(item: LaneItem, reply: Reply, fate: Fate): void;
 }
 
 export interface LanePlace {
@@ -74,7 +78,7 @@ export class Lane {
 
   push(item: LaneItem): void {
     if (this.#endWait && !this.#pay(item)) {
-      item.settle(tooManyHeld, 'not-proposed');
+      this.#world.settle(item, tooManyHeld, 'not-proposed');
       return;
     }
     this.#items.push(item);
@@ -91,7 +95,7 @@ export class Lane {
         return;
       }
       this.#items.shift();
-      first.settle(moved, 'not-proposed');
+      this.#world.settle(first, moved, 'not-proposed');
     }
   }
 
@@ -123,6 +127,7 @@ export class Lane {
       partition,
       kind: items[0]!.kind,
       lines: items.map((item) => item.line),
+      prepared: items.map((item) => item.prepared),
       protocol: this.#world.protocol(),
       term: undefined,
       deadlineMs: items[0]!.arrivedMs + this.#world.holdMs,
@@ -140,7 +145,7 @@ export class Lane {
       const item = items[at]!;
       const result = results[at]!;
       if (result.ok) {
-        item.settle(result.reply, 'done');
+        this.#world.settle(item, result.reply, 'done');
         continue;
       }
       if (maySendAgain(item, result.code)) {
@@ -152,7 +157,7 @@ export class Lane {
       }
       const { outcome, reply } = errorTable[result.code];
       const fate = outcome === 'refused' ? 'not-proposed' : 'unknown';
-      item.settle(error(`${reply} ${result.message}`), fate);
+      this.#world.settle(item, error(`${reply} ${result.message}`), fate);
     }
     this.#backoffMs = BACKOFF_MIN_MS;
     this.pump();
@@ -172,7 +177,7 @@ export class Lane {
     const kept: LaneItem[] = [];
     for (const item of this.#items) {
       if (this.#pay(item)) kept.push(item);
-      else item.settle(tooManyHeld, 'not-proposed');
+      else this.#world.settle(item, tooManyHeld, 'not-proposed');
     }
     this.#items = kept;
   }
@@ -204,7 +209,7 @@ export class Lane {
       const text =
         `CLUSTERDOWN partition ${partition} of ${namespace} took no command for ` +
         `${holdMs} ms (${why}); nothing happened, try again`;
-      this.#items.shift()!.settle(error(text), 'not-proposed');
+      this.#world.settle(this.#items.shift()!, error(text), 'not-proposed');
     }
   }
 }

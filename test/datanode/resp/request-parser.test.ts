@@ -113,7 +113,7 @@ describe('requests', () => {
     parser.feed(chunk.subarray(0, bytes.length));
     const [name, key] = requests[0]!;
     expect(name!.buffer).not.toBe(chunk.buffer);
-    expect(key!.buffer.byteLength).toBeLessThan(100);
+    expect(key!.buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
     const before = process.memoryUsage().arrayBuffers;
     const huge = collect(512 * 1024 * 1024);
     huge.parser.feed(Buffer.from('*2\r\n$3\r\nGET\r\n$536870912\r\nabc'));

@@ -1,0 +1,46 @@
+/** A client's command for one partition, on its way there and back. */
+import type { CommandLine, PreparedRead } from '../partition/batch.ts';
+import { lineBytes } from '../partition/envelope.ts';
+import type { Reply } from '../resp/reply.ts';
+import type { DataCommand, Target } from './dispatch.ts';
+import type { Fate, LaneItem } from './lane.ts';
+import type { ReplySlot } from './reply-queue.ts';
+
+type OneTarget = Extract<Target, { kind: 'one' }>;
+
+interface Owner {
+  answered(request: OneRequest, reply: Reply, fate: Fate): void;
+}
+
+export class OneRequest implements LaneItem {
+  readonly slot: ReplySlot;
+  readonly line: CommandLine;
+  readonly command: DataCommand;
+  readonly prepared: PreparedRead | undefined;
+  readonly kind: 'read' | 'write';
+  readonly bytes: number;
+  readonly arrivedMs: number;
+  held = false;
+  readonly #owner: Owner;
+
+  constructor(
+    owner: Owner,
+    target: OneTarget,
+    line: CommandLine,
+    slot: ReplySlot,
+    arrivedMs: number,
+  ) {
+    this.#owner = owner;
+    this.slot = slot;
+    this.line = line;
+    this.command = target.command;
+    this.prepared = target.prepared;
+    this.kind = target.command.kind;
+    this.bytes = lineBytes(line);
+    this.arrivedMs = arrivedMs;
+  }
+
+  settle(reply: Reply, fate: Fate): void {
+    this.#owner.answered(this, reply, fate);
+  }
+}
