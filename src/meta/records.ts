@@ -160,6 +160,7 @@ function kind<T>(of: RecordKind<T>): RecordKind<T> {
 }
 
 const PROBLEMS_SHOWN = 3;
+const PROBLEM_CHARACTERS_MAX = 200;
 const NESTING_MAX = 32;
 
 /** Parses a record; throws BAD_RECORD with key, field, what is wrong there and what to do. */
@@ -188,7 +189,7 @@ export function decodeRecord<T>(
   const checked = schema.safeParse(record);
   if (!checked.success) throw bad(problemsOf(checked.error));
   const place = keyOf(checked.data);
-  if (place !== key) throw bad(`holds the record of ${place}`);
+  if (place !== key) throw bad(`holds the record of ${place.slice(0, PROBLEM_CHARACTERS_MAX)}`);
   // The record itself, not zod's copy: with what a newer build added, in the order it was written.
   return record as T;
 }
@@ -203,7 +204,7 @@ function problemsOf(error: z.ZodError): string {
   const { issues } = error;
   const shown = issues.slice(0, PROBLEMS_SHOWN).map((issue) => {
     const field = issue.path.join('.') || 'the record';
-    return `${field}: ${issue.message}`;
+    return `${field}: ${issue.message}`.slice(0, PROBLEM_CHARACTERS_MAX);
   });
   const more = issues.length - shown.length;
   return shown.join(', ') + (more > 0 ? `, and ${more} more` : '');

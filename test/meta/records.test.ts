@@ -71,3 +71,18 @@ test('a table names no replica twice, and no range backwards', () => {
   const backwards = { ...partition, firstSlot: 5, lastSlot: 4 };
   expect(() => read(backwards)).toThrow(/lastSlot: lies before firstSlot/);
 });
+
+test('a refusal is short, however long what it speaks of', () => {
+  const long = 'x'.repeat(100_000);
+  const node = { version: 1, node: 'a', tags: { [long]: 5 } };
+  const read = (value: object, at: string) =>
+    decodeRecord(recordKinds.node, at, JSON.stringify(value));
+  for (const record of [node, { ...node, node: long, tags: {} }]) {
+    try {
+      read(record, keys.node('a'));
+      expect.unreachable();
+    } catch (failure) {
+      expect((failure as Error).message.length).toBeLessThan(1_000);
+    }
+  }
+});

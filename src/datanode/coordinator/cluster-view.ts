@@ -18,6 +18,8 @@ import {
 } from '../../meta/schema.ts';
 import type { MetaEvent, MetaItem } from '../../meta/store.ts';
 
+export const IMAGE_VERSION = 1;
+
 /** What is kept on disk, so that a node serves while the store is away (decision 16). */
 export interface ClusterImage {
   readonly version: number;
@@ -66,7 +68,7 @@ export class ClusterView {
 
   image(): ClusterImage {
     return {
-      version: 1,
+      version: IMAGE_VERSION,
       nodes: [...this.#addresses.values()],
       namespaces: [...this.#namespaces.values()],
       partitions: this.partitions(),

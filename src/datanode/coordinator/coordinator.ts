@@ -18,7 +18,7 @@ import {
   type NodeRecord,
 } from '../../meta/schema.ts';
 import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
-import { type ClusterImage, ClusterView, type ViewChange } from './cluster-view.ts';
+import { type ClusterImage, ClusterView, IMAGE_VERSION, type ViewChange } from './cluster-view.ts';
 import { Reporter } from './reporter.ts';
 
 export interface DatanodeCoordinatorOptions {
@@ -111,7 +111,10 @@ export class DatanodeCoordinator {
     const { disk, dataDir, logger } = this.#options;
     const remedy = 'waiting for the metadata store instead';
     try {
-      return await readChecked<ClusterImage>(disk, `${dataDir}/table`, remedy);
+      const image = await readChecked<ClusterImage>(disk, `${dataDir}/table`, remedy);
+      if (image === undefined || image.version === IMAGE_VERSION) return image;
+      logger.warn('the saved table is of another version', { version: image.version, remedy });
+      return undefined;
     } catch (failure) {
       if (codeOf(failure) !== 'CORRUPT') throw failure;
       logger.error('the saved table is damaged', { error: messageOf(failure) });

@@ -69,6 +69,7 @@ async function recoverFrom(
   files: readonly DiskFile[],
 ): Promise<number> {
   let tail: { readonly segment: Segment; readonly sound: SoundEnd } | undefined;
+  let unfinished: Segment | undefined;
   for (const [position, number] of numbers.entries()) {
     const file = files[position]!;
     const header = decodeBatchHeader(await file.pread(0, BATCH_HEADER_BYTES), 0);
@@ -79,15 +80,20 @@ async function recoverFrom(
     segment.filled = await file.size();
     const sound = await replaySegment(input, segment, seq === undefined ? undefined : seq + 1);
     if (sound.last === undefined) {
-      await endWithoutBatch(input, { tail, segment, position, count: numbers.length });
+      await checkWithoutBatch({ tail, segment, position, count: numbers.length });
+      unfinished = segment;
       break;
     }
     segment.position = sound.end;
     tail = { segment, sound };
   }
+  // Every check comes before the first change: a log that is refused stays as it was found.
+  const hasBytes = tail !== undefined && (await checkTail(tail.segment, tail.sound));
+  if (tail !== undefined) checkNothingMissing(input.state, tail.segment);
+  if (unfinished !== undefined) await dropSegment(input, unfinished);
   if (tail?.sound.last === undefined) return 0;
-  await closeTail(input, tail.segment, tail.sound);
-  checkNothingMissing(input.state, tail.segment);
+  if (hasBytes) await cutTail(input, tail.segment, tail.sound.end);
+  await writeAgain(input, tail.segment, tail.sound.last.offset, tail.sound.end);
   return tail.sound.last.seq;
 }
 
@@ -136,16 +142,13 @@ function checkFirstHeader(
   }
 }
 
-/** A last segment without a sound batch: made ahead, or its first batch was not finished. */
-async function endWithoutBatch(
-  input: RecoveryInput,
-  found: {
-    readonly tail: { readonly segment: Segment; readonly sound: SoundEnd } | undefined;
-    readonly segment: Segment;
-    readonly position: number;
-    readonly count: number;
-  },
-): Promise<void> {
+/** Throws unless it is the last segment: made ahead, or its first batch was not finished. */
+async function checkWithoutBatch(found: {
+  readonly tail: { readonly segment: Segment; readonly sound: SoundEnd } | undefined;
+  readonly segment: Segment;
+  readonly position: number;
+  readonly count: number;
+}): Promise<void> {
   const { tail, segment, position, count } = found;
   const lost = (tail?.sound.last?.seq ?? 0) + 1;
   const durable = await newestDurable(segment.opened, segment.number, 0);
@@ -153,30 +156,29 @@ async function endWithoutBatch(
   if (first || position !== count - 1 || durable.seq >= lost) {
     throw damaged(segment.path, 0, `its first batch is not sound${durable.because}`);
   }
+}
+
+async function dropSegment(input: RecoveryInput, segment: Segment): Promise<void> {
   input.segments.forget(segment);
   await segment.opened.close();
   await input.disk.unlink(segment.path);
   await input.disk.syncDir(input.dir);
 }
 
-/** Cuts what follows the last sound batch, or throws when that was durable once. */
-async function closeTail(input: RecoveryInput, segment: Segment, sound: SoundEnd): Promise<void> {
-  const file = segment.opened;
-  const last = sound.last;
+/** Throws when what follows the last sound batch was durable once; says whether there is anything. */
+async function checkTail(segment: Segment, { last, end }: SoundEnd): Promise<boolean> {
   assert(last !== undefined, 'the tail has a sound batch');
-  const durable = await newestDurable(file, segment.number, sound.end);
+  const durable = await newestDurable(segment.opened, segment.number, end);
   if (durable.seq > last.seq) {
-    throw damaged(segment.path, sound.end, `batch ${last.seq + 1} is not sound${durable.because}`);
+    throw damaged(segment.path, end, `batch ${last.seq + 1} is not sound${durable.because}`);
   }
-  if (durable.hasBytes) {
-    input.logger.warn('raft log: cut a batch that was not finished', {
-      path: segment.path,
-      offset: sound.end,
-    });
-    await file.truncate(sound.end);
-    segment.filled = sound.end;
-  }
-  await writeAgain(input, segment, last.offset, sound.end);
+  return durable.hasBytes;
+}
+
+async function cutTail({ logger }: RecoveryInput, segment: Segment, offset: number) {
+  logger.warn('raft log: cut a batch that was not finished', { path: segment.path, offset });
+  await segment.opened.truncate(offset);
+  segment.filled = offset;
 }
 
 /** The last batch may be in the page cache only, or a sync of it may have failed. */

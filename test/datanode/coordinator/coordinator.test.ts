@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { writeChecked } from '../../../src/common/checked-file.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
@@ -158,6 +159,15 @@ describe('a datanode on its control path', () => {
     const second = start();
     await second.started;
     expect(second.view()?.partitions()).toEqual([partition]);
+  });
+
+  test('a saved picture of another version is as good as none', async () => {
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(partition));
+    await writeChecked(disk, '/d/table', { version: 2, places: {} });
+    const { started, view } = start();
+    await started;
+    await expect.poll(() => view()?.partitions()).toEqual([partition]);
   });
 
   test('reports a leader only ever to a higher term', async () => {

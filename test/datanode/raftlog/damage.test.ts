@@ -124,6 +124,18 @@ describe('damage', () => {
     expect(messageOf(await openError())).toContain('entry 1 of replica 1 is in none of the files');
   });
 
+  test('a log that is refused keeps every file as it was found', async () => {
+    await fillSomeSegments();
+    const { path } = (await batchesOnDisk()).at(-1)!;
+    const names = await disk.list('node/raftlog');
+    expect(`node/raftlog/${names.at(-1)}`).not.toBe(path); // one was made ahead
+    disk.flip(path, 512 + 20); // a later batch says that this one was durable
+    for (let time = 1; time <= 2; time++) {
+      expect(messageOf(await openError())).toContain(`${path}: damaged at offset 512`);
+      expect(await disk.list('node/raftlog')).toEqual(names);
+    }
+  });
+
   test('a file of a newer version is not taken for damage', async () => {
     const { crc32 } = await import('../../../src/common/checksum.ts');
     await fillSomeSegments();
