@@ -14,13 +14,18 @@ export interface RunningKvorum extends Running {
 
 const NODES = 3;
 
-export async function startKvorum(directory: string, script: string): Promise<RunningKvorum> {
+export async function startKvorum(
+  directory: string,
+  script: string,
+  partitions?: number,
+): Promise<RunningKvorum> {
   const data = join(directory, 'kvorum');
   const gatewayPort = await freePorts(NODES);
   const clusterPort = await freePorts(NODES, gatewayPort + NODES);
   const httpPort = await freePorts(2, clusterPort + NODES);
   const args = [script, 'start', '--data', data, '--nodes', NODES, '--replicas', NODES];
   args.push('--port', gatewayPort, '--cluster-port', clusterPort, '--http-port', httpPort);
+  if (partitions !== undefined) args.push('--partitions', partitions);
   const server = new Server('kvorum start', process.execPath, [...args, '--no-restart']);
   try {
     await server.until(40_000, 'it says that it is ready', () =>

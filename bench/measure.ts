@@ -27,7 +27,7 @@ export interface Scene {
 }
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const kvorumScript = join(here, '..', '..', 'dist', 'cli', 'kvorum.js');
+export const kvorumScript = join(here, '..', '..', 'dist', 'cli', 'kvorum.js');
 const etcdLoadScript = join(here, 'etcd-load.js');
 
 /** After the filling, before the first row: what was written is compacted meanwhile. */

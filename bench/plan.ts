@@ -47,6 +47,8 @@ const WARM_SECONDS = 3;
 const START_SECONDS = 8;
 const FILLS_PER_SECOND = 25_000;
 const CHECK_PERF_SECONDS = 65;
+/** To start the partitions, to fall asleep, to be watched. */
+const IDLE_SECONDS = 45;
 
 /** About how long a run takes. */
 export function estimateSeconds(options: Options): number {
@@ -55,5 +57,6 @@ export function estimateSeconds(options: Options): number {
   const door = fill / FILLS_PER_SECOND + redisLoads(full).length * each;
   const etcd = etcdLoads(full).length * each + (checkPerf ? CHECK_PERF_SECONDS : 0);
   const of = { redis: door, kvorum: 2 * door, etcd };
-  return rounds * only.reduce((sum, system) => sum + START_SECONDS + of[system], 0);
+  const idle = only.includes('kvorum') ? IDLE_SECONDS : 0;
+  return idle + rounds * only.reduce((sum, system) => sum + START_SECONDS + of[system], 0);
 }

@@ -30,6 +30,15 @@ export interface Line extends Load, Figures {
   readonly otherCores: number;
 }
 
+/** A cluster that nobody uses. */
+export interface Idle {
+  readonly partitions: number;
+  readonly seconds: number;
+  /** CPU seconds of each process. */
+  readonly servers: Readonly<Record<string, number>>;
+  readonly otherCores: number;
+}
+
 export interface Floor {
   readonly text: string;
   readonly floor: number;
@@ -88,11 +97,16 @@ export function find(lines: readonly Line[], door: Door, load: Partial<Load>): L
 export const SET_FLOOR = 4;
 export const GET_FLOOR = 0.4;
 export const RSS_FLOOR_MB = 300;
+export const IDLE_FLOOR_PERCENT = 5;
 
 const standard = { pipeline: 1, clients: 50, valueBytes: 100 } as const;
 
 /** The floors, judged on the cluster ports and against etcd's own measurement where it ran. */
-export function floorsOf(rows: readonly Row[], memory: readonly ProcessMemory[]): Floor[] {
+export function floorsOf(
+  rows: readonly Row[],
+  memory: readonly ProcessMemory[],
+  idle?: Idle,
+): Floor[] {
   const lines = linesOf(rows);
   const set = find(lines, 'kvorum cluster', { test: 'SET', ...standard });
   const get = find(lines, 'kvorum cluster', { test: 'GET', ...standard });
@@ -123,5 +137,17 @@ export function floorsOf(rows: readonly Row[], memory: readonly ProcessMemory[])
       unit: 'MB',
       holds: peak === undefined ? undefined : peak < RSS_FLOOR_MB,
     },
+    idleFloor(idle),
   ];
+}
+
+function idleFloor(idle: Idle | undefined): Floor {
+  const percent = idle && (sum(Object.values(idle.servers)) / idle.seconds) * 100;
+  return {
+    text: `all processes, ${idle?.partitions ?? 100} idle partitions < ${IDLE_FLOOR_PERCENT} % of a core`,
+    floor: IDLE_FLOOR_PERCENT,
+    measured: percent,
+    unit: '%',
+    holds: percent === undefined ? undefined : percent < IDLE_FLOOR_PERCENT,
+  };
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { busyCores, cores } from './accounting.ts';
 import { killAll } from './children.ts';
 import { makeDirectory, probeSync, removeDirectory, requireWritable } from './disk.ts';
-import { measureEtcd, measureKvorum, measureRedis } from './measure.ts';
+import { measureIdle } from './idle.ts';
+import { kvorumScript, measureEtcd, measureKvorum, measureRedis } from './measure.ts';
 import { help, type Options, parseOptions } from './options.ts';
 import { estimateSeconds, orderOf } from './plan.ts';
 import { requirePrograms } from './programs.ts';
@@ -17,7 +18,7 @@ import {
   type SystemNote,
   throughput,
 } from './report.ts';
-import { floorsOf, type ProcessMemory, type Row } from './results.ts';
+import { floorsOf, type Idle, type ProcessMemory, type Row } from './results.ts';
 
 const measures = { redis: measureRedis, kvorum: measureKvorum, etcd: measureEtcd } as const;
 
@@ -27,6 +28,8 @@ interface Figures {
   readonly rows: Row[];
   readonly memory: ProcessMemory[];
   readonly versions: Record<string, SystemNote>;
+  /** Undefined when kvorum is not measured. */
+  readonly idle: Idle | undefined;
 }
 
 /** Resolves to whether no floor was missed. */
@@ -40,8 +43,8 @@ async function main(options: Options, directory: string): Promise<boolean> {
   const minutes = Math.ceil(estimateSeconds(options) / 60);
   say(`this takes about ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}; Ctrl-C ends it`);
   const figures = await measureAll(options, directory, elapsed);
-  const { rows, memory, versions } = figures;
-  const judged = floorsOf(rows, memory);
+  const { rows, memory, versions, idle } = figures;
+  const judged = floorsOf(rows, memory, idle);
   const report = [
     ...durability(versions),
     ...throughput(rows),
@@ -52,7 +55,7 @@ async function main(options: Options, directory: string): Promise<boolean> {
   for (const line of report) say(line);
   say(`\ntook ${elapsed().trim()} minutes`);
   if (options.json !== undefined) {
-    const all = { machine, options, versions, rows, memory, floors: judged };
+    const all = { machine, options, versions, rows, memory, idle, floors: judged };
     writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`);
     say(`all figures are in ${options.json}`);
   }
@@ -86,7 +89,10 @@ async function measureAll(
       removeDirectory(own);
     }
   }
-  return { rows, memory, versions };
+  if (!options.only.includes('kvorum')) return { rows, memory, versions, idle: undefined };
+  say(`${elapsed()}  kvorum with idle partitions`);
+  const idle = await measureIdle(directory, kvorumScript);
+  return { rows, memory, versions, idle };
 }
 
 async function describeMachine(directory: string) {

@@ -93,12 +93,19 @@ describe('a report', () => {
 
   test('says of each floor whether it holds', () => {
     const memory = [memoryOf('datanode1', 100e6, 301e6)];
-    const text = floors(floorsOf(rows, memory), 2);
+    const idle = {
+      partitions: 100,
+      seconds: 20,
+      servers: { datanode1: 0.5, n2: 0.46 },
+      otherCores: 0,
+    };
+    const text = floors(floorsOf(rows, memory, idle), 2);
     const verdicts = text.slice(3).map((line) => line.trim().split(/ {2,}/).slice(1));
     expect(verdicts).toEqual([
       ['5.00 ×', 'pass'],
       ['0.300 ×', 'FAIL'],
       ['301 MB', 'FAIL'],
+      ['4.80 %', 'pass'],
     ]);
     expect(text[1]).toBe('floors');
     expect(floors(floorsOf(rows, memory), 8)[1]).toBe('floors (set for 2 cores, this has 8)');
@@ -106,7 +113,7 @@ describe('a report', () => {
       floors(floorsOf([], []), 2)
         .join('\n')
         .match(/not measured/g),
-    ).toHaveLength(3);
+    ).toHaveLength(4);
   });
 
   test('says how each system syncs', () => {

@@ -30,11 +30,15 @@ describe('floors', () => {
   const client = rowOf('etcd', { perSecond: 1_000 });
   const checkPerf = rowOf('etcd check perf', { perSecond: 4_000, clients: 1_000 });
 
+  const idle = (cpu: number) => {
+    return { partitions: 100, seconds: 20, servers: { a: cpu }, otherCores: 0 };
+  };
+
   test('hold at the floor itself', () => {
     const memory = [memoryOf('datanode1', 1e6, 299e6), memoryOf('placedriver1', 1e6, 900e6)];
-    const all = floorsOf([redis, get, set, client, checkPerf], memory);
-    expect(all.map(({ measured }) => measured)).toEqual([4, 0.4, 299]);
-    expect(all.map(({ holds }) => holds)).toEqual([true, true, true]);
+    const all = floorsOf([redis, get, set, client, checkPerf], memory, idle(0.99));
+    expect(all.map(({ measured }) => measured)).toEqual([4, 0.4, 299, 4.95]);
+    expect(all.map(({ holds }) => holds)).toEqual([true, true, true, true]);
   });
 
   test('are missed just below it, by any datanode', () => {
@@ -43,8 +47,8 @@ describe('floors', () => {
       { ...set, perSecond: 15_999 },
     ];
     const memory = [memoryOf('datanode1', 1e6, 9e6), memoryOf('datanode2', 1e6, 300e6)];
-    const all = floorsOf([redis, client, checkPerf, ...slower], memory);
-    expect(all.map(({ holds }) => holds)).toEqual([false, false, false]);
+    const all = floorsOf([redis, client, checkPerf, ...slower], memory, idle(1));
+    expect(all.map(({ holds }) => holds)).toEqual([false, false, false, false]);
   });
 
   test('are judged by the standard load on the cluster ports alone', () => {
