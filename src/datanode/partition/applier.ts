@@ -4,6 +4,7 @@
  * A command that needs a range suspends this partition's apply until the range is read (7a).
  */
 import { assert } from '../../common/assert.ts';
+import type { Clock, Timer } from '../../common/clock.ts';
 import type { LogIndex, Slot, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
 import type { RunContext, RunResult } from '../commands/command.ts';
@@ -22,7 +23,13 @@ import { decodeEnvelope, type Envelope } from './envelope.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import { encodeState, type ReplicaState } from './state.ts';
 
+/** How long, and for how many pieces of work, a follower gathers. */
+const GATHER_MS = 10;
+const WORKS_GATHERED_MAX = 64;
+
 export interface ApplierHooks {
+  /** Nobody waits for what is applied here: this replica follows. */
+  mayGather(): boolean;
   /** Called in log order as configuration entries are reached; returns the new configuration. */
   applyConfChange(change: ConfChange): ConfState;
   /** An engine batch is written: entries up to the state's index are visible to readers. */
@@ -57,6 +64,8 @@ interface Work {
 export class Applier {
   readonly #hooks: ApplierHooks;
   readonly #slots: { readonly firstSlot: Slot; readonly lastSlot: Slot };
+  readonly #clock: Clock;
+  #timer: Timer | undefined;
   #engine: Engine;
   #state: ReplicaState;
   #queue: Work[] = [];
@@ -67,11 +76,13 @@ export class Applier {
   #idle: (() => void)[] = [];
 
   constructor(
+    clock: Clock,
     engine: Engine,
     state: ReplicaState,
     slots: { readonly firstSlot: Slot; readonly lastSlot: Slot },
     hooks: ApplierHooks,
   ) {
+    this.#clock = clock;
     this.#engine = engine;
     this.#state = state;
     this.#slots = slots;
@@ -93,15 +104,24 @@ export class Applier {
     return this.#clearing;
   }
 
-  /** `done` runs when all of `entries` are in the engine. */
+  /**
+   * `done` runs when all of `entries` are in the engine. While nobody waits for that (a follower's
+   * state is read by no one) it may take a moment: one large engine batch costs less than many.
+   */
   enqueue(entries: readonly Entry[], done: () => void): void {
     if (this.#stopped) return;
     this.#queue.push({ entries, done });
-    if (!this.#running) void this.#run();
+    if (this.#running) return;
+    if (this.#queue.length < WORKS_GATHERED_MAX && this.#hooks.mayGather()) {
+      this.#timer ??= this.#clock.setTimer(GATHER_MS, () => this.#start());
+      return;
+    }
+    this.#start();
   }
 
   /** Resolves when nothing is queued or being applied. */
   whenIdle(): Promise<void> {
+    this.#start();
     if (!this.#running) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
@@ -118,6 +138,13 @@ export class Applier {
     this.#stopped = true;
     this.#queue = [];
     return this.whenIdle();
+  }
+
+  /** Begins with what is queued, unless it is being worked off already. */
+  #start(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (!this.#running && this.#queue.length > 0) void this.#run();
   }
 
   async #run(): Promise<void> {

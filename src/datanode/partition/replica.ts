@@ -261,7 +261,8 @@ export class Replica implements LocalPartition {
   }
 
   #createApplier(open: OpenReplica): Applier {
-    return new Applier(open.engine, open.state, open.record, {
+    return new Applier(this.#world.clock, open.engine, open.state, open.record, {
+      mayGather: () => this.#raft.role === 'follower',
       applyConfChange: (change) => this.#raft.applyConfChange(change),
       onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
       onFault: (error) => this.fail(error),
