@@ -22,8 +22,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${raftlog}/shared-log.ts`,
-        find: "      doing = 'syncing';\n      await file.fdatasync();",
-        replace: '',
+        find: '      await file.fdatasync();\n      this.#syncTime',
+        replace: '      this.#syncTime',
       },
     ],
   },
@@ -169,8 +169,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${engine}/verify.ts`,
-        find: 'return cutLogs(disk, path, names, manifest);',
-        replace: 'return nothingCut;',
+        find: 'const logs = await cutLogs(disk, path, names, manifest);',
+        replace: 'const logs = nothingCut;',
       },
     ],
   },

@@ -20,8 +20,8 @@ import ts from 'typescript';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const build = join(root, '.cache', 'sim');
 const mutants = join(root, '.cache', 'mutants');
-const SEEDS_MAX = 600;
-const TIME_MAX_MS = 150_000;
+const SEEDS_MAX = 1_500;
+const TIME_MAX_MS = 300_000;
 
 rmSync(build, { recursive: true, force: true });
 buildSimulator();
