@@ -1,7 +1,7 @@
 /** The places that a configuration names are made before anything runs: an error names the field. */
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { KvorumError, messageOf } from '../common/errors.ts';
+import { KvorumError, messageOf, systemCodeOf } from '../common/errors.ts';
 
 export interface Places {
   readonly 'data-dir': string;
@@ -38,5 +38,14 @@ export function preparePlaces(file: string, places: Places): void {
 export function makeDirs(path: string): void {
   const missing: string[] = [];
   for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
-  for (const directory of missing) mkdirSync(directory);
+  for (const directory of missing) makeDir(directory);
+}
+
+/** One that is there by now is as good: the processes of a cluster start together. */
+function makeDir(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
+  }
 }

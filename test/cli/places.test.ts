@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { preparePlaces } from '../../src/cli/places.ts';
+import { makeDirs, preparePlaces } from '../../src/cli/places.ts';
 
 let root: string;
 beforeAll(() => {
@@ -21,6 +21,13 @@ test('what a configuration names is made, parents too', () => {
     [],
   );
   expect(existsSync(join(root, 'run/n1.json'))).toBe(false);
+});
+
+test('a directory that is there by the time it is made is taken', () => {
+  // the second name of `made` exists once its first was made, as if another process had come first
+  makeDirs(`${root}/made/./inner`);
+  makeDirs(`${root}/made/inner`);
+  expect(existsSync(join(root, 'made/inner'))).toBe(true);
 });
 
 // Below /proc node's own recursive mkdir never returns.
