@@ -33,7 +33,11 @@ export function compactionTarget(
   const kept = Math.min(logKeepEntries, Math.max(1, Math.floor(logKeepBytes / average)));
   let target = Math.min(syncedIndex, last - kept);
   if (bytes < limits.logHeldBytes) {
-    for (const peer of peers) if (peer.recentActive) target = Math.min(target, neededAfter(peer));
+    for (const peer of peers) {
+      // one that is being sent a snapshot may have been silent: its transfer goes on all the same
+      const held = peer.recentActive || peer.state === 'snapshot';
+      if (held) target = Math.min(target, neededAfter(peer));
+    }
   }
   return target - first + 1 >= Math.max(1, kept * WORTH_SHARE) ? target : undefined;
 }

@@ -48,6 +48,8 @@ test('what an active follower is being sent stays, up to a bound', () => {
   );
   const snapshot = peer({ state: 'snapshot', match: 0, pendingSnapshot: 400 });
   expect(compactionTarget(size, 1_000, keep, [snapshot])).toBe(400);
+  const silent = { ...snapshot, recentActive: false };
+  expect(compactionTarget(size, 1_000, keep, [silent])).toBe(400);
   expect(compactionTarget(size, 1_000, keep, [peer({ state: 'probe', match: 0 })])).toBe(900);
   const huge = { first: 1, last: 1_000, bytes: 300 * MIB };
   expect(compactionTarget(huge, 1_000, keep, [snapshot])).toBe(997);
