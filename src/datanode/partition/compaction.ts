@@ -13,19 +13,26 @@ export interface LogSize {
   readonly bytes: number;
 }
 
+export interface LogNeeds {
+  readonly peers: readonly ProgressStatus[];
+  /** Index of the snapshot that is being sent, or kept to be sent on. */
+  readonly snapshotIndex: LogIndex | undefined;
+}
+
 /** Of what may be kept, this share must be free to go before a compaction is worth its record. */
 const WORTH_SHARE = 1 / 8;
 
 /**
  * The index up to which the log may go; undefined while it is not worth it. A tail is kept by count
- * and bytes for followers that lag a little. What a follower is being sent (or the snapshot it is
- * being sent leaves out) is kept, too, up to `logHeldBytes`: else it would need another snapshot.
+ * and bytes for followers that lag a little. What a follower is being sent, and what follows the
+ * snapshot kept for sending, stays, too, while the log has at most `logHeldBytes`:
+ * else another snapshot would be needed.
  */
 export function compactionTarget(
   { first, last, bytes }: LogSize,
   syncedIndex: LogIndex,
   { logKeepEntries, logKeepBytes }: Pick<PartitionSettings, 'logKeepEntries' | 'logKeepBytes'>,
-  peers: readonly ProgressStatus[],
+  { peers, snapshotIndex }: LogNeeds,
 ): LogIndex | undefined {
   const count = last - first + 1;
   if (count <= 0) return undefined;
@@ -35,17 +42,24 @@ export function compactionTarget(
   if (bytes < limits.logHeldBytes) {
     for (const peer of peers) {
       // one that is being sent a snapshot may have been silent: its transfer goes on all the same
-      const held = peer.recentActive || peer.state === 'snapshot';
-      if (held) target = Math.min(target, neededAfter(peer));
+      const held = peer.heardLately || peer.state === 'snapshot';
+      if (held) target = Math.min(target, neededAfter(peer, first));
     }
+    target = Math.min(target, snapshotIndex ?? target);
   }
   return target - first + 1 >= Math.max(1, kept * WORTH_SHARE) ? target : undefined;
 }
 
-/** A follower on its way needs what follows this index. */
-function neededAfter({ state, match, pendingSnapshot }: ProgressStatus): LogIndex {
+/** A follower on its way needs what follows this index; nothing here if the log begins later. */
+function neededAfter(peer: ProgressStatus, first: LogIndex): LogIndex {
+  const after = lastHad(peer);
+  return after >= first - 1 ? after : Number.POSITIVE_INFINITY;
+}
+
+function lastHad({ state, match, next, pendingSnapshot }: ProgressStatus): LogIndex {
   if (state === 'snapshot') return Math.max(match, pendingSnapshot);
-  return state === 'replicate' ? match : Number.POSITIVE_INFINITY;
+  // while it is probed, the place tried now is the best guess: after a snapshot it is its index
+  return state === 'replicate' ? match : next - 1;
 }
 
 export function compactLog(
@@ -53,10 +67,10 @@ export function compactLog(
   replica: ReplicaId,
   own: ReplicaLog,
   syncedIndex: LogIndex,
-  peers: readonly ProgressStatus[],
+  needs: LogNeeds,
 ): void {
   const size = { first: own.firstIndex(), last: own.lastIndex(), bytes: own.dataBytes };
-  const target = compactionTarget(size, syncedIndex, settings, peers);
+  const target = compactionTarget(size, syncedIndex, settings, needs);
   if (target === undefined) return;
   const term = own.term(target);
   assert(typeof term === 'number', 'an index between first and last has a term');

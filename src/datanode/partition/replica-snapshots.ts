@@ -5,7 +5,9 @@
 import { must } from '../../common/assert.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { PeerMessage, Snapshot } from '../raft/message.ts';
+import type { ProgressStatus } from '../raft/ready.ts';
 import type { ReplicaLog } from '../raftlog/raft-log.ts';
+import type { LogNeeds } from './compaction.ts';
 import type { EngineSlot } from './engine-slot.ts';
 import type { AppendWork, LogWriter } from './log-writer.ts';
 import type { OpenReplica, ReplicaWorld } from './replica-world.ts';
@@ -42,6 +44,11 @@ export class ReplicaSnapshots {
   /** What RaftStorage hands the core: the state now, captured. */
   take(): Snapshot | 'unavailable' {
     return this.#outbox.take(this.#ground.log.firstIndex());
+  }
+
+  /** What of the log is still needed, by `peers` and by who takes the snapshot kept for sending. */
+  neededBy(peers: readonly ProgressStatus[]): LogNeeds {
+    return { peers, snapshotIndex: this.#outbox.keptIndex };
   }
 
   send(message: SnapshotMessage): void {

@@ -126,8 +126,7 @@ export class Replica implements LocalPartition {
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
-    const { stopped, isLeader, term } = this;
-    const refused = refusalOf(batch, { stopped, isLeader, term });
+    const refused = refusalOf(batch, this);
     if (refused !== undefined) return Promise.resolve(refused);
     this.#sleep.wake();
     this.#world.requestTurn();
@@ -215,7 +214,8 @@ export class Replica implements LocalPartition {
     if (this.#stopped) return;
     const current = await this.#slot.sync(this.appliedIndex);
     if (this.#stopped || !current) return;
-    compactLog(this.#world, this.id, this.#log, this.#slot.syncedIndex, this.status().progress);
+    const needed = this.#snapshots.neededBy(this.status().progress);
+    compactLog(this.#world, this.id, this.#log, this.#slot.syncedIndex, needed);
   }
 
   /** Directory of the engine that is in use now. */

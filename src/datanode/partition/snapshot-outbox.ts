@@ -83,6 +83,11 @@ export class SnapshotOutbox {
     return snapshot;
   }
 
+  /** Index of the captured snapshot while somebody may still need it. */
+  get keptIndex(): LogIndex | undefined {
+    return this.#captured?.snapshot.index;
+  }
+
   /** As `send`; a failure is logged, and told like a success. */
   deliver(message: SnapshotMessage, report: (outcome: 'sent' | 'failed') => void): void {
     this.send(message).then(

@@ -168,7 +168,7 @@ export function checkQuorumActive(core: Core): void {
     becomeFollower(core, core.term, NONE);
   }
   for (const replica of core.tracker.members) {
-    if (replica !== core.id) core.tracker.member(replica).recentActive = false;
+    if (replica !== core.id) core.tracker.member(replica).beginCheck();
   }
 }
 
@@ -189,7 +189,7 @@ export function stepLeader(core: Core, message: PeerMessage): void {
 }
 
 function stepAppendResponse(core: Core, message: AppendResponse, progress: Progress): void {
-  progress.recentActive = true;
+  progress.heard();
   if (message.reject) stepRejection(core, message, progress);
   else stepAcknowledgement(core, message.from, message.index, progress);
 }
@@ -253,7 +253,7 @@ function recoverFromSnapshot(core: Core, from: ReplicaId, progress: Progress): v
 
 function stepHeartbeatResponse(core: Core, message: HeartbeatResponse, progress: Progress): void {
   const { from, readContext } = message;
-  progress.recentActive = true;
+  progress.heard();
   progress.flowPaused = false;
   // A full window gets an empty append, so that lost messages are noticed; a caught-up follower in
   // state probe gets one to return to replicate.

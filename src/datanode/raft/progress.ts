@@ -10,7 +10,7 @@
 import { assert } from '../../common/assert.ts';
 import type { LogIndex } from '../../common/ids.ts';
 import type { Inflights } from './inflights.ts';
-import type { ProgressState } from './ready.ts';
+import type { ProgressState, ProgressStatus } from './ready.ts';
 
 export class Progress {
   state: ProgressState = 'probe';
@@ -21,6 +21,11 @@ export class Progress {
   learner: boolean;
   /** It was heard from since the last check of the quorum. */
   recentActive: boolean;
+  /**
+   * It was heard from, or took a snapshot whole, since the last check of the quorum but one: what
+   * `recentActive` says, without the gap between each check and the next answer.
+   */
+  heardLately: boolean;
   /** The index of the snapshot on its way; 0 unless state is snapshot. */
   pendingSnapshot: LogIndex = 0;
   /** No append with entries until something is heard from the follower. */
@@ -33,6 +38,7 @@ export class Progress {
     this.next = next;
     this.learner = learner;
     this.recentActive = recentActive;
+    this.heardLately = recentActive;
     this.inflights = inflights;
   }
 
@@ -47,7 +53,19 @@ export class Progress {
     this.match = match;
     this.next = next;
     this.recentActive = false;
+    this.heardLately = false;
     this.#sentCommit = 0;
+  }
+
+  heard(): void {
+    this.recentActive = true;
+    this.heardLately = true;
+  }
+
+  /** The quorum was checked: what was heard until now is the past. */
+  beginCheck(): void {
+    this.heardLately = this.recentActive;
+    this.recentActive = false;
   }
 
   becomeProbe(): void {
@@ -116,6 +134,23 @@ export class Progress {
     }
     this.#sentCommit = Math.min(this.#sentCommit, this.next - 1);
     return true;
+  }
+
+  status(): Omit<ProgressStatus, 'replica'> {
+    const { state, match, next, learner, recentActive, heardLately } = this;
+    const { paused, pendingSnapshot, inflights } = this;
+    return {
+      state,
+      match,
+      next,
+      learner,
+      recentActive,
+      heardLately,
+      paused,
+      pendingSnapshot,
+      inflight: inflights.count,
+      inflightFull: inflights.full,
+    };
   }
 
   #enter(state: ProgressState): void {

@@ -323,19 +323,6 @@ function applyDone(core: Core, entries: readonly Entry[]): Message {
 }
 
 function progressStatus(core: Core): ProgressStatus[] {
-  return core.tracker.members.map((replica) => {
-    const progress = core.tracker.member(replica);
-    return {
-      replica,
-      state: progress.state,
-      match: progress.match,
-      next: progress.next,
-      learner: progress.learner,
-      recentActive: progress.recentActive,
-      paused: progress.paused,
-      pendingSnapshot: progress.pendingSnapshot,
-      inflight: progress.inflights.count,
-      inflightFull: progress.inflights.full,
-    };
-  });
+  const { tracker } = core;
+  return tracker.members.map((replica) => ({ replica, ...tracker.member(replica).status() }));
 }

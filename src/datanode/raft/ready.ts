@@ -61,6 +61,7 @@ export interface ProgressStatus {
   readonly next: LogIndex;
   readonly learner: boolean;
   readonly recentActive: boolean;
+  readonly heardLately: boolean;
   readonly paused: boolean;
   readonly pendingSnapshot: LogIndex;
   readonly inflight: number;

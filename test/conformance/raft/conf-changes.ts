@@ -8,7 +8,7 @@ import {
 } from '../../../src/datanode/raft/conf-change.ts';
 import { Tracker } from '../../../src/datanode/raft/tracker.ts';
 import { type Case, valueAt } from './datadriven.ts';
-import { describeConf, describeProgress, parseSteps, progressOf } from './describe.ts';
+import { describeConf, describeProgress, parseSteps } from './describe.ts';
 
 const SENTENCES: Readonly<Record<ConfChangeError, string>> = {
   'already-joint': 'config is already joint',
@@ -27,7 +27,7 @@ export function replayConfChange(cases: readonly Case[]): string[][] {
     if (!result.ok) return [SENTENCES[result.error]];
     tracker.switchTo(result.conf, lastIndex);
     const members = tracker.members.map(
-      (id) => `${id}: ${describeProgress(progressOf(tracker.member(id)))}`,
+      (id) => `${id}: ${describeProgress(tracker.member(id).status())}`,
     );
     return [describeConf(tracker.conf), ...members];
   });

@@ -11,7 +11,6 @@ import {
   type Message,
   type Snapshot,
 } from '../../../src/datanode/raft/message.ts';
-import type { Progress } from '../../../src/datanode/raft/progress.ts';
 import type { ProgressStatus, Ready, Role } from '../../../src/datanode/raft/ready.ts';
 
 /** What our own transcripts show beyond the public form. */
@@ -249,18 +248,4 @@ export function describeProgress(progress: Omit<ProgressStatus, 'replica'>): str
     text += ` inflight=${progress.inflight}${progress.inflightFull ? '[full]' : ''}`;
   }
   return text;
-}
-
-export function progressOf(progress: Progress): Omit<ProgressStatus, 'replica'> {
-  return {
-    state: progress.state,
-    match: progress.match,
-    next: progress.next,
-    learner: progress.learner,
-    recentActive: progress.recentActive,
-    paused: progress.paused,
-    pendingSnapshot: progress.pendingSnapshot,
-    inflight: progress.inflights.count,
-    inflightFull: progress.inflights.full,
-  };
 }

@@ -19,7 +19,6 @@ import {
   describeProgress,
   hex,
   MESSAGE_NAMES,
-  progressOf,
   ROLE_NAMES,
 } from './describe.ts';
 
@@ -49,7 +48,7 @@ const TRANSITIONS = {
 
 const conf = (event: RaftTrace) => describeConf(event['conf'] as ConfState);
 const type = (event: RaftTrace) => MESSAGE_NAMES[event['type'] as Message['type']];
-const progress = (event: RaftTrace) => describeProgress(progressOf(event['progress'] as Progress));
+const progress = (event: RaftTrace) => describeProgress((event['progress'] as Progress).status());
 
 const voter: Template = (id, _event, f) =>
   `${id} [logterm: ${f('lastTerm')}, index: ${f('lastIndex')}, vote: ${hex(f('vote'))}]`;
