@@ -100,7 +100,7 @@ module.exports = {
       from: {
         path: '^src/(common|meta|placedriver|datanode)/',
         pathNot:
-          '^src/common/(tcp|fs-disk)\\.ts$|/main\\.ts$|/http/|^src/meta/(etcd|embedded)|/engine/leveldb\\.ts$',
+          '^src/common/(tcp|tcp-read|fs-disk)\\.ts$|/main\\.ts$|/http/|^src/meta/(etcd|embedded)|/engine/leveldb\\.ts$',
       },
       to: { dependencyTypes: ['core'], path: '^(fs|net|http|https|child_process|timers|worker_threads|dgram|os)' },
     },

@@ -2,9 +2,11 @@
  * The parent of `kvorum start`: starts the processes, restarts one that died (with back-off and
  * one line), and outlives none of them: each child holds a pipe to the parent and ends with it.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { ProcessPlan } from './cluster-dir.ts';
+import { nodeFlags } from './node-flags.ts';
 import type { RunFile } from './run-file.ts';
 
 /** Without progress; a node with many replicas makes some all the time. */
@@ -74,7 +76,7 @@ export class Supervisor {
     const { script } = this.#options;
     const running = spawn(
       process.execPath,
-      [script, plan.role, '--config', plan.config, '--life-line'],
+      [...nodeFlags(plan.role), script, plan.role, '--config', plan.config, '--life-line'],
       { stdio: ['pipe', 'ignore', 'pipe'], env: process.env },
     );
     child.process = running;

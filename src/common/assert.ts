@@ -4,9 +4,12 @@ export class AssertionError extends Error {
   override readonly name = 'AssertionError';
 }
 
-/** Throws an AssertionError with `message` unless `condition` holds. */
-export function assert(condition: unknown, message: string): asserts condition {
-  if (!condition) throw new AssertionError(message);
+/**
+ * Throws an AssertionError with `message` unless `condition` holds. A message with values in it is
+ * a function: hot paths must not put together text that nobody reads.
+ */
+export function assert(condition: unknown, message: string | (() => string)): asserts condition {
+  if (!condition) throw new AssertionError(typeof message === 'string' ? message : message());
 }
 
 /** Returns `value`, or throws when it is null or undefined. */

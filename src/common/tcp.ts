@@ -1,16 +1,19 @@
 /** Network over node:net. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Address, ByteStream, Listener, Network, StreamHandlers } from './network.ts';
+import { ChunkReader } from './tcp-read.ts';
 
 export const tcpNetwork: Network = { listen, connect: connectTcp };
 
 function listen(address: Address, onStream: (stream: ByteStream) => void): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const sockets = new Set<Socket>();
-    const server = createServer({ noDelay: true }, (socket) => {
+    const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {
+      const reader = new ChunkReader();
+      const socket = reader.adopt(accepted);
       sockets.add(socket);
       socket.on('close', () => sockets.delete(socket));
-      onStream(new TcpStream(socket));
+      onStream(new TcpStream(socket, reader));
     });
     server.once('error', reject);
     server.listen({ host: address.host, port: address.port, backlog: 1024 }, () => {
@@ -35,8 +38,10 @@ function closeServer(server: Server, sockets: ReadonlySet<Socket>): Promise<void
 
 function connectTcp(address: Address, timeoutMs: number): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: address.host, port: address.port, noDelay: true });
-    const where = `${address.host}:${address.port}`;
+    const reader = new ChunkReader();
+    const { host, port } = address;
+    const socket = connect({ host, port, noDelay: true, onread: reader.onread });
+    const where = `${host}:${port}`;
     const timer = setTimeout(() => {
       socket.destroy(new Error(`connect to ${where}: no answer within ${timeoutMs} ms`));
     }, timeoutMs);
@@ -48,7 +53,7 @@ function connectTcp(address: Address, timeoutMs: number): Promise<ByteStream> {
     socket.once('connect', () => {
       clearTimeout(timer);
       socket.off('error', onFailure);
-      resolve(new TcpStream(socket));
+      resolve(new TcpStream(socket, reader));
     });
   });
 }
@@ -56,11 +61,13 @@ function connectTcp(address: Address, timeoutMs: number): Promise<ByteStream> {
 class TcpStream implements ByteStream {
   readonly remote: string;
   readonly #socket: Socket;
+  readonly #reader: ChunkReader;
   #error: Error | undefined;
   #destroyed = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, reader: ChunkReader) {
     this.#socket = socket;
+    this.#reader = reader;
     this.remote = `${socket.remoteAddress}:${socket.remotePort}`;
     socket.on('error', (error) => {
       this.#error = error;
@@ -72,9 +79,9 @@ class TcpStream implements ByteStream {
   }
 
   attach(handlers: StreamHandlers): void {
-    this.#socket.on('data', (chunk: Buffer) => {
+    this.#reader.onChunk = (chunk) => {
       if (!this.#destroyed) handlers.onData(chunk);
-    });
+    };
     if (handlers.onDrain) this.#socket.on('drain', () => handlers.onDrain?.());
     this.#socket.once('close', () => handlers.onClose(this.#error));
   }

@@ -61,10 +61,13 @@ export function resolveCommand(args: readonly Buffer[]): Command | undefined {
 function byName(commands: readonly Command[]): ReadonlyMap<string, Command> {
   const table = new Map<string, Command>();
   for (const command of commands) {
-    assert(!table.has(command.name), `the command table has one row for ${command.name}`);
-    assert(command.name === command.name.toLowerCase(), `${command.name} is in lower case`);
-    assert(command.name.length <= NAME_BYTES_MAX, `${command.name} is short enough to be found`);
-    assert(command.arity !== 0, `${command.name} counts its own name`);
+    assert(!table.has(command.name), () => `the command table has one row for ${command.name}`);
+    assert(command.name === command.name.toLowerCase(), () => `${command.name} is in lower case`);
+    assert(
+      command.name.length <= NAME_BYTES_MAX,
+      () => `${command.name} is short enough to be found`,
+    );
+    assert(command.arity !== 0, () => `${command.name} counts its own name`);
     for (const row of command.subcommands ?? []) {
       assert(row.name.startsWith(`${command.name}|`), `${row.name} belongs to ${command.name}`);
     }

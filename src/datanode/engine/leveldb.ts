@@ -67,8 +67,8 @@ class LevelHost implements EngineHost {
   }
 
   async open(name: string): Promise<{ engine: Engine; report: EngineReport }> {
-    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
-    assert(!this.#engines.has(name), `engine ${name} is open already`);
+    assert(NAME.test(name), () => `an engine's name is <replica id>-<generation>, not ${name}`);
+    assert(!this.#engines.has(name), () => `engine ${name} is open already`);
     this.#engines.set(name, 'opening');
     try {
       const opened = await this.#open(name);
@@ -126,9 +126,9 @@ class LevelHost implements EngineHost {
 
   /** Closes the engine if it is open, then removes its directory. No error when there is none. */
   async remove(name: string): Promise<void> {
-    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
+    assert(NAME.test(name), () => `an engine's name is <replica id>-<generation>, not ${name}`);
     const engine = this.#engines.get(name);
-    assert(engine !== 'opening', `engine ${name} is being opened`);
+    assert(engine !== 'opening', () => `engine ${name} is being opened`);
     await engine?.close();
     await this.list();
     const { dir, disk } = this.#options;
@@ -149,7 +149,7 @@ class LevelHost implements EngineHost {
   }
 
   verifyTables(name: string, pace: (bytes: number) => Promise<void>): Promise<void> {
-    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
+    assert(NAME.test(name), () => `an engine's name is <replica id>-<generation>, not ${name}`);
     return verifyLevelTables(this.#options.disk, `${this.#options.dir}/${name}`, pace);
   }
 
@@ -212,7 +212,7 @@ class LevelIterator implements EngineIterator {
   }
 
   async next(count: number): Promise<KeyValue[]> {
-    assert(count >= 1, `an iterator's step is at least 1, not ${count}`);
+    assert(count >= 1, () => `an iterator's step is at least 1, not ${count}`);
     try {
       return await this.#iterator.nextv(Math.min(count, limits.scanCountMax));
     } catch (error) {

@@ -73,8 +73,8 @@ class MemoryHostOf implements MemoryHost {
   }
 
   async open(name: string): Promise<{ engine: Engine; report: EngineReport }> {
-    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
-    assert(!this.#engines.has(name), `engine ${name} is open already`);
+    assert(NAME.test(name), () => `an engine's name is <replica id>-<generation>, not ${name}`);
+    assert(!this.#engines.has(name), () => `engine ${name} is open already`);
     const store = this.#stores.get(name) ?? newStore();
     this.#stores.set(name, store);
     const engine = new MemoryEngine(name, store, this.#options, () => {
@@ -88,7 +88,7 @@ class MemoryHostOf implements MemoryHost {
   }
 
   async remove(name: string): Promise<void> {
-    assert(NAME.test(name), `an engine's name is <replica id>-<generation>, not ${name}`);
+    assert(NAME.test(name), () => `an engine's name is <replica id>-<generation>, not ${name}`);
     await this.#engines.get(name)?.close();
     this.#stores.delete(name);
   }
@@ -173,7 +173,7 @@ class MemoryIterator implements EngineIterator {
   }
 
   async next(count: number): Promise<KeyValue[]> {
-    assert(count >= 1, `an iterator's step is at least 1, not ${count}`);
+    assert(count >= 1, () => `an iterator's step is at least 1, not ${count}`);
     if (!this.#open) throw closedError();
     const wanted = Math.min(count, this.#left, limits.scanCountMax);
     const pairs = this.#image.read(this.#range, wanted, ITERATOR_CHUNK_BYTES);

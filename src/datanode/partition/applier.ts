@@ -171,7 +171,7 @@ export class Applier {
     for (const { entries } of work) {
       for (const entry of entries) {
         if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot
-        assert(entry.index === batch.state.index + 1, `apply in order: ${entry.index}`);
+        assert(entry.index === batch.state.index + 1, () => `apply in order: ${entry.index}`);
         const envelope = envelopeOf(entry);
         const lines = envelope?.body.family === 'redis' ? envelope.body.lines : [];
         const flush = lines.findLastIndex(empties);

@@ -95,6 +95,7 @@ export function raftConfig(
     checkQuorum: true,
     stepDownOnRemoval: true,
     readOnly: 'safe',
+    readFanout: 'quorum',
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
     messageBytesMax: world.settings.messageBytesMax,

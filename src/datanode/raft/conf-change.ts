@@ -154,11 +154,14 @@ function acceptDraft(draft: Draft): ConfState {
   for (const learner of draft.learners) {
     assert(
       !draft.voters.has(learner) && !draft.outgoing.has(learner),
-      `replica ${learner} both votes and learns`,
+      () => `replica ${learner} both votes and learns`,
     );
   }
   for (const learner of draft.learnersNext) {
-    assert(draft.outgoing.has(learner), `replica ${learner} waits to learn but does not vote`);
+    assert(
+      draft.outgoing.has(learner),
+      () => `replica ${learner} waits to learn but does not vote`,
+    );
   }
   assert(
     draft.outgoing.size > 0 || !draft.autoLeave,

@@ -24,6 +24,8 @@ export interface RaftConfig {
   readonly checkQuorum: boolean;
   readonly stepDownOnRemoval: boolean;
   readonly readOnly: 'safe' | 'lease';
+  /** Who is asked to confirm a round of reads: `all` members (default), or only a `quorum`. */
+  readonly readFanout?: 'all' | 'quorum' | undefined;
   readonly disableProposalForwarding: boolean;
   readonly disableConfChangeValidation: boolean;
   readonly messageBytesMax: number;

@@ -105,7 +105,7 @@ function checkConfig(config: RaftConfig): void {
   const { id, electionTicks, heartbeatTicks } = config;
   assert(
     id !== NONE && id !== APPEND_THREAD && id !== APPLY_THREAD,
-    `replica id ${id} is reserved`,
+    () => `replica id ${id} is reserved`,
   );
   assert(heartbeatTicks > 0, 'heartbeatTicks is positive');
   assert(electionTicks > heartbeatTicks, 'an election takes longer than a heartbeat');
@@ -117,11 +117,17 @@ function checkConfig(config: RaftConfig): void {
 function restoreMarks(core: Core, hardState: HardState): void {
   const { log, config } = core;
   const last = log.lastIndex();
-  assert(hardState.commit <= last, `commit ${hardState.commit} is behind the last index ${last}`);
-  assert(config.applied <= last, `applied ${config.applied} is behind the last index ${last}`);
+  assert(
+    hardState.commit <= last,
+    () => `commit ${hardState.commit} is behind the last index ${last}`,
+  );
+  assert(
+    config.applied <= last,
+    () => `applied ${config.applied} is behind the last index ${last}`,
+  );
   assert(
     config.applied === 0 || config.applied >= log.firstIndex() - 1,
-    `applied ${config.applied} is before the first index ${log.firstIndex()}`,
+    () => `applied ${config.applied} is before the first index ${log.firstIndex()}`,
   );
   log.commitTo(Math.max(hardState.commit, config.applied));
   if (config.applied > 0) log.appliedTo(config.applied, 0);
@@ -150,7 +156,7 @@ export function committedInTerm(core: Core): boolean {
 
 /** Queues a message that may leave at once. */
 export function send(core: Core, message: PeerMessage): void {
-  assert(message.to !== core.id, `${message.type} is never sent to oneself`);
+  assert(message.to !== core.id, () => `${message.type} is never sent to oneself`);
   core.messages.push(message);
 }
 

@@ -102,13 +102,13 @@ export class RaftLog {
   slice(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] | 'compacted' {
     if (from >= to) return [];
     if (from < this.firstIndex()) return 'compacted';
-    assert(to <= this.lastIndex() + 1, `slice to ${to} ends behind the log`);
+    assert(to <= this.lastIndex() + 1, () => `slice to ${to} ends behind the log`);
     const offset = this.unstable.offset;
     if (from >= offset) return this.unstable.slice(from, to, bytesMax);
     const cut = Math.min(to, offset);
     const held = this.#storage.entries(from, cut, bytesMax);
     if (held === 'compacted') return held;
-    assert(held.length > 0 && held[0]!.index === from, `storage gave entry ${from}`);
+    assert(held.length > 0 && held[0]!.index === from, () => `storage gave entry ${from}`);
     const fits = fitting(held, 0, held.length, bytesMax);
     const stable = fits === held.length ? held : held.slice(0, fits);
     if (to <= offset || stable.length < cut - from) return stable;
@@ -138,7 +138,7 @@ export class RaftLog {
     if (!this.matches(index, term)) return undefined;
     const conflict = this.#firstConflict(entries);
     if (conflict > 0) {
-      assert(conflict > this.#committed, `entry ${conflict} contradicts a committed entry`);
+      assert(conflict > this.#committed, () => `entry ${conflict} contradicts a committed entry`);
       const known = conflict - (index + 1);
       this.append(known === 0 ? entries : entries.slice(known));
     }
@@ -182,7 +182,7 @@ export class RaftLog {
     if (index <= this.#committed) return;
     assert(
       index <= this.lastIndex(),
-      `commit ${index} is behind the last index ${this.lastIndex()}: this log lost entries`,
+      () => `commit ${index} is behind the last index ${this.lastIndex()}: this log lost entries`,
     );
     this.#committed = index;
   }
@@ -212,7 +212,7 @@ export class RaftLog {
     const entries = this.slice(this.#applying + 1, this.#appliable(allowUnstable) + 1, bytesMax);
     assert(
       entries !== 'compacted',
-      `entry ${this.#applying + 1} was compacted before it was applied`,
+      () => `entry ${this.#applying + 1} was compacted before it was applied`,
     );
     return entries;
   }
@@ -229,7 +229,10 @@ export class RaftLog {
 
   /** Everything up to `index` is applied; `bytes` is the cost of the entries that were. */
   appliedTo(index: LogIndex, bytes: number): void {
-    assert(index <= this.#committed && index >= this.#applied, `applied ${index} is out of range`);
+    assert(
+      index <= this.#committed && index >= this.#applied,
+      () => `applied ${index} is out of range`,
+    );
     this.#applied = index;
     this.#applying = Math.max(this.#applying, index);
     this.#applyingBytes = Math.max(0, this.#applyingBytes - bytes);

@@ -12,7 +12,10 @@ import { broadcastAppend, sendAppend } from './replication.ts';
  */
 export function applyConfChange(core: Core, change: ConfChange): ConfState {
   const result = changeConf(core.confBeforeSnapshot ?? core.tracker.conf, change);
-  assert(result.ok, `a committed membership change is inadmissible: ${result.ok || result.error}`);
+  assert(
+    result.ok,
+    () => `a committed membership change is inadmissible: ${result.ok || result.error}`,
+  );
   if (core.confBeforeSnapshot !== undefined) {
     core.confBeforeSnapshot = result.conf;
     return result.conf;

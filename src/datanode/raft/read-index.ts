@@ -12,7 +12,7 @@
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Random } from '../../common/random.ts';
 import type { PeerMessage } from './message.ts';
-import { jointCommitted, type Quorum } from './quorum.ts';
+import { jointCommitted, jointVote, type Quorum } from './quorum.ts';
 
 /** A follower's read: its own number, to be sent back with the index. */
 export interface ForwardedRead {
@@ -90,6 +90,27 @@ export class ReadIndex {
   /** The number a heartbeat carries: that of the newest round waiting for answers; 0: none. */
   lastWaiting(): number {
     return this.#rounds[this.#rounds.length - 1]?.number ?? 0;
+  }
+
+  /** True when a round sent before `tick` still waits. */
+  isOverdue(tick: number): boolean {
+    const [oldest] = this.#rounds;
+    return oldest !== undefined && oldest.sentTick < tick;
+  }
+
+  /** As few voters as make a quorum with `self`: those who answered the newest rounds. */
+  quickest(self: ReplicaId, quorum: Quorum): ReplicaId[] {
+    const { voters, votersOutgoing } = quorum;
+    const others = [...new Set([...voters, ...votersOutgoing])].filter((id) => id !== self);
+    const answered = (voter: ReplicaId) => this.#answers.get(voter) ?? 0;
+    others.sort((a, b) => answered(b) - answered(a));
+    const asked = new Map([[self, true]]);
+    for (const voter of others) {
+      if (jointVote(quorum, asked) === 'won') break;
+      asked.set(voter, true);
+    }
+    asked.delete(self);
+    return [...asked.keys()];
   }
 
   /** Closes the gathered round: it is served at `index` once confirmed. */

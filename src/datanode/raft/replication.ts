@@ -77,22 +77,18 @@ export function broadcastAppend(core: Core): void {
 }
 
 /** Sends a heartbeat with `readContext` to every other member. */
-export function broadcastHeartbeat(core: Core, readContext: number): void {
+function broadcastHeartbeat(core: Core, readContext: number): void {
   for (const replica of core.tracker.members) {
-    if (replica === core.id) continue;
-    const progress = core.tracker.member(replica);
-    // Never the commit of entries the follower may not have.
-    const commit = Math.min(progress.match, core.log.committed);
-    send(core, {
-      type: 'heartbeat',
-      from: core.id,
-      to: replica,
-      term: core.term,
-      commit,
-      readContext,
-    });
-    progress.sentCommit(commit);
+    if (replica !== core.id) sendHeartbeat(core, replica, readContext);
   }
+}
+
+function sendHeartbeat(core: Core, to: ReplicaId, readContext: number): void {
+  const progress = core.tracker.member(to);
+  // Never the commit of entries the follower may not have.
+  const commit = Math.min(progress.match, core.log.committed);
+  send(core, { type: 'heartbeat', from: core.id, to, term: core.term, commit, readContext });
+  progress.sentCommit(commit);
 }
 
 /** The periodic heartbeat. With leases every one is a numbered round. */
@@ -117,8 +113,21 @@ export function flushReads(core: Core): void {
     serveReads(core, [round]);
     return;
   }
+  // A round of an earlier tick has no answer: whoever was asked may never give one.
+  const overdue = core.reads.isOverdue(core.ticks);
   core.reads.wait(round);
-  broadcastHeartbeat(core, round.number);
+  if (core.config.readFanout !== 'quorum' || overdue) broadcastHeartbeat(core, round.number);
+  else askQuorum(core, round.number);
+}
+
+/**
+ * A quorum's answers confirm a round, so only those are asked who were the quickest so far. Should
+ * one of them not answer, the next periodic heartbeat asks everybody.
+ */
+function askQuorum(core: Core, readContext: number): void {
+  for (const voter of core.reads.quickest(core.id, core.tracker.conf)) {
+    sendHeartbeat(core, voter, readContext);
+  }
 }
 
 /** True while reads need no round: the lease runs, no transfer, and this replica votes. */

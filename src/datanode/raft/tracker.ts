@@ -37,7 +37,7 @@ export class Tracker {
   /** The progress of a member. */
   member(replica: ReplicaId): Progress {
     const progress = this.#progress.get(replica);
-    assert(progress !== undefined, `replica ${replica} is a member`);
+    assert(progress !== undefined, () => `replica ${replica} is a member`);
     return progress;
   }
 

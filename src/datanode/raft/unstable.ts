@@ -158,7 +158,7 @@ export class Unstable {
   truncateAndAppend(entries: readonly Entry[]): void {
     const from = entries[0]!.index;
     const end = this.#offset + this.#entries.length;
-    assert(from <= end, `entry ${from} leaves a gap after ${end - 1}`);
+    assert(from <= end, () => `entry ${from} leaves a gap after ${end - 1}`);
     if (from < end || from < this.#offset) this.#truncate(from);
     for (let i = 0; i < entries.length; i++) this.#entries.push(entries[i]!);
   }

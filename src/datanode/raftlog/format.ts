@@ -327,7 +327,7 @@ function decodePlainRecord(bytes: Buffer, at: number, kind: number): LogRecord {
     case recordKinds.tombstone:
       return { kind: 'tombstone', replica };
     default: {
-      assert(kind === recordKinds.replica, `no record has kind ${kind}`);
+      assert(kind === recordKinds.replica, () => `no record has kind ${kind}`);
       const [baseIndex, baseTerm, firstIndex] = [field(4), field(5), field(6)];
       const place = { baseIndex, baseTerm, firstIndex, lastIndex: field(7) };
       const checkpoint = { replica, hardState: hardState(), ...place, generation: field(8) };

@@ -26,8 +26,11 @@ export function checkPart(log: LogState, part: LogAppend): void {
   }
   const state = log.replicas.get(replica);
   if (state === undefined && reset === undefined) {
-    assert(part.tombstone, `replica ${replica} is not in the log: its first part has a reset`);
-    assert(!entries?.length && !hardState && !part.compact, `replica ${replica} has no log`);
+    assert(
+      part.tombstone,
+      () => `replica ${replica} is not in the log: its first part has a reset`,
+    );
+    assert(!entries?.length && !hardState && !part.compact, () => `replica ${replica} has no log`);
     return;
   }
   const base = reset?.base ?? state!.base;
@@ -35,7 +38,10 @@ export function checkPart(log: LogState, part: LogAppend): void {
   const afterEntries = checkEntries(replica, base, last, entries ?? []);
   if (hardState !== undefined) {
     checkHardState(replica, state, hardState);
-    assert(hardState.commit >= base.index, `replica ${replica}: commit before the log's base`);
+    assert(
+      hardState.commit >= base.index,
+      () => `replica ${replica}: commit before the log's base`,
+    );
   }
   if (part.compact !== undefined) checkCompact(part, state, base, afterEntries);
 }
@@ -48,12 +54,18 @@ function checkEntries(
 ): number {
   const first = entries[0];
   if (first === undefined) return last;
-  assert(first.index > base.index, `entry ${first.index} of ${replica} is compacted`);
-  assert(first.index <= last + 1, `entry ${first.index} of ${replica} leaves a gap after ${last}`);
+  assert(first.index > base.index, () => `entry ${first.index} of ${replica} is compacted`);
+  assert(
+    first.index <= last + 1,
+    () => `entry ${first.index} of ${replica} leaves a gap after ${last}`,
+  );
   let [index, term] = [first.index, base.term];
   for (const entry of entries) {
-    assert(entry.index === index, `entry ${entry.index} of ${replica} where ${index} belongs`);
-    assert(entry.term >= term, `entry ${index} of ${replica}: the term goes back`);
+    assert(
+      entry.index === index,
+      () => `entry ${entry.index} of ${replica} where ${index} belongs`,
+    );
+    assert(entry.term >= term, () => `entry ${index} of ${replica}: the term goes back`);
     index++;
     term = entry.term;
   }
@@ -63,10 +75,10 @@ function checkEntries(
 function checkHardState(replica: number, state: ReplicaState | undefined, next: HardState): void {
   if (state === undefined) return;
   const { term, vote, commit } = state.hardState;
-  assert(next.term >= term, `replica ${replica}: term ${next.term} after ${term}`);
+  assert(next.term >= term, () => `replica ${replica}: term ${next.term} after ${term}`);
   const mayVote = next.term > term || vote === NONE || next.vote === vote;
-  assert(mayVote, `replica ${replica}: second vote in term ${term}`);
-  assert(next.commit >= commit, `replica ${replica}: commit ${next.commit} after ${commit}`);
+  assert(mayVote, () => `replica ${replica}: second vote in term ${term}`);
+  assert(next.commit >= commit, () => `replica ${replica}: commit ${next.commit} after ${commit}`);
 }
 
 function checkCompact(
@@ -77,10 +89,10 @@ function checkCompact(
 ): void {
   const to = part.compact!;
   if (to.index <= base.index) return; // already gone
-  assert(to.index <= last, `replica ${part.replica}: compacts to ${to.index} beyond ${last}`);
+  assert(to.index <= last, () => `replica ${part.replica}: compacts to ${to.index} beyond ${last}`);
   const own = part.entries?.find((entry) => entry.index === to.index)?.term;
   const term = own ?? state?.term(to.index);
-  assert(term === to.term, `replica ${part.replica}: entry ${to.index} has term ${term}`);
+  assert(term === to.term, () => `replica ${part.replica}: entry ${to.index} has term ${term}`);
 }
 
 /** Bytes `part` takes in a batch, at most. */

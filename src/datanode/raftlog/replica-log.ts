@@ -89,7 +89,7 @@ export class ReplicaState implements ReplicaLog {
     if (from <= this.#base.index) return 'compacted';
     assert(
       to <= this.lastIndex() + 1,
-      `entries up to ${to} of a log ending at ${this.lastIndex()}`,
+      () => `entries up to ${to} of a log ending at ${this.lastIndex()}`,
     );
     const end = this.#cut(from, to, bytesMax);
     const cachedFrom = this.#cachedFrom();

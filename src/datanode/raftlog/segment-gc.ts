@@ -106,7 +106,7 @@ export class SegmentGc {
         await this.#host.flush();
       }
     }
-    assert(segment.liveEntries === 0, `nothing is left in segment ${segment.number}`);
+    assert(segment.liveEntries === 0, () => `nothing is left in segment ${segment.number}`);
   }
 
   async #read(segment: Segment, state: ReplicaState, found: readonly Found[]): Promise<Move[]> {

@@ -75,7 +75,7 @@ export class FrameWriter {
     const start = this.#frameStart;
     const length = this.bodyLength;
     assert(start >= 0, 'no frame is open');
-    assert(length <= limits.frameBytesMax, `frame of ${length} bytes`);
+    assert(length <= limits.frameBytesMax, () => `frame of ${length} bytes`);
     this.#buffer.writeUInt32BE(length, start + 4);
     const head = crc32(this.#buffer.subarray(start, start + 8));
     const body = this.#buffer.subarray(start + FRAME_HEADER_BYTES, this.#length);
@@ -102,7 +102,7 @@ export class FrameWriter {
   }
 
   varint(value: number): this {
-    assert(Number.isSafeInteger(value) && value >= 0, `varint out of range: ${value}`);
+    assert(Number.isSafeInteger(value) && value >= 0, () => `varint out of range: ${value}`);
     this.#reserve(VARINT_BYTES_MAX);
     let rest = value;
     while (rest > 0x7fff_ffff) {

@@ -504,6 +504,7 @@ function settingsFrom(args: readonly Argument[]): Settings {
     committedBytesMax: count('max-committed-size-per-ready', NO_LIMIT),
     inflightMessagesMax: count('inflight', DEFAULTS.inflightMessagesMax),
     // Our own.
+    readFanout: text('read-fanout') === 'quorum' ? 'quorum' : 'all',
     electionTicks: count('election-ticks', DEFAULTS.electionTicks),
     messageBytesMax: count(
       'max-size-per-msg',

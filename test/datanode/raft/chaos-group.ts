@@ -33,6 +33,7 @@ export interface ChaosSettings {
   readonly voters: number;
   readonly async: boolean;
   readonly lease: boolean;
+  readonly readFanout: 'all' | 'quorum';
   readonly preVote: boolean;
   readonly checkQuorum: boolean;
   readonly electionTicks: number;
@@ -447,6 +448,7 @@ export class ChaosGroup {
       checkQuorum: settings.checkQuorum,
       stepDownOnRemoval: true,
       readOnly: settings.lease ? 'lease' : 'safe',
+      readFanout: settings.readFanout,
       disableProposalForwarding: true,
       disableConfChangeValidation: false,
       messageBytesMax: settings.messageBytesMax,

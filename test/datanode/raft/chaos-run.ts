@@ -21,6 +21,7 @@ function drawSettings(random: Random): ChaosSettings {
     dropPermille: random.below(150),
     repeatPermille: random.below(200),
     faultsPermille: random.below(30),
+    readFanout: random.below(3) === 0 ? 'all' : 'quorum',
   };
 }
 
