@@ -12,6 +12,8 @@ export interface DiskFile {
   preadSync(offset: number, length: number): Buffer;
   /** Writes all of `bytes` at `offset`, growing the file as needed. */
   pwrite(offset: number, bytes: Uint8Array): Promise<void>;
+  /** As pwrite, and these bytes are durable when it resolves: cheaper than pwrite and fdatasync. */
+  pwriteSynced(offset: number, bytes: Uint8Array): Promise<void>;
   /** Makes what was written durable (file size included). */
   fdatasync(): Promise<void>;
   truncate(size: number): Promise<void>;

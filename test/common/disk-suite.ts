@@ -28,6 +28,20 @@ export function diskSuite(name: string, make: () => Promise<{ disk: Disk; dir: s
       await file.close();
     });
 
+    test('writes that are synced at once are part of the same file', async () => {
+      const { disk, dir } = await make();
+      const file = await disk.open(`${dir}/a`, 'create');
+      await file.pwrite(0, Buffer.from('hello world'));
+      await file.pwriteSynced(6, Buffer.from('there'));
+      await file.pwriteSynced(11, Buffer.alloc(300_000, 'x'));
+      expect((await file.pread(0, 12)).toString()).toBe('hello therex');
+      expect(await file.size()).toBe(300_011);
+      await file.close();
+      const reader = await disk.open(`${dir}/a`, 'read');
+      expect(reader.preadSync(300_010, 2).toString()).toBe('x');
+      await reader.close();
+    });
+
     test('a gap before a write reads as zeros', async () => {
       const { disk, dir } = await make();
       const file = await disk.open(`${dir}/a`, 'create');

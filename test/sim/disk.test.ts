@@ -140,6 +140,24 @@ describe('a crash', () => {
     expect(lost).toBeGreaterThan(3);
   });
 
+  test('a write that is synced at once makes only itself durable', async () => {
+    let lost = 0;
+    for (let seed = 0; seed < 40; seed++) {
+      const clock = new ManualClock();
+      const disk = newDisk(seed, clock, 1);
+      const file = await clock.until(fileOf(disk, Buffer.alloc(1_536, 9), true));
+      await clock.until(file.pwrite(0, ones.subarray(0, 512)));
+      await clock.until(file.pwriteSynced(512, ones.subarray(0, 512)));
+      disk.slow(0);
+      disk.crash('os');
+      const content = (await contentOf(disk))!;
+      expect(content[1_023]).toBe(1);
+      expect(content[1_024]).toBe(9);
+      if (content[511] === 9) lost++;
+    }
+    expect(lost).toBeGreaterThan(3);
+  });
+
   test('ends every handle and session of before', async () => {
     const disk = newDisk();
     const file = await fileOf(disk, ones, true);

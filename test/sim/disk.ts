@@ -402,6 +402,12 @@ export class SimDisk implements Disk {
         check(true);
         await this.#pwrite(path, file, offset, bytes);
       },
+      pwriteSynced: async (offset, bytes) => {
+        check(true);
+        await this.#pwrite(path, file, offset, bytes);
+        check(true);
+        await this.#fdatasync(path, file, { from: offset, to: offset + bytes.length });
+      },
       fdatasync: async () => {
         check(true);
         await this.#fdatasync(path, file);
@@ -432,9 +438,13 @@ export class SimDisk implements Disk {
     }
   }
 
-  #fdatasync(path: string, file: SimFile): Promise<void> {
+  #fdatasync(
+    path: string,
+    file: SimFile,
+    range?: { readonly from: number; readonly to: number },
+  ): Promise<void> {
     const sync = file.lastSync.then(async () => {
-      const covered = file.beginSync();
+      const covered = file.beginSync(range);
       let failed = true;
       try {
         await this.#operate('fdatasync', path, () => {

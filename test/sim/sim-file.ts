@@ -21,6 +21,18 @@ interface Undo {
   next?: { readonly old: Buffer | undefined; readonly version: number };
 }
 
+interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a sync makes durable: the changes up to a version in a range. */
+interface SyncCover {
+  readonly version: number;
+  readonly size: number;
+  readonly range: ByteRange;
+}
+
 /** How an operating system crash treats what was not synced. */
 export interface CrashOdds {
   readonly lost: number;
@@ -117,16 +129,20 @@ export class SimFile {
   }
 
   /** Takes note of what a sync beginning now covers; `endSync` makes just that durable. */
-  beginSync(): { readonly version: number; readonly size: number } {
+  beginSync(range: ByteRange = { from: 0, to: Number.POSITIVE_INFINITY }): SyncCover {
     this.#syncing = this.#version;
-    return { version: this.#version, size: this.size };
+    const size = Math.max(this.#durableSize, Math.min(this.size, range.to));
+    return { version: this.#version, size, range };
   }
 
-  endSync(sync: { readonly version: number; readonly size: number }, failed: boolean): void {
+  endSync({ version, size, range }: SyncCover, failed: boolean): void {
     this.#syncing = undefined;
     for (const [sector, undo] of this.#undo) {
-      if (undo.version > sync.version) continue;
-      if (failed) {
+      if (undo.version > version) continue;
+      const at = sector * SECTOR_BYTES;
+      if (at >= range.to || at + SECTOR_BYTES <= range.from) {
+        delete undo.next;
+      } else if (failed) {
         undo.version = undo.next?.version ?? NEVER;
         delete undo.next;
       } else if (undo.next === undefined) {
@@ -135,7 +151,7 @@ export class SimFile {
         this.#undo.set(sector, { ...undo.next, data: undo.data });
       }
     }
-    if (!failed) this.#durableSize = sync.size;
+    if (!failed) this.#durableSize = size;
   }
 
   /** Syncs under way died with their process. */

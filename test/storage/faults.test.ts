@@ -178,7 +178,7 @@ describe.skipIf(noTracing !== undefined)('a disk whose syncs fail with EIO', () 
     children.push(await breakSyncs(pid));
     await eventually(20_000, 'datanode1 has ended', () => !isAlive(pid));
     await acknowledges();
-    expect(logOf(running, 'datanode1')).toMatch(/syncing failed \(EIO.*replace the disk/);
+    expect(logOf(running, 'datanode1')).toMatch(/writing failed \(EIO.*replace the disk/);
     await isBack(running, 'datanode1', ids);
     await verified(running, 'datanode3');
   }, 120_000);

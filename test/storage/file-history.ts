@@ -30,6 +30,8 @@ export type FileOp = Span &
         readonly path: string;
         readonly offset: number | undefined;
         readonly bytes: Buffer;
+        /** Through a descriptor whose writes are synced: durable when it has ended. */
+        readonly synced: boolean;
       }
     | { readonly kind: 'sync'; readonly path: string }
   );
@@ -55,6 +57,7 @@ const UNFINISHED = / <unfinished \.\.\.>$/;
 export async function readHistory(file: string, dir: string): Promise<History> {
   const files: FileOp[] = [];
   const sent: Sent[] = [];
+  const synced: Synced = new Set();
   const open = new Map<string, { readonly began: number; readonly args: string }>();
   let at = 0;
   for await (const line of createInterface({ input: createReadStream(file) })) {
@@ -78,7 +81,7 @@ export async function readHistory(file: string, dir: string): Promise<History> {
   function take(name: string, text: string, span: Span): void {
     const result = Number.parseInt(text.slice(text.lastIndexOf(' = ') + 3), 10);
     if (!(result >= 0)) return; // it failed, or its process ended before it did
-    const op = decode(name, text, result);
+    const op = decode(name, text, result, synced);
     if (op === undefined) return;
     if ('socket' in op) sent.push({ ...op, ...span });
     else if (isBelow(op.path)) files.push({ ...op, ...span });
@@ -89,16 +92,25 @@ export async function readHistory(file: string, dir: string): Promise<History> {
   }
 }
 
+/** Descriptors opened with O_DSYNC, `<number><path>` as strace writes them. */
+type Synced = Set<string>;
+
 type Bare<T> = T extends Span ? Omit<T, keyof Span> : never;
 
-function decode(name: string, text: string, result: number): Bare<FileOp> | Bare<Sent> | undefined {
+function decode(
+  name: string,
+  text: string,
+  result: number,
+  synced: Synced,
+): Bare<FileOp> | Bare<Sent> | undefined {
   switch (name) {
     case 'openat':
+      noteSynced(text, synced);
       return decodeOpen(text);
     case 'write':
     case 'writev':
     case 'pwrite64':
-      return decodeWrite(name, text, result);
+      return decodeWrite(name, text, result, synced);
     case 'fsync':
     case 'fdatasync':
       return { kind: 'sync', path: fileOf(text) ?? '' };
@@ -125,10 +137,18 @@ function decodeOpen(text: string): Bare<FileOp> | undefined {
   return { kind: 'create', path: stringsOf(text)[0]!.toString(), truncates };
 }
 
+/** A number is given out anew once it was closed: then this opening says what it means. */
+function noteSynced(text: string, synced: Synced): void {
+  const descriptor = text.slice(text.lastIndexOf(' = ') + 3).trim();
+  if (/\bO_D?SYNC\b/.test(text)) synced.add(descriptor);
+  else synced.delete(descriptor);
+}
+
 function decodeWrite(
   name: string,
   text: string,
   result: number,
+  synced: Synced,
 ): Bare<FileOp> | Bare<Sent> | undefined {
   const target = text.slice(0, text.indexOf(', '));
   const what = /^\d+<(.*)>(\(deleted\))?$/.exec(target);
@@ -138,7 +158,7 @@ function decodeWrite(
   const bytes = Buffer.concat(stringsOf(text)).subarray(0, result);
   if (path.startsWith('TCP')) return { socket: path, bytes };
   const offset = name === 'pwrite64' ? lastNumber(text) : undefined;
-  return { kind: 'write', path, offset, bytes };
+  return { kind: 'write', path, offset, bytes, synced: synced.has(target) };
 }
 
 /** The file behind the first argument, a descriptor; undefined when it is removed. */

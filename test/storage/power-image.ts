@@ -15,8 +15,10 @@ interface Span {
   readonly ended: number;
 }
 
-type Change = Span &
-  ({ readonly offset: number; readonly bytes: Buffer } | { readonly size: number });
+type Change = Span & { readonly durable?: boolean } & (
+    | { readonly offset: number; readonly bytes: Buffer }
+    | { readonly size: number }
+  );
 type NameChange = Span & { readonly name: string; readonly node: FileNode | DirNode | undefined };
 
 class FileNode {
@@ -90,7 +92,7 @@ export class PowerImages {
       case 'write': {
         if (!(node instanceof FileNode)) throw new Error(`a write to ${path}, which is no file`);
         const offset = op.offset ?? node.size;
-        node.changes.push({ ...span, offset, bytes: op.bytes });
+        node.changes.push({ ...span, offset, bytes: op.bytes, durable: op.synced });
         node.size = Math.max(node.size, offset + op.bytes.length);
       }
     }
@@ -157,7 +159,12 @@ function truncate(file: FileNode, size: number, span: Span): void {
   file.size = size;
 }
 
-function isSynced({ ended }: Span, syncs: readonly Span[], moment: number): boolean {
+function isSynced(
+  { ended, durable = false }: Span & { readonly durable?: boolean },
+  syncs: readonly Span[],
+  moment: number,
+): boolean {
+  if (durable && ended <= moment) return true;
   return syncs.some((sync) => sync.began > ended && sync.ended <= moment);
 }
 

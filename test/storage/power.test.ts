@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
 import { scale } from '../scale.ts';
+import type { FileOp } from './file-history.ts';
 import { LoneNode } from './lone-node.ts';
 import { PowerImages } from './power-image.ts';
 import {
@@ -118,7 +119,7 @@ class Totals {
   }
 
   print({ history, writers }: RecordedRun): void {
-    const syncs = history.files.filter(({ kind }) => kind === 'sync').length;
+    const syncs = history.files.filter(isSync).length;
     const sent = writers.reduce((sum, writer) => sum + writer.sent.length, 0);
     process.stdout.write(
       `seed ${seed}, ${this.#what}: ${history.files.length} file operations, ${syncs} of them ` +
@@ -127,6 +128,8 @@ class Totals {
     );
   }
 }
+
+const isSync = (op: FileOp) => op.kind === 'sync' || (op.kind === 'write' && op.synced);
 
 interface Found {
   readonly wrong: readonly string[];

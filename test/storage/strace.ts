@@ -20,9 +20,12 @@ export function noAttaching(): string | undefined {
   return `strace cannot be attached here: ${tried.stderr.trim().split('\n')[0]}`;
 }
 
-/** From now on every fsync and fdatasync of the process fails with EIO. Resolves when it is so. */
+/**
+ * From now on every sync of the process fails with EIO, also that of a write which syncs what it
+ * writes. Resolves when it is so.
+ */
 export async function breakSyncs(pid: number): Promise<ChildProcess> {
-  const calls = 'fsync,fdatasync';
+  const calls = 'fsync,fdatasync,pwrite64';
   const child = spawn(
     'strace',
     ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`],

@@ -278,14 +278,12 @@ class SharedLog implements RaftLog {
       doing = 'writing';
       const filling = segment.filling;
       if (filling !== undefined && batch.end > filling.from) await filling.done.catch(() => {});
-      await file.pwrite(batch.place.offset, bytes);
+      const beganMs = this.#clock.monotonicMs();
+      await file.pwriteSynced(batch.place.offset, bytes);
+      this.#syncTime.recordMs(this.#clock.monotonicMs() - beganMs);
       segment.filled = Math.max(segment.filled, batch.end);
       this.#written = { segment: batch.place.segment, offset: batch.end };
       for (const run of batch.onWritten) run();
-      doing = 'syncing';
-      const writtenMs = this.#clock.monotonicMs();
-      await file.fdatasync();
-      this.#syncTime.recordMs(this.#clock.monotonicMs() - writtenMs);
       this.#writtenBytes += bytes.length;
     } catch (error) {
       this.#fail(diskFailed(segment.path, doing, error));

@@ -14,6 +14,7 @@ function fileOver(bytes: Buffer): DiskFile {
     pread: async (offset, length) => bytes.subarray(offset, offset + length),
     preadSync: (offset, length) => bytes.subarray(offset, offset + length),
     pwrite: no,
+    pwriteSynced: no,
     fdatasync: no,
     truncate: no,
     close: async () => {},

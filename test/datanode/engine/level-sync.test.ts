@@ -32,6 +32,7 @@ describe('sync of LevelDB', () => {
         pread: (offset, length) => file.pread(offset, length),
         preadSync: (offset, length) => file.preadSync(offset, length),
         pwrite: (offset, bytes) => file.pwrite(offset, bytes),
+        pwriteSynced: (offset, bytes) => file.pwriteSynced(offset, bytes),
         truncate: (size) => file.truncate(size),
         close: () => file.close(),
         fdatasync,
