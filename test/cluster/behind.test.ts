@@ -1,11 +1,11 @@
 /** A follower that was away for longer than the log is kept, while clients write on. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { parseMetrics } from '../common/http/parse-metrics.ts';
 import { scale } from '../scale.ts';
-import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { connect, Load } from './load.ts';
 
 const MIB = 1024 * 1024;
@@ -16,26 +16,21 @@ const names = ['datanode1', 'datanode2', 'datanode3'];
 
 let cluster: TestCluster | undefined;
 let load: Load | undefined;
-const byHand: ChildProcess[] = [];
 
 afterEach(async () => {
   await load?.stop();
   load = undefined;
-  for (const child of byHand.splice(0)) child.kill('SIGKILL');
   await cluster?.destroy();
   cluster = undefined;
 }, 60_000);
 
 /** By hand, from its own configuration with a lower rate for snapshots. */
 function startThrottled(running: TestCluster, name: string): ChildProcess {
-  const config = join(running.data, `${name}-throttled.yaml`);
+  const config = `${name}-throttled.yaml`;
   const text = readFileSync(join(running.data, `${name}.yaml`), 'utf8');
-  writeFileSync(config, `${text}\nlimits:\n  snapshot-bytes-per-second: ${RATE}\n`);
-  const child = spawn(process.execPath, [kvorum, 'datanode', '--config', config], {
-    stdio: 'ignore',
-  });
-  byHand.push(child);
-  return child;
+  const limits = `limits:\n  snapshot-bytes-per-second: ${RATE}\n`;
+  writeFileSync(join(running.data, config), `${text}\n${limits}`);
+  return running.startByHand(name, config);
 }
 
 /** Random text, which neither engine nor wire makes smaller. */

@@ -36,6 +36,7 @@ export class TestCluster {
   readonly flags: readonly string[];
   output = '';
   process: ChildProcess | undefined;
+  readonly #byHand: ChildProcess[] = [];
 
   constructor(data: string, ports: Ports, nodes: number, flags: readonly string[]) {
     this.data = data;
@@ -94,6 +95,15 @@ export class TestCluster {
     process.kill(this.pidOf(name), 'SIGKILL');
   }
 
+  /** Runs one process as a person would, outside of `kvorum start`; it ends with the cluster. */
+  startByHand(name: string, configFile = `${name}.yaml`): ChildProcess {
+    const role = name.startsWith('datanode') ? 'datanode' : 'placedriver';
+    const config = join(this.data, configFile);
+    const child = spawn(process.execPath, [kvorum, role, '--config', config], { stdio: 'ignore' });
+    this.#byHand.push(child);
+    return child;
+  }
+
   /** Stops as Ctrl-C does; resolves when the parent has ended. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.process;
@@ -104,6 +114,7 @@ export class TestCluster {
   }
 
   async destroy(): Promise<void> {
+    for (const child of this.#byHand.splice(0)) child.kill('SIGKILL');
     await this.stop();
     rmSync(this.data, { recursive: true, force: true });
   }

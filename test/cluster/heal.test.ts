@@ -1,18 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { Load } from './load.ts';
 
 let cluster: TestCluster | undefined;
 let load: Load | undefined;
-const byHand: ChildProcess[] = [];
 
 afterEach(async () => {
   await load?.stop();
   load = undefined;
-  for (const child of byHand.splice(0)) child.kill('SIGKILL');
   await cluster?.destroy();
   cluster = undefined;
 }, 60_000);
@@ -27,13 +24,6 @@ function startLoad(running: TestCluster): Load {
     readers: 2,
     keysPerWriter: 16,
   });
-}
-
-function startAgain(running: TestCluster, name: string): void {
-  const config = join(running.data, `${name}.yaml`);
-  byHand.push(
-    spawn(process.execPath, [kvorum, 'datanode', '--config', config], { stdio: 'ignore' }),
-  );
 }
 
 /** Every partition has three running replicas that are caught up; `node` has none in `before`. */
@@ -77,7 +67,7 @@ describe('a node that lost its disk', () => {
     running.kill('datanode3');
     await pause(300);
     rmSync(join(running.data, 'datanode3'), { recursive: true });
-    startAgain(running, 'datanode3');
+    running.startByHand('datanode3');
     const tookMs = await eventually(60_000, 'datanode3 has new replicas', () =>
       isWhole(running, 'datanode3', before),
     );
@@ -88,7 +78,7 @@ describe('a node that lost its disk', () => {
     await eventually(15_000, 'writes go on', () =>
       load!.acknowledged.every((count, at) => count > acknowledged[at]! + 2),
     );
-    startAgain(running, 'datanode1');
+    running.startByHand('datanode1');
     await verified(running);
   }, 120_000);
 });
@@ -103,7 +93,7 @@ describe('a node whose raft log is damaged', () => {
     running.kill('datanode2');
     await pause(300);
     flipInLog(join(running.data, 'datanode2', 'log'));
-    startAgain(running, 'datanode2');
+    running.startByHand('datanode2');
     const tookMs = await eventually(60_000, 'datanode2 has new replicas', () =>
       isWhole(running, 'datanode2', before),
     );

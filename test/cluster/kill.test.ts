@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
-import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { connect, Load } from './load.ts';
 
 let cluster: TestCluster | undefined;
@@ -110,13 +109,7 @@ describe('without restarts', () => {
     await pause(500);
     for (const name of ['datanode1', 'datanode2', 'datanode3']) running.kill(name);
     await pause(200);
-    const byHand = [1, 2, 3].map((number) =>
-      spawn(
-        process.execPath,
-        [kvorum, 'datanode', '--config', join(running.data, `datanode${number}.yaml`)],
-        { stdio: 'ignore' },
-      ),
-    );
+    for (const number of [1, 2, 3]) running.startByHand(`datanode${number}`);
     try {
       const tookMs = await acknowledgesEverywhere(load, 30_000);
       process.stdout.write(`started by hand: writes resumed after ${tookMs.toFixed(0)} ms\n`);
@@ -125,7 +118,6 @@ describe('without restarts', () => {
       expect(report.violations).toEqual([]);
     } finally {
       await load.stop();
-      for (const child of byHand) child.kill('SIGKILL');
     }
   }, 90_000);
 
@@ -140,10 +132,7 @@ describe('without restarts', () => {
       for (let at = from; at < from + 200; at++) batch.set(`key:${at}`, `${at} ${value}`);
       for (const [failure] of (await batch.exec()) ?? []) expect(failure).toBeNull();
     }
-    const config = join(running.data, 'datanode3.yaml');
-    const child = spawn(process.execPath, [kvorum, 'datanode', '--config', config], {
-      stdio: 'ignore',
-    });
+    running.startByHand('datanode3');
     try {
       const tookMs = await eventually(30_000, 'datanode3 has caught up', async () => {
         const [partition] = (await running.status()).partitions;
@@ -159,7 +148,6 @@ describe('without restarts', () => {
       other.disconnect();
     } finally {
       client.disconnect();
-      child.kill('SIGKILL');
     }
   }, 90_000);
 });

@@ -3,13 +3,12 @@
  * nothing more, others lead, its log says what to do, and when the disk is mended it has its
  * replicas again, with everything that was acknowledged.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   eventually,
-  kvorum,
   pause,
   planCluster,
   startCluster,
@@ -158,10 +157,7 @@ describe.skipIf(noDisks !== undefined)('a disk that turned read-only', () => {
     expect(logOf(running, 'datanode1')).toMatch(/[Rr]ead-only file system|EROFS/);
     expect(logOf(running, 'datanode1')).toMatch(/replace the disk, then start this node again/);
     disk!.mendIt();
-    const config = join(running.data, 'datanode1.yaml');
-    children.push(
-      spawn(process.execPath, [kvorum, 'datanode', '--config', config], { stdio: 'ignore' }),
-    );
+    running.startByHand('datanode1');
     await isBack(running, 'datanode1', ids);
     await verified(running, 'datanode2');
   }, 150_000);

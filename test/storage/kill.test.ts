@@ -2,11 +2,10 @@
  * kill -9 at any moment: under load that keeps every file moving, of any process, of two at once,
  * and again while the killed one is still recovering. Nobody waits for anybody to be well again.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
-import { eventually, kvorum, pause, startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { eventually, pause, startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { Load } from '../cluster/load.ts';
 import { scale } from '../scale.ts';
 import { BulkLoad } from './bulk-load.ts';
@@ -23,17 +22,11 @@ const children = new Map<string, ChildProcess>();
 
 afterEach(async () => {
   await Promise.all([load?.stop(), bulk?.stop()]);
-  for (const child of children.values()) child.kill('SIGKILL');
   await cluster?.destroy();
 }, 60_000);
 
 function startAgain(running: TestCluster, name: string): void {
-  const role = name.startsWith('datanode') ? 'datanode' : 'placedriver';
-  const config = join(running.data, `${name}.yaml`);
-  children.set(
-    name,
-    spawn(process.execPath, [kvorum, role, '--config', config], { stdio: 'ignore' }),
-  );
+  children.set(name, running.startByHand(name));
 }
 
 async function kill(running: TestCluster, name: string): Promise<void> {

@@ -1,9 +1,7 @@
-/** A table that goes bad under a running follower: no read of a client will ever come across it. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { eventually, kvorum, startCluster, type TestCluster } from '../cluster/cluster.ts';
+import { eventually, startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { connect } from '../cluster/load.ts';
 import { flipBitIn } from './flip.ts';
 
@@ -11,10 +9,8 @@ const KEYS = 4_000;
 const VALUE = 'v'.repeat(2_000);
 
 let cluster: TestCluster | undefined;
-let byHand: ChildProcess | undefined;
 
 afterEach(async () => {
-  byHand?.kill('SIGKILL');
   await cluster?.destroy();
 }, 60_000);
 
@@ -30,7 +26,7 @@ test('is found by the scrub, and the replica is rebuilt from its peers', async (
   }
   const config = join(running.data, 'datanode3.yaml');
   appendFileSync(config, 'timing:\n  scrub-pause-ms: 200\n');
-  byHand = spawn(process.execPath, [kvorum, 'datanode', '--config', config], { stdio: 'ignore' });
+  running.startByHand('datanode3');
   const own = async () => {
     const [partition] = (await running.status()).partitions;
     const replica = partition?.replicas.find(({ node }) => node === 'datanode3');
