@@ -1,6 +1,9 @@
 /** Keys whatever their type: DEL, EXISTS, TYPE, RENAME, COPY. */
-import { findKey, removeKey, storeKey } from '../encoding/keyspace.ts';
+import { slotOfKey } from '../../common/hash.ts';
+import { placeValue } from '../encoding/collection.ts';
+import { findKey, giveUpKey, removeKey } from '../encoding/keyspace.ts';
 import type { View, WriteView } from '../encoding/view.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, NO_SUCH_KEY, syntaxError, word } from './args.ts';
 import {
@@ -9,6 +12,7 @@ import {
   type Command,
   FIRST_KEY,
   type RunContext,
+  type RunResult,
   read,
   write,
 } from './command.ts';
@@ -47,30 +51,31 @@ function parseMove(replace: boolean): (args: readonly Buffer[]) => Move {
 }
 
 /** RENAME key newkey */
-function runRename(view: WriteView, move: Move, { nowMs }: RunContext): Reply {
-  return rename(view, move, nowMs) === 'absent' ? NO_SUCH_KEY : OK;
+function runRename(view: WriteView, move: Move, { nowMs }: RunContext): RunResult {
+  return rename(view, move, nowMs, () => OK);
 }
 
 /** RENAMENX key newkey */
-function runRenameNx(view: WriteView, move: Move, { nowMs }: RunContext): Reply {
-  const outcome = rename(view, move, nowMs);
-  return outcome === 'absent' ? NO_SUCH_KEY : integer(outcome === 'moved' ? 1 : 0);
+function runRenameNx(view: WriteView, move: Move, { nowMs }: RunContext): RunResult {
+  return rename(view, move, nowMs, (moved) => integer(moved ? 1 : 0));
 }
 
-function rename(
+function* rename(
   view: WriteView,
   { from, to, replace }: Move,
   nowMs: number,
-): 'absent' | 'moved' | 'taken' {
+  replyOf: (moved: boolean) => Reply,
+): Generator<KeyRange, Reply, readonly KeyValue[]> {
   const source = findKey(view, from, nowMs);
   const { live } = source;
-  if (!live) return 'absent';
-  if (from.equals(to)) return replace ? 'moved' : 'taken';
+  if (!live) return NO_SUCH_KEY;
+  if (from.equals(to)) return replyOf(replace);
   const target = findKey(view, to, nowMs);
-  if (target.live && !replace) return 'taken';
-  removeKey(view, source);
-  storeKey(view, target, live);
-  return 'moved';
+  if (target.live && !replace) return replyOf(false);
+  if (slotOfKey(from) === slotOfKey(to)) giveUpKey(view, source, live);
+  else removeKey(view, source);
+  yield* placeValue(view, target, live, { key: from, givenUp: true });
+  return replyOf(true);
 }
 
 /** COPY source destination [DB destination-db] [REPLACE] */
@@ -92,12 +97,16 @@ function parseCopy(args: readonly Buffer[]): Move {
 
 const SAME_OBJECT = error('ERR source and destination objects are the same');
 
-function runCopy(view: WriteView, { from, to, replace }: Move, { nowMs }: RunContext): Reply {
+function* runCopy(
+  view: WriteView,
+  { from, to, replace }: Move,
+  { nowMs }: RunContext,
+): Generator<KeyRange, Reply, readonly KeyValue[]> {
   if (from.equals(to)) return SAME_OBJECT;
   const { live } = findKey(view, from, nowMs);
   const target = findKey(view, to, nowMs);
   if (!live || (target.live && !replace)) return integer(0);
-  storeKey(view, target, live);
+  yield* placeValue(view, target, live, { key: from, givenUp: false });
   return integer(1);
 }
 

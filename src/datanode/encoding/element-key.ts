@@ -125,6 +125,13 @@ export function decodeScore(encoded: Buffer): number {
   return readSortableDouble(encoded, PREFIX_BYTES);
 }
 
+/** The key of the same element in another collection of the type. */
+export function movedElementKey(encoded: Buffer, to: CollectionPlace): Buffer {
+  const moved = prefix(encoded[0] as ElementTag, to, encoded.length - PREFIX_BYTES);
+  moved.set(encoded.subarray(PREFIX_BYTES), PREFIX_BYTES);
+  return moved;
+}
+
 /** All elements of one kind of a collection. */
 export function elementRange(tag: ElementTag, place: CollectionPlace): KeyRange {
   const gte = prefix(tag, place, 0);

@@ -4,7 +4,9 @@
  * absent for every command; a write replaces it, the leader's expiry entries delete it.
  */
 
-import { decodeHeader, encodeHeader, type Header } from './header.ts';
+import { slotOfKey } from '../../common/hash.ts';
+import { encodeGarbageKey } from './garbage.ts';
+import { decodeCollection, decodeHeader, encodeHeader, type Header, valueTypes } from './header.ts';
 import { encodeExpiryKey, encodeKey } from './key.ts';
 import { addCounts } from './system.ts';
 import type { View, WriteView } from './view.ts';
@@ -42,6 +44,7 @@ export function isExpired(header: Header, nowMs: number): boolean {
 /** Puts `header` in the place of whatever is stored under the key. */
 export function storeKey(view: WriteView, found: Found, header: Header): void {
   const before = found.stored;
+  if (before !== undefined && before.type !== 'string') leaveElements(view, found, before, header);
   const oldMs = before?.deadlineMs ?? 0;
   moveDeadline(view, found.key, oldMs, header.deadlineMs);
   view.put(found.place, encodeHeader(header));
@@ -52,6 +55,16 @@ export function storeKey(view: WriteView, found: Found, header: Header): void {
 export function removeKey(view: WriteView, found: Found): boolean {
   const { stored } = found;
   if (stored === undefined) return false;
+  if (stored.type !== 'string') leaveElements(view, found, stored, undefined);
+  return dropKey(view, found, stored);
+}
+
+/** Deletes the record of a live key whose value, elements and all, goes on under another key. */
+export function giveUpKey(view: WriteView, found: Found, live: Header): void {
+  dropKey(view, found, live);
+}
+
+function dropKey(view: WriteView, found: Found, stored: Header): boolean {
   moveDeadline(view, found.key, stored.deadlineMs, 0);
   view.del(found.place);
   addCounts(view, -1, -hasDeadline(stored.deadlineMs));
@@ -71,4 +84,20 @@ function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number
 
 function hasDeadline(deadlineMs: number): number {
   return deadlineMs > 0 ? 1 : 0;
+}
+
+/** The collection `before` ends here, unless `after` is the same one: its elements are garbage. */
+function leaveElements(
+  view: WriteView,
+  { key, place }: Found,
+  before: Header,
+  after: Header | undefined,
+): void {
+  const { version } = decodeCollection(place, before.body);
+  if (after !== undefined && after.type === before.type) {
+    const next = decodeCollection(place, after.body).version;
+    if (next.index === version.index && next.ordinal === version.ordinal) return;
+  }
+  const garbage = { slot: slotOfKey(key), version, type: valueTypes[before.type] };
+  view.put(encodeGarbageKey(garbage), IN_INDEX);
 }

@@ -12,6 +12,7 @@
  *   setMember   0x14  slot u16 · version · hash u64 · member        → flags
  *   zsetMember  0x15  slot u16 · version · hash u64 · member        → flags, score f64
  *   zsetScore   0x16  slot u16 · version · sortable score · member  → flags
+ *   garbage     0x1f  slot u16 · version · type u8                  → flags
  *
  * `hash` is that of member-hash.ts. Keys of one slot are ordered by their hash, then the key: so a
  * SCAN cursor (slot and hash) needs no server state, and a random key is a seek. Elements carry the
@@ -28,10 +29,11 @@ export const tags = {
   setMember: 0x14,
   zsetMember: 0x15,
   zsetScore: 0x16,
-  /** Reserved: entries, groups and pending entries of streams; elements waiting to be removed. */
+  /** Reserved: entries, groups and pending entries of streams. */
   streamEntry: 0x17,
   streamGroup: 0x18,
   streamPending: 0x19,
+  /** A collection whose elements wait to be removed. */
   garbage: 0x1f,
 } as const;
 

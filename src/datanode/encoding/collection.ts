@@ -1,0 +1,145 @@
+/**
+ * Hashes, lists, sets and sorted sets as a whole: the header that says where the elements are and
+ * how many. Elements are read and written one by one by the types' own files; whoever changes their
+ * number saves the collection afterwards, and one without elements is gone.
+ */
+import { slotOfKey } from '../../common/hash.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { type CollectionPlace, elementRange, movedElementKey } from './element-key.ts';
+import { decodeCollection, encodeCollection, type Header, type ValueType } from './header.ts';
+import { keyAfter } from './key.ts';
+import { type Found, findKey, giveUpKey, removeKey, storeKey } from './keyspace.ts';
+import { tags } from './tags.ts';
+import type { View, WriteView } from './view.ts';
+
+export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
+
+/** Where the elements of each type are. */
+export const elementTags = {
+  hash: [tags.hashField],
+  list: [tags.listElement],
+  set: [tags.setMember],
+  zset: [tags.zsetMember, tags.zsetScore],
+} as const;
+
+/** A collection as a read finds it. */
+export interface Collection {
+  readonly found: Found;
+  readonly type: CollectionType;
+  readonly place: CollectionPlace;
+  readonly size: number;
+  /** What the type adds to the header. */
+  readonly extra: Buffer;
+}
+
+/** A collection that a write changes; `saveCollection` makes size and extra its header's. */
+export interface OpenCollection extends Collection {
+  size: number;
+  extra: Buffer;
+  /** Milliseconds since 1970; 0: none. */
+  deadlineMs: number;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** The live collection under `key`; undefined when absent, `wrong-type` when it is something else. */
+export function readCollection(
+  view: View,
+  key: Buffer,
+  type: CollectionType,
+  nowMs: number,
+): Collection | undefined | 'wrong-type' {
+  const found = findKey(view, key, nowMs);
+  if (found.live === undefined) return undefined;
+  return found.live.type === type ? collectionOf(found, found.live, type) : 'wrong-type';
+}
+
+/** The collection under `key`, a new and empty one when there is none. */
+export function openCollection(
+  view: WriteView,
+  key: Buffer,
+  type: CollectionType,
+  nowMs: number,
+): OpenCollection | 'wrong-type' {
+  const found = findKey(view, key, nowMs);
+  const { live } = found;
+  if (live === undefined) return newCollection(view, found, type);
+  if (live.type !== type) return 'wrong-type';
+  return { ...collectionOf(found, live, type), deadlineMs: live.deadlineMs };
+}
+
+/** An empty collection that takes the place of whatever is under the key, once it is saved. */
+export function newCollection(view: WriteView, found: Found, type: CollectionType): OpenCollection {
+  const place = { slot: slotOfKey(found.key), version: view.newVersion() };
+  return { found, type, place, size: 0, extra: NOTHING, deadlineMs: 0 };
+}
+
+/**
+ * Writes the header with the size and extra of now; at most once per opening. With size 0 the key
+ * is deleted, whether its last element was removed or a new collection never got one.
+ */
+export function saveCollection(view: WriteView, collection: OpenCollection): void {
+  const { found, type, place, size, extra, deadlineMs } = collection;
+  if (size === 0) {
+    if (found.live !== undefined && holds(found.live, collection))
+      giveUpKey(view, found, found.live);
+    else removeKey(view, found);
+    return;
+  }
+  const body = encodeCollection({ version: place.version, size, extra });
+  storeKey(view, found, { type, deadlineMs, origin: 'set', body });
+}
+
+/**
+ * Puts `live`, the value of another key, under `target`'s key: with its elements copied unless
+ * `source` is given up and in the same slot, which costs O(1). Reads the elements in slices.
+ */
+export function* placeValue(
+  view: WriteView,
+  target: Found,
+  live: Header,
+  source: { readonly key: Buffer; readonly givenUp: boolean },
+): Generator<KeyRange, void, readonly KeyValue[]> {
+  const slot = slotOfKey(target.key);
+  const from = slotOfKey(source.key);
+  if (!isCollectionType(live.type) || (source.givenUp && slot === from)) {
+    storeKey(view, target, live);
+    return;
+  }
+  const header = decodeCollection(target.place, live.body);
+  const to = { slot, version: view.newVersion() };
+  yield* copyElements(view, live.type, { slot: from, version: header.version }, to);
+  const body = encodeCollection({ ...header, version: to.version });
+  storeKey(view, target, { ...live, body });
+}
+
+export function isCollectionType(type: ValueType): type is CollectionType {
+  return type in elementTags;
+}
+
+/** True when `live` is this collection's header: its elements were removed one by one. */
+function holds(live: Header, { found, type, place }: OpenCollection): boolean {
+  if (live.type !== type) return false;
+  const { version } = decodeCollection(found.place, live.body);
+  return version.index === place.version.index && version.ordinal === place.version.ordinal;
+}
+
+function collectionOf(found: Found, live: Header, type: CollectionType): Collection {
+  const { version, size, extra } = decodeCollection(found.place, live.body);
+  return { found, type, place: { slot: slotOfKey(found.key), version }, size, extra };
+}
+
+function* copyElements(
+  view: WriteView,
+  type: CollectionType,
+  from: CollectionPlace,
+  to: CollectionPlace,
+): Generator<KeyRange, void, readonly KeyValue[]> {
+  for (const tag of elementTags[type]) {
+    let range = elementRange(tag, from);
+    for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
+      for (const [key, value] of pairs) view.put(movedElementKey(key, to), value);
+      range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+    }
+  }
+}
