@@ -1,0 +1,73 @@
+/**
+ * Random command sequences against a stock redis-server and against one partition: every reply is
+ * the same, byte for byte, in RESP2 and RESP3, errors included. A sequence that is answered
+ * differently is shrunk to the shortest that is.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { encodeReply } from '../../src/datanode/resp/encode-reply.ts';
+import type { Protocol } from '../../src/datanode/resp/reply.ts';
+import { LonePartition } from '../datanode/commands/lone-partition.ts';
+import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { scale } from '../scale.ts';
+import { Oracle } from './oracle.ts';
+import { comparable, type Order } from './order.ts';
+
+/** One command, and what the order of its reply's items means. */
+export interface Step {
+  readonly words: readonly (string | Buffer)[];
+  readonly order?: Order;
+}
+
+/** The same sequences every time, others with KVORUM_FUZZ_SEED. */
+const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
+const STEPS_MAX = 40;
+const STEPS_MEAN = 20;
+
+/** `share`: the part of the commands in `test/scale.ts` that this family gets. */
+export function differential(name: string, step: fc.Arbitrary<Step>, share = 1): void {
+  describe.skipIf(!hasRedis)(`${name} as redis-server answers`, () => {
+    let redis: RealRedis;
+    beforeAll(async () => {
+      redis = await RealRedis.start();
+    });
+    afterAll(() => redis?.stop());
+
+    test.each([2, 3] as const)(
+      'RESP%i',
+      async (protocol) => {
+        const oracle = await Oracle.connect(redis.path, protocol);
+        const sequences = fc.array(step, { minLength: 1, maxLength: STEPS_MAX, size: 'max' });
+        const numRuns = Math.ceil((scale.differentialCommands * share) / STEPS_MEAN / 2);
+        let commands = 0;
+        await fc.assert(
+          fc.asyncProperty(sequences, async (steps) => {
+            await oracle.call([Buffer.from('FLUSHALL')]);
+            commands += await compareAll(oracle, steps, protocol);
+          }),
+          { numRuns, seed },
+        );
+        process.stdout.write(`${name}, RESP${protocol}: ${commands} commands compared\n`);
+        oracle.close();
+      },
+      3_600_000,
+    );
+  });
+}
+
+async function compareAll(
+  oracle: Oracle,
+  steps: readonly Step[],
+  protocol: Protocol,
+): Promise<number> {
+  const partition = await LonePartition.open();
+  for (const { words, order = 'exact' } of steps) {
+    const args = words.map((word) => (typeof word === 'string' ? Buffer.from(word) : word));
+    partition.nowMs = Date.now();
+    const ours = encodeReply(await partition.call(...args), protocol);
+    const theirs = await oracle.call(args);
+    const line = args.map((arg) => JSON.stringify(arg.toString('latin1'))).join(' ');
+    expect(comparable(ours, order), line).toBe(comparable(theirs, order));
+  }
+  return steps.length;
+}
