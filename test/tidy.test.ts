@@ -133,7 +133,7 @@ describe('what must not stay', () => {
 });
 
 describe('tests mirror the source', () => {
-  const suites = /^test\/(?:cluster|conformance|fuzz|sim|storage)\//;
+  const suites = /^test\/(?:cluster|conformance|differential|fuzz|sim|storage)\//;
 
   test('a test file lies where what it tests lies', () => {
     const astray = tests
