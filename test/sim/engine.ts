@@ -70,10 +70,11 @@ class SimEngineHost implements EngineHost {
         await image.write(batch.operations);
       }
     }
-    const file = await disk.open(`${path}/${logs.at(-1)!}`, 'write');
-    // zeros that a loss of power left at the end: LevelDB would begin another log
-    if ((await file.size()) > end) await file.truncate(end);
-    const at = { file, size: end, number: Number.parseInt(logs.at(-1)!, 10) };
+    const newest = Number.parseInt(logs.at(-1)!, 10);
+    const number = end > 0 ? newest + 1 : newest;
+    const file = await beginLog(disk, `${path}/${logName(number)}`);
+    await disk.syncDir(path);
+    const at = { file, size: 0, number };
     const engine = new SimEngine(
       disk,
       path,
@@ -123,6 +124,17 @@ async function create(disk: Disk, path: string): Promise<void> {
 
 function logName(number: number): string {
   return `${String(number).padStart(6, '0')}.log`;
+}
+
+/**
+ * The log of a new life. LevelDB never goes on in a log that it has found: what it holds may be
+ * synced, and would share a sector with what is not. An empty one is taken as it is.
+ */
+async function beginLog(disk: Disk, path: string): Promise<DiskFile> {
+  if (!(await disk.exists(path))) return disk.open(path, 'create');
+  const file = await disk.open(path, 'write');
+  await file.truncate(0); // zeros that a loss of power left
+  return file;
 }
 
 /** What a batch changes of the hash: each pair counts by itself, so order does not matter. */

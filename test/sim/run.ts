@@ -11,6 +11,7 @@ import { electionChecker } from './checkers/election.ts';
 import { checkHistory } from './checkers/history.ts';
 import { identityChecker } from './checkers/identity.ts';
 import { logChecker } from './checkers/log.ts';
+import { lossChecker } from './checkers/loss.ts';
 import { membershipChecker } from './checkers/membership.ts';
 import { quorumChecker } from './checkers/quorum.ts';
 import { readChecker } from './checkers/reads.ts';
@@ -92,6 +93,7 @@ class Run {
       applyChecker(),
       membershipChecker(),
       identityChecker(),
+      lossChecker(),
       quorumChecker(),
       readChecker(),
       boundsChecker(),
