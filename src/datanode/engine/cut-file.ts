@@ -15,8 +15,13 @@ export async function cutFile(disk: Disk, path: string, size: number): Promise<n
   const file = await disk.open(path, 'read');
   try {
     const cut = (await file.size()) - size;
-    await copyStart(file, size, await disk.open(copy, 'create'));
-    await disk.rename(copy, path);
+    try {
+      await copyStart(file, size, await disk.open(copy, 'create'));
+      await disk.rename(copy, path);
+    } catch (failure) {
+      await disk.removeTree(copy).catch(() => {}); // the disk may be full: it takes no room for this
+      throw failure;
+    }
     await disk.syncDir(path.slice(0, path.lastIndexOf('/')));
     return cut;
   } finally {
