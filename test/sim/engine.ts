@@ -31,21 +31,33 @@ const FIRST_LOG = 3;
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
 const NAME = /^\d+-\d+$/;
 
+/** Waited for before each batch: LevelDB holds writers back while its compactions lag behind. */
+export type Stall = () => Promise<void>;
+
+const noStall: Stall = async () => {};
+
 /** One life of a node's engines; `rotateBytes`: a log takes no further batch once it is so long. */
-export function createSimEngines(disk: Disk, dir: string, rotateBytes: number): EngineHost {
-  return new SimEngineHost(disk, dir, rotateBytes);
+export function createSimEngines(
+  disk: Disk,
+  dir: string,
+  rotateBytes: number,
+  stall = noStall,
+): EngineHost {
+  return new SimEngineHost(disk, dir, rotateBytes, stall);
 }
 
 class SimEngineHost implements EngineHost {
   readonly #disk: Disk;
   readonly #dir: string;
   readonly #rotateBytes: number;
+  readonly #stall: Stall;
   readonly #open = new Map<string, Engine>();
 
-  constructor(disk: Disk, dir: string, rotateBytes: number) {
+  constructor(disk: Disk, dir: string, rotateBytes: number, stall: Stall) {
     this.#disk = disk;
     this.#dir = dir;
     this.#rotateBytes = rotateBytes;
+    this.#stall = stall;
   }
 
   async open(name: string): Promise<{ engine: Engine; report: EngineReport }> {
@@ -80,7 +92,7 @@ class SimEngineHost implements EngineHost {
       path,
       image,
       { ...at, sequence, pairsHash },
-      this.#rotateBytes,
+      { rotateBytes: this.#rotateBytes, stall: this.#stall },
       () => this.#open.delete(name),
     );
     this.#open.set(name, engine);
@@ -174,6 +186,7 @@ class SimEngine implements Engine {
   readonly #image: Engine;
   readonly #tail: Tail;
   readonly #rotateBytes: number;
+  readonly #stall: Stall;
   readonly #writes: WriteQueue;
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
@@ -185,7 +198,7 @@ class SimEngine implements Engine {
     path: string,
     image: Engine,
     tail: Tail,
-    rotateBytes: number,
+    { rotateBytes, stall }: { readonly rotateBytes: number; readonly stall: Stall },
     onClose: () => void,
   ) {
     this.#disk = disk;
@@ -193,6 +206,7 @@ class SimEngine implements Engine {
     this.#image = image;
     this.#tail = tail;
     this.#rotateBytes = rotateBytes;
+    this.#stall = stall;
     this.#onClose = onClose;
     this.#pairsHash = tail.pairsHash;
     this.#logs = new LevelLogSync(disk, path);
@@ -239,6 +253,7 @@ class SimEngine implements Engine {
 
   async #append(operations: readonly BatchOperation[]): Promise<void> {
     if (operations.length === 0) return;
+    await this.#stall();
     const tail = this.#tail;
     if (tail.size >= this.#rotateBytes) await this.#rotate();
     const batch = encodeWriteBatch(tail.sequence + 1, operations);
