@@ -38,11 +38,11 @@ test('a replica that stops before it has switched to a snapshot lets its engine 
   };
   const exchanged: number[] = [];
   const snapshots = new ReplicaSnapshots(
-    { engines } as ReplicaWorld,
-    { id: 1, record: { group: 1 } } as OpenReplica,
+    { engines } as unknown as ReplicaWorld,
+    { id: 1, record: { group: 1 } } as unknown as OpenReplica,
     {
       slot: { exchange: () => exchanged.push(1) } as unknown as EngineSlot,
-      log: { generation: 0 } as ReplicaLog,
+      log: { generation: 0 } as unknown as ReplicaLog,
       writer: writer as unknown as LogWriter,
       appliedIndex: () => 3,
       stopped: () => stopped,
@@ -54,7 +54,7 @@ test('a replica that stops before it has switched to a snapshot lets its engine 
     },
   );
   await snapshots.receive({ group: 1, id: 4, offset: 0, message }, source());
-  snapshots.install(snapshot, {} as AppendWork, () => {});
+  snapshots.install(snapshot, {} as unknown as AppendWork, () => {});
   const switching = exchange!(); // its batch is durable, and the applier is not idle yet
   stopped = true;
   applied();
