@@ -133,7 +133,10 @@ export function drawPlan(seed: string): RunPlan {
     faults:
       focus === 'everything'
         ? drawFaults(random, safetyMs)
-        : focusedFaults(random, safetyMs, focusKinds[focus]),
+        : focusedFaults(random, safetyMs, [
+            topic === 'expiry' ? 'clockJump' : pick(random, focusKinds[focus]),
+            pick(random, focusKinds[focus]),
+          ]),
   };
 }
 
@@ -159,8 +162,7 @@ function shortLog(random: Random): LogLimits {
 }
 
 /** Two kinds of faults that bring something about, in quick succession. */
-function focusedFaults(random: Random, safetyMs: number, from: readonly FaultKind[]): Fault[] {
-  const kinds = [pick(random, from), pick(random, from)];
+function focusedFaults(random: Random, safetyMs: number, kinds: readonly FaultKind[]): Fault[] {
   const meanMs = pick(random, [150, 400, 1_000]);
   const longestMs = pick(random, [100, 600, 2_500]);
   const faults: Fault[] = [];
