@@ -13,7 +13,7 @@ import { keys, type PartitionRecord } from '../../src/meta/schema.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
 import { SimClock } from './clock.ts';
 import { DurableWatch } from './durable-watch.ts';
-import { createSimEngines } from './engine.ts';
+import { createSimEngines, type Stall } from './engine.ts';
 import { type Life, Machine } from './machine.ts';
 import { connectSimMeta, type SimMetaClient } from './meta.ts';
 import { SimNetwork } from './network.ts';
@@ -81,6 +81,7 @@ export class SimCluster {
     this.note(`start ${name}`);
     const disk = machine.disk.session();
     const { plan } = this;
+    const stall = this.#stall(clock, this.random.fork(`engines of ${name} ${this.#starts}`));
     createDatanode({
       config: this.#config(name),
       clock,
@@ -88,7 +89,7 @@ export class SimCluster {
       network: this.network.node(name),
       disk,
       logger: this.#logger(name),
-      engines: createSimEngines(disk, '/data/engines', plan.engineRotateBytes),
+      engines: createSimEngines(disk, '/data/engines', plan.engineRotateBytes, stall),
       store: life.meta,
       processId: 1,
       configFile: '',
@@ -170,6 +171,15 @@ export class SimCluster {
   note(text: string): void {
     this.scheduler.note(text);
     this.#line(`-- ${text}`);
+  }
+
+  #stall(clock: SimClock, random: Random): Stall {
+    const { share, ms } = this.plan.engineStalls;
+    return async () => {
+      if (random.float() >= share) return;
+      const delayMs = ms * random.float();
+      await new Promise<void>((resolve) => clock.setTimer(delayMs, resolve));
+    };
   }
 
   #config(name: string): DatanodeConfig {

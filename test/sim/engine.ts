@@ -31,21 +31,33 @@ const FIRST_LOG = 3;
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
 const NAME = /^\d+-\d+$/;
 
+/** Waited for before each batch: LevelDB holds writers back while its compactions lag behind. */
+export type Stall = () => Promise<void>;
+
+const noStall: Stall = async () => {};
+
 /** One life of a node's engines; `rotateBytes`: a log takes no further batch once it is so long. */
-export function createSimEngines(disk: Disk, dir: string, rotateBytes: number): EngineHost {
-  return new SimEngineHost(disk, dir, rotateBytes);
+export function createSimEngines(
+  disk: Disk,
+  dir: string,
+  rotateBytes: number,
+  stall = noStall,
+): EngineHost {
+  return new SimEngineHost(disk, dir, rotateBytes, stall);
 }
 
 class SimEngineHost implements EngineHost {
   readonly #disk: Disk;
   readonly #dir: string;
   readonly #rotateBytes: number;
+  readonly #stall: Stall;
   readonly #open = new Map<string, Engine>();
 
-  constructor(disk: Disk, dir: string, rotateBytes: number) {
+  constructor(disk: Disk, dir: string, rotateBytes: number, stall: Stall) {
     this.#disk = disk;
     this.#dir = dir;
     this.#rotateBytes = rotateBytes;
+    this.#stall = stall;
   }
 
   async open(name: string): Promise<{ engine: Engine; report: EngineReport }> {
@@ -70,16 +82,17 @@ class SimEngineHost implements EngineHost {
         await image.write(batch.operations);
       }
     }
-    const file = await disk.open(`${path}/${logs.at(-1)!}`, 'write');
-    // zeros that a loss of power left at the end: LevelDB would begin another log
-    if ((await file.size()) > end) await file.truncate(end);
-    const at = { file, size: end, number: Number.parseInt(logs.at(-1)!, 10) };
+    const newest = Number.parseInt(logs.at(-1)!, 10);
+    const number = end > 0 ? newest + 1 : newest;
+    const file = await beginLog(disk, `${path}/${logName(number)}`);
+    await disk.syncDir(path);
+    const at = { file, size: 0, number };
     const engine = new SimEngine(
       disk,
       path,
       image,
       { ...at, sequence, pairsHash },
-      this.#rotateBytes,
+      { rotateBytes: this.#rotateBytes, stall: this.#stall },
       () => this.#open.delete(name),
     );
     this.#open.set(name, engine);
@@ -125,6 +138,17 @@ function logName(number: number): string {
   return `${String(number).padStart(6, '0')}.log`;
 }
 
+/**
+ * The log of a new life. LevelDB never goes on in a log that it has found: what it holds may be
+ * synced, and would share a sector with what is not. An empty one is taken as it is.
+ */
+async function beginLog(disk: Disk, path: string): Promise<DiskFile> {
+  if (!(await disk.exists(path))) return disk.open(path, 'create');
+  const file = await disk.open(path, 'write');
+  await file.truncate(0); // zeros that a loss of power left
+  return file;
+}
+
 /** What a batch changes of the hash: each pair counts by itself, so order does not matter. */
 function changeOf(image: Engine, operations: readonly BatchOperation[]): number {
   const latest = new Map<string, BatchOperation>();
@@ -162,6 +186,7 @@ class SimEngine implements Engine {
   readonly #image: Engine;
   readonly #tail: Tail;
   readonly #rotateBytes: number;
+  readonly #stall: Stall;
   readonly #writes: WriteQueue;
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
@@ -173,7 +198,7 @@ class SimEngine implements Engine {
     path: string,
     image: Engine,
     tail: Tail,
-    rotateBytes: number,
+    { rotateBytes, stall }: { readonly rotateBytes: number; readonly stall: Stall },
     onClose: () => void,
   ) {
     this.#disk = disk;
@@ -181,6 +206,7 @@ class SimEngine implements Engine {
     this.#image = image;
     this.#tail = tail;
     this.#rotateBytes = rotateBytes;
+    this.#stall = stall;
     this.#onClose = onClose;
     this.#pairsHash = tail.pairsHash;
     this.#logs = new LevelLogSync(disk, path);
@@ -227,6 +253,7 @@ class SimEngine implements Engine {
 
   async #append(operations: readonly BatchOperation[]): Promise<void> {
     if (operations.length === 0) return;
+    await this.#stall();
     const tail = this.#tail;
     if (tail.size >= this.#rotateBytes) await this.#rotate();
     const batch = encodeWriteBatch(tail.sequence + 1, operations);

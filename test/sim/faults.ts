@@ -123,8 +123,7 @@ const injectors: Record<FaultKind, Injector> = {
     machine.disk.discard('/data/quarantine');
     cluster.crash(machine.name, 'process');
     cluster.note(`bit flip on ${machine.name} in ${file.path} at ${offset}`);
-    machine.spoiled = true;
-    machine.disk.flip(file.path, offset, 1 << Math.floor(draws[3]! * 8));
+    machine.flip(file.path, offset, 1 << Math.floor(draws[3]! * 8));
     return () => cluster.start(machine.name);
   },
 
@@ -134,7 +133,6 @@ const injectors: Record<FaultKind, Injector> = {
     cluster.crash(machine.name, 'process');
     cluster.note(`wipe ${machine.name}`);
     machine.wipe();
-    machine.spoiled = true;
     cluster.durable.wiped(machine.name);
     return () => cluster.start(machine.name);
   },

@@ -27,6 +27,8 @@ export class Machine {
   diskFaulted = false;
   /** Its disk was wiped or damaged, and not every partition has been whole since. */
   spoiled = false;
+  /** As `spoiled`, and not forgotten when everything is whole again. */
+  everSpoiled = false;
   diskFaults = 0;
   readonly #scheduler: Scheduler;
   readonly #latencyMs: number;
@@ -55,9 +57,21 @@ export class Machine {
     return new SimClock(this.#scheduler, { offsetMs: this.offsetMs, rate: this.rate });
   }
 
+  /** Bits of a file change. */
+  flip(path: string, offset: number, mask: number): void {
+    this.#spoil();
+    this.disk.flip(path, offset, mask);
+  }
+
   /** Somebody put an empty disk in. */
   wipe(): void {
+    this.#spoil();
     this.disk = this.#newDisk();
+  }
+
+  #spoil(): void {
+    this.spoiled = true;
+    this.everSpoiled = true;
   }
 
   #newDisk(): SimDisk {

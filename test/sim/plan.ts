@@ -56,9 +56,13 @@ export interface RunPlan {
   readonly messageBytesMax: number;
   readonly logKeepEntries: number;
   readonly logKeepBytes: number;
+  /** A log longer than this is not held for followers: they are sent snapshots. */
+  readonly logHeldBytes: number;
   readonly segmentBytes: number;
   readonly engineRotateBytes: number;
   readonly engineSyncMs: number;
+  /** This share of an engine's batches waits so long, at most, before it is written. */
+  readonly engineStalls: { readonly share: number; readonly ms: number };
   readonly latencyMinMs: number;
   readonly latencyMaxMs: number;
   readonly splitChance: number;
@@ -70,14 +74,29 @@ export interface RunPlan {
   readonly faults: readonly Fault[];
 }
 
-/** Most runs look closely: one partition, few keys, and faults that bring one thing about. */
-const focuses = ['everything', 'leaders', 'power', 'members'] as const;
+type LogLimits = Pick<
+  RunPlan,
+  'logKeepEntries' | 'logKeepBytes' | 'logHeldBytes' | 'engineSyncMs' | 'engineStalls'
+>;
 
-const focusKinds: Readonly<Record<'leaders' | 'power' | 'members', readonly FaultKind[]>> = {
+/** Most runs look closely: one partition, few keys, and faults that bring one thing about. */
+const focuses = ['everything', 'leaders', 'power', 'members', 'snapshots'] as const;
+
+const focusKinds: Readonly<
+  Record<Exclude<(typeof focuses)[number], 'everything'>, readonly FaultKind[]>
+> = {
   leaders: ['isolateLeader', 'pause', 'oneWay', 'crash', 'clockJump'],
   power: ['crashAll', 'crash', 'diskError', 'diskSlow'],
   members: ['wipe', 'bitFlip', 'crash', 'reset', 'diskSlow'],
+  snapshots: ['pause', 'oneWay', 'isolateLeader', 'crash'],
 };
+
+const engineStalls = [
+  { share: 0, ms: 0 },
+  { share: 0.3, ms: 20 },
+  { share: 0.2, ms: 400 },
+  { share: 0.1, ms: 2_000 },
+] as const;
 
 export function drawPlan(seed: string): RunPlan {
   const random = seededRandom(`plan ${seed}`);
@@ -101,11 +120,9 @@ export function drawPlan(seed: string): RunPlan {
     absent: pick(random, [random.float(), 1]),
     sleepAfterTicks: pick(random, [0, 5, 20]),
     messageBytesMax: pick(random, [1, 300, 1_048_576]),
-    logKeepEntries: pick(random, [3, 20, 200]),
-    logKeepBytes: pick(random, [200, 4_000, 100_000]),
+    ...(focus === 'snapshots' ? shortLog(random) : drawLog(random)),
     segmentBytes: pick(random, [16, 64, 256]) * 1_024,
     engineRotateBytes: pick(random, [2, 16, 256]) * 1_024,
-    engineSyncMs: pick(random, [50, 200, 1_000]),
     latencyMinMs: pick(random, [0.1, 1, 5]),
     latencyMaxMs: pick(random, [6, 12, 40]),
     splitChance: pick(random, [0, 0.2, 0.6]),
@@ -116,13 +133,36 @@ export function drawPlan(seed: string): RunPlan {
     faults:
       focus === 'everything'
         ? drawFaults(random, safetyMs)
-        : focusedFaults(random, safetyMs, focusKinds[focus]),
+        : focusedFaults(random, safetyMs, [
+            topic === 'expiry' ? 'clockJump' : pick(random, focusKinds[focus]),
+            pick(random, focusKinds[focus]),
+          ]),
+  };
+}
+
+function drawLog(random: Random): LogLimits {
+  return {
+    logKeepEntries: pick(random, [3, 20, 200]),
+    logKeepBytes: pick(random, [200, 4_000, 100_000]),
+    logHeldBytes: pick(random, [4_000, 20_000, 1_000_000]),
+    engineSyncMs: pick(random, [50, 200, 1_000]),
+    engineStalls: pick(random, engineStalls),
+  };
+}
+
+/** Whoever was away for a moment is sent a snapshot, often while it still applies what it had. */
+function shortLog(random: Random): LogLimits {
+  return {
+    logKeepEntries: 3,
+    logKeepBytes: 200,
+    logHeldBytes: 4_000,
+    engineSyncMs: 50,
+    engineStalls: pick(random, engineStalls.slice(2)),
   };
 }
 
 /** Two kinds of faults that bring something about, in quick succession. */
-function focusedFaults(random: Random, safetyMs: number, from: readonly FaultKind[]): Fault[] {
-  const kinds = [pick(random, from), pick(random, from)];
+function focusedFaults(random: Random, safetyMs: number, kinds: readonly FaultKind[]): Fault[] {
   const meanMs = pick(random, [150, 400, 1_000]);
   const longestMs = pick(random, [100, 600, 2_500]);
   const faults: Fault[] = [];

@@ -11,6 +11,7 @@ import { electionChecker } from './checkers/election.ts';
 import { checkHistory } from './checkers/history.ts';
 import { identityChecker } from './checkers/identity.ts';
 import { logChecker } from './checkers/log.ts';
+import { lossChecker } from './checkers/loss.ts';
 import { membershipChecker } from './checkers/membership.ts';
 import { quorumChecker } from './checkers/quorum.ts';
 import { readChecker } from './checkers/reads.ts';
@@ -39,6 +40,8 @@ export interface RunResult {
 
 const LIVENESS_MS = 60_000;
 const OPERATOR_MS = 1_000;
+/** Within this every node has heard from the store who leads. */
+const TOLD_MS = 100;
 
 export async function runPlan(plan: RunPlan): Promise<RunResult> {
   const release = setTraps();
@@ -92,6 +95,7 @@ class Run {
       applyChecker(),
       membershipChecker(),
       identityChecker(),
+      lossChecker(),
       quorumChecker(),
       readChecker(),
       boundsChecker(),
@@ -172,6 +176,7 @@ class Run {
       const text = `without ${absent} not led after ${LIVENESS_MS} ms\n${describe(cluster)}`;
       throw new Violation('liveness', text);
     }
+    await this.#steps(TOLD_MS, () => false);
     for (const { name } of cluster.machines) {
       if (name === absent) continue;
       for (let at = 0; at < cluster.plan.partitions * 2; at++) {
@@ -233,7 +238,8 @@ class Run {
     });
     const answered = await this.#steps(9_000, () => call.reply !== undefined);
     if (!answered || call.reply?.kind === 'error') {
-      const text = `${name} does not answer ${words.join(' ')} when all is well`;
+      const got = call.reply === undefined ? 'nothing' : JSON.stringify(call.reply);
+      const text = `${name} answers ${got} to ${words.join(' ')} when all is well`;
       throw new Violation('liveness', text);
     }
     this.workload.history.push(call);

@@ -33,7 +33,10 @@ export function isWhole(cluster: SimCluster): boolean {
   });
 }
 
-/** Every partition has a leader that has committed in its term, on a node other than `absent`. */
+/**
+ * Every partition has a leader that has committed in its term, on a node other than `absent`; the
+ * voters there follow it, and the store names it. One that stood still may believe it leads yet.
+ */
 export function isLed(cluster: SimCluster, absent: string): boolean {
   const records = cluster.records();
   const present = cluster.machines.filter(({ name }) => name !== absent);
@@ -41,13 +44,19 @@ export function isLed(cluster: SimCluster, absent: string): boolean {
     return false;
   }
   const running = present.flatMap(({ life }) => life?.datanode?.replicas() ?? []);
-  return records.every(({ group }) =>
-    running.some((replica) => {
-      if (replica.record.group !== group || !replica.isLeader) return false;
-      const { log } = replica.inspect();
-      return log.term(replica.appliedIndex) === replica.term;
-    }),
-  );
+  return records.every(({ group, namespace, partition }) => {
+    const members = running.filter(({ record }) => record.group === group);
+    const item = cluster.meta.items.get(keys.leader(namespace, partition));
+    const told = item === undefined ? undefined : (JSON.parse(item.value) as LeaderRecord);
+    const leader = members.find(({ id, isLeader }) => isLeader && id === told?.replica);
+    if (leader === undefined || leader.term !== told?.term) return false;
+    const { voters } = leader.state.confState;
+    const followers = members.filter(({ id }) => voters.includes(id));
+    const agreed = followers.every((of) => of.term === leader.term && of.leader === leader.id);
+    const { log } = leader.inspect();
+    const committed = log.term(leader.appliedIndex) === leader.term;
+    return committed && agreed && followers.length > voters.length / 2;
+  });
 }
 
 /** What there is of each partition, for the report of one that is not whole. */

@@ -20,6 +20,7 @@
  */
 import { type Disk, type DiskFile, readFile } from '../../common/disk.ts';
 import { codeOf, KvorumError, systemCodeOf } from '../../common/errors.ts';
+import { cutFile, removeUnfinishedCut } from './cut-file.ts';
 import type { EngineReport } from './engine.ts';
 import { hasRecordAfter, type LogEnd, type LogRecord, scanLog } from './level-log.ts';
 import { applyEdit, emptyManifest, type ManifestState } from './manifest.ts';
@@ -73,11 +74,12 @@ export async function verifyLevelDirectory(disk: Disk, path: string): Promise<En
     await clearUnborn(disk, path, names);
     return nothingCut;
   }
+  await removeUnfinishedCut(disk, path, names);
   const { manifest, bad } = await readSyncedManifest(disk, path, names);
   await verifyTables(disk, path, names, manifest);
   const logs = await cutLogs(disk, path, names, manifest);
   if (bad === undefined) return logs;
-  const cutBytes = await truncate(disk, bad.file, bad.offset);
+  const cutBytes = await cutFile(disk, bad.file, bad.offset);
   const cut = `${bad.file}:${bad.offset}: ${bad.what}`;
   return { cutBytes: logs.cutBytes + cutBytes, cuts: [cut, ...logs.cuts] };
 }
@@ -232,7 +234,7 @@ async function cutLogs(
     const end = await withFile(disk, log.path, (file) =>
       scanLog(file, BATCH_HEADER_BYTES, (record) => sequence.check(record)),
     );
-    if (end.kind !== 'clean') return cutAt(disk, path, logs, index, end);
+    if (end.kind !== 'clean') return cutAt(disk, logs, index, end);
   }
   return nothingCut;
 }
@@ -280,15 +282,13 @@ class SequenceCheck {
 /** Cuts logs[index] at `end` and removes every later log. */
 async function cutAt(
   disk: Disk,
-  path: string,
   logs: readonly LiveLog[],
   index: number,
   end: Exclude<LogEnd, { kind: 'clean' }>,
 ): Promise<EngineReport> {
   const { path: file } = logs[index]!;
   const later = await removeLogs(disk, logs.slice(index + 1));
-  const cutBytes = later.cutBytes + (await truncate(disk, file, end.offset));
-  await disk.syncDir(path);
+  const cutBytes = later.cutBytes + (await cutFile(disk, file, end.offset));
   return { cutBytes, cuts: [`${file}:${end.offset}: ${end.what}`, ...later.cuts] };
 }
 
@@ -302,18 +302,6 @@ async function removeLogs(disk: Disk, logs: readonly LiveLog[]): Promise<EngineR
     await disk.unlink(log.path);
   }
   return { cutBytes, cuts };
-}
-
-async function truncate(disk: Disk, path: string, size: number): Promise<number> {
-  const file = await disk.open(path, 'write');
-  try {
-    const cut = (await file.size()) - size;
-    await file.truncate(size);
-    await file.fdatasync();
-    return cut;
-  } finally {
-    await file.close();
-  }
 }
 
 async function withFile<T>(

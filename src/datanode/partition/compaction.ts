@@ -1,7 +1,6 @@
 /** Which part of a replica's log may go: never beyond what its engine has synced (decision 7). */
 import { assert } from '../../common/assert.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
-import { limits } from '../../common/limits.ts';
 import type { ProgressStatus } from '../raft/ready.ts';
 import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
 import type { PartitionSettings } from './replica-world.ts';
@@ -12,6 +11,11 @@ export interface LogSize {
   /** Entry data from `first` to `last`. */
   readonly bytes: number;
 }
+
+export type CompactionSettings = Pick<
+  PartitionSettings,
+  'logKeepEntries' | 'logKeepBytes' | 'logHeldBytes'
+>;
 
 export interface LogNeeds {
   readonly peers: readonly ProgressStatus[];
@@ -31,7 +35,7 @@ const WORTH_SHARE = 1 / 8;
 export function compactionTarget(
   { first, last, bytes }: LogSize,
   syncedIndex: LogIndex,
-  { logKeepEntries, logKeepBytes }: Pick<PartitionSettings, 'logKeepEntries' | 'logKeepBytes'>,
+  { logKeepEntries, logKeepBytes, logHeldBytes }: CompactionSettings,
   { peers, snapshotIndex }: LogNeeds,
 ): LogIndex | undefined {
   const count = last - first + 1;
@@ -39,7 +43,7 @@ export function compactionTarget(
   const average = Math.max(1, bytes / count);
   const kept = Math.min(logKeepEntries, Math.max(1, Math.floor(logKeepBytes / average)));
   let target = Math.min(syncedIndex, last - kept);
-  if (bytes < limits.logHeldBytes) {
+  if (bytes < logHeldBytes) {
     for (const peer of peers) {
       // one that is being sent a snapshot may have been silent: its transfer goes on all the same
       const held = peer.heardLately || peer.state === 'snapshot';

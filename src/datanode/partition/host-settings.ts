@@ -29,4 +29,5 @@ export const defaultHostSettings: HostSettings = {
   sleepAfterTicks: 30,
   logKeepEntries: limits.logKeepEntries,
   logKeepBytes: limits.logKeepBytes,
+  logHeldBytes: limits.logHeldBytes,
 };

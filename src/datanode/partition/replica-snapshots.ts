@@ -34,6 +34,8 @@ export class ReplicaSnapshots {
   readonly #ground: SnapshotGround;
   readonly #inbox: SnapshotInbox;
   readonly #outbox: SnapshotOutbox;
+  /** Accepted by the core; the engine is not exchanged yet. */
+  readonly #installing = new Set<ReceivedSnapshot>();
 
   constructor(world: ReplicaWorld, { id, record }: OpenReplica, ground: SnapshotGround) {
     this.#ground = ground;
@@ -72,20 +74,26 @@ export class ReplicaSnapshots {
   install(snapshot: Snapshot, work: AppendWork, deliver: () => void): void {
     const { index, term } = snapshot;
     const received = must(this.#inbox.take(index), 'a snapshot is installed once received');
+    this.#installing.add(received);
     const reset = { base: { index, term }, generation: received.generation };
     const exchange = () => this.#switch(received).catch((failure) => this.#ground.onFault(failure));
     this.#ground.writer.reset(work, reset, exchange, deliver);
   }
 
-  /** Drops what is held of engines: what was received and never installed, what is being sent. */
+  /**
+   * Drops what is held of engines: what is being sent, what was received, and what was to take the
+   * engine's place: the log may have switched to it, then it is opened the next time.
+   */
   async close(): Promise<void> {
     await this.#outbox.close();
     await this.#inbox.close();
+    for (const { engine } of this.#installing) await engine.close();
   }
 
   async #switch(received: ReceivedSnapshot): Promise<void> {
     await this.#ground.whenIdle();
     if (this.#ground.stopped()) return;
+    this.#installing.delete(received);
     const removeOld = this.#ground.slot.exchange(received);
     this.#ground.onSwitched(received);
     await this.#outbox.close();

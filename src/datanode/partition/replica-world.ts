@@ -25,6 +25,8 @@ export interface PartitionSettings {
   readonly sleepAfterTicks: number;
   readonly logKeepEntries: number;
   readonly logKeepBytes: number;
+  /** Of the log, while a follower needs what could go. */
+  readonly logHeldBytes: number;
 }
 
 /** Who leads as this replica sees it, and the members it has applied. */

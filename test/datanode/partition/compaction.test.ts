@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { compactionTarget } from '../../../src/datanode/partition/compaction.ts';
 import type { ProgressStatus } from '../../../src/datanode/raft/ready.ts';
 
-const keep = { logKeepEntries: 100, logKeepBytes: 1_000_000 };
+const keep = { logKeepEntries: 100, logKeepBytes: 1_000_000, logHeldBytes: 256 * 1_048_576 };
 const MIB = 1_048_576;
 
 const peer = (of: Partial<ProgressStatus>): ProgressStatus => ({
@@ -64,4 +64,7 @@ test('what an active follower is being sent stays, up to a bound', () => {
   expect(compactionTarget(size, 1_000, keep, needs([], 350))).toBe(350);
   const huge = { first: 1, last: 1_000, bytes: 300 * MIB };
   expect(compactionTarget(huge, 1_000, keep, needs([snapshot]))).toBe(997);
+  const short = { ...keep, logHeldBytes: 1_000 };
+  expect(compactionTarget(size, 1_000, short, needs([snapshot], 350))).toBe(900);
+  expect(compactionTarget({ ...size, bytes: 999 }, 1_000, short, needs([snapshot]))).toBe(400);
 });

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { sealRecord } from '../../../src/datanode/encoding/record.ts';
+import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import type { EngineSlot } from '../../../src/datanode/partition/engine-slot.ts';
+import type { AppendWork, LogWriter } from '../../../src/datanode/partition/log-writer.ts';
+import { ReplicaSnapshots } from '../../../src/datanode/partition/replica-snapshots.ts';
+import type { OpenReplica, ReplicaWorld } from '../../../src/datanode/partition/replica-world.ts';
+import { encodeSnapshotChunks } from '../../../src/datanode/partition/snapshot-codec.ts';
+import { encodeState } from '../../../src/datanode/partition/state.ts';
+import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
+import type { ReplicaLog } from '../../../src/datanode/raftlog/raft-log.ts';
+
+const state = { index: 7, term: 2, timeMs: 5, epoch: 1, confState: { ...EMPTY_CONF, voters: [1] } };
+const { index, term, confState } = state;
+const snapshot = { index, term, confState, data: Buffer.alloc(0) };
+const message = { type: 'snapshot', from: 2, to: 1, term: 3, snapshot } as const;
+
+async function* source() {
+  const { engine } = await createMemoryHost().open('9-0');
+  const value = sealRecord(STATE_KEY, encodeState(state));
+  await engine.write([{ type: 'put', key: STATE_KEY, value }]);
+  yield* encodeSnapshotChunks(engine);
+}
+
+test('a replica that stops before it has switched to a snapshot lets its engine go', async () => {
+  const engines = createMemoryHost();
+  let stopped = false;
+  let applied = () => {};
+  const idle = new Promise<void>((resolve) => {
+    applied = resolve;
+  });
+  let exchange: (() => Promise<void>) | undefined;
+  const writer = {
+    reset: (_work: unknown, _reset: unknown, run: () => Promise<void>) => {
+      exchange = run;
+    },
+  };
+  const exchanged: number[] = [];
+  const snapshots = new ReplicaSnapshots(
+    { engines } as unknown as ReplicaWorld,
+    { id: 1, record: { group: 1 } } as unknown as OpenReplica,
+    {
+      slot: { exchange: () => exchanged.push(1) } as unknown as EngineSlot,
+      log: { generation: 0 } as unknown as ReplicaLog,
+      writer: writer as unknown as LogWriter,
+      appliedIndex: () => 3,
+      stopped: () => stopped,
+      whenIdle: () => idle,
+      onSwitched: () => {},
+      step: () => {},
+      onReport: () => {},
+      onFault: (error) => expect.unreachable(String(error)),
+    },
+  );
+  await snapshots.receive({ group: 1, id: 4, offset: 0, message }, source());
+  snapshots.install(snapshot, {} as unknown as AppendWork, () => {});
+  const switching = exchange!(); // its batch is durable, and the applier is not idle yet
+  stopped = true;
+  applied();
+  await snapshots.close();
+  await switching;
+  expect(exchanged).toEqual([]);
+  // the memory host opens no engine twice
+  const { engine } = await engines.open('1-1');
+  await engine.close();
+});

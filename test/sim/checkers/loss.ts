@@ -1,0 +1,24 @@
+/**
+ * Nobody gives up data that no fault has taken: a replica is replaced only on a node whose disk was
+ * wiped or had bits flipped. Crashes, losses of power and failing writes cost nothing.
+ */
+import { type Checker, type Observed, Violation } from './checker.ts';
+
+export function lossChecker(): Checker {
+  let seen = -1;
+  return {
+    name: 'loss',
+    onMoved(_: Observed, cluster) {
+      if (seen === cluster.meta.revision) return;
+      seen = cluster.meta.revision;
+      for (const { partition, birth, replicas } of cluster.records()) {
+        const born = new Set(birth.map(({ replica }) => replica));
+        for (const { replica, node } of replicas) {
+          if (born.has(replica) || cluster.machine(node).everSpoiled) continue;
+          const text = `replica ${replica} of partition ${partition} takes another's place on ${node}`;
+          throw new Violation('loss', `${text}, whose disk was never wiped or damaged`);
+        }
+      }
+    },
+  };
+}
