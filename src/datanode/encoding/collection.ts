@@ -5,22 +5,18 @@
  */
 import { slotOfKey } from '../../common/hash.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
-import { type CollectionPlace, elementRange, movedElementKey } from './element-key.ts';
-import { decodeCollection, encodeCollection, type Header, type ValueType } from './header.ts';
+import {
+  type CollectionPlace,
+  type CollectionType,
+  elementRange,
+  elementTags,
+  isCollectionType,
+  movedElementKey,
+} from './element-key.ts';
+import { decodeCollection, encodeCollection, type Header } from './header.ts';
 import { keyAfter } from './key.ts';
 import { type Found, findKey, giveUpKey, removeKey, storeKey } from './keyspace.ts';
-import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
-
-export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
-
-/** Where the elements of each type are. */
-export const elementTags = {
-  hash: [tags.hashField],
-  list: [tags.listElement],
-  set: [tags.setMember],
-  zset: [tags.zsetMember, tags.zsetScore],
-} as const;
 
 /** A collection as a read finds it. */
 export interface Collection {
@@ -111,10 +107,6 @@ export function* placeValue(
   yield* copyElements(view, live.type, { slot: from, version: header.version }, to);
   const body = encodeCollection({ ...header, version: to.version });
   storeKey(view, target, { ...live, body });
-}
-
-export function isCollectionType(type: ValueType): type is CollectionType {
-  return type in elementTags;
 }
 
 /** True when `live` is this collection's header: its elements were removed one by one. */

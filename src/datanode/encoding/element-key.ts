@@ -7,7 +7,7 @@ import { assert } from '../../common/assert.ts';
 import { readU64, writeU64 } from '../../common/bytes.ts';
 import type { Slot } from '../../common/ids.ts';
 import type { KeyRange } from '../engine/engine.ts';
-import type { Version } from './header.ts';
+import type { ValueType, Version } from './header.ts';
 import { memberHash } from './member-hash.ts';
 import { tags } from './tags.ts';
 
@@ -23,6 +23,20 @@ type ElementTag =
   | typeof tags.setMember
   | typeof tags.zsetMember
   | typeof tags.zsetScore;
+
+export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
+
+/** Where the elements of each type are. */
+export const elementTags = {
+  hash: [tags.hashField],
+  list: [tags.listElement],
+  set: [tags.setMember],
+  zset: [tags.zsetMember, tags.zsetScore],
+} as const;
+
+export function isCollectionType(type: ValueType): type is CollectionType {
+  return type in elementTags;
+}
 
 const PREFIX_BYTES = 15;
 const ORDER_BYTES = 8;

@@ -77,6 +77,7 @@ export class Txn implements WriteView {
   #entryIndex = 0;
   #ordinal = 0;
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
+  #leavesGarbage = false;
 
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
@@ -87,6 +88,11 @@ export class Txn implements WriteView {
   /** The smallest deadline put into the expiry index so far; Infinity when none was. */
   get earliestDeadlineMs(): number {
     return this.#earliestDeadlineMs;
+  }
+
+  /** Some collection ended whose elements are to be removed. */
+  get leavesGarbage(): boolean {
+    return this.#leavesGarbage;
   }
 
   /** What follows comes from the log entry at `index`: versions are made of it. */
@@ -116,6 +122,7 @@ export class Txn implements WriteView {
 
   put(key: Buffer, value: Buffer): void {
     if (key[0] === tags.expiry) this.#observeDeadline(key);
+    else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     this.#overlay.set({ key, after: value });
   }
 

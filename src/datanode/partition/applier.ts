@@ -54,6 +54,8 @@ export interface AppliedBatch {
   readonly membersChanged: boolean;
   /** Keys those deleted. */
   readonly expiredKeys: number;
+  /** Some collection ended whose elements are to be removed. */
+  readonly leavesGarbage: boolean;
 }
 
 interface Work {
@@ -208,9 +210,10 @@ export class Applier {
     const before = this.#state;
     this.#state = state;
     const membersChanged = state.epoch !== before.epoch || state.confState !== before.confState;
-    const { earliestDeadlineMs } = txn;
+    const { earliestDeadlineMs, leavesGarbage } = txn;
     this.#hooks.onApplied(applied, state, {
       earliestDeadlineMs,
+      leavesGarbage,
       expiryEntries,
       expiredKeys,
       membersChanged,

@@ -52,7 +52,7 @@ export class Replica implements LocalPartition {
   readonly #applier: Applier;
   readonly #expiry: Expiry;
   readonly #snapshots: ReplicaSnapshots;
-  readonly #slot: EngineSlot;
+  readonly slot: EngineSlot;
   readonly #convergence: Convergence;
   readonly #effects: Effects;
   readonly #sleep: Sleep;
@@ -67,7 +67,7 @@ export class Replica implements LocalPartition {
     this.namespace = open.record.namespace;
     this.partition = open.record.partition;
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
-    this.#slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
+    this.slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
     const { clock, settings } = world;
     this.#time = new GroupTime(clock, settings.clockSkewMaxMs, () => world.peerOffsetsMs());
     this.#time.observe(open.state.timeMs);
@@ -116,13 +116,13 @@ export class Replica implements LocalPartition {
   }
 
   counts(): Counts {
-    return readCounts(createView(this.#slot.engine));
+    return readCounts(createView(this.slot.engine));
   }
 
   /** The live parts, for observers; not to be changed. */
   inspect() {
     const waiting = { writes: this.#proposals.count, reads: this.#reads.count };
-    return { raft: this.#raft, log: this.#log, engine: this.#slot.engine, waiting };
+    return { raft: this.#raft, log: this.#log, engine: this.slot.engine, waiting };
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
@@ -212,10 +212,10 @@ export class Replica implements LocalPartition {
   /** Syncs the engine, then lets the log go up to a tail behind what is synced (decision 7). */
   async syncAndCompact(): Promise<void> {
     if (this.#stopped) return;
-    const current = await this.#slot.sync(this.appliedIndex);
+    const current = await this.slot.sync(this.appliedIndex);
     if (this.#stopped || !current) return;
     const needed = this.#snapshots.neededBy(this.status().progress);
-    compactLog(this.#world, this.id, this.#log, this.#slot.syncedIndex, needed);
+    compactLog(this.#world, this.id, this.#log, this.slot.syncedIndex, needed);
   }
 
   /** Directory of the engine that is in use now. */
@@ -227,17 +227,12 @@ export class Replica implements LocalPartition {
     return this.#stopped;
   }
 
-  /** True when the engine holds more than was last synced. */
-  get dirty(): boolean {
-    return !this.#stopped && this.appliedIndex > this.#slot.syncedIndex;
-  }
-
   async stop(): Promise<void> {
     if (this.#stopped) return this.#closed;
     this.#halt('the replica stops');
     await this.#release();
-    await this.#slot.engine.sync();
-    await this.#slot.engine.close();
+    await this.slot.engine.sync();
+    await this.slot.engine.close();
   }
 
   /** Before it has to go: see `hand-over.ts`. */
@@ -271,7 +266,7 @@ export class Replica implements LocalPartition {
 
   #createSnapshots(open: OpenReplica): ReplicaSnapshots {
     return new ReplicaSnapshots(this.#world, open, {
-      slot: this.#slot,
+      slot: this.slot,
       log: this.#log,
       writer: this.#writer,
       appliedIndex: () => this.appliedIndex,
@@ -327,7 +322,7 @@ export class Replica implements LocalPartition {
 
   #createReads(): Reads {
     const ground = {
-      engine: () => this.#slot.engine,
+      engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
       writing: () => this.#applier.writing,
       clearing: () => this.#applier.clearing,
@@ -342,7 +337,7 @@ export class Replica implements LocalPartition {
 
   #createExpiry(): Expiry {
     const ground = {
-      engine: () => this.#slot.engine,
+      engine: () => this.slot.engine,
       appliedTimeMs: () => this.state.timeMs,
       nowMs: () => this.#time.nowMs(),
       propose: (keys: Parameters<typeof this.proposeExpiry>[0]) => this.proposeExpiry(keys),
@@ -382,6 +377,7 @@ export class Replica implements LocalPartition {
     if (batch.membersChanged && this.isLeader) this.#roles.tell();
     for (const entry of entries) this.#proposals.settle(entry.index, entry.term, entry.replies);
     if (this.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
+    if (batch.leavesGarbage) this.slot.garbage.note();
     this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
     this.#reads.resume();
   }
@@ -393,7 +389,7 @@ export class Replica implements LocalPartition {
     this.#halt('the replica stopped after a fault');
     const fault = faultOf(error, `replica ${this.id}`);
     this.#closed = this.#release()
-      .then(() => this.#slot.engine.close())
+      .then(() => this.slot.engine.close())
       .catch((failure) => this.#world.logger.debug('closing', { error: messageOf(failure) }));
     this.#world.onFault(fault);
   }
