@@ -37,6 +37,8 @@ const table = {
   fuzzMinutes: { small: 1, long: 60 },
   /** Commands compared with redis-server, per family of commands and over both protocols. */
   differentialCommands: { small: 10_000, long: 100_000 },
+  /** The same with transactions of two connections to a whole node. */
+  transactionCommands: { small: 4_000, long: 100_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

@@ -42,6 +42,8 @@ export const limits = {
   /** One entry's commands: a turn's proposals are split into entries of at most this. */
   entryBytesMax: 4 * MIB,
   entryBytesHardMax: 64 * MIB,
+  /** Connections whose WATCH a partition remembers; beyond, the oldest one's EXEC answers nil. */
+  watchesPerPartitionMax: 10_000,
   proposalsPerPartitionMax: 65_536,
   /** Groups led by one node whose membership changes at the same time. */
   /** Replicas that a node opens at the same time. */

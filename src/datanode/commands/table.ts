@@ -16,6 +16,7 @@ import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
 import { stringRangeCommands } from './string-range.ts';
+import { transactionCommands } from './transaction.ts';
 
 const rows: readonly Command[] = [
   ...stringCommands,
@@ -26,6 +27,7 @@ const rows: readonly Command[] = [
   ...expiryCommands,
   ...objectCommands,
   ...scanCommands,
+  ...transactionCommands((line) => resolveCommand(line)),
   ...connectionCommands,
   ...clientCommands,
   ...clusterCommands,

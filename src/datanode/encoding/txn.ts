@@ -144,6 +144,10 @@ export class Txn implements WriteView {
     }
   }
 
+  changes(): Iterable<Change> {
+    return this.#overlay.changes();
+  }
+
   /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on
    * every replica. */
   operations(): BatchOperation[] {

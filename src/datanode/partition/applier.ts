@@ -12,7 +12,7 @@ import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY, writeCounts } from '../encoding/system.ts';
-import { Txn } from '../encoding/txn.ts';
+import { type Change, Txn } from '../encoding/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
@@ -32,6 +32,8 @@ export interface ApplierHooks {
   mayGather(): boolean;
   /** Called in log order as configuration entries are reached; returns the new configuration. */
   applyConfChange(change: ConfChange): ConfState;
+  /** All of the partition's data goes now. */
+  onClear(): void;
   /** An engine batch is written: entries up to the state's index are visible to readers. */
   onApplied(entries: readonly AppliedEntry[], state: ReplicaState, batch: AppliedBatch): void;
   /** Apply cannot go on: damage, or an engine that refuses writes. */
@@ -56,6 +58,8 @@ export interface AppliedBatch {
   readonly expiredKeys: number;
   /** Some collection ended whose elements are to be removed. */
   readonly leavesGarbage: boolean;
+  /** What it changed, as keys of the engine. */
+  changes(): Iterable<Change>;
 }
 
 interface Work {
@@ -214,6 +218,7 @@ export class Applier {
     this.#hooks.onApplied(applied, state, {
       earliestDeadlineMs,
       leavesGarbage,
+      changes: () => txn.changes(),
       expiryEntries,
       expiredKeys,
       membersChanged,
@@ -238,6 +243,7 @@ export class Applier {
     before.txn.beginEntry(entry.index);
     const early = await applyLines(before.txn, lines.slice(0, last), context, state);
     this.#clearing = true;
+    this.#hooks.onClear();
     await this.#engine.clearRange(redisDataRange());
     const after = this.#newBatch();
     after.txn.beginEntry(entry.index);

@@ -3,22 +3,24 @@
  * turn. What is not for one partition waits for all before it and holds back all after (10a).
  */
 import type { Clock } from '../../common/clock.ts';
-import { messageOf } from '../../common/errors.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
-import type { NodeCommand } from '../commands/command.ts';
 import type { Door, NodeContext, Session } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { lineBytes } from '../partition/envelope.ts';
 import { ReplyWriter } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import type { Router } from '../routing/router.ts';
-import { type DataCommand, type DispatchWorld, dispatch, type Target } from './dispatch.ts';
-import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
+import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
+import {
+  type ExclusiveGround,
+  type ExclusiveRequest,
+  runExclusive,
+  type Waiting,
+} from './exclusive.ts';
 import type { HoldBudget } from './hold-budget.ts';
 import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
@@ -28,6 +30,7 @@ import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
 import type { ServerSettings } from './settings.ts';
 import type { ServerStats } from './stats.ts';
+import { Transaction } from './transaction.ts';
 
 export interface ConnectionWorld {
   readonly clock: Clock;
@@ -41,13 +44,6 @@ export interface ConnectionWorld {
   onClose(connection: Connection): void;
 }
 
-interface Waiting {
-  readonly args: CommandLine;
-  readonly slot: ReplySlot;
-}
-
-type Exclusive = Waiting & { readonly target: Extract<Target, { kind: 'node' | 'many' }> };
-
 const WRITE_BYTES = 65_536;
 
 export class Connection {
@@ -59,7 +55,9 @@ export class Connection {
   readonly #lanes: LaneSet;
   readonly #dispatchWorld: DispatchWorld;
   readonly #writer = new ReplyWriter();
-  #exclusive: Exclusive | undefined;
+  readonly #transaction: Transaction;
+  readonly #exclusiveGround: ExclusiveGround;
+  #exclusive: ExclusiveRequest | undefined;
   #exclusiveRuns = false;
   #waiting: Waiting[] = [];
   #flushAsked = false;
@@ -86,7 +84,9 @@ export class Connection {
       onProtocolError: (text) => this.#onProtocolError(text),
     });
     this.#dispatchWorld = this.#createDispatchWorld();
+    this.#transaction = this.#createTransaction();
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => this.#runExclusive());
+    this.#exclusiveGround = this.#createExclusiveGround();
     stream.attach({
       onData: (chunk) => this.#onData(chunk),
       onDrain: () => this.#onDrain(),
@@ -115,6 +115,28 @@ export class Connection {
       valueBytesMax: () => settings().valueBytesMax,
       leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
     };
+  }
+
+  #createExclusiveGround(): ExclusiveGround {
+    const { clock, random, logger, stats } = this.#world;
+    const { session } = this;
+    return {
+      ...{ clock, random, logger, stats, session, lanes: this.#lanes },
+      context: () => this.#world.contextOf(session),
+      place: (partition) => this.#place(partition),
+      end: (slot, reply) => this.#endExclusive(slot, reply),
+    };
+  }
+
+  #createTransaction(): Transaction {
+    const { router, random } = this.#world;
+    return new Transaction({
+      newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
+      redirect: (partition, line) =>
+        this.session.door === 'cluster'
+          ? redirectTo(router, this.#place(partition), line)
+          : undefined,
+    });
   }
 
   #createLaneWorld(): Omit<LaneWorld, 'settle'> {
@@ -160,14 +182,15 @@ export class Connection {
     this.#settle(slot, error(`ERR ${text}`));
   }
 
-  #dispatch(args: CommandLine, slot: ReplySlot): void {
+  #dispatch(line: CommandLine, slot: ReplySlot): void {
     const { session } = this;
     slot.protocol = session.protocol;
     slot.silent = session.replyMode !== 'on';
     if (session.replyMode === 'skip') session.replyMode = 'on';
-    const target = dispatch(args, this.#dispatchWorld);
+    const direct = dispatch(line, this.#dispatchWorld);
+    const { target, args } = this.#transaction.divert(direct, line);
     if (target.kind === 'reply') return this.#answerAtOnce(target, slot);
-    session.lastCommand = target.command.name;
+    session.lastCommand = target.kind === 'exec' ? 'exec' : target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
     if (target.kind === 'one') {
       this.#lanes.push(
@@ -208,60 +231,7 @@ export class Connection {
     if (next === undefined || this.#exclusiveRuns || this.#lanes.unanswered > 0 || this.#closed)
       return;
     this.#exclusiveRuns = true;
-    if (next.target.kind === 'node') this.#runNode(next, next.target.command);
-    else this.#runParts(next, next.target.command, next.target.parts);
-  }
-
-  #runNode({ args, slot }: Waiting, command: NodeCommand): void {
-    const { clock, stats } = this.#world;
-    const startedMs = clock.monotonicMs();
-    const done = (reply: Reply) => {
-      stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000, reply);
-      slot.protocol = this.session.protocol;
-      // CLIENT REPLY speaks only when it turns replies on.
-      slot.silent = this.session.replyMode !== 'on' || (slot.silent && !wakes(command));
-      this.#endExclusive(slot, reply);
-    };
-    const failed = (failure: unknown) => {
-      const problem = messageOf(failure);
-      this.#world.logger.error('command failed', { command: command.name, error: problem });
-      done(error(`ERR ${command.name} failed inside the server: ${problem}`));
-    };
-    try {
-      const reply = command.run(args, this.#world.contextOf(this.session));
-      if (reply instanceof Promise) reply.then(done, failed);
-      else done(reply);
-    } catch (failure) {
-      failed(failure);
-    }
-  }
-
-  #runParts({ slot }: Waiting, command: DataCommand, parts: readonly Part[]): void {
-    const { clock, random, stats } = this.#world;
-    const arrivedMs = clock.monotonicMs();
-    const answers: PartAnswer[] = [];
-    const finish = () => {
-      answers.sort((a, b) => a.part.partition - b.part.partition);
-      const merge = command.fanOut?.merge ?? 'any';
-      const reply = mergeReplies(merge, answers, command.keys, () => random.float());
-      stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000, reply);
-      this.#endExclusive(slot, reply);
-    };
-    if (parts.length === 0) return finish();
-    for (const part of parts) {
-      this.#lanes.push(this.#place(part.partition), {
-        slot,
-        line: part.line,
-        kind: command.kind,
-        bytes: lineBytes(part.line),
-        arrivedMs,
-        settle: (reply, fate) => {
-          answers.push({ part, reply, fate });
-          if (answers.length === parts.length) finish();
-        },
-      });
-    }
-    this.#lanes.start();
+    runExclusive(this.#exclusiveGround, next);
   }
 
   #endExclusive(slot: ReplySlot, reply: Reply): void {
@@ -378,8 +348,4 @@ export class Connection {
     this.#waiting = [];
     this.#world.onClose(this);
   }
-}
-
-function wakes(command: NodeCommand): boolean {
-  return command.name === 'client|reply';
 }

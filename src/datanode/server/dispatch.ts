@@ -175,7 +175,7 @@ function noNamespace(namespace: Namespace): string {
     : `ERR namespace '${namespace}' does not exist (any more)`;
 }
 
-const crossSlot = error(
+export const crossSlot = error(
   "CROSSSLOT Keys in request don't hash to the same slot: they belong to several partitions; " +
     'give them a common hash tag, as in {user1}:name {user1}:mail',
 );

@@ -34,7 +34,9 @@ export class LonePartition {
     if (command === undefined || command.kind === 'node') throw new Error(`no row: ${words[0]}`);
     const wrongCount =
       command.arity >= 0 ? args.length !== command.arity : args.length < -command.arity;
-    if (wrongCount) return error(`ERR wrong number of arguments for '${command.name}' command`);
+    // the log's form of EXEC carries its commands
+    if (wrongCount && command.name !== 'exec')
+      return error(`ERR wrong number of arguments for '${command.name}' command`);
     if (command.kind === 'read') {
       const prepared = command.prepare(args);
       if (!prepared.ok) return prepared.reply;
