@@ -9,6 +9,8 @@ import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
+import { listCommands } from './list.ts';
+import { listRangeCommands } from './list-range.ts';
 import { objectCommands } from './object.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
@@ -22,6 +24,8 @@ const rows: readonly Command[] = [
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,
+  ...listCommands,
+  ...listRangeCommands,
   ...keyCommands,
   ...expiryCommands,
   ...objectCommands,
