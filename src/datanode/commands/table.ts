@@ -14,6 +14,7 @@ import { listRangeCommands } from './list-range.ts';
 import { objectCommands } from './object.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
+import { sortCommands } from './sort.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
@@ -27,6 +28,7 @@ const rows: readonly Command[] = [
   ...listCommands,
   ...listRangeCommands,
   ...keyCommands,
+  ...sortCommands,
   ...expiryCommands,
   ...objectCommands,
   ...scanCommands,
