@@ -70,8 +70,8 @@ function runIndex(view: View, { key, index: arg }: Indexed, { nowMs }: RunContex
 }
 
 function* elementAt(view: View, list: List, index: number): Slices<Reply> {
-  const [element] = yield* elementsBetween(view, list, index, index);
-  return bulk(element!);
+  const [element] = yield* elementsBetween(view, list, [index, index], bulk);
+  return element!;
 }
 
 interface Range {
@@ -104,13 +104,8 @@ function runRange(view: View, range: Range, { nowMs }: RunContext): RunResult {
   return atOnce(elementsReply(view, list!, indices));
 }
 
-function* elementsReply(
-  view: View,
-  list: List,
-  [first, last]: readonly [number, number],
-): Slices<Reply> {
-  const elements = yield* elementsBetween(view, list, first, last);
-  return array(elements.map(bulk));
+function* elementsReply(view: View, list: List, indices: readonly [number, number]): Slices<Reply> {
+  return array(yield* elementsBetween(view, list, indices, bulk));
 }
 
 interface Replacement extends Indexed {

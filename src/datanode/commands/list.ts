@@ -1,4 +1,5 @@
 /** Lists from their ends: LPUSH, RPUSH, LPOP, RPOP, LLEN, LMOVE, RPOPLPUSH, LMPOP. */
+import { must } from '../../common/assert.ts';
 import {
   growEncoding,
   type ListEnd,
@@ -9,7 +10,7 @@ import {
   saveList,
   shrinkEncoding,
 } from '../encoding/list.ts';
-import { type Slices, takeElements } from '../encoding/list-walk.ts';
+import { dropElements, type Slices } from '../encoding/list-walk.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word, wrongArity } from './args.ts';
@@ -93,7 +94,7 @@ function* pop(
   count: number | undefined,
 ): Slices<Reply> {
   const elements = yield* popElements(view, list, end, count ?? 1);
-  return count === undefined ? bulk(elements[0]!) : array(elements.map(bulk));
+  return count === undefined ? elements[0]! : array(elements);
 }
 
 function* popElements(
@@ -101,8 +102,10 @@ function* popElements(
   list: OpenList,
   end: ListEnd,
   count: number,
-): Slices<Buffer[]> {
-  const elements = yield* takeElements(view, list, end, Math.min(count, list.size));
+): Slices<Reply[]> {
+  const elements: Reply[] = [];
+  const taken = Math.min(count, list.size);
+  yield* dropElements(view, list, end, taken, (element) => elements.push(bulk(element)));
   shrinkEncoding(list);
   saveList(view, list);
   return elements;
@@ -159,13 +162,17 @@ function* moveElement(
   target: OpenList,
   { from, to }: Move,
 ): Slices<Reply> {
-  const elements = yield* takeElements(view, source, from, 1);
-  growEncoding(target, elements);
-  pushElement(view, target, to, elements[0]!);
+  let moved: Buffer | undefined;
+  yield* dropElements(view, source, from, 1, (element) => {
+    moved = element;
+  });
+  const element = must(moved, 'the source has an element');
+  growEncoding(target, [element]);
+  pushElement(view, target, to, element);
   shrinkEncoding(source);
   saveList(view, source);
   if (target !== source) saveList(view, target);
-  return bulk(elements[0]!);
+  return bulk(element);
 }
 
 interface MultiPop {
@@ -216,7 +223,7 @@ function runMultiPop(
 
 function* popFrom(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
   const elements = yield* popElements(view, list, end, count);
-  return array([bulk(list.found.key), array(elements.map(bulk))]);
+  return array([bulk(list.found.key), array(elements)]);
 }
 
 const column = { categories: ['list'], group: 'list', keys: FIRST_KEY };

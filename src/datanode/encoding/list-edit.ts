@@ -1,8 +1,8 @@
 /**
  * Changes in the middle of lists. Where few elements lie between the change and an end, those are
  * moved by one and the list stays dense; else it becomes sparse. A sparse list becomes dense again
- * when a trim copies what is left of it, when insertions at one spot have made fractions long, or
- * when it is gone.
+ * when what is left of it is little and copied, when insertions at one spot have made fractions
+ * long, or when it is gone.
  */
 
 import { must } from '../../common/assert.ts';
@@ -27,6 +27,8 @@ import type { WriteView } from './view.ts';
 
 /** Elements moved so that a list stays dense. */
 const MOVES_MAX = 64;
+/** Removed elements whose gaps may be closed. */
+const CLOSED_GAPS_MAX = 512;
 /** A trim that removes no more than this leaves the rest where it is. */
 const TRIM_IN_PLACE_MAX = 32;
 /** Insertions at one spot lengthen a fraction by a byte for every eight of them. */
@@ -131,26 +133,35 @@ export function* removeEqual(
   { from, count }: { readonly from: ListEnd; readonly count: number },
   element: Buffer,
 ): Slices<number> {
-  const equal: Buffer[] = [];
+  const waiting: Buffer[] = [];
+  let removed = 0;
+  const remove = (at: Buffer) => view.del(at);
   yield* walkList(view, list, { from, skip: 0, count: list.size }, (each, at) => {
-    if (each.equals(element)) equal.push(at);
-    return equal.length < count;
+    if (!each.equals(element)) return true;
+    removed++;
+    // beyond what is worth closing they go as they come
+    if (removed > CLOSED_GAPS_MAX) waiting.splice(0).forEach(remove);
+    waiting.push(at);
+    return removed < count;
   });
-  if (equal.length === 0) return 0;
-  if (equal.length === list.size) {
+  if (removed === 0) return 0;
+  if (removed === list.size) {
     removeKey(view, list.found);
-    return equal.length;
+    return removed;
   }
-  if (from === 'right') equal.reverse();
-  if (list.shape.sparse || !closeGaps(view, list, equal)) {
-    for (const at of equal) view.del(at);
+  if (from === 'right') waiting.reverse();
+  const closed = removed === waiting.length && !list.shape.sparse && closeGaps(view, list, waiting);
+  if (!closed) {
+    waiting.forEach(remove);
     list.shape.sparse = true;
   }
-  list.size -= equal.length;
-  list.shape.listpackBytes -= equal.length * listpackEntryBytes(element);
-  shrinkEncoding(list);
-  saveList(view, list);
-  return equal.length;
+  list.size -= removed;
+  list.shape.listpackBytes -= removed * listpackEntryBytes(element);
+  const few = list.shape.sparse && list.size <= MOVES_MAX;
+  const rest = few ? yield* copyPart(view, list, 0, list.size) : list;
+  shrinkEncoding(rest);
+  saveList(view, rest);
+  return removed;
 }
 
 /** Moves what lies between the removed ones and an end; false when that is much at both. */
@@ -190,8 +201,8 @@ export function* trimList(
   if (removed > TRIM_IN_PLACE_MAX && kept < removed) {
     trimmed = yield* copyPart(view, list, first, kept);
   } else {
-    yield* dropElements(view, list, 'left', first);
-    yield* dropElements(view, list, 'right', behind);
+    yield* dropElements(view, list, 'left', first, () => {});
+    yield* dropElements(view, list, 'right', behind, () => {});
   }
   shrinkEncoding(trimmed);
   saveList(view, trimmed);

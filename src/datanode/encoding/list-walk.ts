@@ -83,17 +83,17 @@ function rangeAfter(list: List, from: ListEnd, skip: number): KeyRange {
   return { gte: bound(first), lt: bound(last + 1) };
 }
 
-/** Elements `first` to `last` (both there), in order. */
-export function* elementsBetween(
+/** Elements `first` to `last` (both there), in order, each made into what is wanted of it. */
+export function* elementsBetween<T>(
   view: View,
   list: List,
-  first: number,
-  last: number,
-): Slices<Buffer[]> {
-  const elements: Buffer[] = [];
+  [first, last]: readonly [number, number],
+  make: (element: Buffer) => T,
+): Slices<T[]> {
+  const elements: T[] = [];
   const walk = nearest(list, first, last - first + 1);
   yield* walkList(view, list, walk, (element) => {
-    elements.push(element);
+    elements.push(make(element));
     return true;
   });
   return walk.from === 'left' ? elements : elements.reverse();
@@ -125,7 +125,7 @@ export function* dropElements(
   list: OpenList,
   end: ListEnd,
   count: number,
-  visit: (element: Buffer) => void = () => {},
+  visit: (element: Buffer) => void,
 ): Slices<void> {
   const { shape } = list;
   const head = shape.sparse && count === 1 && end === 'left' ? dropHead(view, list) : undefined;
@@ -146,18 +146,6 @@ export function* dropElements(
   const passed = shape.sparse ? 0 : 1;
   if (end === 'left') shape.head = whole + passed;
   else shape.tail = whole - passed;
-}
-
-/** The same with the elements as the result. */
-export function* takeElements(
-  view: WriteView,
-  list: OpenList,
-  end: ListEnd,
-  count: number,
-): Slices<Buffer[]> {
-  const elements: Buffer[] = [];
-  yield* dropElements(view, list, end, count, (element) => elements.push(element));
-  return elements;
 }
 
 /** In a sparse list too, what is at `head` itself is the first element. */

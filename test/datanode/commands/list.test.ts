@@ -1,5 +1,7 @@
 /** What lists cost: how much of the engine a command reads, whatever the list's length. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { keysOf } from '../../../src/datanode/commands/command.ts';
+import { findCommand } from '../../../src/datanode/commands/table.ts';
 import { encodeListKey, LIST_ORIGIN } from '../../../src/datanode/encoding/element-key.ts';
 import {
   decodeElement,
@@ -151,4 +153,15 @@ describe('in a sparse list of 100,000 elements', () => {
     expect((await partition.call(...line.split(' '))).kind).not.toBe('error');
     expect(reads.points + reads.pairs).toBeLessThanOrEqual(30);
   });
+});
+
+test('the keys of LMPOP are those it counts', () => {
+  const keys = (line: string) => {
+    const args = line.split(' ').map((word) => Buffer.from(word));
+    return keysOf(findCommand(args[0]!)!, args).map(String);
+  };
+  expect(keys('LMPOP 2 a b LEFT COUNT 3')).toEqual(['a', 'b']);
+  expect(keys('LMPOP 1 a LEFT')).toEqual(['a']);
+  expect(keys('LMPOP 0 a LEFT')).toEqual([]);
+  expect(keys('LMPOP x a LEFT')).toEqual([]);
 });

@@ -1,6 +1,8 @@
 /** SORT of collections as they are stored, of slots that are elsewhere, and of many elements. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { slotOfKey } from '../../../src/common/hash.ts';
+import { keysOf } from '../../../src/datanode/commands/command.ts';
+import { findCommand } from '../../../src/datanode/commands/table.ts';
 import {
   newCollection,
   type OpenCollection,
@@ -131,6 +133,17 @@ describe('where the partition owns some slots only', () => {
     expect(await call('SORT {t}l GET w* STORE {t}new')).toEqual(text('GET'));
     expect(await call('EXISTS {t}new')).toEqual({ kind: 'integer', value: 0 });
   });
+});
+
+test('the keys of a request are its source and where it stores', () => {
+  const keys = (line: string) => {
+    const args = line.split(' ').map(bytes);
+    return keysOf(findCommand(args[0]!)!, args).map(String);
+  };
+  expect(keys('SORT k')).toEqual(['k']);
+  expect(keys('SORT k BY store GET store LIMIT 0 1 STORE a store b')).toEqual(['k', 'b']);
+  expect(keys('SORT k GET x STORE')).toEqual(['k']);
+  expect(keys('SORT_RO k GET x')).toEqual(['k']);
 });
 
 test('many elements are sorted, looked up and stored', async () => {

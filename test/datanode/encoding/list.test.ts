@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { LIST_ORIGIN } from '../../../src/datanode/encoding/element-key.ts';
 import {
   decodeShape,
   encodeShape,
@@ -19,7 +20,6 @@ import {
   elementsBetween,
   keyOfIndex,
   type Slices,
-  takeElements,
 } from '../../../src/datanode/encoding/list-walk.ts';
 import { listpackEntryBytes } from '../../../src/datanode/encoding/listpack-size.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
@@ -95,8 +95,8 @@ class Bench {
     expect(list?.size ?? 0).toBe(model.length);
     if (list === undefined) return;
     const view = createView(this.engine);
-    const found = await this.read((at) => elementsBetween(view, at, 0, at.size - 1));
-    expect(found.map(String)).toEqual(model);
+    const found = await this.read((at) => elementsBetween(view, at, [0, at.size - 1], String));
+    expect(found).toEqual(model);
     const sizes = model.map((element) => listpackEntryBytes(bytes(element)));
     expect(list.shape.listpackBytes).toBe(sizes.reduce((sum, size) => sum + size, 0));
   }
@@ -121,11 +121,12 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
           ? bench.model.splice(0, taken)
           : bench.model.splice(bench.model.length - taken).reverse();
       const got = await bench.change(function* (txn, list) {
-        const elements = yield* takeElements(txn, list, side, taken);
+        const elements: string[] = [];
+        yield* dropElements(txn, list, side, taken, (each) => elements.push(String(each)));
         saveList(txn, list);
         return elements;
       });
-      expect(got.map(String)).toEqual(wanted);
+      expect(got).toEqual(wanted);
     };
   }),
   fc.tuple(fc.constantFrom('before', 'after'), fc.nat(), element).map(
@@ -237,12 +238,25 @@ describe('a list', () => {
     expect(Math.max(...keys.map((key) => key.length))).toBeLessThanOrEqual(23 + 64);
   });
 
+  test('is dense again when little is left of it', async () => {
+    const bench = await Bench.open();
+    const names = Array.from({ length: 2_000 }, (_, at) => (at % 50 === 7 ? `${at}` : 'same'));
+    await bench.push('right', ...names);
+    bench.model = names.filter((name) => name !== 'same');
+    const removed = await bench.change((txn, list) =>
+      removeEqual(txn, list, { from: 'right', count: 5_000 }, bytes('same')),
+    );
+    expect(removed).toBe(1_960);
+    await bench.check();
+    expect(bench.list!.shape).toMatchObject({ sparse: false, head: LIST_ORIGIN });
+  });
+
   test('keeps its deadline when a trim copies what is left', async () => {
     const bench = await Bench.open();
     await bench.push('right', ...Array.from({ length: 300 }, (_, at) => `${at}`));
     await bench.change(function* (txn, list) {
       list.deadlineMs = NOW + 5;
-      yield* dropElements(txn, list, 'left', 1);
+      yield* dropElements(txn, list, 'left', 1, () => {});
       saveList(txn, list);
     });
     bench.model = ['10', '11'];
