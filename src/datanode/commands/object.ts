@@ -1,8 +1,9 @@
 /** What a key's value looks like inside: OBJECT and MEMORY. */
 
-import type { Header } from '../encoding/header.ts';
+import { decodeCollection, type Header } from '../encoding/header.ts';
 import { encodeExpiryKey } from '../encoding/key.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
+import { encodingOfList } from '../encoding/list.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
@@ -30,8 +31,15 @@ const EXPIRY_VALUE_BYTES = 5;
 type KeyRun = (found: Found, live: Header) => Reply;
 
 /** OBJECT ENCODING key */
-function runEncoding(_found: Found, live: Header): Reply {
-  return bulk(live.type === 'string' ? stringEncoding(live) : live.type);
+function runEncoding({ place }: Found, live: Header): Reply {
+  switch (live.type) {
+    case 'string':
+      return bulk(stringEncoding(live));
+    case 'list':
+      return bulk(encodingOfList(decodeCollection(place, live.body)));
+    default:
+      return bulk(live.type);
+  }
 }
 
 function stringEncoding({ body, origin }: Header): string {

@@ -9,9 +9,12 @@ import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
+import { listCommands } from './list.ts';
+import { listRangeCommands } from './list-range.ts';
 import { objectCommands } from './object.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
+import { sortCommands } from './sort.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
@@ -23,7 +26,10 @@ const rows: readonly Command[] = [
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,
+  ...listCommands,
+  ...listRangeCommands,
   ...keyCommands,
+  ...sortCommands,
   ...expiryCommands,
   ...objectCommands,
   ...scanCommands,

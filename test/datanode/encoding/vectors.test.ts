@@ -13,6 +13,7 @@ import {
 } from '../../../src/datanode/encoding/element-key.ts';
 import { encodeCollection, encodeHeader } from '../../../src/datanode/encoding/header.ts';
 import { encodeExpiryKey, encodeKey } from '../../../src/datanode/encoding/key.ts';
+import { encodeShape, newShape } from '../../../src/datanode/encoding/list.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
@@ -59,6 +60,20 @@ const vectors: readonly (readonly [string, Buffer])[] = [
       deadlineMs: 0,
       origin: 'set',
       body: encodeCollection({ version: place.version, size: 2, extra: Buffer.alloc(0) }),
+    }),
+  ],
+  [
+    'what a list of 3 elements from the origin on adds to its header',
+    encodeShape({ ...newShape(), tail: LIST_ORIGIN + 2, listpackBytes: 9 }),
+  ],
+  [
+    'the same, sparse and a quicklist',
+    encodeShape({
+      sparse: true,
+      quicklist: true,
+      head: LIST_ORIGIN,
+      tail: LIST_ORIGIN + 2,
+      listpackBytes: 9,
     }),
   ],
   [
