@@ -7,11 +7,16 @@ import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
+import { hashCommands } from './hash.ts';
+import { hashNumberCommands } from './hash-number.ts';
+import { hashWalkCommands } from './hash-walk.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { objectCommands } from './object.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
+import { setCommands } from './set.ts';
+import { setAlgebraCommands } from './set-algebra.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
@@ -22,6 +27,11 @@ const rows: readonly Command[] = [
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,
+  ...hashCommands,
+  ...hashNumberCommands,
+  ...hashWalkCommands,
+  ...setCommands,
+  ...setAlgebraCommands,
   ...keyCommands,
   ...expiryCommands,
   ...objectCommands,

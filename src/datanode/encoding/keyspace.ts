@@ -6,6 +6,7 @@
 
 import { slotOfKey } from '../../common/hash.ts';
 import { encodeGarbageKey } from './garbage.ts';
+import { fieldsDueMs } from './hash-header.ts';
 import { decodeCollection, decodeHeader, encodeHeader, type Header, valueTypes } from './header.ts';
 import { encodeExpiryKey, encodeKey } from './key.ts';
 import { addCounts } from './system.ts';
@@ -45,10 +46,11 @@ export function isExpired(header: Header, nowMs: number): boolean {
 export function storeKey(view: WriteView, found: Found, header: Header): void {
   const before = found.stored;
   if (before !== undefined && before.type !== 'string') leaveElements(view, found, before, header);
-  const oldMs = before?.deadlineMs ?? 0;
-  moveDeadline(view, found.key, oldMs, header.deadlineMs);
+  const oldMs = before === undefined ? 0 : dueMsOf(found.place, before);
+  moveDeadline(view, found.key, oldMs, dueMsOf(found.place, header));
   view.put(found.place, encodeHeader(header));
-  addCounts(view, before ? 0 : 1, hasDeadline(header.deadlineMs) - hasDeadline(oldMs));
+  const more = hasDeadline(header.deadlineMs) - hasDeadline(before?.deadlineMs ?? 0);
+  addCounts(view, before ? 0 : 1, more);
 }
 
 /** Deletes the record; false when none is stored that a command could see. */
@@ -65,7 +67,7 @@ export function giveUpKey(view: WriteView, found: Found, live: Header): void {
 }
 
 function dropKey(view: WriteView, found: Found, stored: Header): boolean {
-  moveDeadline(view, found.key, stored.deadlineMs, 0);
+  moveDeadline(view, found.key, dueMsOf(found.place, stored), 0);
   view.del(found.place);
   addCounts(view, -1, -hasDeadline(stored.deadlineMs));
   return found.live !== undefined;
@@ -74,6 +76,13 @@ function dropKey(view: WriteView, found: Found, stored: Header): boolean {
 /** Gives a live key another deadline (0: none), its value untouched. */
 export function setDeadline(view: WriteView, found: Found, live: Header, deadlineMs: number): void {
   if (live.deadlineMs !== deadlineMs) storeKey(view, found, { ...live, deadlineMs });
+}
+
+/** When something of a key is due, itself or fields of a hash: what the index is told. 0: never. */
+function dueMsOf(place: Buffer, { type, deadlineMs, body }: Header): number {
+  if (type !== 'hash') return deadlineMs;
+  const fieldsMs = fieldsDueMs(place, decodeCollection(place, body).extra);
+  return deadlineMs > 0 && fieldsMs > 0 ? Math.min(deadlineMs, fieldsMs) : deadlineMs + fieldsMs;
 }
 
 function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number): void {

@@ -6,11 +6,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  encodeDueKey,
   encodeListKey,
   encodeMemberKey,
   encodeScoreKey,
   LIST_ORIGIN,
 } from '../../../src/datanode/encoding/element-key.ts';
+import { encodeHashExtra } from '../../../src/datanode/encoding/hash-header.ts';
 import { encodeCollection, encodeHeader } from '../../../src/datanode/encoding/header.ts';
 import { encodeExpiryKey, encodeKey } from '../../../src/datanode/encoding/key.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
@@ -27,6 +29,7 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['key record of `foo`', encodeKey(foo)],
   ['expiry of `foo` at 1700000000000', encodeExpiryKey(1_700_000_000_000, foo)],
   ['hash field `m` of version 5.1', encodeMemberKey(tags.hashField, place, member)],
+  ['field `m` of it due at 1700000000000', encodeDueKey(place, 1_700_000_000_000, member)],
   ['list element at the origin', encodeListKey(place, origin)],
   [
     'list element inserted after it',
@@ -60,6 +63,11 @@ const vectors: readonly (readonly [string, Buffer])[] = [
       origin: 'set',
       body: encodeCollection({ version: place.version, size: 2, extra: Buffer.alloc(0) }),
     }),
+  ],
+  ['what a small hash adds to its header', encodeHashExtra({ encoding: 'listpack', dueMs: 0 })],
+  [
+    'a large one with a field due at 1700000000000',
+    encodeHashExtra({ encoding: 'hashtable', dueMs: 1_700_000_000_000 }),
   ],
   [
     'record of `foo` = `bar` with its CRC-32',
