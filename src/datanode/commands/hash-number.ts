@@ -3,9 +3,16 @@ import { getField, openHash, saveHash, setField } from '../encoding/hash.ts';
 import { addDecimal } from '../encoding/long-double.ts';
 import { addIntegers, parseInteger } from '../encoding/string.ts';
 import type { WriteView } from '../encoding/view.ts';
-import { bulk, error, integer, type Reply } from '../resp/reply.ts';
+import { bulk, error, integer } from '../resp/reply.ts';
 import { argument, integerArgument, WRONG_TYPE } from './args.ts';
-import { ArgumentError, type Command, FIRST_KEY, type RunContext, write } from './command.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  write,
+} from './command.ts';
 
 interface Increment<Amount> {
   readonly key: Buffer;
@@ -28,7 +35,7 @@ function runIncrBy(
   view: WriteView,
   { key, field, by }: Increment<number | bigint>,
   { nowMs }: RunContext,
-): Reply {
+): RunResult {
   const hash = openHash(view, key, nowMs);
   if (hash === 'wrong-type') return WRONG_TYPE;
   const live = getField(view, hash, field);
@@ -37,8 +44,7 @@ function runIncrBy(
   const after = addIntegers(before, by);
   if (after === undefined) return OVERFLOW;
   setField(view, hash, field, Buffer.from(after.toString(), 'latin1'), true);
-  saveHash(view, hash);
-  return integer(after);
+  return saveHash(view, hash, integer(after));
 }
 
 /** HINCRBYFLOAT key field increment */
@@ -54,7 +60,7 @@ function runIncrByFloat(
   view: WriteView,
   { key, field, by }: Increment<string>,
   { nowMs }: RunContext,
-): Reply {
+): RunResult {
   const hash = openHash(view, key, nowMs);
   if (hash === 'wrong-type') return WRONG_TYPE;
   const live = getField(view, hash, field);
@@ -63,8 +69,7 @@ function runIncrByFloat(
   if (sum === 'not-finite') return NOT_FINITE;
   const value = Buffer.from(sum, 'latin1');
   setField(view, hash, field, value, true);
-  saveHash(view, hash);
-  return bulk(value);
+  return saveHash(view, hash, bulk(value));
 }
 
 const column = {

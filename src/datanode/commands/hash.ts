@@ -58,37 +58,34 @@ function parsePairs(command: string): (args: readonly Buffer[]) => FieldValues {
 }
 
 function setPairs(replyOf: (added: number) => Reply) {
-  return (view: WriteView, { key, pairs }: FieldValues, { nowMs }: RunContext): Reply => {
+  return (view: WriteView, { key, pairs }: FieldValues, { nowMs }: RunContext): RunResult => {
     const hash = openHash(view, key, nowMs);
     if (hash === 'wrong-type') return WRONG_TYPE;
     expectFields(hash, pairs.length);
     let added = 0;
     for (const [field, value] of pairs) if (setField(view, hash, field, value)) added++;
-    saveHash(view, hash);
-    return replyOf(added);
+    return saveHash(view, hash, replyOf(added));
   };
 }
 
 /** HSETNX key field value */
-function runSetNx(view: WriteView, { key, pairs }: FieldValues, { nowMs }: RunContext): Reply {
+function runSetNx(view: WriteView, { key, pairs }: FieldValues, { nowMs }: RunContext): RunResult {
   const hash = openHash(view, key, nowMs);
   if (hash === 'wrong-type') return WRONG_TYPE;
   const [field, value] = pairs[0]!;
   if (getField(view, hash, field) !== undefined) return NO;
   setField(view, hash, field, value);
-  saveHash(view, hash);
-  return YES;
+  return saveHash(view, hash, YES);
 }
 
 /** HDEL key field [field ...] */
-function runDelete(view: WriteView, { key, fields }: Fields, { nowMs }: RunContext): Reply {
+function runDelete(view: WriteView, { key, fields }: Fields, { nowMs }: RunContext): RunResult {
   const found = readHash(view, key, nowMs);
   if (found === 'wrong-type') return WRONG_TYPE;
   if (found === undefined) return NO;
-  const hash = reopenHash(found);
+  const hash = reopenHash(found.collection, nowMs);
   const deleted = fields.filter((field) => deleteField(view, hash, field)).length;
-  saveHash(view, hash);
-  return integer(deleted);
+  return saveHash(view, hash, integer(deleted));
 }
 
 /** HMGET key field [field ...] */

@@ -22,6 +22,7 @@ import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import { ArgumentError } from './command.ts';
 import { type Glob, matchesGlob, parseGlob } from './glob.ts';
+import { late, lateReply } from './late-error.ts';
 
 const COUNT = 10;
 const CURSOR_MAX = 2n ** 64n - 1n;
@@ -37,7 +38,6 @@ export interface MemberScan {
   readonly key: Buffer;
   /** Below POSITION_END, or there when nothing is left to give. */
   readonly position: number;
-  /** Redis looks at the key before the options: an error is none when there is no key. */
   readonly options: ScanOptions | ArgumentError;
 }
 
@@ -47,12 +47,7 @@ export const SCAN_OF_NOTHING = array([bulk('0'), EMPTY_ARRAY]);
 export function parseMemberScan(args: readonly Buffer[]): MemberScan {
   const key = argument(args, 1);
   const position = parseCursor(argument(args, 2));
-  try {
-    return { key, position, options: parseOptions(args) };
-  } catch (failure) {
-    if (!(failure instanceof ArgumentError)) throw failure;
-    return { key, position, options: failure };
-  }
+  return { key, position, options: late(() => parseOptions(args)) };
 }
 
 function parseCursor(cursor: Buffer): number {
@@ -87,7 +82,7 @@ export function* scanMembers(
   whole: boolean,
   give: (element: KeyValue) => readonly Reply[],
 ): Slices<Reply> {
-  if (options instanceof ArgumentError) return { kind: 'error', text: options.message };
+  if (options instanceof ArgumentError) return lateReply(options);
   if (!whole && position >= POSITION_END) return SCAN_OF_NOTHING;
   const { glob } = options;
   const count = whole ? Number.POSITIVE_INFINITY : options.count;

@@ -8,6 +8,7 @@ import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
 import { hashCommands } from './hash.ts';
+import { hashExpiryCommands } from './hash-expiry.ts';
 import { hashNumberCommands } from './hash-number.ts';
 import { hashWalkCommands } from './hash-walk.ts';
 import { infoCommands } from './info.ts';
@@ -28,6 +29,7 @@ const rows: readonly Command[] = [
   ...stringRangeCommands,
   ...stringCommonCommands,
   ...hashCommands,
+  ...hashExpiryCommands,
   ...hashNumberCommands,
   ...hashWalkCommands,
   ...setCommands,

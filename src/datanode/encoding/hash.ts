@@ -1,6 +1,6 @@
 /**
  * Hashes: one element per field. A field may have a deadline, which lies in its value; an entry of
- * `hashDue` then finds it when it is due. A field whose deadline has passed is absent for every
+ * `hashDue` then finds it when it is due, and one of `fieldExpiry` the hash (keyspace.ts). A field whose deadline has passed is absent for every
  * command; a write replaces it, the leader's expiry entries delete it (`hash-expiry.ts`).
  *
  * Value of a field, frozen: flags u8 · [deadline u64, when flag 1 is set] · value
@@ -16,32 +16,39 @@ import {
 } from './collection.ts';
 import {
   type CollectionPlace,
+  decodeDueMs,
   dueRange,
   elementFlags,
   elementRange,
   encodeDueKey,
   encodeMemberKey,
 } from './element-key.ts';
-import { decodeHashExtra, encodeHashExtra, type HashEncoding } from './hash-header.ts';
+import {
+  decodeHashExtra,
+  encodeHashExtra,
+  type HashEncoding,
+  type HashExtra,
+} from './hash-header.ts';
 import { eachSlice, type Members, type Slices } from './member-walk.ts';
 import { corruptRecord } from './record.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 
 /** A hash as a read finds it, at a time (milliseconds since 1970). */
-export interface Hash {
+export interface Hash extends HashExtra {
   readonly collection: Collection;
   readonly nowMs: number;
-  /** No field expires before; 0: none has a deadline. */
-  readonly dueMs: number;
-  readonly encoding: HashEncoding;
 }
 
 /** A hash that a write changes; `saveHash` makes the changes its header's. */
 export interface OpenHash extends Hash {
   readonly collection: OpenCollection;
-  dueMs: number;
   encoding: HashEncoding;
+  dueMs: number;
+  untilMs: number;
+  expiring: number;
+  /** The field that was kept until `untilMs` may have gone: another is now the latest. */
+  untilUnknown: boolean;
   /** What its header says; undefined while it has none. */
   readonly stored: { readonly size: number; readonly extra: Buffer } | undefined;
 }
@@ -55,6 +62,8 @@ export interface Field {
 
 const LISTPACK_SIZE_MAX = 512;
 const LISTPACK_BYTES_MAX = 64;
+/** Read for one that is wanted: those that the same command deletes are skipped in steps of it. */
+const LATEST_SLICE = 16;
 const IN_INDEX = Buffer.from([0]);
 
 /** The live hash under `key`; undefined when absent, `wrong-type` when it is something else. */
@@ -70,22 +79,42 @@ export function openHash(view: WriteView, key: Buffer, nowMs: number): OpenHash 
   return collection === 'wrong-type' ? collection : opened(collection, nowMs);
 }
 
-/** The same for a hash that was read. */
-export function reopenHash({ collection, nowMs }: Hash): OpenHash {
+/** The same for one that was read. */
+export function reopenHash(collection: Collection, nowMs: number): OpenHash {
   return opened({ ...collection, deadlineMs: collection.found.live?.deadlineMs ?? 0 }, nowMs);
 }
 
 function opened(collection: OpenCollection, nowMs: number): OpenHash {
   const { size, extra, found } = collection;
   const stored = size === 0 ? undefined : { size, extra };
-  return { collection, nowMs, ...decodeHashExtra(found.place, extra), stored };
+  return { collection, nowMs, ...decodeHashExtra(found.place, extra), untilUnknown: false, stored };
 }
 
-/** At most once per opening; writes nothing where nothing changed. */
-export function saveHash(view: WriteView, { collection, encoding, dueMs, stored }: OpenHash): void {
-  const extra = encodeHashExtra({ encoding, dueMs });
-  if (stored?.size === collection.size && stored.extra.equals(extra)) return;
+/**
+ * Saves the hash, at most once per opening, and returns `reply`; at once unless the latest deadline
+ * has to be looked for. Writes nothing where nothing changed.
+ */
+export function saveHash<R>(view: WriteView, hash: OpenHash, reply: R): R | Slices<R> {
+  if (hash.untilUnknown) return saveLater(view, hash, reply);
+  const { collection, stored } = hash;
+  const extra = encodeHashExtra(hash);
+  if (stored?.size === collection.size && stored.extra.equals(extra)) return reply;
   saveCollection(view, { ...collection, extra });
+  return reply;
+}
+
+function* saveLater<R>(view: WriteView, hash: OpenHash, reply: R): Slices<R> {
+  yield* findLatest(hash);
+  saveHash(view, hash, undefined);
+  return reply;
+}
+
+/** Reads the latest deadline from the index. */
+export function* findLatest(hash: OpenHash): Slices<void> {
+  const range = elementRange(tags.hashDue, hash.collection.place);
+  const [latest] = yield { ...range, reverse: true, limit: LATEST_SLICE };
+  hash.untilMs = latest === undefined ? 0 : decodeDueMs(latest[0]);
+  hash.untilUnknown = false;
 }
 
 export function encodingOfHash({ found, extra }: Collection): HashEncoding {
@@ -112,7 +141,7 @@ export function setField(
   const before = findField(view, collection.place, name);
   const live = before !== undefined && !isExpired(before, nowMs);
   const deadlineMs = keepDeadline && live ? before.deadlineMs : 0;
-  if (before !== undefined) moveDue(view, collection.place, name, before.deadlineMs, deadlineMs);
+  if (before !== undefined) moveDue(view, hash, name, before.deadlineMs, deadlineMs);
   putField(view, collection.place, name, { deadlineMs, value });
   if (before === undefined) collection.size++;
   const fits =
@@ -133,7 +162,7 @@ export function deleteField(view: WriteView, hash: OpenHash, name: Buffer): bool
   const { collection, nowMs } = hash;
   const before = findField(view, collection.place, name);
   if (before === undefined) return false;
-  moveDue(view, collection.place, name, before.deadlineMs, 0);
+  moveDue(view, hash, name, before.deadlineMs, 0);
   view.del(encodeMemberKey(tags.hashField, collection.place, name));
   collection.size--;
   return !isExpired(before, nowMs);
@@ -147,12 +176,9 @@ export function setFieldDeadline(
   field: Field,
   deadlineMs: number,
 ): void {
-  const { place } = hash.collection;
-  moveDue(view, place, name, field.deadlineMs, deadlineMs);
-  putField(view, place, name, { deadlineMs, value: field.value });
-  if (deadlineMs === 0) return;
-  hash.dueMs = hash.dueMs === 0 ? deadlineMs : Math.min(hash.dueMs, deadlineMs);
-  if (hash.encoding === 'listpack') hash.encoding = 'listpackex';
+  moveDue(view, hash, name, field.deadlineMs, deadlineMs);
+  putField(view, hash.collection.place, name, { deadlineMs, value: field.value });
+  if (deadlineMs > 0 && hash.encoding === 'listpack') hash.encoding = 'listpackex';
 }
 
 /** The live fields, with their exact number. */
@@ -209,14 +235,29 @@ function putField(
 
 function moveDue(
   view: WriteView,
-  place: CollectionPlace,
+  hash: OpenHash,
   name: Buffer,
   oldMs: number,
   newMs: number,
 ): void {
   if (oldMs === newMs) return;
-  if (oldMs > 0) view.del(encodeDueKey(place, oldMs, name));
-  if (newMs > 0) view.put(encodeDueKey(place, newMs, name), IN_INDEX);
+  const { place } = hash.collection;
+  if (oldMs > 0) {
+    view.del(encodeDueKey(place, oldMs, name));
+    hash.expiring--;
+    if (oldMs === hash.untilMs) hash.untilUnknown = true;
+  }
+  if (newMs > 0) {
+    view.put(encodeDueKey(place, newMs, name), IN_INDEX);
+    hash.expiring++;
+    hash.dueMs = hash.dueMs === 0 ? newMs : Math.min(hash.dueMs, newMs);
+    if (newMs >= hash.untilMs) hash.untilUnknown = false;
+    hash.untilMs = Math.max(hash.untilMs, newMs);
+  }
+  if (hash.expiring > 0) return;
+  hash.dueMs = 0;
+  hash.untilMs = 0;
+  hash.untilUnknown = false;
 }
 
 function isExpired({ deadlineMs }: Field, nowMs: number): boolean {

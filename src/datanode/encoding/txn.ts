@@ -10,10 +10,9 @@
 import { limits } from '../../common/limits.ts';
 import type { BatchOperation, EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
 import type { Version } from './header.ts';
-import { keyAfter } from './key.ts';
+import { isExpiryKey, keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
 import { openRecord, sealRecord } from './record.ts';
-import { tags } from './tags.ts';
 import type { Lookups, View, WriteView } from './view.ts';
 
 export function createView(reader: EngineReader, lookups?: Lookups): View {
@@ -84,7 +83,7 @@ export class Txn implements WriteView {
     this.#observers = observers;
   }
 
-  /** The smallest deadline put into the expiry index so far; Infinity when none was. */
+  /** The smallest deadline put into an expiry index so far; Infinity when none was. */
   get earliestDeadlineMs(): number {
     return this.#earliestDeadlineMs;
   }
@@ -115,7 +114,7 @@ export class Txn implements WriteView {
   }
 
   put(key: Buffer, value: Buffer): void {
-    if (key[0] === tags.expiry) this.#observeDeadline(key);
+    if (isExpiryKey(key)) this.#observeDeadline(key);
     this.#overlay.set({ key, after: value });
   }
 

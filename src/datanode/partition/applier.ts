@@ -7,7 +7,7 @@ import { assert } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
 import type { LogIndex, Slot, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
-import type { RunContext, RunResult } from '../commands/command.ts';
+import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
 import { redisDataRange } from '../encoding/key.ts';
@@ -19,7 +19,7 @@ import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import type { CommandLine } from './batch.ts';
-import { decodeEnvelope, type Envelope } from './envelope.ts';
+import { type DueKey, decodeEnvelope, type Envelope } from './envelope.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import { encodeState, type ReplicaState } from './state.ts';
 
@@ -285,7 +285,7 @@ export class Applier {
     const { body } = envelope;
     if (body.family === 'internal') {
       if (body.operation !== 'expire') return { state, replies: [] };
-      return { state, replies: [], expired: expireKeys(txn, body.keys, state.timeMs) };
+      return applyExpiry(txn, body.keys, state);
     }
     return applyLines(txn, body.lines, this.#contextOf(envelope, state), state);
   }
@@ -331,6 +331,15 @@ interface ApplyStep {
   readonly expired?: number;
 }
 
+async function applyExpiry(
+  txn: Txn,
+  due: readonly DueKey[],
+  state: ReplicaState,
+): Promise<ApplyStep> {
+  const run = expireKeys(txn, due, state.timeMs);
+  return { state, replies: [], expired: await runRanges(run, (range) => txn.range(range)) };
+}
+
 function applyLines(
   txn: Txn,
   lines: readonly CommandLine[],
@@ -374,11 +383,11 @@ function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Pr
   return 'kind' in result ? result : runRanges(result, (range) => txn.range(range));
 }
 
-/** Drives a suspended run to its reply, reading the ranges it asks for. */
-export async function runRanges(
-  run: Exclude<RunResult, Reply>,
+/** Drives a suspended run to its end, reading the ranges it asks for. */
+export async function runRanges<Result>(
+  run: Generator<KeyRange, Result, readonly KeyValue[]>,
   readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
-): Promise<Reply> {
+): Promise<Result> {
   let step = run.next();
   while (!step.done) step = run.next(await readRange(step.value));
   return step.value;

@@ -28,6 +28,10 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['system key `state`', STATE_KEY],
   ['key record of `foo`', encodeKey(foo)],
   ['expiry of `foo` at 1700000000000', encodeExpiryKey(1_700_000_000_000, foo)],
+  [
+    'expiry of fields of `foo` at 1700000000000',
+    encodeExpiryKey(1_700_000_000_000, foo, tags.fieldExpiry),
+  ],
   ['hash field `m` of version 5.1', encodeMemberKey(tags.hashField, place, member)],
   ['field `m` of it due at 1700000000000', encodeDueKey(place, 1_700_000_000_000, member)],
   ['list element at the origin', encodeListKey(place, origin)],
@@ -64,10 +68,18 @@ const vectors: readonly (readonly [string, Buffer])[] = [
       body: encodeCollection({ version: place.version, size: 2, extra: Buffer.alloc(0) }),
     }),
   ],
-  ['what a small hash adds to its header', encodeHashExtra({ encoding: 'listpack', dueMs: 0 })],
   [
-    'a large one with a field due at 1700000000000',
-    encodeHashExtra({ encoding: 'hashtable', dueMs: 1_700_000_000_000 }),
+    'what a small hash adds to its header',
+    encodeHashExtra({ encoding: 'listpack', dueMs: 0, untilMs: 0, expiring: 0 }),
+  ],
+  [
+    'a large one with 2 fields due at 1700000000000 and a millisecond later',
+    encodeHashExtra({
+      encoding: 'hashtable',
+      dueMs: 1_700_000_000_000,
+      untilMs: 1_700_000_000_001,
+      expiring: 2,
+    }),
   ],
   [
     'record of `foo` = `bar` with its CRC-32',
