@@ -5,9 +5,10 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
 
 /**
  * exact: bytes · set: the items in any order · pairs: keys and values (flat in RESP2) in any order ·
- * count: kind and number of items, for commands that choose at random.
+ * count: kind and number of items, for commands that choose at random · scan: a cursor, then items
+ * in any order · scanPairs: a cursor, then keys and values.
  */
-export type Order = 'exact' | 'set' | 'pairs' | 'count';
+export type Order = 'exact' | 'set' | 'pairs' | 'count' | 'scan' | 'scanPairs';
 
 export function comparable(bytes: Buffer, order: Order): string {
   const text = bytes.toString('latin1');
@@ -16,6 +17,11 @@ export function comparable(bytes: Buffer, order: Order): string {
   if (order === 'count') return `${text[0]}${itemsOf(reply)?.length ?? ''}`;
   const items = itemsOf(reply);
   if (items === undefined) return text;
+  const [cursor, given] = items;
+  if (order.startsWith('scan') && cursor && given) {
+    const inside = order === 'scan' ? 'set' : 'pairs';
+    return `${comparable(encodeReply(cursor, 3), 'exact')}${comparable(encodeReply(given, 3), inside)}`;
+  }
   const texts = items.map((item) => encodeReply(item, 3).toString('latin1'));
   const flat = order === 'pairs' && reply.kind === 'array' && !items.some((item) => itemsOf(item));
   const units = flat ? pairUp(texts) : texts;

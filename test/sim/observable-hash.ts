@@ -6,11 +6,13 @@
  * Each pair counts by itself, so the hash does not depend on the order in which pairs came.
  */
 import { crc32 } from '../../src/common/checksum.ts';
+import { elementTags } from '../../src/datanode/encoding/element-key.ts';
 import { decodeCollection, decodeHeader } from '../../src/datanode/encoding/header.ts';
 import { openRecord } from '../../src/datanode/encoding/record.ts';
 import { tags } from '../../src/datanode/encoding/tags.ts';
 import type { BatchOperation, Engine } from '../../src/datanode/engine/engine.ts';
 
+const elementTagSet = new Set<number>(Object.values(elementTags).flat());
 /** Slot and version, behind the tag. */
 const PLACE_END = 15;
 
@@ -40,7 +42,7 @@ export class ObservableHash {
     const change = pairHash(key, before) ^ pairHash(key, after);
     const tag = key[0]!;
     if (tag === tags.garbage) return;
-    if (tag >= tags.hashField && tag <= tags.zsetScore) {
+    if (elementTagSet.has(tag)) {
       const place = key.toString('latin1', 1, PLACE_END);
       this.#elements.set(place, (this.#elements.get(place) ?? 0) ^ change);
       if (this.#live.has(place)) this.#value ^= change;

@@ -1,9 +1,12 @@
 /** What a key's value looks like inside: OBJECT and MEMORY. */
 
-import { decodeCollection, type Header } from '../encoding/header.ts';
+import { collectionOf } from '../encoding/collection.ts';
+import { encodingOfHash } from '../encoding/hash.ts';
+import type { Header } from '../encoding/header.ts';
 import { encodeExpiryKey } from '../encoding/key.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
 import { encodingOfList } from '../encoding/list.ts';
+import { encodingOfSet } from '../encoding/set.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
@@ -31,12 +34,16 @@ const EXPIRY_VALUE_BYTES = 5;
 type KeyRun = (found: Found, live: Header) => Reply;
 
 /** OBJECT ENCODING key */
-function runEncoding({ place }: Found, live: Header): Reply {
+function runEncoding(found: Found, live: Header): Reply {
   switch (live.type) {
     case 'string':
       return bulk(stringEncoding(live));
+    case 'hash':
+      return bulk(encodingOfHash(collectionOf(found, live, 'hash')));
     case 'list':
-      return bulk(encodingOfList(decodeCollection(place, live.body)));
+      return bulk(encodingOfList(collectionOf(found, live, 'list')));
+    case 'set':
+      return bulk(encodingOfSet(collectionOf(found, live, 'set')));
     default:
       return bulk(live.type);
   }

@@ -7,6 +7,10 @@ import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
+import { hashCommands } from './hash.ts';
+import { hashExpiryCommands } from './hash-expiry.ts';
+import { hashNumberCommands } from './hash-number.ts';
+import { hashWalkCommands } from './hash-walk.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { listCommands } from './list.ts';
@@ -14,6 +18,8 @@ import { listRangeCommands } from './list-range.ts';
 import { objectCommands } from './object.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
+import { setCommands } from './set.ts';
+import { setAlgebraCommands } from './set-algebra.ts';
 import { sortCommands } from './sort.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
@@ -28,6 +34,12 @@ const rows: readonly Command[] = [
   ...stringCommonCommands,
   ...listCommands,
   ...listRangeCommands,
+  ...hashCommands,
+  ...hashExpiryCommands,
+  ...hashNumberCommands,
+  ...hashWalkCommands,
+  ...setCommands,
+  ...setAlgebraCommands,
   ...keyCommands,
   ...sortCommands,
   ...expiryCommands,

@@ -116,7 +116,8 @@ function holds(live: Header, { found, type, place }: OpenCollection): boolean {
   return version.index === place.version.index && version.ordinal === place.version.ordinal;
 }
 
-function collectionOf(found: Found, live: Header, type: CollectionType): Collection {
+/** The collection of that type whose header is `live`. */
+export function collectionOf(found: Found, live: Header, type: CollectionType): Collection {
   const { version, size, extra } = decodeCollection(found.place, live.body);
   return { found, type, place: { slot: slotOfKey(found.key), version }, size, extra };
 }

@@ -19,6 +19,7 @@ export interface CollectionPlace {
 
 type ElementTag =
   | typeof tags.hashField
+  | typeof tags.hashDue
   | typeof tags.listElement
   | typeof tags.setMember
   | typeof tags.zsetMember
@@ -28,7 +29,7 @@ export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
 
 /** Where the elements of each type are. */
 export const elementTags = {
-  hash: [tags.hashField],
+  hash: [tags.hashField, tags.hashDue],
   list: [tags.listElement],
   set: [tags.setMember],
   zset: [tags.zsetMember, tags.zsetScore],
@@ -63,9 +64,28 @@ export function encodeMemberKey(
   return encoded;
 }
 
-/** The member of a key made by `encodeMemberKey`, or by `encodeScoreKey`. */
+/** The member of a key made by `encodeMemberKey`, `encodeDueKey` or `encodeScoreKey`. */
 export function decodeMember(encoded: Buffer): Buffer {
   return encoded.subarray(PREFIX_BYTES + ORDER_BYTES);
+}
+
+/** hashDue: fields that have a deadline, the earliest first. */
+export function encodeDueKey(place: CollectionPlace, deadlineMs: number, field: Buffer): Buffer {
+  const encoded = prefix(tags.hashDue, place, ORDER_BYTES + field.length);
+  writeU64(encoded, deadlineMs, PREFIX_BYTES);
+  encoded.set(field, PREFIX_BYTES + ORDER_BYTES);
+  return encoded;
+}
+
+export function decodeDueMs(encoded: Buffer): number {
+  return readU64(encoded, PREFIX_BYTES);
+}
+
+/** The fields of a hash whose deadline is at or before `untilMs`. */
+export function dueRange(place: CollectionPlace, untilMs: number): KeyRange {
+  const { gte, lt } = elementRange(tags.hashDue, place);
+  if (untilMs >= Number.MAX_SAFE_INTEGER) return { gte, lt };
+  return { gte, lt: encodeDueKey(place, untilMs + 1, Buffer.alloc(0)) };
 }
 
 /**

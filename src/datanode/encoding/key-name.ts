@@ -3,12 +3,13 @@
  * collection. So a change to the engine can be told to those who look at a key.
  */
 import { slotOfKey } from '../../common/hash.ts';
-import { type CollectionPlace, elementRange } from './element-key.ts';
+import { type CollectionPlace, elementRange, elementTags } from './element-key.ts';
 import type { Version } from './header.ts';
 import { tags } from './tags.ts';
 
 export { encodeKey } from './key.ts';
 
+const elementTagSet = new Set<number>(Object.values(elementTags).flat());
 /** Slot and version of an element's key, behind the tag. */
 const PLACE_END = 15;
 
@@ -16,7 +17,7 @@ const PLACE_END = 15;
 export function observableName(encoded: Buffer): string | undefined {
   const tag = encoded[0]!;
   if (tag === tags.key) return encoded.toString('latin1');
-  if (tag < tags.hashField || tag >= tags.garbage) return undefined;
+  if (!elementTagSet.has(tag)) return undefined;
   return `elements ${encoded.toString('latin1', 1, PLACE_END)}`;
 }
 

@@ -10,7 +10,7 @@
 import { limits } from '../../common/limits.ts';
 import type { BatchOperation, EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
 import type { Version } from './header.ts';
-import { keyAfter } from './key.ts';
+import { isExpiryKey, keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { tags } from './tags.ts';
@@ -85,7 +85,7 @@ export class Txn implements WriteView {
     this.#observers = observers;
   }
 
-  /** The smallest deadline put into the expiry index so far; Infinity when none was. */
+  /** The smallest deadline put into an expiry index so far; Infinity when none was. */
   get earliestDeadlineMs(): number {
     return this.#earliestDeadlineMs;
   }
@@ -121,7 +121,7 @@ export class Txn implements WriteView {
   }
 
   put(key: Buffer, value: Buffer): void {
-    if (key[0] === tags.expiry) this.#observeDeadline(key);
+    if (isExpiryKey(key)) this.#observeDeadline(key);
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     this.#overlay.set({ key, after: value });
   }

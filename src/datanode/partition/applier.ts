@@ -7,17 +7,17 @@ import { assert } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
 import type { LogIndex, Slot, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
-import type { RunContext, RunResult } from '../commands/command.ts';
+import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
-import { expireKeys } from '../encoding/expiry.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY, writeCounts } from '../encoding/system.ts';
 import { type Change, Txn } from '../encoding/txn.ts';
-import type { Engine, KeyRange, KeyValue } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
-import { error, OK, type Reply } from '../resp/reply.ts';
+import { OK, type Reply } from '../resp/reply.ts';
+import { type ApplyStep, applyExpiry, applyLines } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope } from './envelope.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
@@ -294,7 +294,7 @@ export class Applier {
     const { body } = envelope;
     if (body.family === 'internal') {
       if (body.operation !== 'expire') return { state, replies: [] };
-      return { state, replies: [], expired: expireKeys(txn, body.keys, state.timeMs) };
+      return applyExpiry(txn, body.keys, state);
     }
     return applyLines(txn, body.lines, this.#contextOf(envelope, state), state);
   }
@@ -331,64 +331,4 @@ function empties(line: CommandLine): boolean {
   if ((line[0]![0]! | LOWER_CASE) !== LETTER_F) return false;
   const command = resolveCommand(line);
   return command?.kind === 'write' && command.empties === true && command.prepare(line).ok;
-}
-
-interface ApplyStep {
-  readonly state: ReplicaState;
-  readonly replies: readonly Reply[];
-  /** Of an expire entry: how many keys went. */
-  readonly expired?: number;
-}
-
-function applyLines(
-  txn: Txn,
-  lines: readonly CommandLine[],
-  context: RunContext,
-  state: ReplicaState,
-): ApplyStep | Promise<ApplyStep> {
-  const replies: Reply[] = [];
-  for (let at = 0; at < lines.length; at++) {
-    const reply = applyLine(txn, lines[at]!, context);
-    if (reply instanceof Promise) return applyRest(reply, txn, lines, at, context, replies, state);
-    replies.push(reply);
-  }
-  return { state, replies };
-}
-
-async function applyRest(
-  suspended: Promise<Reply>,
-  txn: Txn,
-  lines: readonly CommandLine[],
-  at: number,
-  context: RunContext,
-  replies: Reply[],
-  state: ReplicaState,
-): Promise<ApplyStep> {
-  replies.push(await suspended);
-  for (let next = at + 1; next < lines.length; next++) {
-    replies.push(await applyLine(txn, lines[next]!, context));
-  }
-  return { state, replies };
-}
-
-function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Promise<Reply> {
-  const command = resolveCommand(line);
-  if (command?.kind !== 'write') {
-    return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);
-  }
-  const prepared = command.prepare(line);
-  if (!prepared.ok) return prepared.reply;
-  txn.beginCommand();
-  const result = prepared.run(txn, context);
-  return 'kind' in result ? result : runRanges(result, (range) => txn.range(range));
-}
-
-/** Drives a suspended run to its reply, reading the ranges it asks for. */
-export async function runRanges(
-  run: Exclude<RunResult, Reply>,
-  readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
-): Promise<Reply> {
-  let step = run.next();
-  while (!step.done) step = run.next(await readRange(step.value));
-  return step.value;
 }

@@ -170,7 +170,7 @@ export class Watches {
 
 function isPast(view: View, place: Buffer, nowMs: number): boolean {
   const record = view.get(place);
-  return record !== undefined && isExpired(decodeHeader(place, record), nowMs);
+  return record !== undefined && isExpired(place, decodeHeader(place, record), nowMs);
 }
 
 /** The first letter spares other lines the comparison. */

@@ -50,6 +50,8 @@ export class ReplyWriter {
         return this.#items(protocol === 3 ? '>' : '*', reply.items, protocol);
       case 'map':
         return this.#map(reply.pairs, protocol);
+      case 'pairs':
+        return this.#pairs(reply.pairs, protocol);
       case 'encoded':
         return this.#raw(reply.bytes);
       default:
@@ -91,6 +93,14 @@ export class ReplyWriter {
     for (const [key, value] of pairs) {
       this.append(key, protocol);
       this.append(value, protocol);
+    }
+  }
+
+  #pairs(pairs: readonly (readonly [Reply, Reply])[], protocol: Protocol): void {
+    this.#line('*', String(protocol === 3 ? pairs.length : pairs.length * 2));
+    for (const pair of pairs) {
+      if (protocol === 3) this.#line('*', '2');
+      for (const item of pair) this.append(item, protocol);
     }
   }
 

@@ -10,6 +10,8 @@ export type Reply =
   | { readonly kind: 'array'; readonly items: readonly Reply[] }
   /** RESP2: a flat array of keys and values. */
   | { readonly kind: 'map'; readonly pairs: readonly (readonly [Reply, Reply])[] }
+  /** RESP2: a flat array. RESP3: an array of arrays of two. */
+  | { readonly kind: 'pairs'; readonly pairs: readonly (readonly [Reply, Reply])[] }
   | { readonly kind: 'set'; readonly items: readonly Reply[] }
   | { readonly kind: 'push'; readonly items: readonly Reply[] }
   /** RESP2: a bulk string in Redis's shortest form. */

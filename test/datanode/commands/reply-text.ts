@@ -15,8 +15,10 @@ export function replyText(reply: Reply, indent = ''): string {
     case 'nullArray':
       return `${indent}(nil)`;
     case 'array':
+    case 'set':
       return listText(reply.items, indent);
     case 'map':
+    case 'pairs':
       return listText(reply.pairs.flat(), indent);
     default:
       throw new Error(`no text for ${reply.kind} replies`);
@@ -29,7 +31,7 @@ export function sortedReplyText(reply: Reply): string {
 }
 
 function sorted(reply: Reply): Reply {
-  if (reply.kind !== 'array') return reply;
+  if (reply.kind !== 'array' && reply.kind !== 'set') return reply;
   const items = reply.items.map(sorted);
   return { kind: 'array', items: items.sort((a, b) => (replyText(a) < replyText(b) ? -1 : 1)) };
 }

@@ -6,11 +6,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  encodeDueKey,
   encodeListKey,
   encodeMemberKey,
   encodeScoreKey,
   LIST_ORIGIN,
 } from '../../../src/datanode/encoding/element-key.ts';
+import { encodeHashExtra } from '../../../src/datanode/encoding/hash-header.ts';
 import { encodeCollection, encodeHeader } from '../../../src/datanode/encoding/header.ts';
 import { encodeExpiryKey, encodeKey } from '../../../src/datanode/encoding/key.ts';
 import { encodeShape, newShape } from '../../../src/datanode/encoding/list.ts';
@@ -27,7 +29,12 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['system key `state`', STATE_KEY],
   ['key record of `foo`', encodeKey(foo)],
   ['expiry of `foo` at 1700000000000', encodeExpiryKey(1_700_000_000_000, foo)],
+  [
+    'expiry of fields of `foo` at 1700000000000',
+    encodeExpiryKey(1_700_000_000_000, foo, tags.fieldExpiry),
+  ],
   ['hash field `m` of version 5.1', encodeMemberKey(tags.hashField, place, member)],
+  ['field `m` of it due at 1700000000000', encodeDueKey(place, 1_700_000_000_000, member)],
   ['list element at the origin', encodeListKey(place, origin)],
   [
     'list element inserted after it',
@@ -74,6 +81,19 @@ const vectors: readonly (readonly [string, Buffer])[] = [
       head: LIST_ORIGIN,
       tail: LIST_ORIGIN + 2,
       listpackBytes: 9,
+    }),
+  ],
+  [
+    'what a small hash adds to its header',
+    encodeHashExtra({ encoding: 'listpack', dueMs: 0, untilMs: 0, expiring: 0 }),
+  ],
+  [
+    'a large one with 2 fields due at 1700000000000 and a millisecond later',
+    encodeHashExtra({
+      encoding: 'hashtable',
+      dueMs: 1_700_000_000_000,
+      untilMs: 1_700_000_000_001,
+      expiring: 2,
     }),
   ],
   [

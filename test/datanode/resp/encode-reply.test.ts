@@ -30,6 +30,12 @@ const forms: readonly (readonly [string, Reply, string, string])[] = [
   ['set', { kind: 'set', items: [OK] }, '*1\r\n+OK\r\n', '~1\r\n+OK\r\n'],
   ['push', { kind: 'push', items: [OK] }, '*1\r\n+OK\r\n', '>1\r\n+OK\r\n'],
   ['map', { kind: 'map', pairs: [[OK, NULL]] }, '*2\r\n+OK\r\n$-1\r\n', '%1\r\n+OK\r\n_\r\n'],
+  [
+    'pairs',
+    { kind: 'pairs', pairs: [[OK, NULL]] },
+    '*2\r\n+OK\r\n$-1\r\n',
+    '*1\r\n*2\r\n+OK\r\n_\r\n',
+  ],
   ['double', { kind: 'double', value: 0.1 }, '$3\r\n0.1\r\n', ',0.1\r\n'],
   ['boolean', { kind: 'boolean', value: true }, ':1\r\n', '#t\r\n'],
   ['verbatim', { kind: 'verbatim', format: 'txt', text: 'hi' }, '$2\r\nhi\r\n', '=6\r\ntxt:hi\r\n'],
