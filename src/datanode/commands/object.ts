@@ -1,10 +1,11 @@
 /** What a key's value looks like inside: OBJECT and MEMORY. */
 
-import type { Header } from '../encoding/header.ts';
+import { decodeCollection, type Header } from '../encoding/header.ts';
 import { encodeExpiryKey } from '../encoding/key.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
+import { encodingOfZset } from '../encoding/zset.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import {
@@ -30,8 +31,19 @@ const EXPIRY_VALUE_BYTES = 5;
 type KeyRun = (found: Found, live: Header) => Reply;
 
 /** OBJECT ENCODING key */
-function runEncoding(_found: Found, live: Header): Reply {
-  return bulk(live.type === 'string' ? stringEncoding(live) : live.type);
+function runEncoding({ place }: Found, live: Header): Reply {
+  return bulk(encodingOf(place, live));
+}
+
+function encodingOf(place: Buffer, live: Header): string {
+  switch (live.type) {
+    case 'string':
+      return stringEncoding(live);
+    case 'zset':
+      return encodingOfZset(decodeCollection(place, live.body));
+    default:
+      return live.type;
+  }
 }
 
 function stringEncoding({ body, origin }: Header): string {

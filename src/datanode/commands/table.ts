@@ -16,12 +16,22 @@ import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
 import { stringRangeCommands } from './string-range.ts';
+import { zsetCommands } from './zset.ts';
+import { zsetCombineCommands } from './zset-combine.ts';
+import { zsetPopCommands } from './zset-pop.ts';
+import { zsetRandomCommands } from './zset-random.ts';
+import { zsetRangeCommands } from './zset-range.ts';
 
 const rows: readonly Command[] = [
   ...stringCommands,
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,
+  ...zsetCommands,
+  ...zsetRangeCommands,
+  ...zsetPopCommands,
+  ...zsetRandomCommands,
+  ...zsetCombineCommands,
   ...keyCommands,
   ...expiryCommands,
   ...objectCommands,

@@ -19,7 +19,7 @@ export const elementTags = {
   hash: [tags.hashField],
   list: [tags.listElement],
   set: [tags.setMember],
-  zset: [tags.zsetMember, tags.zsetScore],
+  zset: [tags.zsetMember, tags.zsetScore, tags.zsetBlock],
 } as const;
 
 /** A collection as a read finds it. */

@@ -12,6 +12,7 @@
  *   setMember   0x14  slot u16 · version · hash u64 · member        → flags
  *   zsetMember  0x15  slot u16 · version · hash u64 · member        → flags, score f64
  *   zsetScore   0x16  slot u16 · version · sortable score · member  → flags
+ *   zsetBlock   0x1b  slot u16 · version · node u32 · part u8       → see zset-index.ts
  *   garbage     0x1f  slot u16 · version · type u8                  → flags
  *
  * `hash` is that of member-hash.ts. Keys of one slot are ordered by their hash, then the key: so a
@@ -33,6 +34,8 @@ export const tags = {
   streamEntry: 0x17,
   streamGroup: 0x18,
   streamPending: 0x19,
+  /** How many elements each stretch of a sorted set's scores has. */
+  zsetBlock: 0x1b,
   /** A collection whose elements wait to be removed. */
   garbage: 0x1f,
 } as const;

@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { differential, type Step } from './differential.ts';
+import type { Order } from './order.ts';
+import { doubleWord, integerWord, key, member, option, words, wordsAndMore } from './words.ts';
+
+type Words = fc.Arbitrary<string[]>;
+
+const inOrder =
+  (order: Order) =>
+  (arbitrary: Words): fc.Arbitrary<Step> =>
+    arbitrary.map((line) => ({ words: line, order }));
+const scores = inOrder('scores');
+const count = inOrder('count');
+const exact = inOrder('exact');
+
+const score = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom('0', '1', '1.5', '2', '-2', '-0', 'inf', '-inf') },
+  doubleWord,
+  fc.constantFrom('1e21', '1e-7', '1e100', '3e17', '123456789012345678', '0x10', '1e-320', '.5'),
+);
+const scoreBound = fc.oneof(
+  { weight: 3, arbitrary: fc.tuple(fc.constantFrom('', '('), score).map((both) => both.join('')) },
+  fc.constantFrom('-inf', '+inf', '(inf', '', '(', ' 1', '1 ', 'nan'),
+);
+const lexBound = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(fc.constantFrom('[', '('), member).map((both) => both.join('')),
+  },
+  { weight: 2, arbitrary: fc.constantFrom('-', '+') },
+  fc.constantFrom('', 'a', '-a', '+a', '(', '['),
+);
+
+/** Words that follow each other, each sequence there or not. */
+const maybe = (...parts: readonly Words[]): Words =>
+  fc.array(fc.oneof(...parts), { maxLength: 2 }).map((lists) => lists.flat());
+const join = (...parts: readonly Words[]): Words => fc.tuple(...parts).map((lists) => lists.flat());
+
+const many = (arbitrary: Words, maxLength = 5): Words =>
+  fc.array(arbitrary, { minLength: 1, maxLength }).map((lists) => lists.flat());
+const limit = words(option('limit'), integerWord, integerWord);
+const addOption = fc
+  .array(option('nx', 'xx', 'gt', 'lt', 'ch', 'incr'), { maxLength: 2 })
+  .map((list) => [...list]);
+const noOption = fc.constant<string[]>([]);
+const add = join(
+  words('ZADD', key),
+  fc.oneof({ weight: 3, arbitrary: noOption }, addOption),
+  many(words(score, member)),
+);
+/** Members of one score, for ranges of members. */
+const addEqual = join(words('ZADD', key), many(words(fc.constant('0'), member), 8));
+
+const keys = fc
+  .tuple(fc.array(key, { minLength: 1, maxLength: 3 }), fc.integer({ min: -1, max: 12 }))
+  .map(([list, wrong]) => [String(wrong > 3 ? list.length : wrong), ...list]);
+const combineOption = maybe(
+  words(option('weights'), score, score),
+  words(option('weights'), score),
+  words(option('aggregate'), option('sum', 'min', 'max')),
+  words(option('withscores')),
+  words(option('limit'), integerWord),
+);
+const combine = (name: string) => scores(join(words(name), keys, combineOption));
+const combineStore = (name: string) => scores(join(words(name, key), keys, combineOption));
+
+const range = (name: string, bound: fc.Arbitrary<string>, ...options: readonly Words[]) =>
+  scores(
+    join(words(name, key, bound, bound), maybe(words(option('withscores')), limit, ...options)),
+  );
+const anyBound = fc.oneof(integerWord, scoreBound, lexBound);
+const rangeOptions = [
+  words(option('byscore')),
+  words(option('bylex')),
+  words(option('rev')),
+  words(fc.constant('BYSCORE'), fc.constant('REV')),
+  words(fc.constant('bylex'), fc.constant('rev')),
+] as const;
+
+const writes = [
+  scores(words('ZINCRBY', key, score, member)),
+  scores(wordsAndMore(['ZREM', key, member], member)),
+  scores(words('ZREMRANGEBYRANK', key, integerWord, integerWord)),
+  scores(words('ZREMRANGEBYSCORE', key, scoreBound, scoreBound)),
+  scores(words('ZREMRANGEBYLEX', key, lexBound, lexBound)),
+  scores(wordsAndMore(['ZPOPMIN', key], integerWord, 2)),
+  scores(wordsAndMore(['ZPOPMAX', key], integerWord, 2)),
+  scores(
+    join(
+      words('ZMPOP'),
+      keys,
+      words(option('min', 'max')),
+      maybe(words(option('count'), integerWord)),
+    ),
+  ),
+  scores(join(words('ZRANGESTORE', key, key, anyBound, anyBound), maybe(limit, ...rangeOptions))),
+  scores(
+    join(words('ZRANGESTORE', key, key, scoreBound, scoreBound), words('byscore'), maybe(limit)),
+  ),
+  scores(words('ZRANGESTORE', key, key, integerWord, integerWord)),
+  combineStore('ZUNIONSTORE'),
+  combineStore('ZINTERSTORE'),
+  combineStore('ZDIFFSTORE'),
+];
+
+const reads = [
+  scores(words('ZCARD', key)),
+  scores(words('ZSCORE', key, member)),
+  scores(wordsAndMore(['ZMSCORE', key, member], member)),
+  scores(words('ZRANK', key, member)),
+  scores(words('ZREVRANK', key, member)),
+  scores(words('ZCOUNT', key, scoreBound, scoreBound)),
+  scores(words('ZLEXCOUNT', key, lexBound, lexBound)),
+  range('ZRANGE', integerWord, ...rangeOptions),
+  range('ZRANGE', anyBound, ...rangeOptions),
+  range('ZRANGEBYSCORE', scoreBound),
+  range('ZREVRANGEBYSCORE', scoreBound),
+  range('ZRANGEBYLEX', lexBound),
+  range('ZREVRANGEBYLEX', lexBound),
+  range('ZREVRANGE', integerWord),
+  combine('ZUNION'),
+  combine('ZINTER'),
+  combine('ZDIFF'),
+  combine('ZINTERCARD'),
+  count(words('ZRANDMEMBER', key)),
+  count(
+    words(
+      'ZRANDMEMBER',
+      key,
+      integerWord.filter((word) => !/^-\d{9}/.test(word)),
+    ),
+  ),
+  count(
+    words(
+      'ZRANDMEMBER',
+      key,
+      fc.constantFrom('-5', '2', '0', '9223372036854775807', 'x'),
+      option('withscores'),
+    ),
+  ),
+];
+
+const scan = join(
+  words('ZSCAN', key, fc.constantFrom('0', '0', '0', 'x')),
+  words(fc.constant('COUNT'), fc.constantFrom('1000', '1000', '0', 'x')),
+  maybe(words(option('match'), fc.constantFrom('*', 'a', '[a-c]', '?'))),
+).map((line): Step => ({ words: line, order: 'scanPairs' }));
+
+differential(
+  'sorted sets',
+  fc.oneof(
+    { weight: 10, arbitrary: scores(add) },
+    { weight: 4, arbitrary: scores(addEqual) },
+    { weight: 14, arbitrary: fc.oneof(...writes) },
+    { weight: 22, arbitrary: fc.oneof(...reads) },
+    scan,
+    exact(words('SET', key, member)),
+    exact(words('GET', key)),
+    exact(words('TYPE', key)),
+    exact(words('DEL', key)),
+    exact(words('RENAME', key, key)),
+    exact(wordsAndMore(['COPY', key, key], option('replace'), 1)),
+    exact(words('EXPIRE', key, fc.constantFrom('1000', '-1'))),
+    exact(words('TTL', key)),
+    { weight: 2, arbitrary: exact(words('OBJECT', 'ENCODING', key)) },
+  ),
+);
