@@ -7,14 +7,25 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
  * exact: bytes · set: the items in any order · pairs: keys and values (flat in RESP2) in any order ·
  * count: kind and number of items, for commands that choose at random · scan: a cursor, then items
  * in any order · scanPairs: a cursor, then keys and values · scores: bytes, with numbers in the
- * digits of Redis 7.2 (see exceptions.ts).
+ * digits of Redis 7.2 (see exceptions.ts) · scanScores: a cursor, then members and scores.
  */
-export type Order = 'exact' | 'set' | 'pairs' | 'count' | 'scan' | 'scanPairs' | 'scores';
+export type Order =
+  | 'exact'
+  | 'set'
+  | 'pairs'
+  | 'count'
+  | 'scan'
+  | 'scanPairs'
+  | 'scores'
+  | 'scanScores';
 
 export function comparable(bytes: Buffer, order: Order): string {
   const text = bytes.toString('latin1');
   if (order === 'exact' || text.startsWith('-')) return text;
   if (order === 'scores') return withShortNumbers(text);
+  if (order === 'scanScores') {
+    return comparable(Buffer.from(withShortNumbers(text), 'latin1'), 'scanPairs');
+  }
   const reply = decodeReply(bytes);
   if (order === 'count') return `${text[0]}${itemsOf(reply)?.length ?? ''}`;
   const items = itemsOf(reply);

@@ -7,6 +7,8 @@ import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
+import { geoCommands } from './geo.ts';
+import { geoSearchCommands } from './geo-search.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { objectCommands } from './object.ts';
@@ -32,6 +34,8 @@ const rows: readonly Command[] = [
   ...zsetPopCommands,
   ...zsetRandomCommands,
   ...zsetCombineCommands,
+  ...geoCommands,
+  ...geoSearchCommands,
   ...keyCommands,
   ...expiryCommands,
   ...objectCommands,

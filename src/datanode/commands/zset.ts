@@ -41,7 +41,7 @@ export interface AddOptions {
   readonly incr: boolean;
 }
 
-interface AddRequest {
+export interface AddRequest {
   readonly key: Buffer;
   readonly options: AddOptions;
   readonly members: readonly ScoredMember[];
