@@ -188,3 +188,48 @@ differential(
     { weight: 2, arbitrary: exact(words('OBJECT', 'ENCODING', key)) },
   ),
 );
+
+/** Sets of some thousand members, whose ranks are counted. */
+const bulk = fc
+  .tuple(fc.integer({ min: 300, max: 1_500 }), fc.integer({ min: 1, max: 5_000 }), fc.nat(3_000))
+  .map(([length, factor, first]) =>
+    Array.from({ length }, (_, at) => [String(((first + at) * factor) % 997), `m${first + at}`]),
+  );
+const manyOf = (name: string, set: fc.Arbitrary<string>, withScores: boolean): Words =>
+  fc
+    .tuple(set, bulk)
+    .map(([key, pairs]) => [name, key, ...pairs.flatMap((pair) => pair.slice(withScores ? 0 : 1))]);
+const largeKey = fc.constantFrom('big', 'big', 'other');
+const largeMember = fc.nat(4_500).map((number) => `m${number}`);
+const largeRank = fc.integer({ min: -4_600, max: 4_600 }).map(String);
+const largeScore = fc.integer({ min: -5, max: 1_000 }).map(String);
+const largeLimit = words(fc.constant('limit'), fc.nat(3_000).map(String), fc.constant('5'));
+
+differential(
+  'large sorted sets',
+  fc.oneof(
+    { weight: 4, arbitrary: scores(manyOf('ZADD', largeKey, true)) },
+    { weight: 2, arbitrary: scores(manyOf('ZREM', largeKey, false)) },
+    { weight: 3, arbitrary: scores(words('ZADD', largeKey, largeScore, largeMember)) },
+    { weight: 3, arbitrary: scores(words('ZRANK', largeKey, largeMember)) },
+    { weight: 3, arbitrary: scores(words('ZREVRANK', largeKey, largeMember)) },
+    { weight: 3, arbitrary: scores(words('ZCOUNT', largeKey, largeScore, largeScore)) },
+    scores(words('ZREMRANGEBYRANK', largeKey, largeRank, largeRank)),
+    scores(words('ZREMRANGEBYSCORE', largeKey, largeScore, largeScore)),
+    scores(words('ZRANGE', largeKey, largeRank, largeRank)),
+    scores(words('ZREVRANGE', largeKey, largeRank, largeRank, 'withscores')),
+    scores(join(words('ZRANGEBYSCORE', largeKey, largeScore, fc.constant('inf')), largeLimit)),
+    scores(join(words('ZREVRANGEBYSCORE', largeKey, fc.constant('inf'), largeScore), largeLimit)),
+    scores(words('ZPOPMIN', largeKey, fc.constantFrom('1', '700'))),
+    scores(words('ZPOPMAX', largeKey, fc.constantFrom('1', '700'))),
+    scores(words('ZUNIONSTORE', largeKey, '2', 'big', 'other')),
+    scores(words('ZINTERSTORE', 'other', '2', 'big', 'other')),
+    scores(words('ZDIFFSTORE', 'other', '2', 'big', 'other')),
+    scores(words('ZRANGESTORE', 'other', 'big', largeRank, largeRank)),
+    count(words('ZRANDMEMBER', largeKey, fc.constantFrom('3', '-3', '900'))),
+    scores(words('RENAME', 'big', fc.constantFrom('other', '{t}1'))),
+    scores(words('COPY', 'big', 'other', 'REPLACE')),
+    scores(words('OBJECT', 'ENCODING', largeKey)),
+  ),
+  0.02,
+);

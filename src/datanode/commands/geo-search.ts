@@ -112,7 +112,7 @@ function* runWrite(view: WriteView, request: SearchRequest, context: RunContext)
     giveScore(view, building, member, () => (search.storeDist ? meters / search.unit : score));
   }
   const zset = yield* endZset(view, building);
-  return finishZset(view, zset, integer(found.length));
+  return yield* finishZset(view, zset, integer(found.length));
 }
 
 /** GEORADIUS and GEORADIUSBYMEMBER: the key, and what STORE and STOREDIST name. */

@@ -5,7 +5,7 @@ import { encodeExpiryKey } from '../encoding/key.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
-import { encodingOfZset } from '../encoding/zset.ts';
+import { encodingOfZset } from '../encoding/zset-header.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import {

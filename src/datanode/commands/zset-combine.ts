@@ -247,7 +247,7 @@ function* runStore(
     return undefined;
   });
   const zset = yield* endZset(view, building);
-  if (zset.size > 0) return finishZset(view, zset, integer(zset.size));
+  if (zset.size > 0) return yield* finishZset(view, zset, integer(zset.size));
   removeKey(view, found);
   return integer(0);
 }

@@ -1,7 +1,8 @@
 /** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
-import type { OpenCollection } from '../encoding/collection.ts';
+
 import type { WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
+import type { OpenZset } from '../encoding/zset-header.ts';
 import { collectSpan, type Walk, wholeSpan } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
@@ -46,7 +47,7 @@ function* runPop(
   if (zset.size === 0 || count === 0) return EMPTY_ARRAY;
   const entries = yield* takeEntries(zset, highest, count ?? 1);
   const reply = count === undefined ? array(entries.flatMap(pairOf)) : entriesReply(entries, true);
-  return drop(view, zset, entries, reply);
+  return yield* drop(view, zset, entries, reply);
 }
 
 /** ZMPOP numkeys key [key ...] MIN | MAX [COUNT count] */
@@ -79,23 +80,23 @@ function* runMPop(
     if (zset.size === 0) continue;
     const entries = yield* takeEntries(zset, highest, count);
     const items = entries.map((entry) => array(pairOf(entry)));
-    return drop(view, zset, entries, array([bulk(key), array(items)]));
+    return yield* drop(view, zset, entries, array([bulk(key), array(items)]));
   }
   return NULL_ARRAY;
 }
 
-function takeEntries({ place }: OpenCollection, highest: boolean, count: number): Walk<Entry[]> {
+function takeEntries({ place }: OpenZset, highest: boolean, count: number): Walk<Entry[]> {
   return collectSpan({ ...wholeSpan(place, highest), limit: count });
 }
 
-function drop(
+function* drop(
   view: WriteView,
-  zset: OpenCollection,
+  zset: OpenZset,
   entries: readonly Entry[],
   reply: Reply,
-): Reply {
+): Walk<Reply> {
   for (const entry of entries) dropMember(view, zset, entry);
-  return finishZset(view, zset, reply);
+  return yield* finishZset(view, zset, reply);
 }
 
 function pairOf({ member, score }: Entry): Reply[] {

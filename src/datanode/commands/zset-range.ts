@@ -163,7 +163,7 @@ function* runRangeStore(
     removeKey(view, found);
     return integer(0);
   }
-  return finishZset(view, stored, integer(stored.size));
+  return yield* finishZset(view, stored, integer(stored.size));
 }
 
 /** ZREMRANGEBYRANK key start stop, ZREMRANGEBYSCORE key min max, ZREMRANGEBYLEX key min max */
@@ -178,7 +178,7 @@ function* runRemRange(
   const span = before > 0 ? yield* spanOf(view, zset, range, false) : undefined;
   if (span !== undefined) yield* walkSpan(span, (entry) => dropMember(view, zset, entry));
   const removed = before - zset.size;
-  return removed > 0 ? finishZset(view, zset, integer(removed)) : integer(0);
+  return removed > 0 ? yield* finishZset(view, zset, integer(removed)) : integer(0);
 }
 
 const readColumn = { ...zsetColumn, flags: ['readonly'] } as const;

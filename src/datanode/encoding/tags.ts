@@ -12,7 +12,7 @@
  *   setMember   0x14  slot u16 · version · hash u64 · member        → flags
  *   zsetMember  0x15  slot u16 · version · hash u64 · member        → flags, score f64
  *   zsetScore   0x16  slot u16 · version · sortable score · member  → flags
- *   zsetBlock   0x1b  slot u16 · version · node u32 · part u8       → see zset-index.ts
+ *   zsetBlock   0x1b  slot u16 · version · node u32 · part u8       → see rank-node.ts
  *   garbage     0x1f  slot u16 · version · type u8                  → flags
  *
  * `hash` is that of member-hash.ts. Keys of one slot are ordered by their hash, then the key: so a

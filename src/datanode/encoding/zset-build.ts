@@ -2,14 +2,14 @@
  * New sorted sets whose encoding only their end decides, as in Redis: built as large ones, so that
  * no −0 is lost on the way, and made small if they fit.
  */
-import type { OpenCollection } from './collection.ts';
 import type { Found } from './keyspace.ts';
 import type { WriteView } from './view.ts';
-import { type Entry, fitsSmall, newZset, putScore, scoreOf, setFlags, zsetFlags } from './zset.ts';
+import { type Entry, newZset, putScore, scoreOf } from './zset.ts';
+import { fitsSmall, type OpenZset, setFlags, zsetFlags } from './zset-header.ts';
 import { collectSpan, scoreSpan, type Walk } from './zset-range.ts';
 
 export interface Building {
-  readonly zset: OpenCollection;
+  readonly zset: OpenZset;
   /** Bytes of the longest member. */
   longest: number;
 }
@@ -33,7 +33,7 @@ export function giveScore(
 }
 
 /** The set as it is to be saved. */
-export function* endZset(view: WriteView, { zset, longest }: Building): Walk<OpenCollection> {
+export function* endZset(view: WriteView, { zset, longest }: Building): Walk<OpenZset> {
   if (!fitsSmall(zset, longest)) return zset;
   setFlags(zset, 0);
   const zero = { min: 0, max: 0, minOpen: false, maxOpen: false };

@@ -1,17 +1,12 @@
 /**
  * Sorted sets: every member has two records, zsetMember (its score) and zsetScore (its place in the
- * order), which change together. What the type adds to the collection's header, when not empty:
- *
- *   flags u8   1 the set has outgrown the small encoding · 2 its scores are counted (zset-index.ts)
- *
- * A score of −0 equals 0 and sorts as 0; it is kept only beyond the small encoding, as in Redis.
+ * order), which change together, and the counts of zset-index.ts with them. A score of −0 equals 0 and sorts as 0; it is kept only beyond the small encoding, as in Redis.
  */
 
-import type { KeyValue } from '../engine/engine.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import {
   type Collection,
   newCollection,
-  type OpenCollection,
   openCollection,
   readCollection,
   saveCollection,
@@ -28,21 +23,25 @@ import type { Found } from './keyspace.ts';
 import { corruptRecord } from './record.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
+import {
+  encodingOfZset,
+  fitsSmall,
+  flagsOfZset,
+  type OpenZset,
+  setFlags,
+  zsetFlags,
+} from './zset-header.ts';
+import { countElement, isCrowded, saveRanks, splitBlocks } from './zset-index.ts';
+
+type Walk<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 
 export interface Entry {
   readonly member: Buffer;
   readonly score: number;
 }
 
-/** Redis's sizes up to which a sorted set is a listpack. */
-const SMALL_ENTRIES_MAX = 128;
-const SMALL_MEMBER_BYTES_MAX = 64;
-
-export const zsetFlags = { large: 1, counted: 2 } as const;
-const KNOWN_FLAGS = zsetFlags.large | zsetFlags.counted;
 const SCORE_BYTES = 9;
 
-const NO_FLAGS = Buffer.alloc(0);
 const PLAIN = Buffer.from([0]);
 const NEGATIVE_ZERO = Buffer.from([elementFlags.negativeZero]);
 
@@ -56,30 +55,13 @@ export function readZset(
 }
 
 /** The sorted set under `key`, a new and empty one when there is none. */
-export function openZset(
-  view: WriteView,
-  key: Buffer,
-  nowMs: number,
-): OpenCollection | 'wrong-type' {
+export function openZset(view: WriteView, key: Buffer, nowMs: number): OpenZset | 'wrong-type' {
   return openCollection(view, key, 'zset', nowMs);
 }
 
 /** An empty one that takes the place of whatever is under the key, once it is saved. */
-export function newZset(view: WriteView, found: Found): OpenCollection {
+export function newZset(view: WriteView, found: Found): OpenZset {
   return newCollection(view, found, 'zset');
-}
-
-export function flagsOfZset({ extra, found }: Collection): number {
-  const flags = extra[0] ?? 0;
-  if ((flags & ~KNOWN_FLAGS) !== 0) {
-    throw corruptRecord(found.place, `flags ${flags} of a sorted set unknown`);
-  }
-  return flags;
-}
-
-/** As OBJECT ENCODING names it. */
-export function encodingOfZset({ extra }: { readonly extra: Buffer }): 'listpack' | 'skiplist' {
-  return ((extra[0] ?? 0) & zsetFlags.large) !== 0 ? 'skiplist' : 'listpack';
 }
 
 /** Undefined when it is no member. */
@@ -102,16 +84,17 @@ export function entryOf([key, value]: KeyValue): Entry {
 /** Gives `member` the score; `before` is the one it has, undefined when it is new. */
 export function putScore(
   view: WriteView,
-  zset: OpenCollection,
+  zset: OpenZset,
   member: Buffer,
   score: number,
   before: number | undefined,
 ): void {
   if (before === undefined) {
     zset.size++;
-    if (zset.size > SMALL_ENTRIES_MAX || member.length > SMALL_MEMBER_BYTES_MAX) grow(zset);
+    if (!fitsSmall(zset, member.length)) grow(zset);
   } else {
     view.del(encodeScoreKey(zset.place, before, member));
+    countElement(view, zset, { member, score: before }, -1);
   }
   const kept = encodingOfZset(zset) === 'listpack' ? score + 0 : score;
   const value = Buffer.alloc(SCORE_BYTES);
@@ -119,29 +102,32 @@ export function putScore(
   view.put(encodeMemberKey(tags.zsetMember, zset.place, member), value);
   const flags = Object.is(kept, -0) ? NEGATIVE_ZERO : PLAIN;
   view.put(encodeScoreKey(zset.place, kept, member), flags);
+  countElement(view, zset, { member, score: kept }, 1);
 }
 
-/** Removes a member that is there; `score` is its own. */
-export function dropMember(view: WriteView, zset: OpenCollection, { member, score }: Entry): void {
-  view.del(encodeMemberKey(tags.zsetMember, zset.place, member));
-  view.del(encodeScoreKey(zset.place, score, member));
+/** Removes a member that is there; `entry` has its own score. */
+export function dropMember(view: WriteView, zset: OpenZset, entry: Entry): void {
+  view.del(encodeMemberKey(tags.zsetMember, zset.place, entry.member));
+  view.del(encodeScoreKey(zset.place, entry.score, entry.member));
   zset.size--;
+  countElement(view, zset, entry, -1);
 }
 
-/** `longest`: bytes of its longest member. */
-export function fitsSmall({ size }: OpenCollection, longest: number): boolean {
-  return size <= SMALL_ENTRIES_MAX && longest <= SMALL_MEMBER_BYTES_MAX;
+/** Ends a change: at once, unless ranges have to be read for the counts. */
+export function saveZset(view: WriteView, zset: OpenZset): Walk<void> | undefined {
+  if (zset.size > 0 && isCrowded(zset)) return saveCrowded(view, zset);
+  saveRanks(view, zset);
+  saveCollection(view, zset);
+  return undefined;
 }
 
-export function saveZset(view: WriteView, zset: OpenCollection): void {
+function* saveCrowded(view: WriteView, zset: OpenZset): Walk<void> {
+  yield* splitBlocks(view, zset);
+  saveRanks(view, zset);
   saveCollection(view, zset);
 }
 
-export function setFlags(zset: OpenCollection, flags: number): void {
-  zset.extra = flags === 0 ? NO_FLAGS : Buffer.from([flags]);
-}
-
-function grow(zset: OpenCollection): void {
+function grow(zset: OpenZset): void {
   const flags = flagsOfZset(zset);
   if ((flags & zsetFlags.large) === 0) setFlags(zset, flags | zsetFlags.large);
 }
