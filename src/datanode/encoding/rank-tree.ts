@@ -13,7 +13,7 @@ const NODE_MAX = 64;
 const NODE_FILL = 40;
 const NODE_MIN = 10;
 /** Neighbouring blocks with no more elements than this together become one. */
-const BLOCK_JOINED_MAX = 512;
+const BLOCK_JOINED_MAX = 256;
 
 /** One entry of a node, and through it the way down from the root. */
 export interface Step {

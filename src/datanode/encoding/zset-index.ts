@@ -24,9 +24,9 @@ import { flagsOfZset, type OpenZset, setFlags, zsetFlags } from './zset-header.t
 
 type Walk<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 
-const BLOCK_MAX = 1_024;
+const BLOCK_MAX = 512;
 /** Elements of each block when a large one is split; the last one may have half more. */
-const BLOCK_FILL = 512;
+const BLOCK_FILL = 256;
 
 /** How many elements lie before `bound`, a zsetScore key or the beginning of one. */
 export function* countBefore(view: View, zset: Collection, bound: Buffer): Walk<number> {

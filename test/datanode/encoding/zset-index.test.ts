@@ -161,13 +161,12 @@ describe('a large set', () => {
     await subject.agrees(1_003);
     const gone = [...subject.scores.keys()];
     while (gone.length > 0) {
-      const some = gone.splice(0, 4_300);
-      await subject.change(some.map((name) => [name, undefined]));
+      const left = gone.length > 100 ? Math.max(100, gone.length - 4_300) : 0;
+      await subject.change(gone.splice(left).map((name) => [name, undefined]));
       await subject.agrees(5_003);
-      if (subject.scores.size > 0 && subject.scores.size <= 500) {
-        expect(isCounted(subject.zset!)).toBe(false);
-        expect(await subject.blockRecords()).toBe(0);
-      }
+      if (left !== 100) continue;
+      expect(isCounted(subject.zset!)).toBe(false);
+      expect(await subject.blockRecords()).toBe(0);
     }
     const everything = { gte: Buffer.from([0x10]), lt: Buffer.from([0x40]) };
     expect(await readRange(subject.engine, everything)).toEqual([]);
@@ -203,7 +202,7 @@ describe('a large set', () => {
         counting((range) => readRange(subject.engine, range)),
       );
       expect(gets).toBeLessThanOrEqual(6);
-      expect(pairs).toBeLessThanOrEqual(1_024);
+      expect(pairs).toBeLessThanOrEqual(512);
       expect(scoreOf(view, zset.place, entry.member)).toBe(entry.score);
       expect(gets).toBeLessThanOrEqual(7);
     }
