@@ -9,6 +9,7 @@ import { encodingOfList } from '../encoding/list.ts';
 import { encodingOfSet } from '../encoding/set.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
+import { encodingOfZset } from '../encoding/zset-header.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import {
@@ -42,6 +43,8 @@ function runEncoding(found: Found, live: Header): Reply {
       return bulk(encodingOfHash(collectionOf(found, live, 'hash')));
     case 'list':
       return bulk(encodingOfList(collectionOf(found, live, 'list')));
+    case 'zset':
+      return bulk(encodingOfZset(collectionOf(found, live, 'zset')));
     case 'set':
       return bulk(encodingOfSet(collectionOf(found, live, 'set')));
     default:

@@ -7,6 +7,8 @@ import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
+import { geoCommands } from './geo.ts';
+import { geoSearchCommands } from './geo-search.ts';
 import { hashCommands } from './hash.ts';
 import { hashExpiryCommands } from './hash-expiry.ts';
 import { hashNumberCommands } from './hash-number.ts';
@@ -26,6 +28,11 @@ import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
 import { stringRangeCommands } from './string-range.ts';
 import { transactionCommands } from './transaction.ts';
+import { zsetCommands } from './zset.ts';
+import { zsetCombineCommands } from './zset-combine.ts';
+import { zsetPopCommands } from './zset-pop.ts';
+import { zsetRandomCommands } from './zset-random.ts';
+import { zsetRangeCommands } from './zset-range.ts';
 
 const rows: readonly Command[] = [
   ...stringCommands,
@@ -40,6 +47,13 @@ const rows: readonly Command[] = [
   ...hashWalkCommands,
   ...setCommands,
   ...setAlgebraCommands,
+  ...zsetCommands,
+  ...zsetRangeCommands,
+  ...zsetPopCommands,
+  ...zsetRandomCommands,
+  ...zsetCombineCommands,
+  ...geoCommands,
+  ...geoSearchCommands,
   ...keyCommands,
   ...sortCommands,
   ...expiryCommands,

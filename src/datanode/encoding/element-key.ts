@@ -23,7 +23,8 @@ type ElementTag =
   | typeof tags.listElement
   | typeof tags.setMember
   | typeof tags.zsetMember
-  | typeof tags.zsetScore;
+  | typeof tags.zsetScore
+  | typeof tags.zsetBlock;
 
 export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
 
@@ -32,7 +33,7 @@ export const elementTags = {
   hash: [tags.hashField, tags.hashDue],
   list: [tags.listElement],
   set: [tags.setMember],
-  zset: [tags.zsetMember, tags.zsetScore],
+  zset: [tags.zsetMember, tags.zsetScore, tags.zsetBlock],
 } as const;
 
 export function isCollectionType(type: ValueType): type is CollectionType {
@@ -157,6 +158,26 @@ export function encodeScoreKey(place: CollectionPlace, score: number, member: Bu
 /** −0 comes back as 0: its sign is in the value's flags. */
 export function decodeScore(encoded: Buffer): number {
   return readSortableDouble(encoded, PREFIX_BYTES);
+}
+
+/** What orders the scores of a sorted set among each other: all of a score key but its prefix. */
+export function scoreOrder(encoded: Buffer): Buffer {
+  return encoded.subarray(PREFIX_BYTES);
+}
+
+/** A bound among the scores of a sorted set, from the beginning of what `scoreOrder` gives. */
+export function scoreKeyAt(place: CollectionPlace, order: Buffer): Buffer {
+  const encoded = prefix(tags.zsetScore, place, order.length);
+  encoded.set(order, PREFIX_BYTES);
+  return encoded;
+}
+
+/** zsetBlock: part `part` of node `node`. */
+export function encodeBlockKey(place: CollectionPlace, node: number, part: number): Buffer {
+  const encoded = prefix(tags.zsetBlock, place, 5);
+  encoded.writeUInt32BE(node, PREFIX_BYTES);
+  encoded[PREFIX_BYTES + 4] = part;
+  return encoded;
 }
 
 /** The key of the same element in another collection of the type. */

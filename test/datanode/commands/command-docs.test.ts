@@ -16,6 +16,7 @@ interface Entry {
 const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^cluster\|/, 'answered while loading; what the placedriver does takes any arguments to refuse'],
   [/^command\|getkeys/, 'Redis 7.2 takes a command without arguments, 7.0 does not'],
+  [/^z(rev)?rank$/, 'Redis 7.2 has WITHSCORE, 7.0 does not'],
   [/^(debug$|slowlog\|)/, 'one shape for all containers of diagnostics'],
   [/^(memory|object)\|help$/, 'no replica is needed, but it is not served while loading'],
 ];

@@ -1,4 +1,5 @@
 /** Replies as text for transcripts: RESP2's view of them, one line per scalar. */
+import { formatDouble } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 
 export function replyText(reply: Reply, indent = ''): string {
@@ -17,6 +18,8 @@ export function replyText(reply: Reply, indent = ''): string {
     case 'array':
     case 'set':
       return listText(reply.items, indent);
+    case 'double':
+      return `${indent}${JSON.stringify(reply.text ?? formatDouble(reply.value))}`;
     case 'map':
     case 'pairs':
       return listText(reply.pairs.flat(), indent);

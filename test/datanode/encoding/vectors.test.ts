@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  encodeBlockKey,
   encodeDueKey,
   encodeListKey,
   encodeMemberKey,
@@ -16,6 +17,10 @@ import { encodeHashExtra } from '../../../src/datanode/encoding/hash-header.ts';
 import { encodeCollection, encodeHeader } from '../../../src/datanode/encoding/header.ts';
 import { encodeExpiryKey, encodeKey } from '../../../src/datanode/encoding/key.ts';
 import { encodeShape, newShape } from '../../../src/datanode/encoding/list.ts';
+import {
+  encodeCounts,
+  encodeShape as encodeNodeShape,
+} from '../../../src/datanode/encoding/rank-node.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
@@ -24,6 +29,18 @@ const place = { slot: 12_182, version: { index: 5, ordinal: 1 } };
 const foo = Buffer.from('foo');
 const member = Buffer.from('m');
 const origin = { whole: LIST_ORIGIN, fraction: Buffer.alloc(0) };
+
+const node = {
+  id: 0,
+  level: 0,
+  nextNode: 1,
+  entries: [
+    { child: 0, bound: Buffer.alloc(0), count: 512 },
+    { child: 0, bound: Buffer.from([0xbf, 0xf8]), count: 513 },
+  ],
+  shapeChanged: false,
+  countsChanged: false,
+};
 
 const vectors: readonly (readonly [string, Buffer])[] = [
   ['system key `state`', STATE_KEY],
@@ -47,6 +64,9 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['score 0 of `m`', encodeScoreKey(place, 0, member)],
   ['score 1.5 of `m`', encodeScoreKey(place, 1.5, member)],
   ['score +∞ of `m`', encodeScoreKey(place, Number.POSITIVE_INFINITY, member)],
+  ['shape of the root of counted scores', encodeBlockKey(place, 0, 0)],
+  ['the same with two blocks, the second from score 1.5 on', encodeNodeShape(node)],
+  ['counts of its blocks, 512 and 513', encodeCounts(node)],
   [
     'header of the string `bar`',
     encodeHeader({ type: 'string', deadlineMs: 0, origin: 'set', body: Buffer.from('bar') }),
