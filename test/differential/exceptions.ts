@@ -14,4 +14,14 @@ export const exceptions: readonly Exception[] = [
     differs: 'a deadline beyond 2^53 ms after 1970 (the year 287,396) is cut to that',
     reason: 'times are numbers here and in every record; nobody lives to see the difference',
   },
+  {
+    commands: 'BITCOUNT, BITPOS',
+    differs: 'wrong arguments are refused also when the key is not there',
+    reason: 'as Redis does from 7.2 on, which kvorum says it is',
+  },
+  {
+    commands: 'SETBIT, BITFIELD',
+    differs: 'a string cannot grow beyond value-bytes-max, 16 MiB by default (Redis: 512 MB)',
+    reason: 'a value has to fit a log entry; APPEND and SETRANGE refuse the same way',
+  },
 ];

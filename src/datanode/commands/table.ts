@@ -1,5 +1,7 @@
 /** Every command of the product by name; checked and frozen when the module is loaded. */
 import { assert } from '../../common/assert.ts';
+import { bitCommands } from './bit.ts';
+import { bitFieldCommands } from './bitfield.ts';
 import { clientCommands } from './client.ts';
 import { clusterCommands } from './cluster.ts';
 import type { Command } from './command.ts';
@@ -22,6 +24,8 @@ const rows: readonly Command[] = [
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,
+  ...bitCommands,
+  ...bitFieldCommands,
   ...keyCommands,
   ...expiryCommands,
   ...objectCommands,
