@@ -9,6 +9,7 @@ import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
 import { expiryCommands } from './expiry.ts';
+import { hyperLogLogCommands } from './hyperloglog.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { objectCommands } from './object.ts';
@@ -26,6 +27,7 @@ const rows: readonly Command[] = [
   ...stringCommonCommands,
   ...bitCommands,
   ...bitFieldCommands,
+  ...hyperLogLogCommands,
   ...keyCommands,
   ...expiryCommands,
   ...objectCommands,
