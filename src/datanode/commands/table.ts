@@ -8,6 +8,7 @@ import type { Command } from './command.ts';
 import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
+import { dumpCommands } from './dump.ts';
 import { expiryCommands } from './expiry.ts';
 import { hyperLogLogCommands } from './hyperloglog.ts';
 import { infoCommands } from './info.ts';
@@ -30,6 +31,7 @@ const rows: readonly Command[] = [
   ...hyperLogLogCommands,
   ...keyCommands,
   ...expiryCommands,
+  ...dumpCommands,
   ...objectCommands,
   ...scanCommands,
   ...connectionCommands,
