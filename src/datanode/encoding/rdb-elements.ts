@@ -27,6 +27,8 @@ import { storeString } from './string.ts';
 import { tags } from './tags.ts';
 import type { WriteView } from './view.ts';
 
+type RdbCollection = Exclude<RdbValue, { type: 'string' }>;
+
 const NO_FLAGS = Buffer.from([0]);
 const NEGATIVE_ZERO = Buffer.from([elementFlags.negativeZero]);
 const NO_FRACTION = Buffer.alloc(0);
@@ -65,13 +67,13 @@ export function encodeRdbElement(
 ): readonly Buffer[] {
   switch (type) {
     case 'list':
-      return encodeRdbString(valueOf(key, value));
+      return encodeRdbString(contentOf(key, value));
     case 'set':
       return encodeRdbString(decodeMember(key));
     case 'hash': {
       const deadlineMs = deadlineOf(key, value);
       if (deadlineMs > 0 && deadlineMs <= nowMs) return [];
-      return [...encodeRdbString(decodeMember(key)), ...encodeRdbString(valueOf(key, value))];
+      return [...encodeRdbString(decodeMember(key)), ...encodeRdbString(contentOf(key, value))];
     }
     case 'zset': {
       const score = Buffer.alloc(8);
@@ -89,7 +91,7 @@ function deadlineOf(key: Buffer, value: Buffer): number {
   return readU64(value, 1);
 }
 
-function valueOf(key: Buffer, value: Buffer): Buffer {
+function contentOf(key: Buffer, value: Buffer): Buffer {
   return value.subarray(deadlineOf(key, value) > 0 ? 9 : 1);
 }
 
@@ -129,21 +131,20 @@ export function storeRdbValue(
   const collection = newCollection(view, found, value.type);
   putElements(view, collection, value);
   collection.size = value.elements.length;
-  collection.extra = restoredExtra();
+  collection.extra = restoredExtra(value);
   collection.deadlineMs = deadlineMs;
   saveCollection(view, collection);
 }
 
-/** What the types keep in the header of a collection that comes from outside: nothing so far. */
-function restoredExtra(): Buffer {
+/**
+ * What each type adds to the header of a collection that comes from outside, its elements put as
+ * `putElements` does: nothing so far.
+ */
+function restoredExtra(_value: RdbCollection): Buffer {
   return NOTHING;
 }
 
-function putElements(
-  view: WriteView,
-  { place }: OpenCollection,
-  value: Exclude<RdbValue, { type: 'string' }>,
-): void {
+function putElements(view: WriteView, { place }: OpenCollection, value: RdbCollection): void {
   switch (value.type) {
     case 'list':
       for (const [at, element] of value.elements.entries()) {
