@@ -24,6 +24,8 @@ export type BitOperation = 'and' | 'or' | 'xor' | 'not';
 
 const EMPTY = Buffer.alloc(0);
 const WORD_BYTES = 4;
+/** Of a search for a word: what is copied at once where it has to be. */
+const CHUNK_BYTES = 64 * 1024;
 
 export function bitAt(bytes: Buffer, offset: number): 0 | 1 {
   const byte = bytes[Math.floor(offset / 8)] ?? 0;
@@ -54,25 +56,19 @@ export function countBits(bytes: Buffer, { first, last }: BitRange): number {
   const tailMask = 0xff00 >>> ((last & 7) + 1);
   if (from === to) return ones(head & tailMask);
   let count = ones(head) + ones(bytes[to]! & tailMask);
-  let at = from + 1;
-  for (const end = to - WORD_BYTES; at <= end; at += WORD_BYTES) {
-    count += ones(bytes.readInt32LE(at));
-  }
-  for (; at < to; at++) count += ones(bytes[at]!);
+  const words = wordsOf(bytes.subarray(from + 1, to));
+  for (let at = 0; at < words.length; at++) count += ones(words[at]!);
+  for (let at = from + 1 + words.length * WORD_BYTES; at < to; at++) count += ones(bytes[at]!);
   return count;
 }
 
 /** The first bit of the range, which lies within `bytes`, that is `bit`; −1 when there is none. */
 export function findBit(bytes: Buffer, bit: 0 | 1, { first, last }: BitRange): number {
   const skipped = bit === 1 ? 0 : 0xff;
-  const skippedWord = bit === 1 ? 0 : -1;
   let at = first;
   while (at <= last) {
     if ((at & 7) === 0 && bytes[at >>> 3] === skipped) {
-      let byte = (at >>> 3) + 1;
-      const end = (last >>> 3) - WORD_BYTES;
-      while (byte <= end && bytes.readInt32LE(byte) === skippedWord) byte += WORD_BYTES;
-      at = byte * 8;
+      at = skipBytes(bytes, (at >>> 3) + 1, last >>> 3, bit === 1 ? 0 : -1) * 8;
     } else if (bitAt(bytes, at) === bit) {
       return at;
     } else {
@@ -80,6 +76,19 @@ export function findBit(bytes: Buffer, bit: 0 | 1, { first, last }: BitRange): n
     }
   }
   return -1;
+}
+
+/** The end of the words, from `from` on, that are all `skipped`: at most `end`. */
+function skipBytes(bytes: Buffer, from: number, end: number, skipped: 0 | -1): number {
+  let at = from;
+  while (at + WORD_BYTES <= end) {
+    const words = wordsOf(bytes.subarray(at, Math.min(end, at + CHUNK_BYTES)));
+    let found = 0;
+    while (found < words.length && words[found] === skipped) found++;
+    at += found * WORD_BYTES;
+    if (found < words.length) return at;
+  }
+  return at;
 }
 
 /** As long as the longest source; shorter ones are followed by zeros. `not` takes one. */
@@ -94,13 +103,32 @@ export function combineBits(operation: BitOperation, sources: readonly Buffer[])
 }
 
 function combineInto(operation: BitOperation, result: Buffer, other: Buffer): void {
-  const shared = other.length;
+  combineEach(operation, wordsOf(result), wordsOf(other));
+  const done = other.length - (other.length % WORD_BYTES);
+  combineEach(operation, result.subarray(done), other.subarray(done));
+  if (operation === 'and') result.fill(0, other.length);
+}
+
+function combineEach(
+  operation: BitOperation,
+  result: Int32Array | Buffer,
+  other: Int32Array | Buffer,
+): void {
+  const shared = Math.min(result.length, other.length);
   if (operation === 'or') for (let at = 0; at < shared; at++) result[at]! |= other[at]!;
   if (operation === 'xor') for (let at = 0; at < shared; at++) result[at]! ^= other[at]!;
-  if (operation === 'and') {
-    for (let at = 0; at < shared; at++) result[at]! &= other[at]!;
-    result.fill(0, shared);
+  if (operation === 'and') for (let at = 0; at < shared; at++) result[at]! &= other[at]!;
+}
+
+/** The whole 32-bit words of `bytes`, in the host's order: the same memory if that is aligned. */
+function wordsOf(bytes: Buffer): Int32Array {
+  const count = Math.floor(bytes.length / WORD_BYTES);
+  if (bytes.byteOffset % WORD_BYTES === 0) {
+    return new Int32Array(bytes.buffer, bytes.byteOffset, count);
   }
+  const copy = new Uint8Array(count * WORD_BYTES);
+  copy.set(bytes.subarray(0, copy.length));
+  return new Int32Array(copy.buffer);
 }
 
 export function readField(bytes: Buffer, { signed, bits, offset }: BitField): bigint {
