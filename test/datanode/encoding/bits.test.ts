@@ -77,6 +77,23 @@ test('strings are combined as far as the longest goes', () => {
   expect(combineBits('or', [Buffer.alloc(0)])).toEqual(Buffer.alloc(0));
 });
 
+test.each([0, 1, 3])('long strings are searched and counted, at memory offset %i', (shift) => {
+  const long = Buffer.alloc(300_000 + shift).subarray(shift);
+  const all = { first: 0, last: long.length * 8 - 1 };
+  expect(findBit(long, 1, all)).toBe(-1);
+  for (const at of [all.last, 8 * 131_073 + 5, 8 * 65_536 + 2, 8 * 65_535, 9]) {
+    setBitAt(long, at, 1);
+    expect(findBit(long, 1, all)).toBe(at);
+  }
+  expect(countBits(long, all)).toBe(5);
+  const inverted = combineBits('not', [long]);
+  expect(findBit(inverted, 0, all)).toBe(9);
+  expect(findBit(inverted, 0, { ...all, first: 8 * 65_536 + 3 })).toBe(8 * 131_073 + 5);
+  expect(countBits(combineBits('xor', [long, inverted]), all)).toBe(all.last + 1);
+  expect(countBits(combineBits('and', [inverted, long.subarray(0, 65_537)]), all)).toBe(0);
+  expect(combineBits('or', [Buffer.alloc(0), long])).toEqual(long);
+});
+
 describe('fields', () => {
   test('what is written is read back, and nothing around it changes', () => {
     fc.assert(
