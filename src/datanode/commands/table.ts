@@ -1,11 +1,14 @@
 /** Every command of the product by name; checked and frozen when the module is loaded. */
 import { assert } from '../../common/assert.ts';
+import { bitCommands } from './bit.ts';
+import { bitFieldCommands } from './bitfield.ts';
 import { clientCommands } from './client.ts';
 import { clusterCommands } from './cluster.ts';
 import type { Command } from './command.ts';
 import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
+import { dumpCommands } from './dump.ts';
 import { expiryCommands } from './expiry.ts';
 import { geoCommands } from './geo.ts';
 import { geoSearchCommands } from './geo-search.ts';
@@ -13,6 +16,7 @@ import { hashCommands } from './hash.ts';
 import { hashExpiryCommands } from './hash-expiry.ts';
 import { hashNumberCommands } from './hash-number.ts';
 import { hashWalkCommands } from './hash-walk.ts';
+import { hyperLogLogCommands } from './hyperloglog.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { listCommands } from './list.ts';
@@ -54,9 +58,13 @@ const rows: readonly Command[] = [
   ...zsetCombineCommands,
   ...geoCommands,
   ...geoSearchCommands,
+  ...bitCommands,
+  ...bitFieldCommands,
+  ...hyperLogLogCommands,
   ...keyCommands,
   ...sortCommands,
   ...expiryCommands,
+  ...dumpCommands,
   ...objectCommands,
   ...scanCommands,
   ...transactionCommands((line) => resolveCommand(line)),
