@@ -6,7 +6,7 @@ import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import type { KvorumError } from '../common/errors.ts';
 import type { Readiness } from '../common/http/probe-routes.ts';
-import type { Incarnation, Namespace, ReplicaId } from '../common/ids.ts';
+import type { Incarnation, ReplicaId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
@@ -27,12 +27,13 @@ import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
 import { processFacts } from './process-facts.ts';
+import { PubSubHub } from './pubsub/hub.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { RedisServer } from './server/server.ts';
 import { countStreams, receiveStream } from './snapshot-meter.ts';
-import { partitionInfos, readiness, replicaStatuses } from './status.ts';
+import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses } from './status.ts';
 import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
@@ -103,6 +104,7 @@ export class Datanode {
   readonly #routes = new MutableRouteTable();
   readonly #host: PartitionHost;
   readonly #router: Router;
+  readonly #pubsub: PubSubHub;
   readonly #server: RedisServer;
   readonly #coordinator: DatanodeCoordinator;
   #transport: Transport | undefined;
@@ -121,6 +123,7 @@ export class Datanode {
       local: (namespace, partition) => this.#host.local(namespace, partition),
       transport: () => this.#transport!,
     });
+    this.#pubsub = new PubSubHub(options, () => this.#transport);
     this.#server = this.#createServer();
     this.#coordinator = this.#createCoordinator();
   }
@@ -191,6 +194,7 @@ export class Datanode {
     await this.#coordinator.stop();
     await this.#host.stop();
     await this.#transport?.close();
+    this.#pubsub.close();
     await this.#log.close();
   }
 
@@ -237,6 +241,7 @@ export class Datanode {
       },
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,
+      pubsub: this.#pubsub,
       usage: () => this.#options.usage(),
       log: () => this.#log.stats(),
       partitions: () => partitionInfos(this.#identity.node, this.#host),
@@ -282,6 +287,7 @@ export class Datanode {
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
+        pubsub: this.#pubsub,
       },
     });
   }
@@ -386,14 +392,7 @@ export class Datanode {
   }
 
   /** Keys, and those with a deadline, of the partitions this node leads. */
-  keyCounts(): ReadonlyMap<Namespace, { keys: number; expires: number }> {
-    const counts = new Map<Namespace, { keys: number; expires: number }>();
-    for (const replica of this.#host.replicas()) {
-      if (!replica.isLeader) continue;
-      const sum = counts.get(replica.namespace) ?? { keys: 0, expires: 0 };
-      const { keys, expires } = replica.counts();
-      counts.set(replica.namespace, { keys: sum.keys + keys, expires: sum.expires + expires });
-    }
-    return counts;
+  keyCounts(): KeyCounts {
+    return keyCounts(this.#host);
   }
 }

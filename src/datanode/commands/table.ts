@@ -10,6 +10,7 @@ import { expiryCommands } from './expiry.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { objectCommands } from './object.ts';
+import { pubsubCommands } from './pubsub.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
 import { stringCommands } from './string.ts';
@@ -29,6 +30,7 @@ const rows: readonly Command[] = [
   ...connectionCommands,
   ...clientCommands,
   ...clusterCommands,
+  ...pubsubCommands,
   ...commandCommands(() => commandTable),
   ...configCommands,
   ...moduleCommands,

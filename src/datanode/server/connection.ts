@@ -11,18 +11,21 @@ import type { ByteStream } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
 import type { NodeCommand } from '../commands/command.ts';
 import type { Door, NodeContext, Session } from '../commands/node-context.ts';
+import { createSubscriber } from '../commands/pubsub-port.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
-import { ReplyWriter } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import type { Router } from '../routing/router.ts';
+import { refusedByChannels } from './channel-guard.ts';
 import { type DataCommand, type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
 import type { HoldBudget } from './hold-budget.ts';
 import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { OneRequest } from './one-request.ts';
+import { Output } from './output.ts';
+import { PushOutlet, pushesReply, silences } from './push-outlet.ts';
 import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
@@ -39,6 +42,7 @@ export interface ConnectionWorld {
   settings(): ServerSettings;
   contextOf(session: Session): NodeContext;
   onClose(connection: Connection): void;
+  onSlowSubscriber(): void;
 }
 
 interface Waiting {
@@ -48,8 +52,6 @@ interface Waiting {
 
 type Exclusive = Waiting & { readonly target: Extract<Target, { kind: 'node' | 'many' }> };
 
-const WRITE_BYTES = 65_536;
-
 export class Connection {
   readonly session: Session;
   readonly #world: ConnectionWorld;
@@ -58,7 +60,8 @@ export class Connection {
   readonly #replies = new ReplyQueue();
   readonly #lanes: LaneSet;
   readonly #dispatchWorld: DispatchWorld;
-  readonly #writer = new ReplyWriter();
+  readonly #output: Output;
+  readonly #pushes: PushOutlet;
   #exclusive: Exclusive | undefined;
   #exclusiveRuns = false;
   #waiting: Waiting[] = [];
@@ -77,9 +80,12 @@ export class Connection {
       remote: stream.remote,
       local,
       connectedMs: world.clock.wallMs(),
+      subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#beginClosing(),
       kill: () => stream.destroy(),
     });
+    this.#output = new Output(stream, this.#replies, world);
+    this.#pushes = new PushOutlet(this.#output, world, () => this.#askFlush());
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
       onRequest: (args, bytes) => this.#onRequest(args, bytes),
@@ -114,6 +120,7 @@ export class Connection {
       namespace: () => session.namespace,
       valueBytesMax: () => settings().valueBytesMax,
       leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
+      refused: (command, args) => refusedByChannels(command, args, session, router),
     };
   }
 
@@ -218,8 +225,7 @@ export class Connection {
     const done = (reply: Reply) => {
       stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000, reply);
       slot.protocol = this.session.protocol;
-      // CLIENT REPLY speaks only when it turns replies on.
-      slot.silent = this.session.replyMode !== 'on' || (slot.silent && !wakes(command));
+      slot.silent = silences(command, this.session, slot.silent);
       this.#endExclusive(slot, reply);
     };
     const failed = (failure: unknown) => {
@@ -228,9 +234,11 @@ export class Connection {
       done(error(`ERR ${command.name} failed inside the server: ${problem}`));
     };
     try {
+      this.#pushes.hold();
       const reply = command.run(args, this.#world.contextOf(this.session));
-      if (reply instanceof Promise) reply.then(done, failed);
-      else done(reply);
+      if (!(reply instanceof Promise)) return done(reply);
+      if (!pushesReply(command)) this.#pushes.release();
+      reply.then(done, failed);
     } catch (failure) {
       failed(failure);
     }
@@ -268,6 +276,7 @@ export class Connection {
     this.#exclusive = undefined;
     this.#exclusiveRuns = false;
     this.#settle(slot, reply);
+    this.#pushes.release();
     this.#dispatchWaiting();
   }
 
@@ -297,30 +306,14 @@ export class Connection {
   #flush(): void {
     this.#flushAsked = false;
     if (this.#closed) return;
-    for (let slot = this.#replies.take(); slot; slot = this.#replies.take()) {
-      if (!slot.silent) this.#writer.append(slot.reply!, slot.protocol);
-      if (this.#writer.length >= WRITE_BYTES) this.#write();
-    }
-    this.#write();
-    const waiting = this.#stream.bufferedBytes + this.#replies.readyBytes;
+    this.#output.flush();
+    const waiting = this.#output.waitingBytes;
     if (waiting > limits.connectionOutputBytesMax) {
-      this.#world.logger.warn('client reads too slowly and is disconnected', {
-        client: this.#stream.remote,
-        waitingBytes: waiting,
-      });
-      this.#stream.destroy();
-      return;
+      return this.#output.disconnect(waiting);
     }
     this.#endWhenAnswered();
     this.#regulate();
     this.#lanes.pumpAll();
-  }
-
-  #write(): void {
-    if (this.#writer.length === 0) return;
-    const bytes = this.#writer.take();
-    this.#world.stats.outputBytes += bytes.length;
-    this.#stream.write(bytes);
   }
 
   #onDrain(): void {
@@ -378,8 +371,4 @@ export class Connection {
     this.#waiting = [];
     this.#world.onClose(this);
   }
-}
-
-function wakes(command: NodeCommand): boolean {
-  return command.name === 'client|reply';
 }

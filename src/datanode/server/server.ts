@@ -17,6 +17,7 @@ import type {
   Session,
 } from '../commands/node-context.ts';
 import type { PartitionMeters } from '../partition/meters.ts';
+import type { PubSubHub } from '../pubsub/hub.ts';
 import type { Router } from '../routing/router.ts';
 import { Connection, type ConnectionWorld } from './connection.ts';
 import { HoldBudget } from './hold-budget.ts';
@@ -35,6 +36,7 @@ export interface ServerOptions {
   readonly settings: ServerSettings;
   readonly facts: ProcessFacts;
   readonly meters: PartitionMeters;
+  readonly pubsub: PubSubHub;
   usage(): ProcessUsage;
   log(): LogInfo;
   partitions(): readonly PartitionInfo[];
@@ -76,6 +78,7 @@ export class RedisServer {
       settings: () => this.#settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
+      onSlowSubscriber: () => options.pubsub.countSlowSubscriber(),
     };
   }
 
@@ -120,6 +123,7 @@ export class RedisServer {
       partitions: this.#options.partitions(),
       replicas: meters,
       log: this.#options.log(),
+      pubsub: this.#options.pubsub.info(),
     };
   }
 
@@ -159,6 +163,7 @@ export class RedisServer {
 
   #onClose(connection: Connection): void {
     this.#connections.delete(connection);
+    this.#options.pubsub.unsubscribeAll(connection.session.subscriber);
     if (this.#connections.size === 0) this.#allClosed?.();
   }
 
@@ -168,6 +173,7 @@ export class RedisServer {
       node,
       clock,
       routes: router.routes,
+      pubsub: this.#options.pubsub,
       info: () => this.info(),
       sessions: (): readonly Session[] =>
         [...this.#connections].map((connection) => connection.session),
@@ -182,6 +188,7 @@ export class RedisServer {
     this.#stats.reset();
     this.#rates.reset();
     this.#options.meters.reset();
+    this.#options.pubsub.resetStatistics();
   }
 
   #shownSettings(): ReadonlyMap<string, string> {

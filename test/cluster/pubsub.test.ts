@@ -1,0 +1,137 @@
+/** Pub/sub over three real nodes, with the clients people use. */
+import { execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually, startCluster, type TestCluster } from './cluster.ts';
+
+const run = promisify(execFile);
+let cluster: TestCluster;
+const clients: { disconnect(): void }[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ partitions: 4 });
+  await eventually(10_000, 'every partition has a leader', async () => {
+    const { partitions } = await cluster.status();
+    return partitions.length === 4 && partitions.every((line) => line.leader !== null);
+  });
+}, 60_000);
+
+afterAll(async () => {
+  for (const client of clients) client.disconnect();
+  await cluster.destroy();
+}, 60_000);
+
+function connect(node: number): Redis {
+  const client = new Redis({ port: cluster.gatewayPort(node), retryStrategy: () => 100 });
+  client.on('error', () => {});
+  clients.push(client);
+  return client;
+}
+
+test('ioredis: every node hears every node, in order, and PUBLISH knows how many', async () => {
+  const heard: string[][] = [[], [], []];
+  for (const node of [0, 1, 2]) {
+    const subscriber = connect(node);
+    subscriber.on('message', (_channel, text) => heard[node]!.push(text));
+    subscriber.on('pmessage', (pattern, channel, text) =>
+      heard[node]!.push(`${pattern} ${channel} ${text}`),
+    );
+    expect(await subscriber.subscribe('news')).toBe(1);
+    if (node === 2) await subscriber.psubscribe('ne*');
+  }
+  // SUBSCRIBE is answered when every node knows: no wait in between.
+  const publishers = [connect(0), connect(1), connect(2)];
+  for (const publisher of publishers) expect(await publisher.publish('news', 'first')).toBe(4);
+  const texts = Array.from({ length: 2_000 }, (_, at) => `m${at}`);
+  const counts = await Promise.all(texts.map((text) => publishers[0]!.publish('news', text)));
+  expect(new Set(counts)).toEqual(new Set([4]));
+  await eventually(10_000, 'all is heard', () =>
+    heard.every((list, node) => list.length === (node === 2 ? 2 : 1) * (3 + texts.length)),
+  );
+  for (const list of heard) {
+    expect(list.filter((text) => /^m\d+$/.test(text))).toEqual(texts);
+  }
+  expect(heard[2]!.filter((text) => text === 'ne* news first')).toHaveLength(3);
+  expect(await publishers[1]!.pubsub('NUMSUB', 'news')).toEqual(['news', 3]);
+  expect(await publishers[1]!.pubsub('CHANNELS')).toEqual(['news']);
+  expect(await publishers[1]!.pubsub('NUMPAT')).toBe(1);
+});
+
+test('node-redis in RESP3: messages, patterns and shard channels on one connection', async () => {
+  const socket = { port: cluster.gatewayPort(1), host: '127.0.0.1' };
+  const subscriber = createClient({ socket });
+  subscriber.on('error', () => {});
+  await subscriber.connect();
+  const heard: string[] = [];
+  await subscriber.subscribe('nr', (text) => heard.push(text));
+  await subscriber.pSubscribe('n?', (text, channel) => heard.push(`${channel} ${text}`));
+  await subscriber.sSubscribe('nr', (text) => heard.push(`shard ${text}`));
+  const publisher = createClient({ socket: { ...socket, port: cluster.gatewayPort(2) } });
+  publisher.on('error', () => {});
+  await publisher.connect();
+  expect(await publisher.publish('nr', 'a')).toBe(2);
+  expect(await publisher.sPublish('nr', 'b')).toBe(1);
+  await eventually(5_000, 'all is heard', () => heard.length === 3);
+  expect(heard).toEqual(['a', 'nr a', 'shard b']);
+  expect(await subscriber.ping()).toBe('PONG');
+  await subscriber.unsubscribe();
+  expect(await publisher.publish('nr', 'c')).toBe(1);
+  subscriber.destroy();
+  await eventually(5_000, 'nobody listens', async () => (await publisher.publish('nr', 'd')) === 0);
+  publisher.destroy();
+});
+
+test('redis-cli: SUBSCRIBE on one node, PUBLISH on another; shard channels with -c', async () => {
+  const listening = spawn('redis-cli', ['-p', String(cluster.gatewayPort(0)), 'PSUBSCRIBE', 'rc*']);
+  let output = '';
+  listening.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  try {
+    await eventually(10_000, 'it listens', () => output.includes('psubscribe'));
+    const port = ['-p', String(cluster.gatewayPort(2))];
+    expect((await run('redis-cli', [...port, 'PUBLISH', 'rcx', 'hello'])).stdout).toBe('1\n');
+    await eventually(5_000, 'it hears', () => output.includes('hello'));
+    expect(output.trimEnd().split('\n').slice(-4)).toEqual(['pmessage', 'rc*', 'rcx', 'hello']);
+  } finally {
+    listening.kill('SIGKILL');
+  }
+  const gateway = connect(1);
+  const shards: string[] = [];
+  gateway.on('smessage', (channel, text) => shards.push(`${channel} ${text}`));
+  await gateway.ssubscribe('foo', 'bar');
+  for (const channel of ['foo', 'bar']) {
+    const answers = await Promise.all(
+      [0, 1, 2].map(async (node) => {
+        const args = ['-c', '-p', String(cluster.clusterPort(node)), 'SPUBLISH', channel, 'x'];
+        return (await run('redis-cli', args)).stdout.trim().split('\n').at(-1);
+      }),
+    );
+    expect(answers).toEqual(['1', '1', '1']);
+  }
+  await eventually(5_000, 'all is heard', () => shards.length === 6);
+});
+
+test('counts are right again after a node was killed and its subscribers came back', async () => {
+  const [staying, moving, publisher] = [connect(0), connect(2), connect(1)];
+  const heard: string[] = [];
+  moving.on('message', (_channel, text) => heard.push(text));
+  await staying.subscribe('life');
+  await moving.subscribe('life');
+  expect(await publisher.publish('life', 'both')).toBe(2);
+  const killedMs = performance.now();
+  cluster.kill('datanode3');
+  await eventually(5_000, 'the dead are not counted', async () => {
+    return (await publisher.publish('life', 'one')) === 1;
+  });
+  process.stdout.write(
+    `pub/sub: the dead are counted for ${Math.round(performance.now() - killedMs)} ms\n`,
+  );
+  await eventually(30_000, 'the subscriber is back', async () => {
+    return (await publisher.publish('life', 'again')) === 2;
+  });
+  await eventually(5_000, 'it hears', () => heard.includes('again'));
+  expect(await connect(2).pubsub('NUMSUB', 'life')).toEqual(['life', 2]);
+}, 60_000);
