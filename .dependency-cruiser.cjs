@@ -14,6 +14,8 @@ const rooms = {
     'datanode/resp',
     'datanode/commands/glob.ts',
     'datanode/commands/pubsub-port.ts',
+    'datanode/commands/notify-flags.ts',
+    'datanode/encoding/view.ts',
   ],
   'datanode/partition': [
     'datanode/raft',

@@ -14,6 +14,7 @@ import { KVORUM_VERSION } from '../common/version.ts';
 import { type NodeRecord, type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
+import { NOTIFY_SETTING } from './commands/notify-flags.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
@@ -26,8 +27,10 @@ import { defaultHostSettings, type HostSettings } from './partition/host-setting
 import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
+import { peerAddresses } from './peers.ts';
 import { processFacts } from './process-facts.ts';
 import { PubSubHub } from './pubsub/hub.ts';
+import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
@@ -105,6 +108,7 @@ export class Datanode {
   readonly #host: PartitionHost;
   readonly #router: Router;
   readonly #pubsub: PubSubHub;
+  readonly #keyEvents: KeyEventPublisher;
   readonly #server: RedisServer;
   readonly #coordinator: DatanodeCoordinator;
   #transport: Transport | undefined;
@@ -115,6 +119,8 @@ export class Datanode {
     this.#options = options;
     this.#identity = identity;
     this.#log = log;
+    this.#pubsub = new PubSubHub(options, () => this.#transport);
+    this.#keyEvents = new KeyEventPublisher(this.#pubsub);
     this.#host = this.#createHost(notes);
     this.#router = new Router({
       node: identity.node,
@@ -123,7 +129,6 @@ export class Datanode {
       local: (namespace, partition) => this.#host.local(namespace, partition),
       transport: () => this.#transport!,
     });
-    this.#pubsub = new PubSubHub(options, () => this.#transport);
     this.#server = this.#createServer();
     this.#coordinator = this.#createCoordinator();
   }
@@ -220,6 +225,7 @@ export class Datanode {
         scrubPauseMs: timing['scrub-pause-ms'],
         ...this.#options.tuning?.host,
       },
+      keyEvents: this.#keyEvents,
       onLeader: (news) => this.#onLeader(news),
       onReplicaFault: (record, replica, error) => this.#onReplicaFault(record, replica, error),
     });
@@ -242,6 +248,8 @@ export class Datanode {
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,
       pubsub: this.#pubsub,
+      setForCluster: (name, value) => this.#coordinator.setSetting(name, value),
+      keyEvents: this.#keyEvents,
       usage: () => this.#options.usage(),
       log: () => this.#log.stats(),
       partitions: () => partitionInfos(this.#identity.node, this.#host),
@@ -310,6 +318,7 @@ export class Datanode {
 
   #onView(view: ClusterView, change: ViewChange): void {
     if (change.nodes) this.#takeNodes(view);
+    if (change.settings) this.#keyEvents.take(view.setting(NOTIFY_SETTING));
     if (change.table || change.leaders) this.#takeTable(view);
     else return;
     for (const { namespace, partition, node, term } of view.leaders()) {
@@ -322,15 +331,7 @@ export class Datanode {
     const addresses = view.addresses();
     const alive = new Map([...addresses].filter(([node]) => view.isAlive(node)));
     this.#routes.setNodes(alive, addresses);
-    const peers = [...addresses].filter(([node]) => node !== this.#identity.node);
-    this.#transport?.setPeers(
-      new Map(
-        peers.map(([node, { host, transportPort, incarnation }]) => [
-          node,
-          { host, port: transportPort, incarnation },
-        ]),
-      ),
-    );
+    this.#transport?.setPeers(peerAddresses(addresses, this.#identity.node));
   }
 
   #takeTable(view: ClusterView): void {

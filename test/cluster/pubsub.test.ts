@@ -135,3 +135,38 @@ test('counts are right again after a node was killed and its subscribers came ba
   await eventually(5_000, 'it hears', () => heard.includes('again'));
   expect(await connect(2).pubsub('NUMSUB', 'life')).toEqual(['life', 2]);
 }, 60_000);
+
+test('keyspace notifications: set on one node, heard on another, of keys led by any', async () => {
+  const [admin, subscriber, writer] = [connect(0), connect(1), connect(2)];
+  expect(await admin.config('SET', 'notify-keyspace-events', 'Exg$')).toBe('OK');
+  await eventually(5_000, 'every node knows', async () => {
+    const all = await Promise.all(
+      [admin, subscriber, writer].map((client) => client.config('GET', 'notify-keyspace-events')),
+    );
+    return all.every((shown) => JSON.stringify(shown) === '["notify-keyspace-events","g$xE"]');
+  });
+  const heard = new Map<string, string[]>();
+  subscriber.on('pmessage', (_pattern, channel, key) => {
+    const event = channel.slice('__keyevent@0__:'.length);
+    heard.set(key, [...(heard.get(key) ?? []), event]);
+  });
+  await subscriber.psubscribe('__key*@0__:*');
+  const keys = Array.from({ length: 40 }, (_, at) => `event:${at}`);
+  for (const key of keys) {
+    await writer.set(key, '1');
+    await writer.incr(key);
+    await writer.del(key);
+    await writer.set(key, '1', 'PX', 50);
+  }
+  const expected = ['set', 'incrby', 'del', 'set', 'expire', 'expired'];
+  await eventually(15_000, 'all is heard', () =>
+    keys.every((key) => heard.get(key)?.length === expected.length),
+  );
+  for (const key of keys) expect(heard.get(key), key).toEqual(expected);
+  expect(await admin.config('SET', 'notify-keyspace-events', '')).toBe('OK');
+  await eventually(5_000, 'nothing is told any more', async () => {
+    heard.clear();
+    for (const key of keys) await writer.set(key, '2');
+    return heard.size === 0;
+  });
+}, 60_000);

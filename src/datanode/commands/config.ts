@@ -36,7 +36,7 @@ const get: Run = (args, context) => {
 };
 
 /** CONFIG SET name value [name value ...] */
-const set: Run = (args, context) => {
+const set: Run = async (args, context) => {
   if (args.length % 2 !== 0) return error("ERR wrong number of arguments for 'config|set' command");
   const before = new Map(context.settings());
   const known = settings(context);
@@ -53,9 +53,9 @@ const set: Run = (args, context) => {
     if (fixed.get(name) === value) continue;
     const refusal = fixed.has(name)
       ? "can't set immutable config"
-      : context.setSetting(name, value);
+      : await context.setSetting(name, value);
     if (refusal !== undefined) {
-      for (const changed of done) context.setSetting(changed, before.get(changed)!);
+      for (const changed of done) await context.setSetting(changed, before.get(changed)!);
       return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${refusal}`);
     }
     done.push(name);

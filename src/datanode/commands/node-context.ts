@@ -183,7 +183,7 @@ export interface NodeContext {
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   /** Settings shown and set by CONFIG; a refusal is an error text. */
   settings(): ReadonlyMap<string, string>;
-  setSetting(name: string, value: string): string | undefined;
+  setSetting(name: string, value: string): string | undefined | Promise<string | undefined>;
   /** CONFIG RESETSTAT */
   resetStatistics(): void;
   /** Resolves after `delayMs` (DEBUG SLEEP, …). */

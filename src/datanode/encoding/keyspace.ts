@@ -46,6 +46,10 @@ export function storeKey(view: WriteView, found: Found, header: Header): void {
   const before = found.stored;
   if (before !== undefined && before.type !== 'string') leaveElements(view, found, before, header);
   const oldMs = before?.deadlineMs ?? 0;
+  if (found.live === undefined) {
+    notifyExpired(view, found);
+    view.notify?.('new', 'new', found.key);
+  }
   moveDeadline(view, found.key, oldMs, header.deadlineMs);
   view.put(found.place, encodeHeader(header));
   addCounts(view, before ? 0 : 1, hasDeadline(header.deadlineMs) - hasDeadline(oldMs));
@@ -67,6 +71,7 @@ export function giveUpKey(view: WriteView, found: Found, live: Header): void {
 function dropKey(view: WriteView, found: Found, stored: Header): boolean {
   moveDeadline(view, found.key, stored.deadlineMs, 0);
   view.del(found.place);
+  notifyExpired(view, found);
   addCounts(view, -1, -hasDeadline(stored.deadlineMs));
   return found.live !== undefined;
 }
@@ -74,6 +79,11 @@ function dropKey(view: WriteView, found: Found, stored: Header): boolean {
 /** Gives a live key another deadline (0: none), its value untouched. */
 export function setDeadline(view: WriteView, found: Found, live: Header, deadlineMs: number): void {
   if (live.deadlineMs !== deadlineMs) storeKey(view, found, { ...live, deadlineMs });
+}
+
+/** What is stored had expired, and goes now. */
+function notifyExpired(view: WriteView, { key, stored, live }: Found): void {
+  if (stored !== undefined && live === undefined) view.notify?.('expired', 'expired', key);
 }
 
 function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number): void {

@@ -14,7 +14,7 @@ import { keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { tags } from './tags.ts';
-import type { Lookups, View, WriteView } from './view.ts';
+import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
 export function createView(reader: EngineReader, lookups?: Lookups): View {
   return {
@@ -77,6 +77,10 @@ export class Txn implements WriteView {
   #entryIndex = 0;
   #ordinal = 0;
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
+  #events: KeyEvent[] = [];
+  #recording = false;
+  /** How many there were before the command under way. */
+  #eventsBefore = 0;
 
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
@@ -98,11 +102,27 @@ export class Txn implements WriteView {
   /** What follows is one command: `rollback` undoes it and nothing else. */
   beginCommand(): void {
     this.#overlay.checkpoint();
+    this.#eventsBefore = this.#events.length;
   }
 
   /** Undoes every change since the last `beginCommand`. */
   rollback(): void {
     this.#overlay.rollback();
+    this.#events.length = this.#eventsBefore;
+  }
+
+  /** Whether events of what follows are kept. */
+  recordEvents(on: boolean): void {
+    this.#recording = on;
+  }
+
+  /** Those kept so far, in order. */
+  get events(): readonly KeyEvent[] {
+    return this.#events;
+  }
+
+  notify(of: KeyEventClass, event: string, key: Buffer): void {
+    if (this.#recording) this.#events.push({ of, event, key });
   }
 
   newVersion(): Version {

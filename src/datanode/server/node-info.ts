@@ -16,7 +16,7 @@ export interface NodeInfoWorld {
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   settings(): ReadonlyMap<string, string>;
-  setSetting(name: string, value: string): string | undefined;
+  setSetting(name: string, value: string): string | undefined | Promise<string | undefined>;
   resetStatistics(): void;
 }
 

@@ -3,6 +3,7 @@
  * answers for what this node leads and redirects the rest (decision 10).
  */
 import type { Clock } from '../../common/clock.ts';
+import { messageOf } from '../../common/errors.ts';
 import type { Namespace, NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
@@ -16,8 +17,15 @@ import type {
   ServerInfo,
   Session,
 } from '../commands/node-context.ts';
+import {
+  BAD_NOTIFY_FLAGS,
+  formatNotifyFlags,
+  NOTIFY_SETTING,
+  parseNotifyFlags,
+} from '../commands/notify-flags.ts';
 import type { PartitionMeters } from '../partition/meters.ts';
 import type { PubSubHub } from '../pubsub/hub.ts';
+import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';
 import { Connection, type ConnectionWorld } from './connection.ts';
 import { HoldBudget } from './hold-budget.ts';
@@ -37,6 +45,9 @@ export interface ServerOptions {
   readonly facts: ProcessFacts;
   readonly meters: PartitionMeters;
   readonly pubsub: PubSubHub;
+  readonly keyEvents: KeyEventPublisher;
+  /** Sets what every node of the cluster takes over; rejects when the metadata store is away. */
+  setForCluster(name: string, value: string): Promise<void>;
   usage(): ProcessUsage;
   log(): LogInfo;
   partitions(): readonly PartitionInfo[];
@@ -196,16 +207,29 @@ export class RedisServer {
       ['maxclients', String(this.#settings.clientsMax)],
       ['value-bytes-max', String(this.#settings.valueBytesMax)],
       ['hold-ms', String(this.#settings.holdMs)],
+      [NOTIFY_SETTING, formatNotifyFlags(this.#options.keyEvents.flags)],
     ]);
   }
 
   /** Only for this process: the config file is what lasts. */
-  #setSetting(name: string, value: string): string | undefined {
+  #setSetting(name: string, value: string): string | undefined | Promise<string | undefined> {
+    if (name === NOTIFY_SETTING) return this.#setNotifyFlags(value);
     const number = /^\d{1,9}$/.test(value) ? Number(value) : undefined;
     if (number === undefined || number < 1) return 'argument must be a positive number';
     if (name === 'maxclients') this.#settings = { ...this.#settings, clientsMax: number };
     else if (name === 'hold-ms') this.#settings = { ...this.#settings, holdMs: number };
     else return "can't set immutable config";
     return undefined;
+  }
+
+  /** Of the whole cluster: events are published wherever partitions are led. */
+  async #setNotifyFlags(value: string): Promise<string | undefined> {
+    if (parseNotifyFlags(value) === undefined) return BAD_NOTIFY_FLAGS;
+    try {
+      await this.#options.setForCluster(NOTIFY_SETTING, value);
+      return undefined;
+    } catch (failure) {
+      return `it is kept in the metadata store: ${messageOf(failure)}`;
+    }
   }
 }

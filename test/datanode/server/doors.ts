@@ -8,6 +8,7 @@ import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
 import { PartitionMeters } from '../../../src/datanode/partition/meters.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
+import { KeyEventPublisher } from '../../../src/datanode/pubsub/key-events.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
 import { RedisServer } from '../../../src/datanode/server/server.ts';
@@ -82,6 +83,8 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
       isReachable: () => false,
     }),
   });
+  const pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
+  const keyEvents = new KeyEventPublisher(pubsub);
   const server = new RedisServer({
     node: 'a',
     clock: systemClock,
@@ -103,7 +106,9 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
       zone: '',
     },
     meters: new PartitionMeters(),
-    pubsub: new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined),
+    pubsub,
+    keyEvents,
+    setForCluster: async (_name, value) => keyEvents.take(value),
     usage: () => ({ rssBytes: 1, heapBytes: 1, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
     log: () => ({
       segments: 1,
