@@ -170,3 +170,36 @@ test('keyspace notifications: set on one node, heard on another, of keys led by 
     return heard.size === 0;
   });
 }, 60_000);
+
+test('a node that stands still costs its publishers messages, not memory', async () => {
+  const [subscriber, publisher, near] = [connect(2), connect(0), connect(0)];
+  await subscriber.subscribe('flood');
+  let heard = 0;
+  await near.subscribe('flood');
+  near.on('message', () => heard++);
+  const info = async (section: string, field: string) =>
+    Number(new RegExp(`${field}:(\\d+)`).exec(await publisher.info(section))![1]);
+  const before = await info('memory', 'used_memory_rss');
+  const payload = 'x'.repeat(1024 * 1024);
+  const pid = cluster.pidOf('datanode3');
+  process.kill(pid, 'SIGSTOP');
+  const counts = new Set<number>();
+  try {
+    for (let sent = 0; sent < 300; sent++) counts.add(await publisher.publish('flood', payload));
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await eventually(10_000, 'who reads hears all', () => heard === 300);
+  const grownBytes = (await info('memory', 'used_memory_rss')) - before;
+  const lost = await info('kvorum', 'pubsub_lost_messages');
+  process.stdout.write(
+    `pub/sub: 300 MiB to a node that stands still: ${lost} messages lost, ` +
+      `resident memory grew by ${Math.round(grownBytes / 1_048_576)} MiB\n`,
+  );
+  expect(counts).toContain(1);
+  expect(lost).toBeGreaterThan(10);
+  expect(grownBytes).toBeLessThan(200 * 1_048_576);
+  await eventually(30_000, 'the node is back', async () => {
+    return (await publisher.publish('flood', 'again')) === 2;
+  });
+}, 90_000);

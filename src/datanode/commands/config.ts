@@ -1,4 +1,5 @@
 /** CONFIG: what Redis tools ask, and the settings of this node. */
+import { limits } from '../../common/limits.ts';
 import { array, bulk, error, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
@@ -12,6 +13,7 @@ type Run = NodeCommand['run'];
 const fixed: ReadonlyMap<string, string> = new Map([
   ['appendfsync', 'always'],
   ['appendonly', 'yes'],
+  ['client-output-buffer-limit', outputLimits()],
   ['databases', '1'],
   ['maxmemory', '0'],
   ['maxmemory-policy', 'noeviction'],
@@ -19,6 +21,14 @@ const fixed: ReadonlyMap<string, string> = new Map([
   ['save', ''],
   ['timeout', '0'],
 ]);
+
+/** As Redis prints them: class, hard limit, soft limit and its seconds. */
+function outputLimits(): string {
+  const { connectionOutputBytesMax: all } = limits;
+  const { subscriberOutputBytesMax: hard, subscriberOutputSoftBytes: soft } = limits;
+  const seconds = limits.subscriberOutputSoftMs / 1_000;
+  return `normal ${all} 0 0 slave 0 0 0 pubsub ${hard} ${soft} ${seconds}`;
+}
 
 function settings(context: NodeContext): ReadonlyMap<string, string> {
   return new Map([...fixed, ...context.settings()].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -18,7 +18,7 @@ import type {
 import type { PubSubHandlers, Transport } from '../transport/transport.ts';
 import { Announcer } from './announcer.ts';
 import { channelDelivery, patternDelivery } from './delivery.ts';
-import { decodePeerBody, encodePeerBody } from './peer-codec.ts';
+import { decodePeerBody, encodePeerBody, isMessage } from './peer-codec.ts';
 import { clusterCount, SubscriptionRegistry, subscriptionBytes, type Topic } from './registry.ts';
 
 export interface PubSubWorld {
@@ -134,8 +134,10 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     this.#announcer.onOpen(to);
   }
 
-  onClosed(to: NodeId): void {
+  onClosed(to: NodeId, unsent: readonly Buffer[]): void {
     this.#announcer.onClosed(to);
+    const messages = unsent.filter(isMessage).length;
+    if (messages > 0) this.#lost(to, messages);
   }
 
   onLost(from: NodeId): void {
@@ -188,8 +190,8 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     return reached;
   }
 
-  #lost(node: NodeId): void {
-    this.#lostMessages++;
+  #lost(node: NodeId, messages = 1): void {
+    this.#lostMessages += messages;
     const now = this.#world.clock.monotonicMs();
     if (now - this.#loggedMs < LOG_PAUSE_MS) return;
     this.#loggedMs = now;

@@ -60,6 +60,11 @@ export function encodePeerBody(body: PeerBody): Buffer {
   return w.take().subarray(FRAME_HEADER_BYTES);
 }
 
+/** Whether an encoded body is a message: others are told again when a link is made anew. */
+export function isMessage(body: Buffer): boolean {
+  return body[0] === types.message;
+}
+
 /** Throws KvorumError BAD_FRAME. Buffers are views of `bytes`. */
 export function decodePeerBody(bytes: Buffer): PeerBody {
   const reader = new BodyReader(bytes);

@@ -24,7 +24,7 @@ const FRAME_TARGET_BYTES = 256 * 1024;
 export interface PeerEvents {
   onReachable(node: NodeId, reachable: boolean, bootId?: string): void;
   onPostsOpen(node: NodeId): void;
-  onPostsClosed(node: NodeId): void;
+  onPostsClosed(node: NodeId, unsent: readonly Buffer[]): void;
 }
 
 export class Peer {
@@ -157,8 +157,7 @@ export class Peer {
         this.#bulk.clear();
         this.#requests.detach();
         this.#streams.detach();
-        this.#posts.clear();
-        this.#events.onPostsClosed(this.node);
+        this.#events.onPostsClosed(this.node, this.#posts.clear());
       },
     };
   }

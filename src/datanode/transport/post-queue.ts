@@ -30,10 +30,13 @@ export class PostQueue {
     return true;
   }
 
-  clear(): void {
+  /** Gives up what waits, and returns it. */
+  clear(): readonly Buffer[] {
+    const unsent = this.#bodies.slice(this.#head);
     this.#bodies = [];
     this.#head = 0;
     this.#bytes = 0;
+    return unsent;
   }
 
   /** Writes bodies in order while the link takes them; true when some remain. */

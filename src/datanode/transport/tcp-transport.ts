@@ -73,7 +73,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
         const peer = new Peer(context, name, address, gate, {
           onReachable: (...change) => handlers.onPeer(...change),
           onPostsOpen: (to) => handlers.pubsub?.onOpen(to),
-          onPostsClosed: (to) => handlers.pubsub?.onClosed(to),
+          onPostsClosed: (to, unsent) => handlers.pubsub?.onClosed(to, unsent),
         });
         peers.set(name, peer);
         peer.start();

@@ -32,7 +32,8 @@ export interface TransportHandlers {
 export interface PubSubHandlers {
   /** What is posted from now on reaches the peer, in order, until `onClosed`. */
   onOpen(to: NodeId): void;
-  onClosed(to: NodeId): void;
+  /** `unsent`: what was posted and never left. */
+  onClosed(to: NodeId, unsent: readonly Buffer[]): void;
   /** A body that the peer posted; throws BAD_FRAME, which closes the link. */
   onPost(from: NodeId, body: Buffer): void;
   /** The peer's link to us has ended: what it told last holds no more. */

@@ -137,6 +137,18 @@ describe('a peer that is away or does not keep up', () => {
     expect(mesh.hub('a').info().lostMessages).toBe(0);
   });
 
+  test('loses what had not left when its link ended, and that is counted too', async () => {
+    const mesh = new Mesh('a', 'b');
+    mesh.hub('b').subscribe(listener(), 'channel', bytes('n'));
+    await mesh.run();
+    for (const text of ['x', 'y']) mesh.hub('a').publish('channel', bytes('n'), bytes(text));
+    // The frames of counts and their acknowledgements are no messages.
+    mesh.unsent.set('a>b', mesh.sent.get('a>b')!);
+    expect(mesh.sent.get('a>b')!.length).toBeGreaterThan(2);
+    mesh.cut('a', 'b');
+    expect(mesh.hub('a').info().lostMessages).toBe(2);
+  });
+
   test('hears of subscriptions later, the last state of each name only', async () => {
     const mesh = new Mesh('a', 'b');
     await mesh.run();

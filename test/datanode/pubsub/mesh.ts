@@ -12,6 +12,8 @@ export class Mesh {
   readonly sent = new Map<string, Buffer[]>();
   /** Links whose queue takes no more. */
   readonly full = new Set<string>();
+  /** What a cut of a link gives back. */
+  readonly unsent = new Map<string, readonly Buffer[]>();
   /** Links that take bodies and bring none. */
   readonly silent = new Set<string>();
   readonly #epochs = new Map<string, number>();
@@ -45,7 +47,7 @@ export class Mesh {
     const link = `${from}>${to}`;
     if (!this.#up.delete(link)) return;
     this.#epochs.set(link, (this.#epochs.get(link) ?? 0) + 1);
-    this.hub(from).onClosed(to);
+    this.hub(from).onClosed(to, this.unsent.get(link) ?? []);
     this.hub(to).onLost(from);
   }
 

@@ -14,7 +14,7 @@ async function start(name: string, settings = {}, onPost?: PubSubHandlers['onPos
   const log: string[] = [];
   const pubsub: PubSubHandlers = {
     onOpen: (to) => log.push(`open ${to}`),
-    onClosed: (to) => log.push(`closed ${to}`),
+    onClosed: (to, unsent) => log.push(`closed ${to}`, ...unsent.map((body) => `unsent ${body}`)),
     onPost: onPost ?? ((from, body) => log.push(`${from}: ${body}`)),
     onLost: (from) => log.push(`lost ${from}`),
   };
@@ -44,6 +44,16 @@ test('both sides hear of the end of a link', async () => {
   await b.node.transport.close();
   await eventually('closed', () => a.log.includes('closed b') && a.log.includes('lost b'));
   expect(a.node.transport.post('b', Buffer.from('x'))).toBe(false);
+});
+
+test('what was posted and never left is given back', async () => {
+  const [a, b] = [await start('a'), await start('b')];
+  introduce(a.node, b.node);
+  await eventually('open', () => a.log.includes('open b'));
+  for (const text of ['x', 'y']) a.node.transport.post('b', Buffer.from(text));
+  a.node.transport.setPeers(new Map());
+  const ends = a.log.filter((line) => /^(?:closed|unsent)/.test(line));
+  expect(ends).toEqual(['closed b', 'unsent x', 'unsent y']);
 });
 
 test('a peer that takes nothing costs no more memory than the bound', async () => {
