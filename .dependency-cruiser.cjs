@@ -9,6 +9,14 @@ const rooms = {
   'datanode/raftlog': ['datanode/raft'],
   'datanode/transport': ['datanode/raft'],
   'datanode/commands': ['datanode/encoding', 'datanode/resp', 'datanode/engine/engine.ts'],
+  'datanode/pubsub': [
+    'datanode/transport',
+    'datanode/resp',
+    'datanode/commands/glob.ts',
+    'datanode/commands/pubsub-port.ts',
+    'datanode/commands/notify-flags.ts',
+    'datanode/encoding/view.ts',
+  ],
   'datanode/partition': [
     'datanode/raft',
     'datanode/raftlog',
@@ -30,6 +38,7 @@ const rooms = {
     'datanode/commands',
     'datanode/partition',
     'datanode/routing',
+    'datanode/pubsub',
     'meta/schema.ts',
   ],
   'datanode/coordinator': ['datanode/partition', 'datanode/routing', 'meta'],

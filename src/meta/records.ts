@@ -18,6 +18,7 @@ import {
   type NodeRecord,
   type PartitionRecord,
   SCHEMA_VERSION,
+  type SettingRecord,
 } from './schema.ts';
 
 export interface RecordKind<T> {
@@ -152,6 +153,11 @@ export const recordKinds = {
     }),
     keyOf: (record) => keys.damage(record.replica),
     remedy: 'remove the key, then restart the datanode: it reports its damage again',
+  }),
+  setting: kind<SettingRecord>({
+    schema: z.object({ version, name: text, value: z.string() }),
+    keyOf: (record) => keys.setting(record.name),
+    remedy: 'remove the key, then set it again with CONFIG SET',
   }),
 } as const;
 

@@ -115,6 +115,13 @@ export interface DamageRecord {
   readonly reason: string;
 }
 
+/** A setting of the whole cluster (CONFIG SET of what is not a node's own). */
+export interface SettingRecord {
+  readonly version: number;
+  readonly name: string;
+  readonly value: string;
+}
+
 /** Next group and replica ids. */
 export interface CountersRecord {
   readonly version: number;
@@ -141,6 +148,8 @@ export const keys = {
     `${ROOT}partitions/${name}/${String(partition).padStart(5, '0')}`,
   damages: `${ROOT}damages/`,
   damage: (replica: ReplicaId) => `${ROOT}damages/${replica}`,
+  settings: `${ROOT}settings/`,
+  setting: (name: string) => `${ROOT}settings/${name}`,
   leaders: `${ROOT}leaders/`,
   leader: (name: Namespace, partition: PartitionId) =>
     `${ROOT}leaders/${name}/${String(partition).padStart(5, '0')}`,

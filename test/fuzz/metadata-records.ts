@@ -88,6 +88,7 @@ const shapes = {
     incarnation,
     reason: fc.string({ unit: 'binary' }),
   }),
+  setting: fc.record({ ...base, name, value: fc.string() }),
 } as const;
 
 const arbitraries = Object.entries(shapes).map(([kindName, shape]) => {

@@ -5,6 +5,7 @@ import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from 
 import { BAD_NAME, isPlainName } from './connection.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext, Session } from './node-context.ts';
+import { isSubscribed } from './pubsub-port.ts';
 
 type Run = NodeCommand['run'];
 
@@ -12,6 +13,7 @@ const CLIENT_TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'];
 
 /** One line of CLIENT LIST, fields as in Redis 7.2. */
 function clientLine(session: Session, nowMs: number): string {
+  const { channel, pattern, shard } = session.subscriber.subscriptions;
   const seconds = (sinceMs: number) => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000));
   const fields = {
     id: session.id,
@@ -20,11 +22,12 @@ function clientLine(session: Session, nowMs: number): string {
     name: session.clientName,
     age: seconds(session.connectedMs),
     idle: seconds(session.lastCommandMs),
-    flags: session.readOnly ? 'r' : 'N',
+    flags: flags(session),
     db: 0,
     namespace: session.namespace,
-    sub: 0,
-    psub: 0,
+    sub: channel.size,
+    psub: pattern.size,
+    ssub: shard.size,
     multi: -1,
     cmd: session.lastCommand || 'NULL',
     user: 'default',
@@ -36,6 +39,15 @@ function clientLine(session: Session, nowMs: number): string {
   return Object.entries(fields)
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
+}
+
+/** Letters of Redis: P subscribes, r reads from replicas, N nothing of note. */
+function flags({ subscriber, readOnly }: Session): string {
+  return `${isSubscribed(subscriber) ? 'P' : ''}${readOnly ? 'r' : ''}` || 'N';
+}
+
+function isOfType(session: Session, type: string): boolean {
+  return type === (isSubscribed(session.subscriber) ? 'pubsub' : 'normal');
 }
 
 function verbatim(text: string): Reply {
@@ -52,7 +64,7 @@ const list: Run = (args, { sessions, nowMs }) => {
       if (!CLIENT_TYPES.includes(type)) {
         return error(`ERR Unknown client type '${argument(args, 3).toString()}'`);
       }
-      if (type !== 'normal') shown = [];
+      shown = shown.filter((session) => isOfType(session, type));
     } else if (filter === 'id' && args.length > 3) {
       const ids = args.slice(3).map((arg) => Number(arg.toString('latin1')));
       if (ids.some((id) => !Number.isInteger(id) || id < 1)) return error('ERR Invalid client ID');
@@ -150,7 +162,7 @@ function newFilters(args: readonly Buffer[]): KillFilter | string {
       if (value !== 'default') return `ERR No such user '${value}'`;
     } else if (name === 'type') {
       if (!CLIENT_TYPES.includes(value.toLowerCase())) return `ERR Unknown client type '${value}'`;
-      tests.push(() => value.toLowerCase() === 'normal');
+      tests.push((session) => isOfType(session, value.toLowerCase()));
     } else if (name === 'skipme' && /^(yes|no)$/i.test(value)) skipMe = /^yes$/i.test(value);
     else return SYNTAX_ERROR;
   }

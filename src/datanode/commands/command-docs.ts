@@ -53,7 +53,8 @@ function entry(command: Command): Reply {
 }
 
 function keySpec({ keys, flags }: Command): Reply {
-  const access = flags.includes('write') ? ['RW', 'ACCESS', 'UPDATE'] : ['RO', 'ACCESS'];
+  const touched = flags.includes('write') ? ['RW', 'ACCESS', 'UPDATE'] : ['RO', 'ACCESS'];
+  const access = flags.includes('pubsub') ? ['not_key'] : touched;
   return map({
     flags: { kind: 'set', items: access.map(status) },
     begin_search: map({ type: bulk('index'), spec: map({ index: integer(keys.first) }) }),
@@ -159,7 +160,8 @@ function keysRun(table: Table, show: (key: Buffer, command: Command) => Reply): 
     if (command.arity > 0 ? line.length !== command.arity : line.length < -command.arity) {
       return error('ERR Invalid number of arguments specified for command');
     }
-    const keys = keysOf(command, line);
+    // A shard channel has a slot as a key has, and is none.
+    const keys = command.flags.includes('pubsub') ? [] : keysOf(command, line);
     if (keys.length === 0) return error('ERR The command has no key arguments');
     return array(keys.map((key) => show(key, command)));
   };

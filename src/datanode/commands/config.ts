@@ -1,4 +1,5 @@
 /** CONFIG: what Redis tools ask, and the settings of this node. */
+import { limits } from '../../common/limits.ts';
 import { array, bulk, error, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
@@ -12,6 +13,7 @@ type Run = NodeCommand['run'];
 const fixed: ReadonlyMap<string, string> = new Map([
   ['appendfsync', 'always'],
   ['appendonly', 'yes'],
+  ['client-output-buffer-limit', outputLimits()],
   ['databases', '1'],
   ['maxmemory', '0'],
   ['maxmemory-policy', 'noeviction'],
@@ -19,6 +21,14 @@ const fixed: ReadonlyMap<string, string> = new Map([
   ['save', ''],
   ['timeout', '0'],
 ]);
+
+/** As Redis prints them: class, hard limit, soft limit and its seconds. */
+function outputLimits(): string {
+  const { connectionOutputBytesMax: all } = limits;
+  const { subscriberOutputBytesMax: hard, subscriberOutputSoftBytes: soft } = limits;
+  const seconds = limits.subscriberOutputSoftMs / 1_000;
+  return `normal ${all} 0 0 slave 0 0 0 pubsub ${hard} ${soft} ${seconds}`;
+}
 
 function settings(context: NodeContext): ReadonlyMap<string, string> {
   return new Map([...fixed, ...context.settings()].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -36,7 +46,7 @@ const get: Run = (args, context) => {
 };
 
 /** CONFIG SET name value [name value ...] */
-const set: Run = (args, context) => {
+const set: Run = async (args, context) => {
   if (args.length % 2 !== 0) return error("ERR wrong number of arguments for 'config|set' command");
   const before = new Map(context.settings());
   const known = settings(context);
@@ -53,9 +63,9 @@ const set: Run = (args, context) => {
     if (fixed.get(name) === value) continue;
     const refusal = fixed.has(name)
       ? "can't set immutable config"
-      : context.setSetting(name, value);
+      : await context.setSetting(name, value);
     if (refusal !== undefined) {
-      for (const changed of done) context.setSetting(changed, before.get(changed)!);
+      for (const changed of done) await context.setSetting(changed, before.get(changed)!);
       return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${refusal}`);
     }
     done.push(name);

@@ -2,6 +2,7 @@
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Protocol } from '../resp/reply.ts';
+import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
 
 export type Door = 'gateway' | 'cluster';
 
@@ -13,6 +14,8 @@ export interface Session {
   readonly remote: string;
   readonly local: string;
   readonly connectedMs: number;
+  /** Its subscriptions, and the way to it for their messages. */
+  readonly subscriber: Subscriber;
   protocol: Protocol;
   namespace: Namespace;
   clientName: string;
@@ -162,11 +165,13 @@ export interface ServerInfo {
   readonly partitions: readonly PartitionInfo[];
   readonly replicas: ReplicaMeters;
   readonly log: LogInfo;
+  readonly pubsub: PubSubInfo;
 }
 
 export interface NodeContext {
   readonly session: Session;
   readonly nowMs: number;
+  readonly pubsub: PubSub;
   info(): ServerInfo;
   sessions(): readonly Session[];
   /** The nodes of the session's namespace, sorted by name. */
@@ -178,7 +183,7 @@ export interface NodeContext {
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   /** Settings shown and set by CONFIG; a refusal is an error text. */
   settings(): ReadonlyMap<string, string>;
-  setSetting(name: string, value: string): string | undefined;
+  setSetting(name: string, value: string): string | undefined | Promise<string | undefined>;
   /** CONFIG RESETSTAT */
   resetStatistics(): void;
   /** Resolves after `delayMs` (DEBUG SLEEP, …). */

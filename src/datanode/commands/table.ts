@@ -22,6 +22,7 @@ import { keyCommands } from './key.ts';
 import { listCommands } from './list.ts';
 import { listRangeCommands } from './list-range.ts';
 import { objectCommands } from './object.ts';
+import { pubsubCommands } from './pubsub.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
 import { setCommands } from './set.ts';
@@ -71,6 +72,7 @@ const rows: readonly Command[] = [
   ...connectionCommands,
   ...clientCommands,
   ...clusterCommands,
+  ...pubsubCommands,
   ...commandCommands(() => commandTable),
   ...configCommands,
   ...moduleCommands,

@@ -15,6 +15,7 @@ import {
   type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
+  type SettingRecord,
 } from '../../meta/schema.ts';
 import type { MetaEvent, MetaItem } from '../../meta/store.ts';
 
@@ -27,6 +28,8 @@ export interface ClusterImage {
   readonly namespaces: readonly NamespaceRecord[];
   readonly partitions: readonly PartitionRecord[];
   readonly leaders: readonly LeaderRecord[];
+  /** Not in pictures of earlier builds. */
+  readonly settings?: readonly SettingRecord[];
 }
 
 /** Which parts of the view a set of events changed. */
@@ -34,6 +37,7 @@ export interface ViewChange {
   readonly nodes: boolean;
   readonly table: boolean;
   readonly leaders: boolean;
+  readonly settings: boolean;
 }
 
 export class ClusterView {
@@ -41,6 +45,7 @@ export class ClusterView {
   readonly #namespaces = new Map<string, NamespaceRecord>();
   readonly #partitions = new Map<string, PartitionRecord>();
   readonly #leaders = new Map<string, LeaderRecord>();
+  readonly #settings = new Map<string, SettingRecord>();
   /** Addresses outlive the lease: a node that is away may come back to the same place. */
   readonly #addresses = new Map<NodeId, NodeRecord>();
   /** The last table of each namespace that had every slot. */
@@ -62,6 +67,9 @@ export class ClusterView {
     for (const record of image.leaders) {
       view.#leaders.set(keys.leader(record.namespace, record.partition), record);
     }
+    for (const record of image.settings ?? []) {
+      view.#settings.set(keys.setting(record.name), record);
+    }
     view.#fold();
     return view;
   }
@@ -73,6 +81,7 @@ export class ClusterView {
       namespaces: [...this.#namespaces.values()],
       partitions: this.partitions(),
       leaders: [...this.#leaders.values()],
+      settings: [...this.#settings.values()],
     };
   }
 
@@ -83,11 +92,11 @@ export class ClusterView {
     }
     for (const item of items) this.#put(item);
     this.#fold();
-    return { nodes: true, table: true, leaders: true };
+    return { nodes: true, table: true, leaders: true, settings: true };
   }
 
   apply(events: readonly MetaEvent[]): ViewChange {
-    const changed = { nodes: false, table: false, leaders: false };
+    const changed = { nodes: false, table: false, leaders: false, settings: false };
     for (const event of events) {
       const key = event.type === 'put' ? event.item.key : event.key;
       const part = partOf(key);
@@ -122,6 +131,11 @@ export class ClusterView {
     return [...this.#leaders.values()];
   }
 
+  /** A setting of the whole cluster, if somebody has set it. */
+  setting(name: string): string | undefined {
+    return this.#settings.get(keys.setting(name))?.value;
+  }
+
   /** What the groups' leaders reported, of the groups that are wanted. */
   memberships(): ReadonlyMap<GroupId, Membership> {
     const groups = new Map(
@@ -149,6 +163,8 @@ export class ClusterView {
       this.#read(recordKinds.partition, this.#partitions, item);
     } else if (key.startsWith(keys.leaders)) {
       this.#read(recordKinds.leader, this.#leaders, item);
+    } else if (key.startsWith(keys.settings)) {
+      this.#read(recordKinds.setting, this.#settings, item);
     }
   }
 
@@ -180,7 +196,7 @@ export class ClusterView {
   }
 
   #maps(): Map<string, unknown>[] {
-    return [this.#nodes, this.#namespaces, this.#partitions, this.#leaders];
+    return [this.#nodes, this.#namespaces, this.#partitions, this.#leaders, this.#settings];
   }
 }
 
@@ -204,5 +220,6 @@ function partOf(key: string): keyof ViewChange | undefined {
   if (key.startsWith(keys.nodes)) return 'nodes';
   if (key.startsWith(keys.namespaces) || key.startsWith(keys.partitions)) return 'table';
   if (key.startsWith(keys.leaders)) return 'leaders';
+  if (key.startsWith(keys.settings)) return 'settings';
   return undefined;
 }

@@ -54,6 +54,10 @@ export function storeKey(view: WriteView, found: Found, header: Header): void {
   const before = found.stored;
   if (before !== undefined && before.type !== 'string') leaveElements(view, found, before, header);
   const oldMs = before?.deadlineMs ?? 0;
+  if (found.live === undefined) {
+    notifyExpired(view, found);
+    view.notify?.('new', 'new', found.key);
+  }
   moveDeadline(view, found.key, oldMs, header.deadlineMs);
   moveFieldsDue(view, found, before, header);
   view.put(found.place, encodeHeader(header));
@@ -77,6 +81,7 @@ function dropKey(view: WriteView, found: Found, stored: Header): boolean {
   moveDeadline(view, found.key, stored.deadlineMs, 0);
   moveFieldsDue(view, found, stored, undefined);
   view.del(found.place);
+  notifyExpired(view, found);
   addCounts(view, -1, -hasDeadline(stored.deadlineMs));
   return found.live !== undefined;
 }
@@ -84,6 +89,11 @@ function dropKey(view: WriteView, found: Found, stored: Header): boolean {
 /** Gives a live key another deadline (0: none), its value untouched. */
 export function setDeadline(view: WriteView, found: Found, live: Header, deadlineMs: number): void {
   if (live.deadlineMs !== deadlineMs) storeKey(view, found, { ...live, deadlineMs });
+}
+
+/** What is stored had expired, and goes now. */
+function notifyExpired(view: WriteView, { key, stored, live }: Found): void {
+  if (stored !== undefined && live === undefined) view.notify?.('expired', 'expired', key);
 }
 
 function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number): void {

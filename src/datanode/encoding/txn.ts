@@ -14,7 +14,7 @@ import { isExpiryKey, keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { tags } from './tags.ts';
-import type { Lookups, View, WriteView } from './view.ts';
+import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
 export function createView(reader: EngineReader, lookups?: Lookups): View {
   return {
@@ -78,6 +78,10 @@ export class Txn implements WriteView {
   #ordinal = 0;
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
   #leavesGarbage = false;
+  #events: KeyEvent[] = [];
+  #recording = false;
+  /** How many there were before the command under way. */
+  #eventsBefore = 0;
 
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
@@ -104,11 +108,27 @@ export class Txn implements WriteView {
   /** What follows is one command: `rollback` undoes it and nothing else. */
   beginCommand(): void {
     this.#overlay.checkpoint();
+    this.#eventsBefore = this.#events.length;
   }
 
   /** Undoes every change since the last `beginCommand`. */
   rollback(): void {
     this.#overlay.rollback();
+    this.#events.length = this.#eventsBefore;
+  }
+
+  /** Whether events of what follows are kept. */
+  recordEvents(on: boolean): void {
+    this.#recording = on;
+  }
+
+  /** Those kept so far, in order. */
+  get events(): readonly KeyEvent[] {
+    return this.#events;
+  }
+
+  notify(of: KeyEventClass, event: string, key: Buffer): void {
+    if (this.#recording) this.#events.push({ of, event, key });
   }
 
   newVersion(): Version {

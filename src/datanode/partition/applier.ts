@@ -20,6 +20,7 @@ import { OK, type Reply } from '../resp/reply.ts';
 import { type ApplyStep, applyExpiry, applyLines } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope } from './envelope.ts';
+import type { KeyEventGate } from './key-event-gate.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import { encodeState, type ReplicaState } from './state.ts';
 
@@ -36,6 +37,7 @@ export interface ApplierHooks {
   onClear(): void;
   /** An engine batch is written: entries up to the state's index are visible to readers. */
   onApplied(entries: readonly AppliedEntry[], state: ReplicaState, batch: AppliedBatch): void;
+  readonly keyEvents: KeyEventGate;
   /** Apply cannot go on: damage, or an engine that refuses writes. */
   onFault(error: unknown): void;
 }
@@ -223,6 +225,7 @@ export class Applier {
       expiredKeys,
       membersChanged,
     });
+    this.#hooks.keyEvents.publish(txn.events);
   }
 
   /**
@@ -247,6 +250,7 @@ export class Applier {
     await this.#engine.clearRange(redisDataRange());
     const after = this.#newBatch();
     after.txn.beginEntry(entry.index);
+    after.txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
     writeCounts(after.txn, { keys: 0, expires: 0 });
     const late = await applyLines(after.txn, lines.slice(last + 1), context, state);
     take(after, entry, { state, replies: [...early.replies, OK, ...late.replies] });
@@ -265,6 +269,7 @@ export class Applier {
     if (entry.kind !== 'normal') return { state: this.#changeMembers(entry, state), replies: [] };
     if (envelope === undefined) return { state, replies: [] };
     txn.beginEntry(entry.index);
+    txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
     return this.#applyEnvelope(txn, envelope, this.#timedState(entry, envelope, before));
   }
 

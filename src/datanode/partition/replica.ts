@@ -256,6 +256,7 @@ export class Replica implements LocalPartition {
       applyConfChange: (change) => this.#raft.applyConfChange(change),
       onClear: () => this.#requests.onClear(),
       onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
+      keyEvents: this.#world.keyEvents,
       onFault: (error) => this.fail(error),
     });
   }
@@ -378,10 +379,9 @@ export class Replica implements LocalPartition {
     if (this.#stopped) return;
     this.handOver();
     this.#halt('the replica stopped after a fault');
-    const fault = faultOf(error, `replica ${this.id}`);
     this.#closed = this.#release()
       .then(() => this.slot.engine.close())
       .catch((failure) => this.#world.logger.debug('closing', { error: messageOf(failure) }));
-    this.#world.onFault(fault);
+    this.#world.onFault(faultOf(error, `replica ${this.id}`));
   }
 }

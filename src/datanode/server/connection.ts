@@ -9,11 +9,12 @@ import type { Logger } from '../../common/log.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
 import type { Door, NodeContext, Session } from '../commands/node-context.ts';
+import { createSubscriber } from '../commands/pubsub-port.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { ReplyWriter } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import type { Router } from '../routing/router.ts';
+import { refusedByChannels } from './channel-guard.ts';
 import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import {
   type ExclusiveGround,
@@ -25,6 +26,8 @@ import type { HoldBudget } from './hold-budget.ts';
 import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { OneRequest } from './one-request.ts';
+import { Output } from './output.ts';
+import { PushOutlet } from './push-outlet.ts';
 import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
@@ -42,9 +45,8 @@ export interface ConnectionWorld {
   settings(): ServerSettings;
   contextOf(session: Session): NodeContext;
   onClose(connection: Connection): void;
+  onSlowSubscriber(): void;
 }
-
-const WRITE_BYTES = 65_536;
 
 export class Connection {
   readonly session: Session;
@@ -54,7 +56,8 @@ export class Connection {
   readonly #replies = new ReplyQueue();
   readonly #lanes: LaneSet;
   readonly #dispatchWorld: DispatchWorld;
-  readonly #writer = new ReplyWriter();
+  readonly #output: Output;
+  readonly #pushes: PushOutlet;
   readonly #transaction: Transaction;
   readonly #exclusiveGround: ExclusiveGround;
   #exclusive: ExclusiveRequest | undefined;
@@ -75,9 +78,12 @@ export class Connection {
       remote: stream.remote,
       local,
       connectedMs: world.clock.wallMs(),
+      subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#beginClosing(),
       kill: () => stream.destroy(),
     });
+    this.#output = new Output(stream, this.#replies, world);
+    this.#pushes = new PushOutlet(this.#output, world, () => this.#askFlush());
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
       onRequest: (args, bytes) => this.#onRequest(args, bytes),
@@ -114,6 +120,7 @@ export class Connection {
       namespace: () => session.namespace,
       valueBytesMax: () => settings().valueBytesMax,
       leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
+      refused: (command, args) => refusedByChannels(command, args, session, router),
     };
   }
 
@@ -121,7 +128,7 @@ export class Connection {
     const { clock, random, logger, stats } = this.#world;
     const { session } = this;
     return {
-      ...{ clock, random, logger, stats, session, lanes: this.#lanes },
+      ...{ clock, random, logger, stats, session, lanes: this.#lanes, pushes: this.#pushes },
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#place(partition),
       end: (slot, reply) => this.#endExclusive(slot, reply),
@@ -238,6 +245,7 @@ export class Connection {
     this.#exclusive = undefined;
     this.#exclusiveRuns = false;
     this.#settle(slot, reply);
+    this.#pushes.release();
     this.#dispatchWaiting();
   }
 
@@ -267,30 +275,14 @@ export class Connection {
   #flush(): void {
     this.#flushAsked = false;
     if (this.#closed) return;
-    for (let slot = this.#replies.take(); slot; slot = this.#replies.take()) {
-      if (!slot.silent) this.#writer.append(slot.reply!, slot.protocol);
-      if (this.#writer.length >= WRITE_BYTES) this.#write();
-    }
-    this.#write();
-    const waiting = this.#stream.bufferedBytes + this.#replies.readyBytes;
+    this.#output.flush();
+    const waiting = this.#output.waitingBytes;
     if (waiting > limits.connectionOutputBytesMax) {
-      this.#world.logger.warn('client reads too slowly and is disconnected', {
-        client: this.#stream.remote,
-        waitingBytes: waiting,
-      });
-      this.#stream.destroy();
-      return;
+      return this.#output.disconnect(waiting);
     }
     this.#endWhenAnswered();
     this.#regulate();
     this.#lanes.pumpAll();
-  }
-
-  #write(): void {
-    if (this.#writer.length === 0) return;
-    const bytes = this.#writer.take();
-    this.#world.stats.outputBytes += bytes.length;
-    this.#stream.write(bytes);
   }
 
   #onDrain(): void {

@@ -46,12 +46,16 @@ export interface DispatchWorld {
   valueBytesMax(): number;
   /** This node leads the partition now. */
   leadsHere(partition: PartitionId): boolean;
+  /** Why this client may not run the command now, whatever its arguments are worth. */
+  refused(command: Command, args: CommandLine): Reply | undefined;
 }
 
 export function dispatch(args: CommandLine, world: DispatchWorld): Target {
   const command = resolveCommand(args);
   const wrong = command === undefined ? unknownCommand(args) : badShape(command, args, world);
   if (wrong !== undefined) return refusal(command, wrong);
+  const refused = world.refused(command!, args);
+  if (refused !== undefined) return refusal(command, refused);
   if (command!.kind === 'node') return { kind: 'node', command: command! };
   const prepared = command!.prepare(args);
   if (!prepared.ok) return answer(command!, prepared.reply);

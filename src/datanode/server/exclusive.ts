@@ -16,6 +16,7 @@ import type { DataCommand, Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
 import type { LanePlace } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
+import { type PushOutlet, pushesReply, silences } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import type { ServerStats } from './stats.ts';
 import { completeExec, type ExecTarget } from './transaction.ts';
@@ -37,6 +38,8 @@ export interface ExclusiveGround {
   readonly stats: ServerStats;
   readonly session: Session;
   readonly lanes: LaneSet;
+  /** Messages that the client's own command causes come behind its reply. */
+  readonly pushes: Pick<PushOutlet, 'hold' | 'release'>;
   context(): NodeContext;
   place(partition: PartitionId): LanePlace;
   /** The request has its answer. */
@@ -51,13 +54,12 @@ export function runExclusive(ground: ExclusiveGround, request: ExclusiveRequest)
 }
 
 function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: NodeCommand): void {
-  const { clock, stats, session, logger } = ground;
+  const { clock, stats, session, logger, pushes } = ground;
   const startedMs = clock.monotonicMs();
   const done = (reply: Reply) => {
     stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000, reply);
     slot.protocol = session.protocol;
-    // CLIENT REPLY speaks only when it turns replies on.
-    slot.silent = session.replyMode !== 'on' || (slot.silent && !wakes(command));
+    slot.silent = silences(command, session, slot.silent);
     ground.end(slot, reply);
   };
   const failed = (failure: unknown) => {
@@ -66,9 +68,11 @@ function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: Node
     done(error(`ERR ${command.name} failed inside the server: ${problem}`));
   };
   try {
+    pushes.hold();
     const reply = command.run(args, ground.context());
-    if (reply instanceof Promise) reply.then(done, failed);
-    else done(reply);
+    if (!(reply instanceof Promise)) return done(reply);
+    if (!pushesReply(command)) pushes.release();
+    reply.then(done, failed);
   } catch (failure) {
     failed(failure);
   }
@@ -108,7 +112,7 @@ function runParts(
 }
 
 function runExec(ground: ExclusiveGround, { slot }: Waiting, { queue, one }: ExecTarget): void {
-  const { clock, stats, lanes, logger } = ground;
+  const { clock, stats, lanes, logger, pushes } = ground;
   const arrivedMs = clock.monotonicMs();
   const run = (command: NodeCommand, args: CommandLine) => command.run(args, ground.context());
   const failed = (failure: unknown) => {
@@ -116,6 +120,7 @@ function runExec(ground: ExclusiveGround, { slot }: Waiting, { queue, one }: Exe
     return error(`ERR exec failed inside the server: ${messageOf(failure)}`);
   };
   const finish = (data: Reply) => {
+    pushes.hold();
     void completeExec(queue, data, run)
       .catch(failed)
       .then((reply) => {
@@ -135,8 +140,4 @@ function runExec(ground: ExclusiveGround, { slot }: Waiting, { queue, one }: Exe
     settle: finish,
   });
   lanes.start();
-}
-
-function wakes(command: NodeCommand): boolean {
-  return command.name === 'client|reply';
 }

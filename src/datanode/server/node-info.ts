@@ -4,17 +4,19 @@ import type { Clock } from '../../common/clock.ts';
 import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { ClusterNode, NodeContext, ServerInfo, Session } from '../commands/node-context.ts';
+import type { PubSub } from '../commands/pubsub-port.ts';
 import type { RouteTable } from '../routing/table.ts';
 
 export interface NodeInfoWorld {
   readonly node: NodeId;
   readonly clock: Clock;
   readonly routes: RouteTable;
+  readonly pubsub: PubSub;
   info(): ServerInfo;
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   settings(): ReadonlyMap<string, string>;
-  setSetting(name: string, value: string): string | undefined;
+  setSetting(name: string, value: string): string | undefined | Promise<string | undefined>;
   resetStatistics(): void;
 }
 
@@ -23,6 +25,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
   return {
     session,
     nowMs: clock.wallMs(),
+    pubsub: world.pubsub,
     info: () => world.info(),
     sessions: () => world.sessions(),
     clusterNodes: () => clusterNodes(routes, node, session.namespace),

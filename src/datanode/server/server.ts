@@ -3,6 +3,7 @@
  * answers for what this node leads and redirects the rest (decision 10).
  */
 import type { Clock } from '../../common/clock.ts';
+import { messageOf } from '../../common/errors.ts';
 import type { Namespace, NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
@@ -16,7 +17,15 @@ import type {
   ServerInfo,
   Session,
 } from '../commands/node-context.ts';
+import {
+  BAD_NOTIFY_FLAGS,
+  formatNotifyFlags,
+  NOTIFY_SETTING,
+  parseNotifyFlags,
+} from '../commands/notify-flags.ts';
 import type { PartitionMeters } from '../partition/meters.ts';
+import type { PubSubHub } from '../pubsub/hub.ts';
+import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';
 import { Connection, type ConnectionWorld } from './connection.ts';
 import { HoldBudget } from './hold-budget.ts';
@@ -35,6 +44,10 @@ export interface ServerOptions {
   readonly settings: ServerSettings;
   readonly facts: ProcessFacts;
   readonly meters: PartitionMeters;
+  readonly pubsub: PubSubHub;
+  readonly keyEvents: KeyEventPublisher;
+  /** Sets what every node of the cluster takes over; rejects when the metadata store is away. */
+  setForCluster(name: string, value: string): Promise<void>;
   usage(): ProcessUsage;
   log(): LogInfo;
   partitions(): readonly PartitionInfo[];
@@ -76,6 +89,7 @@ export class RedisServer {
       settings: () => this.#settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
+      onSlowSubscriber: () => options.pubsub.countSlowSubscriber(),
     };
   }
 
@@ -120,6 +134,7 @@ export class RedisServer {
       partitions: this.#options.partitions(),
       replicas: meters,
       log: this.#options.log(),
+      pubsub: this.#options.pubsub.info(),
     };
   }
 
@@ -159,6 +174,7 @@ export class RedisServer {
 
   #onClose(connection: Connection): void {
     this.#connections.delete(connection);
+    this.#options.pubsub.unsubscribeAll(connection.session.subscriber);
     if (this.#connections.size === 0) this.#allClosed?.();
   }
 
@@ -168,6 +184,7 @@ export class RedisServer {
       node,
       clock,
       routes: router.routes,
+      pubsub: this.#options.pubsub,
       info: () => this.info(),
       sessions: (): readonly Session[] =>
         [...this.#connections].map((connection) => connection.session),
@@ -182,6 +199,7 @@ export class RedisServer {
     this.#stats.reset();
     this.#rates.reset();
     this.#options.meters.reset();
+    this.#options.pubsub.resetStatistics();
   }
 
   #shownSettings(): ReadonlyMap<string, string> {
@@ -189,16 +207,29 @@ export class RedisServer {
       ['maxclients', String(this.#settings.clientsMax)],
       ['value-bytes-max', String(this.#settings.valueBytesMax)],
       ['hold-ms', String(this.#settings.holdMs)],
+      [NOTIFY_SETTING, formatNotifyFlags(this.#options.keyEvents.flags)],
     ]);
   }
 
   /** Only for this process: the config file is what lasts. */
-  #setSetting(name: string, value: string): string | undefined {
+  #setSetting(name: string, value: string): string | undefined | Promise<string | undefined> {
+    if (name === NOTIFY_SETTING) return this.#setNotifyFlags(value);
     const number = /^\d{1,9}$/.test(value) ? Number(value) : undefined;
     if (number === undefined || number < 1) return 'argument must be a positive number';
     if (name === 'maxclients') this.#settings = { ...this.#settings, clientsMax: number };
     else if (name === 'hold-ms') this.#settings = { ...this.#settings, holdMs: number };
     else return "can't set immutable config";
     return undefined;
+  }
+
+  /** Of the whole cluster: events are published wherever partitions are led. */
+  async #setNotifyFlags(value: string): Promise<string | undefined> {
+    if (parseNotifyFlags(value) === undefined) return BAD_NOTIFY_FLAGS;
+    try {
+      await this.#options.setForCluster(NOTIFY_SETTING, value);
+      return undefined;
+    } catch (failure) {
+      return `it is kept in the metadata store: ${messageOf(failure)}`;
+    }
   }
 }

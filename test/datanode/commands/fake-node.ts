@@ -1,6 +1,8 @@
 /** A node as node commands see it: three datanodes, settings and sessions in memory. */
 import { assert } from '../../../src/common/assert.ts';
+import { systemClock } from '../../../src/common/clock.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
+import { silentLogger } from '../../../src/common/log.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
 import type {
   ClusterNode,
@@ -9,7 +11,9 @@ import type {
   ServerInfo,
   Session,
 } from '../../../src/datanode/commands/node-context.ts';
+import { createSubscriber, type Delivery } from '../../../src/datanode/commands/pubsub-port.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 
 export const NOW_MS = 1_700_000_000_123;
@@ -20,6 +24,8 @@ export class FakeSession implements Session {
   readonly remote: string;
   readonly local: string;
   readonly connectedMs = NOW_MS - 5_000;
+  readonly deliveries: Delivery[] = [];
+  readonly subscriber = createSubscriber((delivery) => this.deliveries.push(delivery));
   protocol: 2 | 3 = 2;
   namespace = 'default';
   clientName = '';
@@ -66,6 +72,7 @@ export class FakeNode {
   readonly session: FakeSession;
   readonly others: FakeSession[];
   readonly slept: number[] = [];
+  readonly pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
   readonly settings = new Map([['value-bytes-max', '16777216']]);
   statisticsResets = 0;
   info: ServerInfo = serverInfo;
@@ -95,6 +102,7 @@ export class FakeNode {
     return {
       session: this.session,
       nowMs: NOW_MS,
+      pubsub: this.pubsub,
       info: () => this.info,
       sessions: () => [this.session, ...this.others],
       clusterNodes: () => this.nodes,
@@ -207,5 +215,13 @@ export const serverInfo: ServerInfo = {
     queuedBytes: 0,
     writtenBytes: 9_000,
     syncTime: took(1_500),
+  },
+  pubsub: {
+    channels: 2,
+    patterns: 1,
+    shardChannels: 3,
+    clients: 2,
+    lostMessages: 0,
+    slowSubscribers: 0,
   },
 };
