@@ -106,6 +106,8 @@ export const limits = {
 
   // engine
   engineSyncIntervalMs: 250,
+  /** The longest delay of a timer (24.8 days): Node.js fires a longer one at once. */
+  timerMsMax: 2_147_483_647,
   /** Stored tables are read through once in a while to find damage nobody reads. */
   scrubPauseMs: 3_600_000,
   scrubBytesPerSecond: 8 * MIB,

@@ -10,6 +10,8 @@ import {
 import { limits } from '../common/limits.ts';
 
 /** LevelDB is told in 32 bits. */
+/** Faster than any network here: more is a mistyped number. */
+const SNAPSHOT_BYTES_PER_SECOND_MAX = 10 * 1024 ** 3;
 const ENGINE_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024 - 1;
 /** Longer, and a timer of Node.js would be due at once. */
 const PERIOD_MS_MAX = 86_400_000;
@@ -66,6 +68,7 @@ export const datanodeConfigSchema = z.strictObject({
         .number()
         .int()
         .min(64 * 1024)
+        .max(SNAPSHOT_BYTES_PER_SECOND_MAX)
         .default(limits.snapshotBytesPerSecond),
     })
     .prefault({}),
@@ -80,7 +83,12 @@ export const datanodeConfigSchema = z.strictObject({
       'engine-sync-interval-ms': z.number().int().min(1).max(PERIOD_MS_MAX).default(250),
       'hold-ms': z.number().int().min(0).max(60_000).default(5_000),
       /** From the end of one pass of the scrub over all tables to the next. */
-      'scrub-pause-ms': z.number().int().min(100).default(limits.scrubPauseMs),
+      'scrub-pause-ms': z
+        .number()
+        .int()
+        .min(100)
+        .max(limits.timerMsMax)
+        .default(limits.scrubPauseMs),
     })
     .refine((timing) => timing['heartbeat-ticks'] < timing['election-ticks'], {
       path: ['heartbeat-ticks'],

@@ -21,7 +21,8 @@ const protocolError = new RegExp(
   `^Protocol error: (?:${[
     'invalid multibulk length',
     'invalid bulk length',
-    String.raw`expected '\$', got '[\s\S]'`,
+    // a byte beyond ASCII is two in the reply's UTF-8
+    String.raw`expected '\$', got '[\s\S]{1,2}'`,
     'unbalanced quotes in request',
     'too big inline request',
     'too big request',

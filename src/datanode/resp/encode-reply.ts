@@ -220,5 +220,5 @@ function scalarText(
 
 /** A line break inside a simple reply would end it: the rest would pass for the next reply. */
 function oneLine(text: string): string {
-  return /[\r\n]/.test(text) ? text.replace(/[\r\n]+/g, ' ') : text;
+  return /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, ' ') : text;
 }

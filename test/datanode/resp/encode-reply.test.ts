@@ -19,7 +19,7 @@ const text = (reply: Reply, protocol: 2 | 3) => encodeReply(reply, protocol).toS
 
 const forms: readonly (readonly [string, Reply, string, string])[] = [
   ['simple', OK, '+OK\r\n', '+OK\r\n'],
-  ['error', error('ERR no\r\nway'), '-ERR no way\r\n', '-ERR no way\r\n'],
+  ['error', error('ERR no\r\nway'), '-ERR no  way\r\n', '-ERR no  way\r\n'],
   ['integer', integer(-5), ':-5\r\n', ':-5\r\n'],
   ['long integer', integer(2n ** 63n - 1n), ':9223372036854775807\r\n', ':9223372036854775807\r\n'],
   ['bulk', bulk('é'), '$2\r\nÃ©\r\n', '$2\r\nÃ©\r\n'],
