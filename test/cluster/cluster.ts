@@ -139,17 +139,28 @@ export async function planCluster(options: ClusterOptions = {}): Promise<TestClu
   return new TestCluster(data, ports, nodes, flags);
 }
 
-/** Consecutive free ports for each door, below the range systems use for outgoing connections. */
+/** What `kvorum start` adds to a cluster port for the transport and for HTTP. */
+const DERIVED = [0, 10_000, 20_000];
+/** Systems use ports from 32,768 on for outgoing connections: a free one may be taken at once. */
+const CLUSTER_PORT_MAX = 32_767 - 20_000;
+
+/** Consecutive free ports for each door, all of them below those of outgoing connections. */
 export async function freePorts(nodes: number): Promise<Ports> {
-  const gateway = await freeRun(nodes);
-  const cluster = await freeRun(nodes, gateway + nodes);
-  const http = await freeRun(2, cluster + nodes);
+  const cluster = await freeRun(nodes, DERIVED, 10_000, CLUSTER_PORT_MAX - nodes);
+  const gateway = await freeRun(nodes, [0], CLUSTER_PORT_MAX + 1, 16_000);
+  const http = await freeRun(2, [0], 16_001, 19_900);
   return { gateway, cluster, http };
 }
 
-async function freeRun(count: number, from = 10_000 + Math.floor(Math.random() * 8_000)) {
-  for (let first = from; first < 30_000; first += count) {
-    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)));
+/** The first of `count` ports in a row that are free, each with the `offsets` added, too. */
+async function freeRun(count: number, offsets: readonly number[], from: number, to: number) {
+  const places = Math.floor((to - from) / count);
+  const start = Math.floor(Math.random() * places);
+  for (let tried = 0; tried < places; tried++) {
+    const first = from + ((start + tried) % places) * count;
+    const ports = Array.from({ length: count }, (_, at) => first + at);
+    const all = ports.flatMap((port) => offsets.map((offset) => port + offset));
+    const free = await Promise.all(all.map(isFree));
     if (free.every(Boolean)) return first;
   }
   throw new Error('no free ports');
