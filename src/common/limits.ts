@@ -101,6 +101,18 @@ export const limits = {
   /** Transient table of LCS: it is computed in one step. */
   lcsBytesMax: 64 * MIB,
 
+  // what operators look at
+  /** Arguments of a command, and bytes of each, that SLOWLOG and MONITOR show. */
+  shownArgumentsMax: 32,
+  shownArgumentBytesMax: 128,
+  /** Bound of the setting `slowlog-max-len`. */
+  slowLogEntriesMax: 10_000,
+  /** Samples kept of one kind of latency. */
+  latencySamplesMax: 160,
+  /** Clients of a node that may MONITOR, and what may wait for one of them before it is closed. */
+  monitorsMax: 8,
+  monitorQueueBytesMax: 8 * MIB,
+
   // monitoring
   /** Partitions told one by one in INFO and /metrics. */
   infoPartitionsMax: 1_024,

@@ -19,6 +19,7 @@ import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import type { Identity } from './coordinator/identity.ts';
 import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
+import { doorSettings } from './door-settings.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
@@ -230,11 +231,7 @@ export class Datanode {
       network,
       logger,
       router: this.#router,
-      settings: {
-        clientsMax: config.limits.maxclients,
-        valueBytesMax: config.limits['value-bytes-max'],
-        holdMs: config.timing['hold-ms'],
-      },
+      settings: doorSettings(config),
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,
       usage: () => this.#options.usage(),

@@ -2,26 +2,21 @@
 import { array, bulk, error, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
+import { type ConfigRow, configTable, parseSetting } from './config-table.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext } from './node-context.ts';
 
 type Run = NodeCommand['run'];
 
-/** Answers that clients of Redis look for; they say what is true of kvorum. */
-const fixed: ReadonlyMap<string, string> = new Map([
-  ['appendfsync', 'always'],
-  ['appendonly', 'yes'],
-  ['databases', '1'],
-  ['maxmemory', '0'],
-  ['maxmemory-policy', 'noeviction'],
-  ['proto-max-bulk-len', '536870912'],
-  ['save', ''],
-  ['timeout', '0'],
-]);
-
-function settings(context: NodeContext): ReadonlyMap<string, string> {
-  return new Map([...fixed, ...context.settings()].sort(([a], [b]) => (a < b ? -1 : 1)));
+function shownValue(
+  row: ConfigRow,
+  { session }: NodeContext,
+  own: ReadonlyMap<string, string>,
+): string {
+  const known = row.kind === 'shown' ? row.value : undefined;
+  if (typeof known === 'string') return known;
+  return known === undefined ? (own.get(row.name) ?? '') : known(session);
 }
 
 /** CONFIG GET pattern [pattern ...] */
@@ -29,39 +24,45 @@ const get: Run = (args, context) => {
   const globs = args
     .slice(2)
     .map((pattern) => parseGlob(Buffer.from(pattern.toString('latin1').toLowerCase(), 'latin1')));
-  const found = [...settings(context)].filter(([name]) =>
+  const found = [...configTable.values()].filter(({ name }) =>
     globs.some((glob) => matchesGlob(glob, Buffer.from(name))),
   );
-  return { kind: 'map', pairs: found.map(([name, value]) => [bulk(name), bulk(value)] as const) };
+  const own = context.settings();
+  const pairs = found.map((row) => [bulk(row.name), bulk(shownValue(row, context, own))] as const);
+  return { kind: 'map', pairs };
 };
 
-/** CONFIG SET name value [name value ...] */
+/** CONFIG SET name value [name value ...]: all of them, or none. */
 const set: Run = (args, context) => {
-  if (args.length % 2 !== 0) return error("ERR wrong number of arguments for 'config|set' command");
-  const before = new Map(context.settings());
-  const known = settings(context);
-  const pairs: [name: string, value: string][] = [];
+  if (args.length % 2 !== 0) return error(SYNTAX_ERROR);
+  const own = context.settings();
+  const changes = new Map<string, number | undefined>();
+  let refused: Reply | undefined;
   for (let at = 2; at < args.length; at += 2) {
     const name = argument(args, at).toString('latin1').toLowerCase();
-    if (!known.has(name)) {
-      return error(`ERR Unknown option or number of arguments for CONFIG SET - '${name}'`);
+    const row = configTable.get(name);
+    if (row === undefined) {
+      const shown = argument(args, at).toString('utf8', 0, NAME_SHOWN_MAX);
+      return error(`ERR Unknown option or number of arguments for CONFIG SET - '${shown}'`);
     }
-    pairs.push([name, argument(args, at + 1).toString('utf8')]);
+    const text = argument(args, at + 1).toString('utf8');
+    const isSame = row.kind === 'shown' && text === shownValue(row, context, own);
+    const value = row.kind === 'setting' ? parseSetting(row, text) : isSame ? undefined : IMMUTABLE;
+    const problem = changes.has(name) ? 'duplicate parameter' : value;
+    if (typeof problem === 'string') refused ??= failed(name, problem);
+    else changes.set(name, problem);
   }
-  const done: string[] = [];
-  for (const [name, value] of pairs) {
-    if (fixed.get(name) === value) continue;
-    const refusal = fixed.has(name)
-      ? "can't set immutable config"
-      : context.setSetting(name, value);
-    if (refusal !== undefined) {
-      for (const changed of done) context.setSetting(changed, before.get(changed)!);
-      return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${refusal}`);
-    }
-    done.push(name);
-  }
+  if (refused !== undefined) return refused;
+  for (const [name, value] of changes) if (value !== undefined) context.setSetting(name, value);
   return OK;
 };
+
+const IMMUTABLE = "can't set immutable config";
+const NAME_SHOWN_MAX = 128;
+
+function failed(name: string, problem: string): Reply {
+  return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${problem}`);
+}
 
 const rewrite: Run = (): Reply =>
   error('ERR the config file is not rewritten; edit it and restart this datanode');

@@ -98,7 +98,8 @@ function select(args: readonly Buffer[], context: NodeContext): Reply {
   return OK;
 }
 
-function reset(session: Session): Reply {
+function reset({ session, watch }: NodeContext): Reply {
+  watch.stopMonitor(session);
   session.protocol = 2;
   session.namespace = 'default';
   session.clientName = '';
@@ -181,7 +182,7 @@ export const connectionCommands: readonly Command[] = [
     flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth', 'allow_busy'],
     since: '6.2.0',
     summary: 'Resets the connection.',
-    run: (_args, { session }) => reset(session),
+    run: (_args, context) => reset(context),
   }),
   ...(['readonly', 'readwrite'] as const).map((name) =>
     node({

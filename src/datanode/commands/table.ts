@@ -6,16 +6,22 @@ import type { Command } from './command.ts';
 import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
+import { debugCommands } from './debug.ts';
 import { expiryCommands } from './expiry.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
+import { latencyCommands } from './latency.ts';
+import { monitorCommands } from './monitor.ts';
+import { namespaceMoveCommands } from './namespace-moves.ts';
 import { objectCommands } from './object.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
+import { slowLogCommands } from './slow-log.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
 import { stringRangeCommands } from './string-range.ts';
+import { waitCommands } from './wait.ts';
 
 const rows: readonly Command[] = [
   ...stringCommands,
@@ -34,6 +40,12 @@ const rows: readonly Command[] = [
   ...moduleCommands,
   ...infoCommands,
   ...serverInfoCommands,
+  ...debugCommands,
+  ...latencyCommands,
+  ...slowLogCommands,
+  ...monitorCommands,
+  ...namespaceMoveCommands,
+  ...waitCommands,
 ];
 
 /** Longer than any name: what a client sends is not looked at any further. */

@@ -348,7 +348,7 @@ export class Replica implements LocalPartition {
       propose: (keys: Parameters<typeof this.proposeExpiry>[0]) => this.proposeExpiry(keys),
       resume: () => this.#reads.resume(),
     };
-    return new Expiry(ground, this.#world.logger);
+    return new Expiry(ground, this.#world.logger, this.#world.meters);
   }
 
   /** Appends an expire entry; false when this replica cannot propose now. */

@@ -17,6 +17,7 @@ import { ReplyWriter } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import type { Router } from '../routing/router.ts';
+import type { CommandWatch } from './command-watch.ts';
 import { type DataCommand, type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
 import type { HoldBudget } from './hold-budget.ts';
@@ -36,6 +37,7 @@ export interface ConnectionWorld {
   readonly router: Router;
   readonly budget: HoldBudget;
   readonly stats: ServerStats;
+  readonly watch: CommandWatch;
   settings(): ServerSettings;
   contextOf(session: Session): NodeContext;
   onClose(connection: Connection): void;
@@ -62,6 +64,8 @@ export class Connection {
   #exclusive: Exclusive | undefined;
   #exclusiveRuns = false;
   #waiting: Waiting[] = [];
+  /** While a pause holds back the first of `#waiting`: forgets that. */
+  #heldBack: (() => void) | undefined;
   #flushAsked = false;
   #paused = false;
   /** Nothing more is read; the stream ends with the last reply. */
@@ -79,6 +83,8 @@ export class Connection {
       connectedMs: world.clock.wallMs(),
       closeAfterReply: () => this.#beginClosing(),
       kill: () => stream.destroy(),
+      queued: () => this.#replies.queued(stream.bufferedBytes),
+      push: (reply) => this.#settle(this.#replies.open(0, this.session.protocol), reply),
     });
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
@@ -148,7 +154,7 @@ export class Connection {
   #onRequest(args: CommandLine, bytes: number): void {
     if (this.#closing) return;
     const slot = this.#replies.open(bytes, this.session.protocol);
-    if (this.#exclusive !== undefined) this.#waiting.push({ args, slot });
+    if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
     if (this.#isFull()) this.#regulate();
   }
@@ -161,6 +167,7 @@ export class Connection {
   }
 
   #dispatch(args: CommandLine, slot: ReplySlot): void {
+    if (this.#world.watch.clientPause.holds(args)) return this.#holdBack({ args, slot });
     const { session } = this;
     slot.protocol = session.protocol;
     slot.silent = session.replyMode !== 'on';
@@ -169,6 +176,7 @@ export class Connection {
     if (target.kind === 'reply') return this.#answerAtOnce(target, slot);
     session.lastCommand = target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
+    this.#world.watch.begins(session, target.command, args);
     if (target.kind === 'one') {
       this.#lanes.push(
         this.#place(target.partition),
@@ -180,6 +188,15 @@ export class Connection {
     this.#runExclusive();
   }
 
+  /** Clients are paused: this request and those after it wait until they are not. */
+  #holdBack(waiting: Waiting): void {
+    this.#heldBack = this.#world.watch.clientPause.whenOver(() => {
+      this.#heldBack = undefined;
+      this.#waiting.unshift(waiting);
+      this.#dispatchWaiting();
+    });
+  }
+
   #answerAtOnce(target: Extract<Target, { kind: 'reply' }>, slot: ReplySlot): void {
     const { stats } = this.#world;
     const { command, reply, called } = target;
@@ -189,10 +206,9 @@ export class Connection {
   }
 
   /** A command of one partition has its answer. */
-  answered({ command, arrivedMs, slot }: OneRequest, reply: Reply, fate: Fate): void {
-    const { clock, stats } = this.#world;
-    const microseconds = (clock.monotonicMs() - arrivedMs) * 1_000;
-    stats.count(command.name, microseconds, reply, fate === 'not-proposed');
+  answered({ command, arrivedMs, slot, line }: OneRequest, reply: Reply, fate: Fate): void {
+    const { watch } = this.#world;
+    watch.answered(this.session, command, line, arrivedMs, reply, fate === 'not-proposed');
     this.#settle(slot, reply);
   }
 
@@ -213,10 +229,9 @@ export class Connection {
   }
 
   #runNode({ args, slot }: Waiting, command: NodeCommand): void {
-    const { clock, stats } = this.#world;
-    const startedMs = clock.monotonicMs();
+    const startedMs = this.#world.clock.monotonicMs();
     const done = (reply: Reply) => {
-      stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000, reply);
+      this.#world.watch.answered(this.session, command, args, startedMs, reply);
       slot.protocol = this.session.protocol;
       // CLIENT REPLY speaks only when it turns replies on.
       slot.silent = this.session.replyMode !== 'on' || (slot.silent && !wakes(command));
@@ -236,15 +251,15 @@ export class Connection {
     }
   }
 
-  #runParts({ slot }: Waiting, command: DataCommand, parts: readonly Part[]): void {
-    const { clock, random, stats } = this.#world;
+  #runParts({ args, slot }: Waiting, command: DataCommand, parts: readonly Part[]): void {
+    const { clock, random, watch } = this.#world;
     const arrivedMs = clock.monotonicMs();
     const answers: PartAnswer[] = [];
     const finish = () => {
       answers.sort((a, b) => a.part.partition - b.part.partition);
       const merge = command.fanOut?.merge ?? 'any';
       const reply = mergeReplies(merge, answers, command.keys, () => random.float());
-      stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000, reply);
+      watch.answered(this.session, command, args, arrivedMs, reply);
       this.#endExclusive(slot, reply);
     };
     if (parts.length === 0) return finish();
@@ -275,7 +290,7 @@ export class Connection {
     let at = 0;
     const waiting = this.#waiting;
     this.#waiting = [];
-    while (at < waiting.length && this.#exclusive === undefined) {
+    while (at < waiting.length && !(this.#exclusive ?? this.#heldBack)) {
       const { args, slot } = waiting[at++]!;
       this.#dispatch(args, slot);
     }
@@ -376,10 +391,10 @@ export class Connection {
     this.#closed = true;
     this.#lanes.close();
     this.#waiting = [];
+    this.#heldBack?.();
+    this.#world.watch.stopMonitor(this.session);
     this.#world.onClose(this);
   }
 }
 
-function wakes(command: NodeCommand): boolean {
-  return command.name === 'client|reply';
-}
+const wakes = ({ name }: NodeCommand) => name === 'client|reply';

@@ -4,6 +4,7 @@ import type { Clock } from '../../common/clock.ts';
 import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { ClusterNode, NodeContext, ServerInfo, Session } from '../commands/node-context.ts';
+import type { NodeWatch } from '../commands/node-watch.ts';
 import type { RouteTable } from '../routing/table.ts';
 
 export interface NodeInfoWorld {
@@ -14,8 +15,10 @@ export interface NodeInfoWorld {
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   settings(): ReadonlyMap<string, string>;
-  setSetting(name: string, value: string): string | undefined;
+  setSetting(name: string, value: number): void;
   resetStatistics(): void;
+  readonly watch: NodeWatch;
+  setActiveExpire(on: boolean): void;
 }
 
 export function createNodeContext(world: NodeInfoWorld, session: Session): NodeContext {
@@ -32,8 +35,19 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     settings: () => world.settings(),
     setSetting: (name, value) => world.setSetting(name, value),
     resetStatistics: () => world.resetStatistics(),
+    watch: world.watch,
+    setActiveExpire: (on) => world.setActiveExpire(on),
+    followersInSync: () => followersInSync(routes, session.namespace),
     sleep: (delayMs) => sleep(clock, delayMs),
   };
+}
+
+/** A write is answered once a quorum holds it: all but the leader are followers, in any partition. */
+function followersInSync(routes: RouteTable, namespace: Namespace): number {
+  const counts = (routes.partitions(namespace) ?? []).map(({ replicas }) =>
+    Math.floor(replicas.length / 2),
+  );
+  return counts.length === 0 ? 0 : Math.min(...counts);
 }
 
 /** 40 hex digits, as clients of Redis Cluster expect of a node id. */

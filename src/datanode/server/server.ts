@@ -18,10 +18,12 @@ import type {
 } from '../commands/node-context.ts';
 import type { PartitionMeters } from '../partition/meters.ts';
 import type { Router } from '../routing/router.ts';
+import { CommandWatch } from './command-watch.ts';
 import { Connection, type ConnectionWorld } from './connection.ts';
 import { HoldBudget } from './hold-budget.ts';
 import { createNodeContext } from './node-info.ts';
 import { RateMeter } from './rates.ts';
+import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
 
@@ -55,6 +57,7 @@ export class RedisServer {
   readonly #connections = new Set<Connection>();
   readonly #listeners: Listener[] = [];
   readonly #world: ConnectionWorld;
+  readonly #watch: CommandWatch;
   #settings: ServerSettings;
   #gatewayPort = 0;
   #nextId = 1;
@@ -66,6 +69,8 @@ export class RedisServer {
     this.#settings = options.settings;
     this.#rates = new RateMeter(options.clock, this.#stats, () => options.usage().heapBytes);
     const { clock, random, logger, router } = options;
+    const settings = () => this.#settings;
+    this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
     this.#world = {
       clock,
       random,
@@ -73,7 +78,8 @@ export class RedisServer {
       router,
       budget: this.#budget,
       stats: this.#stats,
-      settings: () => this.#settings,
+      watch: this.#watch,
+      settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
     };
@@ -127,6 +133,7 @@ export class RedisServer {
   async close(): Promise<void> {
     this.#closing = true;
     this.#rates.stop();
+    this.#watch.unpause();
     if (this.#connections.size > 0) await this.#finishConnections();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
@@ -173,8 +180,12 @@ export class RedisServer {
         [...this.#connections].map((connection) => connection.session),
       keyCounts: () => this.#options.keyCounts(),
       settings: () => this.#shownSettings(),
-      setSetting: (name: string, value: string) => this.#setSetting(name, value),
+      setSetting: (name: string, value: number) => this.#setSetting(name, value),
       resetStatistics: () => this.#resetStatistics(),
+      watch: this.#watch,
+      setActiveExpire: (on: boolean) => {
+        this.#options.meters.expiresUnread = on;
+      },
     };
   }
 
@@ -185,20 +196,11 @@ export class RedisServer {
   }
 
   #shownSettings(): ReadonlyMap<string, string> {
-    return new Map([
-      ['maxclients', String(this.#settings.clientsMax)],
-      ['value-bytes-max', String(this.#settings.valueBytesMax)],
-      ['hold-ms', String(this.#settings.holdMs)],
-    ]);
+    return showSettings(this.#settings, this.#gatewayPort);
   }
 
   /** Only for this process: the config file is what lasts. */
-  #setSetting(name: string, value: string): string | undefined {
-    const number = /^\d{1,9}$/.test(value) ? Number(value) : undefined;
-    if (number === undefined || number < 1) return 'argument must be a positive number';
-    if (name === 'maxclients') this.#settings = { ...this.#settings, clientsMax: number };
-    else if (name === 'hold-ms') this.#settings = { ...this.#settings, holdMs: number };
-    else return "can't set immutable config";
-    return undefined;
+  #setSetting(name: string, value: number): void {
+    this.#settings = changeSetting(this.#settings, name, value);
   }
 }

@@ -1,7 +1,7 @@
 /** What a connection knows about its client; commands like HELLO and CLIENT read and change it. */
 import type { Namespace } from '../../common/ids.ts';
-import type { Door, Session } from '../commands/node-context.ts';
-import type { Protocol } from '../resp/reply.ts';
+import type { Door, Queued, Session } from '../commands/node-context.ts';
+import type { Protocol, Reply } from '../resp/reply.ts';
 
 export interface SessionStart {
   readonly id: number;
@@ -11,6 +11,8 @@ export interface SessionStart {
   readonly connectedMs: number;
   closeAfterReply(): void;
   kill(): void;
+  push(reply: Reply): void;
+  queued(): Queued;
 }
 
 export function createSession(start: SessionStart): Session {
@@ -18,6 +20,7 @@ export function createSession(start: SessionStart): Session {
     ...start,
     protocol: 2 satisfies Protocol,
     namespace: 'default' satisfies Namespace,
+    user: 'default',
     clientName: '',
     libraryName: '',
     libraryVersion: '',
@@ -25,6 +28,7 @@ export function createSession(start: SessionStart): Session {
     replyMode: 'on',
     noEvict: false,
     noTouch: false,
+    monitors: false,
     lastCommand: '',
     lastCommandMs: start.connectedMs,
   };

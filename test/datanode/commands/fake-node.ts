@@ -1,16 +1,22 @@
 /** A node as node commands see it: three datanodes, settings and sessions in memory. */
 import { assert } from '../../../src/common/assert.ts';
+import { systemClock } from '../../../src/common/clock.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
+import { silentLogger } from '../../../src/common/log.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
 import type {
   ClusterNode,
   Door,
   NodeContext,
+  Queued,
   ServerInfo,
   Session,
 } from '../../../src/datanode/commands/node-context.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { CommandWatch } from '../../../src/datanode/server/command-watch.ts';
+import { defaultServerSettings } from '../../../src/datanode/server/settings.ts';
+import { ServerStats } from '../../../src/datanode/server/stats.ts';
 
 export const NOW_MS = 1_700_000_000_123;
 
@@ -22,6 +28,7 @@ export class FakeSession implements Session {
   readonly connectedMs = NOW_MS - 5_000;
   protocol: 2 | 3 = 2;
   namespace = 'default';
+  user = 'default';
   clientName = '';
   libraryName = '';
   libraryVersion = '';
@@ -29,6 +36,9 @@ export class FakeSession implements Session {
   replyMode: 'on' | 'off' | 'skip' = 'on';
   noEvict = false;
   noTouch = false;
+  monitors = false;
+  readonly pushed: Reply[] = [];
+  waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0 };
   lastCommand = '';
   lastCommandMs = NOW_MS - 2_000;
   ended: 'no' | 'after-reply' | 'killed' = 'no';
@@ -46,6 +56,14 @@ export class FakeSession implements Session {
 
   kill(): void {
     this.ended = 'killed';
+  }
+
+  queued(): Queued {
+    return this.waiting;
+  }
+
+  push(reply: Reply): void {
+    this.pushed.push(reply);
   }
 }
 
@@ -66,8 +84,20 @@ export class FakeNode {
   readonly session: FakeSession;
   readonly others: FakeSession[];
   readonly slept: number[] = [];
-  readonly settings = new Map([['value-bytes-max', '16777216']]);
+  readonly settings = new Map([
+    ['value-bytes-max', '16777216'],
+    ['maxclients', '10000'],
+    ['slowlog-max-len', '128'],
+  ]);
+  readonly watchSettings = { ...defaultServerSettings, latencyThresholdMs: 100 };
+  readonly watch = new CommandWatch({
+    clock: { ...systemClock, wallMs: () => NOW_MS },
+    logger: silentLogger,
+    stats: new ServerStats(),
+    settings: () => this.watchSettings,
+  });
   statisticsResets = 0;
+  activeExpire = true;
   info: ServerInfo = serverInfo;
   nodes: readonly ClusterNode[] = [
     datanode(1, [[0, 8_191]]),
@@ -103,9 +133,12 @@ export class FakeNode {
       keyCounts: async () => new Map([['default', { keys: 7, expires: 2 }]]),
       settings: () => this.settings,
       setSetting: (name, value) => {
-        if (value === 'bad') return 'argument must be a number';
-        this.settings.set(name, value);
-        return undefined;
+        this.settings.set(name, String(value));
+      },
+      watch: this.watch,
+      followersInSync: () => 1,
+      setActiveExpire: (on) => {
+        this.activeExpire = on;
       },
       resetStatistics: () => {
         this.statisticsResets += 1;

@@ -4,7 +4,7 @@
  */
 import { seededRandom } from '../../../src/common/random.ts';
 import type { RunContext, RunResult } from '../../../src/datanode/commands/command.ts';
-import { findCommand } from '../../../src/datanode/commands/table.ts';
+import { findCommand, resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -30,7 +30,8 @@ export class LonePartition {
 
   async call(...words: (string | Buffer)[]): Promise<Reply> {
     const args = words.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
-    const command = findCommand(args[0]!);
+    const found = findCommand(args[0]!);
+    const command = found?.kind === 'node' ? resolveCommand(args) : found;
     if (command === undefined || command.kind === 'node') throw new Error(`no row: ${words[0]}`);
     const wrongCount =
       command.arity >= 0 ? args.length !== command.arity : args.length < -command.arity;

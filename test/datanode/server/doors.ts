@@ -143,9 +143,11 @@ export class RawClient {
     socket.on('error', () => {});
   }
 
-  static open(port: number): Promise<RawClient> {
+  /** A port of this machine, or the path of a socket file. */
+  static open(place: number | string): Promise<RawClient> {
+    const target = typeof place === 'string' ? { path: place } : { port: place, host: '127.0.0.1' };
     return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1' }, () => resolve(new RawClient(socket)));
+      const socket = connect(target, () => resolve(new RawClient(socket)));
       socket.once('error', reject);
     });
   }
