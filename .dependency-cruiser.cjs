@@ -9,6 +9,7 @@ const rooms = {
   'datanode/raftlog': ['datanode/raft'],
   'datanode/transport': ['datanode/raft'],
   'datanode/commands': ['datanode/encoding', 'datanode/resp', 'datanode/engine/engine.ts'],
+  'datanode/acl': ['datanode/commands', 'datanode/resp'],
   'datanode/partition': [
     'datanode/raft',
     'datanode/raftlog',
@@ -26,6 +27,7 @@ const rooms = {
     'meta/schema.ts',
   ],
   'datanode/server': [
+    'datanode/acl',
     'datanode/resp',
     'datanode/commands',
     'datanode/partition',

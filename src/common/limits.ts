@@ -113,6 +113,14 @@ export const limits = {
   monitorsMax: 8,
   monitorQueueBytesMax: 8 * MIB,
 
+  // users
+  aclUsersMax: 1_000,
+  /** Characters of a user's name, of its rules as they are stored, and of a client's line in the log. */
+  aclNameMax: 128,
+  aclRulesMax: 64 * KIB,
+  aclLogClientMax: 1_024,
+  aclLogEntriesMax: 128,
+
   // monitoring
   /** Partitions told one by one in INFO and /metrics. */
   infoPartitionsMax: 1_024,

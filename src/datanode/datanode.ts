@@ -18,6 +18,7 @@ import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import type { Identity } from './coordinator/identity.ts';
+import { MetaUserStore } from './coordinator/user-store.ts';
 import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
 import { doorSettings } from './door-settings.ts';
 import type { EngineHost } from './engine/engine.ts';
@@ -234,6 +235,7 @@ export class Datanode {
       settings: doorSettings(config),
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,
+      userStore: new MetaUserStore(this.#options.store),
       usage: () => this.#options.usage(),
       log: () => this.#log.stats(),
       partitions: () => partitionInfos(this.#identity.node, this.#host),
@@ -300,6 +302,8 @@ export class Datanode {
   }
 
   #onView(view: ClusterView, change: ViewChange): void {
+    const users = change.users ? view.users() : undefined;
+    if (users !== undefined) this.#server.setUsers(users);
     if (change.nodes) this.#takeNodes(view);
     if (change.table || change.leaders) this.#takeTable(view);
     else return;

@@ -18,6 +18,7 @@ import {
   type NodeRecord,
   type PartitionRecord,
   SCHEMA_VERSION,
+  type UserRecord,
 } from './schema.ts';
 
 export interface RecordKind<T> {
@@ -139,6 +140,15 @@ export const recordKinds = {
     }),
     keyOf: (record) => keys.leader(record.namespace, record.partition),
     remedy: 'remove the key: the next leader writes it again',
+  }),
+  user: kind<UserRecord>({
+    schema: z.object({
+      version,
+      user: text.max(limits.aclNameMax).regex(/^[\x21-\x7e]+$/),
+      rules: text.max(limits.aclRulesMax),
+    }),
+    keyOf: (record) => keys.user(record.user),
+    remedy: 'remove the key, then make the user anew with ACL SETUSER',
   }),
   damage: kind<DamageRecord>({
     schema: z.object({

@@ -88,6 +88,11 @@ const shapes = {
     incarnation,
     reason: fc.string({ unit: 'binary' }),
   }),
+  user: fc.record({
+    ...base,
+    user: fc.stringMatching(/^[!-~]{1,40}$/),
+    rules: fc.constantFrom('off resetchannels -@all', 'on nopass ~* &* +@all', 'nonsense'),
+  }),
 } as const;
 
 const arbitraries = Object.entries(shapes).map(([kindName, shape]) => {

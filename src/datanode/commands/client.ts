@@ -7,6 +7,7 @@ import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from 
 import { BAD_NAME, isPlainName } from './connection.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext, Session } from './node-context.ts';
+import { wrongShape } from './server-row.ts';
 
 type Run = NodeCommand['run'];
 
@@ -72,7 +73,7 @@ const kill: Run = (args, context) => {
     end(hit, self);
     return hit.length > 0 ? OK : error('ERR No such client');
   }
-  const filter = killFilter(args, (name) => name === 'default');
+  const filter = killFilter(args, (name) => context.acl.hasUser(name));
   if (typeof filter === 'string') return error(filter);
   const hit = context
     .sessions()
@@ -91,7 +92,7 @@ function end(hit: readonly Session[], self: Session): void {
 
 /** CLIENT PAUSE milliseconds [WRITE | ALL] */
 const pause: Run = (args, { watch }) => {
-  if (args.length > 4) return wrongShape('pause');
+  if (args.length > 4) return wrongShape(args);
   const timeout = parseInteger(argument(args, 2));
   if (timeout === undefined) return error('ERR timeout is not an integer or out of range');
   if (timeout < 0) return error('ERR timeout is negative');
@@ -110,19 +111,13 @@ const unpause: Run = (_args, { watch }) => {
 
 /** CLIENT UNBLOCK id [TIMEOUT | ERROR] */
 const unblock: Run = (args) => {
-  if (args.length > 4) return wrongShape('unblock');
+  if (args.length > 4) return wrongShape(args);
   const reason = args[3] ? word(args[3]) : 'timeout';
   if (reason !== 'timeout' && reason !== 'error') {
     return error('ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR');
   }
   return parseInteger(argument(args, 2)) === undefined ? error(NOT_AN_INTEGER) : integer(0);
 };
-
-function wrongShape(subcommand: string): Reply {
-  return error(
-    `ERR unknown subcommand or wrong number of arguments for '${subcommand}'. Try CLIENT HELP.`,
-  );
-}
 
 /** CLIENT CACHING YES | NO */
 const caching: Run = () =>

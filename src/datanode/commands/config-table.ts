@@ -21,7 +21,13 @@ interface ShownRow {
   readonly value: string | ((session: Session) => string) | undefined;
 }
 
-export type ConfigRow = SettingRow | ShownRow;
+/** Set for the whole cluster and stored only as a hash, so it is never shown. */
+interface SecretRow {
+  readonly kind: 'secret';
+  readonly name: string;
+}
+
+export type ConfigRow = SettingRow | ShownRow | SecretRow;
 
 const setting = (name: string, min: number, max: number): SettingRow => ({
   kind: 'setting',
@@ -69,6 +75,7 @@ const facts: readonly ShownRow[] = [
   shown('port'),
   shown('value-bytes-max'),
   shown('cluster-enabled', isCluster),
+  shown('acllog-max-len', String(limits.aclLogEntriesMax)),
   shown('activedefrag', 'no'),
   shown('appendfsync', 'always'),
   shown('appendonly', 'yes'),
@@ -91,7 +98,7 @@ const facts: readonly ShownRow[] = [
 
 /** By name, in the order of names. */
 export const configTable: ReadonlyMap<string, ConfigRow> = new Map(
-  [...settings, ...facts]
+  [...settings, ...facts, { kind: 'secret', name: 'requirepass' } as const]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((row) => [row.name, row] as const),
 );

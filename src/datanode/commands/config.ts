@@ -33,10 +33,11 @@ const get: Run = (args, context) => {
 };
 
 /** CONFIG SET name value [name value ...]: all of them, or none. */
-const set: Run = (args, context) => {
+const set: Run = async (args, context) => {
   if (args.length % 2 !== 0) return error(SYNTAX_ERROR);
   const own = context.settings();
   const changes = new Map<string, number | undefined>();
+  let password: string | undefined;
   let refused: Reply | undefined;
   for (let at = 2; at < args.length; at += 2) {
     const name = argument(args, at).toString('latin1').toLowerCase();
@@ -46,13 +47,18 @@ const set: Run = (args, context) => {
       return error(`ERR Unknown option or number of arguments for CONFIG SET - '${shown}'`);
     }
     const text = argument(args, at + 1).toString('utf8');
-    const isSame = row.kind === 'shown' && text === shownValue(row, context, own);
+    if (row.kind === 'secret') password = argument(args, at + 1).toString('latin1');
+    const isSame =
+      row.kind === 'secret' || (row.kind === 'shown' && text === shownValue(row, context, own));
     const value = row.kind === 'setting' ? parseSetting(row, text) : isSame ? undefined : IMMUTABLE;
     const problem = changes.has(name) ? 'duplicate parameter' : value;
     if (typeof problem === 'string') refused ??= failed(name, problem);
     else changes.set(name, problem);
   }
   if (refused !== undefined) return refused;
+  const rules = password === '' ? ['nopass'] : ['resetpass', `>${password}`];
+  const problem = password === undefined ? undefined : await context.acl.setUser('default', rules);
+  if (problem !== undefined) return error(problem);
   for (const [name, value] of changes) if (value !== undefined) context.setSetting(name, value);
   return OK;
 };

@@ -2,6 +2,7 @@
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
+import type { AclView } from './acl-view.ts';
 import type { NodeWatch } from './node-watch.ts';
 
 export type Door = 'gateway' | 'cluster';
@@ -25,7 +26,7 @@ export interface Session {
   readonly connectedMs: number;
   protocol: Protocol;
   namespace: Namespace;
-  /** Whom it has said it is. */
+  /** Whom it has said it is; empty: nobody yet. */
   user: string;
   clientName: string;
   libraryName: string;
@@ -198,6 +199,7 @@ export interface NodeContext {
   /** `value` is within the bounds of the table. */
   setSetting(name: string, value: number): void;
   readonly watch: NodeWatch;
+  readonly acl: AclView;
   /** DEBUG SET-ACTIVE-EXPIRE */
   setActiveExpire(on: boolean): void;
   /** Followers known to hold every write that this connection has been answered. */

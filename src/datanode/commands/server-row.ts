@@ -1,5 +1,5 @@
 /** Rows of commands that look at the node itself, without keys: one shape for all of them. */
-import { error } from '../resp/reply.ts';
+import { error, type Reply } from '../resp/reply.ts';
 import { SYNTAX_ERROR } from './args.ts';
 import { type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { helpReply } from './help.ts';
@@ -55,3 +55,14 @@ export function container(
   const refuse: Run = () => error(SYNTAX_ERROR);
   return { ...serverRow(name, -2, [], since, summary, refuse), subcommands: rows };
 }
+
+/** Redis's text for a subcommand with more words than it takes. */
+export function wrongShape(args: readonly Buffer[]): Reply {
+  const [name, subcommand] = args.slice(0, 2).map((arg) => arg.toString('utf8', 0, SHOWN_MAX));
+  return error(
+    `ERR unknown subcommand or wrong number of arguments for '${subcommand}'. ` +
+      `Try ${name?.toUpperCase()} HELP.`,
+  );
+}
+
+const SHOWN_MAX = 128;

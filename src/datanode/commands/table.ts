@@ -1,5 +1,6 @@
 /** Every command of the product by name; checked and frozen when the module is loaded. */
 import { assert } from '../../common/assert.ts';
+import { aclCommands } from './acl.ts';
 import { clientCommands } from './client.ts';
 import { clusterCommands } from './cluster.ts';
 import type { Command } from './command.ts';
@@ -46,6 +47,7 @@ const rows: readonly Command[] = [
   ...monitorCommands,
   ...namespaceMoveCommands,
   ...waitCommands,
+  ...aclCommands(() => commandTable),
 ];
 
 /** Longer than any name: what a client sends is not looked at any further. */

@@ -15,6 +15,7 @@ import {
   type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
+  type UserRecord,
 } from '../../meta/schema.ts';
 import type { MetaEvent, MetaItem } from '../../meta/store.ts';
 
@@ -27,6 +28,8 @@ export interface ClusterImage {
   readonly namespaces: readonly NamespaceRecord[];
   readonly partitions: readonly PartitionRecord[];
   readonly leaders: readonly LeaderRecord[];
+  /** Absent in what an older build wrote: then it is not known whether there are any. */
+  readonly users?: readonly UserRecord[];
 }
 
 /** Which parts of the view a set of events changed. */
@@ -34,6 +37,7 @@ export interface ViewChange {
   readonly nodes: boolean;
   readonly table: boolean;
   readonly leaders: boolean;
+  readonly users: boolean;
 }
 
 export class ClusterView {
@@ -41,6 +45,8 @@ export class ClusterView {
   readonly #namespaces = new Map<string, NamespaceRecord>();
   readonly #partitions = new Map<string, PartitionRecord>();
   readonly #leaders = new Map<string, LeaderRecord>();
+  readonly #users = new Map<string, UserRecord>();
+  #usersKnown = false;
   /** Addresses outlive the lease: a node that is away may come back to the same place. */
   readonly #addresses = new Map<NodeId, NodeRecord>();
   /** The last table of each namespace that had every slot. */
@@ -62,6 +68,8 @@ export class ClusterView {
     for (const record of image.leaders) {
       view.#leaders.set(keys.leader(record.namespace, record.partition), record);
     }
+    for (const record of image.users ?? []) view.#users.set(keys.user(record.user), record);
+    view.#usersKnown = image.users !== undefined;
     view.#fold();
     return view;
   }
@@ -73,6 +81,7 @@ export class ClusterView {
       namespaces: [...this.#namespaces.values()],
       partitions: this.partitions(),
       leaders: [...this.#leaders.values()],
+      ...(this.#usersKnown && { users: [...this.#users.values()] }),
     };
   }
 
@@ -83,11 +92,12 @@ export class ClusterView {
     }
     for (const item of items) this.#put(item);
     this.#fold();
-    return { nodes: true, table: true, leaders: true };
+    this.#usersKnown = true;
+    return { nodes: true, table: true, leaders: true, users: true };
   }
 
   apply(events: readonly MetaEvent[]): ViewChange {
-    const changed = { nodes: false, table: false, leaders: false };
+    const changed = { nodes: false, table: false, leaders: false, users: false };
     for (const event of events) {
       const key = event.type === 'put' ? event.item.key : event.key;
       const part = partOf(key);
@@ -122,6 +132,11 @@ export class ClusterView {
     return [...this.#leaders.values()];
   }
 
+  /** Undefined until somebody has told: the store, or a picture of an earlier time. */
+  users(): readonly UserRecord[] | undefined {
+    return this.#usersKnown ? [...this.#users.values()] : undefined;
+  }
+
   /** What the groups' leaders reported, of the groups that are wanted. */
   memberships(): ReadonlyMap<GroupId, Membership> {
     const groups = new Map(
@@ -149,7 +164,17 @@ export class ClusterView {
       this.#read(recordKinds.partition, this.#partitions, item);
     } else if (key.startsWith(keys.leaders)) {
       this.#read(recordKinds.leader, this.#leaders, item);
+    } else if (key.startsWith(keys.users)) {
+      this.#readUser(item);
     }
+  }
+
+  /** A user that never could be read is there, without rights: none may be what somebody took away. */
+  #readUser(item: MetaItem): void {
+    const { key } = item;
+    if (this.#read(recordKinds.user, this.#users, item) ?? this.#users.has(key)) return;
+    const user = nameOf(key);
+    if (user !== undefined) this.#users.set(key, { version: 1, user, rules: NO_RIGHTS });
   }
 
   #read<T>(kind: RecordKind<T>, into: Map<string, T>, { key, value }: MetaItem): T | undefined {
@@ -180,7 +205,17 @@ export class ClusterView {
   }
 
   #maps(): Map<string, unknown>[] {
-    return [this.#nodes, this.#namespaces, this.#partitions, this.#leaders];
+    return [this.#nodes, this.#namespaces, this.#partitions, this.#leaders, this.#users];
+  }
+}
+
+const NO_RIGHTS = 'off resetchannels -@all';
+
+function nameOf(key: string): string | undefined {
+  try {
+    return decodeURIComponent(key.slice(keys.users.length));
+  } catch {
+    return undefined;
   }
 }
 
@@ -204,5 +239,6 @@ function partOf(key: string): keyof ViewChange | undefined {
   if (key.startsWith(keys.nodes)) return 'nodes';
   if (key.startsWith(keys.namespaces) || key.startsWith(keys.partitions)) return 'table';
   if (key.startsWith(keys.leaders)) return 'leaders';
+  if (key.startsWith(keys.users)) return 'users';
   return undefined;
 }

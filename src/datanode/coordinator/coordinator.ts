@@ -65,7 +65,7 @@ export class DatanodeCoordinator {
     const image = await this.#readTable();
     if (image !== undefined) {
       this.#view = ClusterView.fromImage(image, (problem) => this.#onProblem(problem));
-      this.#options.onChange(this.#view, { nodes: true, table: true, leaders: true });
+      this.#options.onChange(this.#view, { nodes: true, table: true, leaders: true, users: true });
     }
     this.#registering = this.#keepRegistered(record);
     this.#watch = this.#options.store.watch(keys.root, {

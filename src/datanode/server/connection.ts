@@ -2,46 +2,26 @@
  * One client: its requests are dispatched in order, its replies leave in order and in one write per
  * turn. What is not for one partition waits for all before it and holds back all after (10a).
  */
-import type { Clock } from '../../common/clock.ts';
 import { messageOf } from '../../common/errors.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { Logger } from '../../common/log.ts';
 import type { ByteStream } from '../../common/network.ts';
-import type { Random } from '../../common/random.ts';
 import type { NodeCommand } from '../commands/command.ts';
-import type { Door, NodeContext, Session } from '../commands/node-context.ts';
+import type { Door, Session } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
 import { ReplyWriter } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
-import type { Router } from '../routing/router.ts';
-import type { CommandWatch } from './command-watch.ts';
+import type { ConnectionWorld } from './connection-world.ts';
 import { type DataCommand, type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
-import type { HoldBudget } from './hold-budget.ts';
 import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { OneRequest } from './one-request.ts';
 import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
-import type { ServerSettings } from './settings.ts';
-import type { ServerStats } from './stats.ts';
-
-export interface ConnectionWorld {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly router: Router;
-  readonly budget: HoldBudget;
-  readonly stats: ServerStats;
-  readonly watch: CommandWatch;
-  settings(): ServerSettings;
-  contextOf(session: Session): NodeContext;
-  onClose(connection: Connection): void;
-}
 
 interface Waiting {
   readonly args: CommandLine;
@@ -113,11 +93,12 @@ export class Connection {
   /** Session and settings are read anew each time: both change. */
   #createDispatchWorld(): DispatchWorld {
     const { session } = this;
-    const { router, settings } = this.#world;
+    const { router, settings, access } = this.#world;
     return {
       routes: router.routes,
       door: session.door,
       namespace: () => session.namespace,
+      refusalOf: (command, args) => access.refusalOf(session, command, args),
       valueBytesMax: () => settings().valueBytesMax,
       leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
     };

@@ -43,6 +43,8 @@ export interface DispatchWorld {
   readonly routes: RouteTable;
   readonly door: Door;
   namespace(): Namespace;
+  /** The answer when the client may not do this (datanode/acl). */
+  refusalOf(command: Command, args: CommandLine): Reply | undefined;
   valueBytesMax(): number;
   /** This node leads the partition now. */
   leadsHere(partition: PartitionId): boolean;
@@ -52,6 +54,8 @@ export function dispatch(args: CommandLine, world: DispatchWorld): Target {
   const command = resolveCommand(args);
   const wrong = command === undefined ? unknownCommand(args) : badShape(command, args, world);
   if (wrong !== undefined) return refusal(command, wrong);
+  const denied = world.refusalOf(command!, args);
+  if (denied !== undefined) return refusal(command, denied);
   if (command!.kind === 'node') return { kind: 'node', command: command! };
   const prepared = command!.prepare(args);
   if (!prepared.ok) return answer(command!, prepared.reply);

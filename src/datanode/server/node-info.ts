@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../common/clock.ts';
 import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
+import type { AclView } from '../commands/acl-view.ts';
 import type { ClusterNode, NodeContext, ServerInfo, Session } from '../commands/node-context.ts';
 import type { NodeWatch } from '../commands/node-watch.ts';
 import type { RouteTable } from '../routing/table.ts';
@@ -18,6 +19,7 @@ export interface NodeInfoWorld {
   setSetting(name: string, value: number): void;
   resetStatistics(): void;
   readonly watch: NodeWatch;
+  readonly acl: AclView;
   setActiveExpire(on: boolean): void;
 }
 
@@ -36,6 +38,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     setSetting: (name, value) => world.setSetting(name, value),
     resetStatistics: () => world.resetStatistics(),
     watch: world.watch,
+    acl: world.acl,
     setActiveExpire: (on) => world.setActiveExpire(on),
     followersInSync: () => followersInSync(routes, session.namespace),
     sleep: (delayMs) => sleep(clock, delayMs),

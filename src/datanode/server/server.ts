@@ -7,6 +7,7 @@ import type { Namespace, NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
+import { Access, type StoredUser, type UserStore } from '../acl/access.ts';
 import type {
   Door,
   LogInfo,
@@ -19,7 +20,8 @@ import type {
 import type { PartitionMeters } from '../partition/meters.ts';
 import type { Router } from '../routing/router.ts';
 import { CommandWatch } from './command-watch.ts';
-import { Connection, type ConnectionWorld } from './connection.ts';
+import { Connection } from './connection.ts';
+import type { ConnectionWorld } from './connection-world.ts';
 import { HoldBudget } from './hold-budget.ts';
 import { createNodeContext } from './node-info.ts';
 import { RateMeter } from './rates.ts';
@@ -37,6 +39,7 @@ export interface ServerOptions {
   readonly settings: ServerSettings;
   readonly facts: ProcessFacts;
   readonly meters: PartitionMeters;
+  readonly userStore: UserStore;
   usage(): ProcessUsage;
   log(): LogInfo;
   partitions(): readonly PartitionInfo[];
@@ -58,6 +61,7 @@ export class RedisServer {
   readonly #listeners: Listener[] = [];
   readonly #world: ConnectionWorld;
   readonly #watch: CommandWatch;
+  readonly #access: Access;
   #settings: ServerSettings;
   #gatewayPort = 0;
   #nextId = 1;
@@ -70,6 +74,8 @@ export class RedisServer {
     this.#rates = new RateMeter(options.clock, this.#stats, () => options.usage().heapBytes);
     const { clock, random, logger, router } = options;
     const settings = () => this.#settings;
+    const sessions = () => this.#sessions();
+    this.#access = new Access({ clock, random, store: options.userStore, sessions });
     this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
     this.#world = {
       clock,
@@ -79,6 +85,7 @@ export class RedisServer {
       budget: this.#budget,
       stats: this.#stats,
       watch: this.#watch,
+      access: this.#access,
       settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
@@ -94,6 +101,11 @@ export class RedisServer {
     if (door === 'gateway') this.#gatewayPort = listener.port;
     this.#rates.start();
     return listener.port;
+  }
+
+  /** The cluster's users; until the first call nobody is served. */
+  setUsers(users: readonly StoredUser[]): void {
+    this.#access.setUsers(users);
   }
 
   /** What INFO and /metrics tell. */
@@ -176,17 +188,21 @@ export class RedisServer {
       clock,
       routes: router.routes,
       info: () => this.info(),
-      sessions: (): readonly Session[] =>
-        [...this.#connections].map((connection) => connection.session),
+      sessions: () => this.#sessions(),
       keyCounts: () => this.#options.keyCounts(),
       settings: () => this.#shownSettings(),
       setSetting: (name: string, value: number) => this.#setSetting(name, value),
       resetStatistics: () => this.#resetStatistics(),
       watch: this.#watch,
+      acl: this.#access,
       setActiveExpire: (on: boolean) => {
         this.#options.meters.expiresUnread = on;
       },
     };
+  }
+
+  #sessions(): readonly Session[] {
+    return [...this.#connections].map((connection) => connection.session);
   }
 
   #resetStatistics(): void {

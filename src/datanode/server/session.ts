@@ -20,7 +20,7 @@ export function createSession(start: SessionStart): Session {
     ...start,
     protocol: 2 satisfies Protocol,
     namespace: 'default' satisfies Namespace,
-    user: 'default',
+    user: '',
     clientName: '',
     libraryName: '',
     libraryVersion: '',

@@ -95,7 +95,7 @@ test('CLIENT PAUSE and UNPAUSE, and what is wrong with a pause', async () => {
   expect(await ask(node, 'CLIENT PAUSE -1')).toBe('-ERR timeout is negative\r\n');
   expect(await ask(node, 'CLIENT PAUSE 1 some')).toMatch(/mode must be WRITE or ALL/);
   expect(await ask(node, 'CLIENT PAUSE 1 ALL now')).toMatch(
-    /wrong number of arguments for 'pause'/,
+    /wrong number of arguments for 'PAUSE'/,
   );
 });
 

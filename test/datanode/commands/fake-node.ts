@@ -3,7 +3,9 @@ import { assert } from '../../../src/common/assert.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
+import { Access } from '../../../src/datanode/acl/access.ts';
 import type {
   ClusterNode,
   Door,
@@ -17,6 +19,7 @@ import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { CommandWatch } from '../../../src/datanode/server/command-watch.ts';
 import { defaultServerSettings } from '../../../src/datanode/server/settings.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
+import { MemoryUsers } from '../acl/users.ts';
 
 export const NOW_MS = 1_700_000_000_123;
 
@@ -96,6 +99,13 @@ export class FakeNode {
     stats: new ServerStats(),
     settings: () => this.watchSettings,
   });
+  readonly users = new MemoryUsers();
+  readonly acl = new Access({
+    clock: { ...systemClock, wallMs: () => NOW_MS },
+    random: seededRandom('users'),
+    store: this.users,
+    sessions: () => [this.session, ...this.others],
+  });
   statisticsResets = 0;
   activeExpire = true;
   info: ServerInfo = serverInfo;
@@ -111,6 +121,7 @@ export class FakeNode {
   constructor(door: Door = 'gateway') {
     this.session = new FakeSession(1, door);
     this.others = [new FakeSession(2, door), new FakeSession(3, door)];
+    this.users.follow(this.acl);
   }
 
   /** Runs a request given as words; the reply. */
@@ -136,6 +147,7 @@ export class FakeNode {
         this.settings.set(name, String(value));
       },
       watch: this.watch,
+      acl: this.acl,
       followersInSync: () => 1,
       setActiveExpire: (on) => {
         this.activeExpire = on;

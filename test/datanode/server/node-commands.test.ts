@@ -119,6 +119,92 @@ const same: readonly string[] = [
   'AUTH a b c d',
 ];
 
+const alice = '+@all -@dangerous -get +config|get +acl|whoami ~a* %R~r* %W~w* &c*';
+
+/** What connections send, one after the other; all of them may ECHO. */
+const users: readonly { readonly login: string; readonly lines: readonly string[] }[] = [
+  {
+    login: '',
+    lines: [
+      'ACL WHOAMI',
+      'ACL LIST',
+      'ACL USERS',
+      `ACL SETUSER alice on >p1 ${alice}`,
+      'ACL SETUSER bob on nopass +@all ~*',
+      'ACL SETUSER eve >p2 +@all ~*',
+      'ACL USERS',
+      'ACL GETUSER bob',
+      'ACL GETUSER nobody',
+      'ACL SETUSER alice foo',
+      'ACL SETUSER alice +nosuch',
+      'ACL SETUSER alice +@nosuch',
+      'ACL SETUSER alice +config|nosuch',
+      'ACL SETUSER alice +get|x|y',
+      'ACL SETUSER alice <nope',
+      'ACL SETUSER alice #12',
+      'ACL SETUSER alice (~x',
+      'ACL SETUSER bob ~b',
+      'ACL SETUSER alice allchannels &x',
+      'ACL DELUSER default',
+      'ACL DELUSER nobody',
+      'ACL CAT',
+      'ACL CAT nosuch',
+      'ACL GENPASS x',
+      'ACL GENPASS 5000',
+      'ACL DRYRUN nobody get a',
+      'ACL DRYRUN alice get a',
+      'ACL DRYRUN alice nosuch a',
+      'ACL DRYRUN alice get',
+      'ACL DRYRUN alice set a 1',
+      'ACL DRYRUN alice set z 1',
+      'ACL LOAD',
+      'ACL SAVE',
+      'ACL LOG x',
+      'ACL LOG reset x',
+      'ACL foo',
+      'ACL',
+      'AUTH x',
+      'AUTH alice wrong',
+      'AUTH eve p2',
+      'COMMAND INFO acl|setuser acl|whoami acl|genpass acl|log',
+    ],
+  },
+  {
+    login: 'alice p1',
+    lines: [
+      'ACL WHOAMI',
+      'get a',
+      'set a 1',
+      'set z 1',
+      'set r1 1',
+      'set w1 1',
+      'set w1 1 get',
+      'strlen r1',
+      'mset a1 1 a2 2',
+      'mset a1 1 z 2',
+      'mget a1 r1',
+      'rename a1 w2',
+      'rename a2 r2',
+      'config get maxclients',
+      'config set maxclients 10',
+      'flushall',
+      'acl list',
+      'get',
+      'nosuch',
+      'memory usage z',
+      'object encoding z',
+      'AUTH alice wrong',
+      'ACL WHOAMI',
+      'AUTH bob anything',
+      'ACL WHOAMI',
+      'get z',
+      'ACL DELUSER alice eve bob2',
+      'ACL USERS',
+    ],
+  },
+  { login: '', lines: ['ACL DELUSER bob', 'FLUSHALL', 'ACL LOG RESET'] },
+];
+
 describe.runIf(hasRedis)('beside a stock redis-server', () => {
   let redis: RealRedis;
   let doors: Doors;
@@ -142,6 +228,21 @@ describe.runIf(hasRedis)('beside a stock redis-server', () => {
     real.end();
   });
 
+  test.each([2, 3])('users and what they may, the same bytes in RESP%i', async (protocol) => {
+    for (const { login, lines } of users) {
+      const own = await RawClient.open(doors.gateway);
+      const real = await RawClient.open(redis.path);
+      for (const client of [own, real]) {
+        await bytesOf(client, `HELLO ${protocol}${login && ` AUTH ${login}`}`);
+      }
+      for (const line of lines) {
+        expect.soft(await bytesOf(own, line), line).toBe(await bytesOf(real, line));
+      }
+      own.end();
+      real.end();
+    }
+  });
+
   test('MONITOR shows commands in the same words', async () => {
     const lines: string[][] = [];
     for (const place of [doors.gateway, redis.path]) {
@@ -163,6 +264,28 @@ describe.runIf(hasRedis)('beside a stock redis-server', () => {
 });
 
 describe('a node', () => {
+  test('with a password asks every new connection for it, and closes those of deleted users', async () => {
+    const doors = await openDoors(1);
+    const [old, bob] = await Promise.all([
+      RawClient.open(doors.gateway),
+      RawClient.open(doors.cluster),
+    ]);
+    await old.ask('CONFIG SET requirepass secret', '+OK\r\n');
+    await old.ask('ACL SETUSER bob on >pw +@all ~*', '+OK\r\n');
+    const noAuth = '-NOAUTH Authentication required.\r\n';
+    bob.send('GET a', 'PING', 'AUTH bob pw', 'SET a 1', 'GET a');
+    expect(await bob.until((text) => text.endsWith('1\r\n'))).toBe(
+      `${noAuth}${noAuth}+OK\r\n+OK\r\n$1\r\n1\r\n`,
+    );
+    await old.ask('ACL DELUSER bob', ':1\r\n');
+    await bob.until(() => bob.closed);
+    expect(await old.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
+    expect(await old.ask('RESET', '+RESET\r\n')).toBe('+RESET\r\n');
+    expect(await old.ask('PING', noAuth)).toBe(noAuth);
+    old.end();
+    await doors.close();
+  });
+
   test('CLIENT PAUSE holds writes of all clients back, in order, until UNPAUSE', async () => {
     const doors = await openDoors(2);
     const [one, two] = await Promise.all([
