@@ -10,6 +10,14 @@ const rooms = {
   'datanode/transport': ['datanode/raft'],
   'datanode/commands': ['datanode/encoding', 'datanode/resp', 'datanode/engine/engine.ts'],
   'datanode/acl': ['datanode/commands', 'datanode/resp'],
+  'datanode/pubsub': [
+    'datanode/transport',
+    'datanode/resp',
+    'datanode/commands/glob.ts',
+    'datanode/commands/pubsub-port.ts',
+    'datanode/commands/notify-flags.ts',
+    'datanode/encoding/view.ts',
+  ],
   'datanode/partition': [
     'datanode/raft',
     'datanode/raftlog',
@@ -32,6 +40,7 @@ const rooms = {
     'datanode/commands',
     'datanode/partition',
     'datanode/routing',
+    'datanode/pubsub',
     'meta/schema.ts',
   ],
   'datanode/coordinator': ['datanode/partition', 'datanode/routing', 'meta'],

@@ -28,6 +28,7 @@ const table = {
   fuzzResp: { small: 200, long: 20_000 },
   /** Connections that send bent streams. */
   fuzzRespStreams: { small: 1_000, long: 20_000 },
+  fuzzRdb: { small: 3_000, long: 200_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
   fuzzSegments: { small: 300, long: 10_000 },
   fuzzSnapshots: { small: 150, long: 10_000 },
@@ -37,6 +38,8 @@ const table = {
   fuzzMinutes: { small: 1, long: 60 },
   /** Commands compared with redis-server, per family of commands and over both protocols. */
   differentialCommands: { small: 10_000, long: 100_000 },
+  /** The same with transactions of two connections to a whole node. */
+  transactionCommands: { small: 4_000, long: 100_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

@@ -28,6 +28,21 @@ export const limits = {
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
 
+  // pub/sub
+  /** A channel's or pattern's name: patterns are matched in time of pattern × name. */
+  channelBytesMax: 64 * KIB,
+  /** Subscriptions of all clients of a node, by count and by the bytes of their names. */
+  subscriptionsMax: 1_048_576,
+  subscriptionBytesMax: 256 * MIB,
+  /** One frame of what a node tells a peer of its subscriptions, near enough. */
+  subscriptionFrameBytes: 256 * KIB,
+  /** As Redis's client-output-buffer-limit of pubsub: at once, and for longer than so many ms. */
+  subscriberOutputBytesMax: 32 * MIB,
+  subscriberOutputSoftBytes: 8 * MIB,
+  subscriberOutputSoftMs: 60_000,
+  /** SUBSCRIBE and UNSUBSCRIBE wait this long at most for peers to know of it. */
+  subscribeTellMs: 1_000,
+
   // held requests (decision 11)
   holdMs: 5_000,
   holdRequestsMax: 100_000,
@@ -42,6 +57,8 @@ export const limits = {
   /** One entry's commands: a turn's proposals are split into entries of at most this. */
   entryBytesMax: 4 * MIB,
   entryBytesHardMax: 64 * MIB,
+  /** Connections whose WATCH a partition remembers; beyond, the oldest one's EXEC answers nil. */
+  watchesPerPartitionMax: 10_000,
   proposalsPerPartitionMax: 65_536,
   /** Groups led by one node whose membership changes at the same time. */
   /** Replicas that a node opens at the same time. */
@@ -78,6 +95,8 @@ export const limits = {
   frameSmallBytesMax: 64 * KIB,
   peerQueueBytesMax: 64 * MIB,
   peerRequestsMax: 65_536,
+  /** Messages published for one peer that it has not taken: beyond, they are lost and counted. */
+  peerPostBytesMax: 32 * MIB,
   snapshotChunkBytes: 256 * KIB,
   snapshotSendsPerNodeMax: 2,
   snapshotReceivesPerNodeMax: 2,

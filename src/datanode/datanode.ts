@@ -6,7 +6,7 @@ import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import type { KvorumError } from '../common/errors.ts';
 import type { Readiness } from '../common/http/probe-routes.ts';
-import type { Incarnation, Namespace, ReplicaId } from '../common/ids.ts';
+import type { Incarnation, ReplicaId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
@@ -14,6 +14,7 @@ import { KVORUM_VERSION } from '../common/version.ts';
 import { type NodeRecord, type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
+import { NOTIFY_SETTING } from './commands/notify-flags.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
@@ -28,13 +29,16 @@ import { defaultHostSettings, type HostSettings } from './partition/host-setting
 import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
 import { isProgressQuery } from './partition/snapshot-resume.ts';
+import { peerAddresses } from './peers.ts';
 import { processFacts } from './process-facts.ts';
+import { PubSubHub } from './pubsub/hub.ts';
+import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { RedisServer } from './server/server.ts';
 import { countStreams, receiveStream } from './snapshot-meter.ts';
-import { partitionInfos, readiness, replicaStatuses } from './status.ts';
+import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses } from './status.ts';
 import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
@@ -105,6 +109,8 @@ export class Datanode {
   readonly #routes = new MutableRouteTable();
   readonly #host: PartitionHost;
   readonly #router: Router;
+  readonly #pubsub: PubSubHub;
+  readonly #keyEvents: KeyEventPublisher;
   readonly #server: RedisServer;
   readonly #coordinator: DatanodeCoordinator;
   #transport: Transport | undefined;
@@ -115,6 +121,8 @@ export class Datanode {
     this.#options = options;
     this.#identity = identity;
     this.#log = log;
+    this.#pubsub = new PubSubHub(options, () => this.#transport);
+    this.#keyEvents = new KeyEventPublisher(this.#pubsub);
     this.#host = this.#createHost(notes);
     this.#router = new Router({
       node: identity.node,
@@ -193,6 +201,7 @@ export class Datanode {
     await this.#coordinator.stop();
     await this.#host.stop();
     await this.#transport?.close();
+    this.#pubsub.close();
     await this.#log.close();
   }
 
@@ -218,6 +227,7 @@ export class Datanode {
         scrubPauseMs: timing['scrub-pause-ms'],
         ...this.#options.tuning?.host,
       },
+      keyEvents: this.#keyEvents,
       onLeader: (news) => this.#onLeader(news),
       onReplicaFault: (record, replica, error) => this.#onReplicaFault(record, replica, error),
     });
@@ -236,6 +246,9 @@ export class Datanode {
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,
       userStore: new MetaUserStore(this.#options.store),
+      pubsub: this.#pubsub,
+      setForCluster: (name, value) => this.#coordinator.setSetting(name, value),
+      keyEvents: this.#keyEvents,
       usage: () => this.#options.usage(),
       log: () => this.#log.stats(),
       partitions: () => partitionInfos(this.#identity.node, this.#host),
@@ -281,6 +294,7 @@ export class Datanode {
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
+        pubsub: this.#pubsub,
       },
     });
   }
@@ -305,6 +319,7 @@ export class Datanode {
     const users = change.users ? view.users() : undefined;
     if (users !== undefined) this.#server.setUsers(users);
     if (change.nodes) this.#takeNodes(view);
+    if (change.settings) this.#keyEvents.take(view.setting(NOTIFY_SETTING));
     if (change.table || change.leaders) this.#takeTable(view);
     else return;
     for (const { namespace, partition, node, term } of view.leaders()) {
@@ -317,15 +332,7 @@ export class Datanode {
     const addresses = view.addresses();
     const alive = new Map([...addresses].filter(([node]) => view.isAlive(node)));
     this.#routes.setNodes(alive, addresses);
-    const peers = [...addresses].filter(([node]) => node !== this.#identity.node);
-    this.#transport?.setPeers(
-      new Map(
-        peers.map(([node, { host, transportPort, incarnation }]) => [
-          node,
-          { host, port: transportPort, incarnation },
-        ]),
-      ),
-    );
+    this.#transport?.setPeers(peerAddresses(addresses, this.#identity.node));
   }
 
   #takeTable(view: ClusterView): void {
@@ -387,14 +394,7 @@ export class Datanode {
   }
 
   /** Keys, and those with a deadline, of the partitions this node leads. */
-  keyCounts(): ReadonlyMap<Namespace, { keys: number; expires: number }> {
-    const counts = new Map<Namespace, { keys: number; expires: number }>();
-    for (const replica of this.#host.replicas()) {
-      if (!replica.isLeader) continue;
-      const sum = counts.get(replica.namespace) ?? { keys: 0, expires: 0 };
-      const { keys, expires } = replica.counts();
-      counts.set(replica.namespace, { keys: sum.keys + keys, expires: sum.expires + expires });
-    }
-    return counts;
+  keyCounts(): KeyCounts {
+    return keyCounts(this.#host);
   }
 }

@@ -10,6 +10,7 @@ export function countStreams(transport: Transport, meters: PartitionMeters): Tra
     request: (to, body, timeoutMs, signal) => transport.request(to, body, timeoutMs, signal),
     stream: (to, header, chunks) =>
       counted(transport.stream(to, header, chunks), meters, () => meters.snapshotsSent++),
+    post: (to, body) => transport.post(to, body),
     isReachable: (node) => transport.isReachable(node),
     clockOffsetMs: (node) => transport.clockOffsetMs(node),
     port: transport.port,

@@ -1,6 +1,6 @@
 /** What a datanode tells of its replicas: `kvorum status`, INFO and the HTTP door read it. */
 import type { Readiness } from '../common/http/probe-routes.ts';
-import type { GroupId, NodeId, ReplicaId } from '../common/ids.ts';
+import type { GroupId, Namespace, NodeId, ReplicaId } from '../common/ids.ts';
 import type { PartitionRecord } from '../meta/schema.ts';
 import type { PartitionInfo } from './commands/node-context.ts';
 import type { PartitionHost } from './partition/host.ts';
@@ -97,4 +97,18 @@ export function partitionInfos(node: NodeId, host: PartitionHost): PartitionInfo
       asleep,
     }),
   );
+}
+
+export type KeyCounts = ReadonlyMap<Namespace, { readonly keys: number; readonly expires: number }>;
+
+/** Keys, and those with a deadline, of the partitions this node leads. */
+export function keyCounts(host: Pick<PartitionHost, 'replicas'>): KeyCounts {
+  const counts = new Map<Namespace, { keys: number; expires: number }>();
+  for (const replica of host.replicas()) {
+    if (!replica.isLeader) continue;
+    const sum = counts.get(replica.namespace) ?? { keys: 0, expires: 0 };
+    const { keys, expires } = replica.counts();
+    counts.set(replica.namespace, { keys: sum.keys + keys, expires: sum.expires + expires });
+  }
+  return counts;
 }

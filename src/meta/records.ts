@@ -18,6 +18,7 @@ import {
   type NodeRecord,
   type PartitionRecord,
   SCHEMA_VERSION,
+  type SettingRecord,
   type UserRecord,
 } from './schema.ts';
 
@@ -162,6 +163,11 @@ export const recordKinds = {
     }),
     keyOf: (record) => keys.damage(record.replica),
     remedy: 'remove the key, then restart the datanode: it reports its damage again',
+  }),
+  setting: kind<SettingRecord>({
+    schema: z.object({ version, name: text, value: z.string() }),
+    keyOf: (record) => keys.setting(record.name),
+    remedy: 'remove the key, then set it again with CONFIG SET',
   }),
 } as const;
 

@@ -122,6 +122,13 @@ export interface UserRecord {
   readonly rules: string;
 }
 
+/** A setting of the whole cluster (CONFIG SET of what is not a node's own). */
+export interface SettingRecord {
+  readonly version: number;
+  readonly name: string;
+  readonly value: string;
+}
+
 /** Next group and replica ids. */
 export interface CountersRecord {
   readonly version: number;
@@ -150,6 +157,8 @@ export const keys = {
   user: (name: string) => `${ROOT}users/${encodeURIComponent(name)}`,
   damages: `${ROOT}damages/`,
   damage: (replica: ReplicaId) => `${ROOT}damages/${replica}`,
+  settings: `${ROOT}settings/`,
+  setting: (name: string) => `${ROOT}settings/${name}`,
   leaders: `${ROOT}leaders/`,
   leader: (name: Namespace, partition: PartitionId) =>
     `${ROOT}leaders/${name}/${String(partition).padStart(5, '0')}`,

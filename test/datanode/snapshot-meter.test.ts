@@ -15,6 +15,7 @@ function scripted(asked: string[]): Transport {
     stream: async (to) => {
       if (to !== 'up') throw new Error('broken');
     },
+    post: (to, body) => asked.push(`post ${to} ${body}`) > 0,
     isReachable: (node) => node === 'up',
     clockOffsetMs: () => 5,
     port: 7,
@@ -38,11 +39,12 @@ test('counts what was streamed and what broke, and passes on the rest', async ()
   transport.setPeers(new Map());
   transport.send('up', 1, { type: 'gone', from: 1, to: 2, term: 0 });
   expect((await transport.request('up', Buffer.from('q'), 9)).toString()).toBe('answer');
+  expect(transport.post('up', Buffer.from('p'))).toBe(true);
   expect([transport.isReachable('up'), transport.clockOffsetMs('up'), transport.port]).toEqual([
     true,
     5,
     7,
   ]);
   await transport.close();
-  expect(asked).toEqual(['setPeers', 'send up', 'request up q 9', 'close']);
+  expect(asked).toEqual(['setPeers', 'send up', 'request up q 9', 'post up p', 'close']);
 });

@@ -1,4 +1,4 @@
-/** A connection to a stock redis-server that hands out each reply as the bytes it came in. */
+/** A connection, to a stock redis-server or to us, that hands out each reply as the bytes it came in. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Protocol } from '../../src/datanode/resp/reply.ts';
@@ -15,8 +15,9 @@ export class Oracle {
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
-  static async connect(path: string, protocol: Protocol): Promise<Oracle> {
-    const socket = connect(path);
+  /** `to`: a socket's path or a port of 127.0.0.1. */
+  static async connect(to: string | number, protocol: Protocol): Promise<Oracle> {
+    const socket = typeof to === 'string' ? connect(to) : connect(to, '127.0.0.1');
     await once(socket, 'connect');
     const oracle = new Oracle(socket);
     await oracle.call(['HELLO', String(protocol)].map((text) => Buffer.from(text)));

@@ -22,7 +22,7 @@ export const integerWord = fc.oneof(
 export const doubleWord = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -40, max: 40 }).map((value) => String(value / 4)) },
   fc.constantFrom('inf', '-inf', '+inf', 'nan', '1e3', '1e400', '-0', '0.1', '3.0', '1e-7'),
-  fc.constantFrom('', 'abc', '1 '),
+  fc.constantFrom('', 'abc', '1 ', '0x10', '0X.8P1', '-0x1p-2', '0x', '0x1p', 'infinity'),
 );
 
 /** One of the words as it is, in upper case, or misspelt. */

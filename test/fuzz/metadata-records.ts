@@ -93,6 +93,7 @@ const shapes = {
     user: fc.stringMatching(/^[!-~]{1,40}$/),
     rules: fc.constantFrom('off resetchannels -@all', 'on nopass ~* &* +@all', 'nonsense'),
   }),
+  setting: fc.record({ ...base, name, value: fc.string() }),
 } as const;
 
 const arbitraries = Object.entries(shapes).map(([kindName, shape]) => {

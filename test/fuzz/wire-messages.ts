@@ -140,6 +140,10 @@ export const anyFrame: fc.Arbitrary<Frame> = fc.oneof(
         else w.raw(rest);
       }),
     })),
+  fc.tuple(fc.nat(4), data).map(([type, rest]) => ({
+    channel: channels.pubsub,
+    body: bodyOf((w) => w.u8(type).raw(rest)),
+  })),
   fc.array(fc.double(), { minLength: 4, maxLength: 4 }).map((times) => ({
     channel: channels.control,
     body: bodyOf((w) => {

@@ -4,6 +4,9 @@ import type { ByteStream, Network } from '../../src/common/network.ts';
 import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 
+const DOLLAR = 0x24;
+const STAR = 0x2a;
+
 export class SimClient {
   readonly #network: Network;
   readonly #clock: Clock;
@@ -34,6 +37,12 @@ export class SimClient {
       const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
       stream.write(Buffer.from(`*${words.length}\r\n${parts.join('')}`));
     });
+  }
+
+  /** As `call`, but on the connection there is: undefined when it broke. */
+  async callOn(words: readonly string[], timeoutMs: number): Promise<Reply | undefined> {
+    if (this.#stream === undefined) return undefined;
+    return this.call({ host: '', port: 0 }, words, timeoutMs);
   }
 
   disconnect(): void {
@@ -67,11 +76,13 @@ export class SimClient {
   }
 }
 
-/** The replies asked for here are single lines and bulk strings. */
+/** The replies asked for here are single lines, bulk strings, and arrays of single lines. */
 function isWhole(bytes: Buffer): boolean {
   const line = bytes.indexOf('\r\n');
   if (line === -1) return false;
-  if (bytes[0] !== 0x24) return true;
-  const length = Number(bytes.toString('latin1', 1, line));
-  return length < 0 || bytes.length >= line + 2 + length + 2;
+  const count = Number(bytes.toString('latin1', 1, line));
+  if (bytes[0] === STAR)
+    return bytes.toString('latin1').split('\r\n').length > Math.max(0, count) + 1;
+  if (bytes[0] !== DOLLAR) return true;
+  return count < 0 || bytes.length >= line + 2 + count + 2;
 }

@@ -5,6 +5,9 @@ import type { Scheduler, SimEvent } from './scheduler.ts';
 /** Virtual wall clocks begin here: 2026-01-01. */
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
+/** Between events that must keep their order. */
+const APART_MS = 1e-6;
+
 export interface SimClockOptions {
   /** Wall clock ahead of (or behind) virtual time. */
   readonly offsetMs?: number;
@@ -65,7 +68,8 @@ export class SimClock implements Clock {
   resume(): void {
     const due = this.#stopped ?? [];
     this.#stopped = undefined;
-    for (const run of due) this.#schedule(0, run);
+    // events of one moment run in a drawn order: these have one
+    for (const [at, run] of due.entries()) this.#schedule(at * APART_MS, run);
   }
 
   /** The process is gone: nothing it set runs, now or later. */

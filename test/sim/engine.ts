@@ -4,7 +4,6 @@
  * cuts them, and what is left is read as LevelDB would. There are no tables: logs stay.
  */
 import { assert } from '../../src/common/assert.ts';
-import { crc32 } from '../../src/common/checksum.ts';
 import type { Disk, DiskFile } from '../../src/common/disk.ts';
 import { readFile, replaceFile } from '../../src/common/disk.ts';
 import { KvorumError, messageOf } from '../../src/common/errors.ts';
@@ -26,6 +25,7 @@ import {
   encodeWriteBatch,
   readLogLeniently,
 } from './level-format.ts';
+import { ObservableHash } from './observable-hash.ts';
 
 const FIRST_LOG = 3;
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
@@ -70,7 +70,7 @@ class SimEngineHost implements EngineHost {
     const { engine: image } = await createMemoryHost().open(name);
     const logs = (await disk.list(path)).filter((file) => file.endsWith('.log')).sort();
     let sequence = 0;
-    let pairsHash = 0;
+    const hash = new ObservableHash();
     let end = 0;
     for (const log of logs) {
       const read = readLogLeniently(await readFile(disk, `${path}/${log}`, LOG_BYTES_MAX));
@@ -78,7 +78,7 @@ class SimEngineHost implements EngineHost {
       for (const record of read.records) {
         const batch = decodeWriteBatch(record);
         sequence = batch.sequence + batch.operations.length - 1;
-        pairsHash ^= changeOf(image, batch.operations);
+        hash.change(image, batch.operations);
         await image.write(batch.operations);
       }
     }
@@ -91,7 +91,7 @@ class SimEngineHost implements EngineHost {
       disk,
       path,
       image,
-      { ...at, sequence, pairsHash },
+      { ...at, sequence, hash },
       { rotateBytes: this.#rotateBytes, stall: this.#stall },
       () => this.#open.delete(name),
     );
@@ -115,10 +115,10 @@ class SimEngineHost implements EngineHost {
   }
 }
 
-/** Over the pairs the engine holds now, whatever way it came to them. */
+/** Over what commands can reach in the engine now, whatever way it came to that. */
 export function hashOf(engine: Engine): number {
   assert(engine instanceof SimEngine, 'an engine of the simulator');
-  return engine.pairsHash;
+  return engine.hash;
 }
 
 function checkName(name: string): void {
@@ -149,31 +149,13 @@ async function beginLog(disk: Disk, path: string): Promise<DiskFile> {
   return file;
 }
 
-/** What a batch changes of the hash: each pair counts by itself, so order does not matter. */
-function changeOf(image: Engine, operations: readonly BatchOperation[]): number {
-  const latest = new Map<string, BatchOperation>();
-  for (const operation of operations) latest.set(operation.key.toString('latin1'), operation);
-  let change = 0;
-  for (const operation of latest.values()) {
-    const { key } = operation;
-    const before = image.getSync(key);
-    if (before !== undefined) change ^= pairHash(key, before);
-    if (operation.type === 'put') change ^= pairHash(key, operation.value);
-  }
-  return change;
-}
-
-function pairHash(key: Buffer, value: Buffer): number {
-  return crc32(value, crc32(key)) | 0;
-}
-
 interface Tail {
   file: DiskFile;
   size: number;
   number: number;
   /** Of the last operation written. */
   sequence: number;
-  readonly pairsHash: number;
+  readonly hash: ObservableHash;
 }
 
 class SimEngine implements Engine {
@@ -191,7 +173,6 @@ class SimEngine implements Engine {
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
   #closed = false;
-  #pairsHash: number;
 
   constructor(
     disk: Disk,
@@ -208,7 +189,6 @@ class SimEngine implements Engine {
     this.#rotateBytes = rotateBytes;
     this.#stall = stall;
     this.#onClose = onClose;
-    this.#pairsHash = tail.pairsHash;
     this.#logs = new LevelLogSync(disk, path);
     this.getSync = (key) => image.getSync(key);
     this.getMany = (keys) => image.getMany(keys);
@@ -220,8 +200,8 @@ class SimEngine implements Engine {
     });
   }
 
-  get pairsHash(): number {
-    return this.#pairsHash;
+  get hash(): number {
+    return this.#tail.hash.value;
   }
 
   write(operations: readonly BatchOperation[]): Promise<void> {
@@ -261,7 +241,7 @@ class SimEngine implements Engine {
     await tail.file.pwrite(tail.size, bytes);
     tail.size += bytes.length;
     tail.sequence += operations.length;
-    this.#pairsHash ^= changeOf(this.#image, operations);
+    tail.hash.change(this.#image, operations);
     await this.#image.write(operations);
   }
 

@@ -16,16 +16,22 @@ export interface SimMetaClient extends MetaStore {
 export function connectSimMeta(meta: MemoryMeta, clock: Clock): SimMetaClient {
   const client = meta.connect();
   const leases = new Set<string>();
+  // one connection: what is sent first arrives first, also where moments are equal
+  const arriving: (() => void)[] = [];
+  const later = (run: () => void) => {
+    arriving.push(run);
+    clock.endOfTurn(() => arriving.shift()!());
+  };
   const here = <T>(answer: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       answer.then(
-        (value) => clock.endOfTurn(() => resolve(value)),
-        (error) => clock.endOfTurn(() => reject(error)),
+        (value) => later(() => resolve(value)),
+        (error) => later(() => reject(error)),
       );
     });
   const signalHere = (signal: AbortSignal): AbortSignal => {
     const own = new AbortController();
-    const tell = () => clock.endOfTurn(() => own.abort(signal.reason));
+    const tell = () => later(() => own.abort(signal.reason));
     if (signal.aborted) tell();
     else signal.addEventListener('abort', tell, { once: true });
     return own.signal;
@@ -44,8 +50,8 @@ export function connectSimMeta(meta: MemoryMeta, clock: Clock): SimMetaClient {
     },
     watch: (prefix, handlers) =>
       client.watch(prefix, {
-        onList: (items, revision) => clock.endOfTurn(() => handlers.onList(items, revision)),
-        onEvents: (events, revision) => clock.endOfTurn(() => handlers.onEvents(events, revision)),
+        onList: (items, revision) => later(() => handlers.onList(items, revision)),
+        onEvents: (events, revision) => later(() => handlers.onEvents(events, revision)),
       }),
     campaign: (prefix, value, lease, signal) => campaign(store, prefix, value, lease, signal),
     close: () => client.close(),

@@ -179,13 +179,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/replica.ts`,
-        find: 'nowMs: () => this.#time.nowMs(),\n      random:',
-        replace: 'nowMs: () => this.#world.clock.wallMs(),\n      random:',
-      },
-      {
-        file: `${partition}/replica.ts`,
-        find: 'expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),',
-        replace: 'expirySettled: () => true,',
+        find: 'nowMs: () => this.#time.nowMs(),\n      expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),',
+        replace: 'nowMs: () => this.#world.clock.wallMs(),\n      expirySettled: () => true,',
       },
     ],
   },
@@ -216,6 +211,16 @@ export const mutations: readonly Mutation[] = [
         file: `${engine}/level-sync.ts`,
         find: "[{ type: 'del', key: Buffer.alloc(512) }]",
         replace: '[]',
+      },
+    ],
+  },
+  {
+    name: 'let WATCH overlook a write on its way',
+    edits: [
+      {
+        file: `${partition}/watches.ts`,
+        find: 'if (touched.size > 0) countInFlight(touched, results);',
+        replace: '',
       },
     ],
   },

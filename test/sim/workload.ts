@@ -9,7 +9,7 @@ import { GATEWAY_PORT, type SimCluster } from './cluster.ts';
 
 export interface Call {
   readonly client: number;
-  readonly words: readonly string[];
+  words: readonly string[];
   readonly invokedMs: number;
   /** Infinity: no answer, or one that does not tell what happened. */
   returnedMs: number;
@@ -21,6 +21,10 @@ export interface Call {
 const REFUSED = /^(CLUSTERDOWN|TRYAGAIN|LOADING|ERR max)/;
 /** Replies that leave it open. */
 const UNKNOWN = /^(UNKNOWNOUTCOME|MISCONF)/;
+
+const ANSWER_MS = 8_000;
+/** A transaction that was not run. */
+const NOTHING_HAPPENED: Reply = { kind: 'nullArray' };
 
 export class Workload {
   readonly history: Call[] = [];
@@ -72,9 +76,12 @@ export class Workload {
       reply: undefined,
     };
     this.busy++;
-    const reply = await client.call({ host, port: GATEWAY_PORT }, words, 8_000);
+    const reply =
+      words[0] === 'CAS'
+        ? await this.#compareAndSet(client, number, call, host)
+        : await this.#ask(client, number, words, host);
     this.busy--;
-    this.#cluster.scheduler.note(`client${number} ${words.join(' ')}: ${textOf(reply)}`);
+    if (reply?.kind === 'nullArray') return true; // the watch was broken: nothing happened
     if (reply?.kind === 'error' && REFUSED.test(reply.text)) return true;
     this.history.push(call);
     if (reply === undefined || isUnknown(reply)) return reply !== undefined;
@@ -82,6 +89,44 @@ export class Workload {
     call.reply = reply;
     this.acknowledged++;
     return true;
+  }
+
+  async #ask(client: SimClient, number: number, words: readonly string[], host: string) {
+    const reply = await client.call({ host, port: GATEWAY_PORT }, words, ANSWER_MS);
+    this.#note(number, words, reply);
+    return reply;
+  }
+
+  #note(number: number, words: readonly string[], reply: Reply | undefined): void {
+    this.#cluster.scheduler.note(`client${number} ${words.join(' ')}: ${textOf(reply)}`);
+  }
+
+  /** WATCH, GET and a transaction; into `call` goes what it was to change into what. */
+  async #compareAndSet(
+    client: SimClient,
+    number: number,
+    call: { words: readonly string[] },
+    host: string,
+  ): Promise<Reply | undefined> {
+    const [, key] = call.words as [string, string];
+    const watched = await this.#ask(client, number, ['WATCH', key], host);
+    if (watched?.kind !== 'simple') return NOTHING_HAPPENED;
+    // all of it on one connection: on another there is neither watch nor transaction
+    const ask = async (...words: string[]) => {
+      const reply = await client.callOn(words, ANSWER_MS);
+      this.#note(number, words, reply);
+      return reply;
+    };
+    const before = await ask('GET', key);
+    if (before?.kind !== 'bulk' && before?.kind !== 'null') return NOTHING_HAPPENED;
+    const value = `v${++this.#values}`;
+    call.words = ['CAS', key, before.kind === 'bulk' ? textOf(before) : '', value];
+    for (const words of [['MULTI'], ['SET', key, value]]) {
+      if ((await ask(...words))?.kind === 'simple') continue;
+      client.disconnect();
+      return NOTHING_HAPPENED;
+    }
+    return ask('EXEC');
   }
 
   #command(draw: Random): string[] {
@@ -106,6 +151,7 @@ export class Workload {
     const key = `r${draw.below(this.#cluster.plan.keys)}`;
     const kind = draw.below(20);
     if (kind === 0) return ['DEL', key];
+    if (kind === 1) return ['CAS', key];
     return kind < 8 ? ['SET', key, `v${++this.#values}`] : ['GET', key];
   }
 

@@ -1,17 +1,21 @@
 /** A client as CLIENT LIST shows it, and the words by which CLIENT LIST and KILL choose clients. */
 import { argument, SYNTAX_ERROR, word } from './args.ts';
 import type { Session } from './node-context.ts';
+import { isSubscribed } from './pubsub-port.ts';
 
 const CLIENT_TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'];
 
-/** Every client of a door is a normal one: replicas of partitions do not connect as clients. */
-function typeOf(_session: Session): string {
-  return 'normal';
+/** Replicas of partitions do not connect as clients. */
+function typeOf({ subscriber }: Session): string {
+  return isSubscribed(subscriber) ? 'pubsub' : 'normal';
 }
 
-function flagsOf({ monitors, readOnly, noEvict, noTouch }: Session): string {
+function flagsOf(session: Session, inTransaction: boolean): string {
+  const { monitors, subscriber, readOnly, noEvict, noTouch } = session;
   const flags = [
     [monitors, 'O'],
+    [isSubscribed(subscriber), 'P'],
+    [inTransaction, 'x'],
     [readOnly, 'r'],
     [noEvict, 'e'],
     [noTouch, 'T'],
@@ -22,7 +26,8 @@ function flagsOf({ monitors, readOnly, noEvict, noTouch }: Session): string {
 /** One line of CLIENT LIST: Redis 7.2's fields in its order, and the namespace. */
 export function clientLine(session: Session, nowMs: number): string {
   const seconds = (sinceMs: number) => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000));
-  const { requestBytes, replies, replyBytes } = session.queued();
+  const { requestBytes, replies, replyBytes, transaction } = session.queued();
+  const { channel, pattern, shard } = session.subscriber.subscriptions;
   const fields = {
     id: session.id,
     addr: session.remote,
@@ -31,13 +36,13 @@ export function clientLine(session: Session, nowMs: number): string {
     name: session.clientName,
     age: seconds(session.connectedMs),
     idle: seconds(session.lastCommandMs),
-    flags: flagsOf(session),
+    flags: flagsOf(session, transaction >= 0),
     db: /^db(\d+)$/.exec(session.namespace)?.[1] ?? 0,
     namespace: session.namespace,
-    sub: 0,
-    psub: 0,
-    ssub: 0,
-    multi: -1,
+    sub: channel.size,
+    psub: pattern.size,
+    ssub: shard.size,
+    multi: transaction,
     qbuf: requestBytes,
     'qbuf-free': 0,
     'argv-mem': requestBytes,

@@ -24,7 +24,8 @@ export type CommandFlag =
   | 'no_auth'
   | 'movablekeys'
   | 'allow_busy'
-  | 'no_multi';
+  | 'no_multi'
+  | 'skip_slowlog';
 
 /** Positions as in COMMAND: first key, last key (negative: from the end), step. */
 export interface KeyPositions {

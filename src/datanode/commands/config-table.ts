@@ -4,6 +4,7 @@
  */
 import { limits } from '../../common/limits.ts';
 import type { Session } from './node-context.ts';
+import { BAD_NOTIFY_FLAGS, NOTIFY_SETTING, parseNotifyFlags } from './notify-flags.ts';
 
 /** A number that CONFIG SET changes in this process; the configuration file is what lasts. */
 interface SettingRow {
@@ -11,6 +12,14 @@ interface SettingRow {
   readonly name: string;
   readonly min: number;
   readonly max: number;
+}
+
+/** Of every node of the cluster, and kept in the metadata store. */
+interface ClusterRow {
+  readonly kind: 'cluster';
+  readonly name: string;
+  /** What is wrong with a text; undefined: it can be set. */
+  problemOf(text: string): string | undefined;
 }
 
 /** Shown, and decided elsewhere: by the configuration file, or by what kvorum is. */
@@ -27,7 +36,7 @@ interface SecretRow {
   readonly name: string;
 }
 
-export type ConfigRow = SettingRow | ShownRow | SecretRow;
+export type ConfigRow = SettingRow | ClusterRow | ShownRow | SecretRow;
 
 const setting = (name: string, min: number, max: number): SettingRow => ({
   kind: 'setting',
@@ -50,6 +59,13 @@ const settings: readonly SettingRow[] = [
   setting('latency-monitor-threshold', 0, Number.MAX_SAFE_INTEGER),
 ];
 
+/** Events are published wherever partitions are led. */
+const notifyRow: ClusterRow = {
+  kind: 'cluster',
+  name: NOTIFY_SETTING,
+  problemOf: (text) => (parseNotifyFlags(text) === undefined ? BAD_NOTIFY_FLAGS : undefined),
+};
+
 const isCluster = ({ door }: Session) => (door === 'cluster' ? 'yes' : 'no');
 
 /** Sizes at which Redis changes a collection's encoding; `…-ziplist-…` are their older names. */
@@ -71,6 +87,14 @@ const encodings: readonly (readonly [name: string, value: number])[] = [
   ['zset-max-ziplist-value', 64],
 ];
 
+/** As Redis prints them: class, hard limit, soft limit and its seconds. */
+function outputLimits(): string {
+  const { connectionOutputBytesMax: all } = limits;
+  const { subscriberOutputBytesMax: hard, subscriberOutputSoftBytes: soft } = limits;
+  const seconds = limits.subscriberOutputSoftMs / 1_000;
+  return `normal ${all} 0 0 slave 0 0 0 pubsub ${hard} ${soft} ${seconds}`;
+}
+
 const facts: readonly ShownRow[] = [
   shown('port'),
   shown('value-bytes-max'),
@@ -79,6 +103,7 @@ const facts: readonly ShownRow[] = [
   shown('activedefrag', 'no'),
   shown('appendfsync', 'always'),
   shown('appendonly', 'yes'),
+  shown('client-output-buffer-limit', outputLimits()),
   shown('client-query-buffer-limit', String(limits.connectionInFlightBytesMax)),
   shown('databases', '1'),
   shown('io-threads', '1'),
@@ -98,7 +123,7 @@ const facts: readonly ShownRow[] = [
 
 /** By name, in the order of names. */
 export const configTable: ReadonlyMap<string, ConfigRow> = new Map(
-  [...settings, ...facts, { kind: 'secret', name: 'requirepass' } as const]
+  [...settings, notifyRow, ...facts, { kind: 'secret', name: 'requirepass' } as const]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((row) => [row.name, row] as const),
 );

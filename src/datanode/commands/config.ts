@@ -32,12 +32,36 @@ const get: Run = (args, context) => {
   return { kind: 'map', pairs };
 };
 
+interface Changes {
+  readonly node: Map<string, number>;
+  readonly cluster: Map<string, string>;
+  password: string | undefined;
+}
+
 /** CONFIG SET name value [name value ...]: all of them, or none. */
 const set: Run = async (args, context) => {
   if (args.length % 2 !== 0) return error(SYNTAX_ERROR);
+  const changes = changesOf(args, context);
+  if ('kind' in changes) return changes;
+  const { node: own, cluster, password } = changes;
+  const before = new Map(context.settings());
+  const refused = await setForCluster(cluster, context);
+  if (refused !== undefined) return refused;
+  const rules = password === '' ? ['nopass'] : ['resetpass', `>${password}`];
+  const problem = password === undefined ? undefined : await context.acl.setUser('default', rules);
+  if (problem !== undefined) {
+    for (const name of cluster.keys()) await context.setForCluster(name, before.get(name) ?? '');
+    return error(problem);
+  }
+  for (const [name, value] of own) context.setSetting(name, value);
+  return OK;
+};
+
+/** What is to be changed; an error when something of it cannot be. */
+function changesOf(args: readonly Buffer[], context: NodeContext): Changes | Reply {
   const own = context.settings();
-  const changes = new Map<string, number | undefined>();
-  let password: string | undefined;
+  const changes: Changes = { node: new Map(), cluster: new Map(), password: undefined };
+  const seen = new Set<string>();
   let refused: Reply | undefined;
   for (let at = 2; at < args.length; at += 2) {
     const name = argument(args, at).toString('latin1').toLowerCase();
@@ -46,22 +70,52 @@ const set: Run = async (args, context) => {
       const shown = argument(args, at).toString('utf8', 0, NAME_SHOWN_MAX);
       return error(`ERR Unknown option or number of arguments for CONFIG SET - '${shown}'`);
     }
-    const text = argument(args, at + 1).toString('utf8');
-    if (row.kind === 'secret') password = argument(args, at + 1).toString('latin1');
-    const isSame =
-      row.kind === 'secret' || (row.kind === 'shown' && text === shownValue(row, context, own));
-    const value = row.kind === 'setting' ? parseSetting(row, text) : isSame ? undefined : IMMUTABLE;
-    const problem = changes.has(name) ? 'duplicate parameter' : value;
-    if (typeof problem === 'string') refused ??= failed(name, problem);
-    else changes.set(name, problem);
+    const problem = seen.has(name)
+      ? 'duplicate parameter'
+      : take(changes, row, argument(args, at + 1), context, own);
+    seen.add(name);
+    if (problem !== undefined) refused ??= failed(name, problem);
   }
-  if (refused !== undefined) return refused;
-  const rules = password === '' ? ['nopass'] : ['resetpass', `>${password}`];
-  const problem = password === undefined ? undefined : await context.acl.setUser('default', rules);
-  if (problem !== undefined) return error(problem);
-  for (const [name, value] of changes) if (value !== undefined) context.setSetting(name, value);
-  return OK;
-};
+  return refused ?? changes;
+}
+
+/** Adds one change; the text of what is wrong with it. */
+function take(
+  changes: Changes,
+  row: ConfigRow,
+  value: Buffer,
+  context: NodeContext,
+  own: ReadonlyMap<string, string>,
+): string | undefined {
+  const text = value.toString('utf8');
+  switch (row.kind) {
+    case 'secret':
+      changes.password = value.toString('latin1');
+      return undefined;
+    case 'shown':
+      return text === shownValue(row, context, own) ? undefined : IMMUTABLE;
+    case 'cluster':
+      changes.cluster.set(row.name, text);
+      return row.problemOf(text);
+    case 'setting': {
+      const parsed = parseSetting(row, text);
+      if (typeof parsed === 'string') return parsed;
+      changes.node.set(row.name, parsed);
+      return undefined;
+    }
+  }
+}
+
+async function setForCluster(
+  changes: ReadonlyMap<string, string>,
+  context: NodeContext,
+): Promise<Reply | undefined> {
+  for (const [name, value] of changes) {
+    const problem = await context.setForCluster(name, value);
+    if (problem !== undefined) return failed(name, problem);
+  }
+  return undefined;
+}
 
 const IMMUTABLE = "can't set immutable config";
 const NAME_SHOWN_MAX = 128;
@@ -89,7 +143,7 @@ function sub(name: string, arity: number, summary: string, run: Run): NodeComman
 
 const subcommands: readonly NodeCommand[] = [
   sub('get', -3, 'Returns the effective values of settings.', get),
-  sub('set', -4, 'Sets settings of this process until it restarts.', set),
+  sub('set', -4, 'Sets settings of this process until it restarts, or of the cluster.', set),
   sub('resetstat', 2, "Resets the server's statistics.", (_args, context) => {
     context.resetStatistics();
     return OK;

@@ -4,6 +4,7 @@ import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, word } from './args.ts';
 import { type Command, NO_KEYS, node } from './command.ts';
 import type { NodeContext, Session } from './node-context.ts';
+import { isSubscribed } from './pubsub-port.ts';
 
 const PONG: Reply = { kind: 'simple', text: 'PONG' };
 const NO_PASSWORD =
@@ -19,8 +20,11 @@ export function isPlainName(name: Buffer): boolean {
 export const BAD_NAME = 'ERR Client names cannot contain spaces, newlines or special characters.';
 
 /** PING [message] */
-function ping(args: readonly Buffer[]): Reply {
+function ping(args: readonly Buffer[], { session }: NodeContext): Reply {
   if (args.length > 2) return error("ERR wrong number of arguments for 'ping' command");
+  if (session.protocol === 2 && isSubscribed(session.subscriber)) {
+    return array([bulk('pong'), bulk(args[1] ?? '')]);
+  }
   return args.length === 2 ? bulk(argument(args, 1)) : PONG;
 }
 
@@ -106,9 +110,10 @@ function select(args: readonly Buffer[], context: NodeContext): Reply {
   return OK;
 }
 
-function reset({ session, watch, acl }: NodeContext): Reply {
+function reset({ session, watch, acl, pubsub }: NodeContext): Reply {
   acl.forget(session);
   watch.stopMonitor(session);
+  pubsub.unsubscribeAll(session.subscriber);
   session.protocol = 2;
   session.namespace = 'default';
   session.clientName = '';

@@ -44,12 +44,13 @@ const object: Command = read({
   singlePoint: true,
   parse: (args) => argument(args, 2),
   run: (view, key, { nowMs }): Reply => {
-    const { place, live } = findKey(view, key, nowMs);
+    const found = findKey(view, key, nowMs);
+    const { place, live } = found;
     if (live === undefined) return NO_SUCH_KEY;
     const index = live.deadlineMs > 0 ? encodeExpiryKey(live.deadlineMs, key).length : 0;
     const bytes = place.length + live.body.length + (index > 0 ? index + INDEX_BYTES : 0);
     const text =
-      `Value at:0x${place.toString('hex', 0, 8)} refcount:1 encoding:${encodingOf(live)} ` +
+      `Value at:0x${place.toString('hex', 0, 8)} refcount:1 encoding:${encodingOf(found, live)} ` +
       `serializedlength:${bytes} lru:0 lru_seconds_idle:0`;
     return { kind: 'simple', text };
   },

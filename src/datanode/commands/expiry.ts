@@ -67,8 +67,10 @@ function runExpire(view: WriteView, request: ExpireRequest, { nowMs }: RunContex
   const found = findKey(view, request.key, nowMs);
   const { live } = found;
   if (!live || !isMet(request.conditions, live.deadlineMs, deadlineMs)) return NO;
-  if (deadlineMs <= nowMs) removeKey(view, found);
+  const passed = deadlineMs <= nowMs;
+  if (passed) removeKey(view, found);
   else setDeadline(view, found, live, deadlineMs);
+  view.notify?.('generic', passed ? 'del' : 'expire', request.key);
   return YES;
 }
 
@@ -86,6 +88,7 @@ function runPersist(view: WriteView, key: Buffer, { nowMs }: RunContext): Reply 
   const found = findKey(view, key, nowMs);
   if (!found.live || found.live.deadlineMs === 0) return NO;
   setDeadline(view, found, found.live, 0);
+  view.notify?.('generic', 'persist', key);
   return YES;
 }
 

@@ -12,6 +12,8 @@ const kvorum: Section['fields'] = (_context, info) => ({
   total_held_requests: info.heldTotal,
   total_forwarded_commands: info.forwardedCommands,
   total_served_commands: info.servedCommands,
+  pubsub_lost_messages: info.pubsub.lostMessages,
+  pubsub_slow_subscribers: info.pubsub.slowSubscribers,
 });
 
 const raft: Section['fields'] = (_context, { partitions, replicas }) => {

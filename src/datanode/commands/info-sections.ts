@@ -57,6 +57,7 @@ const clients: Section['fields'] = (_context, info) => ({
   maxclients: info.clientsMax,
   blocked_clients: 0,
   tracking_clients: 0,
+  pubsub_clients: info.pubsub.clients,
 });
 
 const memory: Section['fields'] = (_context, { usage, facts, peakHeapBytes }) => ({
@@ -110,8 +111,9 @@ const stats: Section['fields'] = (_context, info) => ({
   evicted_keys: 0,
   keyspace_hits: info.replicas.lookups.hits,
   keyspace_misses: info.replicas.lookups.misses,
-  pubsub_channels: 0,
-  pubsub_patterns: 0,
+  pubsub_channels: info.pubsub.channels,
+  pubsub_patterns: info.pubsub.patterns,
+  pubsubshard_channels: info.pubsub.shardChannels,
   latest_fork_usec: 0,
   total_forks: 0,
   total_error_replies: info.errorReplies,

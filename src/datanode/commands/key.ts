@@ -24,7 +24,11 @@ function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
 /** DEL key [key ...], UNLINK key [key ...] */
 function runDel(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
   let removed = 0;
-  for (const key of keys) if (removeKey(view, findKey(view, key, nowMs))) removed++;
+  for (const key of keys) {
+    if (!removeKey(view, findKey(view, key, nowMs))) continue;
+    view.notify?.('generic', 'del', key);
+    removed++;
+  }
   return integer(removed);
 }
 
@@ -75,6 +79,9 @@ function* rename(
   if (slotOfKey(from) === slotOfKey(to)) giveUpKey(view, source, live);
   else removeKey(view, source);
   yield* placeValue(view, target, live, { key: from, givenUp: true });
+  if (target.live) view.notify?.('new', 'new', to);
+  view.notify?.('generic', 'rename_from', from);
+  view.notify?.('generic', 'rename_to', to);
   return replyOf(true);
 }
 
@@ -107,6 +114,8 @@ function* runCopy(
   const target = findKey(view, to, nowMs);
   if (!live || (target.live && !replace)) return integer(0);
   yield* placeValue(view, target, live, { key: from, givenUp: false });
+  if (target.live) view.notify?.('new', 'new', to);
+  view.notify?.('generic', 'copy_to', to);
   return integer(1);
 }
 

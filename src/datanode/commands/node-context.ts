@@ -4,6 +4,7 @@ import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { AclView } from './acl-view.ts';
 import type { NodeWatch } from './node-watch.ts';
+import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
 
 export type Door = 'gateway' | 'cluster';
 
@@ -14,6 +15,8 @@ export interface Queued {
   /** Of answers that the client has not taken: how many, and their estimated size. */
   readonly replies: number;
   readonly replyBytes: number;
+  /** Commands queued since MULTI; -1 outside a transaction. */
+  readonly transaction: number;
 }
 
 /** The client's connection. */
@@ -24,6 +27,8 @@ export interface Session {
   readonly remote: string;
   readonly local: string;
   readonly connectedMs: number;
+  /** Its subscriptions, and the way to it for their messages. */
+  readonly subscriber: Subscriber;
   protocol: Protocol;
   namespace: Namespace;
   /** Whom it has said it is; empty: nobody yet. */
@@ -180,11 +185,13 @@ export interface ServerInfo {
   readonly partitions: readonly PartitionInfo[];
   readonly replicas: ReplicaMeters;
   readonly log: LogInfo;
+  readonly pubsub: PubSubInfo;
 }
 
 export interface NodeContext {
   readonly session: Session;
   readonly nowMs: number;
+  readonly pubsub: PubSub;
   info(): ServerInfo;
   sessions(): readonly Session[];
   /** The nodes of the session's namespace, sorted by name. */
@@ -198,6 +205,8 @@ export interface NodeContext {
   settings(): ReadonlyMap<string, string>;
   /** `value` is within the bounds of the table. */
   setSetting(name: string, value: number): void;
+  /** Of every node, by one that the table takes; resolves to what kept it from being stored. */
+  setForCluster(name: string, value: string): Promise<string | undefined>;
   readonly watch: NodeWatch;
   readonly acl: AclView;
   /** DEBUG SET-ACTIVE-EXPIRE */

@@ -1,10 +1,15 @@
 /** What a key's value looks like inside: OBJECT and MEMORY. */
 
+import { collectionOf } from '../encoding/collection.ts';
+import { encodingOfHash } from '../encoding/hash.ts';
 import type { Header } from '../encoding/header.ts';
 import { encodeExpiryKey } from '../encoding/key.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
+import { encodingOfList } from '../encoding/list.ts';
+import { encodingOfSet } from '../encoding/set.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
+import { encodingOfZset } from '../encoding/zset-header.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import {
@@ -31,13 +36,26 @@ const EXPIRY_VALUE_BYTES = 5;
 type KeyRun = (found: Found, live: Header) => Reply;
 
 /** OBJECT ENCODING key */
-function runEncoding(_found: Found, live: Header): Reply {
-  return bulk(encodingOf(live));
+function runEncoding(found: Found, live: Header): Reply {
+  return bulk(encodingOf(found, live));
 }
 
 /** The name of Redis's representation of such a value. */
-export function encodingOf(live: Header): string {
-  return live.type === 'string' ? stringEncoding(live) : live.type;
+export function encodingOf(found: Found, live: Header): string {
+  switch (live.type) {
+    case 'string':
+      return stringEncoding(live);
+    case 'hash':
+      return encodingOfHash(collectionOf(found, live, 'hash'));
+    case 'list':
+      return encodingOfList(collectionOf(found, live, 'list'));
+    case 'zset':
+      return encodingOfZset(collectionOf(found, live, 'zset'));
+    case 'set':
+      return encodingOfSet(collectionOf(found, live, 'set'));
+    default:
+      return live.type;
+  }
 }
 
 function stringEncoding({ body, origin }: Header): string {

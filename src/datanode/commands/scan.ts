@@ -129,7 +129,7 @@ function isWanted(
   nowMs: number,
 ): boolean {
   const header = decodeHeader(encoded, value);
-  if (isExpired(header, nowMs)) return false;
+  if (isExpired(encoded, header, nowMs)) return false;
   if (type !== undefined && header.type !== type) return false;
   return glob === undefined || matchesGlob(glob, place.key);
 }
@@ -149,7 +149,7 @@ function* runKeys(_view: View, glob: Glob | undefined, context: RunContext): Wal
     for (const [encoded, value] of pairs) {
       const { key } = decodeKey(encoded);
       if (glob && !matchesGlob(glob, key)) continue;
-      if (!isExpired(decodeHeader(encoded, value), nowMs)) keys.push(bulk(key));
+      if (!isExpired(encoded, decodeHeader(encoded, value), nowMs)) keys.push(bulk(key));
     }
     range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
   }
@@ -166,7 +166,8 @@ function* runRandomKey(view: View, _: undefined, context: RunContext): Walk {
   for (;;) {
     const pairs = yield range;
     for (const [encoded, value] of pairs) {
-      if (!isExpired(decodeHeader(encoded, value), nowMs)) live.push(decodeKey(encoded).key);
+      if (!isExpired(encoded, decodeHeader(encoded, value), nowMs))
+        live.push(decodeKey(encoded).key);
     }
     if (!small && live.length > 0) return bulk(live[0]!);
     if (pairs.length > 0) {

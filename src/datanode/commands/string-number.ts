@@ -43,6 +43,7 @@ function runIncrement(view: WriteView, { key, by }: Increment, { nowMs }: RunCon
   const after = addIntegers(before, by);
   if (after === undefined) return OVERFLOW;
   storeString(view, found, Buffer.from(after.toString(), 'latin1'), live?.deadlineMs ?? 0);
+  view.notify?.('string', 'incrby', key);
   return integer(after);
 }
 
@@ -64,6 +65,7 @@ function runIncrByFloat(
   if (sum === 'not-finite') return NOT_FINITE;
   const body = Buffer.from(sum, 'latin1');
   storeString(view, found, body, live?.deadlineMs ?? 0, 'float');
+  view.notify?.('string', 'incrbyfloat', key);
   return bulk(body);
 }
 

@@ -19,12 +19,14 @@ function runAppend(
   const { live } = found;
   if (!live) {
     storeString(view, found, tail, 0);
+    view.notify?.('string', 'append', key);
     return integer(tail.length);
   }
   if (live.type !== 'string') return WRONG_TYPE;
   const length = live.body.length + tail.length;
   if (length > limits.valueBytesMax) return TOO_LONG;
   storeString(view, found, Buffer.concat([live.body, tail]), live.deadlineMs, 'edited');
+  view.notify?.('string', 'append', key);
   return integer(length);
 }
 
@@ -77,6 +79,7 @@ function runSetRange(view: WriteView, { key, offset, bytes }: Patch, { nowMs }: 
   if (offset + bytes.length > limits.valueBytesMax) return TOO_LONG;
   const patched = patchString(before, offset, bytes);
   storeString(view, found, patched, live?.deadlineMs ?? 0, 'edited');
+  view.notify?.('string', 'setrange', key);
   return integer(patched.length);
 }
 

@@ -91,6 +91,8 @@ function runSet(view: WriteView, request: SetRequest, { nowMs }: RunContext): Re
   if (condition === 'xx' && !live) return old;
   const kept = expiry === 'keep' ? (live?.deadlineMs ?? 0) : deadlineMs;
   storeString(view, found, request.value, kept);
+  view.notify?.('string', 'set', request.key);
+  if (deadlineMs > 0) view.notify?.('generic', 'expire', request.key);
   return request.get ? old : OK;
 }
 
@@ -112,6 +114,7 @@ function runSetNx(view: WriteView, request: SetRequest, { nowMs }: RunContext): 
   const found = findKey(view, request.key, nowMs);
   if (found.live) return NOTHING_SET;
   storeString(view, found, request.value, 0);
+  view.notify?.('string', 'set', request.key);
   return integer(1);
 }
 
@@ -135,6 +138,7 @@ function runGetSet(view: WriteView, request: SetRequest, { nowMs }: RunContext):
   const found = findKey(view, request.key, nowMs);
   if (found.live && found.live.type !== 'string') return WRONG_TYPE;
   storeString(view, found, request.value, 0);
+  view.notify?.('string', 'set', request.key);
   return found.live ? bulk(found.live.body) : NULL;
 }
 
@@ -144,6 +148,7 @@ function runGetDel(view: WriteView, key: Buffer, { nowMs }: RunContext): Reply {
   if (!found.live) return NULL;
   if (found.live.type !== 'string') return WRONG_TYPE;
   removeKey(view, found);
+  view.notify?.('generic', 'del', key);
   return bulk(found.live.body);
 }
 
@@ -182,8 +187,12 @@ function runGetEx(view: WriteView, { key, expiry }: GetExRequest, { nowMs }: Run
   if (expiry === undefined) return bulk(live.body);
   const deadlineMs = expiry === 'persist' ? 0 : getExDeadline(expiry, nowMs);
   if (typeof deadlineMs === 'string') return error(deadlineMs);
-  if (deadlineMs > 0 && deadlineMs <= nowMs) removeKey(view, found);
+  const passed = deadlineMs > 0 && deadlineMs <= nowMs;
+  if (passed) removeKey(view, found);
   else setDeadline(view, found, live, deadlineMs);
+  const persisted = deadlineMs === 0;
+  const event = passed ? 'del' : persisted ? 'persist' : 'expire';
+  if (!persisted || live.deadlineMs > 0) view.notify?.('generic', event, key);
   return bulk(live.body);
 }
 
@@ -224,7 +233,10 @@ function parsePairs(name: string): (args: readonly Buffer[]) => Pairs {
 }
 
 function runMSet(view: WriteView, pairs: Pairs, { nowMs }: RunContext): Reply {
-  for (const [key, value] of pairs) storeString(view, findKey(view, key, nowMs), value, 0);
+  for (const [key, value] of pairs) {
+    storeString(view, findKey(view, key, nowMs), value, 0);
+    view.notify?.('string', 'set', key);
+  }
   return OK;
 }
 

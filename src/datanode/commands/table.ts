@@ -1,6 +1,8 @@
 /** Every command of the product by name; checked and frozen when the module is loaded. */
 import { assert } from '../../common/assert.ts';
 import { aclCommands } from './acl.ts';
+import { bitCommands } from './bit.ts';
+import { bitFieldCommands } from './bitfield.ts';
 import { clientCommands } from './client.ts';
 import { clusterCommands } from './cluster.ts';
 import type { Command } from './command.ts';
@@ -8,34 +10,76 @@ import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
 import { debugCommands } from './debug.ts';
+import { dumpCommands } from './dump.ts';
 import { expiryCommands } from './expiry.ts';
+import { geoCommands } from './geo.ts';
+import { geoSearchCommands } from './geo-search.ts';
+import { hashCommands } from './hash.ts';
+import { hashExpiryCommands } from './hash-expiry.ts';
+import { hashNumberCommands } from './hash-number.ts';
+import { hashWalkCommands } from './hash-walk.ts';
+import { hyperLogLogCommands } from './hyperloglog.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { latencyCommands } from './latency.ts';
+import { listCommands } from './list.ts';
+import { listRangeCommands } from './list-range.ts';
 import { monitorCommands } from './monitor.ts';
 import { namespaceMoveCommands } from './namespace-moves.ts';
 import { objectCommands } from './object.ts';
+import { pubsubCommands } from './pubsub.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
+import { setCommands } from './set.ts';
+import { setAlgebraCommands } from './set-algebra.ts';
 import { slowLogCommands } from './slow-log.ts';
+import { sortCommands } from './sort.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
 import { stringRangeCommands } from './string-range.ts';
+import { transactionCommands } from './transaction.ts';
 import { waitCommands } from './wait.ts';
+import { zsetCommands } from './zset.ts';
+import { zsetCombineCommands } from './zset-combine.ts';
+import { zsetPopCommands } from './zset-pop.ts';
+import { zsetRandomCommands } from './zset-random.ts';
+import { zsetRangeCommands } from './zset-range.ts';
 
 const rows: readonly Command[] = [
   ...stringCommands,
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,
+  ...listCommands,
+  ...listRangeCommands,
+  ...hashCommands,
+  ...hashExpiryCommands,
+  ...hashNumberCommands,
+  ...hashWalkCommands,
+  ...setCommands,
+  ...setAlgebraCommands,
+  ...zsetCommands,
+  ...zsetRangeCommands,
+  ...zsetPopCommands,
+  ...zsetRandomCommands,
+  ...zsetCombineCommands,
+  ...geoCommands,
+  ...geoSearchCommands,
+  ...bitCommands,
+  ...bitFieldCommands,
+  ...hyperLogLogCommands,
   ...keyCommands,
+  ...sortCommands,
   ...expiryCommands,
+  ...dumpCommands,
   ...objectCommands,
   ...scanCommands,
+  ...transactionCommands((line) => resolveCommand(line)),
   ...connectionCommands,
   ...clientCommands,
   ...clusterCommands,
+  ...pubsubCommands,
   ...commandCommands(() => commandTable),
   ...configCommands,
   ...moduleCommands,

@@ -15,6 +15,7 @@ import {
   type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
+  type SettingRecord,
   type UserRecord,
 } from '../../meta/schema.ts';
 import type { MetaEvent, MetaItem } from '../../meta/store.ts';
@@ -30,6 +31,8 @@ export interface ClusterImage {
   readonly leaders: readonly LeaderRecord[];
   /** Absent in what an older build wrote: then it is not known whether there are any. */
   readonly users?: readonly UserRecord[];
+  /** Not in pictures of earlier builds. */
+  readonly settings?: readonly SettingRecord[];
 }
 
 /** Which parts of the view a set of events changed. */
@@ -38,6 +41,7 @@ export interface ViewChange {
   readonly table: boolean;
   readonly leaders: boolean;
   readonly users: boolean;
+  readonly settings: boolean;
 }
 
 export class ClusterView {
@@ -47,6 +51,7 @@ export class ClusterView {
   readonly #leaders = new Map<string, LeaderRecord>();
   readonly #users = new Map<string, UserRecord>();
   #usersKnown = false;
+  readonly #settings = new Map<string, SettingRecord>();
   /** Addresses outlive the lease: a node that is away may come back to the same place. */
   readonly #addresses = new Map<NodeId, NodeRecord>();
   /** The last table of each namespace that had every slot. */
@@ -70,6 +75,9 @@ export class ClusterView {
     }
     for (const record of image.users ?? []) view.#users.set(keys.user(record.user), record);
     view.#usersKnown = image.users !== undefined;
+    for (const record of image.settings ?? []) {
+      view.#settings.set(keys.setting(record.name), record);
+    }
     view.#fold();
     return view;
   }
@@ -82,6 +90,7 @@ export class ClusterView {
       partitions: this.partitions(),
       leaders: [...this.#leaders.values()],
       ...(this.#usersKnown && { users: [...this.#users.values()] }),
+      settings: [...this.#settings.values()],
     };
   }
 
@@ -93,11 +102,11 @@ export class ClusterView {
     for (const item of items) this.#put(item);
     this.#fold();
     this.#usersKnown = true;
-    return { nodes: true, table: true, leaders: true, users: true };
+    return { nodes: true, table: true, leaders: true, users: true, settings: true };
   }
 
   apply(events: readonly MetaEvent[]): ViewChange {
-    const changed = { nodes: false, table: false, leaders: false, users: false };
+    const changed = { nodes: false, table: false, leaders: false, users: false, settings: false };
     for (const event of events) {
       const key = event.type === 'put' ? event.item.key : event.key;
       const part = partOf(key);
@@ -137,6 +146,11 @@ export class ClusterView {
     return this.#usersKnown ? [...this.#users.values()] : undefined;
   }
 
+  /** A setting of the whole cluster, if somebody has set it. */
+  setting(name: string): string | undefined {
+    return this.#settings.get(keys.setting(name))?.value;
+  }
+
   /** What the groups' leaders reported, of the groups that are wanted. */
   memberships(): ReadonlyMap<GroupId, Membership> {
     const groups = new Map(
@@ -166,6 +180,8 @@ export class ClusterView {
       this.#read(recordKinds.leader, this.#leaders, item);
     } else if (key.startsWith(keys.users)) {
       this.#readUser(item);
+    } else if (key.startsWith(keys.settings)) {
+      this.#read(recordKinds.setting, this.#settings, item);
     }
   }
 
@@ -205,7 +221,14 @@ export class ClusterView {
   }
 
   #maps(): Map<string, unknown>[] {
-    return [this.#nodes, this.#namespaces, this.#partitions, this.#leaders, this.#users];
+    return [
+      this.#nodes,
+      this.#namespaces,
+      this.#partitions,
+      this.#leaders,
+      this.#users,
+      this.#settings,
+    ];
   }
 }
 
@@ -240,5 +263,6 @@ function partOf(key: string): keyof ViewChange | undefined {
   if (key.startsWith(keys.namespaces) || key.startsWith(keys.partitions)) return 'table';
   if (key.startsWith(keys.leaders)) return 'leaders';
   if (key.startsWith(keys.users)) return 'users';
+  if (key.startsWith(keys.settings)) return 'settings';
   return undefined;
 }

@@ -16,6 +16,7 @@ import {
   keys,
   type LeaderRecord,
   type NodeRecord,
+  SCHEMA_VERSION,
 } from '../../meta/schema.ts';
 import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
 import { type ClusterImage, ClusterView, IMAGE_VERSION, type ViewChange } from './cluster-view.ts';
@@ -36,6 +37,9 @@ export interface DatanodeCoordinatorOptions {
 
 const RETRY_MS = 500;
 const SAVE_DELAY_MS = 50;
+const SETTING_POLL_MS = 5;
+/** Somebody else may have set it anew. */
+const SETTING_WAIT_MS = 1_000;
 
 export class DatanodeCoordinator {
   readonly #options: DatanodeCoordinatorOptions;
@@ -65,7 +69,8 @@ export class DatanodeCoordinator {
     const image = await this.#readTable();
     if (image !== undefined) {
       this.#view = ClusterView.fromImage(image, (problem) => this.#onProblem(problem));
-      this.#options.onChange(this.#view, { nodes: true, table: true, leaders: true, users: true });
+      const all = { nodes: true, table: true, leaders: true, users: true, settings: true };
+      this.#options.onChange(this.#view, all);
     }
     this.#registering = this.#keepRegistered(record);
     this.#watch = this.#options.store.watch(keys.root, {
@@ -76,6 +81,20 @@ export class DatanodeCoordinator {
 
   reportLeader(record: LeaderRecord): void {
     this.#leaders.report(keys.leader(record.namespace, record.partition), record);
+  }
+
+  /**
+   * Sets something for the whole cluster; resolves when this node knows it, others do soon. Rejects
+   * with STORE_UNAVAILABLE.
+   */
+  async setSetting(name: string, value: string): Promise<void> {
+    const { store, clock } = this.#options;
+    const record = { version: SCHEMA_VERSION, name, value };
+    await store.put(keys.setting(name), encodeRecord(record));
+    for (let waitedMs = 0; waitedMs < SETTING_WAIT_MS; waitedMs += SETTING_POLL_MS) {
+      if (this.#view.setting(name) === value) return;
+      await sleep(clock, SETTING_POLL_MS);
+    }
   }
 
   reportDamage(record: DamageRecord): void {

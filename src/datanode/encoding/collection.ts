@@ -5,22 +5,18 @@
  */
 import { slotOfKey } from '../../common/hash.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
-import { type CollectionPlace, elementRange, movedElementKey } from './element-key.ts';
-import { decodeCollection, encodeCollection, type Header, type ValueType } from './header.ts';
+import {
+  type CollectionPlace,
+  type CollectionType,
+  elementRange,
+  elementTags,
+  isCollectionType,
+  movedElementKey,
+} from './element-key.ts';
+import { decodeCollection, encodeCollection, type Header } from './header.ts';
 import { keyAfter } from './key.ts';
 import { type Found, findKey, giveUpKey, removeKey, storeKey } from './keyspace.ts';
-import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
-
-export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
-
-/** Where the elements of each type are. */
-export const elementTags = {
-  hash: [tags.hashField],
-  list: [tags.listElement],
-  set: [tags.setMember],
-  zset: [tags.zsetMember, tags.zsetScore],
-} as const;
 
 /** A collection as a read finds it. */
 export interface Collection {
@@ -113,10 +109,6 @@ export function* placeValue(
   storeKey(view, target, { ...live, body });
 }
 
-export function isCollectionType(type: ValueType): type is CollectionType {
-  return type in elementTags;
-}
-
 /** True when `live` is this collection's header: its elements were removed one by one. */
 function holds(live: Header, { found, type, place }: OpenCollection): boolean {
   if (live.type !== type) return false;
@@ -124,7 +116,8 @@ function holds(live: Header, { found, type, place }: OpenCollection): boolean {
   return version.index === place.version.index && version.ordinal === place.version.ordinal;
 }
 
-function collectionOf(found: Found, live: Header, type: CollectionType): Collection {
+/** The collection of that type whose header is `live`. */
+export function collectionOf(found: Found, live: Header, type: CollectionType): Collection {
   const { version, size, extra } = decodeCollection(found.place, live.body);
   return { found, type, place: { slot: slotOfKey(found.key), version }, size, extra };
 }

@@ -7,7 +7,7 @@ import { assert } from '../../common/assert.ts';
 import { readU64, writeU64 } from '../../common/bytes.ts';
 import type { Slot } from '../../common/ids.ts';
 import type { KeyRange } from '../engine/engine.ts';
-import type { Version } from './header.ts';
+import type { ValueType, Version } from './header.ts';
 import { memberHash } from './member-hash.ts';
 import { tags } from './tags.ts';
 
@@ -19,10 +19,26 @@ export interface CollectionPlace {
 
 type ElementTag =
   | typeof tags.hashField
+  | typeof tags.hashDue
   | typeof tags.listElement
   | typeof tags.setMember
   | typeof tags.zsetMember
-  | typeof tags.zsetScore;
+  | typeof tags.zsetScore
+  | typeof tags.zsetBlock;
+
+export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
+
+/** Where the elements of each type are. */
+export const elementTags = {
+  hash: [tags.hashField, tags.hashDue],
+  list: [tags.listElement],
+  set: [tags.setMember],
+  zset: [tags.zsetMember, tags.zsetScore, tags.zsetBlock],
+} as const;
+
+export function isCollectionType(type: ValueType): type is CollectionType {
+  return type in elementTags;
+}
 
 const PREFIX_BYTES = 15;
 const ORDER_BYTES = 8;
@@ -49,9 +65,28 @@ export function encodeMemberKey(
   return encoded;
 }
 
-/** The member of a key made by `encodeMemberKey`, or by `encodeScoreKey`. */
+/** The member of a key made by `encodeMemberKey`, `encodeDueKey` or `encodeScoreKey`. */
 export function decodeMember(encoded: Buffer): Buffer {
   return encoded.subarray(PREFIX_BYTES + ORDER_BYTES);
+}
+
+/** hashDue: fields that have a deadline, the earliest first. */
+export function encodeDueKey(place: CollectionPlace, deadlineMs: number, field: Buffer): Buffer {
+  const encoded = prefix(tags.hashDue, place, ORDER_BYTES + field.length);
+  writeU64(encoded, deadlineMs, PREFIX_BYTES);
+  encoded.set(field, PREFIX_BYTES + ORDER_BYTES);
+  return encoded;
+}
+
+export function decodeDueMs(encoded: Buffer): number {
+  return readU64(encoded, PREFIX_BYTES);
+}
+
+/** The fields of a hash whose deadline is at or before `untilMs`. */
+export function dueRange(place: CollectionPlace, untilMs: number): KeyRange {
+  const { gte, lt } = elementRange(tags.hashDue, place);
+  if (untilMs >= Number.MAX_SAFE_INTEGER) return { gte, lt };
+  return { gte, lt: encodeDueKey(place, untilMs + 1, Buffer.alloc(0)) };
 }
 
 /**
@@ -123,6 +158,26 @@ export function encodeScoreKey(place: CollectionPlace, score: number, member: Bu
 /** −0 comes back as 0: its sign is in the value's flags. */
 export function decodeScore(encoded: Buffer): number {
   return readSortableDouble(encoded, PREFIX_BYTES);
+}
+
+/** What orders the scores of a sorted set among each other: all of a score key but its prefix. */
+export function scoreOrder(encoded: Buffer): Buffer {
+  return encoded.subarray(PREFIX_BYTES);
+}
+
+/** A bound among the scores of a sorted set, from the beginning of what `scoreOrder` gives. */
+export function scoreKeyAt(place: CollectionPlace, order: Buffer): Buffer {
+  const encoded = prefix(tags.zsetScore, place, order.length);
+  encoded.set(order, PREFIX_BYTES);
+  return encoded;
+}
+
+/** zsetBlock: part `part` of node `node`. */
+export function encodeBlockKey(place: CollectionPlace, node: number, part: number): Buffer {
+  const encoded = prefix(tags.zsetBlock, place, 5);
+  encoded.writeUInt32BE(node, PREFIX_BYTES);
+  encoded[PREFIX_BYTES + 4] = part;
+  return encoded;
 }
 
 /** The key of the same element in another collection of the type. */

@@ -6,7 +6,9 @@ import { assert } from '../../common/assert.ts';
 import { asBuffer, readU64, writeU64 } from '../../common/bytes.ts';
 import type { Slot } from '../../common/ids.ts';
 import type { KeyRange } from '../engine/engine.ts';
-import type { Version } from './header.ts';
+import { elementRange, elementTags, isCollectionType } from './element-key.ts';
+import { type Version, valueTypeOf } from './header.ts';
+import { corruptRecord } from './record.ts';
 import { tags } from './tags.ts';
 
 const GARBAGE_BYTES = 16;
@@ -35,6 +37,16 @@ export function decodeGarbageKey(encoded: Buffer): Garbage {
     version: { index: readU64(encoded, 3), ordinal: encoded.readUInt32BE(11) },
     type: encoded[15]!,
   };
+}
+
+/** Where the elements are that the garbage record under `encoded` speaks of. */
+export function elementRanges(encoded: Buffer): KeyRange[] {
+  const { slot, version, type } = decodeGarbageKey(encoded);
+  const name = valueTypeOf(type);
+  if (name === undefined || !isCollectionType(name)) {
+    throw corruptRecord(encoded, `garbage of type ${type} unknown`);
+  }
+  return elementTags[name].map((tag) => elementRange(tag, { slot, version }));
 }
 
 /** All garbage records. */

@@ -60,6 +60,11 @@ const typeOfNumber = new Map<number, ValueType>(
   Object.entries(valueTypes).map(([name, number]) => [number, name as ValueType]),
 );
 
+/** The type with this number; undefined when there is none. */
+export function valueTypeOf(number: number): ValueType | undefined {
+  return typeOfNumber.get(number);
+}
+
 export function encodeHeader({ type, deadlineMs, origin, body }: Header): Buffer {
   const bodyAt = deadlineMs > 0 ? 10 : 2;
   const encoded = Buffer.allocUnsafe(bodyAt + body.length);

@@ -1,4 +1,4 @@
-/** Keys of key records and of the expiry index, as `tags.ts` lays them out. */
+/** Keys of key records and of the expiry indexes, as `tags.ts` lays them out. */
 import { assert } from '../../common/assert.ts';
 import { readU64, writeU64 } from '../../common/bytes.ts';
 import { slotOfKey } from '../../common/hash.ts';
@@ -50,10 +50,17 @@ export function redisDataRange(): KeyRange {
   return { gte: Buffer.from([first]), lt: Buffer.from([last + 1]) };
 }
 
-/** The entry of `key`'s deadline in the expiry index. */
-export function encodeExpiryKey(deadlineMs: number, key: Buffer): Buffer {
+/** What expires: keys as a whole, or fields of hashes. Each has an index of its own. */
+export type ExpiryTag = typeof tags.expiry | typeof tags.fieldExpiry;
+
+/** The entry of a deadline of `key`, or of its earliest fields, in the expiry index. */
+export function encodeExpiryKey(
+  deadlineMs: number,
+  key: Buffer,
+  tag: ExpiryTag = tags.expiry,
+): Buffer {
   const encoded = Buffer.allocUnsafe(EXPIRY_PREFIX_BYTES + key.length);
-  encoded[0] = tags.expiry;
+  encoded[0] = tag;
   writeU64(encoded, deadlineMs, 1);
   encoded.writeUInt16BE(slotOfKey(key), 9);
   encoded.set(key, EXPIRY_PREFIX_BYTES);
@@ -67,12 +74,17 @@ export interface ExpiryEntry {
 }
 
 export function decodeExpiryKey(encoded: Buffer): ExpiryEntry {
-  assert(encoded[0] === tags.expiry && encoded.length >= EXPIRY_PREFIX_BYTES, 'an expiry entry');
+  assert(isExpiryKey(encoded) && encoded.length >= EXPIRY_PREFIX_BYTES, 'an expiry entry');
   return {
     deadlineMs: readU64(encoded, 1),
     slot: encoded.readUInt16BE(9),
     key: encoded.subarray(EXPIRY_PREFIX_BYTES),
   };
+}
+
+/** Whether `encoded` is of one of the expiry indexes. */
+export function isExpiryKey(encoded: Buffer): boolean {
+  return encoded[0] === tags.expiry || encoded[0] === tags.fieldExpiry;
 }
 
 /** The smallest engine key greater than `key`: where a forward walk goes on. */

@@ -1,14 +1,16 @@
 /**
- * Key records with all that hangs on them: the expiry index and the key counts change in the same
+ * Key records with all that hangs on them: the expiry indexes and the key counts change in the same
  * step as the record, so they agree after every command. A record whose deadline has passed is
  * absent for every command; a write replaces it, the leader's expiry entries delete it.
  */
 
 import { slotOfKey } from '../../common/hash.ts';
 import { encodeGarbageKey } from './garbage.ts';
+import { decodeDeadlines } from './hash-header.ts';
 import { decodeCollection, decodeHeader, encodeHeader, type Header, valueTypes } from './header.ts';
 import { encodeExpiryKey, encodeKey } from './key.ts';
 import { addCounts } from './system.ts';
+import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 
 /** One user key as a command finds it. */
@@ -28,7 +30,7 @@ export function findKey(view: View, key: Buffer, nowMs: number): Found {
   const place = encodeKey(key);
   const value = view.get(place);
   const stored = value === undefined ? undefined : decodeHeader(place, value);
-  const live = stored === undefined || isExpired(stored, nowMs) ? undefined : stored;
+  const live = stored === undefined || isExpired(place, stored, nowMs) ? undefined : stored;
   const { lookups } = view;
   if (lookups !== undefined) {
     if (live === undefined) lookups.misses++;
@@ -37,8 +39,14 @@ export function findKey(view: View, key: Buffer, nowMs: number): Found {
   return { key, place, stored, live };
 }
 
-export function isExpired(header: Header, nowMs: number): boolean {
-  return header.deadlineMs > 0 && header.deadlineMs <= nowMs;
+/** Its deadline has passed, or it is a hash and those of all its fields have. */
+export function isExpired(place: Buffer, header: Header, nowMs: number): boolean {
+  const { type, deadlineMs, body } = header;
+  if (deadlineMs > 0 && deadlineMs <= nowMs) return true;
+  if (type !== 'hash') return false;
+  const { size, extra } = decodeCollection(place, body);
+  const { expiring, untilMs } = decodeDeadlines(place, extra);
+  return expiring > 0 && expiring === size && untilMs <= nowMs;
 }
 
 /** Puts `header` in the place of whatever is stored under the key. */
@@ -46,7 +54,12 @@ export function storeKey(view: WriteView, found: Found, header: Header): void {
   const before = found.stored;
   if (before !== undefined && before.type !== 'string') leaveElements(view, found, before, header);
   const oldMs = before?.deadlineMs ?? 0;
+  if (found.live === undefined) {
+    notifyExpired(view, found);
+    view.notify?.('new', 'new', found.key);
+  }
   moveDeadline(view, found.key, oldMs, header.deadlineMs);
+  moveFieldsDue(view, found, before, header);
   view.put(found.place, encodeHeader(header));
   addCounts(view, before ? 0 : 1, hasDeadline(header.deadlineMs) - hasDeadline(oldMs));
 }
@@ -66,7 +79,9 @@ export function giveUpKey(view: WriteView, found: Found, live: Header): void {
 
 function dropKey(view: WriteView, found: Found, stored: Header): boolean {
   moveDeadline(view, found.key, stored.deadlineMs, 0);
+  moveFieldsDue(view, found, stored, undefined);
   view.del(found.place);
+  notifyExpired(view, found);
   addCounts(view, -1, -hasDeadline(stored.deadlineMs));
   return found.live !== undefined;
 }
@@ -76,10 +91,34 @@ export function setDeadline(view: WriteView, found: Found, live: Header, deadlin
   if (live.deadlineMs !== deadlineMs) storeKey(view, found, { ...live, deadlineMs });
 }
 
+/** What is stored had expired, and goes now. */
+function notifyExpired(view: WriteView, { key, stored, live }: Found): void {
+  if (stored !== undefined && live === undefined) view.notify?.('expired', 'expired', key);
+}
+
 function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number): void {
   if (oldMs === newMs) return;
   if (oldMs > 0) view.del(encodeExpiryKey(oldMs, key));
   if (newMs > 0) view.put(encodeExpiryKey(newMs, key), IN_INDEX);
+}
+
+/** The same for the earliest fields of a hash that are due. */
+function moveFieldsDue(
+  view: WriteView,
+  { key, place }: Found,
+  before: Header | undefined,
+  after: Header | undefined,
+): void {
+  const oldMs = fieldsDueMsOf(place, before);
+  const newMs = fieldsDueMsOf(place, after);
+  if (oldMs === newMs) return;
+  if (oldMs > 0) view.del(encodeExpiryKey(oldMs, key, tags.fieldExpiry));
+  if (newMs > 0) view.put(encodeExpiryKey(newMs, key, tags.fieldExpiry), IN_INDEX);
+}
+
+function fieldsDueMsOf(place: Buffer, header: Header | undefined): number {
+  if (header?.type !== 'hash') return 0;
+  return decodeDeadlines(place, decodeCollection(place, header.body).extra).dueMs;
 }
 
 function hasDeadline(deadlineMs: number): number {

@@ -16,10 +16,13 @@ const DECIMALS = 17;
 const TEXT_MAX = 5 * 1024;
 /** Decimal exponents beyond are infinite or zero whatever the digits (at most TEXT_MAX of them). */
 const DECIMAL_EXPONENT_MAX = 12_000;
+/** The same for binary exponents of hexadecimal numbers, whose digits have four bits each. */
+const BINARY_EXPONENT_MAX = 40_000;
+const HEXADECIMAL = /^([+-]?)0x(?:([\da-f]+)(?:\.([\da-f]*))?|\.([\da-f]+))(?:p([+-]?\d+))?$/i;
 const DECIMAL = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:e([+-]?\d+))?$/i;
 const INFINITY = /^[+-]?inf(?:inity)?$/i;
 
-/** The sum of two numbers in decimal notation; `invalid` where Redis says "not a valid float". */
+/** The sum of two numbers in C's notation (`strtold`); `invalid` where Redis says "not a valid float". */
 export function addDecimal(left: string, right: string): string | 'invalid' | 'not-finite' {
   const a = parseLongDouble(left);
   const b = parseLongDouble(right);
@@ -39,7 +42,7 @@ function parseLongDouble(text: string): LongDouble | 'infinite' | undefined {
   if (text.length === 0 || text.length >= TEXT_MAX) return undefined;
   if (INFINITY.test(text)) return 'infinite';
   const match = DECIMAL.exec(text);
-  if (!match) return undefined;
+  if (!match) return parseHexadecimal(text);
   const [, sign, whole = '', fraction = match[4] ?? '', , power = '0'] = match;
   const digits = BigInt(whole + fraction);
   if (digits === 0n) return { mantissa: 0n, exponent: 0 };
@@ -51,6 +54,18 @@ function parseLongDouble(text: string): LongDouble | 'infinite' | undefined {
       ? roundQuotient(signed * 10n ** BigInt(scale), 1n, 0)
       : roundQuotient(signed, 10n ** BigInt(-scale), 0);
   // Redis refuses what overflows, and what underflows to zero.
+  return rounded === 'infinite' || rounded.mantissa === 0n ? undefined : rounded;
+}
+
+function parseHexadecimal(text: string): LongDouble | undefined {
+  const match = HEXADECIMAL.exec(text);
+  if (!match) return undefined;
+  const [, sign, whole = '', fraction = match[4] ?? '', , power = '0'] = match;
+  const digits = BigInt(`0x${whole}${fraction}`);
+  if (digits === 0n) return { mantissa: 0n, exponent: 0 };
+  const exponent = Number(power) - 4 * fraction.length;
+  if (Math.abs(exponent) > BINARY_EXPONENT_MAX) return undefined;
+  const rounded = roundQuotient(sign === '-' ? -digits : digits, 1n, exponent);
   return rounded === 'infinite' || rounded.mantissa === 0n ? undefined : rounded;
 }
 

@@ -12,6 +12,9 @@
  *   setMember   0x14  slot u16 · version · hash u64 · member        → flags
  *   zsetMember  0x15  slot u16 · version · hash u64 · member        → flags, score f64
  *   zsetScore   0x16  slot u16 · version · sortable score · member  → flags
+ *   hashDue     0x1a  slot u16 · version · deadline u64 · field     → flags
+ *   fieldExpiry 0x1b  deadline u64 · slot u16 · key                 → flags
+ *   zsetBlock   0x1c  slot u16 · version · node u32 · part u8       → see rank-node.ts
  *   garbage     0x1f  slot u16 · version · type u8                  → flags
  *
  * `hash` is that of member-hash.ts. Keys of one slot are ordered by their hash, then the key: so a
@@ -33,6 +36,12 @@ export const tags = {
   streamEntry: 0x17,
   streamGroup: 0x18,
   streamPending: 0x19,
+  /** A hash field that has a deadline: where the due ones of a hash are found. */
+  hashDue: 0x1a,
+  /** A hash of which fields are due: as `expiry`, but the hash itself stays. */
+  fieldExpiry: 0x1b,
+  /** How many elements each stretch of a sorted set's scores has. */
+  zsetBlock: 0x1c,
   /** A collection whose elements wait to be removed. */
   garbage: 0x1f,
 } as const;

@@ -10,11 +10,11 @@
 import { limits } from '../../common/limits.ts';
 import type { BatchOperation, EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
 import type { Version } from './header.ts';
-import { keyAfter } from './key.ts';
+import { isExpiryKey, keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { tags } from './tags.ts';
-import type { Lookups, View, WriteView } from './view.ts';
+import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
 export function createView(reader: EngineReader, lookups?: Lookups): View {
   return {
@@ -77,6 +77,11 @@ export class Txn implements WriteView {
   #entryIndex = 0;
   #ordinal = 0;
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
+  #leavesGarbage = false;
+  #events: KeyEvent[] = [];
+  #recording = false;
+  /** How many there were before the command under way. */
+  #eventsBefore = 0;
 
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
@@ -84,9 +89,14 @@ export class Txn implements WriteView {
     this.#observers = observers;
   }
 
-  /** The smallest deadline put into the expiry index so far; Infinity when none was. */
+  /** The smallest deadline put into an expiry index so far; Infinity when none was. */
   get earliestDeadlineMs(): number {
     return this.#earliestDeadlineMs;
+  }
+
+  /** Some collection ended whose elements are to be removed. */
+  get leavesGarbage(): boolean {
+    return this.#leavesGarbage;
   }
 
   /** What follows comes from the log entry at `index`: versions are made of it. */
@@ -98,11 +108,27 @@ export class Txn implements WriteView {
   /** What follows is one command: `rollback` undoes it and nothing else. */
   beginCommand(): void {
     this.#overlay.checkpoint();
+    this.#eventsBefore = this.#events.length;
   }
 
   /** Undoes every change since the last `beginCommand`. */
   rollback(): void {
     this.#overlay.rollback();
+    this.#events.length = this.#eventsBefore;
+  }
+
+  /** Whether events of what follows are kept. */
+  recordEvents(on: boolean): void {
+    this.#recording = on;
+  }
+
+  /** Those kept so far, in order. */
+  get events(): readonly KeyEvent[] {
+    return this.#events;
+  }
+
+  notify(of: KeyEventClass, event: string, key: Buffer): void {
+    if (this.#recording) this.#events.push({ of, event, key });
   }
 
   newVersion(): Version {
@@ -115,7 +141,8 @@ export class Txn implements WriteView {
   }
 
   put(key: Buffer, value: Buffer): void {
-    if (key[0] === tags.expiry) this.#observeDeadline(key);
+    if (isExpiryKey(key)) this.#observeDeadline(key);
+    else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     this.#overlay.set({ key, after: value });
   }
 
@@ -135,6 +162,10 @@ export class Txn implements WriteView {
       if (last === undefined) return [];
       rest = beyond(rest, last);
     }
+  }
+
+  changes(): Iterable<Change> {
+    return this.#overlay.changes();
   }
 
   /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on

@@ -23,4 +23,32 @@ export interface WriteView extends View {
   del(key: Buffer): void;
   /** The version of a collection created now: index of the entry, and an ordinal within it. */
   newVersion(): Version;
+  /**
+   * Tells of an event of a key, published once it is in the engine (notify-keyspace-events).
+   * Commands call it as Redis does, in its order, behind the change; nothing is kept where nobody
+   * asked. `new` and `expired` come from the key's record by themselves.
+   */
+  notify?(of: KeyEventClass, event: string, key: Buffer): void;
+}
+
+/** What an event is of. */
+export type KeyEventClass =
+  | 'generic'
+  | 'string'
+  | 'list'
+  | 'set'
+  | 'hash'
+  | 'zset'
+  | 'expired'
+  | 'evicted'
+  | 'stream'
+  | 'module'
+  | 'new'
+  | 'miss';
+
+export interface KeyEvent {
+  readonly of: KeyEventClass;
+  /** Redis's word: `set`, `del`, `rename_from`. */
+  readonly event: string;
+  readonly key: Buffer;
 }

@@ -72,6 +72,16 @@ const node: readonly KvorumFamily[] = [
     "Commands of other nodes' clients",
     ({ info }) => info.servedCommands,
   ),
+  counter(
+    'pubsub_lost_messages_total',
+    'Messages for subscribers of peers that were away or did not keep up',
+    ({ info }) => info.pubsub.lostMessages,
+  ),
+  counter(
+    'pubsub_slow_subscribers_total',
+    'Subscribers disconnected because they did not read',
+    ({ info }) => info.pubsub.slowSubscribers,
+  ),
   gauge('held_requests', 'Requests waiting for a leader', ({ info }) => info.heldNow),
   counter(
     'held_requests_total',

@@ -116,6 +116,21 @@ const process: readonly RedisFamily[] = [
 const clients: readonly RedisFamily[] = [
   gauge('connected_clients', 'Client connections', ({ info }) => info.connectedClients),
   gauge('blocked_clients', 'Clients in a blocking command', () => 0),
+  gauge(
+    'pubsub_channels',
+    'Channels that clients of this node listen to',
+    ({ info }) => info.pubsub.channels,
+  ),
+  gauge(
+    'pubsub_patterns',
+    'Patterns that clients of this node listen to',
+    ({ info }) => info.pubsub.patterns,
+  ),
+  gauge(
+    'pubsubshard_channels',
+    'Shard channels that clients of this node listen to',
+    ({ info }) => info.pubsub.shardChannels,
+  ),
   gauge('config_maxclients', 'Connections allowed', ({ info }) => info.clientsMax),
   counter(
     'connections_received_total',

@@ -7,19 +7,20 @@ import { assert } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
 import type { LogIndex, Slot, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
-import type { RunContext, RunResult } from '../commands/command.ts';
+import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
-import { expireKeys } from '../encoding/expiry.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY, writeCounts } from '../encoding/system.ts';
-import { Txn } from '../encoding/txn.ts';
-import type { Engine, KeyRange, KeyValue } from '../engine/engine.ts';
+import { type Change, Txn } from '../encoding/txn.ts';
+import type { Engine } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
-import { error, OK, type Reply } from '../resp/reply.ts';
+import { OK, type Reply } from '../resp/reply.ts';
+import { type ApplyStep, applyExpiry, applyLines } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope } from './envelope.ts';
+import type { KeyEventGate } from './key-event-gate.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import { encodeState, type ReplicaState } from './state.ts';
 
@@ -32,8 +33,11 @@ export interface ApplierHooks {
   mayGather(): boolean;
   /** Called in log order as configuration entries are reached; returns the new configuration. */
   applyConfChange(change: ConfChange): ConfState;
+  /** All of the partition's data goes now. */
+  onClear(): void;
   /** An engine batch is written: entries up to the state's index are visible to readers. */
   onApplied(entries: readonly AppliedEntry[], state: ReplicaState, batch: AppliedBatch): void;
+  readonly keyEvents: KeyEventGate;
   /** Apply cannot go on: damage, or an engine that refuses writes. */
   onFault(error: unknown): void;
 }
@@ -54,6 +58,10 @@ export interface AppliedBatch {
   readonly membersChanged: boolean;
   /** Keys those deleted. */
   readonly expiredKeys: number;
+  /** Some collection ended whose elements are to be removed. */
+  readonly leavesGarbage: boolean;
+  /** What it changed, as keys of the engine. */
+  changes(): Iterable<Change>;
 }
 
 interface Work {
@@ -208,13 +216,16 @@ export class Applier {
     const before = this.#state;
     this.#state = state;
     const membersChanged = state.epoch !== before.epoch || state.confState !== before.confState;
-    const { earliestDeadlineMs } = txn;
+    const { earliestDeadlineMs, leavesGarbage } = txn;
     this.#hooks.onApplied(applied, state, {
       earliestDeadlineMs,
+      leavesGarbage,
+      changes: () => txn.changes(),
       expiryEntries,
       expiredKeys,
       membersChanged,
     });
+    this.#hooks.keyEvents.publish(txn.events);
   }
 
   /**
@@ -235,9 +246,11 @@ export class Applier {
     before.txn.beginEntry(entry.index);
     const early = await applyLines(before.txn, lines.slice(0, last), context, state);
     this.#clearing = true;
+    this.#hooks.onClear();
     await this.#engine.clearRange(redisDataRange());
     const after = this.#newBatch();
     after.txn.beginEntry(entry.index);
+    after.txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
     writeCounts(after.txn, { keys: 0, expires: 0 });
     const late = await applyLines(after.txn, lines.slice(last + 1), context, state);
     take(after, entry, { state, replies: [...early.replies, OK, ...late.replies] });
@@ -256,6 +269,7 @@ export class Applier {
     if (entry.kind !== 'normal') return { state: this.#changeMembers(entry, state), replies: [] };
     if (envelope === undefined) return { state, replies: [] };
     txn.beginEntry(entry.index);
+    txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
     return this.#applyEnvelope(txn, envelope, this.#timedState(entry, envelope, before));
   }
 
@@ -285,7 +299,7 @@ export class Applier {
     const { body } = envelope;
     if (body.family === 'internal') {
       if (body.operation !== 'expire') return { state, replies: [] };
-      return { state, replies: [], expired: expireKeys(txn, body.keys, state.timeMs) };
+      return applyExpiry(txn, body.keys, state);
     }
     return applyLines(txn, body.lines, this.#contextOf(envelope, state), state);
   }
@@ -322,64 +336,4 @@ function empties(line: CommandLine): boolean {
   if ((line[0]![0]! | LOWER_CASE) !== LETTER_F) return false;
   const command = resolveCommand(line);
   return command?.kind === 'write' && command.empties === true && command.prepare(line).ok;
-}
-
-interface ApplyStep {
-  readonly state: ReplicaState;
-  readonly replies: readonly Reply[];
-  /** Of an expire entry: how many keys went. */
-  readonly expired?: number;
-}
-
-function applyLines(
-  txn: Txn,
-  lines: readonly CommandLine[],
-  context: RunContext,
-  state: ReplicaState,
-): ApplyStep | Promise<ApplyStep> {
-  const replies: Reply[] = [];
-  for (let at = 0; at < lines.length; at++) {
-    const reply = applyLine(txn, lines[at]!, context);
-    if (reply instanceof Promise) return applyRest(reply, txn, lines, at, context, replies, state);
-    replies.push(reply);
-  }
-  return { state, replies };
-}
-
-async function applyRest(
-  suspended: Promise<Reply>,
-  txn: Txn,
-  lines: readonly CommandLine[],
-  at: number,
-  context: RunContext,
-  replies: Reply[],
-  state: ReplicaState,
-): Promise<ApplyStep> {
-  replies.push(await suspended);
-  for (let next = at + 1; next < lines.length; next++) {
-    replies.push(await applyLine(txn, lines[next]!, context));
-  }
-  return { state, replies };
-}
-
-function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Promise<Reply> {
-  const command = resolveCommand(line);
-  if (command?.kind !== 'write') {
-    return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);
-  }
-  const prepared = command.prepare(line);
-  if (!prepared.ok) return prepared.reply;
-  txn.beginCommand();
-  const result = prepared.run(txn, context);
-  return 'kind' in result ? result : runRanges(result, (range) => txn.range(range));
-}
-
-/** Drives a suspended run to its reply, reading the ranges it asks for. */
-export async function runRanges(
-  run: Exclude<RunResult, Reply>,
-  readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
-): Promise<Reply> {
-  let step = run.next();
-  while (!step.done) step = run.next(await readRange(step.value));
-  return step.value;
 }

@@ -5,6 +5,7 @@
  */
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
+import { GarbageRemoval } from './garbage-removal.ts';
 import type { ReceivedSnapshot } from './snapshot-inbox.ts';
 
 export class EngineSlot {
@@ -12,12 +13,14 @@ export class EngineSlot {
   readonly #replica: ReplicaId;
   #engine: Engine;
   #syncedIndex: LogIndex;
+  #garbage: GarbageRemoval;
 
   constructor(engines: EngineHost, replica: ReplicaId, engine: Engine, syncedIndex: LogIndex) {
     this.#engines = engines;
     this.#replica = replica;
     this.#engine = engine;
     this.#syncedIndex = syncedIndex;
+    this.#garbage = new GarbageRemoval(engine);
   }
 
   get engine(): Engine {
@@ -39,11 +42,17 @@ export class EngineSlot {
     return true;
   }
 
+  /** Of the engine in use. */
+  get garbage(): GarbageRemoval {
+    return this.#garbage;
+  }
+
   /** A received snapshot, synced already, takes the place; returns how to remove what was there. */
   exchange({ engine, state, generation }: ReceivedSnapshot): () => Promise<void> {
     const old = this.#engine;
     this.#engine = engine;
     this.#syncedIndex = state.index;
+    this.#garbage = new GarbageRemoval(engine);
     return async () => {
       await old.close();
       await this.#engines.remove(`${this.#replica}-${generation - 1}`);

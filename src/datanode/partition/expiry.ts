@@ -1,22 +1,30 @@
 /**
- * Deadlines of a group's keys, on its leader (decision 14).
+ * Deadlines of a group's keys and of fields, on its leader (decision 14).
  *
  * A deadline counts as passed for good once an applied entry's time has reached it. The leader
  * keeps a lower bound of the earliest deadline beyond that; when group time reaches it, the leader
  * first commits an `expire` entry (which also deletes what is due), and reads wait for it: so no
- * later leader shows a record again that a reader has seen expired.
+ * later leader shows a record again that a reader has seen expired. The fields of a hash have one
+ * place in their index, the earliest: while it is past and they are not deleted, it hides the
+ * later ones, and every read waits for an entry.
  */
 
 import { messageOf } from '../../common/errors.ts';
 import type { Logger } from '../../common/log.ts';
-import { expiryRange } from '../encoding/expiry.ts';
-import { decodeExpiryKey } from '../encoding/key.ts';
+import {
+  decodeExpiryKey,
+  type Expiring,
+  type ExpiryEntry,
+  expiryRange,
+} from '../encoding/expiry.ts';
 import { readRange } from '../encoding/txn.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { DueKey } from './envelope.ts';
 
-/** Keys deleted by one entry. */
+/** Keys deleted by one entry, and hashes of which it deletes fields. */
 const KEYS_PER_ENTRY = 1_000;
+const HASHES_PER_ENTRY = 100;
+const NEVER = Number.POSITIVE_INFINITY;
 
 export interface ExpiryGround {
   engine(): Engine;
@@ -100,14 +108,25 @@ export class Expiry {
   async #proposeDue(): Promise<void> {
     try {
       const nowMs = this.#ground.nowMs();
-      const range = { ...expiryRange(0, nowMs), limit: KEYS_PER_ENTRY };
-      const pairs = await readRange(this.#ground.engine(), range);
-      const due = pairs.map(([key]) => decodeExpiryKey(key));
+      const keys = await this.#read('keys', 0, nowMs, KEYS_PER_ENTRY);
+      const hashes = await this.#read('fields', 0, nowMs, HASHES_PER_ENTRY);
+      const due = [...keys, ...hashes];
       if (!this.#leading || !this.#ground.propose(due)) this.#proposed = false;
     } catch (failure) {
       this.#proposed = false;
       this.#logger.warn('expiry round failed', { error: messageOf(failure) });
     }
+  }
+
+  async #read(
+    expiring: Expiring,
+    fromMs: number,
+    toMs: number,
+    limit: number,
+  ): Promise<ExpiryEntry[]> {
+    const range = { ...expiryRange(expiring, fromMs, toMs), limit };
+    const pairs = await readRange(this.#ground.engine(), range);
+    return pairs.map(([key]) => decodeExpiryKey(key));
   }
 
   #scan(): void {
@@ -120,13 +139,13 @@ export class Expiry {
   async #scanNext(): Promise<void> {
     const coveredMs = this.#ground.appliedTimeMs();
     try {
-      const engine = this.#ground.engine();
-      const ahead = { ...expiryRange(coveredMs + 1, Number.MAX_SAFE_INTEGER), limit: 1 };
-      const behind = { ...expiryRange(0, coveredMs), limit: 1 };
-      const [next] = await readRange(engine, ahead);
-      this.#backlog = (await readRange(engine, behind)).length > 0;
-      const found = next ? decodeExpiryKey(next[0]).deadlineMs : Number.POSITIVE_INFINITY;
-      this.#boundMs = Math.min(found, this.#writtenMs);
+      const [key] = await this.#read('keys', coveredMs + 1, Number.MAX_SAFE_INTEGER, 1);
+      const [hash] = await this.#read('fields', coveredMs + 1, Number.MAX_SAFE_INTEGER, 1);
+      const keysBehind = (await this.#read('keys', 0, coveredMs, 1)).length > 0;
+      const fieldsBehind = (await this.#read('fields', 0, coveredMs, 1)).length > 0;
+      this.#backlog = keysBehind || fieldsBehind;
+      const ahead = Math.min(key?.deadlineMs ?? NEVER, hash?.deadlineMs ?? NEVER);
+      this.#boundMs = fieldsBehind ? coveredMs : Math.min(ahead, this.#writtenMs);
     } catch (failure) {
       this.#logger.warn('expiry scan failed', { error: messageOf(failure) });
     }

@@ -23,6 +23,7 @@ import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { Courier } from './courier.ts';
 import type { HostSettings } from './host-settings.ts';
+import { KeyEventGate, type KeyEventSink } from './key-event-gate.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
 import { removeOtherGenerations } from './open-replica.ts';
@@ -57,6 +58,7 @@ export interface HostOptions {
   readonly engines: EngineHost;
   readonly notes: ReplicaNotes;
   readonly settings: HostSettings;
+  readonly keyEvents?: KeyEventSink;
   onLeader(news: LeaderNews): void;
   /** A replica stopped serving (CORRUPT: for good); the node goes on with the others. */
   onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
@@ -271,6 +273,7 @@ export class PartitionHost {
       streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
       requestTurn: () => this.#requestTurn(replica()),
       onRole: (news) => this.#onRole(record, news),
+      keyEvents: new KeyEventGate(this.#options.keyEvents, namespace, replica),
       onFault: (error) => this.#set.fault(record, id, error),
       wanted: () => {
         const { epoch, replicas } = this.#members.record(group) ?? record;

@@ -14,7 +14,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
 import { error } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
-import { runRanges } from './applier.ts';
+import { runRanges } from './apply-lines.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { failAll } from './proposals.ts';
 

@@ -11,6 +11,7 @@ import type { PeerMessage, SleepMessage } from '../raft/message.ts';
 import type { RaftStorage } from '../raft/storage.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { WantedMembers } from './convergence.ts';
+import type { KeyEventGate } from './key-event-gate.ts';
 import type { PartitionMeters } from './meters.ts';
 import type { ReplicaState } from './state.ts';
 
@@ -60,6 +61,7 @@ export interface ReplicaWorld {
   /** Asks for a call of `turn` at the end of this event-loop turn. */
   requestTurn(): void;
   onRole(news: RoleNews): void;
+  readonly keyEvents: KeyEventGate;
   /** The replica cannot be trusted or used any more; it has stopped serving. */
   onFault(error: unknown): void;
   /** The members the newest wanted record names. */

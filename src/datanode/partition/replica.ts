@@ -26,11 +26,11 @@ import { Expiry } from './expiry.ts';
 import { GroupTime } from './group-time.ts';
 import { handOverRequest } from './hand-over.ts';
 import { LogWriter } from './log-writer.ts';
-import { Proposals, refusalOf } from './proposals.ts';
-import { Reads } from './reads.ts';
+import { refusalOf } from './proposals.ts';
 import { ReplicaSnapshots } from './replica-snapshots.ts';
 import { ReplicaStorage } from './replica-storage.ts';
 import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
+import { Requests } from './requests.ts';
 import { RoleWatch } from './role-watch.ts';
 import { Sleep } from './sleep.ts';
 import type { SnapshotHeader } from './snapshot-codec.ts';
@@ -47,12 +47,11 @@ export class Replica implements LocalPartition {
   readonly #writer: LogWriter;
   readonly #raft: RaftNode;
   readonly #time: GroupTime;
-  readonly #proposals = new Proposals();
-  readonly #reads: Reads;
+  readonly #requests: Requests;
   readonly #applier: Applier;
   readonly #expiry: Expiry;
   readonly #snapshots: ReplicaSnapshots;
-  readonly #slot: EngineSlot;
+  readonly slot: EngineSlot;
   readonly #convergence: Convergence;
   readonly #effects: Effects;
   readonly #sleep: Sleep;
@@ -67,7 +66,7 @@ export class Replica implements LocalPartition {
     this.namespace = open.record.namespace;
     this.partition = open.record.partition;
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
-    this.#slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
+    this.slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
     const { clock, settings } = world;
     this.#time = new GroupTime(clock, settings.clockSkewMaxMs, () => world.peerOffsetsMs());
     this.#time.observe(open.state.timeMs);
@@ -75,10 +74,10 @@ export class Replica implements LocalPartition {
     this.#writer = new LogWriter(world.log, this.#log, open.id);
     this.#applier = this.#createApplier(open);
     this.#snapshots = this.#createSnapshots(open);
-    this.#reads = this.#createReads();
     this.#expiry = this.#createExpiry();
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
+    this.#requests = this.#createRequests();
     const own = { state: () => this.state, onConfirmed: () => this.#roles.tell() };
     this.#convergence = createConvergence(world, this.id, this.#raft, own);
     this.#effects = this.#createEffects();
@@ -116,13 +115,13 @@ export class Replica implements LocalPartition {
   }
 
   counts(): Counts {
-    return readCounts(createView(this.#slot.engine));
+    return readCounts(createView(this.slot.engine));
   }
 
   /** The live parts, for observers; not to be changed. */
   inspect() {
-    const waiting = { writes: this.#proposals.count, reads: this.#reads.count };
-    return { raft: this.#raft, log: this.#log, engine: this.#slot.engine, waiting };
+    const { waiting } = this.#requests;
+    return { raft: this.#raft, log: this.#log, engine: this.slot.engine, waiting };
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
@@ -130,7 +129,7 @@ export class Replica implements LocalPartition {
     if (refused !== undefined) return Promise.resolve(refused);
     this.#sleep.wake();
     this.#world.requestTurn();
-    return batch.kind === 'write' ? this.#proposals.gather(batch) : this.#reads.gather(batch);
+    return this.#requests.gather(batch);
   }
 
   step(message: PeerMessage): void {
@@ -156,11 +155,9 @@ export class Replica implements LocalPartition {
       return;
     }
     this.#raft.tick();
-    const nowMs = this.#world.clock.monotonicMs();
-    this.#proposals.expire(nowMs);
-    this.#reads.expire(nowMs);
+    this.#requests.expire();
     this.#expiry.tick();
-    this.#reads.resume();
+    this.#requests.resume();
     if (this.isLeader) this.#convergence.tick();
     this.#world.requestTurn();
   }
@@ -189,13 +186,12 @@ export class Replica implements LocalPartition {
   /** Called at the end of a turn in which something came in. */
   turn(): void {
     if (this.#stopped) return;
-    if (this.#proposals.hasGathered) this.#flushProposals();
-    if (this.#reads.hasFresh) this.#reads.flush(() => this.#raft.requestRead());
+    this.#requests.flush();
     while (this.#raft.hasReady()) {
       const ready = this.#raft.ready();
       if (ready.softState) this.#roles.notice();
       for (const message of ready.messages) this.#effects.carryOut(message);
-      if (ready.readStates.length > 0) this.#reads.confirm(ready.readStates);
+      if (ready.readStates.length > 0) this.#requests.confirm(ready.readStates);
     }
     this.#roles.notice();
   }
@@ -212,10 +208,10 @@ export class Replica implements LocalPartition {
   /** Syncs the engine, then lets the log go up to a tail behind what is synced (decision 7). */
   async syncAndCompact(): Promise<void> {
     if (this.#stopped) return;
-    const current = await this.#slot.sync(this.appliedIndex);
+    const current = await this.slot.sync(this.appliedIndex);
     if (this.#stopped || !current) return;
     const needed = this.#snapshots.neededBy(this.status().progress);
-    compactLog(this.#world, this.id, this.#log, this.#slot.syncedIndex, needed);
+    compactLog(this.#world, this.id, this.#log, this.slot.syncedIndex, needed);
   }
 
   /** Directory of the engine that is in use now. */
@@ -227,17 +223,12 @@ export class Replica implements LocalPartition {
     return this.#stopped;
   }
 
-  /** True when the engine holds more than was last synced. */
-  get dirty(): boolean {
-    return !this.#stopped && this.appliedIndex > this.#slot.syncedIndex;
-  }
-
   async stop(): Promise<void> {
     if (this.#stopped) return this.#closed;
     this.#halt('the replica stops');
     await this.#release();
-    await this.#slot.engine.sync();
-    await this.#slot.engine.close();
+    await this.slot.engine.sync();
+    await this.slot.engine.close();
   }
 
   /** Before it has to go: see `hand-over.ts`. */
@@ -249,8 +240,7 @@ export class Replica implements LocalPartition {
 
   #halt(why: string): void {
     this.#stopped = true;
-    this.#proposals.stop();
-    this.#reads.failAll('STOPPING', why);
+    this.#requests.stop(why);
     this.#expiry.stepDown();
     this.#convergence.stepDown();
   }
@@ -264,14 +254,16 @@ export class Replica implements LocalPartition {
     return new Applier(this.#world.clock, open.engine, open.state, open.record, {
       mayGather: () => this.#raft.role === 'follower',
       applyConfChange: (change) => this.#raft.applyConfChange(change),
+      onClear: () => this.#requests.onClear(),
       onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
+      keyEvents: this.#world.keyEvents,
       onFault: (error) => this.fail(error),
     });
   }
 
   #createSnapshots(open: OpenReplica): ReplicaSnapshots {
     return new ReplicaSnapshots(this.#world, open, {
-      slot: this.#slot,
+      slot: this.slot,
       log: this.#log,
       writer: this.#writer,
       appliedIndex: () => this.appliedIndex,
@@ -306,7 +298,7 @@ export class Replica implements LocalPartition {
       onStepDown: () => {
         this.#expiry.stepDown();
         this.#convergence.stepDown();
-        this.#reads.failAll('NOT_LEADER', 'leadership was lost');
+        this.#requests.stepDown();
       },
       onRole: (news) => this.#world.onRole(news),
     });
@@ -317,36 +309,41 @@ export class Replica implements LocalPartition {
       self: this.id,
       raft: this.#raft,
       afterTicks: this.#world.settings.sleepAfterTicks,
-      isIdle: () =>
-        this.#proposals.count + this.#reads.count === 0 &&
-        (!this.isLeader || this.#convergence.finished),
+      isIdle: () => this.#isIdle(),
       isReachable: (member) => this.#world.isReachable(member),
       send: (message) => this.#world.send(message),
     });
   }
 
-  #createReads(): Reads {
+  #isIdle(): boolean {
+    const { writes, reads } = this.#requests.waiting;
+    return writes + reads === 0 && (!this.isLeader || this.#convergence.finished);
+  }
+
+  #createRequests(): Requests {
     const ground = {
-      engine: () => this.#slot.engine,
+      clock: this.#world.clock,
+      random: this.#world.random,
+      raft: this.#raft,
+      engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
       writing: () => this.#applier.writing,
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
-      random: () => this.#world.random.float(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
       onFault: (error: unknown) => this.fail(error),
       lookups: this.#world.meters.lookups,
     };
-    return new Reads(ground, this.record);
+    return new Requests(ground, this.record);
   }
 
   #createExpiry(): Expiry {
     const ground = {
-      engine: () => this.#slot.engine,
+      engine: () => this.slot.engine,
       appliedTimeMs: () => this.state.timeMs,
       nowMs: () => this.#time.nowMs(),
       propose: (keys: Parameters<typeof this.proposeExpiry>[0]) => this.proposeExpiry(keys),
-      resume: () => this.#reads.resume(),
+      resume: () => this.#requests.resume(),
     };
     return new Expiry(ground, this.#world.logger, this.#world.meters);
   }
@@ -361,29 +358,20 @@ export class Replica implements LocalPartition {
     return this.#raft.propose([entry]).ok;
   }
 
-  #flushProposals(): void {
-    const { clock, random } = this.#world;
-    const timeMs = this.#time.nowMs();
-    this.#proposals.flush(
-      clock.monotonicMs(),
-      (lines) => encodeEnvelope({ timeMs, seed: random.u32(), body: { family: 'redis', lines } }),
-      (data) => this.#raft.propose(data),
-    );
-  }
-
   #onSwitched({ engine, state }: ReceivedSnapshot): void {
     this.#applier.replace(engine, state);
     this.#time.observe(state.timeMs);
-    this.#proposals.skipTo(state.index);
+    this.#requests.skipTo(state.index);
     this.#world.logger.info('snapshot installed', { index: state.index });
   }
 
   #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
     if (batch.membersChanged && this.isLeader) this.#roles.tell();
-    for (const entry of entries) this.#proposals.settle(entry.index, entry.term, entry.replies);
+    this.#requests.onApplied(entries, batch);
     if (this.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
+    if (batch.leavesGarbage) this.slot.garbage.note();
     this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
-    this.#reads.resume();
+    this.#requests.resume();
   }
 
   /** It cannot be trusted or used any more: it stops at once, and its node is told. */
@@ -391,10 +379,9 @@ export class Replica implements LocalPartition {
     if (this.#stopped) return;
     this.handOver();
     this.#halt('the replica stopped after a fault');
-    const fault = faultOf(error, `replica ${this.id}`);
     this.#closed = this.#release()
-      .then(() => this.#slot.engine.close())
+      .then(() => this.slot.engine.close())
       .catch((failure) => this.#world.logger.debug('closing', { error: messageOf(failure) }));
-    this.#world.onFault(fault);
+    this.#world.onFault(faultOf(error, `replica ${this.id}`));
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Work on the engines of all replicas, one at a time and in turn: what was written behind is
- * synced so that the log may go (decision 7), and every table is read through at a bounded rate,
- * because LevelDB serves a flipped bit without noticing (7d).
+ * synced so that the log may go (decision 7); the elements of deleted collections are removed (14);
+ * every table is read through at a bounded rate, because LevelDB serves a flipped bit without
+ * noticing (7d).
  */
 import { type Clock, sleep } from '../../common/clock.ts';
 import { codeOf, messageOf } from '../../common/errors.ts';
@@ -9,6 +10,9 @@ import type { Logger } from '../../common/log.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { HostSettings } from './host-settings.ts';
 import type { Replica } from './replica.ts';
+
+/** After each slice of garbage: about 50,000 elements a second go. */
+const GARBAGE_PAUSE_MS = 10;
 
 export interface UpkeepGround {
   readonly clock: Clock;
@@ -32,6 +36,7 @@ export class Upkeep {
     const { engineSyncIntervalMs, scrubPauseMs } = this.#ground.settings;
     this.#running = [
       this.#every(engineSyncIntervalMs, () => this.#syncNext()),
+      this.#every(engineSyncIntervalMs, () => this.#removeGarbage()),
       this.#every(scrubPauseMs, () => this.#scrubAll()),
     ];
   }
@@ -64,9 +69,24 @@ export class Upkeep {
     const all = this.#ground.replicas();
     for (let tried = 0; tried < all.length; tried++) {
       const replica = all[this.#nextSync++ % all.length]!;
-      if (!replica.dirty) continue;
+      if (replica.stopped || replica.appliedIndex <= replica.slot.syncedIndex) continue;
       await replica.syncAndCompact().catch((failure) => this.#onFailure(replica, failure));
       return;
+    }
+  }
+
+  /** A slice of every replica that has any, with a pause after each, until none is left. */
+  async #removeGarbage(): Promise<void> {
+    const { clock } = this.#ground;
+    for (let found = true; found && !this.#stop.signal.aborted; ) {
+      found = false;
+      for (const replica of this.#ground.replicas()) {
+        const { garbage } = replica.slot;
+        if (replica.stopped || !garbage.pending) continue;
+        await garbage.removeSlice().catch((failure) => this.#onFailure(replica, failure));
+        await sleep(clock, GARBAGE_PAUSE_MS, this.#stop.signal).catch(() => {});
+        found ||= garbage.pending;
+      }
     }
   }
 

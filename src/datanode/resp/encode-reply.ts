@@ -8,6 +8,11 @@ const BUFFER_BYTES_MAX = 65_536;
 const ROOM_BYTES_MIN = 64;
 /** Mark, length and two line ends of a bulk. */
 const BULK_FRAME_BYTES_MAX = 32;
+/** Whole numbers up to here are written as integers are. */
+const WHOLE_MAX = 2 ** 62;
+/** So many zeros are written rather than an exponent, and so small exponents never are. */
+const ZEROS_MAX = 7;
+const PLAIN_EXPONENTS = 4;
 const ZERO = 0x30;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -50,6 +55,8 @@ export class ReplyWriter {
         return this.#items(protocol === 3 ? '>' : '*', reply.items, protocol);
       case 'map':
         return this.#map(reply.pairs, protocol);
+      case 'pairs':
+        return this.#pairs(reply.pairs, protocol);
       case 'encoded':
         return this.#raw(reply.bytes);
       default:
@@ -91,6 +98,14 @@ export class ReplyWriter {
     for (const [key, value] of pairs) {
       this.append(key, protocol);
       this.append(value, protocol);
+    }
+  }
+
+  #pairs(pairs: readonly (readonly [Reply, Reply])[], protocol: Protocol): void {
+    this.#line('*', String(protocol === 3 ? pairs.length : pairs.length * 2));
+    for (const pair of pairs) {
+      if (protocol === 3) this.#line('*', '2');
+      for (const item of pair) this.append(item, protocol);
     }
   }
 
@@ -154,13 +169,36 @@ export function encodeReply(reply: Reply, protocol: Protocol): Buffer {
   return writer.take();
 }
 
-/** Redis's shortest form of a double: `3`, `0.1`, `inf`, `-inf`, `nan`. */
+/**
+ * Redis's shortest form of a double: whole numbers up to 2^62 in full, others with the digits that
+ * read back, an exponent where that is shorter: `3`, `0.1`, `1e-7`, `1e+21`, `inf`, `-inf`, `nan`.
+ */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'nan';
   if (value === Number.POSITIVE_INFINITY) return 'inf';
   if (value === Number.NEGATIVE_INFINITY) return '-inf';
   if (Object.is(value, -0)) return '-0';
-  return String(value);
+  if (Number.isInteger(value) && Math.abs(value) <= WHOLE_MAX) {
+    return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
+  }
+  return shortestForm(value);
+}
+
+function shortestForm(value: number): string {
+  const [mantissa = '', power = ''] = Math.abs(value).toExponential().split('e');
+  const sign = value < 0 ? '-' : '';
+  const digits = mantissa.replace('.', '');
+  const exponent = Number(power);
+  /** Of the last digit. */
+  const scale = exponent - digits.length + 1;
+  if (scale >= 0 && exponent < digits.length + ZEROS_MAX) return sign + digits + '0'.repeat(scale);
+  if (scale < 0 && (scale >= -ZEROS_MAX + 1 || Math.abs(exponent) < PLAIN_EXPONENTS)) {
+    const whole = digits.length + scale;
+    if (whole > 0) return `${sign}${digits.slice(0, whole)}.${digits.slice(whole)}`;
+    return `${sign}0.${'0'.repeat(-whole)}${digits}`;
+  }
+  const fraction = digits.length > 1 ? `.${digits.slice(1)}` : '';
+  return `${sign}${digits[0]}${fraction}e${exponent < 0 ? '-' : '+'}${Math.abs(exponent)}`;
 }
 
 function scalarText(
@@ -168,7 +206,7 @@ function scalarText(
 ): string {
   switch (reply.kind) {
     case 'double':
-      return formatDouble(reply.value);
+      return reply.text ?? formatDouble(reply.value);
     case 'boolean':
       return reply.value ? '1' : '0';
     case 'verbatim':

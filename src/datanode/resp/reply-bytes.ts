@@ -18,6 +18,7 @@ export function replyBytes(reply: Reply): number {
     case 'push':
       return reply.items.reduce((sum, item) => sum + replyBytes(item), FRAME_BYTES);
     case 'map':
+    case 'pairs':
       return reply.pairs.reduce(
         (sum, [key, value]) => sum + replyBytes(key) + replyBytes(value),
         FRAME_BYTES,

@@ -10,10 +10,12 @@ export type Reply =
   | { readonly kind: 'array'; readonly items: readonly Reply[] }
   /** RESP2: a flat array of keys and values. */
   | { readonly kind: 'map'; readonly pairs: readonly (readonly [Reply, Reply])[] }
+  /** RESP2: a flat array. RESP3: an array of arrays of two. */
+  | { readonly kind: 'pairs'; readonly pairs: readonly (readonly [Reply, Reply])[] }
   | { readonly kind: 'set'; readonly items: readonly Reply[] }
   | { readonly kind: 'push'; readonly items: readonly Reply[] }
-  /** RESP2: a bulk string in Redis's shortest form. */
-  | { readonly kind: 'double'; readonly value: number }
+  /** RESP2: a bulk string. In Redis's shortest form unless `text` spells it otherwise. */
+  | { readonly kind: 'double'; readonly value: number; readonly text?: string }
   /** RESP2: 1 or 0. */
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'verbatim'; readonly format: 'txt' | 'mkd'; readonly text: string }

@@ -11,7 +11,9 @@ import { resolveCommand } from '../commands/table.ts';
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** They write, or may, though they are no writes of a partition. */
-const mayWrite = new Set(['publish', 'spublish', 'pfcount', 'exec']);
+const mayWrite = new Set(['publish', 'spublish', 'pfcount']);
+/** Rows of the log that write nothing by themselves. */
+const writesNothing = new Set(['exec', 'watch']);
 
 export class ClientPause {
   readonly #clock: Clock;
@@ -43,12 +45,14 @@ export class ClientPause {
     for (const wake of woken) wake();
   }
 
-  /** Whether a request has to wait; the way out of a pause has not. */
-  holds(args: readonly Buffer[]): boolean {
+  /** Whether a request has to wait; the way out of a pause has not. `queued`: what EXEC would run. */
+  holds(args: readonly Buffer[], queued: () => readonly (readonly Buffer[])[]): boolean {
     if (this.#mode === undefined) return false;
     const command = resolveCommand(args);
     if (command === undefined || command.name === 'client|unpause') return false;
-    return this.#mode === 'all' || writes(command);
+    if (this.#mode === 'all') return true;
+    if (command.name !== 'exec') return writes(command);
+    return queued().some((line) => writes(resolveCommand(line)));
   }
 
   /** Calls `wake` once when the pause ends; returns the undo. */
@@ -67,6 +71,7 @@ export class ClientPause {
   }
 }
 
-function writes(command: Command): boolean {
+function writes(command: Command | undefined): boolean {
+  if (command === undefined || writesNothing.has(command.name)) return false;
   return command.kind === 'write' || command.flags.includes('write') || mayWrite.has(command.name);
 }

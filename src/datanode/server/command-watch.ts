@@ -5,6 +5,7 @@ import type { Logger } from '../../common/log.ts';
 import type { Command } from '../commands/command.ts';
 import type { Session } from '../commands/node-context.ts';
 import type { NodeWatch, PauseMode } from '../commands/node-watch.ts';
+import { resolveCommand } from '../commands/table.ts';
 import type { Reply } from '../resp/reply.ts';
 import { ClientPause } from './client-pause.ts';
 import { LatencySpikes } from './latency-spikes.ts';
@@ -48,6 +49,12 @@ export class CommandWatch implements NodeWatch {
     if (this.#monitors.size > 0) {
       this.#monitors.tell(session, command, args, this.#world.clock.wallMs());
     }
+  }
+
+  /** A transaction is about to run: what is in it, then EXEC itself, as Redis shows them. */
+  beginsAll(session: Session, queued: readonly (readonly Buffer[])[]): void {
+    if (this.#monitors.size === 0) return;
+    for (const line of queued) this.begins(session, resolveCommand(line)!, line);
   }
 
   /** A command that arrived at `sinceMs` has its answer; see ServerStats.count for `away`. */

@@ -23,4 +23,5 @@ export interface ConnectionWorld {
   settings(): ServerSettings;
   contextOf(session: Session): NodeContext;
   onClose(connection: Connection): void;
+  onSlowSubscriber(): void;
 }

@@ -2,35 +2,32 @@
  * One client: its requests are dispatched in order, its replies leave in order and in one write per
  * turn. What is not for one partition waits for all before it and holds back all after (10a).
  */
-import { messageOf } from '../../common/errors.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
-import type { NodeCommand } from '../commands/command.ts';
 import type { Door, Session } from '../commands/node-context.ts';
+import { createSubscriber } from '../commands/pubsub-port.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { lineBytes } from '../partition/envelope.ts';
-import { ReplyWriter } from '../resp/encode-reply.ts';
-import { error, type Reply } from '../resp/reply.ts';
+import { error, QUEUED, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
+import { refusedByChannels } from './channel-guard.ts';
 import type { ConnectionWorld } from './connection-world.ts';
-import { type DataCommand, type DispatchWorld, dispatch, type Target } from './dispatch.ts';
-import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
+import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
+import {
+  type ExclusiveGround,
+  type ExclusiveRequest,
+  runExclusive,
+  type Waiting,
+} from './exclusive.ts';
 import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { OneRequest } from './one-request.ts';
+import { Output } from './output.ts';
+import { PushOutlet } from './push-outlet.ts';
 import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
-
-interface Waiting {
-  readonly args: CommandLine;
-  readonly slot: ReplySlot;
-}
-
-type Exclusive = Waiting & { readonly target: Extract<Target, { kind: 'node' | 'many' }> };
-
-const WRITE_BYTES = 65_536;
+import { asSent, linesOf, Transaction } from './transaction.ts';
 
 export class Connection {
   readonly session: Session;
@@ -40,8 +37,11 @@ export class Connection {
   readonly #replies = new ReplyQueue();
   readonly #lanes: LaneSet;
   readonly #dispatchWorld: DispatchWorld;
-  readonly #writer = new ReplyWriter();
-  #exclusive: Exclusive | undefined;
+  readonly #output: Output;
+  readonly #pushes: PushOutlet;
+  readonly #transaction: Transaction;
+  readonly #exclusiveGround: ExclusiveGround;
+  #exclusive: ExclusiveRequest | undefined;
   #exclusiveRuns = false;
   #waiting: Waiting[] = [];
   /** While a pause holds back the first of `#waiting`: forgets that. */
@@ -61,18 +61,26 @@ export class Connection {
       remote: stream.remote,
       local,
       connectedMs: world.clock.wallMs(),
+      subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#beginClosing(),
       kill: () => stream.destroy(),
-      queued: () => this.#replies.queued(stream.bufferedBytes),
+      queued: () => ({
+        ...this.#replies.queued(stream.bufferedBytes),
+        transaction: this.#transaction.queued,
+      }),
       push: (reply) => this.#settle(this.#replies.open(0, this.session.protocol), reply),
     });
+    this.#output = new Output(stream, this.#replies, world);
+    this.#pushes = new PushOutlet(this.#output, world, () => this.#askFlush());
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
       onRequest: (args, bytes) => this.#onRequest(args, bytes),
       onProtocolError: (text) => this.#onProtocolError(text),
     });
     this.#dispatchWorld = this.#createDispatchWorld();
+    this.#transaction = this.#createTransaction();
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => this.#runExclusive());
+    this.#exclusiveGround = this.#createExclusiveGround();
     stream.attach({
       onData: (chunk) => this.#onData(chunk),
       onDrain: () => this.#onDrain(),
@@ -98,10 +106,34 @@ export class Connection {
       routes: router.routes,
       door: session.door,
       namespace: () => session.namespace,
-      refusalOf: (command, args) => access.refusalOf(session, command, args),
       valueBytesMax: () => settings().valueBytesMax,
       leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
+      refused: (command, args) =>
+        access.refusalOf(session, command, args) ??
+        refusedByChannels(command, args, session, router),
     };
+  }
+
+  #createExclusiveGround(): ExclusiveGround {
+    const { clock, random, logger, watch } = this.#world;
+    const { session } = this;
+    return {
+      ...{ clock, random, logger, watch, session, lanes: this.#lanes, pushes: this.#pushes },
+      context: () => this.#world.contextOf(session),
+      place: (partition) => this.#place(partition),
+      end: (slot, reply) => this.#endExclusive(slot, reply),
+    };
+  }
+
+  #createTransaction(): Transaction {
+    const { router, random } = this.#world;
+    return new Transaction({
+      newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
+      redirect: (partition, line) =>
+        this.session.door === 'cluster'
+          ? redirectTo(router, this.#place(partition), line)
+          : undefined,
+    });
   }
 
   #createLaneWorld(): Omit<LaneWorld, 'settle'> {
@@ -147,17 +179,26 @@ export class Connection {
     this.#settle(slot, error(`ERR ${text}`));
   }
 
-  #dispatch(args: CommandLine, slot: ReplySlot): void {
-    if (this.#world.watch.clientPause.holds(args)) return this.#holdBack({ args, slot });
+  #dispatch(line: CommandLine, slot: ReplySlot): void {
+    const { watch } = this.#world;
+    if (watch.clientPause.holds(line, () => this.#transaction.lines)) {
+      return this.#holdBack({ args: line, slot });
+    }
     const { session } = this;
     slot.protocol = session.protocol;
     slot.silent = session.replyMode !== 'on';
     if (session.replyMode === 'skip') session.replyMode = 'on';
-    const target = dispatch(args, this.#dispatchWorld);
-    if (target.kind === 'reply') return this.#answerAtOnce(target, slot);
+    const direct = dispatch(line, this.#dispatchWorld);
+    const { target, args } = this.#transaction.divert(direct, line);
+    if (target.kind === 'reply') {
+      const runs = target.called && target.reply !== QUEUED;
+      if (runs) watch.begins(session, target.command!, line);
+      return this.#answerAtOnce(target, slot);
+    }
     session.lastCommand = target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
-    this.#world.watch.begins(session, target.command, args);
+    if (target.kind === 'exec') watch.beginsAll(session, linesOf(target.queue));
+    watch.begins(session, target.command, line);
     if (target.kind === 'one') {
       this.#lanes.push(
         this.#place(target.partition),
@@ -189,7 +230,8 @@ export class Connection {
   /** A command of one partition has its answer. */
   answered({ command, arrivedMs, slot, line }: OneRequest, reply: Reply, fate: Fate): void {
     const { watch } = this.#world;
-    watch.answered(this.session, command, line, arrivedMs, reply, fate === 'not-proposed');
+    const shown = asSent(command, line);
+    watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
     this.#settle(slot, reply);
   }
 
@@ -205,65 +247,14 @@ export class Connection {
     if (next === undefined || this.#exclusiveRuns || this.#lanes.unanswered > 0 || this.#closed)
       return;
     this.#exclusiveRuns = true;
-    if (next.target.kind === 'node') this.#runNode(next, next.target.command);
-    else this.#runParts(next, next.target.command, next.target.parts);
-  }
-
-  #runNode({ args, slot }: Waiting, command: NodeCommand): void {
-    const startedMs = this.#world.clock.monotonicMs();
-    const done = (reply: Reply) => {
-      this.#world.watch.answered(this.session, command, args, startedMs, reply);
-      slot.protocol = this.session.protocol;
-      // CLIENT REPLY speaks only when it turns replies on.
-      slot.silent = this.session.replyMode !== 'on' || (slot.silent && !wakes(command));
-      this.#endExclusive(slot, reply);
-    };
-    const failed = (failure: unknown) => {
-      const problem = messageOf(failure);
-      this.#world.logger.error('command failed', { command: command.name, error: problem });
-      done(error(`ERR ${command.name} failed inside the server: ${problem}`));
-    };
-    try {
-      const reply = command.run(args, this.#world.contextOf(this.session));
-      if (reply instanceof Promise) reply.then(done, failed);
-      else done(reply);
-    } catch (failure) {
-      failed(failure);
-    }
-  }
-
-  #runParts({ args, slot }: Waiting, command: DataCommand, parts: readonly Part[]): void {
-    const { clock, random, watch } = this.#world;
-    const arrivedMs = clock.monotonicMs();
-    const answers: PartAnswer[] = [];
-    const finish = () => {
-      answers.sort((a, b) => a.part.partition - b.part.partition);
-      const merge = command.fanOut?.merge ?? 'any';
-      const reply = mergeReplies(merge, answers, command.keys, () => random.float());
-      watch.answered(this.session, command, args, arrivedMs, reply);
-      this.#endExclusive(slot, reply);
-    };
-    if (parts.length === 0) return finish();
-    for (const part of parts) {
-      this.#lanes.push(this.#place(part.partition), {
-        slot,
-        line: part.line,
-        kind: command.kind,
-        bytes: lineBytes(part.line),
-        arrivedMs,
-        settle: (reply, fate) => {
-          answers.push({ part, reply, fate });
-          if (answers.length === parts.length) finish();
-        },
-      });
-    }
-    this.#lanes.start();
+    runExclusive(this.#exclusiveGround, next);
   }
 
   #endExclusive(slot: ReplySlot, reply: Reply): void {
     this.#exclusive = undefined;
     this.#exclusiveRuns = false;
     this.#settle(slot, reply);
+    this.#pushes.release();
     this.#dispatchWaiting();
   }
 
@@ -293,30 +284,14 @@ export class Connection {
   #flush(): void {
     this.#flushAsked = false;
     if (this.#closed) return;
-    for (let slot = this.#replies.take(); slot; slot = this.#replies.take()) {
-      if (!slot.silent) this.#writer.append(slot.reply!, slot.protocol);
-      if (this.#writer.length >= WRITE_BYTES) this.#write();
-    }
-    this.#write();
-    const waiting = this.#stream.bufferedBytes + this.#replies.readyBytes;
+    this.#output.flush();
+    const waiting = this.#output.waitingBytes;
     if (waiting > limits.connectionOutputBytesMax) {
-      this.#world.logger.warn('client reads too slowly and is disconnected', {
-        client: this.#stream.remote,
-        waitingBytes: waiting,
-      });
-      this.#stream.destroy();
-      return;
+      return this.#output.disconnect(waiting);
     }
     this.#endWhenAnswered();
     this.#regulate();
     this.#lanes.pumpAll();
-  }
-
-  #write(): void {
-    if (this.#writer.length === 0) return;
-    const bytes = this.#writer.take();
-    this.#world.stats.outputBytes += bytes.length;
-    this.#stream.write(bytes);
   }
 
   #onDrain(): void {
@@ -377,5 +352,3 @@ export class Connection {
     this.#world.onClose(this);
   }
 }
-
-const wakes = ({ name }: NodeCommand) => name === 'client|reply';

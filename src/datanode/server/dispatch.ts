@@ -43,19 +43,19 @@ export interface DispatchWorld {
   readonly routes: RouteTable;
   readonly door: Door;
   namespace(): Namespace;
-  /** The answer when the client may not do this (datanode/acl). */
-  refusalOf(command: Command, args: CommandLine): Reply | undefined;
   valueBytesMax(): number;
   /** This node leads the partition now. */
   leadsHere(partition: PartitionId): boolean;
+  /** Why this client may not run the command now, whatever its arguments are worth. */
+  refused(command: Command, args: CommandLine): Reply | undefined;
 }
 
 export function dispatch(args: CommandLine, world: DispatchWorld): Target {
   const command = resolveCommand(args);
   const wrong = command === undefined ? unknownCommand(args) : badShape(command, args, world);
   if (wrong !== undefined) return refusal(command, wrong);
-  const denied = world.refusalOf(command!, args);
-  if (denied !== undefined) return refusal(command, denied);
+  const refused = world.refused(command!, args);
+  if (refused !== undefined) return refusal(command, refused);
   if (command!.kind === 'node') return { kind: 'node', command: command! };
   const prepared = command!.prepare(args);
   if (!prepared.ok) return answer(command!, prepared.reply);
@@ -179,7 +179,7 @@ function noNamespace(namespace: Namespace): string {
     : `ERR namespace '${namespace}' does not exist (any more)`;
 }
 
-const crossSlot = error(
+export const crossSlot = error(
   "CROSSSLOT Keys in request don't hash to the same slot: they belong to several partitions; " +
     'give them a common hash tag, as in {user1}:name {user1}:mail',
 );

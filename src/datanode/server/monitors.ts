@@ -9,7 +9,6 @@ import type { Session } from '../commands/node-context.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import { shownArgs } from './shown-args.ts';
 
-const hidden = new Set(['exec']);
 const MICROSECONDS = 1_000;
 
 export class Monitors {
@@ -40,8 +39,7 @@ export class Monitors {
 
   /** Administration is not shown, as in Redis. */
   tell(session: Session, command: Command, args: readonly Buffer[], nowMs: number): void {
-    if (this.#sessions.size === 0 || hidden.has(command.name)) return;
-    if (command.flags.includes('admin')) return;
+    if (this.#sessions.size === 0 || command.flags.includes('admin')) return;
     const line: Reply = { kind: 'simple', text: monitorLine(session, command, args, nowMs) };
     for (const monitor of this.#sessions) {
       if (monitor.queued().replyBytes > limits.monitorQueueBytesMax) this.#disconnect(monitor);

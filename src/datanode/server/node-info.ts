@@ -6,17 +6,20 @@ import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { AclView } from '../commands/acl-view.ts';
 import type { ClusterNode, NodeContext, ServerInfo, Session } from '../commands/node-context.ts';
 import type { NodeWatch } from '../commands/node-watch.ts';
+import type { PubSub } from '../commands/pubsub-port.ts';
 import type { RouteTable } from '../routing/table.ts';
 
 export interface NodeInfoWorld {
   readonly node: NodeId;
   readonly clock: Clock;
   readonly routes: RouteTable;
+  readonly pubsub: PubSub;
   info(): ServerInfo;
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   settings(): ReadonlyMap<string, string>;
   setSetting(name: string, value: number): void;
+  setForCluster(name: string, value: string): Promise<string | undefined>;
   resetStatistics(): void;
   readonly watch: NodeWatch;
   readonly acl: AclView;
@@ -28,6 +31,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
   return {
     session,
     nowMs: clock.wallMs(),
+    pubsub: world.pubsub,
     info: () => world.info(),
     sessions: () => world.sessions(),
     clusterNodes: () => clusterNodes(routes, node, session.namespace),
@@ -36,6 +40,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     keyCounts: () => world.keyCounts(),
     settings: () => world.settings(),
     setSetting: (name, value) => world.setSetting(name, value),
+    setForCluster: (name, value) => world.setForCluster(name, value),
     resetStatistics: () => world.resetStatistics(),
     watch: world.watch,
     acl: world.acl,

@@ -38,7 +38,7 @@ export class ReplyQueue {
   }
 
   /** `writtenBytes`: what was written and not taken by the client. */
-  queued(writtenBytes: number): Queued {
+  queued(writtenBytes: number): Omit<Queued, 'transaction'> {
     const replyBytes = this.#readyBytes + writtenBytes;
     return { requestBytes: this.#requestBytes, replies: this.length, replyBytes };
   }

@@ -3,6 +3,7 @@
  * answers for what this node leads and redirects the rest (decision 10).
  */
 import type { Clock } from '../../common/clock.ts';
+import { messageOf } from '../../common/errors.ts';
 import type { Namespace, NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
@@ -17,7 +18,10 @@ import type {
   ServerInfo,
   Session,
 } from '../commands/node-context.ts';
+import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/notify-flags.ts';
 import type { PartitionMeters } from '../partition/meters.ts';
+import type { PubSubHub } from '../pubsub/hub.ts';
+import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';
 import { CommandWatch } from './command-watch.ts';
 import { Connection } from './connection.ts';
@@ -40,6 +44,10 @@ export interface ServerOptions {
   readonly facts: ProcessFacts;
   readonly meters: PartitionMeters;
   readonly userStore: UserStore;
+  readonly pubsub: PubSubHub;
+  readonly keyEvents: KeyEventPublisher;
+  /** Sets what every node of the cluster takes over; rejects when the metadata store is away. */
+  setForCluster(name: string, value: string): Promise<void>;
   usage(): ProcessUsage;
   log(): LogInfo;
   partitions(): readonly PartitionInfo[];
@@ -89,6 +97,7 @@ export class RedisServer {
       settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
+      onSlowSubscriber: () => options.pubsub.countSlowSubscriber(),
     };
   }
 
@@ -138,6 +147,7 @@ export class RedisServer {
       partitions: this.#options.partitions(),
       replicas: meters,
       log: this.#options.log(),
+      pubsub: this.#options.pubsub.info(),
     };
   }
 
@@ -178,6 +188,7 @@ export class RedisServer {
 
   #onClose(connection: Connection): void {
     this.#connections.delete(connection);
+    this.#options.pubsub.unsubscribeAll(connection.session.subscriber);
     if (this.#connections.size === 0) this.#allClosed?.();
   }
 
@@ -187,11 +198,13 @@ export class RedisServer {
       node,
       clock,
       routes: router.routes,
+      pubsub: this.#options.pubsub,
       info: () => this.info(),
       sessions: () => this.#sessions(),
       keyCounts: () => this.#options.keyCounts(),
       settings: () => this.#shownSettings(),
       setSetting: (name: string, value: number) => this.#setSetting(name, value),
+      setForCluster: (name: string, value: string) => this.#setForCluster(name, value),
       resetStatistics: () => this.#resetStatistics(),
       watch: this.#watch,
       acl: this.#access,
@@ -209,14 +222,26 @@ export class RedisServer {
     this.#stats.reset();
     this.#rates.reset();
     this.#options.meters.reset();
+    this.#options.pubsub.resetStatistics();
   }
 
   #shownSettings(): ReadonlyMap<string, string> {
-    return showSettings(this.#settings, this.#gatewayPort);
+    const shown = showSettings(this.#settings, this.#gatewayPort);
+    const notify = formatNotifyFlags(this.#options.keyEvents.flags);
+    return new Map([...shown, [NOTIFY_SETTING, notify]]);
   }
 
   /** Only for this process: the config file is what lasts. */
   #setSetting(name: string, value: number): void {
     this.#settings = changeSetting(this.#settings, name, value);
+  }
+
+  async #setForCluster(name: string, value: string): Promise<string | undefined> {
+    try {
+      await this.#options.setForCluster(name, value);
+      return undefined;
+    } catch (failure) {
+      return `it is kept in the metadata store: ${messageOf(failure)}`;
+    }
   }
 }

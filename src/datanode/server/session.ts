@@ -1,6 +1,7 @@
 /** What a connection knows about its client; commands like HELLO and CLIENT read and change it. */
 import type { Namespace } from '../../common/ids.ts';
 import type { Door, Queued, Session } from '../commands/node-context.ts';
+import type { Subscriber } from '../commands/pubsub-port.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 
 export interface SessionStart {
@@ -9,6 +10,7 @@ export interface SessionStart {
   readonly remote: string;
   readonly local: string;
   readonly connectedMs: number;
+  readonly subscriber: Subscriber;
   closeAfterReply(): void;
   kill(): void;
   push(reply: Reply): void;

@@ -3,7 +3,8 @@
  *
  *   header  u16 magic 0x6b76 ("kv") · u8 frame version · u8 channel · u32 body length
  *           · u32 CRC-32 over the eight bytes before it and the body
- *   body    raft: messages (message-codec.ts); other channels: u8 kind, then fields
+ *   body    raft: messages (message-codec.ts); pubsub: see pubsub/peer-codec.ts; other channels:
+ *           u8 kind, then fields
  *
  * Numbers in headers are big-endian; `varint` is LEB128 of at most 53 bits in at most 8 bytes.
  */
@@ -17,7 +18,7 @@ export const FRAME_VERSION = 1;
 export const FRAME_HEADER_BYTES = 12;
 
 /** 16 to 31 are reserved for topics, 32 to 47 for blobs. */
-export const channels = { control: 0, raft: 1, request: 2, stream: 3 } as const;
+export const channels = { control: 0, raft: 1, request: 2, stream: 3, pubsub: 4 } as const;
 
 export const controlKinds = { hello: 1, welcome: 2, refusal: 3, keepalive: 4 } as const;
 export const requestKinds = { request: 1, answer: 2, failure: 3, cancel: 4 } as const;
@@ -31,7 +32,7 @@ export const streamKinds = {
   refused: 7,
 } as const;
 
-const LAST_CHANNEL = channels.stream;
+const LAST_CHANNEL = channels.pubsub;
 /** Bodies below this come from the Buffer pool: they keep at most one 8 KiB slab alive. */
 const POOLED_BYTES = 2048;
 const VARINT_BYTES_MAX = 8;

@@ -106,6 +106,7 @@ export class Inbound {
         if (channel === channels.raft) handlers.onMessages(from, decodeMessages(body));
         else if (channel === channels.request) requests.onFrame(body);
         else if (channel === channels.stream) streams.onFrame(body);
+        else if (channel === channels.pubsub) handlers.pubsub?.onPost(from, body);
         else throw badFrame(`channel ${channel} after the handshake`);
       },
       onFlush: () => {
@@ -116,6 +117,7 @@ export class Inbound {
         this.#links.delete(link);
         requests.close();
         streams.close();
+        if (hello.kind === 'bulk') handlers.pubsub?.onLost(from);
       },
     };
   }

@@ -12,6 +12,7 @@ import { Dialer, type TransportContext } from './dialer.ts';
 import { badFrame, channels } from './frame.ts';
 import type { Link, LinkHandlers } from './link.ts';
 import { encodeMessage, isBulk, messageBytes } from './message-codec.ts';
+import { PostQueue } from './post-queue.ts';
 import { RequestClient } from './requests.ts';
 import type { StreamGate } from './stream-gate.ts';
 import { StreamSender } from './streams.ts';
@@ -20,18 +21,23 @@ import type { GroupMessage, PeerAddress } from './transport.ts';
 /** A frame is closed once its body is this long. */
 const FRAME_TARGET_BYTES = 256 * 1024;
 
-export type OnReachable = (node: NodeId, reachable: boolean, bootId?: string) => void;
+export interface PeerEvents {
+  onReachable(node: NodeId, reachable: boolean, bootId?: string): void;
+  onPostsOpen(node: NodeId): void;
+  onPostsClosed(node: NodeId, unsent: readonly Buffer[]): void;
+}
 
 export class Peer {
   readonly node: NodeId;
   readonly address: PeerAddress;
   readonly #context: TransportContext;
-  readonly #onReachable: OnReachable;
+  readonly #events: PeerEvents;
   readonly #dialers: readonly Dialer[];
   readonly #small: MessageQueue;
   readonly #bulk: MessageQueue;
   readonly #requests: RequestClient;
   readonly #streams: StreamSender;
+  readonly #posts: PostQueue;
   #smallLink: Link | undefined;
   #bulkLink: Link | undefined;
 
@@ -40,23 +46,27 @@ export class Peer {
     node: NodeId,
     address: PeerAddress,
     gate: StreamGate,
-    onReachable: OnReachable,
+    events: PeerEvents,
   ) {
     const { clock, settings } = context;
     this.node = node;
     this.address = address;
     this.#context = context;
-    this.#onReachable = onReachable;
+    this.#events = events;
     this.#small = new MessageQueue(settings.queueBytesMax);
     this.#bulk = new MessageQueue(settings.queueBytesMax);
     this.#requests = new RequestClient(node, clock, settings);
     this.#streams = new StreamSender(node, gate);
+    this.#posts = new PostQueue(settings.postBytesMax);
     this.#dialers = [
       new Dialer(context, node, address, 'small', {
         onUp: (link) => this.#smallUp(link),
-        onEstablished: (peer) => this.#onReachable(node, true, peer.bootId),
+        onEstablished: (peer) => this.#events.onReachable(node, true, peer.bootId),
       }),
-      new Dialer(context, node, address, 'bulk', { onUp: (link) => this.#bulkUp(link) }),
+      new Dialer(context, node, address, 'bulk', {
+        onUp: (link) => this.#bulkUp(link),
+        onEstablished: () => this.#events.onPostsOpen(node),
+      }),
     ];
   }
 
@@ -97,6 +107,14 @@ export class Peer {
     return this.#requests.request(body, timeoutMs, signal);
   }
 
+  /** False when it was dropped. */
+  post(body: Buffer): boolean {
+    const link = this.#bulkLink;
+    if (link === undefined || !this.#posts.push(body)) return false;
+    link.requestFlush();
+    return true;
+  }
+
   stream(header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void> {
     return this.#streams.stream(header, chunks);
   }
@@ -112,7 +130,7 @@ export class Peer {
       onClose: () => {
         this.#smallLink = undefined;
         this.#small.clear();
-        this.#onReachable(this.node, false);
+        this.#events.onReachable(this.node, false);
       },
     };
   }
@@ -130,14 +148,16 @@ export class Peer {
       onFlush: () => {
         const messagesWait = this.#bulk.encode(link);
         const requestsWait = this.#requests.flush(link);
+        const postsWait = this.#posts.encode(link);
         this.#streams.onFlush();
-        return messagesWait || requestsWait;
+        return messagesWait || requestsWait || postsWait;
       },
       onClose: () => {
         this.#bulkLink = undefined;
         this.#bulk.clear();
         this.#requests.detach();
         this.#streams.detach();
+        this.#events.onPostsClosed(this.node, this.#posts.clear());
       },
     };
   }

@@ -14,6 +14,8 @@ export interface TransportSettings {
   /** Unsent raft messages, and unsent requests, of one connection. */
   readonly queueBytesMax: number;
   readonly requestsMax: number;
+  /** Unsent bodies of the pub/sub channel, of one peer. */
+  readonly postBytesMax: number;
   readonly snapshotBytesPerSecond: number;
   readonly snapshotSendsMax: number;
   readonly snapshotReceivesMax: number;
@@ -28,6 +30,7 @@ export const defaultTransportSettings: TransportSettings = {
   backoffMaxMs: 1_000,
   queueBytesMax: limits.peerQueueBytesMax,
   requestsMax: limits.peerRequestsMax,
+  postBytesMax: limits.peerPostBytesMax,
   snapshotBytesPerSecond: limits.snapshotBytesPerSecond,
   snapshotSendsMax: limits.snapshotSendsPerNodeMax,
   snapshotReceivesMax: limits.snapshotReceivesPerNodeMax,

@@ -70,9 +70,11 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       inbound.dropStrangers();
       for (const [name, address] of wanted) {
         if (name === node || peers.has(name)) continue;
-        const peer = new Peer(context, name, address, gate, (...change) =>
-          handlers.onPeer(...change),
-        );
+        const peer = new Peer(context, name, address, gate, {
+          onReachable: (...change) => handlers.onPeer(...change),
+          onPostsOpen: (to) => handlers.pubsub?.onOpen(to),
+          onPostsClosed: (to, unsent) => handlers.pubsub?.onClosed(to, unsent),
+        });
         peers.set(name, peer);
         peer.start();
       }
@@ -82,6 +84,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       peers.get(to)?.request(body, timeoutMs, signal) ?? Promise.reject(unknown(to)),
     stream: (to, header, chunks) =>
       peers.get(to)?.stream(header, chunks) ?? Promise.reject(unknown(to)),
+    post: (to, body) => peers.get(to)?.post(body) ?? false,
     isReachable: (to) => peers.get(to)?.reachable ?? false,
     clockOffsetMs: (to) => peers.get(to)?.clockOffsetMs,
     async close() {

@@ -24,6 +24,20 @@ export interface TransportHandlers {
    * when reachable, tells a restarted peer from one whose connection broke.
    */
   onPeer(node: NodeId, reachable: boolean, bootId?: string): void;
+  /** Takes part in the channel of pub/sub; a node without it drops what comes. */
+  readonly pubsub?: PubSubHandlers;
+}
+
+/** What goes out and what comes in are links of their own: each ends and begins by itself. */
+export interface PubSubHandlers {
+  /** What is posted from now on reaches the peer, in order, until `onClosed`. */
+  onOpen(to: NodeId): void;
+  /** `unsent`: what was posted and never left. */
+  onClosed(to: NodeId, unsent: readonly Buffer[]): void;
+  /** A body that the peer posted; throws BAD_FRAME, which closes the link. */
+  onPost(from: NodeId, body: Buffer): void;
+  /** The peer's link to us has ended: what it told last holds no more. */
+  onLost(from: NodeId): void;
 }
 
 export interface GroupMessage {
@@ -43,6 +57,11 @@ export interface Transport {
   request(to: NodeId, body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer>;
   /** Sends `chunks` with back-pressure and throttling; resolves when the peer took all of it. */
   stream(to: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
+  /**
+   * Queues a body of the pub/sub channel, in order, without an answer; false when it was dropped
+   * because the peer is away or does not keep up.
+   */
+  post(to: NodeId, body: Buffer): boolean;
   isReachable(node: NodeId): boolean;
   /** The peer's wall clock minus ours, from the last keepalive round; undefined while unknown. */
   clockOffsetMs(node: NodeId): number | undefined;

@@ -79,11 +79,25 @@ test('CLIENT TRACKING can only be off, and the rest answers', async () => {
 test('CLIENT PAUSE and UNPAUSE, and what is wrong with a pause', async () => {
   const { clientPause } = node.watch;
   expect(await ask(node, 'CLIENT PAUSE 50000 WRITE')).toBe('+OK\r\n');
-  const holds = (...words: string[]) => clientPause.holds(words.map((text) => Buffer.from(text)));
+  const lineOf = (words: readonly string[]) => words.map((text) => Buffer.from(text));
+  const holds = (...words: string[]) => clientPause.holds(lineOf(words), () => []);
+  const execOf = (...lines: string[]) => {
+    return clientPause.holds(lineOf(['exec']), () => lines.map((line) => lineOf(line.split(' '))));
+  };
   expect([holds('set', 'a', '1'), holds('get', 'a'), holds('nosuch')]).toEqual([
     true,
     false,
     false,
+  ]);
+  expect([holds('multi'), holds('watch', 'a'), holds('publish', 'c', 'x')]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect([execOf(), execOf('get a', 'nosuch'), execOf('get a', 'set a 1')]).toEqual([
+    false,
+    false,
+    true,
   ]);
   expect(await ask(node, 'CLIENT PAUSE 1')).toBe('+OK\r\n');
   expect([holds('get', 'a'), holds('client', 'unpause')]).toEqual([true, false]);

@@ -20,6 +20,7 @@ const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^cluster\|/, 'answered while loading; what the placedriver does takes any arguments to refuse'],
   [/^command\|getkeys/, 'Redis 7.2 takes a command without arguments, 7.0 does not'],
   [/^(scan|randomkey)$/, 'tips as in Redis 7.2'],
+  [/^z(rev)?rank$/, 'Redis 7.2 has WITHSCORE, 7.0 does not'],
 ];
 
 /** Of no meaning here: nothing is loaded beside the data that is served. */

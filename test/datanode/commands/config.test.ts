@@ -34,6 +34,22 @@ test('CONFIG SET sets what may be set, all or nothing', async () => {
   expect(await ask(node, 'CONFIG SET maxclients 1 save')).toBe('-ERR syntax error\r\n');
 });
 
+test('CONFIG SET of what the whole cluster has, together with what is the own', async () => {
+  const { settings } = node;
+  expect(await ask(node, 'CONFIG SET notify-keyspace-events KEA maxclients 9')).toBe('+OK\r\n');
+  expect(settings.get('notify-keyspace-events')).toBe('KEA');
+  expect(await ask(node, 'CONFIG SET maxclients 7 notify-keyspace-events Q')).toMatch(
+    /^-ERR CONFIG SET failed .*'notify-keyspace-events'\) - Invalid event class character/,
+  );
+  expect(await ask(node, 'CONFIG SET maxclients 7 notify-keyspace-events gg')).toMatch(
+    /'notify-keyspace-events'\) - it is kept in the metadata store: away/,
+  );
+  expect(settings.get('maxclients')).toBe('9');
+  node.users.failure = new Error('away');
+  expect(await ask(node, 'CONFIG SET notify-keyspace-events g requirepass x')).toMatch(/^-ERR/);
+  expect(settings.get('notify-keyspace-events')).toBe('KEA');
+});
+
 test('CONFIG RESETSTAT, REWRITE, HELP, and MODULE LIST', async () => {
   expect(await ask(node, 'CONFIG RESETSTAT')).toBe('+OK\r\n');
   expect(node.statisticsResets).toBe(1);

@@ -14,7 +14,9 @@ import type {
   ServerInfo,
   Session,
 } from '../../../src/datanode/commands/node-context.ts';
+import { createSubscriber, type Delivery } from '../../../src/datanode/commands/pubsub-port.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { CommandWatch } from '../../../src/datanode/server/command-watch.ts';
 import { defaultServerSettings } from '../../../src/datanode/server/settings.ts';
@@ -29,6 +31,8 @@ export class FakeSession implements Session {
   readonly remote: string;
   readonly local: string;
   readonly connectedMs = NOW_MS - 5_000;
+  readonly deliveries: Delivery[] = [];
+  readonly subscriber = createSubscriber((delivery) => this.deliveries.push(delivery));
   protocol: 2 | 3 = 2;
   namespace = 'default';
   user = 'default';
@@ -41,7 +45,7 @@ export class FakeSession implements Session {
   noTouch = false;
   monitors = false;
   readonly pushed: Reply[] = [];
-  waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0 };
+  waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0, transaction: -1 };
   lastCommand = '';
   lastCommandMs = NOW_MS - 2_000;
   ended: 'no' | 'after-reply' | 'killed' = 'no';
@@ -87,10 +91,12 @@ export class FakeNode {
   readonly session: FakeSession;
   readonly others: FakeSession[];
   readonly slept: number[] = [];
+  readonly pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
   readonly settings = new Map([
     ['value-bytes-max', '16777216'],
     ['maxclients', '10000'],
     ['slowlog-max-len', '128'],
+    ['notify-keyspace-events', ''],
   ]);
   readonly watchSettings = { ...defaultServerSettings, latencyThresholdMs: 100 };
   readonly watch = new CommandWatch({
@@ -136,6 +142,7 @@ export class FakeNode {
     return {
       session: this.session,
       nowMs: NOW_MS,
+      pubsub: this.pubsub,
       info: () => this.info,
       sessions: () => [this.session, ...this.others],
       clusterNodes: () => this.nodes,
@@ -145,6 +152,11 @@ export class FakeNode {
       settings: () => this.settings,
       setSetting: (name, value) => {
         this.settings.set(name, String(value));
+      },
+      setForCluster: async (name, value) => {
+        if (value === 'gg') return 'it is kept in the metadata store: away';
+        this.settings.set(name, value);
+        return undefined;
       },
       watch: this.watch,
       acl: this.acl,
@@ -252,5 +264,13 @@ export const serverInfo: ServerInfo = {
     queuedBytes: 0,
     writtenBytes: 9_000,
     syncTime: took(1_500),
+  },
+  pubsub: {
+    channels: 2,
+    patterns: 1,
+    shardChannels: 3,
+    clients: 2,
+    lostMessages: 0,
+    slowSubscribers: 0,
   },
 };

@@ -5,13 +5,17 @@
 import { seededRandom } from '../../../src/common/random.ts';
 import type { RunContext, RunResult } from '../../../src/datanode/commands/command.ts';
 import { findCommand, resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { expireKeys } from '../../../src/datanode/encoding/expiry.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
+import type { KeyEvent } from '../../../src/datanode/encoding/view.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { error, type Reply } from '../../../src/datanode/resp/reply.ts';
 
 export class LonePartition {
   readonly engine: Engine;
+  /** Events of keys so far, of writes and of expiry. */
+  readonly events: KeyEvent[] = [];
   nowMs: number;
   firstSlot = 0;
   lastSlot = 16_383;
@@ -35,7 +39,9 @@ export class LonePartition {
     if (command === undefined || command.kind === 'node') throw new Error(`no row: ${words[0]}`);
     const wrongCount =
       command.arity >= 0 ? args.length !== command.arity : args.length < -command.arity;
-    if (wrongCount) return error(`ERR wrong number of arguments for '${command.name}' command`);
+    // the log's form of EXEC carries its commands
+    if (wrongCount && command.name !== 'exec')
+      return error(`ERR wrong number of arguments for '${command.name}' command`);
     if (command.kind === 'read') {
       const prepared = command.prepare(args);
       if (!prepared.ok) return prepared.reply;
@@ -47,10 +53,27 @@ export class LonePartition {
     if (!prepared.ok) return prepared.reply;
     const txn = new Txn(this.engine);
     txn.beginEntry(++this.#index);
+    txn.recordEvents(true);
     txn.beginCommand();
     const reply = await runToReply(prepared.run(txn, this.#context()), (range) => txn.range(range));
     await this.engine.write(txn.operations());
+    this.events.push(...txn.events);
     return reply;
+  }
+
+  /** As the leader's expiry entry does. */
+  async expire(...keys: readonly string[]): Promise<number> {
+    const txn = new Txn(this.engine);
+    txn.beginEntry(++this.#index);
+    txn.recordEvents(true);
+    const due = keys.map((key) => ({ key: Buffer.from(key), deadlineMs: 0 }));
+    const run = expireKeys(txn, due, this.nowMs);
+    let step = run.next();
+    while (!step.done) step = run.next(await txn.range(step.value));
+    const expired = step.value;
+    await this.engine.write(txn.operations());
+    this.events.push(...txn.events);
+    return expired;
   }
 
   #context(): RunContext {

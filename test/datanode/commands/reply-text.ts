@@ -1,4 +1,5 @@
 /** Replies as text for transcripts: RESP2's view of them, one line per scalar. */
+import { formatDouble } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 
 export function replyText(reply: Reply, indent = ''): string {
@@ -15,8 +16,12 @@ export function replyText(reply: Reply, indent = ''): string {
     case 'nullArray':
       return `${indent}(nil)`;
     case 'array':
+    case 'set':
       return listText(reply.items, indent);
+    case 'double':
+      return `${indent}${JSON.stringify(reply.text ?? formatDouble(reply.value))}`;
     case 'map':
+    case 'pairs':
       return listText(reply.pairs.flat(), indent);
     default:
       throw new Error(`no text for ${reply.kind} replies`);
@@ -29,7 +34,7 @@ export function sortedReplyText(reply: Reply): string {
 }
 
 function sorted(reply: Reply): Reply {
-  if (reply.kind !== 'array') return reply;
+  if (reply.kind !== 'array' && reply.kind !== 'set') return reply;
   const items = reply.items.map(sorted);
   return { kind: 'array', items: items.sort((a, b) => (replyText(a) < replyText(b) ? -1 : 1)) };
 }

@@ -161,6 +161,24 @@ describe('a datanode on its control path', () => {
     expect(second.view()?.partitions()).toEqual([partition]);
   });
 
+  test('a setting of the cluster reaches every node, and is kept while the store is away', async () => {
+    const [one, other] = [start(), start({ node: 'n2' })];
+    await Promise.all([one.started, other.started]);
+    await one.coordinator.setSetting('colour', 'green');
+    expect(one.view()?.setting('colour')).toBe('green');
+    await expect.poll(() => other.view()?.setting('colour')).toBe('green');
+    expect(other.changes.at(-1)).toMatchObject({ settings: true, table: false });
+    await expect.poll(() => disk.exists('/d/table')).toBe(true);
+    await Promise.all([one.coordinator.stop(), other.coordinator.stop()]);
+    meta.available = false;
+    const later = start();
+    await later.started;
+    expect(later.view()?.setting('colour')).toBe('green');
+    await expect(later.coordinator.setSetting('colour', 'red')).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    });
+  });
+
   test('a saved picture of another version is as good as none', async () => {
     await store.put(keys.namespace('default'), namespace(true));
     await store.put(keys.partition('default', 0), encodeRecord(partition));

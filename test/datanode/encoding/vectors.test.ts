@@ -6,13 +6,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  encodeBlockKey,
+  encodeDueKey,
   encodeListKey,
   encodeMemberKey,
   encodeScoreKey,
   LIST_ORIGIN,
 } from '../../../src/datanode/encoding/element-key.ts';
+import { encodeHashExtra } from '../../../src/datanode/encoding/hash-header.ts';
 import { encodeCollection, encodeHeader } from '../../../src/datanode/encoding/header.ts';
 import { encodeExpiryKey, encodeKey } from '../../../src/datanode/encoding/key.ts';
+import { encodeShape, newShape } from '../../../src/datanode/encoding/list.ts';
+import {
+  encodeCounts,
+  encodeShape as encodeNodeShape,
+} from '../../../src/datanode/encoding/rank-node.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
@@ -22,11 +30,28 @@ const foo = Buffer.from('foo');
 const member = Buffer.from('m');
 const origin = { whole: LIST_ORIGIN, fraction: Buffer.alloc(0) };
 
+const node = {
+  id: 0,
+  level: 0,
+  nextNode: 1,
+  entries: [
+    { child: 0, bound: Buffer.alloc(0), count: 512 },
+    { child: 0, bound: Buffer.from([0xbf, 0xf8]), count: 513 },
+  ],
+  shapeChanged: false,
+  countsChanged: false,
+};
+
 const vectors: readonly (readonly [string, Buffer])[] = [
   ['system key `state`', STATE_KEY],
   ['key record of `foo`', encodeKey(foo)],
   ['expiry of `foo` at 1700000000000', encodeExpiryKey(1_700_000_000_000, foo)],
+  [
+    'expiry of fields of `foo` at 1700000000000',
+    encodeExpiryKey(1_700_000_000_000, foo, tags.fieldExpiry),
+  ],
   ['hash field `m` of version 5.1', encodeMemberKey(tags.hashField, place, member)],
+  ['field `m` of it due at 1700000000000', encodeDueKey(place, 1_700_000_000_000, member)],
   ['list element at the origin', encodeListKey(place, origin)],
   [
     'list element inserted after it',
@@ -39,6 +64,9 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['score 0 of `m`', encodeScoreKey(place, 0, member)],
   ['score 1.5 of `m`', encodeScoreKey(place, 1.5, member)],
   ['score +∞ of `m`', encodeScoreKey(place, Number.POSITIVE_INFINITY, member)],
+  ['shape of the root of counted scores', encodeBlockKey(place, 0, 0)],
+  ['the same with two blocks, the second from score 1.5 on', encodeNodeShape(node)],
+  ['counts of its blocks, 512 and 513', encodeCounts(node)],
   [
     'header of the string `bar`',
     encodeHeader({ type: 'string', deadlineMs: 0, origin: 'set', body: Buffer.from('bar') }),
@@ -59,6 +87,33 @@ const vectors: readonly (readonly [string, Buffer])[] = [
       deadlineMs: 0,
       origin: 'set',
       body: encodeCollection({ version: place.version, size: 2, extra: Buffer.alloc(0) }),
+    }),
+  ],
+  [
+    'what a list of 3 elements from the origin on adds to its header',
+    encodeShape({ ...newShape(), tail: LIST_ORIGIN + 2, listpackBytes: 9 }),
+  ],
+  [
+    'the same, sparse and a quicklist',
+    encodeShape({
+      sparse: true,
+      quicklist: true,
+      head: LIST_ORIGIN,
+      tail: LIST_ORIGIN + 2,
+      listpackBytes: 9,
+    }),
+  ],
+  [
+    'what a small hash adds to its header',
+    encodeHashExtra({ encoding: 'listpack', dueMs: 0, untilMs: 0, expiring: 0 }),
+  ],
+  [
+    'a large one with 2 fields due at 1700000000000 and a millisecond later',
+    encodeHashExtra({
+      encoding: 'hashtable',
+      dueMs: 1_700_000_000_000,
+      untilMs: 1_700_000_000_001,
+      expiring: 2,
     }),
   ],
   [

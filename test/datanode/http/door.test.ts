@@ -179,7 +179,10 @@ test('the number of series is bounded, whatever the node holds', async () => {
   expect(page.value('kvorum_command_duration_seconds_count', { kind: 'read' })).toBe(0);
 });
 
-/** As redis_exporter 1.45 prints them when it reads a datanode's INFO (with system metrics). */
+/**
+ * As redis_exporter 1.45 prints them when it reads a datanode's INFO (with system metrics); shard
+ * channels since a later one.
+ */
 const exporterNames: Readonly<Record<string, readonly string[]>> = {
   gauge: [
     'blocked_clients',
@@ -196,6 +199,9 @@ const exporterNames: Readonly<Record<string, readonly string[]>> = {
     'memory_used_peak_bytes',
     'memory_used_rss_bytes',
     'process_id',
+    'pubsub_channels',
+    'pubsub_patterns',
+    'pubsubshard_channels',
     'start_time_seconds',
     'total_system_memory_bytes',
     'up',

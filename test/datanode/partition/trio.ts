@@ -163,6 +163,7 @@ export class Trio {
     const reach = (to: string) => (this.cut.has(`${from}>${to}`) ? undefined : this.hosts.get(to));
     return {
       setPeers() {},
+      post: () => false,
       send: (to, group, message) => {
         this.sent.push(`${message.type} ${message.from}>${message.to}`);
         setImmediate(() => reach(to)?.onMessages(from, [{ group, message }]));

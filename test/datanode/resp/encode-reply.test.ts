@@ -30,6 +30,13 @@ const forms: readonly (readonly [string, Reply, string, string])[] = [
   ['set', { kind: 'set', items: [OK] }, '*1\r\n+OK\r\n', '~1\r\n+OK\r\n'],
   ['push', { kind: 'push', items: [OK] }, '*1\r\n+OK\r\n', '>1\r\n+OK\r\n'],
   ['map', { kind: 'map', pairs: [[OK, NULL]] }, '*2\r\n+OK\r\n$-1\r\n', '%1\r\n+OK\r\n_\r\n'],
+  [
+    'pairs',
+    { kind: 'pairs', pairs: [[OK, NULL]] },
+    '*2\r\n+OK\r\n$-1\r\n',
+    '*1\r\n*2\r\n+OK\r\n_\r\n',
+  ],
+  ['spelt double', { kind: 'double', value: 1, text: '1.0' }, '$3\r\n1.0\r\n', ',1.0\r\n'],
   ['double', { kind: 'double', value: 0.1 }, '$3\r\n0.1\r\n', ',0.1\r\n'],
   ['boolean', { kind: 'boolean', value: true }, ':1\r\n', '#t\r\n'],
   ['verbatim', { kind: 'verbatim', format: 'txt', text: 'hi' }, '$2\r\nhi\r\n', '=6\r\ntxt:hi\r\n'],
@@ -45,15 +52,34 @@ describe('each kind of reply', () => {
 });
 
 test('doubles have the shortest form that reads back', () => {
-  expect([3, 0.1, 1e21, -0, 1 / 0, -1 / 0, Number.NaN].map(formatDouble)).toEqual([
-    '3',
-    '0.1',
-    '1e+21',
-    '-0',
-    'inf',
-    '-inf',
-    'nan',
-  ]);
+  const forms: readonly (readonly [number, string])[] = [
+    [3, '3'],
+    [0.1, '0.1'],
+    [-0, '-0'],
+    [1 / 0, 'inf'],
+    [-1 / 0, '-inf'],
+    [Number.NaN, 'nan'],
+    [-1.5, '-1.5'],
+    [1e17, '100000000000000000'],
+    [2 ** 62, '4611686018427387904'],
+    [-(2 ** 61), '-2305843009213693952'],
+    [1e19, '1e+19'],
+    [12345678901234567000, '12345678901234567000'],
+    [-1.25e21, '-1.25e+21'],
+    [1e21, '1e+21'],
+    [1e100, '1e+100'],
+    [0.000125, '0.000125'],
+    [0.001, '0.001'],
+    [1e-6, '0.000001'],
+    [1e-7, '1e-7'],
+    [1.25e-7, '1.25e-7'],
+    [5e-324, '5e-324'],
+    [0.00012345678901, '1.2345678901e-4'],
+    [12345.678901234, '1.2345678901234e+4'],
+    [1234.5678901234, '1234.5678901234'],
+    [12345.678901, '12345.678901'],
+  ];
+  expect(forms.map(([value]) => formatDouble(value))).toEqual(forms.map(([, form]) => form));
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
       expect(Number(formatDouble(value))).toBe(value);

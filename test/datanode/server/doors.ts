@@ -7,6 +7,8 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
 import { PartitionMeters } from '../../../src/datanode/partition/meters.ts';
+import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
+import { KeyEventPublisher } from '../../../src/datanode/pubsub/key-events.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
 import { RedisServer } from '../../../src/datanode/server/server.ts';
@@ -84,6 +86,8 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
     }),
   });
   const users = new MemoryUsers();
+  const pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
+  const keyEvents = new KeyEventPublisher(pubsub);
   const server = new RedisServer({
     node: 'a',
     clock: systemClock,
@@ -106,6 +110,9 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
     },
     meters: new PartitionMeters(),
     userStore: users,
+    pubsub,
+    keyEvents,
+    setForCluster: async (_name, value) => keyEvents.take(value),
     usage: () => ({ rssBytes: 1, heapBytes: 1, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
     log: () => ({
       segments: 1,
@@ -148,11 +155,11 @@ export class RawClient {
     socket.on('error', () => {});
   }
 
-  /** A port of this machine, or the path of a socket file. */
-  static open(place: number | string): Promise<RawClient> {
-    const target = typeof place === 'string' ? { path: place } : { port: place, host: '127.0.0.1' };
+  /** To a port, or to a socket file. */
+  static open(to: number | string): Promise<RawClient> {
+    const place = typeof to === 'string' ? { path: to } : { port: to, host: '127.0.0.1' };
     return new Promise((resolve, reject) => {
-      const socket = connect(target, () => resolve(new RawClient(socket)));
+      const socket = connect(place, () => resolve(new RawClient(socket)));
       socket.once('error', reject);
     });
   }

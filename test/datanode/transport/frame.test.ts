@@ -29,7 +29,7 @@ function decode(chunks: readonly Buffer[], bodyBytesMax?: number): Frame[] {
 }
 
 const anyFrame = fc.record({
-  channel: fc.integer({ min: 0, max: channels.stream }),
+  channel: fc.integer({ min: 0, max: channels.pubsub }),
   body: fc.uint8Array({ maxLength: 5_000 }).map((bytes) => Buffer.from(bytes)),
 });
 
@@ -38,6 +38,7 @@ describe('the format', () => {
     const vectors: [Frame, string][] = [
       [{ channel: channels.control, body: Buffer.alloc(0) }, '6b76010000000000ac475530'],
       [{ channel: channels.raft, body: Buffer.from('abc') }, '6b76010100000003e02476ac616263'],
+      [{ channel: channels.pubsub, body: Buffer.from('abc') }, '6b76010400000003a8c478c8616263'],
     ];
     for (const [frame, hex] of vectors) {
       const bytes = encode([frame]).toString('hex');

@@ -10,6 +10,7 @@ import { createTransport } from '../../../src/datanode/transport/tcp-transport.t
 import type {
   GroupMessage,
   PeerAddress,
+  PubSubHandlers,
   Transport,
   TransportHandlers,
 } from '../../../src/datanode/transport/transport.ts';
@@ -34,6 +35,7 @@ export interface NodeOptions {
   readonly host?: string;
   readonly port?: number;
   readonly settings?: Partial<TransportSettings>;
+  readonly pubsub?: PubSubHandlers;
 }
 
 /** Short enough for tests, long enough for a busy machine. */
@@ -67,6 +69,7 @@ export async function startNode(name: string, options: NodeOptions = {}): Promis
     listen: { host, port: options.port ?? 0 },
     settings: { ...quick, ...options.settings },
     handlers: {
+      ...(options.pubsub && { pubsub: options.pubsub }),
       onMessages(from, messages) {
         if (overrides.onMessages) overrides.onMessages(from, messages);
         else for (const message of messages) received.push({ from, ...message });

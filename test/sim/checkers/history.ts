@@ -30,12 +30,13 @@ export function checkHistory(history: readonly Call[]): number {
 
 /** A SET with an unknown outcome makes no difference when nobody saw its value, or that it was. */
 function withoutUnseen(calls: readonly Call[]): Call[] {
-  const deletes = calls.some(({ words }) => words[0] === 'DEL');
+  // a value nobody read may still have been deleted, or have been in the way of a transaction
+  const changes = calls.some(({ words }) => words[0] === 'DEL' || words[0] === 'CAS');
   const seen = new Set(calls.map(({ reply }) => textOf(reply)));
   return calls.filter(
     ({ words, reply }) =>
       reply !== undefined ||
-      (words[0] !== 'GET' && (words[0] !== 'SET' || deletes || seen.has(words[2]!))),
+      (words[0] !== 'GET' && (words[0] !== 'SET' || changes || seen.has(words[2]!))),
   );
 }
 
@@ -67,6 +68,10 @@ function stepOf(
         const next = (exists(state) ? state : '') + value;
         return agrees(reply, next.length) ? next : undefined;
       };
+    case 'CAS': {
+      const wanted = value === '' ? GONE : value;
+      return (state) => (state === wanted ? words[3] : undefined);
+    }
     default:
       throw new Error(`no model of ${name}`);
   }

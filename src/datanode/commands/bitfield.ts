@@ -1,0 +1,153 @@
+/** Integers of any width within a string: BITFIELD, BITFIELD_RO. */
+import { limits } from '../../common/limits.ts';
+import {
+  type BitField,
+  fieldValueToSet,
+  fitField,
+  type Overflow,
+  readField,
+  widened,
+  writeField,
+} from '../encoding/bits.ts';
+import { findKey } from '../encoding/keyspace.ts';
+import { parseInteger, readString, storeString } from '../encoding/string.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { array, integer, NULL, type Reply } from '../resp/reply.ts';
+import { argument, integerArgument, syntaxError, TOO_LONG, WRONG_TYPE, word } from './args.ts';
+import { bitOffsetArgument } from './bit.ts';
+import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';
+
+const BAD_TYPE =
+  'ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.';
+const EMPTY = Buffer.alloc(0);
+const [LETTER_I, LETTER_U] = [0x69, 0x75];
+
+type FieldStep =
+  | { readonly kind: 'get'; readonly field: BitField }
+  | {
+      readonly kind: 'set' | 'incrby';
+      readonly field: BitField;
+      readonly operand: bigint;
+      readonly overflow: Overflow;
+    };
+
+interface FieldRequest {
+  readonly key: Buffer;
+  readonly steps: readonly FieldStep[];
+  /** Length that the string has at least once the steps that write are done; 0: none writes. */
+  readonly bytesNeeded: number;
+}
+
+/**
+ * BITFIELD key [GET encoding offset | [OVERFLOW WRAP | SAT | FAIL] SET encoding offset value |
+ * INCRBY encoding offset increment ...]
+ */
+function parseBitField(args: readonly Buffer[]): FieldRequest {
+  const steps: FieldStep[] = [];
+  let overflow: Overflow = 'wrap';
+  let bytesNeeded = 0;
+  let at = 2;
+  while (at < args.length) {
+    const kind = word(argument(args, at));
+    const left = args.length - at - 1;
+    if (kind === 'overflow' && left >= 1) {
+      overflow = overflowArgument(argument(args, at + 1));
+      at += 2;
+    } else if (kind === 'get' && left >= 2) {
+      steps.push({ kind, field: fieldArguments(args, at + 1) });
+      at += 3;
+    } else if ((kind === 'set' || kind === 'incrby') && left >= 3) {
+      const field = fieldArguments(args, at + 1);
+      const operand = BigInt(integerArgument(argument(args, at + 3)));
+      steps.push({ kind, field, operand, overflow });
+      const lastBit = field.offset + field.bits - 1;
+      bytesNeeded = Math.max(bytesNeeded, Math.floor(lastBit / 8) + 1);
+      at += 4;
+    } else {
+      throw syntaxError();
+    }
+  }
+  return { key: argument(args, 1), steps, bytesNeeded };
+}
+
+function overflowArgument(arg: Buffer): Overflow {
+  const overflow = word(arg);
+  if (overflow === 'wrap' || overflow === 'sat' || overflow === 'fail') return overflow;
+  throw new ArgumentError('ERR Invalid OVERFLOW type specified');
+}
+
+/** Encoding (`i8`, `u16`, …) and offset. */
+function fieldArguments(args: readonly Buffer[], at: number): BitField {
+  const encoding = argument(args, at);
+  const signed = encoding[0] === LETTER_I;
+  const bits = parseInteger(encoding.subarray(1));
+  const known = signed || encoding[0] === LETTER_U;
+  if (!known || typeof bits !== 'number' || bits < 1 || bits > (signed ? 64 : 63)) {
+    throw new ArgumentError(BAD_TYPE);
+  }
+  return { signed, bits, offset: bitOffsetArgument(argument(args, at + 1), bits) };
+}
+
+/** BITFIELD_RO key [GET encoding offset ...] */
+function parseBitFieldRo(args: readonly Buffer[]): FieldRequest {
+  const request = parseBitField(args);
+  if (request.bytesNeeded > 0) {
+    throw new ArgumentError('ERR BITFIELD_RO only supports the GET subcommand');
+  }
+  return request;
+}
+
+function runBitField(view: WriteView, request: FieldRequest, context: RunContext): Reply {
+  const { key, steps, bytesNeeded } = request;
+  if (bytesNeeded === 0) return runBitFieldRo(view, request, context);
+  const found = findKey(view, key, context.nowMs);
+  const { live } = found;
+  if (live && live.type !== 'string') return WRONG_TYPE;
+  if (bytesNeeded > limits.valueBytesMax) return TOO_LONG;
+  const bytes = widened(live?.body ?? EMPTY, bytesNeeded);
+  const replies = steps.map((step) => runStep(bytes, step));
+  storeString(view, found, bytes, live?.deadlineMs ?? 0, 'edited');
+  return array(replies);
+}
+
+function runBitFieldRo(view: View, { key, steps }: FieldRequest, { nowMs }: RunContext): Reply {
+  const found = readString(view, key, nowMs);
+  if (found === 'wrong-type') return WRONG_TYPE;
+  return array(steps.map(({ field }) => integer(readField(found ?? EMPTY, field))));
+}
+
+/** Changes `bytes` where the step writes. */
+function runStep(bytes: Buffer, step: FieldStep): Reply {
+  const { kind, field } = step;
+  const before = readField(bytes, field);
+  if (kind === 'get') return integer(before);
+  const wanted = kind === 'set' ? fieldValueToSet(field, step.operand) : before + step.operand;
+  const after = fitField(field, wanted, step.overflow);
+  if (after === undefined) return NULL;
+  writeField(bytes, field, after);
+  return integer(kind === 'set' ? before : after);
+}
+
+const column = { categories: ['bitmap'], group: 'bitmap', keys: FIRST_KEY, arity: -2 };
+
+export const bitFieldCommands: readonly Command[] = [
+  write({
+    ...column,
+    name: 'bitfield',
+    flags: ['write', 'denyoom'],
+    since: '3.2.0',
+    summary: 'Reads and changes integers of any width within a string.',
+    parse: parseBitField,
+    run: runBitField,
+  }),
+  read({
+    ...column,
+    name: 'bitfield_ro',
+    flags: ['readonly', 'fast'],
+    since: '6.0.0',
+    summary: 'Reads integers of any width within a string.',
+    singlePoint: true,
+    parse: parseBitFieldRo,
+    run: runBitFieldRo,
+  }),
+];

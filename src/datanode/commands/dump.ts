@@ -1,0 +1,184 @@
+/** Values as Redis serializes them: DUMP, RESTORE. */
+import { slotOfKey } from '../../common/hash.ts';
+import { limits } from '../../common/limits.ts';
+import { type CollectionType, elementRange, isCollectionType } from '../encoding/element-key.ts';
+import { decodeCollection, type Header } from '../encoding/header.ts';
+import { keyAfter } from '../encoding/key.ts';
+import { type Found, findKey, removeKey } from '../encoding/keyspace.ts';
+import { decodeRdbValue, type RdbValue } from '../encoding/rdb-decode.ts';
+import {
+  dumpedTags,
+  encodeRdbElement,
+  encodeRdbLength,
+  encodeRdbString,
+  longestOf,
+  rdbTypeByte,
+} from '../encoding/rdb-elements.ts';
+import { openRdbPayload, sealRdbPayload } from '../encoding/rdb-payload.ts';
+import { RdbBoundError, RdbError } from '../encoding/rdb-reader.ts';
+import { storeRdbValue } from '../encoding/rdb-store.ts';
+import { parseInteger } from '../encoding/string.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { bulk, error, NULL, OK, type Reply } from '../resp/reply.ts';
+import {
+  argument,
+  deadlineOf,
+  integerArgument,
+  NOT_AN_INTEGER,
+  syntaxError,
+  TOO_LONG,
+  word,
+} from './args.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
+
+const DUMP_TOO_LARGE = error(
+  `ERR the serialized value would have more than ${limits.requestBytesMax} bytes`,
+);
+const BUSY_KEY = error('BUSYKEY Target key name already exists.');
+const NOT_INTEGER = error(NOT_AN_INTEGER);
+const BAD_TTL = error('ERR Invalid TTL value, must be >= 0');
+const BAD_PAYLOAD = error('ERR DUMP payload version or checksum are wrong');
+const BAD_DATA = error('ERR Bad data format');
+
+/** DUMP key */
+function runDump(view: View, key: Buffer, { nowMs }: RunContext): RunResult {
+  const found = findKey(view, key, nowMs);
+  const { live } = found;
+  if (!live) return NULL;
+  if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, nowMs);
+  return bulk(sealRdbPayload([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
+}
+
+function* dumpCollection(
+  found: Found,
+  live: Header,
+  type: CollectionType,
+  nowMs: number,
+): Generator<KeyRange, Reply, readonly KeyValue[]> {
+  const { version } = decodeCollection(found.place, live.body);
+  const parts: Buffer[] = [];
+  let [count, bytes] = [0, 0];
+  let range = elementRange(dumpedTags[type], { slot: slotOfKey(found.key), version });
+  for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
+    for (const pair of pairs) {
+      const element = encodeRdbElement(type, pair, nowMs);
+      if (element.length === 0) continue;
+      // one copy for each element, not the pairs that it is part of
+      const encoded = Buffer.concat(element);
+      parts.push(encoded);
+      bytes += encoded.length;
+      count++;
+    }
+    if (bytes > limits.requestBytesMax) return DUMP_TOO_LARGE;
+    range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+  if (count === 0) return NULL;
+  return bulk(sealRdbPayload([rdbTypeByte(type), encodeRdbLength(count), ...parts]));
+}
+
+interface RestoreRequest {
+  readonly key: Buffer;
+  /** Milliseconds as given: checked when it is known that the key may be written (Redis's order). */
+  readonly ttl: Buffer;
+  readonly payload: Buffer;
+  readonly replace: boolean;
+  readonly absolute: boolean;
+}
+
+/** RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency] */
+function parseRestore(args: readonly Buffer[]): RestoreRequest {
+  let [replace, absolute, idle, frequency] = [false, false, false, false];
+  for (let at = 4; at < args.length; at++) {
+    const option = word(argument(args, at));
+    const more = at + 1 < args.length;
+    if (option === 'replace') {
+      replace = true;
+    } else if (option === 'absttl') {
+      absolute = true;
+    } else if (option === 'idletime' && more && !frequency) {
+      if (integerArgument(argument(args, ++at)) < 0) {
+        throw new ArgumentError('ERR Invalid IDLETIME value, must be >= 0');
+      }
+      idle = true;
+    } else if (option === 'freq' && more && !idle) {
+      const value = integerArgument(argument(args, ++at));
+      if (value < 0 || value > 255) {
+        throw new ArgumentError('ERR Invalid FREQ value, must be >= 0 and <= 255');
+      }
+      frequency = true;
+    } else {
+      throw syntaxError();
+    }
+  }
+  const [key, ttl, payload] = [argument(args, 1), argument(args, 2), argument(args, 3)];
+  return { key, ttl, payload, replace, absolute };
+}
+
+function* runRestore(
+  view: WriteView,
+  request: RestoreRequest,
+  { nowMs }: RunContext,
+): Generator<KeyRange, Reply, readonly KeyValue[]> {
+  const found = findKey(view, request.key, nowMs);
+  if (found.live && !request.replace) return BUSY_KEY;
+  const ttl = parseInteger(request.ttl);
+  if (ttl === undefined) return NOT_INTEGER;
+  if (ttl < 0) return BAD_TTL;
+  const body = openRdbPayload(request.payload);
+  if (body === undefined) return BAD_PAYLOAD;
+  const value = decoded(body);
+  if ('kind' in value) return value;
+  if (longestOf(value) > limits.valueBytesMax) return TOO_LONG;
+  const expiry = { value: ttl, unit: 'milliseconds', relative: !request.absolute } as const;
+  // A deadline that no number holds: Redis's wraps around into the past.
+  const deadlineMs = ttl === 0 ? 0 : (deadlineOf(expiry, nowMs, false) ?? nowMs);
+  if (ttl !== 0 && deadlineMs <= nowMs) removeKey(view, found);
+  else yield* storeRdbValue(view, found, value, deadlineMs);
+  return OK;
+}
+
+function decoded(body: Buffer): RdbValue | Reply {
+  try {
+    return decodeRdbValue(body);
+  } catch (failure) {
+    if (failure instanceof RdbBoundError) {
+      return error(`ERR the value has more than ${failure.message}, restore it in parts`);
+    }
+    if (failure instanceof RdbError) return BAD_DATA;
+    throw failure;
+  }
+}
+
+const column = { categories: ['keyspace'], group: 'generic', keys: FIRST_KEY, since: '2.6.0' };
+
+export const dumpCommands: readonly Command[] = [
+  read({
+    ...column,
+    name: 'dump',
+    arity: 2,
+    flags: ['readonly'],
+    summary: 'Returns the value of a key as Redis serializes it.',
+    tips: ['nondeterministic_output'],
+    parse: (args) => argument(args, 1),
+    run: runDump,
+  }),
+  write({
+    ...column,
+    name: 'restore',
+    arity: -4,
+    flags: ['write', 'denyoom'],
+    categories: ['keyspace', 'dangerous'],
+    summary: 'Creates a key from a value that DUMP returned, here or in Redis.',
+    parse: parseRestore,
+    run: runRestore,
+  }),
+];

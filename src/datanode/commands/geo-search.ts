@@ -1,0 +1,192 @@
+/** Members of a geospatial index in an area: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS and relatives. */
+import type { Collection } from '../encoding/collection.ts';
+import { cellsOf, distanceWithin } from '../encoding/geo-area.ts';
+import { decodePoint } from '../encoding/geohash.ts';
+import { findKey, removeKey } from '../encoding/keyspace.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { type Entry, readZset, scoreOf } from '../encoding/zset.ts';
+import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
+import { scoreSpan, type Walk, walkSpan } from '../encoding/zset-range.ts';
+import { array, bulk, EMPTY_ARRAY, error, integer, type Reply } from '../resp/reply.ts';
+import { argument, WRONG_TYPE, word } from './args.ts';
+import { ArgumentError, type Command, type RunContext, read, write } from './command.ts';
+import { distanceReply, geoColumn, pointReply } from './geo.ts';
+import { parseSearch, type Search, type SearchForm } from './geo-search-args.ts';
+import { finishZset } from './zset-save.ts';
+
+interface Found extends Entry {
+  readonly meters: number;
+}
+
+interface SearchRequest {
+  readonly args: readonly Buffer[];
+  readonly form: SearchForm;
+}
+
+/** What a search has found, or the reply that ends it. */
+type Result =
+  | { readonly search: Search; readonly found: readonly Found[]; readonly absent: boolean }
+  | Reply;
+
+function* runFind(view: View, { args, form }: SearchRequest, { nowMs }: RunContext): Walk<Result> {
+  const zset = readZset(view, argument(args, form.kind === 'searchStore' ? 2 : 1), nowMs);
+  if (zset === 'wrong-type') return WRONG_TYPE;
+  const search = searchOf(view, args, form, zset);
+  if ('kind' in search) return search;
+  if (zset === undefined) return { search, found: [], absent: true };
+  const found = yield* findAll(zset, search);
+  if (search.order !== 'none') {
+    const sign = search.order === 'asc' ? 1 : -1;
+    found.sort((a, b) => sign * (a.meters - b.meters));
+  }
+  const given = search.count > 0 ? found.slice(0, search.count) : found;
+  return { search, found: given, absent: false };
+}
+
+function searchOf(
+  view: View,
+  args: readonly Buffer[],
+  form: SearchForm,
+  zset: Collection | undefined,
+): Search | Reply {
+  const findMember = (member: Buffer) => {
+    const score = scoreOf(view, zset!.place, member);
+    if (score === undefined) throw new ArgumentError('ERR could not decode requested zset member');
+    return decodePoint(score);
+  };
+  try {
+    return parseSearch(args, form, zset && findMember);
+  } catch (failure) {
+    if (!(failure instanceof ArgumentError)) throw failure;
+    return error(failure.message);
+  }
+}
+
+function* findAll({ place }: Collection, { area, any, count }: Search): Walk<Found[]> {
+  const found: Found[] = [];
+  if (area === undefined) return found;
+  const enough = any ? count : Number.POSITIVE_INFINITY;
+  for (const { min, max } of cellsOf(area)) {
+    if (found.length >= enough) break;
+    const span = scoreSpan(place, { min, max, minOpen: false, maxOpen: true });
+    yield* walkSpan(span!, ({ member, score }) => {
+      const meters = distanceWithin(area, score);
+      if (meters !== undefined) found.push({ member, score, meters });
+      return found.length >= enough;
+    });
+  }
+  return found;
+}
+
+function* runRead(view: View, request: SearchRequest, context: RunContext): Walk<Reply> {
+  const result = yield* runFind(view, request, context);
+  return 'kind' in result ? result : foundReply(result.found, result.search);
+}
+
+function foundReply(found: readonly Found[], search: Search): Reply {
+  const { withDist, withHash, withCoord, unit } = search;
+  if (found.length === 0) return EMPTY_ARRAY;
+  const items = found.map(({ member, score, meters }) => {
+    if (!withDist && !withHash && !withCoord) return bulk(member);
+    const more: Reply[] = [];
+    if (withDist) more.push(distanceReply(meters, unit));
+    if (withHash) more.push(integer(BigInt(Math.trunc(score))));
+    if (withCoord) more.push(pointReply(decodePoint(score)));
+    return array([bulk(member), ...more]);
+  });
+  return array(items);
+}
+
+function* runWrite(view: WriteView, request: SearchRequest, context: RunContext): Walk<Reply> {
+  const result = yield* runFind(view, request, context);
+  if ('kind' in result) return result;
+  const { search, found } = result;
+  if (search.target === undefined) return foundReply(found, search);
+  const target = findKey(view, search.target, context.nowMs);
+  if (found.length === 0) {
+    removeKey(view, target);
+    return integer(0);
+  }
+  const building = beginZset(view, target);
+  for (const { member, score, meters } of found) {
+    giveScore(view, building, member, () => (search.storeDist ? meters / search.unit : score));
+  }
+  const zset = yield* endZset(view, building);
+  return yield* finishZset(view, zset, integer(found.length));
+}
+
+/** GEORADIUS and GEORADIUSBYMEMBER: the key, and what STORE and STOREDIST name. */
+function radiusKeys(optionsAt: number): (args: readonly Buffer[]) => readonly Buffer[] {
+  return (args) => {
+    let target: Buffer | undefined;
+    for (let at = optionsAt; at + 1 < args.length; at++) {
+      const option = word(argument(args, at));
+      if (option === 'store' || option === 'storedist') target = args[++at];
+    }
+    return target === undefined ? [argument(args, 1)] : [argument(args, 1), target];
+  };
+}
+
+type Kind = SearchForm['kind'];
+
+/** What is wrong with the arguments depends on the key: the run finds it. */
+function parseAs(kind: Kind, readOnly: boolean): (args: readonly Buffer[]) => SearchRequest {
+  return (args) => ({ args, form: { name: argument(args, 0).toString(), kind, readOnly } });
+}
+
+const radiusSummary = 'Returns or stores members of a geospatial index within a distance of';
+
+function radiusRow(name: string, kind: Kind, arity: number, of: string): Command {
+  return write({
+    ...geoColumn,
+    name,
+    arity,
+    flags: ['write', 'denyoom', 'movablekeys'],
+    keysOf: radiusKeys(-arity),
+    since: '3.2.0',
+    summary: `${radiusSummary} ${of}.`,
+    parse: parseAs(kind, false),
+    run: runWrite,
+  });
+}
+
+function radiusReadRow(name: string, kind: Kind, arity: number, of: string): Command {
+  return read({
+    ...geoColumn,
+    name,
+    arity,
+    flags: ['readonly'],
+    since: '3.2.10',
+    summary: `Returns members of a geospatial index within a distance of ${of}.`,
+    parse: parseAs(kind, true),
+    run: runRead,
+  });
+}
+
+export const geoSearchCommands: readonly Command[] = [
+  read({
+    ...geoColumn,
+    name: 'geosearch',
+    arity: -7,
+    flags: ['readonly'],
+    since: '6.2.0',
+    summary: 'Returns members of a geospatial index in a circle or a box.',
+    parse: parseAs('search', true),
+    run: runRead,
+  }),
+  write({
+    ...geoColumn,
+    name: 'geosearchstore',
+    arity: -8,
+    flags: ['write', 'denyoom'],
+    keys: { first: 1, last: 2, step: 1 },
+    since: '6.2.0',
+    summary: 'Stores members of a geospatial index in a circle or a box in another key.',
+    parse: parseAs('searchStore', true),
+    run: runWrite,
+  }),
+  radiusRow('georadius', 'radius', -6, 'a point'),
+  radiusRow('georadiusbymember', 'radiusByMember', -5, 'a member'),
+  radiusReadRow('georadius_ro', 'radius', -6, 'a point'),
+  radiusReadRow('georadiusbymember_ro', 'radiusByMember', -5, 'a member'),
+];

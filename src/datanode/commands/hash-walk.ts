@@ -1,0 +1,94 @@
+/** Some fields of hashes: HRANDFIELD and HSCAN. */
+import { fieldsOf, type Hash, readHash } from '../encoding/hash.ts';
+import { pickOne, type Slices } from '../encoding/member-walk.ts';
+import type { View } from '../encoding/view.ts';
+import { array, EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
+import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';
+import { type Command, FIRST_KEY, type RunContext, type RunResult, read } from './command.ts';
+import { nameReply, valueReply } from './hash.ts';
+import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
+import { pickCount, REPLY_TOO_LARGE, randomCount } from './random-members.ts';
+
+interface RandomFields {
+  readonly key: Buffer;
+  /** Undefined: one field, not an array of one. */
+  readonly count: number | undefined;
+  readonly withValues: boolean;
+}
+
+/** HRANDFIELD key [count [WITHVALUES]] */
+function parseRandomField(args: readonly Buffer[]): RandomFields {
+  const key = argument(args, 1);
+  if (args.length === 2) return { key, count: undefined, withValues: false };
+  const count = randomCount(argument(args, 2));
+  if (args.length === 3) return { key, count, withValues: false };
+  if (args.length > 4 || word(argument(args, 3)) !== 'withvalues') throw syntaxError();
+  return { key, count: randomCount(argument(args, 2), true), withValues: true };
+}
+
+function runRandomField(view: View, request: RandomFields, context: RunContext): RunResult {
+  const hash = readHash(view, request.key, context.nowMs);
+  if (hash === 'wrong-type') return WRONG_TYPE;
+  if (hash === undefined) return request.count === undefined ? NULL : EMPTY_ARRAY;
+  return randomFields(hash, request, context);
+}
+
+function* randomFields(
+  hash: Hash,
+  { count, withValues }: RandomFields,
+  { random }: RunContext,
+): Slices<Reply> {
+  const fields = yield* fieldsOf(hash);
+  if (count === undefined) {
+    const field = yield* pickOne(fields, random);
+    return field === undefined ? NULL : nameReply(field);
+  }
+  const picked = yield* pickCount(fields, count, random);
+  if (picked === undefined) return REPLY_TOO_LARGE;
+  if (!withValues) return array(picked.map(nameReply));
+  return { kind: 'pairs', pairs: picked.map((field) => [nameReply(field), valueReply(field)]) };
+}
+
+function runScan(view: View, request: MemberScan, { nowMs }: RunContext): RunResult {
+  const hash = readHash(view, request.key, nowMs);
+  if (hash === 'wrong-type') return WRONG_TYPE;
+  return hash === undefined ? SCAN_OF_NOTHING : scanFields(hash, request);
+}
+
+function* scanFields(hash: Hash, request: MemberScan): Slices<Reply> {
+  const fields = yield* fieldsOf(hash);
+  const whole = hash.encoding !== 'hashtable';
+  return yield* scanMembers(fields, request, whole, (field) => [
+    nameReply(field),
+    valueReply(field),
+  ]);
+}
+
+const column = {
+  flags: ['readonly'],
+  categories: ['hash'],
+  group: 'hash',
+  keys: FIRST_KEY,
+  tips: ['nondeterministic_output'],
+} as const;
+
+export const hashWalkCommands: readonly Command[] = [
+  read({
+    ...column,
+    name: 'hrandfield',
+    arity: -2,
+    since: '6.2.0',
+    summary: 'Returns one or more random fields from a hash.',
+    parse: parseRandomField,
+    run: runRandomField,
+  }),
+  read({
+    ...column,
+    name: 'hscan',
+    arity: -3,
+    since: '2.8.0',
+    summary: 'Iterates over fields and values of a hash.',
+    parse: parseMemberScan,
+    run: runScan,
+  }),
+];

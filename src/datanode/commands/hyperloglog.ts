@@ -1,0 +1,156 @@
+/** Counting different elements approximately: PFADD, PFCOUNT, PFMERGE, PFSELFTEST. */
+import {
+  addElement,
+  cachedCardinality,
+  emptySketch,
+  estimate,
+  isDense,
+  isSketch,
+  markStale,
+  mergeInto,
+  REGISTERS,
+  raiseRegister,
+  toDense,
+} from '../encoding/hyperloglog.ts';
+import { type Found, findKey } from '../encoding/keyspace.ts';
+import { storeString } from '../encoding/string.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { error, integer, OK, type Reply } from '../resp/reply.ts';
+import { argument, WRONG_TYPE } from './args.ts';
+import {
+  ALL_KEYS,
+  type Command,
+  FIRST_KEY,
+  NO_KEYS,
+  node,
+  type RunContext,
+  read,
+  write,
+} from './command.ts';
+
+const NOT_A_SKETCH = error('WRONGTYPE Key is not a valid HyperLogLog string value.');
+const CORRUPT = error('INVALIDOBJ Corrupted HLL object detected');
+
+/** Why the key cannot be used as a sketch; undefined: it can, or is absent. */
+function refusal({ live }: Found): Reply | undefined {
+  if (!live) return undefined;
+  if (live.type !== 'string') return WRONG_TYPE;
+  return isSketch(live.body) ? undefined : NOT_A_SKETCH;
+}
+
+interface AddRequest {
+  readonly key: Buffer;
+  readonly elements: readonly Buffer[];
+}
+
+/** PFADD key [element ...] */
+function runPfAdd(view: WriteView, { key, elements }: AddRequest, { nowMs }: RunContext): Reply {
+  const found = findKey(view, key, nowMs);
+  const refused = refusal(found);
+  if (refused) return refused;
+  let changed = !found.live;
+  let sketch = found.live ? Buffer.from(found.live.body) : emptySketch();
+  for (const element of elements) {
+    const added = addElement(sketch, element);
+    if (added === 'corrupt') return CORRUPT;
+    sketch = added.sketch;
+    changed ||= added.changed;
+  }
+  if (changed) markStale(sketch);
+  // Redis gives the value an encoding of its own also when nothing changes
+  if (changed || found.live?.origin !== 'edited') storeSketch(view, found, sketch);
+  return integer(changed ? 1 : 0);
+}
+
+function storeSketch(view: WriteView, found: Found, sketch: Buffer): void {
+  storeString(view, found, sketch, found.live?.deadlineMs ?? 0, 'edited');
+}
+
+/** PFCOUNT key [key ...] */
+function runPfCount(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+  const registers = new Uint8Array(REGISTERS);
+  for (const key of keys) {
+    const found = findKey(view, key, nowMs);
+    const refused = refusal(found);
+    if (refused) return refused;
+    const sketch = found.live?.body;
+    if (sketch === undefined) continue;
+    const cached = keys.length === 1 ? cachedCardinality(sketch) : undefined;
+    if (cached !== undefined) return integer(cached);
+    if (!mergeInto(registers, sketch)) return CORRUPT;
+  }
+  return integer(estimate(registers));
+}
+
+/** PFMERGE destkey [sourcekey ...] */
+function runPfMerge(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+  const registers = new Uint8Array(REGISTERS);
+  let dense = false;
+  for (const key of keys) {
+    const found = findKey(view, key, nowMs);
+    const refused = refusal(found);
+    if (refused) return refused;
+    if (!found.live) continue;
+    dense ||= isDense(found.live.body);
+    if (!mergeInto(registers, found.live.body)) return CORRUPT;
+  }
+  const target = findKey(view, argument(keys, 0), nowMs);
+  const before = target.live ? Buffer.from(target.live.body) : emptySketch();
+  const merged = raiseAll(dense ? toDense(before) : before, registers);
+  if (merged === 'corrupt') return CORRUPT;
+  markStale(merged);
+  storeSketch(view, target, merged);
+  return OK;
+}
+
+function raiseAll(start: Buffer | 'corrupt', registers: Uint8Array): Buffer | 'corrupt' {
+  let sketch = start;
+  for (let index = 0; index < REGISTERS; index++) {
+    if (sketch === 'corrupt') return 'corrupt';
+    if (registers[index] === 0) continue;
+    const raised = raiseRegister(sketch, index, registers[index]!);
+    sketch = raised === 'corrupt' ? 'corrupt' : raised.sketch;
+  }
+  return sketch;
+}
+
+const column = { categories: ['hyperloglog'], group: 'hyperloglog', since: '2.8.9', arity: -2 };
+
+export const hyperLogLogCommands: readonly Command[] = [
+  write({
+    ...column,
+    name: 'pfadd',
+    flags: ['write', 'denyoom', 'fast'],
+    keys: FIRST_KEY,
+    summary: 'Adds elements to a HyperLogLog. Creates the key if it doesn’t exist.',
+    parse: (args) => ({ key: argument(args, 1), elements: args.slice(2) }),
+    run: runPfAdd,
+  }),
+  read({
+    ...column,
+    name: 'pfcount',
+    flags: ['readonly'],
+    keys: ALL_KEYS,
+    summary: 'Returns about how many different elements HyperLogLogs have seen together.',
+    parse: (args) => args.slice(1),
+    run: runPfCount,
+  }),
+  write({
+    ...column,
+    name: 'pfmerge',
+    flags: ['write', 'denyoom'],
+    keys: ALL_KEYS,
+    summary: 'Merges HyperLogLogs into one.',
+    parse: (args) => args.slice(1),
+    run: runPfMerge,
+  }),
+  node({
+    ...column,
+    name: 'pfselftest',
+    arity: 1,
+    flags: ['admin'],
+    keys: NO_KEYS,
+    summary: 'Answers OK: what it checks in Redis is checked before a build is released.',
+    run: () => OK,
+  }),
+];

@@ -1,0 +1,370 @@
+/** Lists by index and by element: LINDEX, LRANGE, LSET, LREM, LTRIM, LINSERT, LPOS. */
+
+import { removeKey } from '../encoding/keyspace.ts';
+import {
+  decodeElement,
+  growEncoding,
+  type List,
+  type ListEnd,
+  type OpenList,
+  openList,
+  putElement,
+  readList,
+  saveList,
+  shrinkEncoding,
+} from '../encoding/list.ts';
+import { insertBeside, removeEqual, trimList } from '../encoding/list-edit.ts';
+import { elementsBetween, keyOfIndex, type Slices, walkList } from '../encoding/list-walk.ts';
+import { listpackEntryBytes } from '../encoding/listpack-size.ts';
+import { INT64_MIN } from '../encoding/string.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { array, bulk, EMPTY_ARRAY, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import {
+  argument,
+  countArgument,
+  integerArgument,
+  NO_SUCH_KEY,
+  syntaxError,
+  WRONG_TYPE,
+  word,
+} from './args.ts';
+import { atOnce } from './at-once.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
+
+const INDEX_OUT_OF_RANGE = error('ERR index out of range');
+
+interface Indexed {
+  readonly key: Buffer;
+  /** Looked at when the list is there: Redis's order. */
+  readonly index: Buffer;
+}
+
+/** The index from the left, possibly beyond the list; or what Redis answers. */
+function indexOf(arg: Buffer, size: number): number | Reply {
+  try {
+    const index = countArgument(arg);
+    return index < 0 ? size + index : index;
+  } catch (failure) {
+    if (failure instanceof ArgumentError) return error(failure.message);
+    throw failure;
+  }
+}
+
+/** LINDEX key index */
+function runIndex(view: View, { key, index: arg }: Indexed, { nowMs }: RunContext): RunResult {
+  const list = readList(view, key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (list === undefined) return NULL;
+  const index = indexOf(arg, list.size);
+  if (typeof index !== 'number') return index;
+  if (index < 0 || index >= list.size) return NULL;
+  return atOnce(elementAt(view, list, index));
+}
+
+function* elementAt(view: View, list: List, index: number): Slices<Reply> {
+  const [element] = yield* elementsBetween(view, list, [index, index], bulk);
+  return element!;
+}
+
+interface Range {
+  readonly key: Buffer;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** LRANGE key start stop, LTRIM key start stop */
+function parseRange(args: readonly Buffer[]): Range {
+  return {
+    key: argument(args, 1),
+    first: countArgument(argument(args, 2)),
+    last: countArgument(argument(args, 3)),
+  };
+}
+
+/** The indices that a range means in a list of `size`; undefined when it is empty. */
+function clampRange({ first, last }: Range, size: number): [number, number] | undefined {
+  const from = first < 0 ? Math.max(0, size + first) : first;
+  const to = last < 0 ? size + last : Math.min(last, size - 1);
+  return from > to ? undefined : [from, to];
+}
+
+function runRange(view: View, range: Range, { nowMs }: RunContext): RunResult {
+  const list = readList(view, range.key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  const indices = list && clampRange(range, list.size);
+  if (indices === undefined) return EMPTY_ARRAY;
+  return atOnce(elementsReply(view, list!, indices));
+}
+
+function* elementsReply(view: View, list: List, indices: readonly [number, number]): Slices<Reply> {
+  return array(yield* elementsBetween(view, list, indices, bulk));
+}
+
+interface Replacement extends Indexed {
+  readonly element: Buffer;
+}
+
+/** LSET key index element */
+function runSet(
+  view: WriteView,
+  { key, index: arg, element }: Replacement,
+  { nowMs }: RunContext,
+): RunResult {
+  const list = openList(view, key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (list.size === 0) return NO_SUCH_KEY;
+  const index = indexOf(arg, list.size);
+  if (typeof index !== 'number') return index;
+  if (index < 0 || index >= list.size) return INDEX_OUT_OF_RANGE;
+  return atOnce(replaceElement(view, list, index, element));
+}
+
+function* replaceElement(
+  view: WriteView,
+  list: OpenList,
+  index: number,
+  element: Buffer,
+): Slices<Reply> {
+  const at = yield* keyOfIndex(view, list, index);
+  const before = decodeElement(at, view.get(at)!);
+  growEncoding(list, [element]);
+  list.shape.listpackBytes += listpackEntryBytes(element) - listpackEntryBytes(before);
+  putElement(view, at, element);
+  shrinkEncoding(list);
+  saveList(view, list);
+  return OK;
+}
+
+interface Removal {
+  readonly key: Buffer;
+  readonly from: ListEnd;
+  readonly count: number;
+  readonly element: Buffer;
+}
+
+/** LREM key count element: a negative count begins at the tail, 0 means all. */
+function parseRemoval(args: readonly Buffer[]): Removal {
+  const count = countArgument(argument(args, 2));
+  return {
+    key: argument(args, 1),
+    from: count < 0 ? 'right' : 'left',
+    count: count === 0 ? Number.POSITIVE_INFINITY : Math.abs(count),
+    element: argument(args, 3),
+  };
+}
+
+function runRem(view: WriteView, removal: Removal, { nowMs }: RunContext): RunResult {
+  const list = openList(view, removal.key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (list.size === 0) return integer(0);
+  return atOnce(countReply(removeEqual(view, list, removal, removal.element)));
+}
+
+function* countReply(count: Slices<number>): Slices<Reply> {
+  return integer(yield* count);
+}
+
+function runTrim(view: WriteView, range: Range, { nowMs }: RunContext): RunResult {
+  const list = openList(view, range.key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (list.size === 0) return OK;
+  const indices = clampRange(range, list.size);
+  if (indices === undefined) {
+    removeKey(view, list.found);
+    return OK;
+  }
+  return atOnce(trim(view, list, indices));
+}
+
+function* trim(
+  view: WriteView,
+  list: OpenList,
+  [first, last]: readonly [number, number],
+): Slices<Reply> {
+  yield* trimList(view, list, first, last);
+  return OK;
+}
+
+interface Insertion {
+  readonly key: Buffer;
+  readonly side: 'before' | 'after';
+  readonly pivot: Buffer;
+  readonly element: Buffer;
+}
+
+/** LINSERT key BEFORE | AFTER pivot element */
+function parseInsertion(args: readonly Buffer[]): Insertion {
+  const side = word(argument(args, 2));
+  if (side !== 'before' && side !== 'after') throw syntaxError();
+  return { key: argument(args, 1), side, pivot: argument(args, 3), element: argument(args, 4) };
+}
+
+function runInsert(view: WriteView, insertion: Insertion, { nowMs }: RunContext): RunResult {
+  const list = openList(view, insertion.key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (list.size === 0) return integer(0);
+  return atOnce(countReply(insertBeside(view, list, insertion, insertion.element)));
+}
+
+interface Search {
+  readonly key: Buffer;
+  readonly element: Buffer;
+  readonly from: ListEnd;
+  /** The first match that counts, from 1. */
+  readonly rank: number;
+  /** Undefined: one, and the reply is no array. 0: all. */
+  readonly count: number | undefined;
+  /** Elements looked at. */
+  readonly lengthMax: number;
+}
+
+const RANK_ZERO =
+  "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... " +
+  'or use negative to start from the end of the list';
+const RANK_LOWEST =
+  'ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807';
+
+/** LPOS key element [RANK rank] [COUNT matches] [MAXLEN length] */
+function parseSearch(args: readonly Buffer[]): Search {
+  let rank = 1;
+  let count: number | undefined;
+  let lengthMax = 0;
+  for (let at = 3; at < args.length; at += 2) {
+    const option = word(argument(args, at));
+    if (at + 1 >= args.length) throw syntaxError();
+    const value = argument(args, at + 1);
+    if (option === 'rank') rank = rankArgument(value);
+    else if (option === 'count') count = notNegative(value, 'COUNT');
+    else if (option === 'maxlen') lengthMax = notNegative(value, 'MAXLEN');
+    else throw syntaxError();
+  }
+  return {
+    key: argument(args, 1),
+    element: argument(args, 2),
+    from: rank < 0 ? 'right' : 'left',
+    rank: Math.abs(rank),
+    count,
+    lengthMax: lengthMax === 0 ? Number.POSITIVE_INFINITY : lengthMax,
+  };
+}
+
+function rankArgument(arg: Buffer): number {
+  if (integerArgument(arg) === INT64_MIN) throw new ArgumentError(RANK_LOWEST);
+  const rank = countArgument(arg);
+  if (rank === 0) throw new ArgumentError(RANK_ZERO);
+  return rank;
+}
+
+function notNegative(arg: Buffer, name: string): number {
+  const message = `ERR ${name} can't be negative`;
+  const value = countArgument(arg, message);
+  if (value < 0) throw new ArgumentError(message);
+  return value;
+}
+
+function runPos(view: View, search: Search, { nowMs }: RunContext): RunResult {
+  const list = readList(view, search.key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (list === undefined) return search.count === undefined ? NULL : EMPTY_ARRAY;
+  return atOnce(searchList(view, list, search));
+}
+
+function* searchList(view: View, list: List, search: Search): Slices<Reply> {
+  const { element, from, rank, count, lengthMax } = search;
+  const wanted = count === 0 ? Number.POSITIVE_INFINITY : (count ?? 1);
+  const found: number[] = [];
+  let matches = 0;
+  yield* walkList(view, list, { from, skip: 0, count: lengthMax }, (each, _at, index) => {
+    if (each.equals(element) && ++matches >= rank) found.push(index);
+    return found.length < wanted;
+  });
+  if (count !== undefined) return array(found.map(integer));
+  return found.length > 0 ? integer(found[0]!) : NULL;
+}
+
+const column = { categories: ['list'], group: 'list', keys: FIRST_KEY };
+
+export const listRangeCommands: readonly Command[] = [
+  read({
+    ...column,
+    name: 'lindex',
+    arity: 3,
+    flags: ['readonly'],
+    since: '1.0.0',
+    summary: 'Returns an element of a list by its index.',
+    parse: (args) => ({ key: argument(args, 1), index: argument(args, 2) }),
+    run: runIndex,
+  }),
+  read({
+    ...column,
+    name: 'lrange',
+    arity: 4,
+    flags: ['readonly'],
+    since: '1.0.0',
+    summary: 'Returns a range of elements of a list.',
+    parse: parseRange,
+    run: runRange,
+  }),
+  write({
+    ...column,
+    name: 'lset',
+    arity: 4,
+    flags: ['write', 'denyoom'],
+    since: '1.0.0',
+    summary: 'Replaces an element of a list by its index.',
+    parse: (args) => ({
+      key: argument(args, 1),
+      index: argument(args, 2),
+      element: argument(args, 3),
+    }),
+    run: runSet,
+  }),
+  write({
+    ...column,
+    name: 'lrem',
+    arity: 4,
+    flags: ['write'],
+    since: '1.0.0',
+    summary: 'Removes elements that equal a value from a list.',
+    parse: parseRemoval,
+    run: runRem,
+  }),
+  write({
+    ...column,
+    name: 'ltrim',
+    arity: 4,
+    flags: ['write'],
+    since: '1.0.0',
+    summary: 'Removes all elements of a list outside a range.',
+    parse: parseRange,
+    run: runTrim,
+  }),
+  write({
+    ...column,
+    name: 'linsert',
+    arity: 5,
+    flags: ['write', 'denyoom'],
+    since: '2.2.0',
+    summary: 'Inserts an element before or after another one of a list.',
+    parse: parseInsertion,
+    run: runInsert,
+  }),
+  read({
+    ...column,
+    name: 'lpos',
+    arity: -3,
+    flags: ['readonly'],
+    since: '6.0.6',
+    summary: 'Returns the indices of elements of a list that equal a value.',
+    parse: parseSearch,
+    run: runPos,
+  }),
+];

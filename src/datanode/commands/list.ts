@@ -1,0 +1,327 @@
+/** Lists from their ends: LPUSH, RPUSH, LPOP, RPOP, LLEN, LMOVE, RPOPLPUSH, LMPOP. */
+import { must } from '../../common/assert.ts';
+import {
+  growEncoding,
+  type ListEnd,
+  type OpenList,
+  openList,
+  pushElement,
+  readList,
+  saveList,
+  shrinkEncoding,
+} from '../encoding/list.ts';
+import { dropElements, type Slices } from '../encoding/list-walk.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { array, bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { argument, countArgument, syntaxError, WRONG_TYPE, word, wrongArity } from './args.ts';
+import { atOnce } from './at-once.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  NO_KEYS,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
+
+const NOTHING = integer(0);
+
+interface Push {
+  readonly key: Buffer;
+  readonly end: ListEnd;
+  readonly elements: readonly Buffer[];
+  /** LPUSHX, RPUSHX: only if the list exists. */
+  readonly existing: boolean;
+}
+
+/** LPUSH key element [element ...], LPUSHX, RPUSH, RPUSHX */
+function parsePush(end: ListEnd, existing: boolean): (args: readonly Buffer[]) => Push {
+  return (args) => ({ key: argument(args, 1), end, elements: args.slice(2), existing });
+}
+
+function runPush(
+  view: WriteView,
+  { key, end, elements, existing }: Push,
+  { nowMs }: RunContext,
+): Reply {
+  const list = openList(view, key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (existing && list.size === 0) return NOTHING;
+  growEncoding(list, elements);
+  for (const element of elements) pushElement(view, list, end, element);
+  saveList(view, list);
+  return integer(list.size);
+}
+
+interface Pop {
+  readonly key: Buffer;
+  readonly end: ListEnd;
+  /** Undefined: one, and the reply is no array. */
+  readonly count: number | undefined;
+}
+
+/** LPOP key [count], RPOP key [count] */
+function parsePop(name: string, end: ListEnd): (args: readonly Buffer[]) => Pop {
+  return (args) => {
+    if (args.length > 3) throw wrongArity(name);
+    const count = args.length === 3 ? positiveCount(argument(args, 2)) : undefined;
+    return { key: argument(args, 1), end, count };
+  };
+}
+
+const NOT_POSITIVE = 'ERR value is out of range, must be positive';
+
+function positiveCount(arg: Buffer): number {
+  const count = countArgument(arg, NOT_POSITIVE);
+  if (count < 0) throw new ArgumentError(NOT_POSITIVE);
+  return count;
+}
+
+function runPop(view: WriteView, { key, end, count }: Pop, { nowMs }: RunContext): RunResult {
+  const list = openList(view, key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  if (list.size === 0) return count === undefined ? NULL : NULL_ARRAY;
+  if (count === 0) return EMPTY_ARRAY;
+  return atOnce(pop(view, list, end, count));
+}
+
+function* pop(
+  view: WriteView,
+  list: OpenList,
+  end: ListEnd,
+  count: number | undefined,
+): Slices<Reply> {
+  const elements = yield* popElements(view, list, end, count ?? 1);
+  return count === undefined ? elements[0]! : array(elements);
+}
+
+function* popElements(
+  view: WriteView,
+  list: OpenList,
+  end: ListEnd,
+  count: number,
+): Slices<Reply[]> {
+  const elements: Reply[] = [];
+  const taken = Math.min(count, list.size);
+  yield* dropElements(view, list, end, taken, (element) => elements.push(bulk(element)));
+  shrinkEncoding(list);
+  saveList(view, list);
+  return elements;
+}
+
+/** LLEN key */
+function runLen(view: View, key: Buffer, { nowMs }: RunContext): Reply {
+  const list = readList(view, key, nowMs);
+  if (list === 'wrong-type') return WRONG_TYPE;
+  return integer(list?.size ?? 0);
+}
+
+interface Move {
+  readonly source: Buffer;
+  readonly target: Buffer;
+  readonly from: ListEnd;
+  readonly to: ListEnd;
+}
+
+/** LMOVE source destination LEFT | RIGHT LEFT | RIGHT */
+function parseMove(args: readonly Buffer[]): Move {
+  return {
+    source: argument(args, 1),
+    target: argument(args, 2),
+    from: endArgument(argument(args, 3)),
+    to: endArgument(argument(args, 4)),
+  };
+}
+
+function endArgument(arg: Buffer): ListEnd {
+  const end = word(arg);
+  if (end !== 'left' && end !== 'right') throw syntaxError();
+  return end;
+}
+
+/** RPOPLPUSH source destination */
+function parseRpopLpush(args: readonly Buffer[]): Move {
+  return { source: argument(args, 1), target: argument(args, 2), from: 'right', to: 'left' };
+}
+
+function runMove(view: WriteView, move: Move, { nowMs }: RunContext): RunResult {
+  const source = openList(view, move.source, nowMs);
+  if (source === 'wrong-type') return WRONG_TYPE;
+  if (source.size === 0) return NULL;
+  const same = move.source.equals(move.target);
+  const target = same ? source : openList(view, move.target, nowMs);
+  if (target === 'wrong-type') return WRONG_TYPE;
+  return atOnce(moveElement(view, source, target, move));
+}
+
+function* moveElement(
+  view: WriteView,
+  source: OpenList,
+  target: OpenList,
+  { from, to }: Move,
+): Slices<Reply> {
+  let moved: Buffer | undefined;
+  yield* dropElements(view, source, from, 1, (element) => {
+    moved = element;
+  });
+  const element = must(moved, 'the source has an element');
+  growEncoding(target, [element]);
+  pushElement(view, target, to, element);
+  shrinkEncoding(source);
+  saveList(view, source);
+  if (target !== source) saveList(view, target);
+  return bulk(element);
+}
+
+interface MultiPop {
+  readonly keys: readonly Buffer[];
+  readonly end: ListEnd;
+  readonly count: number;
+}
+
+/** LMPOP numkeys key [key ...] LEFT | RIGHT [COUNT count] */
+function parseMultiPop(args: readonly Buffer[]): MultiPop {
+  const keyCount = atLeastOne(argument(args, 1), 'numkeys');
+  const endAt = 2 + keyCount;
+  if (endAt >= args.length) throw syntaxError();
+  const end = endArgument(argument(args, endAt));
+  let count: number | undefined;
+  for (let at = endAt + 1; at < args.length; at += 2) {
+    const isCount = count === undefined && word(argument(args, at)) === 'count';
+    if (!isCount || at + 1 >= args.length) throw syntaxError();
+    count = atLeastOne(argument(args, at + 1), 'count');
+  }
+  return { keys: args.slice(2, endAt), end, count: count ?? 1 };
+}
+
+function atLeastOne(arg: Buffer, name: string): number {
+  const message = `ERR ${name} should be greater than 0`;
+  const count = countArgument(arg, message);
+  if (count < 1) throw new ArgumentError(message);
+  return count;
+}
+
+function multiPopKeys(args: readonly Buffer[]): readonly Buffer[] {
+  const count = Number(args[1]?.toString('latin1'));
+  return Number.isSafeInteger(count) && count > 0 ? args.slice(2, 2 + count) : [];
+}
+
+function runMultiPop(
+  view: WriteView,
+  { keys, end, count }: MultiPop,
+  { nowMs }: RunContext,
+): RunResult {
+  for (const key of keys) {
+    const list = openList(view, key, nowMs);
+    if (list === 'wrong-type') return WRONG_TYPE;
+    if (list.size > 0) return atOnce(popFrom(view, list, end, count));
+  }
+  return NULL_ARRAY;
+}
+
+function* popFrom(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
+  const elements = yield* popElements(view, list, end, count);
+  return array([bulk(list.found.key), array(elements)]);
+}
+
+const column = { categories: ['list'], group: 'list', keys: FIRST_KEY };
+const TWO_KEYS = { first: 1, last: 2, step: 1 };
+const pushColumn = {
+  ...column,
+  arity: -3,
+  flags: ['write', 'denyoom', 'fast'],
+  run: runPush,
+} as const;
+const popColumn = { ...column, arity: -2, flags: ['write', 'fast'], run: runPop } as const;
+const moveColumn = {
+  ...column,
+  flags: ['write', 'denyoom'],
+  keys: TWO_KEYS,
+  run: runMove,
+} as const;
+
+export const listCommands: readonly Command[] = [
+  write({
+    ...pushColumn,
+    name: 'lpush',
+    since: '1.0.0',
+    summary: 'Prepends elements to a list. Creates the key if it doesn’t exist.',
+    parse: parsePush('left', false),
+  }),
+  write({
+    ...pushColumn,
+    name: 'rpush',
+    since: '1.0.0',
+    summary: 'Appends elements to a list. Creates the key if it doesn’t exist.',
+    parse: parsePush('right', false),
+  }),
+  write({
+    ...pushColumn,
+    name: 'lpushx',
+    since: '2.2.0',
+    summary: 'Prepends elements to a list only when the list exists.',
+    parse: parsePush('left', true),
+  }),
+  write({
+    ...pushColumn,
+    name: 'rpushx',
+    since: '2.2.0',
+    summary: 'Appends elements to a list only when the list exists.',
+    parse: parsePush('right', true),
+  }),
+  write({
+    ...popColumn,
+    name: 'lpop',
+    since: '1.0.0',
+    summary: 'Removes the first elements of a list and returns them.',
+    parse: parsePop('lpop', 'left'),
+  }),
+  write({
+    ...popColumn,
+    name: 'rpop',
+    since: '1.0.0',
+    summary: 'Removes the last elements of a list and returns them.',
+    parse: parsePop('rpop', 'right'),
+  }),
+  read({
+    ...column,
+    name: 'llen',
+    arity: 2,
+    flags: ['readonly', 'fast'],
+    since: '1.0.0',
+    summary: 'Returns the length of a list.',
+    singlePoint: true,
+    parse: (args) => argument(args, 1),
+    run: runLen,
+  }),
+  write({
+    ...moveColumn,
+    name: 'lmove',
+    arity: 5,
+    since: '6.2.0',
+    summary: 'Takes an element off one list, adds it to another and returns it.',
+    parse: parseMove,
+  }),
+  write({
+    ...moveColumn,
+    name: 'rpoplpush',
+    arity: 3,
+    since: '1.2.0',
+    summary: 'Takes the last element off one list, prepends it to another and returns it.',
+    parse: parseRpopLpush,
+  }),
+  write({
+    ...column,
+    name: 'lmpop',
+    arity: -4,
+    flags: ['write', 'movablekeys'],
+    keys: NO_KEYS,
+    keysOf: multiPopKeys,
+    since: '7.0.0',
+    summary: 'Removes elements at an end of the first of several lists that has any.',
+    parse: parseMultiPop,
+    run: runMultiPop,
+  }),
+];

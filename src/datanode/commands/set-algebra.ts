@@ -1,0 +1,247 @@
+/**
+ * Sets together: SINTER, SUNION, SDIFF, their *STORE forms and SINTERCARD.
+ *
+ * Members of one set come in slices and are looked up in the others. A *STORE form writes the
+ * result as it finds it: elements of the old value stay readable until the entry ends, so the
+ * target may be among the sources.
+ */
+import type { Collection } from '../encoding/collection.ts';
+import { findKey } from '../encoding/keyspace.ts';
+import { eachSlice, type Slices, type Take } from '../encoding/member-walk.ts';
+import {
+  addMember,
+  decodeMember,
+  hasMember,
+  membersOf,
+  newSet,
+  readSet,
+  saveSet,
+} from '../encoding/set.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { bulk, integer, type Reply } from '../resp/reply.ts';
+import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
+import {
+  ALL_KEYS,
+  ArgumentError,
+  type Command,
+  NO_KEYS,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
+
+/** The sets under several keys; undefined where there is none. */
+type Sources = readonly (Collection | undefined)[];
+
+/** Gives each member of a result once, in slices, until `take` returns true. */
+type Operation = (view: View, sources: Sources, take: Take<Buffer>) => Slices<void>;
+
+interface Store {
+  readonly target: Buffer;
+  readonly keys: readonly Buffer[];
+}
+
+interface CardRequest {
+  readonly keys: readonly Buffer[];
+  /** Counting ends there; 0: never. */
+  readonly limit: number;
+}
+
+/** Members looked up in other sets at a time: a slice must not hold the node's other work up. */
+const LOOKUP_SLICE = 128;
+
+function readSources(view: View, keys: readonly Buffer[], nowMs: number): Sources | 'wrong-type' {
+  const sources: (Collection | undefined)[] = [];
+  let wrongType = false;
+  for (const key of keys) {
+    const set = readSet(view, key, nowMs);
+    if (set === 'wrong-type') wrongType = true;
+    else sources.push(set);
+  }
+  return wrongType ? 'wrong-type' : sources;
+}
+
+/** Members of the smallest set that all others have. */
+function* intersect(view: View, sources: Sources, take: Take<Buffer>): Slices<void> {
+  const sets = sources.filter((set) => set !== undefined);
+  if (sets.length < sources.length) return;
+  const [smallest, ...others] = sets.sort((a, b) => a.size - b.size);
+  yield* eachMember(smallest!, (member) => {
+    if (!others.every((set) => hasMember(view, set, member))) return false;
+    return take(member);
+  });
+}
+
+/** Members of the first set that no other has. */
+function* subtract(view: View, [first, ...rest]: Sources, take: Take<Buffer>): Slices<void> {
+  if (first === undefined) return;
+  const others = rest.filter((set) => set !== undefined);
+  yield* eachMember(first, (member) => {
+    if (others.some((set) => hasMember(view, set, member))) return false;
+    return take(member);
+  });
+}
+
+/** Members of each set that no earlier one has. */
+function* unite(view: View, sources: Sources, take: Take<Buffer>): Slices<void> {
+  const earlier: Collection[] = [];
+  for (const set of sources) {
+    if (set === undefined) continue;
+    yield* eachMember(set, (member) => {
+      if (earlier.some((other) => hasMember(view, other, member))) return false;
+      return take(member);
+    });
+    earlier.push(set);
+  }
+}
+
+function* eachMember(set: Collection, take: Take<Buffer>): Slices<void> {
+  yield* eachSlice({ ...membersOf(set).range, limit: LOOKUP_SLICE }, (pairs) =>
+    pairs.some(([key]) => take(decodeMember(key)) === true),
+  );
+}
+
+/** SINTER key [key ...], SUNION, SDIFF likewise */
+function runRead(operation: Operation) {
+  return (view: View, keys: readonly Buffer[], { nowMs }: RunContext): RunResult => {
+    const sources = readSources(view, keys, nowMs);
+    return sources === 'wrong-type' ? WRONG_TYPE : gather(operation, view, sources);
+  };
+}
+
+function* gather(operation: Operation, view: View, sources: Sources): Slices<Reply> {
+  const items: Reply[] = [];
+  yield* operation(view, sources, (member) => {
+    items.push(bulk(member));
+  });
+  return { kind: 'set', items };
+}
+
+/** SINTERSTORE destination key [key ...], SUNIONSTORE, SDIFFSTORE likewise */
+function runStore(operation: Operation) {
+  return (view: WriteView, { target, keys }: Store, { nowMs }: RunContext): RunResult => {
+    const sources = readSources(view, keys, nowMs);
+    if (sources === 'wrong-type') return WRONG_TYPE;
+    return store(operation, view, sources, target, nowMs);
+  };
+}
+
+function* store(
+  operation: Operation,
+  view: WriteView,
+  sources: Sources,
+  target: Buffer,
+  nowMs: number,
+): Slices<Reply> {
+  const result = newSet(view, findKey(view, target, nowMs));
+  yield* operation(view, sources, (member) => {
+    addMember(view, result, member);
+  });
+  saveSet(view, result);
+  return integer(result.collection.size);
+}
+
+/** SINTERCARD numkeys key [key ...] [LIMIT limit] */
+function parseCard(args: readonly Buffer[]): CardRequest {
+  const tooFew = 'ERR numkeys should be greater than 0';
+  const count = countArgument(argument(args, 1), tooFew);
+  if (count < 1) throw new ArgumentError(tooFew);
+  if (count > args.length - 2) {
+    throw new ArgumentError("ERR Number of keys can't be greater than number of args");
+  }
+  let limit = 0;
+  for (let at = 2 + count; at < args.length; at += 2) {
+    if (word(argument(args, at)) !== 'limit' || at + 1 >= args.length) throw syntaxError();
+    const negative = "ERR LIMIT can't be negative";
+    limit = countArgument(argument(args, at + 1), negative);
+    if (limit < 0) throw new ArgumentError(negative);
+  }
+  return { keys: args.slice(2, 2 + count), limit };
+}
+
+function cardKeys(args: readonly Buffer[]): readonly Buffer[] {
+  const count = args[1] === undefined ? 0 : Number(args[1].toString('latin1'));
+  return Number.isSafeInteger(count) && count > 0 ? args.slice(2, 2 + count) : [];
+}
+
+function runCard(view: View, { keys, limit }: CardRequest, { nowMs }: RunContext): RunResult {
+  const sources = readSources(view, keys, nowMs);
+  return sources === 'wrong-type' ? WRONG_TYPE : countShared(view, sources, limit);
+}
+
+function* countShared(view: View, sources: Sources, limit: number): Slices<Reply> {
+  let count = 0;
+  yield* intersect(view, sources, () => ++count === limit);
+  return integer(count);
+}
+
+function parseStore(args: readonly Buffer[]): Store {
+  return { target: argument(args, 1), keys: args.slice(2) };
+}
+
+const column = { categories: ['set'], group: 'set', keys: ALL_KEYS, since: '1.0.0' };
+const readRow = {
+  ...column,
+  arity: -2,
+  flags: ['readonly'],
+  tips: ['nondeterministic_output_order'],
+  parse: (args: readonly Buffer[]) => args.slice(1),
+} as const;
+const storeRow = {
+  ...column,
+  arity: -3,
+  flags: ['write', 'denyoom'],
+  parse: parseStore,
+} as const;
+
+export const setAlgebraCommands: readonly Command[] = [
+  read({
+    ...readRow,
+    name: 'sinter',
+    summary: 'Returns the members that all of the sets have.',
+    run: runRead(intersect),
+  }),
+  read({
+    ...readRow,
+    name: 'sunion',
+    summary: 'Returns the members that any of the sets has.',
+    run: runRead(unite),
+  }),
+  read({
+    ...readRow,
+    name: 'sdiff',
+    summary: 'Returns the members of the first set that none of the others has.',
+    run: runRead(subtract),
+  }),
+  write({
+    ...storeRow,
+    name: 'sinterstore',
+    summary: 'Stores the members that all of the sets have under a key.',
+    run: runStore(intersect),
+  }),
+  write({
+    ...storeRow,
+    name: 'sunionstore',
+    summary: 'Stores the members that any of the sets has under a key.',
+    run: runStore(unite),
+  }),
+  write({
+    ...storeRow,
+    name: 'sdiffstore',
+    summary: 'Stores the members of the first set that none of the others has under a key.',
+    run: runStore(subtract),
+  }),
+  read({
+    ...column,
+    name: 'sintercard',
+    arity: -3,
+    flags: ['readonly', 'movablekeys'],
+    keys: NO_KEYS,
+    keysOf: cardKeys,
+    since: '7.0.0',
+    summary: 'Returns how many members all of the sets have.',
+    parse: parseCard,
+    run: runCard,
+  }),
+];

@@ -1,0 +1,332 @@
+/** Sets: members one by one, all of them, some of them. */
+import type { Collection } from '../encoding/collection.ts';
+import { removeKey } from '../encoding/keyspace.ts';
+import { eachSlice, pickDistinct, pickOne, type Slices } from '../encoding/member-walk.ts';
+import {
+  addMember,
+  decodeMember,
+  encodingOfMembers,
+  encodingOfSet,
+  expectMembers,
+  hasMember,
+  membersOf,
+  openSet,
+  readSet,
+  removeMember,
+  reopenSet,
+  saveSet,
+} from '../encoding/set.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import type { KeyValue } from '../engine/engine.ts';
+import { array, bulk, EMPTY_ARRAY, integer, NULL, type Reply } from '../resp/reply.ts';
+import { argument, countArgument, syntaxError, WRONG_TYPE } from './args.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
+import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
+import { pickCount, REPLY_TOO_LARGE, randomCount } from './random-members.ts';
+
+interface KeyMembers {
+  readonly key: Buffer;
+  readonly members: readonly Buffer[];
+}
+
+interface KeyCount {
+  readonly key: Buffer;
+  /** Undefined: one member, not an array of one. */
+  readonly count: number | undefined;
+}
+
+interface Move {
+  readonly from: Buffer;
+  readonly to: Buffer;
+  readonly member: Buffer;
+}
+
+const NO = integer(0);
+const YES = integer(1);
+const EMPTY_SET: Reply = { kind: 'set', items: [] };
+/** SPOP with a count of which at most one in so many remains makes a new set of these. */
+const POP_MOVES_REMAINING = 5;
+
+/** SADD key member [member ...] */
+function runAdd(view: WriteView, { key, members }: KeyMembers, { nowMs }: RunContext): Reply {
+  const set = openSet(view, key, nowMs);
+  if (set === 'wrong-type') return WRONG_TYPE;
+  expectMembers(set, members[0]!, members.length);
+  const added = members.filter((member) => addMember(view, set, member)).length;
+  saveSet(view, set);
+  return integer(added);
+}
+
+/** SREM key member [member ...] */
+function runRemove(view: WriteView, { key, members }: KeyMembers, { nowMs }: RunContext): Reply {
+  const found = readSet(view, key, nowMs);
+  if (found === 'wrong-type') return WRONG_TYPE;
+  if (found === undefined) return NO;
+  const set = reopenSet(found);
+  const removed = members.filter((member) => removeMember(view, set, member)).length;
+  saveSet(view, set);
+  return integer(removed);
+}
+
+/** SISMEMBER key member, SMISMEMBER key member [member ...] */
+function areMembers(replyOf: (answers: readonly Reply[]) => Reply) {
+  return (view: View, { key, members }: KeyMembers, { nowMs }: RunContext): Reply => {
+    const set = readSet(view, key, nowMs);
+    if (set === 'wrong-type') return WRONG_TYPE;
+    return replyOf(
+      members.map((member) => (set !== undefined && hasMember(view, set, member) ? YES : NO)),
+    );
+  };
+}
+
+/** SCARD key */
+function runCard(view: View, key: Buffer, { nowMs }: RunContext): Reply {
+  const set = readSet(view, key, nowMs);
+  return set === 'wrong-type' ? WRONG_TYPE : integer(set?.size ?? 0);
+}
+
+/** SMOVE source destination member */
+function runMove(view: WriteView, { from, to, member }: Move, { nowMs }: RunContext): Reply {
+  const source = readSet(view, from, nowMs);
+  if (source === undefined) return NO;
+  const target = readSet(view, to, nowMs);
+  if (source === 'wrong-type' || target === 'wrong-type') return WRONG_TYPE;
+  if (!hasMember(view, source, member)) return NO;
+  if (from.equals(to)) return YES;
+  const left = reopenSet(source);
+  removeMember(view, left, member);
+  saveSet(view, left);
+  const grown = openSet(view, to, nowMs);
+  if (grown === 'wrong-type') return WRONG_TYPE;
+  addMember(view, grown, member);
+  saveSet(view, grown);
+  return YES;
+}
+
+/** SMEMBERS key */
+function runMembers(view: View, key: Buffer, { nowMs }: RunContext): RunResult {
+  const set = readSet(view, key, nowMs);
+  if (set === 'wrong-type') return WRONG_TYPE;
+  return set === undefined ? EMPTY_SET : allMembers(set);
+}
+
+function* allMembers(set: Collection): Slices<Reply> {
+  const items: Reply[] = [];
+  yield* eachSlice(membersOf(set).range, (pairs) => {
+    for (const pair of pairs) items.push(memberReply(pair));
+  });
+  return { kind: 'set', items };
+}
+
+/** SRANDMEMBER key [count] */
+function parseRandomMember(args: readonly Buffer[]): KeyCount {
+  if (args.length > 3) throw syntaxError();
+  return { key: argument(args, 1), count: args[2] && randomCount(args[2]) };
+}
+
+function runRandomMember(view: View, { key, count }: KeyCount, context: RunContext): RunResult {
+  const set = readSet(view, key, context.nowMs);
+  if (set === 'wrong-type') return WRONG_TYPE;
+  if (set === undefined) return count === undefined ? NULL : EMPTY_ARRAY;
+  return randomMembers(set, count, context);
+}
+
+function* randomMembers(
+  set: Collection,
+  count: number | undefined,
+  { random }: RunContext,
+): Slices<Reply> {
+  if (count === undefined) return memberReply((yield* pickOne(membersOf(set), random))!);
+  const picked = yield* pickCount(membersOf(set), count, random);
+  return picked === undefined ? REPLY_TOO_LARGE : array(picked.map(memberReply));
+}
+
+/** SPOP key [count] */
+function parsePop(args: readonly Buffer[]): KeyCount {
+  if (args.length > 3) throw syntaxError();
+  const outOfRange = 'ERR value is out of range, must be positive';
+  const count = args[2] && countArgument(args[2], outOfRange);
+  if (count !== undefined && count < 0) throw new ArgumentError(outOfRange);
+  return { key: argument(args, 1), count };
+}
+
+function runPop(view: WriteView, { key, count }: KeyCount, context: RunContext): RunResult {
+  const found = readSet(view, key, context.nowMs);
+  if (found === 'wrong-type') return WRONG_TYPE;
+  if (found === undefined) return count === undefined ? NULL : EMPTY_SET;
+  if (count === undefined) return popOne(view, found, context);
+  return count === 0 ? EMPTY_SET : popCount(view, found, count, context);
+}
+
+function* popOne(view: WriteView, found: Collection, { random }: RunContext): Slices<Reply> {
+  const member = decodeMember((yield* pickOne(membersOf(found), random))![0]);
+  const set = reopenSet(found);
+  removeMember(view, set, member);
+  saveSet(view, set);
+  return bulk(member);
+}
+
+function* popCount(
+  view: WriteView,
+  found: Collection,
+  count: number,
+  { random }: RunContext,
+): Slices<Reply> {
+  const popped = yield* pickDistinct(membersOf(found), count, random);
+  const reply: Reply = { kind: 'set', items: popped.map(memberReply) };
+  const remaining = found.size - popped.length;
+  if (remaining === 0) {
+    removeKey(view, found.found);
+    return reply;
+  }
+  const set = reopenSet(found);
+  for (const [key] of popped) removeMember(view, set, decodeMember(key));
+  // Redis moves the few that remain into a new set, whose encoding may be another
+  if (remaining * POP_MOVES_REMAINING <= count && encodingOfSet(found) === 'hashtable') {
+    set.encoding = encodingOfMembers(yield* remainingMembers(found));
+  }
+  saveSet(view, set);
+  return reply;
+}
+
+function* remainingMembers(found: Collection): Slices<readonly Buffer[]> {
+  const members: Buffer[] = [];
+  yield* eachSlice(membersOf(found).range, (pairs) => {
+    for (const [key] of pairs) members.push(decodeMember(key));
+  });
+  return members;
+}
+
+/** SSCAN key cursor [MATCH pattern] [COUNT count] */
+function runScan(view: View, request: MemberScan, { nowMs }: RunContext): RunResult {
+  const set = readSet(view, request.key, nowMs);
+  if (set === 'wrong-type') return WRONG_TYPE;
+  if (set === undefined) return SCAN_OF_NOTHING;
+  const whole = encodingOfSet(set) !== 'hashtable';
+  return scanMembers(membersOf(set), request, whole, (pair) => [memberReply(pair)]);
+}
+
+function memberReply([key]: KeyValue): Reply {
+  return bulk(decodeMember(key));
+}
+
+function parseKey(args: readonly Buffer[]): Buffer {
+  return argument(args, 1);
+}
+
+function parseMembers(args: readonly Buffer[]): KeyMembers {
+  return { key: argument(args, 1), members: args.slice(2) };
+}
+
+const column = { categories: ['set'], group: 'set', keys: FIRST_KEY, since: '1.0.0' };
+const isMemberRow = { ...column, flags: ['readonly', 'fast'], parse: parseMembers } as const;
+const RANDOM_TIPS = ['nondeterministic_output'];
+
+export const setCommands: readonly Command[] = [
+  write({
+    ...column,
+    name: 'sadd',
+    arity: -3,
+    flags: ['write', 'denyoom', 'fast'],
+    summary: 'Adds one or more members to a set; creates the set when there is none.',
+    parse: parseMembers,
+    run: runAdd,
+  }),
+  write({
+    ...column,
+    name: 'srem',
+    arity: -3,
+    flags: ['write', 'fast'],
+    summary: 'Removes one or more members from a set; the set too when none remains.',
+    parse: parseMembers,
+    run: runRemove,
+  }),
+  read({
+    ...isMemberRow,
+    name: 'sismember',
+    arity: 3,
+    summary: 'Determines whether a member belongs to a set.',
+    run: areMembers((answers) => answers[0]!),
+  }),
+  read({
+    ...isMemberRow,
+    name: 'smismember',
+    arity: -3,
+    since: '6.2.0',
+    summary: 'Determines whether several members belong to a set.',
+    run: areMembers(array),
+  }),
+  read({
+    ...column,
+    name: 'scard',
+    arity: 2,
+    flags: ['readonly', 'fast'],
+    summary: 'Returns the number of members in a set.',
+    singlePoint: true,
+    parse: parseKey,
+    run: runCard,
+  }),
+  write({
+    ...column,
+    name: 'smove',
+    arity: 4,
+    flags: ['write', 'fast'],
+    keys: { first: 1, last: 2, step: 1 },
+    summary: 'Moves a member from one set to another.',
+    parse: (args) => ({
+      from: argument(args, 1),
+      to: argument(args, 2),
+      member: argument(args, 3),
+    }),
+    run: runMove,
+  }),
+  read({
+    ...column,
+    name: 'smembers',
+    arity: 2,
+    flags: ['readonly'],
+    summary: 'Returns all members of a set.',
+    tips: ['nondeterministic_output_order'],
+    parse: parseKey,
+    run: runMembers,
+  }),
+  read({
+    ...column,
+    name: 'srandmember',
+    arity: -2,
+    flags: ['readonly'],
+    summary: 'Returns one or more random members of a set.',
+    tips: RANDOM_TIPS,
+    parse: parseRandomMember,
+    run: runRandomMember,
+  }),
+  write({
+    ...column,
+    name: 'spop',
+    arity: -2,
+    flags: ['write', 'fast'],
+    summary: 'Returns one or more random members of a set and removes them.',
+    tips: RANDOM_TIPS,
+    parse: parsePop,
+    run: runPop,
+  }),
+  read({
+    ...column,
+    name: 'sscan',
+    arity: -3,
+    flags: ['readonly'],
+    since: '2.8.0',
+    summary: 'Iterates over members of a set.',
+    tips: RANDOM_TIPS,
+    parse: parseMemberScan,
+    run: runScan,
+  }),
+];

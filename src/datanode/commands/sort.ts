@@ -1,0 +1,280 @@
+/** SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they name. */
+
+import { newCollection } from '../encoding/collection.ts';
+import { keyAfter } from '../encoding/key.ts';
+import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
+import type { Slices } from '../encoding/list-walk.ts';
+import { lookUpPattern, parseSortPattern, type SortPattern } from '../encoding/sort-pattern.ts';
+import { sortScore } from '../encoding/sort-score.ts';
+import { readSortSource, type SortSource } from '../encoding/sort-source.ts';
+import { sortStepwise } from '../encoding/stepwise-sort.ts';
+import type { View, WriteView } from '../encoding/view.ts';
+import { array, bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
+import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
+import { atOnce } from './at-once.ts';
+import {
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
+
+interface SortRequest {
+  readonly key: Buffer;
+  /** Undefined: by the elements themselves. */
+  readonly by: SortPattern | undefined;
+  readonly descending: boolean;
+  readonly alphabetic: boolean;
+  readonly offset: number;
+  /** Negative: all. */
+  readonly count: number;
+  readonly gets: readonly SortPattern[];
+  readonly store: Buffer | undefined;
+}
+
+/** Lookups and pushes before others get their turn. */
+const STEP_ITEMS = 512;
+
+const NOT_A_NUMBER = error("ERR One or more scores can't be converted into double");
+const elsewhere = (option: string) =>
+  error(
+    `ERR ${option} option of SORT denied in cluster mode when keys formed by the pattern may be ` +
+      'in different slots.',
+  );
+
+/**
+ * SORT key [BY pattern] [LIMIT offset count] [GET pattern ...] [ASC | DESC] [ALPHA]
+ * [STORE destination]; SORT_RO has no STORE
+ */
+function parseSort(stores: boolean): (args: readonly Buffer[]) => SortRequest {
+  return (args) => {
+    let by: SortPattern | undefined;
+    let [descending, alphabetic] = [false, false];
+    let [offset, count] = [0, -1];
+    const gets: SortPattern[] = [];
+    let store: Buffer | undefined;
+    for (let at = 2; at < args.length; at++) {
+      const option = word(argument(args, at));
+      const left = args.length - 1 - at;
+      if (option === 'asc') descending = false;
+      else if (option === 'desc') descending = true;
+      else if (option === 'alpha') alphabetic = true;
+      else if (option === 'limit' && left >= 2) {
+        offset = countArgument(argument(args, ++at));
+        count = countArgument(argument(args, ++at));
+      } else if (option === 'store' && left >= 1 && stores) store = argument(args, ++at);
+      else if (option === 'by' && left >= 1) by = byPattern(by, argument(args, ++at));
+      else if (option === 'get' && left >= 1) gets.push(parseSortPattern(argument(args, ++at)));
+      else throw syntaxError();
+    }
+    return { key: argument(args, 1), by, descending, alphabetic, offset, count, gets, store };
+  };
+}
+
+/** One without a star (`#` too) means "as they are", and then no other BY counts. */
+function byPattern(before: SortPattern | undefined, arg: Buffer): SortPattern {
+  const pattern = parseSortPattern(arg);
+  return before?.kind === 'nothing' || pattern.kind !== 'key' ? { kind: 'nothing' } : pattern;
+}
+
+function sortKeys(args: readonly Buffer[]): readonly Buffer[] {
+  const skipped: Readonly<Record<string, number>> = { limit: 2, get: 1, by: 1 };
+  let store: Buffer | undefined;
+  for (let at = 2; at < args.length; at++) {
+    const option = word(argument(args, at));
+    if (option === 'store') store = args[++at] ?? store;
+    else at += skipped[option] ?? 0;
+  }
+  return [...args.slice(1, 2), ...(store === undefined ? [] : [store])];
+}
+
+function runSortRo(view: View, request: SortRequest, context: RunContext): RunResult {
+  const source = readSortSource(view, request.key, context.nowMs);
+  if (source === 'wrong-type') return WRONG_TYPE;
+  return atOnce(sortReply(view, source, request, context));
+}
+
+function runSort(view: WriteView, request: SortRequest, context: RunContext): RunResult {
+  const source = readSortSource(view, request.key, context.nowMs);
+  if (source === 'wrong-type') return WRONG_TYPE;
+  const { store } = request;
+  return atOnce(
+    store === undefined
+      ? sortReply(view, source, request, context)
+      : sortStore(view, source, { ...request, store }, context),
+  );
+}
+
+function* sortReply(
+  view: View,
+  source: SortSource | undefined,
+  request: SortRequest,
+  context: RunContext,
+): Slices<Reply> {
+  const values = yield* sortedValues(view, source, request, context);
+  if ('kind' in values) return values;
+  return array(values.map((value) => (value === undefined ? NULL : bulk(value))));
+}
+
+function* sortStore(
+  view: WriteView,
+  source: SortSource | undefined,
+  request: SortRequest & { readonly store: Buffer },
+  context: RunContext,
+): Slices<Reply> {
+  const values = yield* sortedValues(view, source, request, context);
+  if ('kind' in values) return values;
+  const target = findKey(view, request.store, context.nowMs);
+  if (values.length === 0) {
+    removeKey(view, target);
+    return integer(0);
+  }
+  const list = { ...newCollection(view, target, 'list'), shape: newShape() };
+  for (const [at, value] of values.entries()) {
+    if (at % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay(target.place);
+    pushElement(view, list, 'right', value ?? Buffer.alloc(0));
+  }
+  growEncoding(list, []);
+  saveList(view, list);
+  return integer(values.length);
+}
+
+/** What the reply or the stored list is made of; undefined: a key that is not there. */
+function* sortedValues(
+  view: View,
+  source: SortSource | undefined,
+  request: SortRequest,
+  context: RunContext,
+): Slices<readonly (Buffer | undefined)[] | Reply> {
+  if (source === undefined) return [];
+  const elements = yield* sortedElements(view, source, request, context);
+  if ('kind' in elements || request.gets.length === 0) return elements;
+  const values: (Buffer | undefined)[] = [];
+  const { place } = findKey(view, request.key, context.nowMs);
+  for (const element of elements) {
+    for (const pattern of request.gets) {
+      if (values.length % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay(place);
+      const value = lookUpPattern(view, pattern, element, context);
+      if (value === 'elsewhere') return elsewhere('GET');
+      values.push(value);
+    }
+  }
+  return values;
+}
+
+interface Unit {
+  readonly element: Buffer;
+  readonly score: number;
+  /** Undefined: the key that BY names is not there; it goes first. */
+  readonly text: Buffer | undefined;
+}
+
+function* sortedElements(
+  view: View,
+  source: SortSource,
+  request: SortRequest,
+  context: RunContext,
+): Slices<Buffer[] | Reply> {
+  const { size } = source;
+  const first = Math.min(Math.max(request.offset, 0), size);
+  const count = Math.min(request.count < 0 ? size : request.count, size - first);
+  if (request.by?.kind === 'nothing') {
+    // what is stored must not depend on the order that a set is kept in
+    if (source.type !== 'set' || request.store === undefined) {
+      return yield* elementsAsTheyAre(source, request.descending, first, count);
+    }
+  }
+  const sorts =
+    request.by?.kind === 'nothing' ? { ...request, by: undefined, alphabetic: true } : request;
+  const units = yield* weighElements(view, source, sorts, context);
+  if ('kind' in units) return units;
+  const compare = comparison(sorts);
+  const { place } = findKey(view, request.key, context.nowMs);
+  const sorted = yield* sortStepwise(units, compare, () => giveWay(place));
+  return sorted.slice(first, first + count).map(({ element }) => element);
+}
+
+function* elementsAsTheyAre(
+  source: SortSource,
+  descending: boolean,
+  skip: number,
+  count: number,
+): Slices<Buffer[]> {
+  const elements: Buffer[] = [];
+  const from = descending && source.type !== 'set' ? 'right' : 'left';
+  yield* source.walk({ from, skip, count }, (element) => elements.push(element));
+  return elements;
+}
+
+function* weighElements(
+  view: View,
+  source: SortSource,
+  { by, alphabetic }: SortRequest,
+  context: RunContext,
+): Slices<Unit[] | Reply> {
+  const units: Unit[] = [];
+  let refused: Reply | undefined;
+  yield* source.walk({ from: 'left', skip: 0, count: source.size }, (element) => {
+    const text = by === undefined ? element : lookUpPattern(view, by, element, context);
+    if (text === 'elsewhere') {
+      refused ??= elsewhere('BY');
+      return;
+    }
+    const score = alphabetic || text === undefined ? 0 : sortScore(text);
+    if (score === undefined) refused ??= NOT_A_NUMBER;
+    else units.push({ element, score, text });
+  });
+  return refused ?? units;
+}
+
+function comparison({ alphabetic, descending }: SortRequest): (a: Unit, b: Unit) => number {
+  const compare = alphabetic ? compareTexts : compareScores;
+  return descending ? (a, b) => -compare(a, b) : compare;
+}
+
+function compareTexts({ text: a }: Unit, { text: b }: Unit): number {
+  if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? -1 : 1;
+  return a.compare(b);
+}
+
+function compareScores(a: Unit, b: Unit): number {
+  if (a.score !== b.score) return a.score < b.score ? -1 : 1;
+  return a.element.compare(b.element);
+}
+
+/** Others get their turn while the engine reads one record. */
+function* giveWay(place: Buffer): Slices<void> {
+  yield { gte: place, lt: keyAfter(place), limit: 1 };
+}
+
+const column = {
+  categories: ['set', 'sortedset', 'list', 'dangerous'],
+  group: 'generic',
+  arity: -2,
+  keys: FIRST_KEY,
+};
+
+export const sortCommands: readonly Command[] = [
+  write({
+    ...column,
+    name: 'sort',
+    flags: ['write', 'denyoom', 'movablekeys'],
+    keysOf: sortKeys,
+    since: '1.0.0',
+    summary: 'Sorts the elements of a list, a set or a sorted set, and stores them if asked to.',
+    parse: parseSort(true),
+    run: runSort,
+  }),
+  read({
+    ...column,
+    name: 'sort_ro',
+    flags: ['readonly', 'movablekeys'],
+    since: '7.0.0',
+    summary: 'Returns the sorted elements of a list, a set or a sorted set.',
+    parse: parseSort(false),
+    run: runSortRo,
+  }),
+];

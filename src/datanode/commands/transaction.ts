@@ -1,0 +1,104 @@
+/**
+ * MULTI, EXEC, DISCARD, WATCH, UNWATCH (redis.io, Transactions). The connection queues and watches
+ * (server/transaction.ts); what reaches a partition is one EXEC line, run here as one command.
+ */
+import type { WriteView } from '../encoding/view.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { array, error, OK, type Reply } from '../resp/reply.ts';
+import { ArgumentError, type Command, NO_KEYS, node, type RunContext, write } from './command.ts';
+import { decodeExec } from './exec-line.ts';
+
+type Resolve = (line: readonly Buffer[]) => Command | undefined;
+
+/** What a transaction's log line runs, one after the other: nothing comes in between. */
+function* runExec(
+  resolve: Resolve,
+  view: WriteView,
+  lines: readonly (readonly Buffer[])[],
+  context: RunContext,
+): Generator<KeyRange, Reply, readonly KeyValue[]> {
+  const replies: Reply[] = [];
+  for (const line of lines) replies.push(yield* runLine(resolve(line), view, line, context));
+  return array(replies);
+}
+
+function* runLine(
+  command: Command | undefined,
+  view: WriteView,
+  line: readonly Buffer[],
+  context: RunContext,
+): Generator<KeyRange, Reply, readonly KeyValue[]> {
+  if (command === undefined || command.kind === 'node') {
+    return error(`ERR '${line[0]?.toString()}' cannot be part of a transaction here`);
+  }
+  const prepared = command.prepare(line);
+  if (!prepared.ok) return prepared.reply;
+  const result = prepared.run(view, context);
+  return 'kind' in result ? result : yield* result;
+}
+
+function parseExec(args: readonly Buffer[]): readonly (readonly Buffer[])[] {
+  const lines = decodeExec(args);
+  if (lines === undefined) throw new ArgumentError('ERR EXEC without MULTI');
+  return lines;
+}
+
+const column = { categories: ['transaction'], group: 'transactions' };
+const flags = ['noscript', 'loading', 'stale', 'fast', 'allow_busy'] as const;
+
+export function transactionCommands(resolve: Resolve): readonly Command[] {
+  return [
+    node({
+      ...column,
+      name: 'multi',
+      arity: 1,
+      flags,
+      keys: NO_KEYS,
+      since: '1.2.0',
+      summary: 'Begins to queue commands that EXEC runs as one.',
+      run: () => error('ERR MULTI calls can not be nested'),
+    }),
+    write({
+      ...column,
+      name: 'exec',
+      arity: 1,
+      flags: ['noscript', 'loading', 'stale', 'skip_slowlog'],
+      keys: NO_KEYS,
+      since: '1.2.0',
+      summary: 'Runs the queued commands as one.',
+      parse: parseExec,
+      run: (view, lines, context) => runExec(resolve, view, lines, context),
+    }),
+    node({
+      ...column,
+      name: 'discard',
+      arity: 1,
+      flags,
+      keys: NO_KEYS,
+      since: '2.0.0',
+      summary: 'Forgets the queued commands, and what is watched.',
+      run: () => error('ERR DISCARD without MULTI'),
+    }),
+    write({
+      ...column,
+      name: 'watch',
+      arity: -2,
+      flags,
+      keys: { first: 1, last: -1, step: 1 },
+      since: '2.2.0',
+      summary: 'Makes the next EXEC depend on keys that nobody changes until then.',
+      parse: () => undefined,
+      run: () => OK,
+    }),
+    node({
+      ...column,
+      name: 'unwatch',
+      arity: 1,
+      flags,
+      keys: NO_KEYS,
+      since: '2.2.0',
+      summary: 'Watches nothing any more.',
+      run: () => OK,
+    }),
+  ];
+}

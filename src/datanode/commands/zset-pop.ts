@@ -1,0 +1,135 @@
+/** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
+
+import type { WriteView } from '../encoding/view.ts';
+import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
+import type { OpenZset } from '../encoding/zset-header.ts';
+import { collectSpan, type Walk, wholeSpan } from '../encoding/zset-range.ts';
+import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
+import { ArgumentError, type Command, NO_KEYS, type RunContext, write } from './command.ts';
+import { scoreReply } from './score-args.ts';
+import { zsetColumn } from './zset.ts';
+import { countedKeys } from './zset-keys.ts';
+import { entriesReply } from './zset-range.ts';
+import { finishZset } from './zset-save.ts';
+
+interface PopRequest {
+  readonly key: Buffer;
+  readonly highest: boolean;
+  /** Undefined: one, and RESP3 gives it without a list around it. */
+  readonly count: number | undefined;
+}
+
+interface MPopRequest {
+  readonly keys: readonly Buffer[];
+  readonly highest: boolean;
+  readonly count: number;
+}
+
+/** ZPOPMIN key [count], ZPOPMAX key [count] */
+function parsePop(highest: boolean): (args: readonly Buffer[]) => PopRequest {
+  return (args) => {
+    if (args.length > 3) throw syntaxError();
+    const outOfRange = 'ERR value is out of range, must be positive';
+    const count = args[2] && countArgument(args[2], outOfRange);
+    if (count !== undefined && count < 0) throw new ArgumentError(outOfRange);
+    return { key: argument(args, 1), highest, count };
+  };
+}
+
+function* runPop(
+  view: WriteView,
+  { key, highest, count }: PopRequest,
+  { nowMs }: RunContext,
+): Walk<Reply> {
+  const zset = openZset(view, key, nowMs);
+  if (zset === 'wrong-type') return WRONG_TYPE;
+  if (zset.size === 0 || count === 0) return EMPTY_ARRAY;
+  const entries = yield* takeEntries(zset, highest, count ?? 1);
+  const reply = count === undefined ? array(entries.flatMap(pairOf)) : entriesReply(entries, true);
+  return yield* drop(view, zset, entries, reply);
+}
+
+/** ZMPOP numkeys key [key ...] MIN | MAX [COUNT count] */
+function parseMPop(args: readonly Buffer[]): MPopRequest {
+  const tooFew = 'ERR numkeys should be greater than 0';
+  const numKeys = countArgument(argument(args, 1), tooFew);
+  if (numKeys < 1) throw new ArgumentError(tooFew);
+  const whereAt = 2 + numKeys;
+  const where = args[whereAt] && word(args[whereAt]);
+  if (where !== 'min' && where !== 'max') throw syntaxError();
+  let count: number | undefined;
+  for (let at = whereAt + 1; at < args.length; at += 2) {
+    const isCount = word(argument(args, at)) === 'count' && at + 1 < args.length;
+    if (!isCount || count !== undefined) throw syntaxError();
+    const tooSmall = 'ERR count should be greater than 0';
+    count = countArgument(argument(args, at + 1), tooSmall);
+    if (count < 1) throw new ArgumentError(tooSmall);
+  }
+  return { keys: args.slice(2, whereAt), highest: where === 'max', count: count ?? 1 };
+}
+
+function* runMPop(
+  view: WriteView,
+  { keys, highest, count }: MPopRequest,
+  { nowMs }: RunContext,
+): Walk<Reply> {
+  for (const key of keys) {
+    const zset = openZset(view, key, nowMs);
+    if (zset === 'wrong-type') return WRONG_TYPE;
+    if (zset.size === 0) continue;
+    const entries = yield* takeEntries(zset, highest, count);
+    const items = entries.map((entry) => array(pairOf(entry)));
+    return yield* drop(view, zset, entries, array([bulk(key), array(items)]));
+  }
+  return NULL_ARRAY;
+}
+
+function takeEntries({ place }: OpenZset, highest: boolean, count: number): Walk<Entry[]> {
+  return collectSpan({ ...wholeSpan(place, highest), limit: count });
+}
+
+function* drop(
+  view: WriteView,
+  zset: OpenZset,
+  entries: readonly Entry[],
+  reply: Reply,
+): Walk<Reply> {
+  for (const entry of entries) dropMember(view, zset, entry);
+  return yield* finishZset(view, zset, reply);
+}
+
+function pairOf({ member, score }: Entry): Reply[] {
+  return [bulk(member), scoreReply(score)];
+}
+
+const popColumn = { ...zsetColumn, flags: ['write', 'fast'], arity: -2, since: '5.0.0' } as const;
+
+export const zsetPopCommands: readonly Command[] = [
+  write({
+    ...popColumn,
+    name: 'zpopmin',
+    summary: 'Removes and returns the members of a sorted set with the lowest scores.',
+    parse: parsePop(false),
+    run: runPop,
+  }),
+  write({
+    ...popColumn,
+    name: 'zpopmax',
+    summary: 'Removes and returns the members of a sorted set with the highest scores.',
+    parse: parsePop(true),
+    run: runPop,
+  }),
+  write({
+    ...zsetColumn,
+    name: 'zmpop',
+    arity: -4,
+    flags: ['write', 'movablekeys'],
+    keys: NO_KEYS,
+    keysOf: countedKeys(1),
+    since: '7.0.0',
+    summary: 'Removes and returns members of the first sorted set that is not empty.',
+    parse: parseMPop,
+    run: runMPop,
+  }),
+];

@@ -1,0 +1,42 @@
+/** Fields of hashes whose deadline has passed, deleted in bounded steps. */
+import { collectionOf } from './collection.ts';
+import { decodeDueMs, decodeMember, dueRange, elementRange } from './element-key.ts';
+import { deleteField, findLatest, reopenHash, saveHash } from './hash.ts';
+import type { Header } from './header.ts';
+import { keyAfter } from './key.ts';
+import type { Found } from './keyspace.ts';
+import { eachSlice, type Slices } from './member-walk.ts';
+import { tags } from './tags.ts';
+import type { WriteView } from './view.ts';
+
+/**
+ * Deletes up to `countMax` due fields of a live hash, and says in its header what is due next.
+ * Returns how many went. (A hash of which all fields are due is not live: it goes as a whole.)
+ */
+export function* expireFields(
+  view: WriteView,
+  found: Found,
+  live: Header,
+  nowMs: number,
+  countMax: number,
+): Slices<number> {
+  const hash = reopenHash(collectionOf(found, live, 'hash'), nowMs);
+  const { place } = hash.collection;
+  let fields = 0;
+  let rest = elementRange(tags.hashDue, place);
+  yield* eachSlice({ ...dueRange(place, nowMs), limit: countMax }, (pairs) => {
+    for (const [due] of pairs) {
+      if (fields === countMax) return true;
+      deleteField(view, hash, decodeMember(due));
+      view.del(due);
+      rest = { ...rest, gte: keyAfter(due) };
+      fields++;
+    }
+    return fields === countMax;
+  });
+  const [next] = yield { ...rest, limit: 1 };
+  if (next !== undefined) hash.dueMs = decodeDueMs(next[0]);
+  if (hash.untilUnknown) yield* findLatest(hash);
+  saveHash(view, hash, undefined);
+  return fields;
+}

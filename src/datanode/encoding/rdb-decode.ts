@@ -1,0 +1,179 @@
+/**
+ * Values as Redis serializes them (DUMP, RDB files up to version 11, Redis 7.2): strings, lists,
+ * sets, hashes and sorted sets in all encodings they ever had. Pure: bytes in, elements out.
+ */
+import { intsetEntries, listpackEntries, ziplistEntries, zipmapEntries } from './rdb-packed.ts';
+import { RdbError, RdbReader } from './rdb-reader.ts';
+
+export type RdbValue =
+  | { readonly type: 'string'; readonly bytes: Buffer }
+  | { readonly type: 'list' | 'set'; readonly elements: readonly Buffer[] }
+  | {
+      readonly type: 'hash';
+      readonly elements: readonly (readonly [field: Buffer, value: Buffer])[];
+    }
+  | {
+      readonly type: 'zset';
+      readonly elements: readonly (readonly [member: Buffer, score: number])[];
+    };
+
+/** The numbers of Redis's type byte; 6, 7, 15, 19 and 21 (modules, streams) are refused. */
+export const rdbTypes = {
+  string: 0,
+  list: 1,
+  set: 2,
+  zsetText: 3,
+  hash: 4,
+  zset: 5,
+  hashZipmap: 9,
+  listZiplist: 10,
+  setIntset: 11,
+  zsetZiplist: 12,
+  hashZiplist: 13,
+  listQuicklist: 14,
+  hashListpack: 16,
+  zsetListpack: 17,
+  listQuicklist2: 18,
+  setListpack: 20,
+} as const;
+
+/** How a node of a quicklist of the second kind is stored. */
+const [PLAIN, PACKED] = [1, 2];
+/** Lengths that stand for scores without digits. */
+const [NEGATIVE_INFINITY, POSITIVE_INFINITY, NOT_A_NUMBER] = [255, 254, 253];
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+/** No score takes more characters. */
+const SCORE_CHARACTERS_MAX = 400;
+const INFINITY = /^([+-]?)inf(?:inity)?$/i;
+
+/** The value that `bytes` (type and value, without footer) mean; RdbError when they mean none. */
+export function decodeRdbValue(bytes: Buffer): RdbValue {
+  const reader = new RdbReader(bytes);
+  const value = readValue(reader, reader.u8());
+  reader.end();
+  if (value.type !== 'string' && value.elements.length === 0) throw new RdbError('it is empty');
+  return value;
+}
+
+function readValue(reader: RdbReader, type: number): RdbValue {
+  switch (type) {
+    case rdbTypes.string:
+      return { type: 'string', bytes: reader.string() };
+    case rdbTypes.list:
+      return { type: 'list', elements: [...strings(reader, reader.length())] };
+    case rdbTypes.listZiplist:
+      return { type: 'list', elements: [...ziplistEntries(reader, reader.string())] };
+    case rdbTypes.listQuicklist:
+    case rdbTypes.listQuicklist2:
+      return { type: 'list', elements: [...quicklist(reader, type)] };
+    case rdbTypes.set:
+      return set(strings(reader, reader.length()));
+    case rdbTypes.setIntset:
+      return set(intsetEntries(reader, reader.string()));
+    case rdbTypes.setListpack:
+      return set(listpackEntries(reader, reader.string()));
+    case rdbTypes.hash:
+      return hash(strings(reader, reader.length() * 2));
+    case rdbTypes.hashZipmap:
+      return hash(zipmapEntries(reader, reader.string()));
+    case rdbTypes.hashZiplist:
+      return hash(ziplistEntries(reader, reader.string()));
+    case rdbTypes.hashListpack:
+      return hash(listpackEntries(reader, reader.string()));
+    case rdbTypes.zset:
+    case rdbTypes.zsetText:
+      return zset(scoredMembers(reader, type));
+    case rdbTypes.zsetZiplist:
+      return zset(scoresOf(ziplistEntries(reader, reader.string())));
+    case rdbTypes.zsetListpack:
+      return zset(scoresOf(listpackEntries(reader, reader.string())));
+    default:
+      throw new RdbError(`type ${type} is unknown`);
+  }
+}
+
+function* strings(reader: RdbReader, count: number): Generator<Buffer> {
+  for (let at = 0; at < count; at++) yield reader.element(reader.string());
+}
+
+function* quicklist(reader: RdbReader, type: number): Generator<Buffer> {
+  const nodes = reader.length();
+  for (let at = 0; at < nodes; at++) {
+    if (type === rdbTypes.listQuicklist) {
+      yield* ziplistEntries(reader, reader.string());
+      continue;
+    }
+    const kind = reader.length();
+    if (kind !== PLAIN && kind !== PACKED) throw new RdbError(`quicklist node ${kind} is unknown`);
+    const node = reader.string();
+    if (kind === PLAIN) yield reader.element(node);
+    else yield* listpackEntries(reader, node);
+  }
+}
+
+function set(members: Iterable<Buffer>): RdbValue {
+  const elements = [...members];
+  refuseTwins(elements);
+  return { type: 'set', elements };
+}
+
+function hash(flat: Iterable<Buffer>): RdbValue {
+  const elements = [...pairsOf(flat)];
+  refuseTwins(elements.map(([field]) => field));
+  return { type: 'hash', elements };
+}
+
+function zset(scored: Iterable<readonly [Buffer, number]>): RdbValue {
+  const elements = [...scored];
+  refuseTwins(elements.map(([member]) => member));
+  return { type: 'zset', elements };
+}
+
+function* pairsOf(flat: Iterable<Buffer>): Generator<readonly [Buffer, Buffer]> {
+  let first: Buffer | undefined;
+  for (const item of flat) {
+    if (first === undefined) {
+      first = item;
+    } else {
+      yield [first, item];
+      first = undefined;
+    }
+  }
+  if (first !== undefined) throw new RdbError('its last element has no partner');
+}
+
+function* scoresOf(flat: Iterable<Buffer>): Generator<readonly [Buffer, number]> {
+  for (const [member, score] of pairsOf(flat)) yield [member, scoreOf(score)];
+}
+
+function* scoredMembers(reader: RdbReader, type: number): Generator<readonly [Buffer, number]> {
+  const count = reader.length();
+  for (let at = 0; at < count; at++) {
+    const member = reader.element(reader.string());
+    const score = type === rdbTypes.zset ? reader.f64() : scoreText(reader);
+    if (Number.isNaN(score)) throw new RdbError('a score is not a number');
+    yield [member, score];
+  }
+}
+
+function scoreText(reader: RdbReader): number {
+  const length = reader.u8();
+  if (length === NEGATIVE_INFINITY) return Number.NEGATIVE_INFINITY;
+  if (length === POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  if (length === NOT_A_NUMBER) return Number.NaN;
+  return scoreOf(reader.raw(length));
+}
+
+function scoreOf(bytes: Buffer): number {
+  const text = bytes.toString('latin1', 0, SCORE_CHARACTERS_MAX + 1);
+  if (text.length > SCORE_CHARACTERS_MAX) throw new RdbError('a score is not a number');
+  const infinite = INFINITY.exec(text);
+  if (infinite) return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  if (NUMBER.test(text)) return Number(text);
+  throw new RdbError('a score is not a number');
+}
+
+function refuseTwins(members: readonly Buffer[]): void {
+  const seen = new Set(members.map((member) => member.toString('latin1')));
+  if (seen.size !== members.length) throw new RdbError('an element is there twice');
+}

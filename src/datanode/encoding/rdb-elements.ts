@@ -1,0 +1,93 @@
+/**
+ * The parts of a DUMP, in the oldest encodings: plain strings, and scores as doubles. Deadlines of
+ * single hash fields have no place in them: the fields are dumped without.
+ */
+import { readU64 } from '../../common/bytes.ts';
+import type { KeyValue } from '../engine/engine.ts';
+import { type CollectionType, decodeMember, decodeScore, elementFlags } from './element-key.ts';
+import { type RdbValue, rdbTypes } from './rdb-decode.ts';
+import { corruptRecord } from './record.ts';
+import { tags } from './tags.ts';
+
+/** The elements that are walked for a DUMP: for sorted sets those that are in order. */
+export const dumpedTags = {
+  hash: tags.hashField,
+  list: tags.listElement,
+  set: tags.setMember,
+  zset: tags.zsetScore,
+} as const;
+
+export function rdbTypeByte(type: CollectionType | 'string'): Buffer {
+  return Buffer.from([rdbTypes[type]]);
+}
+
+export function encodeRdbLength(length: number): Buffer {
+  if (length < 0x40) return Buffer.from([length]);
+  if (length < 0x4000) return Buffer.from([0x40 | (length >> 8), length & 0xff]);
+  const encoded = Buffer.alloc(5);
+  encoded[0] = 0x80;
+  encoded.writeUInt32BE(length, 1);
+  return encoded;
+}
+
+export function encodeRdbString(bytes: Buffer): readonly Buffer[] {
+  return [encodeRdbLength(bytes.length), bytes];
+}
+
+/** What an element is in a DUMP; empty when it has expired. */
+export function encodeRdbElement(
+  type: CollectionType,
+  [key, value]: KeyValue,
+  nowMs: number,
+): readonly Buffer[] {
+  switch (type) {
+    case 'list':
+      return encodeRdbString(contentOf(key, value));
+    case 'set':
+      return encodeRdbString(decodeMember(key));
+    case 'hash': {
+      const deadlineMs = deadlineOf(key, value);
+      if (deadlineMs > 0 && deadlineMs <= nowMs) return [];
+      return [...encodeRdbString(decodeMember(key)), ...encodeRdbString(contentOf(key, value))];
+    }
+    case 'zset': {
+      const score = Buffer.alloc(8);
+      const negativeZero = (flagsOf(key, value) & elementFlags.negativeZero) !== 0;
+      score.writeDoubleLE(negativeZero ? -0 : decodeScore(key));
+      return [...encodeRdbString(decodeMember(key)), score];
+    }
+  }
+}
+
+/** The deadline of an element's own; 0: none. */
+function deadlineOf(key: Buffer, value: Buffer): number {
+  if ((flagsOf(key, value) & elementFlags.hasDeadline) === 0) return 0;
+  if (value.length < 9) throw corruptRecord(key, 'its deadline is cut');
+  return readU64(value, 1);
+}
+
+function contentOf(key: Buffer, value: Buffer): Buffer {
+  return value.subarray(deadlineOf(key, value) > 0 ? 9 : 1);
+}
+
+function flagsOf(key: Buffer, value: Buffer): number {
+  const flags = value[0];
+  const known = elementFlags.hasDeadline | elementFlags.negativeZero;
+  if (flags === undefined || (flags & ~known) !== 0) {
+    throw corruptRecord(key, `element flags ${flags} unknown`);
+  }
+  return flags;
+}
+
+/** Bytes of the longest string in `value`. */
+export function longestOf(value: RdbValue): number {
+  if (value.type === 'string') return value.bytes.length;
+  let longest = 0;
+  for (const element of value.elements) {
+    const parts = Buffer.isBuffer(element) ? [element] : element;
+    for (const part of parts) {
+      if (typeof part !== 'number') longest = Math.max(longest, part.length);
+    }
+  }
+  return longest;
+}

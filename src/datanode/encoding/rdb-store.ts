@@ -1,0 +1,84 @@
+/** A value decoded from a DUMP, put into the view by what its type's own writes are made of. */
+import { newCollection } from './collection.ts';
+import { expectFields, reopenHash, saveHash, setField } from './hash.ts';
+import type { Found } from './keyspace.ts';
+import { growEncoding, newShape, pushElement, saveList } from './list.ts';
+import type { RdbValue } from './rdb-decode.ts';
+import { addMember, newSet, saveSet } from './set.ts';
+import { storeString } from './string.ts';
+import type { WriteView } from './view.ts';
+import { saveZset } from './zset.ts';
+import { beginZset, endZset, giveScore } from './zset-build.ts';
+import type { Walk } from './zset-range.ts';
+
+type Pair<Value> = readonly [member: Buffer, value: Value];
+
+/** Takes the place of whatever is under the key. `deadlineMs` 0: none. */
+export function* storeRdbValue(
+  view: WriteView,
+  found: Found,
+  value: RdbValue,
+  deadlineMs: number,
+): Walk<void> {
+  switch (value.type) {
+    case 'string':
+      storeString(view, found, value.bytes, deadlineMs);
+      break;
+    case 'list':
+      storeList(view, found, value.elements, deadlineMs);
+      break;
+    case 'set': {
+      const set = newSet(view, found);
+      for (const member of value.elements) addMember(view, set, member);
+      set.collection.deadlineMs = deadlineMs;
+      saveSet(view, set);
+      break;
+    }
+    case 'hash':
+      storeHash(view, found, value.elements, deadlineMs);
+      break;
+    case 'zset':
+      yield* storeZset(view, found, value.elements, deadlineMs);
+      break;
+  }
+}
+
+function storeList(
+  view: WriteView,
+  found: Found,
+  elements: readonly Buffer[],
+  deadlineMs: number,
+): void {
+  const list = { ...newCollection(view, found, 'list'), deadlineMs, shape: newShape() };
+  growEncoding(list, elements);
+  for (const element of elements) pushElement(view, list, 'right', element);
+  saveList(view, list);
+}
+
+/** Fields come without deadlines, so no time is asked for. */
+function storeHash(
+  view: WriteView,
+  found: Found,
+  elements: readonly Pair<Buffer>[],
+  deadlineMs: number,
+): void {
+  const hash = reopenHash(newCollection(view, found, 'hash'), 0);
+  expectFields(hash, elements.length);
+  for (const [field, text] of elements) setField(view, hash, field, text);
+  hash.collection.deadlineMs = deadlineMs;
+  saveHash(view, hash, undefined);
+}
+
+function* storeZset(
+  view: WriteView,
+  found: Found,
+  elements: readonly Pair<number>[],
+  deadlineMs: number,
+): Walk<void> {
+  const building = beginZset(view, found);
+  for (const [member, score] of elements) giveScore(view, building, member, () => score);
+  const zset = yield* endZset(view, building);
+  zset.deadlineMs = deadlineMs;
+  const later = saveZset(view, zset);
+  if (later !== undefined) yield* later;
+}

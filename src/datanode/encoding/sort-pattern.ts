@@ -1,0 +1,81 @@
+/**
+ * BY and GET patterns of SORT: keys made of a pattern and an element, whose values are strings or
+ * fields of hashes.
+ */
+
+import { readU64 } from '../../common/bytes.ts';
+import { slotOfKey } from '../../common/hash.ts';
+import { readCollection } from './collection.ts';
+import { elementFlags, encodeMemberKey } from './element-key.ts';
+import { findKey } from './keyspace.ts';
+import { corruptRecord } from './record.ts';
+import { tags } from './tags.ts';
+import type { View } from './view.ts';
+
+export type SortPattern =
+  /** `#`: the element itself. */
+  | { readonly kind: 'element' }
+  /** Without a star: there is nothing that it names. */
+  | { readonly kind: 'nothing' }
+  | {
+      readonly kind: 'key';
+      readonly before: Buffer;
+      readonly behind: Buffer;
+      /** After `->`: the key is a hash. */
+      readonly field: Buffer | undefined;
+    };
+
+export interface PatternContext {
+  readonly nowMs: number;
+  /** Slots whose keys can be read here. */
+  readonly firstSlot: number;
+  readonly lastSlot: number;
+}
+
+const STAR = 0x2a;
+const ARROW = '->';
+
+export function parseSortPattern(pattern: Buffer): SortPattern {
+  if (pattern.equals(Buffer.from('#'))) return { kind: 'element' };
+  const star = pattern.indexOf(STAR);
+  if (star === -1) return { kind: 'nothing' };
+  const arrow = pattern.indexOf(ARROW, star + 1);
+  const hasField = arrow !== -1 && arrow + ARROW.length < pattern.length;
+  return {
+    kind: 'key',
+    before: pattern.subarray(0, star),
+    behind: pattern.subarray(star + 1, hasField ? arrow : undefined),
+    field: hasField ? pattern.subarray(arrow + ARROW.length) : undefined,
+  };
+}
+
+/** What the pattern means for `element`; undefined: nothing is there; `elsewhere`: another slot. */
+export function lookUpPattern(
+  view: View,
+  pattern: SortPattern,
+  element: Buffer,
+  { nowMs, firstSlot, lastSlot }: PatternContext,
+): Buffer | undefined | 'elsewhere' {
+  if (pattern.kind === 'element') return element;
+  if (pattern.kind === 'nothing') return undefined;
+  const key = Buffer.concat([pattern.before, element, pattern.behind]);
+  const slot = slotOfKey(key);
+  if (slot < firstSlot || slot > lastSlot) return 'elsewhere';
+  if (pattern.field !== undefined) return readField(view, key, pattern.field, nowMs);
+  const { live } = findKey(view, key, nowMs);
+  return live?.type === 'string' ? live.body : undefined;
+}
+
+const KNOWN_FLAGS = elementFlags.hasDeadline;
+
+function readField(view: View, key: Buffer, field: Buffer, nowMs: number): Buffer | undefined {
+  const hash = readCollection(view, key, 'hash', nowMs);
+  if (hash === undefined || hash === 'wrong-type') return undefined;
+  const at = encodeMemberKey(tags.hashField, hash.place, field);
+  const value = view.get(at);
+  if (value === undefined) return undefined;
+  const flags = value[0] ?? 0;
+  if ((flags & ~KNOWN_FLAGS) !== 0) throw corruptRecord(at, `field flags ${flags} unknown`);
+  if (flags === 0) return value.subarray(1);
+  return readU64(value, 1) <= nowMs ? undefined : value.subarray(9);
+}

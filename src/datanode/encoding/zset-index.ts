@@ -1,0 +1,163 @@
+/**
+ * Ranks in a sorted set without walking over it: a counted tree over the zsetScore records
+ * (rank-tree.ts). Its lowest entries are blocks, stretches of the order with at most `BLOCK_MAX`
+ * elements: a rank is the sum of what lies left of one path, and a walk within one block. Sets of
+ * one block have no tree; the header's flag `counted` says that there is one.
+ *
+ * Changes are point reads and writes. Only a block that has grown too large is read as a range, at
+ * the end of the command that filled it: once in some hundred additions.
+ */
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import type { Collection } from './collection.ts';
+import {
+  type CollectionPlace,
+  elementRange,
+  encodeScoreKey,
+  scoreKeyAt,
+  scoreOrder,
+} from './element-key.ts';
+import { keyAfter } from './key.ts';
+import { type Block, RankTree } from './rank-tree.ts';
+import { tags } from './tags.ts';
+import type { View, WriteView } from './view.ts';
+import { flagsOfZset, type OpenZset, setFlags, zsetFlags } from './zset-header.ts';
+
+type Walk<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
+
+const BLOCK_MAX = 512;
+/** Elements of each block when a large one is split; the last one may have half more. */
+const BLOCK_FILL = 256;
+
+/** How many elements lie before `bound`, a zsetScore key or the beginning of one. */
+export function* countBefore(view: View, zset: Collection, bound: Buffer): Walk<number> {
+  const whole = elementRange(tags.zsetScore, zset.place);
+  if (bound.compare(whole.gte) <= 0) return 0;
+  if (bound.compare(whole.lt) >= 0) return zset.size;
+  if (!isCounted(zset)) return yield* countRange({ ...whole, lt: bound });
+  const block = new RankTree(view, zset.place).blockOf(scoreOrder(bound));
+  return block.before + (yield* countRange({ ...blockRange(zset.place, block), lt: bound }));
+}
+
+/** The zsetScore key of the element that `rank` others lie before; undefined beyond the last. */
+export function* keyAtRank(view: View, zset: Collection, rank: number): Walk<Buffer | undefined> {
+  if (rank >= zset.size) return undefined;
+  if (!isCounted(zset)) return yield* keyAt(elementRange(tags.zsetScore, zset.place), rank);
+  const block = new RankTree(view, zset.place).blockAtRank(rank);
+  return yield* keyAt(blockRange(zset.place, block), rank - block.before);
+}
+
+/** Tells the counts of an element that came (1) or went (−1). */
+export function countElement(
+  view: View,
+  zset: OpenZset,
+  element: { readonly member: Buffer; readonly score: number },
+  more: 1 | -1,
+): void {
+  if (!isCounted(zset)) return;
+  zset.ranks ??= new RankTree(view, zset.place);
+  const order = scoreOrder(encodeScoreKey(zset.place, element.score, element.member));
+  const count = zset.ranks.add(order, more);
+  if (more < 0 || count !== BLOCK_MAX + 1) return;
+  zset.crowded ??= [];
+  zset.crowded.push(order);
+}
+
+/** True when blocks have to be split before the set is saved. */
+export function isCrowded(zset: OpenZset): boolean {
+  return isCounted(zset) ? zset.crowded !== undefined : zset.size > BLOCK_MAX;
+}
+
+/** Splits the blocks that are too large. */
+export function* splitBlocks(view: View, zset: OpenZset): Walk<void> {
+  if (!isCounted(zset)) {
+    zset.ranks = RankTree.create(view, zset.place, zset.size);
+    zset.crowded = [Buffer.alloc(0)];
+    setFlags(zset, flagsOfZset(zset) | zsetFlags.counted);
+  }
+  const ranks = zset.ranks!;
+  for (const order of zset.crowded ?? []) {
+    const block = ranks.blockOf(order);
+    if (block.count <= BLOCK_MAX) continue;
+    const { counts, bounds } = yield* readBlocks(blockRange(zset.place, block), block.count);
+    ranks.split(order, counts, bounds);
+  }
+  delete zset.crowded;
+}
+
+/** Writes the counts; a tree that says no more than the header is given up. */
+export function saveRanks(view: WriteView, zset: OpenZset): void {
+  const { ranks } = zset;
+  if (ranks === undefined) return;
+  if (zset.size > 0 && !ranks.isTrivial) return ranks.flush(view);
+  ranks.drop(view);
+  setFlags(zset, flagsOfZset(zset) & ~zsetFlags.counted);
+}
+
+function isCounted(zset: Collection): boolean {
+  return (flagsOfZset(zset) & zsetFlags.counted) !== 0;
+}
+
+function blockRange(place: CollectionPlace, { from, to }: Block): KeyRange {
+  const whole = elementRange(tags.zsetScore, place);
+  return {
+    gte: scoreKeyAt(place, from),
+    lt: to === undefined ? whole.lt : scoreKeyAt(place, to),
+  };
+}
+
+function* readBlocks(
+  range: KeyRange,
+  total: number,
+): Walk<{ readonly counts: readonly number[]; readonly bounds: readonly Buffer[] }> {
+  const counts: number[] = [];
+  const bounds: Buffer[] = [];
+  let begun = 0;
+  let read = 0;
+  let last: Buffer | undefined;
+  let rest = range;
+  for (let pairs = yield rest; pairs.length > 0; pairs = yield rest) {
+    for (const [key] of pairs) {
+      const order = scoreOrder(key);
+      if (read - begun === BLOCK_FILL && total - read >= BLOCK_FILL / 2) {
+        bounds.push(boundBetween(last!, order));
+        counts.push(read - begun);
+        begun = read;
+      }
+      read++;
+      last = order;
+    }
+    rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+  counts.push(read - begun);
+  return { counts, bounds };
+}
+
+/** The shortest beginning of `after` that is greater than `before`. */
+function boundBetween(before: Buffer, after: Buffer): Buffer {
+  let at = 0;
+  while (at < before.length && before[at] === after[at]) at++;
+  return Buffer.from(after.subarray(0, at + 1));
+}
+
+function* countRange(range: KeyRange): Walk<number> {
+  let count = 0;
+  let rest = range;
+  while (rest.gte.compare(rest.lt) < 0) {
+    const pairs = yield rest;
+    if (pairs.length === 0) break;
+    count += pairs.length;
+    rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+  return count;
+}
+
+function* keyAt(range: KeyRange, offset: number): Walk<Buffer | undefined> {
+  let rest = range;
+  for (let left = offset; ; ) {
+    const pairs: readonly KeyValue[] = yield { ...rest, limit: left + 1 };
+    if (pairs.length === 0) return undefined;
+    if (left < pairs.length) return pairs[left]![0];
+    left -= pairs.length;
+    rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+}

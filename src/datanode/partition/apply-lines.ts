@@ -1,0 +1,83 @@
+/**
+ * Commands of one entry, run one after the other on the open transaction. Synchronous until one
+ * asks for a range: then the rest waits for it (decision 7a).
+ */
+import type { RunContext } from '../commands/command.ts';
+import { resolveCommand } from '../commands/table.ts';
+import { expireKeys } from '../encoding/expiry.ts';
+import type { Txn } from '../encoding/txn.ts';
+import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { error, type Reply } from '../resp/reply.ts';
+import type { CommandLine } from './batch.ts';
+import type { DueKey } from './envelope.ts';
+import type { ReplicaState } from './state.ts';
+
+/** What one entry came to. */
+export interface ApplyStep {
+  readonly state: ReplicaState;
+  readonly replies: readonly Reply[];
+  /** Of an expire entry: how many keys went. */
+  readonly expired?: number;
+}
+
+export async function applyExpiry(
+  txn: Txn,
+  due: readonly DueKey[],
+  state: ReplicaState,
+): Promise<ApplyStep> {
+  const run = expireKeys(txn, due, state.timeMs);
+  return { state, replies: [], expired: await runRanges(run, (range) => txn.range(range)) };
+}
+
+export function applyLines(
+  txn: Txn,
+  lines: readonly CommandLine[],
+  context: RunContext,
+  state: ReplicaState,
+): ApplyStep | Promise<ApplyStep> {
+  const replies: Reply[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const reply = applyLine(txn, lines[at]!, context);
+    if (reply instanceof Promise) return applyRest(reply, txn, lines, at, context, replies, state);
+    replies.push(reply);
+  }
+  return { state, replies };
+}
+
+async function applyRest(
+  suspended: Promise<Reply>,
+  txn: Txn,
+  lines: readonly CommandLine[],
+  at: number,
+  context: RunContext,
+  replies: Reply[],
+  state: ReplicaState,
+): Promise<ApplyStep> {
+  replies.push(await suspended);
+  for (let next = at + 1; next < lines.length; next++) {
+    replies.push(await applyLine(txn, lines[next]!, context));
+  }
+  return { state, replies };
+}
+
+function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Promise<Reply> {
+  const command = resolveCommand(line);
+  if (command?.kind !== 'write') {
+    return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);
+  }
+  const prepared = command.prepare(line);
+  if (!prepared.ok) return prepared.reply;
+  txn.beginCommand();
+  const result = prepared.run(txn, context);
+  return 'kind' in result ? result : runRanges(result, (range) => txn.range(range));
+}
+
+/** Drives a suspended run to its end, reading the ranges it asks for. */
+export async function runRanges<Result>(
+  run: Generator<KeyRange, Result, readonly KeyValue[]>,
+  readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
+): Promise<Result> {
+  let step = run.next();
+  while (!step.done) step = run.next(await readRange(step.value));
+  return step.value;
+}

@@ -1,0 +1,59 @@
+/**
+ * Removes the elements that deleted collections left in one engine (decision 14): a slice at a time,
+ * between the batches that clients wait for. What is lost of it in a crash is done again, because
+ * the garbage record goes last and an engine's log is cut only from its end.
+ */
+
+import { elementRanges, garbageRange } from '../encoding/garbage.ts';
+import type { BatchOperation, Engine, KeyRange } from '../engine/engine.ts';
+
+/** Keys removed in one batch. */
+export const GARBAGE_SLICE = 512;
+
+export class GarbageRemoval {
+  readonly #engine: Engine;
+  /** There may be garbage records; so it is until a look found none. */
+  #pending = true;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  get pending(): boolean {
+    return this.#pending;
+  }
+
+  note(): void {
+    this.#pending = true;
+  }
+
+  /** One slice; rejects as the engine's write does. */
+  async removeSlice(): Promise<void> {
+    this.#pending = false; // what is noted from here on counts
+    const [record] = await this.#keysOf(garbageRange(), 1);
+    if (record === undefined) return;
+    this.#pending = true;
+    const keys: Buffer[] = [];
+    for (const range of elementRanges(record)) {
+      keys.push(...(await this.#keysOf(range, GARBAGE_SLICE - keys.length)));
+      if (keys.length === GARBAGE_SLICE) break;
+    }
+    if (keys.length < GARBAGE_SLICE) keys.push(record);
+    await this.#engine.write(keys.map((key): BatchOperation => ({ type: 'del', key })));
+  }
+
+  async #keysOf(range: KeyRange, limit: number): Promise<Buffer[]> {
+    const keys: Buffer[] = [];
+    const iterator = this.#engine.iterate({ ...range, limit });
+    try {
+      while (keys.length < limit) {
+        const pairs = await iterator.next(limit - keys.length);
+        if (pairs.length === 0) break;
+        for (const [key] of pairs) keys.push(key);
+      }
+    } finally {
+      await iterator.close();
+    }
+    return keys;
+  }
+}

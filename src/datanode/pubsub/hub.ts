@@ -1,0 +1,216 @@
+/**
+ * Pub/sub of one node: its clients' subscriptions, what peers tell of theirs, and messages both
+ * ways. Nothing is stored and nothing waits for an answer: a message reaches who is there now. One
+ * publisher's messages go to each peer over one link in order, and a peer gets only what its
+ * clients have subscribed to.
+ */
+import type { Clock } from '../../common/clock.ts';
+import type { NodeId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type {
+  PublishKind,
+  PubSub,
+  PubSubInfo,
+  Subscriber,
+  SubscriptionKind,
+} from '../commands/pubsub-port.ts';
+import type { PubSubHandlers, Transport } from '../transport/transport.ts';
+import { Announcer } from './announcer.ts';
+import { channelDelivery, patternDelivery } from './delivery.ts';
+import { decodePeerBody, encodePeerBody, isMessage } from './peer-codec.ts';
+import { clusterCount, SubscriptionRegistry, subscriptionBytes, type Topic } from './registry.ts';
+
+export interface PubSubWorld {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Losses are logged this often at most. */
+const LOG_PAUSE_MS = 10_000;
+
+export class PubSubHub implements PubSub, PubSubHandlers {
+  readonly #world: PubSubWorld;
+  readonly #transport: () => Pick<Transport, 'post'> | undefined;
+  readonly #registry: SubscriptionRegistry;
+  readonly #announcer: Announcer;
+  #lostMessages = 0;
+  #slowSubscribers = 0;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+
+  /** Without a transport there are no peers. */
+  constructor(world: PubSubWorld, transport: () => Pick<Transport, 'post'> | undefined) {
+    this.#world = world;
+    this.#transport = transport;
+    this.#registry = new SubscriptionRegistry(({ kind, name }) =>
+      this.#announcer.changed(kind, name),
+    );
+    this.#announcer = new Announcer({
+      clock: world.clock,
+      post: (to, body) => this.#post(to, body),
+      localCount: (kind, name) => this.#registry.topic(kind, name)?.local.size ?? 0,
+      localNames: () => this.#localNames(),
+    });
+  }
+
+  refusal(names: readonly Buffer[]): string | undefined {
+    const long = names.find((name) => name.length > limits.channelBytesMax);
+    if (long !== undefined) return nameTooLong(long);
+    const { subscriptions, bytes } = this.#registry.load;
+    const more = names.reduce((sum, name) => sum + subscriptionBytes(name), 0);
+    if (
+      subscriptions + names.length <= limits.subscriptionsMax &&
+      bytes + more <= limits.subscriptionBytesMax
+    ) {
+      return undefined;
+    }
+    return (
+      `ERR the clients of this node have ${subscriptions} subscriptions; it takes at most ` +
+      `${limits.subscriptionsMax}, of ${limits.subscriptionBytesMax} bytes together`
+    );
+  }
+
+  subscribe(subscriber: Subscriber, kind: SubscriptionKind, name: Buffer): void {
+    this.#registry.subscribe(subscriber, kind, name);
+  }
+
+  unsubscribe(subscriber: Subscriber, kind: SubscriptionKind, name: Buffer): void {
+    this.#registry.unsubscribe(subscriber, kind, name);
+  }
+
+  unsubscribeAll(subscriber: Subscriber): void {
+    this.#registry.unsubscribeAll(subscriber);
+  }
+
+  told(): Promise<void> | undefined {
+    return this.#announcer.told();
+  }
+
+  publish(kind: PublishKind, channel: Buffer, payload: Buffer): number {
+    const audience = this.#registry.audience(kind, channel);
+    let reached = this.#deliver(audience, channel, payload);
+    const peers = peersOf(audience);
+    if (peers.size === 0) return reached;
+    const body = encodePeerBody({ type: 'message', kind, channel, payload });
+    for (const [node, count] of peers) {
+      if (this.#post(node, body)) reached += count;
+      else this.#lost(node);
+    }
+    return reached;
+  }
+
+  *names(kind: SubscriptionKind): Iterable<Buffer> {
+    for (const { name } of this.#registry.topics(kind)) yield name;
+  }
+
+  count(kind: SubscriptionKind, name: Buffer): number {
+    const topic = this.#registry.topic(kind, name);
+    return topic === undefined ? 0 : clusterCount(topic);
+  }
+
+  info(): PubSubInfo {
+    const registry = this.#registry;
+    return {
+      channels: registry.localTopics('channel'),
+      patterns: registry.localTopics('pattern'),
+      shardChannels: registry.localTopics('shard'),
+      clients: registry.subscribers,
+      lostMessages: this.#lostMessages,
+      slowSubscribers: this.#slowSubscribers,
+    };
+  }
+
+  /** A subscriber was disconnected because it does not read. */
+  countSlowSubscriber(): void {
+    this.#slowSubscribers++;
+  }
+
+  resetStatistics(): void {
+    this.#lostMessages = 0;
+    this.#slowSubscribers = 0;
+  }
+
+  onOpen(to: NodeId): void {
+    this.#announcer.onOpen(to);
+  }
+
+  onClosed(to: NodeId, unsent: readonly Buffer[]): void {
+    this.#announcer.onClosed(to);
+    const messages = unsent.filter(isMessage).length;
+    if (messages > 0) this.#lost(to, messages);
+  }
+
+  onLost(from: NodeId): void {
+    this.#registry.forgetPeer(from);
+  }
+
+  onPost(from: NodeId, bytes: Buffer): void {
+    const body = decodePeerBody(bytes);
+    if (body.type === 'message') {
+      const { kind, channel, payload } = body;
+      this.#deliver(this.#registry.audience(kind, channel), channel, payload);
+    } else if (body.type === 'seen') {
+      this.#announcer.onSeen(from, body.version);
+    } else {
+      if (body.anew) this.#registry.forgetPeer(from);
+      for (const { kind, name, count } of body.counts) {
+        this.#registry.setPeerCount(from, kind, name, count);
+      }
+      if (body.version === 0) return;
+      this.#post(from, encodePeerBody({ type: 'seen', version: body.version }));
+    }
+  }
+
+  close(): void {
+    this.#announcer.close();
+  }
+
+  #post(to: NodeId, body: Buffer): boolean {
+    return this.#transport()?.post(to, body) ?? false;
+  }
+
+  *#localNames(): Iterable<Topic> {
+    for (const kind of ['channel', 'pattern', 'shard'] as const) {
+      for (const topic of this.#registry.topics(kind)) if (topic.local.size > 0) yield topic;
+    }
+  }
+
+  /** To this node's clients; how many subscriptions that were. */
+  #deliver(audience: readonly Topic[], channel: Buffer, payload: Buffer): number {
+    let reached = 0;
+    for (const { kind, name, local } of audience) {
+      if (local.size === 0) continue;
+      const delivery =
+        kind === 'pattern'
+          ? patternDelivery(name, channel, payload)
+          : channelDelivery(kind, channel, payload);
+      reached += local.size;
+      for (const subscriber of local) subscriber.deliver(delivery);
+    }
+    return reached;
+  }
+
+  #lost(node: NodeId, messages = 1): void {
+    this.#lostMessages += messages;
+    const now = this.#world.clock.monotonicMs();
+    if (now - this.#loggedMs < LOG_PAUSE_MS) return;
+    this.#loggedMs = now;
+    this.#world.logger.warn('published messages are lost: a peer is away or does not keep up', {
+      peer: node,
+      lostSinceStart: this.#lostMessages,
+    });
+  }
+}
+
+export function nameTooLong({ length }: Buffer): string {
+  return `ERR a channel name of ${length} bytes is longer than ${limits.channelBytesMax}`;
+}
+
+/** Each peer once, with all its subscriptions that the message is for. */
+function peersOf(audience: readonly Topic[]): ReadonlyMap<NodeId, number> {
+  const found = new Map<NodeId, number>();
+  for (const { peers } of audience) {
+    for (const [node, count] of peers) found.set(node, (found.get(node) ?? 0) + count);
+  }
+  return found;
+}

@@ -1,0 +1,147 @@
+/**
+ * Commands of a connection that are not for one partition: of the node itself, over several
+ * partitions, a transaction. Each runs alone, once all before it are answered (decision 10a).
+ */
+import type { Clock } from '../../common/clock.ts';
+import { messageOf } from '../../common/errors.ts';
+import type { PartitionId } from '../../common/ids.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Random } from '../../common/random.ts';
+import type { NodeCommand } from '../commands/command.ts';
+import type { NodeContext, Session } from '../commands/node-context.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { lineBytes } from '../partition/envelope.ts';
+import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
+import type { CommandWatch } from './command-watch.ts';
+import type { DataCommand, Target } from './dispatch.ts';
+import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
+import type { LanePlace } from './lane.ts';
+import type { LaneSet } from './lane-set.ts';
+import { type PushOutlet, pushesReply, silences } from './push-outlet.ts';
+import type { ReplySlot } from './reply-queue.ts';
+import { completeExec, type ExecTarget } from './transaction.ts';
+
+/** A request whose turn has not come. */
+export interface Waiting {
+  readonly args: CommandLine;
+  readonly slot: ReplySlot;
+}
+
+export type ExclusiveRequest = Waiting & {
+  readonly target: Extract<Target, { kind: 'node' | 'many' }> | ExecTarget;
+};
+
+export interface ExclusiveGround {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly watch: CommandWatch;
+  readonly session: Session;
+  readonly lanes: LaneSet;
+  /** Messages that the client's own command causes come behind its reply. */
+  readonly pushes: Pick<PushOutlet, 'hold' | 'release'>;
+  context(): NodeContext;
+  place(partition: PartitionId): LanePlace;
+  /** The request has its answer. */
+  end(slot: ReplySlot, reply: Reply): void;
+}
+
+export function runExclusive(ground: ExclusiveGround, request: ExclusiveRequest): void {
+  const { target } = request;
+  if (target.kind === 'node') runNode(ground, request, target.command);
+  else if (target.kind === 'exec') runExec(ground, request, target);
+  else runParts(ground, request, target.command, target.parts);
+}
+
+function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: NodeCommand): void {
+  const { clock, watch, session, logger, pushes } = ground;
+  const startedMs = clock.monotonicMs();
+  const done = (reply: Reply) => {
+    watch.answered(session, command, args, startedMs, reply);
+    slot.protocol = session.protocol;
+    slot.silent = silences(command, session, slot.silent);
+    ground.end(slot, reply);
+  };
+  const failed = (failure: unknown) => {
+    const problem = messageOf(failure);
+    logger.error('command failed', { command: command.name, error: problem });
+    done(error(`ERR ${command.name} failed inside the server: ${problem}`));
+  };
+  try {
+    pushes.hold();
+    const reply = command.run(args, ground.context());
+    if (!(reply instanceof Promise)) return done(reply);
+    if (!pushesReply(command)) pushes.release();
+    reply.then(done, failed);
+  } catch (failure) {
+    failed(failure);
+  }
+}
+
+function runParts(
+  ground: ExclusiveGround,
+  { args, slot }: Waiting,
+  command: DataCommand,
+  parts: readonly Part[],
+): void {
+  const { clock, random, watch, session, lanes } = ground;
+  const arrivedMs = clock.monotonicMs();
+  const answers: PartAnswer[] = [];
+  const finish = () => {
+    answers.sort((a, b) => a.part.partition - b.part.partition);
+    const merge = command.fanOut?.merge ?? 'any';
+    const reply = mergeReplies(merge, answers, command.keys, () => random.float());
+    watch.answered(session, command, args, arrivedMs, reply);
+    ground.end(slot, reply);
+  };
+  if (parts.length === 0) return finish();
+  for (const part of parts) {
+    lanes.push(ground.place(part.partition), {
+      slot,
+      line: part.line,
+      kind: command.kind,
+      bytes: lineBytes(part.line),
+      arrivedMs,
+      settle: (reply, fate) => {
+        answers.push({ part, reply, fate });
+        if (answers.length === parts.length) finish();
+      },
+    });
+  }
+  lanes.start();
+}
+
+function runExec(
+  ground: ExclusiveGround,
+  { args, slot }: Waiting,
+  { command, queue, one }: ExecTarget,
+): void {
+  const { clock, watch, session, lanes, logger, pushes } = ground;
+  const arrivedMs = clock.monotonicMs();
+  const run = (row: NodeCommand, line: CommandLine) => row.run(line, ground.context());
+  const failed = (failure: unknown) => {
+    logger.error('command failed', { command: 'exec', error: messageOf(failure) });
+    return error(`ERR exec failed inside the server: ${messageOf(failure)}`);
+  };
+  const finish = (data: Reply) => {
+    pushes.hold();
+    void completeExec(queue, data, run)
+      .catch(failed)
+      .then((reply) => {
+        watch.answered(session, command, args, arrivedMs, reply);
+        ground.end(slot, reply);
+      });
+  };
+  if (one === undefined) return finish(EMPTY_ARRAY);
+  const { line, partition } = one;
+  const bytes = lineBytes(line);
+  lanes.push(ground.place(partition), {
+    slot,
+    line,
+    kind: 'write',
+    bytes,
+    arrivedMs,
+    settle: finish,
+  });
+  lanes.start();
+}

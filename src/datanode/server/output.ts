@@ -1,0 +1,72 @@
+/** The bytes on their way to one client: replies in order, and pushes between them. */
+import type { Logger } from '../../common/log.ts';
+import type { ByteStream } from '../../common/network.ts';
+import { ReplyWriter } from '../resp/encode-reply.ts';
+import type { ReplyQueue } from './reply-queue.ts';
+import type { ServerStats } from './stats.ts';
+
+const WRITE_BYTES = 65_536;
+/** A push of this size is not copied: it may be on its way to many. */
+const SHARED_BYTES_MIN = 16_384;
+
+export interface OutputWorld {
+  readonly logger: Logger;
+  readonly stats: ServerStats;
+}
+
+export class Output {
+  readonly #stream: ByteStream;
+  readonly #replies: ReplyQueue;
+  readonly #world: OutputWorld;
+  readonly #writer = new ReplyWriter();
+
+  constructor(stream: ByteStream, replies: ReplyQueue, world: OutputWorld) {
+    this.#stream = stream;
+    this.#replies = replies;
+    this.#world = world;
+  }
+
+  /** What the client has not taken, replies that wait for earlier ones included. */
+  get waitingBytes(): number {
+    return this.#stream.bufferedBytes + this.#writer.length + this.#replies.readyBytes;
+  }
+
+  /** Takes the replies that nothing holds back, and writes. */
+  flush(): void {
+    this.#drain();
+    this.#write();
+  }
+
+  /** Behind the replies that nothing holds back; leaves with the next `flush` at the latest. */
+  push(bytes: Buffer): void {
+    this.#drain();
+    if (bytes.length >= SHARED_BYTES_MIN) {
+      this.#write();
+      this.#write(bytes);
+      return;
+    }
+    this.#writer.append({ kind: 'encoded', bytes }, 2);
+    if (this.#writer.length >= WRITE_BYTES) this.#write();
+  }
+
+  /** Who does not read is let go. */
+  disconnect(waitingBytes: number): void {
+    const client = this.#stream.remote;
+    const fields = { client, waitingBytes };
+    this.#world.logger.warn('client reads too slowly and is disconnected', fields);
+    this.#stream.destroy();
+  }
+
+  #drain(): void {
+    for (let slot = this.#replies.take(); slot; slot = this.#replies.take()) {
+      if (!slot.silent) this.#writer.append(slot.reply!, slot.protocol);
+      if (this.#writer.length >= WRITE_BYTES) this.#write();
+    }
+  }
+
+  #write(bytes: Buffer = this.#writer.take()): void {
+    if (bytes.length === 0) return;
+    this.#world.stats.outputBytes += bytes.length;
+    this.#stream.write(bytes);
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * MULTI … EXEC and WATCH of one connection (redis.io, Transactions). Between MULTI and EXEC nothing
+ * runs: commands are queued, and those of partitions must all belong to one, because a transaction
+ * is one entry of one log. Commands of the node itself run at EXEC, in their places.
+ */
+import type { PartitionId } from '../../common/ids.ts';
+import type { Command, NodeCommand } from '../commands/command.ts';
+import { encodeExec } from '../commands/exec-line.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { decodeReply } from '../resp/decode-reply.ts';
+import { array, error, OK, QUEUED, type Reply } from '../resp/reply.ts';
+import { crossSlot, type Target } from './dispatch.ts';
+
+type Queued =
+  | { readonly kind: 'data'; readonly line: CommandLine }
+  | { readonly kind: 'node'; readonly command: NodeCommand; readonly args: CommandLine }
+  /** Its arguments are wrong: that is what it answers. */
+  | { readonly kind: 'known'; readonly reply: Reply };
+
+interface Open {
+  readonly queue: Queued[];
+  /** Of all commands with keys; undefined: none yet. */
+  partition: PartitionId | undefined;
+  /** Something was refused: EXEC runs nothing. */
+  broken: boolean;
+}
+
+interface Watching {
+  readonly token: string;
+  readonly partition: PartitionId;
+  calls: number;
+}
+
+export interface ExecTarget {
+  readonly kind: 'exec';
+  /** Its own row. */
+  readonly command: Command;
+  readonly queue: readonly Queued[];
+  /** Undefined when nothing of it is for a partition. */
+  readonly one: { readonly partition: PartitionId; readonly line: CommandLine } | undefined;
+}
+
+export interface TransactionWorld {
+  /** Unlike that of any other connection of the cluster. */
+  newToken(): string;
+  /** On the cluster port: MOVED while another node leads the partition. */
+  redirect(partition: PartitionId, line: CommandLine): Reply | undefined;
+}
+
+export interface Diverted {
+  readonly target: Target | ExecTarget;
+  readonly args: CommandLine;
+}
+
+export class Transaction {
+  readonly #world: TransactionWorld;
+  #open: Open | undefined;
+  #watching: Watching | undefined;
+
+  constructor(world: TransactionWorld) {
+    this.#world = world;
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** Commands queued since MULTI; -1 outside, as CLIENT LIST shows it. */
+  get queued(): number {
+    return this.#open?.queue.length ?? -1;
+  }
+
+  /** What EXEC would run. */
+  get lines(): readonly CommandLine[] {
+    return linesOf(this.#open?.queue ?? []);
+  }
+
+  /** Where a request goes, given where it would go on its own. */
+  divert(target: Target, args: CommandLine): Diverted {
+    const answer = (reply: Reply) => ({ target: answerOf(target, reply), args });
+    if (target.kind === 'reply' && !target.called) {
+      if (this.#open !== undefined) this.#open.broken = true;
+      return { target, args };
+    }
+    switch (target.command?.name) {
+      case 'multi':
+        return answer(this.#begin());
+      case 'exec':
+        return this.#exec(target, args);
+      case 'discard':
+        return answer(this.#discard());
+      case 'watch':
+        return this.#watch(target, args);
+      case 'unwatch':
+        if (this.#open === undefined) this.#watching = undefined;
+        break;
+      case 'reset':
+        this.reset();
+        return { target, args };
+      case 'quit':
+        return { target, args };
+    }
+    return this.#open === undefined
+      ? { target, args }
+      : answer(this.#queue(this.#open, target, args));
+  }
+
+  reset(): void {
+    this.#open = undefined;
+    this.#watching = undefined;
+  }
+
+  #begin(): Reply {
+    if (this.#open !== undefined) return error('ERR MULTI calls can not be nested');
+    this.#open = { queue: [], partition: undefined, broken: false };
+    return OK;
+  }
+
+  #discard(): Reply {
+    if (this.#open === undefined) return error('ERR DISCARD without MULTI');
+    this.reset();
+    return OK;
+  }
+
+  #watch(target: Target, args: CommandLine): Diverted {
+    if (this.#open !== undefined) {
+      const inside = error('ERR WATCH inside MULTI is not allowed');
+      return { target: answerOf(target, inside), args };
+    }
+    if (target.kind !== 'one') return { target, args };
+    this.#watching ??= { token: this.#world.newToken(), partition: target.partition, calls: 0 };
+    if (this.#watching.partition !== target.partition) {
+      return { target: answerOf(target, crossSlot), args };
+    }
+    this.#watching.calls++;
+    return { target, args: [args[0]!, Buffer.from(this.#watching.token), ...args.slice(1)] };
+  }
+
+  #queue(open: Open, target: Target, args: CommandLine): Reply {
+    const item = queuedOf(target, args);
+    const refusal = item === undefined ? crossSlot : this.#place(open, target, item);
+    if (refusal !== undefined) {
+      open.broken = true;
+      return refusal;
+    }
+    open.queue.push(item!);
+    return QUEUED;
+  }
+
+  /** Why the command cannot join the others, or undefined. */
+  #place(open: Open, target: Target, item: Queued): Reply | undefined {
+    const partition = partitionOf(target);
+    if (item.kind !== 'data' || partition === undefined) return undefined;
+    const bound = open.partition ?? this.#watching?.partition ?? partition;
+    if (bound !== partition) return crossSlot;
+    open.partition = partition;
+    return this.#world.redirect(partition, item.line);
+  }
+
+  #exec(target: Target, args: CommandLine): Diverted {
+    const open = this.#open;
+    const watching = this.#watching;
+    if (open === undefined) {
+      return { target: answerOf(target, error('ERR EXEC without MULTI')), args };
+    }
+    this.reset();
+    if (open.broken) return { target: answerOf(target, ABORTED), args };
+    const { queue } = open;
+    const command = target.command!;
+    const partition = open.partition ?? watching?.partition;
+    if (partition === undefined) {
+      return { target: { kind: 'exec', command, queue, one: undefined }, args };
+    }
+    const lines = queue.flatMap((item) => (item.kind === 'data' ? [item.line] : []));
+    const line = encodeExec(lines, watching);
+    return { target: { kind: 'exec', command, queue, one: { partition, line } }, args };
+  }
+}
+
+const ABORTED = error('EXECABORT Transaction discarded because of previous errors.');
+
+/**
+ * EXEC's answer: `data` is what the partition said to the commands that were for it (whatever is
+ * not an array, as nil when a watch was broken, is the answer itself), the others run now.
+ */
+export async function completeExec(
+  queue: readonly Queued[],
+  data: Reply,
+  run: (command: NodeCommand, args: CommandLine) => Reply | Promise<Reply>,
+): Promise<Reply> {
+  if (queue.every(({ kind }) => kind === 'data')) return data;
+  const answered = data.kind === 'encoded' ? decodeReply(data.bytes) : data;
+  if (answered.kind !== 'array') return data;
+  const rest = [...answered.items];
+  const replies: Reply[] = [];
+  for (const item of queue) {
+    if (item.kind === 'data') replies.push(rest.shift()!);
+    else if (item.kind === 'known') replies.push(item.reply);
+    else replies.push(await run(item.command, item.args));
+  }
+  return array(replies);
+}
+
+function answerOf({ command }: Target, reply: Reply): Target {
+  return { kind: 'reply', reply, command, called: true };
+}
+
+/** Without what `divert` added. */
+export function asSent({ name }: Command, line: CommandLine): CommandLine {
+  return name === 'watch' ? [line[0]!, ...line.slice(2)] : line;
+}
+
+/** Those that run, as their client sent them. */
+export function linesOf(queue: readonly Queued[]): readonly CommandLine[] {
+  return queue.flatMap((item) =>
+    item.kind === 'data' ? [item.line] : item.kind === 'node' ? [item.args] : [],
+  );
+}
+
+/** Undefined for what would have to run in several partitions. */
+function queuedOf(target: Target, args: CommandLine): Queued | undefined {
+  switch (target.kind) {
+    case 'reply':
+      return { kind: 'known', reply: target.reply };
+    case 'node':
+      return { kind: 'node', command: target.command, args };
+    case 'one':
+      return { kind: 'data', line: args };
+    default:
+      return target.parts.length === 1 ? { kind: 'data', line: target.parts[0]!.line } : undefined;
+  }
+}
+
+function partitionOf(target: Target): PartitionId | undefined {
+  if (target.kind === 'one') return target.partition;
+  return target.kind === 'many' ? target.parts[0]?.partition : undefined;
+}

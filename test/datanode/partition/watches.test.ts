@@ -1,0 +1,178 @@
+import { beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
+import { openCollection, saveCollection } from '../../../src/datanode/encoding/collection.ts';
+import { encodeMemberKey } from '../../../src/datanode/encoding/element-key.ts';
+import { findKey, removeKey, setDeadline } from '../../../src/datanode/encoding/keyspace.ts';
+import { storeString } from '../../../src/datanode/encoding/string.ts';
+import { tags } from '../../../src/datanode/encoding/tags.ts';
+import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
+import type { Engine } from '../../../src/datanode/engine/engine.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
+import { Watches } from '../../../src/datanode/partition/watches.ts';
+import { NULL_ARRAY, OK } from '../../../src/datanode/resp/reply.ts';
+
+let engine: Engine;
+let watches: Watches;
+let term = 1;
+let nowMs = 1_000;
+let gathered: CommandBatch[] = [];
+/** Answers what was gathered and is still on its way. */
+let settle: (() => void)[] = [];
+let index = 0;
+
+beforeEach(async () => {
+  ({ engine } = await createMemoryHost().open('1-0'));
+  [term, nowMs, gathered, settle, index] = [1, 1_000, [], [], 0];
+  watches = new Watches({
+    view: () => createView(engine),
+    nowMs: () => nowMs,
+    term: () => term,
+    gather: (batch) => {
+      gathered.push(batch);
+      const results: LineResult[] = batch.lines.map(() => ({ ok: true, reply: OK }));
+      return new Promise((resolve) => settle.push(() => resolve(results)));
+    },
+  });
+});
+
+const bytes = (text: string) => Buffer.from(text);
+
+function gather(...lines: (readonly Buffer[])[]): Promise<readonly LineResult[]> {
+  return watches.gather({
+    namespace: 'default',
+    partition: 0,
+    kind: 'write',
+    lines,
+    protocol: 2,
+    term: undefined,
+    deadlineMs: 0,
+  });
+}
+
+const line = (text: string) => text.split(' ').map(bytes);
+const watch = (token: string, ...keys: string[]) =>
+  gather(line(['WATCH', token, ...keys].join(' ')));
+
+/** True when the transaction was proposed, false when it was answered nil at once. */
+async function mayExec(token: string, calls = 1): Promise<boolean> {
+  const before = gathered.length;
+  const result = gather(encodeExec([line('SET out 1')], { token, calls }));
+  if (gathered.length > before) return true;
+  expect(await result).toEqual([{ ok: true, reply: NULL_ARRAY }]);
+  return false;
+}
+
+/** One applied batch. */
+async function apply(change: (txn: Txn) => void): Promise<void> {
+  const txn = new Txn(engine);
+  txn.beginEntry(++index);
+  change(txn);
+  const operations = txn.operations();
+  await engine.write(operations);
+  watches.onChanged(() => txn.changes());
+}
+
+const put = (key: string) => (txn: Txn) =>
+  storeString(txn, findKey(txn, bytes(key), nowMs), bytes('v'), 0);
+
+test('EXEC goes on when nothing touched the watched keys, once', async () => {
+  watch('t', 'a', 'b');
+  await apply(put('other'));
+  expect(await mayExec('t')).toBe(true);
+  expect(await mayExec('t')).toBe(false);
+});
+
+test('EXEC without a watch always goes on', async () => {
+  expect(await mayExec('', 0)).toBe(true);
+});
+
+test('a watched key that was changed, made or deleted stops it', async () => {
+  await apply(put('there'));
+  for (const change of [put('there'), put('new')]) {
+    watch('t', 'there', 'new');
+    await apply(change);
+    expect(await mayExec('t')).toBe(false);
+  }
+  watch('t', 'there');
+  await apply((txn) => removeKey(txn, findKey(txn, bytes('there'), nowMs)));
+  expect(await mayExec('t')).toBe(false);
+  expect(watches.count).toBe(0);
+});
+
+test('an element that changed stops it, though the header of its collection did not', async () => {
+  await apply((txn) => {
+    const set = openCollection(txn, bytes('s'), 'set', nowMs);
+    if (set === 'wrong-type') throw new Error('a new key');
+    txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([0]));
+    set.size = 1;
+    saveCollection(txn, set);
+  });
+  watch('t', 's');
+  await apply((txn) => {
+    const set = openCollection(txn, bytes('s'), 'set', nowMs);
+    if (set === 'wrong-type') throw new Error('a set');
+    txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([1]));
+  });
+  expect(await mayExec('t')).toBe(false);
+});
+
+test('a write on its way stops it, until it is applied and changed nothing', async () => {
+  watch('t', 'a');
+  gather(line('SETNX a 1'));
+  expect(await mayExec('t')).toBe(false);
+  watch('u', 'a');
+  const write = gather(line('SETNX a 1'));
+  for (const answer of settle.splice(0)) answer();
+  await write;
+  expect(await mayExec('u')).toBe(true);
+});
+
+test('a transaction on its way counts like its commands', async () => {
+  watch('t', 'a');
+  gather(encodeExec([line('SET a 1')]));
+  expect(await mayExec('t')).toBe(false);
+});
+
+test('FLUSHALL touches keys that are there', async () => {
+  await apply(put('there'));
+  watch('t', 'there');
+  watch('u', 'missing');
+  watches.onClear();
+  expect(await mayExec('t')).toBe(false);
+  expect(await mayExec('u')).toBe(true);
+});
+
+test('a key that expires meanwhile stops it, one that had expired before does not', async () => {
+  await apply((txn) => {
+    for (const key of ['soon', 'gone']) {
+      put(key)(txn);
+      const found = findKey(txn, bytes(key), nowMs);
+      setDeadline(txn, found, found.live!, key === 'soon' ? nowMs + 10 : nowMs - 10);
+    }
+  });
+  watch('t', 'soon');
+  watch('u', 'gone');
+  nowMs += 10;
+  expect(await mayExec('t')).toBe(false);
+  expect(await mayExec('u')).toBe(true);
+});
+
+test('another term, or a WATCH this leader did not see, stops it', async () => {
+  watch('t', 'a');
+  term = 2;
+  expect(await mayExec('t')).toBe(false);
+  watch('t', 'a');
+  expect(await mayExec('t', 2)).toBe(false);
+  watch('u', 'a');
+  watch('u', 'b');
+  expect(await mayExec('u', 2)).toBe(true);
+});
+
+test('of too many watches the oldest are forgotten', async () => {
+  for (let at = 0; at <= limits.watchesPerPartitionMax; at++) watch(`t${at}`, 'a');
+  expect(watches.count).toBe(limits.watchesPerPartitionMax);
+  expect(await mayExec('t0')).toBe(false);
+  expect(await mayExec('t1')).toBe(true);
+});

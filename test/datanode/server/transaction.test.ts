@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Doors, openDoors, RawClient } from './doors.ts';
+
+let doors: Doors;
+let client: RawClient;
+
+beforeEach(async () => {
+  doors = await openDoors(4);
+  client = await RawClient.open(doors.gateway);
+});
+
+afterEach(async () => {
+  client.end();
+  await doors.close();
+});
+
+// Keys of four partitions: slots 15495 (a), 3300 (b), 7365 (c), 11298 (d).
+const a = 3;
+
+async function ask(...lines: string[]): Promise<string> {
+  const from = client.text.length;
+  client.send(...lines, 'ECHO end');
+  const text = await client.until((all) => all.slice(from).endsWith('$3\r\nend\r\n'));
+  return text.slice(from, -'$3\r\nend\r\n'.length);
+}
+
+const crossSlot = /-CROSSSLOT Keys in request don't hash to the same slot[^\r]*\r\n/g;
+
+test('a transaction reaches its partition as one line', async () => {
+  expect(await ask('MULTI', 'SET a 1', 'PING', 'GET a', 'EXEC')).toBe(
+    '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n+OK\r\n+PONG\r\n$1\r\n1\r\n',
+  );
+  expect(doors.partitions[a]!.batches.map(({ lines }) => lines.length)).toEqual([1]);
+  expect(doors.partitions[a]!.batches[0]!.lines[0]![0]!.toString()).toBe('EXEC');
+});
+
+test('a key of a second partition is refused at once, and EXEC with it', async () => {
+  const text = await ask('MULTI', 'SET a 1', 'SET b 1', 'EXEC', 'GET a');
+  expect(text.replace(crossSlot, 'CROSSSLOT\r\n')).toBe(
+    '+OK\r\n+QUEUED\r\nCROSSSLOT\r\n' +
+      '-EXECABORT Transaction discarded because of previous errors.\r\n$-1\r\n',
+  );
+});
+
+test('a fan-out and a watch in another partition are refused in the same way', async () => {
+  const fanOut = await ask('MULTI', 'SET a 1', 'MSET a 1 b 2', 'DBSIZE', 'EXEC');
+  expect(fanOut.match(crossSlot)).toHaveLength(2);
+  expect(fanOut).toContain('-EXECABORT');
+  const watched = await ask('WATCH a', 'WATCH b', 'MULTI', 'SET b 1', 'EXEC', 'UNWATCH');
+  expect(watched.match(crossSlot)).toHaveLength(2);
+  expect(watched).toContain('-EXECABORT');
+});
+
+test('commands of the node alone need no partition', async () => {
+  expect(await ask('MULTI', 'PING', 'ECHO x', 'EXEC')).toBe(
+    '+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+PONG\r\n$1\r\nx\r\n',
+  );
+  expect(doors.partitions.every(({ batches }) => batches.length === 0)).toBe(true);
+});
+
+test('on the cluster port a key that is led elsewhere is redirected when it is queued', async () => {
+  doors.partitions[a]!.isLeader = false;
+  doors.routes.setLeader(a + 1, 'b', 1);
+  client.end();
+  client = await RawClient.open(doors.cluster);
+  const text = await ask('MULTI', 'SET a 1', 'EXEC');
+  expect(text).toMatch(/^\+OK\r\n-MOVED 15495 127\.0\.0\.1:7002\r\n-EXECABORT/);
+});
+
+test('a transaction waits for what was sent before it and holds back what comes after', async () => {
+  const open = doors.partitions[a]!.shut();
+  client.send('SET a 1', 'MULTI', 'INCR a', 'EXEC', 'GET a');
+  await client.until(() => doors.partitions[a]!.batches.length === 1);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(doors.partitions[a]!.batches).toHaveLength(1);
+  open();
+  expect(await client.until((text) => text.endsWith('$1\r\n2\r\n'))).toBe(
+    '+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n:2\r\n$1\r\n2\r\n',
+  );
+});
+
+test('RESET forgets the queue and the watch', async () => {
+  expect(await ask('WATCH a', 'MULTI', 'SET a 1', 'RESET', 'EXEC')).toBe(
+    '+OK\r\n+OK\r\n+QUEUED\r\n+RESET\r\n-ERR EXEC without MULTI\r\n',
+  );
+});
+
+test('CLIENT LIST tells who is in a transaction and how far, SLOWLOG nothing of how a watch is kept', async () => {
+  expect(await ask('CLIENT INFO')).toMatch(/ flags=N .* multi=-1 /);
+  await ask('CONFIG SET slowlog-log-slower-than 0', 'WATCH a');
+  expect(await ask('SLOWLOG GET 1')).toContain('*2\r\n$4\r\nECHO\r\n');
+  expect(await ask('SLOWLOG GET 5')).toContain('*2\r\n$5\r\nWATCH\r\n$1\r\na\r\n');
+  client.send('MULTI', 'SET a 1', 'GET a');
+  await client.until((all) => all.endsWith('+QUEUED\r\n+QUEUED\r\n'));
+  const other = await RawClient.open(doors.gateway);
+  other.send('CLIENT LIST', 'ECHO end');
+  const list = await other.until((all) => all.endsWith('$3\r\nend\r\n'));
+  expect(list).toMatch(/ flags=x .* multi=2 /);
+  other.end();
+});
+
+test('what a user may not do is refused when it is queued, and EXEC with it', async () => {
+  await ask('ACL SETUSER bob on nopass +@all -del ~a*', 'AUTH bob x');
+  expect(await ask('MULTI', 'SET a 1', 'DEL a', 'SET b 1', 'EXEC')).toBe(
+    '+OK\r\n+QUEUED\r\n' +
+      "-NOPERM this user has no permissions to run the 'del' command\r\n" +
+      '-NOPERM this user has no permissions to access one of the keys used as arguments\r\n' +
+      '-EXECABORT Transaction discarded because of previous errors.\r\n',
+  );
+});
