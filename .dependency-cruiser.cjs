@@ -9,6 +9,7 @@ const rooms = {
   'datanode/raftlog': ['datanode/raft'],
   'datanode/transport': ['datanode/raft'],
   'datanode/commands': ['datanode/encoding', 'datanode/resp', 'datanode/engine/engine.ts'],
+  'datanode/acl': ['datanode/commands', 'datanode/resp'],
   'datanode/pubsub': [
     'datanode/transport',
     'datanode/resp',
@@ -34,6 +35,7 @@ const rooms = {
     'meta/schema.ts',
   ],
   'datanode/server': [
+    'datanode/acl',
     'datanode/resp',
     'datanode/commands',
     'datanode/partition',

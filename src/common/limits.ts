@@ -122,6 +122,26 @@ export const limits = {
   /** Transient table of LCS: it is computed in one step. */
   lcsBytesMax: 64 * MIB,
 
+  // what operators look at
+  /** Arguments of a command, and bytes of each, that SLOWLOG and MONITOR show. */
+  shownArgumentsMax: 32,
+  shownArgumentBytesMax: 128,
+  /** Bound of the setting `slowlog-max-len`. */
+  slowLogEntriesMax: 10_000,
+  /** Samples kept of one kind of latency. */
+  latencySamplesMax: 160,
+  /** Clients of a node that may MONITOR, and what may wait for one of them before it is closed. */
+  monitorsMax: 8,
+  monitorQueueBytesMax: 8 * MIB,
+
+  // users
+  aclUsersMax: 1_000,
+  /** Characters of a user's name, of its rules as they are stored, and of a client's line in the log. */
+  aclNameMax: 128,
+  aclRulesMax: 64 * KIB,
+  aclLogClientMax: 1_024,
+  aclLogEntriesMax: 128,
+
   // monitoring
   /** Partitions told one by one in INFO and /metrics. */
   infoPartitionsMax: 1_024,

@@ -19,7 +19,9 @@ import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import type { Identity } from './coordinator/identity.ts';
+import { MetaUserStore } from './coordinator/user-store.ts';
 import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
+import { doorSettings } from './door-settings.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
@@ -240,13 +242,10 @@ export class Datanode {
       network,
       logger,
       router: this.#router,
-      settings: {
-        clientsMax: config.limits.maxclients,
-        valueBytesMax: config.limits['value-bytes-max'],
-        holdMs: config.timing['hold-ms'],
-      },
+      settings: doorSettings(config),
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,
+      userStore: new MetaUserStore(this.#options.store),
       pubsub: this.#pubsub,
       setForCluster: (name, value) => this.#coordinator.setSetting(name, value),
       keyEvents: this.#keyEvents,
@@ -317,6 +316,8 @@ export class Datanode {
   }
 
   #onView(view: ClusterView, change: ViewChange): void {
+    const users = change.users ? view.users() : undefined;
+    if (users !== undefined) this.#server.setUsers(users);
     if (change.nodes) this.#takeNodes(view);
     if (change.settings) this.#keyEvents.take(view.setting(NOTIFY_SETTING));
     if (change.table || change.leaders) this.#takeTable(view);

@@ -19,6 +19,7 @@ import {
   type PartitionRecord,
   SCHEMA_VERSION,
   type SettingRecord,
+  type UserRecord,
 } from './schema.ts';
 
 export interface RecordKind<T> {
@@ -140,6 +141,15 @@ export const recordKinds = {
     }),
     keyOf: (record) => keys.leader(record.namespace, record.partition),
     remedy: 'remove the key: the next leader writes it again',
+  }),
+  user: kind<UserRecord>({
+    schema: z.object({
+      version,
+      user: text.max(limits.aclNameMax).regex(/^[\x21-\x7e]+$/),
+      rules: text.max(limits.aclRulesMax),
+    }),
+    keyOf: (record) => keys.user(record.user),
+    remedy: 'remove the key, then make the user anew with ACL SETUSER',
   }),
   damage: kind<DamageRecord>({
     schema: z.object({

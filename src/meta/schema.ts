@@ -115,6 +115,13 @@ export interface DamageRecord {
   readonly reason: string;
 }
 
+/** A user of the Redis doors and its rules, as ACL LIST shows them: passwords are hashed. */
+export interface UserRecord {
+  readonly version: number;
+  readonly user: string;
+  readonly rules: string;
+}
+
 /** A setting of the whole cluster (CONFIG SET of what is not a node's own). */
 export interface SettingRecord {
   readonly version: number;
@@ -146,6 +153,8 @@ export const keys = {
   partitions: `${ROOT}partitions/`,
   partition: (name: Namespace, partition: PartitionId) =>
     `${ROOT}partitions/${name}/${String(partition).padStart(5, '0')}`,
+  users: `${ROOT}users/`,
+  user: (name: string) => `${ROOT}users/${encodeURIComponent(name)}`,
   damages: `${ROOT}damages/`,
   damage: (replica: ReplicaId) => `${ROOT}damages/${replica}`,
   settings: `${ROOT}settings/`,

@@ -88,6 +88,11 @@ const shapes = {
     incarnation,
     reason: fc.string({ unit: 'binary' }),
   }),
+  user: fc.record({
+    ...base,
+    user: fc.stringMatching(/^[!-~]{1,40}$/),
+    rules: fc.constantFrom('off resetchannels -@all', 'on nopass ~* &* +@all', 'nonsense'),
+  }),
   setting: fc.record({ ...base, name, value: fc.string() }),
 } as const;
 

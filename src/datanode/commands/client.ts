@@ -1,54 +1,15 @@
 /** CLIENT and its subcommands. */
+import { parseInteger } from '../encoding/string.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
-import { argument, SYNTAX_ERROR, word } from './args.ts';
+import { argument, NOT_AN_INTEGER, SYNTAX_ERROR, word } from './args.ts';
+import { clientLine, killFilter, listFilter } from './client-line.ts';
 import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { BAD_NAME, isPlainName } from './connection.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext, Session } from './node-context.ts';
-import { isSubscribed } from './pubsub-port.ts';
+import { wrongShape } from './server-row.ts';
 
 type Run = NodeCommand['run'];
-
-const CLIENT_TYPES = ['normal', 'master', 'replica', 'slave', 'pubsub'];
-
-/** One line of CLIENT LIST, fields as in Redis 7.2. */
-function clientLine(session: Session, nowMs: number): string {
-  const { channel, pattern, shard } = session.subscriber.subscriptions;
-  const seconds = (sinceMs: number) => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000));
-  const fields = {
-    id: session.id,
-    addr: session.remote,
-    laddr: session.local,
-    name: session.clientName,
-    age: seconds(session.connectedMs),
-    idle: seconds(session.lastCommandMs),
-    flags: flags(session),
-    db: 0,
-    namespace: session.namespace,
-    sub: channel.size,
-    psub: pattern.size,
-    ssub: shard.size,
-    multi: -1,
-    cmd: session.lastCommand || 'NULL',
-    user: 'default',
-    redir: -1,
-    resp: session.protocol,
-    'lib-name': session.libraryName,
-    'lib-ver': session.libraryVersion,
-  };
-  return Object.entries(fields)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
-}
-
-/** Letters of Redis: P subscribes, r reads from replicas, N nothing of note. */
-function flags({ subscriber, readOnly }: Session): string {
-  return `${isSubscribed(subscriber) ? 'P' : ''}${readOnly ? 'r' : ''}` || 'N';
-}
-
-function isOfType(session: Session, type: string): boolean {
-  return type === (isSubscribed(session.subscriber) ? 'pubsub' : 'normal');
-}
 
 function verbatim(text: string): Reply {
   return { kind: 'verbatim', format: 'txt', text };
@@ -56,24 +17,10 @@ function verbatim(text: string): Reply {
 
 /** CLIENT LIST [TYPE type | ID id [id ...]] */
 const list: Run = (args, { sessions, nowMs }) => {
-  let shown = sessions();
-  if (args.length > 2) {
-    const filter = word(argument(args, 2));
-    if (filter === 'type' && args.length === 4) {
-      const type = word(argument(args, 3));
-      if (!CLIENT_TYPES.includes(type)) {
-        return error(`ERR Unknown client type '${argument(args, 3).toString()}'`);
-      }
-      shown = shown.filter((session) => isOfType(session, type));
-    } else if (filter === 'id' && args.length > 3) {
-      const ids = args.slice(3).map((arg) => Number(arg.toString('latin1')));
-      if (ids.some((id) => !Number.isInteger(id) || id < 1)) return error('ERR Invalid client ID');
-      shown = shown.filter(({ id }) => ids.includes(id));
-    } else {
-      return error(SYNTAX_ERROR);
-    }
-  }
-  return verbatim(shown.map((session) => `${clientLine(session, nowMs)}\n`).join(''));
+  const isShown = listFilter(args);
+  if (typeof isShown === 'string') return error(isShown);
+  const lines = sessions().filter(isShown);
+  return verbatim(lines.map((session) => `${clientLine(session, nowMs)}\n`).join(''));
 };
 
 const info: Run = (_args, { session, nowMs }) => verbatim(`${clientLine(session, nowMs)}\n`);
@@ -117,57 +64,67 @@ const onOff =
     return OK;
   };
 
-/** CLIENT KILL addr:port | [ID id] [ADDR a] [LADDR a] [USER u] [TYPE t] [SKIPME yes|no] */
+/** CLIENT KILL addr:port | [ID id] [ADDR a] [LADDR a] [USER u] [TYPE t] [SKIPME yes|no] ... */
 const kill: Run = (args, context) => {
-  const old = args.length === 3;
-  const filters = old ? oldFilter(argument(args, 2)) : newFilters(args);
-  if (typeof filters === 'string') return error(filters);
   const { session: self } = context;
+  if (args.length === 3) {
+    const address = argument(args, 2).toString('latin1');
+    const hit = context.sessions().filter(({ remote }) => remote === address);
+    end(hit, self);
+    return hit.length > 0 ? OK : error('ERR No such client');
+  }
+  const filter = killFilter(args, (name) => context.acl.hasUser(name));
+  if (typeof filter === 'string') return error(filter);
   const hit = context
     .sessions()
-    .filter((session) => (old || !filters.skipMe || session !== self) && filters.matches(session));
+    .filter((session) => !(filter.skipMe && session === self) && filter.matches(session));
+  end(hit, self);
+  return integer(hit.length);
+};
+
+/** Oneself only after the reply. */
+function end(hit: readonly Session[], self: Session): void {
   for (const session of hit) {
     if (session === self) session.closeAfterReply();
     else session.kill();
   }
-  if (!old) return integer(hit.length);
-  return hit.length > 0 ? OK : error('ERR No such client');
+}
+
+/** CLIENT PAUSE milliseconds [WRITE | ALL] */
+const pause: Run = (args, { watch }) => {
+  if (args.length > 4) return wrongShape(args);
+  const timeout = parseInteger(argument(args, 2));
+  if (timeout === undefined) return error('ERR timeout is not an integer or out of range');
+  if (timeout < 0) return error('ERR timeout is negative');
+  const mode = args[3] ? word(args[3]) : 'all';
+  if (mode !== 'write' && mode !== 'all') {
+    return error('ERR CLIENT PAUSE mode must be WRITE or ALL');
+  }
+  watch.pause(Number(timeout), mode);
+  return OK;
 };
 
-interface KillFilter {
-  readonly skipMe: boolean;
-  matches(session: Session): boolean;
-}
+const unpause: Run = (_args, { watch }) => {
+  watch.unpause();
+  return OK;
+};
 
-function oldFilter(address: Buffer): KillFilter {
-  const text = address.toString('latin1');
-  return { skipMe: false, matches: ({ remote }) => remote === text };
-}
-
-function newFilters(args: readonly Buffer[]): KillFilter | string {
-  const tests: ((session: Session) => boolean)[] = [];
-  let skipMe = true;
-  if (args.length % 2 !== 0) return SYNTAX_ERROR;
-  for (let at = 2; at < args.length; at += 2) {
-    const name = word(argument(args, at));
-    const value = argument(args, at + 1).toString('latin1');
-    if (name === 'id') {
-      if (!/^\d+$/.test(value) || value === '0') {
-        return 'ERR client-id should be greater than 0';
-      }
-      tests.push(({ id }) => id === Number(value));
-    } else if (name === 'addr') tests.push(({ remote }) => remote === value);
-    else if (name === 'laddr') tests.push(({ local }) => local === value);
-    else if (name === 'user') {
-      if (value !== 'default') return `ERR No such user '${value}'`;
-    } else if (name === 'type') {
-      if (!CLIENT_TYPES.includes(value.toLowerCase())) return `ERR Unknown client type '${value}'`;
-      tests.push((session) => isOfType(session, value.toLowerCase()));
-    } else if (name === 'skipme' && /^(yes|no)$/i.test(value)) skipMe = /^yes$/i.test(value);
-    else return SYNTAX_ERROR;
+/** CLIENT UNBLOCK id [TIMEOUT | ERROR] */
+const unblock: Run = (args) => {
+  if (args.length > 4) return wrongShape(args);
+  const reason = args[3] ? word(args[3]) : 'timeout';
+  if (reason !== 'timeout' && reason !== 'error') {
+    return error('ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR');
   }
-  return { skipMe, matches: (session) => tests.every((test) => test(session)) };
-}
+  return parseInteger(argument(args, 2)) === undefined ? error(NOT_AN_INTEGER) : integer(0);
+};
+
+/** CLIENT CACHING YES | NO */
+const caching: Run = () =>
+  error(
+    'ERR CLIENT CACHING can be called only when the client is in tracking mode with ' +
+      'OPTIN or OPTOUT mode enabled',
+  );
 
 const trackingOff: Run = (args) => {
   const mode = word(argument(args, 2));
@@ -189,7 +146,7 @@ const trackingInfo = (): Reply => ({
 });
 
 /** Shown with the admin flag, as Redis does: they act on other connections. */
-const ADMIN = new Set(['kill', 'list', 'no-evict', 'unblock']);
+const ADMIN = new Set(['kill', 'list', 'no-evict', 'pause', 'unblock', 'unpause']);
 
 function flagsOf(name: string): readonly CommandFlag[] {
   if (name === 'help') return ['loading', 'stale'];
@@ -228,7 +185,10 @@ const subcommands: readonly NodeCommand[] = [
   sub('getredir', 2, '6.0.0', 'Returns -1: tracking is off.', () => integer(-1)),
   sub('tracking', -3, '6.0.0', 'Controls client side caching (off only).', trackingOff),
   sub('trackinginfo', 2, '6.2.0', 'Tells about client side caching.', trackingInfo),
-  sub('unblock', -3, '5.0.0', 'Unblocks a blocked client; none is ever blocked.', () => integer(0)),
+  sub('caching', 3, '6.0.0', 'Refused: there is no client side caching.', caching),
+  sub('pause', -3, '3.0.0', 'Holds back commands of clients for a while.', pause),
+  sub('unpause', 2, '6.2.0', 'Ends a pause of clients.', unpause),
+  sub('unblock', -3, '5.0.0', 'Wakes a client that waits; none ever does.', unblock),
   sub('help', 2, '5.0.0', 'Lists the subcommands.', () => helpReply('client', subcommands)),
 ];
 

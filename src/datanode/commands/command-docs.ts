@@ -1,5 +1,5 @@
 /** COMMAND: the table as clients and redis-cli read it (redis.io COMMAND, COMMAND DOCS). */
-import { array, bulk, error, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { array, bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR, word } from './args.ts';
 import {
   type Command,
@@ -9,8 +9,10 @@ import {
   type NodeCommand,
   node,
 } from './command.ts';
+import { tipsOf } from './command-tips.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
+import { type KeySpec, type KeyUse, keySpecsOf, keyUses } from './key-specs.ts';
 
 type Run = NodeCommand['run'];
 export type Table = () => ReadonlyMap<string, Command>;
@@ -25,11 +27,36 @@ const impliedCategories: Readonly<Partial<Record<CommandFlag, readonly string[]>
   blocking: ['blocking'],
 };
 
+/** All there are, in Redis's order. */
+export const aclCategories: readonly string[] = [
+  'keyspace',
+  'read',
+  'write',
+  'set',
+  'sortedset',
+  'list',
+  'hash',
+  'string',
+  'bitmap',
+  'hyperloglog',
+  'geo',
+  'stream',
+  'pubsub',
+  'admin',
+  'fast',
+  'slow',
+  'blocking',
+  'dangerous',
+  'connection',
+  'transaction',
+  'scripting',
+];
+
 export function categoriesOf({ flags, categories }: Command): string[] {
   const found = new Set<string>(flags.flatMap((flag) => impliedCategories[flag] ?? []));
   for (const category of categories) found.add(category);
   if (!found.has('fast')) found.add('slow');
-  return [...found].sort();
+  return aclCategories.filter((category) => found.has(category));
 }
 
 function status(text: string): Reply {
@@ -37,7 +64,7 @@ function status(text: string): Reply {
 }
 
 function entry(command: Command): Reply {
-  const { name, arity, flags, keys, tips = [], subcommands = [] } = command;
+  const { name, arity, flags, keys, subcommands = [] } = command;
   return array([
     bulk(name),
     integer(arity),
@@ -46,27 +73,32 @@ function entry(command: Command): Reply {
     integer(keys.last),
     integer(keys.step),
     { kind: 'set', items: categoriesOf(command).map((category) => status(`@${category}`)) },
-    array(tips.map(bulk)),
-    array(keys.first === 0 ? [] : [keySpec(command)]),
-    array(subcommands.map(entry)),
+    { kind: 'set', items: tipsOf(command).map(bulk) },
+    { kind: 'set', items: keySpecsOf(command).map(keySpec) },
+    { kind: 'set', items: subcommands.map(entry) },
   ]);
 }
 
-function keySpec({ keys, flags }: Command): Reply {
-  const touched = flags.includes('write') ? ['RW', 'ACCESS', 'UPDATE'] : ['RO', 'ACCESS'];
-  const access = flags.includes('pubsub') ? ['not_key'] : touched;
+function keySpec({ flags, begin, find }: KeySpec): Reply {
   return map({
-    flags: { kind: 'set', items: access.map(status) },
-    begin_search: map({ type: bulk('index'), spec: map({ index: integer(keys.first) }) }),
-    find_keys: map({
-      type: bulk('range'),
-      spec: map({
-        lastkey: integer(keys.last < 0 ? keys.last : keys.last - keys.first),
-        keystep: integer(keys.step),
-        limit: integer(0),
-      }),
-    }),
+    flags: { kind: 'set', items: flags.map(status) },
+    begin_search: map({ type: bulk(begin.type), spec: beginFields(begin) }),
+    find_keys: map({ type: bulk(find.type), spec: findFields(find) }),
   });
+}
+
+function beginFields(begin: KeySpec['begin']): Reply {
+  if (begin.type === 'index') return map({ index: integer(begin.index) });
+  if (begin.type === 'unknown') return map({});
+  return map({ keyword: bulk(begin.keyword), startfrom: integer(begin.from) });
+}
+
+function findFields(find: KeySpec['find']): Reply {
+  if (find.type === 'unknown') return map({});
+  const { step } = find;
+  return find.type === 'range'
+    ? map({ lastkey: integer(find.last), keystep: integer(step), limit: integer(find.limit) })
+    : map({ keynumidx: integer(find.at), firstkey: integer(find.first), keystep: integer(step) });
 }
 
 function map(fields: Readonly<Record<string, Reply>>): Reply {
@@ -109,7 +141,7 @@ function infoOf(table: Table): Run {
       : array(
           args.slice(2).map((name) => {
             const command = find(table, name);
-            return command === undefined ? NULL_ARRAY : entry(command);
+            return command === undefined ? NULL : entry(command);
           }),
         );
 }
@@ -149,7 +181,7 @@ function listRun(table: Table): Run {
 }
 
 /** COMMAND GETKEYS and GETKEYSANDFLAGS: `show` makes the reply of one key. */
-function keysRun(table: Table, show: (key: Buffer, command: Command) => Reply): Run {
+function keysRun(table: Table, show: (use: KeyUse) => Reply): Run {
   return (args) => {
     const line = args.slice(2);
     const container = find(table, argument(line, 0));
@@ -157,20 +189,27 @@ function keysRun(table: Table, show: (key: Buffer, command: Command) => Reply): 
     const { subcommands } = container;
     const name = line[1] && `${container.name}|${word(line[1])}`;
     const command = subcommands?.find((row) => row.name === name) ?? container;
+    if (!hasKeys(command)) {
+      return error('ERR The command has no key arguments');
+    }
     if (command.arity > 0 ? line.length !== command.arity : line.length < -command.arity) {
       return error('ERR Invalid number of arguments specified for command');
     }
-    // A shard channel has a slot as a key has, and is none.
-    const keys = command.flags.includes('pubsub') ? [] : keysOf(command, line);
-    if (keys.length === 0) return error('ERR The command has no key arguments');
-    return array(keys.map((key) => show(key, command)));
+    const uses = keyUses(command, line, keysOf(command, line));
+    if (uses.length === 0) return error('ERR Invalid arguments specified for command');
+    return array(uses.map(show));
   };
 }
 
-function keyAndFlags(key: Buffer, { flags }: Command): Reply {
-  const access = flags.includes('write') ? ['RW', 'ACCESS', 'UPDATE'] : ['RO', 'ACCESS'];
-  return array([bulk(key), { kind: 'set', items: access.map(status) }]);
+function hasKeys(command: Command): boolean {
+  if (command.keysOf !== undefined) return true;
+  return keySpecsOf(command).some(({ flags }) => !flags.includes('not_key'));
 }
+
+const keyAlone = ({ key }: KeyUse): Reply => bulk(key);
+
+const keyAndFlags = ({ key, flags }: KeyUse): Reply =>
+  array([bulk(key), { kind: 'set', items: flags.map(status) }]);
 
 /** The rows of COMMAND over a table that is complete only later. */
 export function commandCommands(table: Table): readonly Command[] {
@@ -191,7 +230,7 @@ export function commandCommands(table: Table): readonly Command[] {
     sub('docs', -2, 'Returns documentation of commands.', docsRun(table)),
     sub('info', -2, 'Returns what clients need to know of commands.', infoOf(table)),
     sub('list', -2, 'Returns the names of commands.', listRun(table)),
-    sub('getkeys', -3, 'Returns the keys of a command.', keysRun(table, bulk)),
+    sub('getkeys', -3, 'Returns the keys of a command.', keysRun(table, keyAlone)),
     sub('getkeysandflags', -3, 'Returns the keys of a command.', keysRun(table, keyAndFlags)),
     sub('help', 2, 'Lists the subcommands.', () => helpReply('command', subcommands)),
   ];

@@ -1,37 +1,22 @@
 /** CONFIG: what Redis tools ask, and the settings of this node. */
-import { limits } from '../../common/limits.ts';
 import { array, bulk, error, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
+import { type ConfigRow, configTable, parseSetting } from './config-table.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext } from './node-context.ts';
 
 type Run = NodeCommand['run'];
 
-/** Answers that clients of Redis look for; they say what is true of kvorum. */
-const fixed: ReadonlyMap<string, string> = new Map([
-  ['appendfsync', 'always'],
-  ['appendonly', 'yes'],
-  ['client-output-buffer-limit', outputLimits()],
-  ['databases', '1'],
-  ['maxmemory', '0'],
-  ['maxmemory-policy', 'noeviction'],
-  ['proto-max-bulk-len', '536870912'],
-  ['save', ''],
-  ['timeout', '0'],
-]);
-
-/** As Redis prints them: class, hard limit, soft limit and its seconds. */
-function outputLimits(): string {
-  const { connectionOutputBytesMax: all } = limits;
-  const { subscriberOutputBytesMax: hard, subscriberOutputSoftBytes: soft } = limits;
-  const seconds = limits.subscriberOutputSoftMs / 1_000;
-  return `normal ${all} 0 0 slave 0 0 0 pubsub ${hard} ${soft} ${seconds}`;
-}
-
-function settings(context: NodeContext): ReadonlyMap<string, string> {
-  return new Map([...fixed, ...context.settings()].sort(([a], [b]) => (a < b ? -1 : 1)));
+function shownValue(
+  row: ConfigRow,
+  { session }: NodeContext,
+  own: ReadonlyMap<string, string>,
+): string {
+  const known = row.kind === 'shown' ? row.value : undefined;
+  if (typeof known === 'string') return known;
+  return known === undefined ? (own.get(row.name) ?? '') : known(session);
 }
 
 /** CONFIG GET pattern [pattern ...] */
@@ -39,39 +24,105 @@ const get: Run = (args, context) => {
   const globs = args
     .slice(2)
     .map((pattern) => parseGlob(Buffer.from(pattern.toString('latin1').toLowerCase(), 'latin1')));
-  const found = [...settings(context)].filter(([name]) =>
+  const found = [...configTable.values()].filter(({ name }) =>
     globs.some((glob) => matchesGlob(glob, Buffer.from(name))),
   );
-  return { kind: 'map', pairs: found.map(([name, value]) => [bulk(name), bulk(value)] as const) };
+  const own = context.settings();
+  const pairs = found.map((row) => [bulk(row.name), bulk(shownValue(row, context, own))] as const);
+  return { kind: 'map', pairs };
 };
 
-/** CONFIG SET name value [name value ...] */
+interface Changes {
+  readonly node: Map<string, number>;
+  readonly cluster: Map<string, string>;
+  password: string | undefined;
+}
+
+/** CONFIG SET name value [name value ...]: all of them, or none. */
 const set: Run = async (args, context) => {
-  if (args.length % 2 !== 0) return error("ERR wrong number of arguments for 'config|set' command");
+  if (args.length % 2 !== 0) return error(SYNTAX_ERROR);
+  const changes = changesOf(args, context);
+  if ('kind' in changes) return changes;
+  const { node: own, cluster, password } = changes;
   const before = new Map(context.settings());
-  const known = settings(context);
-  const pairs: [name: string, value: string][] = [];
-  for (let at = 2; at < args.length; at += 2) {
-    const name = argument(args, at).toString('latin1').toLowerCase();
-    if (!known.has(name)) {
-      return error(`ERR Unknown option or number of arguments for CONFIG SET - '${name}'`);
-    }
-    pairs.push([name, argument(args, at + 1).toString('utf8')]);
+  const refused = await setForCluster(cluster, context);
+  if (refused !== undefined) return refused;
+  const rules = password === '' ? ['nopass'] : ['resetpass', `>${password}`];
+  const problem = password === undefined ? undefined : await context.acl.setUser('default', rules);
+  if (problem !== undefined) {
+    for (const name of cluster.keys()) await context.setForCluster(name, before.get(name) ?? '');
+    return error(problem);
   }
-  const done: string[] = [];
-  for (const [name, value] of pairs) {
-    if (fixed.get(name) === value) continue;
-    const refusal = fixed.has(name)
-      ? "can't set immutable config"
-      : await context.setSetting(name, value);
-    if (refusal !== undefined) {
-      for (const changed of done) await context.setSetting(changed, before.get(changed)!);
-      return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${refusal}`);
-    }
-    done.push(name);
-  }
+  for (const [name, value] of own) context.setSetting(name, value);
   return OK;
 };
+
+/** What is to be changed; an error when something of it cannot be. */
+function changesOf(args: readonly Buffer[], context: NodeContext): Changes | Reply {
+  const own = context.settings();
+  const changes: Changes = { node: new Map(), cluster: new Map(), password: undefined };
+  const seen = new Set<string>();
+  let refused: Reply | undefined;
+  for (let at = 2; at < args.length; at += 2) {
+    const name = argument(args, at).toString('latin1').toLowerCase();
+    const row = configTable.get(name);
+    if (row === undefined) {
+      const shown = argument(args, at).toString('utf8', 0, NAME_SHOWN_MAX);
+      return error(`ERR Unknown option or number of arguments for CONFIG SET - '${shown}'`);
+    }
+    const problem = seen.has(name)
+      ? 'duplicate parameter'
+      : take(changes, row, argument(args, at + 1), context, own);
+    seen.add(name);
+    if (problem !== undefined) refused ??= failed(name, problem);
+  }
+  return refused ?? changes;
+}
+
+/** Adds one change; the text of what is wrong with it. */
+function take(
+  changes: Changes,
+  row: ConfigRow,
+  value: Buffer,
+  context: NodeContext,
+  own: ReadonlyMap<string, string>,
+): string | undefined {
+  const text = value.toString('utf8');
+  switch (row.kind) {
+    case 'secret':
+      changes.password = value.toString('latin1');
+      return undefined;
+    case 'shown':
+      return text === shownValue(row, context, own) ? undefined : IMMUTABLE;
+    case 'cluster':
+      changes.cluster.set(row.name, text);
+      return row.problemOf(text);
+    case 'setting': {
+      const parsed = parseSetting(row, text);
+      if (typeof parsed === 'string') return parsed;
+      changes.node.set(row.name, parsed);
+      return undefined;
+    }
+  }
+}
+
+async function setForCluster(
+  changes: ReadonlyMap<string, string>,
+  context: NodeContext,
+): Promise<Reply | undefined> {
+  for (const [name, value] of changes) {
+    const problem = await context.setForCluster(name, value);
+    if (problem !== undefined) return failed(name, problem);
+  }
+  return undefined;
+}
+
+const IMMUTABLE = "can't set immutable config";
+const NAME_SHOWN_MAX = 128;
+
+function failed(name: string, problem: string): Reply {
+  return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${problem}`);
+}
 
 const rewrite: Run = (): Reply =>
   error('ERR the config file is not rewritten; edit it and restart this datanode');
@@ -92,7 +143,7 @@ function sub(name: string, arity: number, summary: string, run: Run): NodeComman
 
 const subcommands: readonly NodeCommand[] = [
   sub('get', -3, 'Returns the effective values of settings.', get),
-  sub('set', -4, 'Sets settings of this process until it restarts.', set),
+  sub('set', -4, 'Sets settings of this process until it restarts, or of the cluster.', set),
   sub('resetstat', 2, "Resets the server's statistics.", (_args, context) => {
     context.resetStatistics();
     return OK;

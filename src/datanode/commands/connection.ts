@@ -29,9 +29,10 @@ function ping(args: readonly Buffer[], { session }: NodeContext): Reply {
 }
 
 /** HELLO [protover [AUTH username password] [SETNAME clientname]] */
-function hello(args: readonly Buffer[], { session }: NodeContext): Reply {
+function hello(args: readonly Buffer[], { session, acl }: NodeContext): Reply {
   let protocol = session.protocol;
   let name: Buffer | undefined;
+  let credentials: readonly [user: Buffer, password: Buffer] | undefined;
   if (args.length > 1) {
     const version = argument(args, 1).toString('latin1');
     if (!/^-?\d+$/.test(version)) {
@@ -43,8 +44,7 @@ function hello(args: readonly Buffer[], { session }: NodeContext): Reply {
   for (let at = 2; at < args.length; ) {
     const option = word(argument(args, at));
     if (option === 'auth' && at + 2 < args.length) {
-      const refused = authenticate(argument(args, at + 1));
-      if (refused !== undefined) return refused;
+      credentials = [argument(args, at + 1), argument(args, at + 2)];
       at += 3;
     } else if (option === 'setname' && at + 1 < args.length) {
       name = argument(args, at + 1);
@@ -54,10 +54,21 @@ function hello(args: readonly Buffer[], { session }: NodeContext): Reply {
       return error(`ERR Syntax error in HELLO option '${argument(args, at).toString()}'`);
     }
   }
+  if (credentials && !acl.authenticate(session, userName(credentials[0]), credentials[1])) {
+    return error(WRONG_PASSWORD);
+  }
+  if (!acl.isAuthenticated(session)) return error(HELLO_NO_AUTH);
   session.protocol = protocol;
   if (name !== undefined) session.clientName = name.toString('latin1');
   return greeting(session);
 }
+
+const HELLO_NO_AUTH =
+  'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> ' +
+  'AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol ' +
+  'version at the same time';
+
+const userName = (arg: Buffer) => arg.toString('latin1');
 
 function greeting(session: Session): Reply {
   return {
@@ -74,16 +85,13 @@ function greeting(session: Session): Reply {
   };
 }
 
-/** The default user has no password, so any password of its name is right (Redis ACL, nopass). */
-function authenticate(user: Buffer): Reply | undefined {
-  return user.toString('latin1') === 'default' ? undefined : error(WRONG_PASSWORD);
-}
-
 /** AUTH [username] password */
-function auth(args: readonly Buffer[]): Reply {
+function auth(args: readonly Buffer[], { session, acl }: NodeContext): Reply {
   if (args.length > 3) return error('ERR syntax error');
-  if (args.length === 2) return error(NO_PASSWORD);
-  return authenticate(argument(args, 1)) ?? OK;
+  if (args.length === 2 && acl.isOpen) return error(NO_PASSWORD);
+  const user = args.length === 2 ? 'default' : userName(argument(args, 1));
+  const fits = acl.authenticate(session, user, argument(args, args.length - 1));
+  return fits ? OK : error(WRONG_PASSWORD);
 }
 
 /** SELECT index or namespace: 0 is `default`, n is `db<n>` (decision 13). */
@@ -102,7 +110,9 @@ function select(args: readonly Buffer[], context: NodeContext): Reply {
   return OK;
 }
 
-function reset({ session, pubsub }: NodeContext): Reply {
+function reset({ session, watch, acl, pubsub }: NodeContext): Reply {
+  acl.forget(session);
+  watch.stopMonitor(session);
   pubsub.unsubscribeAll(session.subscriber);
   session.protocol = 2;
   session.namespace = 'default';

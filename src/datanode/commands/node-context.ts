@@ -1,10 +1,23 @@
 /** What a node command (PING, INFO, CLIENT, CLUSTER …) may ask of the server it runs in. */
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
-import type { Protocol } from '../resp/reply.ts';
+import type { Protocol, Reply } from '../resp/reply.ts';
+import type { AclView } from './acl-view.ts';
+import type { NodeWatch } from './node-watch.ts';
 import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
 
 export type Door = 'gateway' | 'cluster';
+
+/** What of a connection is under way. */
+export interface Queued {
+  /** Of requests that are not answered. */
+  readonly requestBytes: number;
+  /** Of answers that the client has not taken: how many, and their estimated size. */
+  readonly replies: number;
+  readonly replyBytes: number;
+  /** Commands queued since MULTI; -1 outside a transaction. */
+  readonly transaction: number;
+}
 
 /** The client's connection. */
 export interface Session {
@@ -18,6 +31,8 @@ export interface Session {
   readonly subscriber: Subscriber;
   protocol: Protocol;
   namespace: Namespace;
+  /** Whom it has said it is; empty: nobody yet. */
+  user: string;
   clientName: string;
   libraryName: string;
   libraryVersion: string;
@@ -25,6 +40,8 @@ export interface Session {
   replyMode: 'on' | 'off' | 'skip';
   noEvict: boolean;
   noTouch: boolean;
+  /** It is told every command of this node's clients. */
+  monitors: boolean;
   /** Last command's name, for CLIENT LIST. */
   lastCommand: string;
   lastCommandMs: number;
@@ -32,6 +49,9 @@ export interface Session {
   closeAfterReply(): void;
   /** Closes the connection now (CLIENT KILL). */
   kill(): void;
+  queued(): Queued;
+  /** Sends what no request asked for, after the replies to those that came before. */
+  push(reply: Reply): void;
 }
 
 /** One datanode as a client sees it. */
@@ -181,9 +201,18 @@ export interface NodeContext {
   hasNamespace(namespace: Namespace): boolean;
   /** Keys and keys with a deadline per namespace, over the partitions this node leads. */
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
-  /** Settings shown and set by CONFIG; a refusal is an error text. */
+  /** Settings of this node by the names that CONFIG uses (config-table.ts has them all). */
   settings(): ReadonlyMap<string, string>;
-  setSetting(name: string, value: string): string | undefined | Promise<string | undefined>;
+  /** `value` is within the bounds of the table. */
+  setSetting(name: string, value: number): void;
+  /** Of every node, by one that the table takes; resolves to what kept it from being stored. */
+  setForCluster(name: string, value: string): Promise<string | undefined>;
+  readonly watch: NodeWatch;
+  readonly acl: AclView;
+  /** DEBUG SET-ACTIVE-EXPIRE */
+  setActiveExpire(on: boolean): void;
+  /** Followers known to hold every write that this connection has been answered. */
+  followersInSync(): number;
   /** CONFIG RESETSTAT */
   resetStatistics(): void;
   /** Resolves after `delayMs` (DEBUG SLEEP, …). */

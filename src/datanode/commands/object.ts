@@ -21,6 +21,7 @@ import {
   type RunContext,
   read,
 } from './command.ts';
+import { memoryStats } from './memory-stats.ts';
 
 const SECOND_KEY = { first: 2, last: 2, step: 1 };
 /** Redis keeps strings up to this length in one allocation with their header. */
@@ -36,19 +37,24 @@ type KeyRun = (found: Found, live: Header) => Reply;
 
 /** OBJECT ENCODING key */
 function runEncoding(found: Found, live: Header): Reply {
+  return bulk(encodingOf(found, live));
+}
+
+/** The name of Redis's representation of such a value. */
+export function encodingOf(found: Found, live: Header): string {
   switch (live.type) {
     case 'string':
-      return bulk(stringEncoding(live));
+      return stringEncoding(live);
     case 'hash':
-      return bulk(encodingOfHash(collectionOf(found, live, 'hash')));
+      return encodingOfHash(collectionOf(found, live, 'hash'));
     case 'list':
-      return bulk(encodingOfList(collectionOf(found, live, 'list')));
+      return encodingOfList(collectionOf(found, live, 'list'));
     case 'zset':
-      return bulk(encodingOfZset(collectionOf(found, live, 'zset')));
+      return encodingOfZset(collectionOf(found, live, 'zset'));
     case 'set':
-      return bulk(encodingOfSet(collectionOf(found, live, 'set')));
+      return encodingOfSet(collectionOf(found, live, 'set'));
     default:
-      return bulk(live.type);
+      return live.type;
   }
 }
 
@@ -118,6 +124,8 @@ const MEMORY_HELP = helpReply('MEMORY', [
   '    Return internal statistics report from the memory allocator.',
   'PURGE',
   '    Attempt to purge dirty pages for reclamation by the allocator.',
+  'STATS',
+  '    Return information about the memory usage of the server.',
   'USAGE <key> [SAMPLES <count>]',
   '    Return memory in bytes used by <key> and its value. Nested values are',
   '    sampled up to <count> times (default: 5, 0 means sample all).',
@@ -163,7 +171,14 @@ const fixedReplies: ReadonlyMap<string, Reply> = new Map([
 
 function fixedRow(columns: { categories: string[]; group: string; since: string }) {
   return (name: string, summary: string): Command =>
-    node({ ...nodeColumn, ...columns, name, summary, run: () => fixedReplies.get(name)! });
+    node({
+      ...nodeColumn,
+      ...columns,
+      name,
+      flags: name.endsWith('|help') ? ['loading', 'stale'] : [],
+      summary,
+      run: () => fixedReplies.get(name)!,
+    });
 }
 
 const memoryRow = fixedRow(memoryColumn);
@@ -191,6 +206,13 @@ const memoryRows: readonly Command[] = [
   memoryRow('memory|doctor', 'Outputs a memory problems report.'),
   memoryRow('memory|malloc-stats', 'Returns the allocator statistics.'),
   memoryRow('memory|purge', 'Asks the allocator to release memory.'),
+  node({
+    ...nodeColumn,
+    ...memoryColumn,
+    name: 'memory|stats',
+    summary: 'Returns where the memory of this process is.',
+    run: (_args, context) => memoryStats(context),
+  }),
   memoryRow('memory|help', 'Returns helpful text about the different subcommands.'),
 ];
 

@@ -1,5 +1,6 @@
 /** Every command of the product by name; checked and frozen when the module is loaded. */
 import { assert } from '../../common/assert.ts';
+import { aclCommands } from './acl.ts';
 import { bitCommands } from './bit.ts';
 import { bitFieldCommands } from './bitfield.ts';
 import { clientCommands } from './client.ts';
@@ -8,6 +9,7 @@ import type { Command } from './command.ts';
 import { commandCommands } from './command-docs.ts';
 import { configCommands, moduleCommands } from './config.ts';
 import { connectionCommands } from './connection.ts';
+import { debugCommands } from './debug.ts';
 import { dumpCommands } from './dump.ts';
 import { expiryCommands } from './expiry.ts';
 import { geoCommands } from './geo.ts';
@@ -19,20 +21,25 @@ import { hashWalkCommands } from './hash-walk.ts';
 import { hyperLogLogCommands } from './hyperloglog.ts';
 import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
+import { latencyCommands } from './latency.ts';
 import { listCommands } from './list.ts';
 import { listRangeCommands } from './list-range.ts';
+import { monitorCommands } from './monitor.ts';
+import { namespaceMoveCommands } from './namespace-moves.ts';
 import { objectCommands } from './object.ts';
 import { pubsubCommands } from './pubsub.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
 import { setCommands } from './set.ts';
 import { setAlgebraCommands } from './set-algebra.ts';
+import { slowLogCommands } from './slow-log.ts';
 import { sortCommands } from './sort.ts';
 import { stringCommands } from './string.ts';
 import { stringCommonCommands } from './string-common.ts';
 import { stringNumberCommands } from './string-number.ts';
 import { stringRangeCommands } from './string-range.ts';
 import { transactionCommands } from './transaction.ts';
+import { waitCommands } from './wait.ts';
 import { zsetCommands } from './zset.ts';
 import { zsetCombineCommands } from './zset-combine.ts';
 import { zsetPopCommands } from './zset-pop.ts';
@@ -78,6 +85,13 @@ const rows: readonly Command[] = [
   ...moduleCommands,
   ...infoCommands,
   ...serverInfoCommands,
+  ...debugCommands,
+  ...latencyCommands,
+  ...slowLogCommands,
+  ...monitorCommands,
+  ...namespaceMoveCommands,
+  ...waitCommands,
+  ...aclCommands(() => commandTable),
 ];
 
 /** Longer than any name: what a client sends is not looked at any further. */

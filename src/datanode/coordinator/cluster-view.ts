@@ -16,6 +16,7 @@ import {
   type NodeRecord,
   type PartitionRecord,
   type SettingRecord,
+  type UserRecord,
 } from '../../meta/schema.ts';
 import type { MetaEvent, MetaItem } from '../../meta/store.ts';
 
@@ -28,6 +29,8 @@ export interface ClusterImage {
   readonly namespaces: readonly NamespaceRecord[];
   readonly partitions: readonly PartitionRecord[];
   readonly leaders: readonly LeaderRecord[];
+  /** Absent in what an older build wrote: then it is not known whether there are any. */
+  readonly users?: readonly UserRecord[];
   /** Not in pictures of earlier builds. */
   readonly settings?: readonly SettingRecord[];
 }
@@ -37,6 +40,7 @@ export interface ViewChange {
   readonly nodes: boolean;
   readonly table: boolean;
   readonly leaders: boolean;
+  readonly users: boolean;
   readonly settings: boolean;
 }
 
@@ -45,6 +49,8 @@ export class ClusterView {
   readonly #namespaces = new Map<string, NamespaceRecord>();
   readonly #partitions = new Map<string, PartitionRecord>();
   readonly #leaders = new Map<string, LeaderRecord>();
+  readonly #users = new Map<string, UserRecord>();
+  #usersKnown = false;
   readonly #settings = new Map<string, SettingRecord>();
   /** Addresses outlive the lease: a node that is away may come back to the same place. */
   readonly #addresses = new Map<NodeId, NodeRecord>();
@@ -67,6 +73,8 @@ export class ClusterView {
     for (const record of image.leaders) {
       view.#leaders.set(keys.leader(record.namespace, record.partition), record);
     }
+    for (const record of image.users ?? []) view.#users.set(keys.user(record.user), record);
+    view.#usersKnown = image.users !== undefined;
     for (const record of image.settings ?? []) {
       view.#settings.set(keys.setting(record.name), record);
     }
@@ -81,6 +89,7 @@ export class ClusterView {
       namespaces: [...this.#namespaces.values()],
       partitions: this.partitions(),
       leaders: [...this.#leaders.values()],
+      ...(this.#usersKnown && { users: [...this.#users.values()] }),
       settings: [...this.#settings.values()],
     };
   }
@@ -92,11 +101,12 @@ export class ClusterView {
     }
     for (const item of items) this.#put(item);
     this.#fold();
-    return { nodes: true, table: true, leaders: true, settings: true };
+    this.#usersKnown = true;
+    return { nodes: true, table: true, leaders: true, users: true, settings: true };
   }
 
   apply(events: readonly MetaEvent[]): ViewChange {
-    const changed = { nodes: false, table: false, leaders: false, settings: false };
+    const changed = { nodes: false, table: false, leaders: false, users: false, settings: false };
     for (const event of events) {
       const key = event.type === 'put' ? event.item.key : event.key;
       const part = partOf(key);
@@ -131,6 +141,11 @@ export class ClusterView {
     return [...this.#leaders.values()];
   }
 
+  /** Undefined until somebody has told: the store, or a picture of an earlier time. */
+  users(): readonly UserRecord[] | undefined {
+    return this.#usersKnown ? [...this.#users.values()] : undefined;
+  }
+
   /** A setting of the whole cluster, if somebody has set it. */
   setting(name: string): string | undefined {
     return this.#settings.get(keys.setting(name))?.value;
@@ -163,9 +178,19 @@ export class ClusterView {
       this.#read(recordKinds.partition, this.#partitions, item);
     } else if (key.startsWith(keys.leaders)) {
       this.#read(recordKinds.leader, this.#leaders, item);
+    } else if (key.startsWith(keys.users)) {
+      this.#readUser(item);
     } else if (key.startsWith(keys.settings)) {
       this.#read(recordKinds.setting, this.#settings, item);
     }
+  }
+
+  /** A user that never could be read is there, without rights: none may be what somebody took away. */
+  #readUser(item: MetaItem): void {
+    const { key } = item;
+    if (this.#read(recordKinds.user, this.#users, item) ?? this.#users.has(key)) return;
+    const user = nameOf(key);
+    if (user !== undefined) this.#users.set(key, { version: 1, user, rules: NO_RIGHTS });
   }
 
   #read<T>(kind: RecordKind<T>, into: Map<string, T>, { key, value }: MetaItem): T | undefined {
@@ -196,7 +221,24 @@ export class ClusterView {
   }
 
   #maps(): Map<string, unknown>[] {
-    return [this.#nodes, this.#namespaces, this.#partitions, this.#leaders, this.#settings];
+    return [
+      this.#nodes,
+      this.#namespaces,
+      this.#partitions,
+      this.#leaders,
+      this.#users,
+      this.#settings,
+    ];
+  }
+}
+
+const NO_RIGHTS = 'off resetchannels -@all';
+
+function nameOf(key: string): string | undefined {
+  try {
+    return decodeURIComponent(key.slice(keys.users.length));
+  } catch {
+    return undefined;
   }
 }
 
@@ -220,6 +262,7 @@ function partOf(key: string): keyof ViewChange | undefined {
   if (key.startsWith(keys.nodes)) return 'nodes';
   if (key.startsWith(keys.namespaces) || key.startsWith(keys.partitions)) return 'table';
   if (key.startsWith(keys.leaders)) return 'leaders';
+  if (key.startsWith(keys.users)) return 'users';
   if (key.startsWith(keys.settings)) return 'settings';
   return undefined;
 }

@@ -69,7 +69,7 @@ export class DatanodeCoordinator {
     const image = await this.#readTable();
     if (image !== undefined) {
       this.#view = ClusterView.fromImage(image, (problem) => this.#onProblem(problem));
-      const all = { nodes: true, table: true, leaders: true, settings: true };
+      const all = { nodes: true, table: true, leaders: true, users: true, settings: true };
       this.#options.onChange(this.#view, all);
     }
     this.#registering = this.#keepRegistered(record);

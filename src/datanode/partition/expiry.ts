@@ -37,9 +37,15 @@ export interface ExpiryGround {
   resume(): void;
 }
 
+/** Read each time. */
+export interface ExpiryOptions {
+  readonly expiresUnread: boolean;
+}
+
 export class Expiry {
   readonly #ground: ExpiryGround;
   readonly #logger: Logger;
+  readonly #options: ExpiryOptions;
   /** No deadline in (applied time, bound) exists; −Infinity while unknown. */
   #boundMs = Number.NEGATIVE_INFINITY;
   /** Keys already past for good but not yet deleted remain in the index. */
@@ -51,9 +57,10 @@ export class Expiry {
   #proposed = false;
   #leading = false;
 
-  constructor(ground: ExpiryGround, logger: Logger) {
+  constructor(ground: ExpiryGround, logger: Logger, options: ExpiryOptions) {
     this.#ground = ground;
     this.#logger = logger;
+    this.#options = options;
   }
 
   lead(): void {
@@ -86,6 +93,7 @@ export class Expiry {
 
   /** Called from time to time: deletes what is due even when nobody reads. */
   tick(): void {
+    if (!this.#options.expiresUnread) return;
     // group time is not for nothing: it asks every peer's clock
     if (!this.#leading || (!this.#backlog && this.#boundMs === Number.POSITIVE_INFINITY)) return;
     if (this.#backlog || this.#boundMs <= this.#ground.nowMs()) this.#round();

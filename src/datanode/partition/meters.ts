@@ -1,4 +1,4 @@
-/** What the replicas of one node count together; INFO and /metrics read it. */
+/** What the replicas of one node count together, for INFO and /metrics; and the switch they share. */
 import type { Clock } from '../../common/clock.ts';
 import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Lookups } from '../encoding/view.ts';
@@ -8,6 +8,8 @@ export class PartitionMeters {
   readonly lookups: Lookups = { hits: 0, misses: 0 };
   /** Keys deleted because their deadline passed, in groups this node led. */
   expiredKeys = 0;
+  /** Off (DEBUG SET-ACTIVE-EXPIRE 0): keys past their deadline are deleted only when somebody reads. */
+  expiresUnread = true;
   /** From the moment entries are known to be committed until they are in the engine. */
   readonly apply = new LatencyHistogram();
   /** Elections that a replica of this node won. */

@@ -345,7 +345,7 @@ export class Replica implements LocalPartition {
       propose: (keys: Parameters<typeof this.proposeExpiry>[0]) => this.proposeExpiry(keys),
       resume: () => this.#requests.resume(),
     };
-    return new Expiry(ground, this.#world.logger);
+    return new Expiry(ground, this.#world.logger, this.#world.meters);
   }
 
   /** Appends an expire entry; false when this replica cannot propose now. */

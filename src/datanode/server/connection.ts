@@ -2,19 +2,16 @@
  * One client: its requests are dispatched in order, its replies leave in order and in one write per
  * turn. What is not for one partition waits for all before it and holds back all after (10a).
  */
-import type { Clock } from '../../common/clock.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { Logger } from '../../common/log.ts';
 import type { ByteStream } from '../../common/network.ts';
-import type { Random } from '../../common/random.ts';
-import type { Door, NodeContext, Session } from '../commands/node-context.ts';
+import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { error, type Reply } from '../resp/reply.ts';
+import { error, QUEUED, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
-import type { Router } from '../routing/router.ts';
 import { refusedByChannels } from './channel-guard.ts';
+import type { ConnectionWorld } from './connection-world.ts';
 import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import {
   type ExclusiveGround,
@@ -22,7 +19,6 @@ import {
   runExclusive,
   type Waiting,
 } from './exclusive.ts';
-import type { HoldBudget } from './hold-budget.ts';
 import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { OneRequest } from './one-request.ts';
@@ -31,22 +27,7 @@ import { PushOutlet } from './push-outlet.ts';
 import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
-import type { ServerSettings } from './settings.ts';
-import type { ServerStats } from './stats.ts';
-import { Transaction } from './transaction.ts';
-
-export interface ConnectionWorld {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly router: Router;
-  readonly budget: HoldBudget;
-  readonly stats: ServerStats;
-  settings(): ServerSettings;
-  contextOf(session: Session): NodeContext;
-  onClose(connection: Connection): void;
-  onSlowSubscriber(): void;
-}
+import { asSent, linesOf, Transaction } from './transaction.ts';
 
 export class Connection {
   readonly session: Session;
@@ -63,6 +44,8 @@ export class Connection {
   #exclusive: ExclusiveRequest | undefined;
   #exclusiveRuns = false;
   #waiting: Waiting[] = [];
+  /** While a pause holds back the first of `#waiting`: forgets that. */
+  #heldBack: (() => void) | undefined;
   #flushAsked = false;
   #paused = false;
   /** Nothing more is read; the stream ends with the last reply. */
@@ -81,6 +64,11 @@ export class Connection {
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#beginClosing(),
       kill: () => stream.destroy(),
+      queued: () => ({
+        ...this.#replies.queued(stream.bufferedBytes),
+        transaction: this.#transaction.queued,
+      }),
+      push: (reply) => this.#settle(this.#replies.open(0, this.session.protocol), reply),
     });
     this.#output = new Output(stream, this.#replies, world);
     this.#pushes = new PushOutlet(this.#output, world, () => this.#askFlush());
@@ -113,22 +101,24 @@ export class Connection {
   /** Session and settings are read anew each time: both change. */
   #createDispatchWorld(): DispatchWorld {
     const { session } = this;
-    const { router, settings } = this.#world;
+    const { router, settings, access } = this.#world;
     return {
       routes: router.routes,
       door: session.door,
       namespace: () => session.namespace,
       valueBytesMax: () => settings().valueBytesMax,
       leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
-      refused: (command, args) => refusedByChannels(command, args, session, router),
+      refused: (command, args) =>
+        access.refusalOf(session, command, args) ??
+        refusedByChannels(command, args, session, router),
     };
   }
 
   #createExclusiveGround(): ExclusiveGround {
-    const { clock, random, logger, stats } = this.#world;
+    const { clock, random, logger, watch } = this.#world;
     const { session } = this;
     return {
-      ...{ clock, random, logger, stats, session, lanes: this.#lanes, pushes: this.#pushes },
+      ...{ clock, random, logger, watch, session, lanes: this.#lanes, pushes: this.#pushes },
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#place(partition),
       end: (slot, reply) => this.#endExclusive(slot, reply),
@@ -177,7 +167,7 @@ export class Connection {
   #onRequest(args: CommandLine, bytes: number): void {
     if (this.#closing) return;
     const slot = this.#replies.open(bytes, this.session.protocol);
-    if (this.#exclusive !== undefined) this.#waiting.push({ args, slot });
+    if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
     if (this.#isFull()) this.#regulate();
   }
@@ -190,15 +180,25 @@ export class Connection {
   }
 
   #dispatch(line: CommandLine, slot: ReplySlot): void {
+    const { watch } = this.#world;
+    if (watch.clientPause.holds(line, () => this.#transaction.lines)) {
+      return this.#holdBack({ args: line, slot });
+    }
     const { session } = this;
     slot.protocol = session.protocol;
     slot.silent = session.replyMode !== 'on';
     if (session.replyMode === 'skip') session.replyMode = 'on';
     const direct = dispatch(line, this.#dispatchWorld);
     const { target, args } = this.#transaction.divert(direct, line);
-    if (target.kind === 'reply') return this.#answerAtOnce(target, slot);
-    session.lastCommand = target.kind === 'exec' ? 'exec' : target.command.name;
+    if (target.kind === 'reply') {
+      const runs = target.called && target.reply !== QUEUED;
+      if (runs) watch.begins(session, target.command!, line);
+      return this.#answerAtOnce(target, slot);
+    }
+    session.lastCommand = target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
+    if (target.kind === 'exec') watch.beginsAll(session, linesOf(target.queue));
+    watch.begins(session, target.command, line);
     if (target.kind === 'one') {
       this.#lanes.push(
         this.#place(target.partition),
@@ -210,6 +210,15 @@ export class Connection {
     this.#runExclusive();
   }
 
+  /** Clients are paused: this request and those after it wait until they are not. */
+  #holdBack(waiting: Waiting): void {
+    this.#heldBack = this.#world.watch.clientPause.whenOver(() => {
+      this.#heldBack = undefined;
+      this.#waiting.unshift(waiting);
+      this.#dispatchWaiting();
+    });
+  }
+
   #answerAtOnce(target: Extract<Target, { kind: 'reply' }>, slot: ReplySlot): void {
     const { stats } = this.#world;
     const { command, reply, called } = target;
@@ -219,10 +228,10 @@ export class Connection {
   }
 
   /** A command of one partition has its answer. */
-  answered({ command, arrivedMs, slot }: OneRequest, reply: Reply, fate: Fate): void {
-    const { clock, stats } = this.#world;
-    const microseconds = (clock.monotonicMs() - arrivedMs) * 1_000;
-    stats.count(command.name, microseconds, reply, fate === 'not-proposed');
+  answered({ command, arrivedMs, slot, line }: OneRequest, reply: Reply, fate: Fate): void {
+    const { watch } = this.#world;
+    const shown = asSent(command, line);
+    watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
     this.#settle(slot, reply);
   }
 
@@ -253,7 +262,7 @@ export class Connection {
     let at = 0;
     const waiting = this.#waiting;
     this.#waiting = [];
-    while (at < waiting.length && this.#exclusive === undefined) {
+    while (at < waiting.length && !(this.#exclusive ?? this.#heldBack)) {
       const { args, slot } = waiting[at++]!;
       this.#dispatch(args, slot);
     }
@@ -338,6 +347,8 @@ export class Connection {
     this.#closed = true;
     this.#lanes.close();
     this.#waiting = [];
+    this.#heldBack?.();
+    this.#world.watch.stopMonitor(this.session);
     this.#world.onClose(this);
   }
 }

@@ -12,13 +12,13 @@ import type { NodeContext, Session } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
 import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
+import type { CommandWatch } from './command-watch.ts';
 import type { DataCommand, Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
 import type { LanePlace } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { type PushOutlet, pushesReply, silences } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
-import type { ServerStats } from './stats.ts';
 import { completeExec, type ExecTarget } from './transaction.ts';
 
 /** A request whose turn has not come. */
@@ -35,7 +35,7 @@ export interface ExclusiveGround {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly stats: ServerStats;
+  readonly watch: CommandWatch;
   readonly session: Session;
   readonly lanes: LaneSet;
   /** Messages that the client's own command causes come behind its reply. */
@@ -54,10 +54,10 @@ export function runExclusive(ground: ExclusiveGround, request: ExclusiveRequest)
 }
 
 function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: NodeCommand): void {
-  const { clock, stats, session, logger, pushes } = ground;
+  const { clock, watch, session, logger, pushes } = ground;
   const startedMs = clock.monotonicMs();
   const done = (reply: Reply) => {
-    stats.count(command.name, (clock.monotonicMs() - startedMs) * 1_000, reply);
+    watch.answered(session, command, args, startedMs, reply);
     slot.protocol = session.protocol;
     slot.silent = silences(command, session, slot.silent);
     ground.end(slot, reply);
@@ -80,18 +80,18 @@ function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: Node
 
 function runParts(
   ground: ExclusiveGround,
-  { slot }: Waiting,
+  { args, slot }: Waiting,
   command: DataCommand,
   parts: readonly Part[],
 ): void {
-  const { clock, random, stats, lanes } = ground;
+  const { clock, random, watch, session, lanes } = ground;
   const arrivedMs = clock.monotonicMs();
   const answers: PartAnswer[] = [];
   const finish = () => {
     answers.sort((a, b) => a.part.partition - b.part.partition);
     const merge = command.fanOut?.merge ?? 'any';
     const reply = mergeReplies(merge, answers, command.keys, () => random.float());
-    stats.count(command.name, (clock.monotonicMs() - arrivedMs) * 1_000, reply);
+    watch.answered(session, command, args, arrivedMs, reply);
     ground.end(slot, reply);
   };
   if (parts.length === 0) return finish();
@@ -111,10 +111,14 @@ function runParts(
   lanes.start();
 }
 
-function runExec(ground: ExclusiveGround, { slot }: Waiting, { queue, one }: ExecTarget): void {
-  const { clock, stats, lanes, logger, pushes } = ground;
+function runExec(
+  ground: ExclusiveGround,
+  { args, slot }: Waiting,
+  { command, queue, one }: ExecTarget,
+): void {
+  const { clock, watch, session, lanes, logger, pushes } = ground;
   const arrivedMs = clock.monotonicMs();
-  const run = (command: NodeCommand, args: CommandLine) => command.run(args, ground.context());
+  const run = (row: NodeCommand, line: CommandLine) => row.run(line, ground.context());
   const failed = (failure: unknown) => {
     logger.error('command failed', { command: 'exec', error: messageOf(failure) });
     return error(`ERR exec failed inside the server: ${messageOf(failure)}`);
@@ -124,7 +128,7 @@ function runExec(ground: ExclusiveGround, { slot }: Waiting, { queue, one }: Exe
     void completeExec(queue, data, run)
       .catch(failed)
       .then((reply) => {
-        stats.count('exec', (clock.monotonicMs() - arrivedMs) * 1_000, reply);
+        watch.answered(session, command, args, arrivedMs, reply);
         ground.end(slot, reply);
       });
   };

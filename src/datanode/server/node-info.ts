@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../common/clock.ts';
 import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
+import type { AclView } from '../commands/acl-view.ts';
 import type { ClusterNode, NodeContext, ServerInfo, Session } from '../commands/node-context.ts';
+import type { NodeWatch } from '../commands/node-watch.ts';
 import type { PubSub } from '../commands/pubsub-port.ts';
 import type { RouteTable } from '../routing/table.ts';
 
@@ -16,8 +18,12 @@ export interface NodeInfoWorld {
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   settings(): ReadonlyMap<string, string>;
-  setSetting(name: string, value: string): string | undefined | Promise<string | undefined>;
+  setSetting(name: string, value: number): void;
+  setForCluster(name: string, value: string): Promise<string | undefined>;
   resetStatistics(): void;
+  readonly watch: NodeWatch;
+  readonly acl: AclView;
+  setActiveExpire(on: boolean): void;
 }
 
 export function createNodeContext(world: NodeInfoWorld, session: Session): NodeContext {
@@ -34,9 +40,22 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     keyCounts: () => world.keyCounts(),
     settings: () => world.settings(),
     setSetting: (name, value) => world.setSetting(name, value),
+    setForCluster: (name, value) => world.setForCluster(name, value),
     resetStatistics: () => world.resetStatistics(),
+    watch: world.watch,
+    acl: world.acl,
+    setActiveExpire: (on) => world.setActiveExpire(on),
+    followersInSync: () => followersInSync(routes, session.namespace),
     sleep: (delayMs) => sleep(clock, delayMs),
   };
+}
+
+/** A write is answered once a quorum holds it: all but the leader are followers, in any partition. */
+function followersInSync(routes: RouteTable, namespace: Namespace): number {
+  const counts = (routes.partitions(namespace) ?? []).map(({ replicas }) =>
+    Math.floor(replicas.length / 2),
+  );
+  return counts.length === 0 ? 0 : Math.min(...counts);
 }
 
 /** 40 hex digits, as clients of Redis Cluster expect of a node id. */

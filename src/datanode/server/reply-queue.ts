@@ -1,4 +1,5 @@
 /** A connection's answers in the order of its requests, whatever the order they are found in. */
+import type { Queued } from '../commands/node-context.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 
@@ -34,6 +35,12 @@ export class ReplyQueue {
   /** Estimated bytes of replies that are known and not taken. */
   get readyBytes(): number {
     return this.#readyBytes;
+  }
+
+  /** `writtenBytes`: what was written and not taken by the client. */
+  queued(writtenBytes: number): Omit<Queued, 'transaction'> {
+    const replyBytes = this.#readyBytes + writtenBytes;
+    return { requestBytes: this.#requestBytes, replies: this.length, replyBytes };
   }
 
   /** The oldest unanswered request. */

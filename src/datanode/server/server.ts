@@ -8,6 +8,7 @@ import type { Namespace, NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
+import { Access, type StoredUser, type UserStore } from '../acl/access.ts';
 import type {
   Door,
   LogInfo,
@@ -17,20 +18,18 @@ import type {
   ServerInfo,
   Session,
 } from '../commands/node-context.ts';
-import {
-  BAD_NOTIFY_FLAGS,
-  formatNotifyFlags,
-  NOTIFY_SETTING,
-  parseNotifyFlags,
-} from '../commands/notify-flags.ts';
+import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/notify-flags.ts';
 import type { PartitionMeters } from '../partition/meters.ts';
 import type { PubSubHub } from '../pubsub/hub.ts';
 import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';
-import { Connection, type ConnectionWorld } from './connection.ts';
+import { CommandWatch } from './command-watch.ts';
+import { Connection } from './connection.ts';
+import type { ConnectionWorld } from './connection-world.ts';
 import { HoldBudget } from './hold-budget.ts';
 import { createNodeContext } from './node-info.ts';
 import { RateMeter } from './rates.ts';
+import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
 
@@ -44,6 +43,7 @@ export interface ServerOptions {
   readonly settings: ServerSettings;
   readonly facts: ProcessFacts;
   readonly meters: PartitionMeters;
+  readonly userStore: UserStore;
   readonly pubsub: PubSubHub;
   readonly keyEvents: KeyEventPublisher;
   /** Sets what every node of the cluster takes over; rejects when the metadata store is away. */
@@ -68,6 +68,8 @@ export class RedisServer {
   readonly #connections = new Set<Connection>();
   readonly #listeners: Listener[] = [];
   readonly #world: ConnectionWorld;
+  readonly #watch: CommandWatch;
+  readonly #access: Access;
   #settings: ServerSettings;
   #gatewayPort = 0;
   #nextId = 1;
@@ -79,6 +81,10 @@ export class RedisServer {
     this.#settings = options.settings;
     this.#rates = new RateMeter(options.clock, this.#stats, () => options.usage().heapBytes);
     const { clock, random, logger, router } = options;
+    const settings = () => this.#settings;
+    const sessions = () => this.#sessions();
+    this.#access = new Access({ clock, random, store: options.userStore, sessions });
+    this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
     this.#world = {
       clock,
       random,
@@ -86,7 +92,9 @@ export class RedisServer {
       router,
       budget: this.#budget,
       stats: this.#stats,
-      settings: () => this.#settings,
+      watch: this.#watch,
+      access: this.#access,
+      settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
       onSlowSubscriber: () => options.pubsub.countSlowSubscriber(),
@@ -102,6 +110,11 @@ export class RedisServer {
     if (door === 'gateway') this.#gatewayPort = listener.port;
     this.#rates.start();
     return listener.port;
+  }
+
+  /** The cluster's users; until the first call nobody is served. */
+  setUsers(users: readonly StoredUser[]): void {
+    this.#access.setUsers(users);
   }
 
   /** What INFO and /metrics tell. */
@@ -142,6 +155,7 @@ export class RedisServer {
   async close(): Promise<void> {
     this.#closing = true;
     this.#rates.stop();
+    this.#watch.unpause();
     if (this.#connections.size > 0) await this.#finishConnections();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
@@ -186,13 +200,22 @@ export class RedisServer {
       routes: router.routes,
       pubsub: this.#options.pubsub,
       info: () => this.info(),
-      sessions: (): readonly Session[] =>
-        [...this.#connections].map((connection) => connection.session),
+      sessions: () => this.#sessions(),
       keyCounts: () => this.#options.keyCounts(),
       settings: () => this.#shownSettings(),
-      setSetting: (name: string, value: string) => this.#setSetting(name, value),
+      setSetting: (name: string, value: number) => this.#setSetting(name, value),
+      setForCluster: (name: string, value: string) => this.#setForCluster(name, value),
       resetStatistics: () => this.#resetStatistics(),
+      watch: this.#watch,
+      acl: this.#access,
+      setActiveExpire: (on: boolean) => {
+        this.#options.meters.expiresUnread = on;
+      },
     };
+  }
+
+  #sessions(): readonly Session[] {
+    return [...this.#connections].map((connection) => connection.session);
   }
 
   #resetStatistics(): void {
@@ -203,30 +226,19 @@ export class RedisServer {
   }
 
   #shownSettings(): ReadonlyMap<string, string> {
-    return new Map([
-      ['maxclients', String(this.#settings.clientsMax)],
-      ['value-bytes-max', String(this.#settings.valueBytesMax)],
-      ['hold-ms', String(this.#settings.holdMs)],
-      [NOTIFY_SETTING, formatNotifyFlags(this.#options.keyEvents.flags)],
-    ]);
+    const shown = showSettings(this.#settings, this.#gatewayPort);
+    const notify = formatNotifyFlags(this.#options.keyEvents.flags);
+    return new Map([...shown, [NOTIFY_SETTING, notify]]);
   }
 
   /** Only for this process: the config file is what lasts. */
-  #setSetting(name: string, value: string): string | undefined | Promise<string | undefined> {
-    if (name === NOTIFY_SETTING) return this.#setNotifyFlags(value);
-    const number = /^\d{1,9}$/.test(value) ? Number(value) : undefined;
-    if (number === undefined || number < 1) return 'argument must be a positive number';
-    if (name === 'maxclients') this.#settings = { ...this.#settings, clientsMax: number };
-    else if (name === 'hold-ms') this.#settings = { ...this.#settings, holdMs: number };
-    else return "can't set immutable config";
-    return undefined;
+  #setSetting(name: string, value: number): void {
+    this.#settings = changeSetting(this.#settings, name, value);
   }
 
-  /** Of the whole cluster: events are published wherever partitions are led. */
-  async #setNotifyFlags(value: string): Promise<string | undefined> {
-    if (parseNotifyFlags(value) === undefined) return BAD_NOTIFY_FLAGS;
+  async #setForCluster(name: string, value: string): Promise<string | undefined> {
     try {
-      await this.#options.setForCluster(NOTIFY_SETTING, value);
+      await this.#options.setForCluster(name, value);
       return undefined;
     } catch (failure) {
       return `it is kept in the metadata store: ${messageOf(failure)}`;

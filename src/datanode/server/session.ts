@@ -1,8 +1,8 @@
 /** What a connection knows about its client; commands like HELLO and CLIENT read and change it. */
 import type { Namespace } from '../../common/ids.ts';
-import type { Door, Session } from '../commands/node-context.ts';
+import type { Door, Queued, Session } from '../commands/node-context.ts';
 import type { Subscriber } from '../commands/pubsub-port.ts';
-import type { Protocol } from '../resp/reply.ts';
+import type { Protocol, Reply } from '../resp/reply.ts';
 
 export interface SessionStart {
   readonly id: number;
@@ -13,6 +13,8 @@ export interface SessionStart {
   readonly subscriber: Subscriber;
   closeAfterReply(): void;
   kill(): void;
+  push(reply: Reply): void;
+  queued(): Queued;
 }
 
 export function createSession(start: SessionStart): Session {
@@ -20,6 +22,7 @@ export function createSession(start: SessionStart): Session {
     ...start,
     protocol: 2 satisfies Protocol,
     namespace: 'default' satisfies Namespace,
+    user: '',
     clientName: '',
     libraryName: '',
     libraryVersion: '',
@@ -27,6 +30,7 @@ export function createSession(start: SessionStart): Session {
     replyMode: 'on',
     noEvict: false,
     noTouch: false,
+    monitors: false,
     lastCommand: '',
     lastCommandMs: start.connectedMs,
   };

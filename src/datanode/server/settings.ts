@@ -7,10 +7,18 @@ export interface ServerSettings {
   readonly valueBytesMax: number;
   /** How long a request waits for its partition to have a leader (decision 11). */
   readonly holdMs: number;
+  /** Commands that take this long are kept in the slow log; −1: none are. */
+  readonly slowLogMicroseconds: number;
+  readonly slowLogEntriesMax: number;
+  /** Commands that take this long are spikes of latency; 0: none are. */
+  readonly latencyThresholdMs: number;
 }
 
 export const defaultServerSettings: ServerSettings = {
   clientsMax: limits.clientsMax,
   valueBytesMax: limits.valueBytesMax,
   holdMs: limits.holdMs,
+  slowLogMicroseconds: 10_000,
+  slowLogEntriesMax: 128,
+  latencyThresholdMs: 0,
 };

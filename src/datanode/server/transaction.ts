@@ -4,7 +4,7 @@
  * is one entry of one log. Commands of the node itself run at EXEC, in their places.
  */
 import type { PartitionId } from '../../common/ids.ts';
-import type { NodeCommand } from '../commands/command.ts';
+import type { Command, NodeCommand } from '../commands/command.ts';
 import { encodeExec } from '../commands/exec-line.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
@@ -33,6 +33,8 @@ interface Watching {
 
 export interface ExecTarget {
   readonly kind: 'exec';
+  /** Its own row. */
+  readonly command: Command;
   readonly queue: readonly Queued[];
   /** Undefined when nothing of it is for a partition. */
   readonly one: { readonly partition: PartitionId; readonly line: CommandLine } | undefined;
@@ -66,6 +68,11 @@ export class Transaction {
   /** Commands queued since MULTI; -1 outside, as CLIENT LIST shows it. */
   get queued(): number {
     return this.#open?.queue.length ?? -1;
+  }
+
+  /** What EXEC would run. */
+  get lines(): readonly CommandLine[] {
+    return linesOf(this.#open?.queue ?? []);
   }
 
   /** Where a request goes, given where it would go on its own. */
@@ -159,11 +166,14 @@ export class Transaction {
     this.reset();
     if (open.broken) return { target: answerOf(target, ABORTED), args };
     const { queue } = open;
+    const command = target.command!;
     const partition = open.partition ?? watching?.partition;
-    if (partition === undefined) return { target: { kind: 'exec', queue, one: undefined }, args };
+    if (partition === undefined) {
+      return { target: { kind: 'exec', command, queue, one: undefined }, args };
+    }
     const lines = queue.flatMap((item) => (item.kind === 'data' ? [item.line] : []));
     const line = encodeExec(lines, watching);
-    return { target: { kind: 'exec', queue, one: { partition, line } }, args };
+    return { target: { kind: 'exec', command, queue, one: { partition, line } }, args };
   }
 }
 
@@ -193,6 +203,18 @@ export async function completeExec(
 
 function answerOf({ command }: Target, reply: Reply): Target {
   return { kind: 'reply', reply, command, called: true };
+}
+
+/** Without what `divert` added. */
+export function asSent({ name }: Command, line: CommandLine): CommandLine {
+  return name === 'watch' ? [line[0]!, ...line.slice(2)] : line;
+}
+
+/** Those that run, as their client sent them. */
+export function linesOf(queue: readonly Queued[]): readonly CommandLine[] {
+  return queue.flatMap((item) =>
+    item.kind === 'data' ? [item.line] : item.kind === 'node' ? [item.args] : [],
+  );
 }
 
 /** Undefined for what would have to run in several partitions. */

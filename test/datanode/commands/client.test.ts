@@ -25,7 +25,9 @@ test('CLIENT ID, SETNAME, GETNAME, SETINFO', async () => {
 
 test('CLIENT LIST and INFO show a line per client', async () => {
   const list = await ask(node, 'CLIENT LIST');
-  expect(list.match(/id=\d+ addr=127\.0\.0\.1:\d+ laddr=\S+ name= age=5 idle=2/g)).toHaveLength(3);
+  expect(
+    list.match(/id=\d+ addr=127\.0\.0\.1:\d+ laddr=\S+ fd=-1 name= age=5 idle=2 flags=N db=0/g),
+  ).toHaveLength(3);
   expect(await ask(node, 'CLIENT LIST ID 2 3')).not.toContain('id=1 ');
   expect(await ask(node, 'CLIENT LIST TYPE pubsub')).toBe('$0\r\n\r\n');
   expect(await ask(node, 'CLIENT LIST TYPE nobody')).toBe("-ERR Unknown client type 'nobody'\r\n");
@@ -65,6 +67,56 @@ test('CLIENT TRACKING can only be off, and the rest answers', async () => {
   expect(await ask(node, 'CLIENT TRACKING on')).toMatch(/^-ERR client side caching is not offered/);
   expect(await ask(node, 'CLIENT TRACKINGINFO')).toContain('off');
   expect(await ask(node, 'CLIENT GETREDIR')).toBe(':-1\r\n');
+  expect(await ask(node, 'CLIENT CACHING yes')).toMatch(/^-ERR CLIENT CACHING can be called only/);
   expect(await ask(node, 'CLIENT UNBLOCK 5')).toBe(':0\r\n');
+  expect(await ask(node, 'CLIENT UNBLOCK 5 ERROR')).toBe(':0\r\n');
+  expect(await ask(node, 'CLIENT UNBLOCK x')).toMatch(/^-ERR value is not an integer/);
+  expect(await ask(node, 'CLIENT UNBLOCK 5 why')).toMatch(/reason should be TIMEOUT or ERROR/);
+  expect(await ask(node, 'CLIENT UNBLOCK 5 ERROR now')).toMatch(/wrong number of arguments/);
   expect(await ask(node, 'CLIENT HELP')).toContain('SETNAME');
+});
+
+test('CLIENT PAUSE and UNPAUSE, and what is wrong with a pause', async () => {
+  const { clientPause } = node.watch;
+  expect(await ask(node, 'CLIENT PAUSE 50000 WRITE')).toBe('+OK\r\n');
+  const lineOf = (words: readonly string[]) => words.map((text) => Buffer.from(text));
+  const holds = (...words: string[]) => clientPause.holds(lineOf(words), () => []);
+  const execOf = (...lines: string[]) => {
+    return clientPause.holds(lineOf(['exec']), () => lines.map((line) => lineOf(line.split(' '))));
+  };
+  expect([holds('set', 'a', '1'), holds('get', 'a'), holds('nosuch')]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect([holds('multi'), holds('watch', 'a'), holds('publish', 'c', 'x')]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect([execOf(), execOf('get a', 'nosuch'), execOf('get a', 'set a 1')]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect(await ask(node, 'CLIENT PAUSE 1')).toBe('+OK\r\n');
+  expect([holds('get', 'a'), holds('client', 'unpause')]).toEqual([true, false]);
+  expect(await ask(node, 'CLIENT PAUSE 1 write')).toBe('+OK\r\n');
+  expect(holds('get', 'a')).toBe(true);
+  expect(await ask(node, 'CLIENT UNPAUSE')).toBe('+OK\r\n');
+  expect(holds('set', 'a', '1')).toBe(false);
+  expect(await ask(node, 'CLIENT PAUSE x')).toMatch(/^-ERR timeout is not an integer/);
+  expect(await ask(node, 'CLIENT PAUSE -1')).toBe('-ERR timeout is negative\r\n');
+  expect(await ask(node, 'CLIENT PAUSE 1 some')).toMatch(/mode must be WRITE or ALL/);
+  expect(await ask(node, 'CLIENT PAUSE 1 ALL now')).toMatch(
+    /wrong number of arguments for 'PAUSE'/,
+  );
+});
+
+test('CLIENT KILL takes several filters, and needs each to be whole', async () => {
+  expect(await ask(node, 'CLIENT KILL ID 2 LADDR 127.0.0.1:6379 USER default')).toBe(':1\r\n');
+  expect(await ask(node, 'CLIENT KILL ADDR 127.0.0.1:50003 TYPE pubsub')).toBe(':0\r\n');
+  expect(node.others.map(({ ended }) => ended)).toEqual(['killed', 'no']);
+  expect(await ask(node, 'CLIENT KILL ID 2 TYPE')).toBe('-ERR syntax error\r\n');
+  expect(await ask(node, 'CLIENT KILL SKIPME maybe ID 1')).toBe('-ERR syntax error\r\n');
 });

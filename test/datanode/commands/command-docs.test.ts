@@ -10,15 +10,17 @@ interface Entry {
   readonly arity: number;
   readonly flags: readonly string[];
   readonly positions: readonly number[];
+  readonly categories: readonly string[];
+  readonly tips: readonly string[];
+  readonly keySpecs: readonly string[];
 }
 
 /** Rows that differ from Redis 7.0.15, and why. */
 const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^cluster\|/, 'answered while loading; what the placedriver does takes any arguments to refuse'],
   [/^command\|getkeys/, 'Redis 7.2 takes a command without arguments, 7.0 does not'],
+  [/^(scan|randomkey)$/, 'tips as in Redis 7.2'],
   [/^z(rev)?rank$/, 'Redis 7.2 has WITHSCORE, 7.0 does not'],
-  [/^(debug$|slowlog\|)/, 'one shape for all containers of diagnostics'],
-  [/^(memory|object)\|help$/, 'no replica is needed, but it is not served while loading'],
 ];
 
 /** Of no meaning here: nothing is loaded beside the data that is served. */
@@ -50,7 +52,21 @@ function entryOf(reply: Reply): Entry {
       .filter((flag) => flag !== NOT_OURS)
       .sort(),
     positions: [fields[3], fields[4], fields[5]].map(numberOf),
+    categories: itemsOf(fields[6]).map(textOf).sort(),
+    tips: itemsOf(fields[7]).map(textOf).sort(),
+    keySpecs: itemsOf(fields[8]).map(specText),
   };
+}
+
+/** Words of a key specification, without its notes: those are prose. */
+function specText(spec: Reply): string {
+  const words = (reply: Reply): string[] => {
+    if (reply.kind === 'map') return reply.pairs.flatMap((pair) => pair.flatMap(words));
+    if (reply.kind === 'array' || reply.kind === 'set') return reply.items.flatMap(words);
+    return [reply.kind === 'integer' ? String(reply.value) : textOf(reply)];
+  };
+  const all = words(spec);
+  return (all[0] === 'notes' ? all.slice(2) : all).join(' ');
 }
 
 function isDifferent(name: string): boolean {
@@ -69,7 +85,7 @@ describe.runIf(hasRedis)('COMMAND INFO beside a stock redis-server', () => {
   });
   afterAll(() => redis.stop());
 
-  test('agrees on arity, flags and key positions of every command both have', async () => {
+  test('agrees on arity, flags, keys, categories and tips of every command both have', async () => {
     const names = everyName();
     const own = itemsOf(await new FakeNode().call('command', 'info', ...names)).map(entryOf);
     const real = itemsOf(await redis.call('command', 'info', ...names));
@@ -107,6 +123,23 @@ describe('COMMAND', () => {
   test('INFO answers null for a name it does not know', async () => {
     const [known, unknown] = itemsOf(await new FakeNode().call('command', 'info', 'get', 'nope'));
     expect(entryOf(known!)).toMatchObject({ name: 'get', arity: 2, positions: [1, 1, 1] });
-    expect(unknown).toEqual({ kind: 'nullArray' });
+    expect(unknown).toEqual({ kind: 'null' });
+  });
+
+  test('GETKEYSANDFLAGS tells what is done to each key', async () => {
+    const node = new FakeNode();
+    const ask = async (line: string) => {
+      const reply = await node.call('command', 'getkeysandflags', ...line.split(' '));
+      return itemsOf(reply).map((item) => {
+        const [key, flags] = itemsOf(item);
+        return [textOf(key!), ...itemsOf(flags).map(textOf)].join(' ');
+      });
+    };
+    expect(await ask('set a 1')).toEqual(['a OW update']);
+    expect(await ask('set a 1 GET')).toEqual(['a RW access update']);
+    expect(await ask('rename a b')).toEqual(['a RW access delete', 'b OW update']);
+    expect(await ask('mset a 1 b 2')).toEqual(['a OW update', 'b OW update']);
+    expect(await ask('memory usage a')).toEqual(['a RO']);
+    expect(await ask('debug object a')).toEqual(['a RO']);
   });
 });

@@ -17,16 +17,37 @@ test('CONFIG GET finds by pattern, in any case, and by several', async () => {
 });
 
 test('CONFIG SET sets what may be set, all or nothing', async () => {
-  expect(await ask(node, 'CONFIG SET value-bytes-max 5')).toBe('+OK\r\n');
-  expect(node.settings.get('value-bytes-max')).toBe('5');
+  expect(await ask(node, 'CONFIG SET maxclients 5 MAXCLIENTS 6')).toMatch(/duplicate parameter/);
+  expect(await ask(node, 'CONFIG SET maxclients 5 slowlog-max-len 3')).toBe('+OK\r\n');
+  expect(node.settings.get('maxclients')).toBe('5');
+  expect(node.settings.get('slowlog-max-len')).toBe('3');
   expect(await ask(node, 'CONFIG SET appendonly yes')).toBe('+OK\r\n');
   expect(await ask(node, 'CONFIG SET appendonly no')).toMatch(
     /'appendonly'\) - can't set immutable/,
   );
   expect(await ask(node, 'CONFIG SET nothing 1')).toMatch(/^-ERR Unknown option .* - 'nothing'/);
-  expect(await ask(node, 'CONFIG SET value-bytes-max 6 save x')).toMatch(/^-ERR CONFIG SET failed/);
-  expect(node.settings.get('value-bytes-max')).toBe('5');
-  expect(await ask(node, 'CONFIG SET value-bytes-max 1 save')).toMatch(/wrong number of arguments/);
+  expect(await ask(node, 'CONFIG SET maxclients 6 save x')).toMatch(/^-ERR CONFIG SET failed/);
+  expect(await ask(node, 'CONFIG SET maxclients 0')).toMatch(/must be between 1 and/);
+  expect(await ask(node, 'CONFIG SET maxclients x')).toMatch(/parsed into an integer/);
+  expect(await ask(node, 'CONFIG SET value-bytes-max 5')).toMatch(/can't set immutable config/);
+  expect(node.settings.get('maxclients')).toBe('5');
+  expect(await ask(node, 'CONFIG SET maxclients 1 save')).toBe('-ERR syntax error\r\n');
+});
+
+test('CONFIG SET of what the whole cluster has, together with what is the own', async () => {
+  const { settings } = node;
+  expect(await ask(node, 'CONFIG SET notify-keyspace-events KEA maxclients 9')).toBe('+OK\r\n');
+  expect(settings.get('notify-keyspace-events')).toBe('KEA');
+  expect(await ask(node, 'CONFIG SET maxclients 7 notify-keyspace-events Q')).toMatch(
+    /^-ERR CONFIG SET failed .*'notify-keyspace-events'\) - Invalid event class character/,
+  );
+  expect(await ask(node, 'CONFIG SET maxclients 7 notify-keyspace-events gg')).toMatch(
+    /'notify-keyspace-events'\) - it is kept in the metadata store: away/,
+  );
+  expect(settings.get('maxclients')).toBe('9');
+  node.users.failure = new Error('away');
+  expect(await ask(node, 'CONFIG SET notify-keyspace-events g requirepass x')).toMatch(/^-ERR/);
+  expect(settings.get('notify-keyspace-events')).toBe('KEA');
 });
 
 test('CONFIG RESETSTAT, REWRITE, HELP, and MODULE LIST', async () => {

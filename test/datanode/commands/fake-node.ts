@@ -3,11 +3,14 @@ import { assert } from '../../../src/common/assert.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
+import { Access } from '../../../src/datanode/acl/access.ts';
 import type {
   ClusterNode,
   Door,
   NodeContext,
+  Queued,
   ServerInfo,
   Session,
 } from '../../../src/datanode/commands/node-context.ts';
@@ -15,6 +18,10 @@ import { createSubscriber, type Delivery } from '../../../src/datanode/commands/
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { CommandWatch } from '../../../src/datanode/server/command-watch.ts';
+import { defaultServerSettings } from '../../../src/datanode/server/settings.ts';
+import { ServerStats } from '../../../src/datanode/server/stats.ts';
+import { MemoryUsers } from '../acl/users.ts';
 
 export const NOW_MS = 1_700_000_000_123;
 
@@ -28,6 +35,7 @@ export class FakeSession implements Session {
   readonly subscriber = createSubscriber((delivery) => this.deliveries.push(delivery));
   protocol: 2 | 3 = 2;
   namespace = 'default';
+  user = 'default';
   clientName = '';
   libraryName = '';
   libraryVersion = '';
@@ -35,6 +43,9 @@ export class FakeSession implements Session {
   replyMode: 'on' | 'off' | 'skip' = 'on';
   noEvict = false;
   noTouch = false;
+  monitors = false;
+  readonly pushed: Reply[] = [];
+  waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0, transaction: -1 };
   lastCommand = '';
   lastCommandMs = NOW_MS - 2_000;
   ended: 'no' | 'after-reply' | 'killed' = 'no';
@@ -52,6 +63,14 @@ export class FakeSession implements Session {
 
   kill(): void {
     this.ended = 'killed';
+  }
+
+  queued(): Queued {
+    return this.waiting;
+  }
+
+  push(reply: Reply): void {
+    this.pushed.push(reply);
   }
 }
 
@@ -73,8 +92,28 @@ export class FakeNode {
   readonly others: FakeSession[];
   readonly slept: number[] = [];
   readonly pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
-  readonly settings = new Map([['value-bytes-max', '16777216']]);
+  readonly settings = new Map([
+    ['value-bytes-max', '16777216'],
+    ['maxclients', '10000'],
+    ['slowlog-max-len', '128'],
+    ['notify-keyspace-events', ''],
+  ]);
+  readonly watchSettings = { ...defaultServerSettings, latencyThresholdMs: 100 };
+  readonly watch = new CommandWatch({
+    clock: { ...systemClock, wallMs: () => NOW_MS },
+    logger: silentLogger,
+    stats: new ServerStats(),
+    settings: () => this.watchSettings,
+  });
+  readonly users = new MemoryUsers();
+  readonly acl = new Access({
+    clock: { ...systemClock, wallMs: () => NOW_MS },
+    random: seededRandom('users'),
+    store: this.users,
+    sessions: () => [this.session, ...this.others],
+  });
   statisticsResets = 0;
+  activeExpire = true;
   info: ServerInfo = serverInfo;
   nodes: readonly ClusterNode[] = [
     datanode(1, [[0, 8_191]]),
@@ -88,6 +127,7 @@ export class FakeNode {
   constructor(door: Door = 'gateway') {
     this.session = new FakeSession(1, door);
     this.others = [new FakeSession(2, door), new FakeSession(3, door)];
+    this.users.follow(this.acl);
   }
 
   /** Runs a request given as words; the reply. */
@@ -111,9 +151,18 @@ export class FakeNode {
       keyCounts: async () => new Map([['default', { keys: 7, expires: 2 }]]),
       settings: () => this.settings,
       setSetting: (name, value) => {
-        if (value === 'bad') return 'argument must be a number';
+        this.settings.set(name, String(value));
+      },
+      setForCluster: async (name, value) => {
+        if (value === 'gg') return 'it is kept in the metadata store: away';
         this.settings.set(name, value);
         return undefined;
+      },
+      watch: this.watch,
+      acl: this.acl,
+      followersInSync: () => 1,
+      setActiveExpire: (on) => {
+        this.activeExpire = on;
       },
       resetStatistics: () => {
         this.statisticsResets += 1;

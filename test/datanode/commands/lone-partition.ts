@@ -4,7 +4,7 @@
  */
 import { seededRandom } from '../../../src/common/random.ts';
 import type { RunContext, RunResult } from '../../../src/datanode/commands/command.ts';
-import { findCommand } from '../../../src/datanode/commands/table.ts';
+import { findCommand, resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { expireKeys } from '../../../src/datanode/encoding/expiry.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { KeyEvent } from '../../../src/datanode/encoding/view.ts';
@@ -34,7 +34,8 @@ export class LonePartition {
 
   async call(...words: (string | Buffer)[]): Promise<Reply> {
     const args = words.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
-    const command = findCommand(args[0]!);
+    const found = findCommand(args[0]!);
+    const command = found?.kind === 'node' ? resolveCommand(args) : found;
     if (command === undefined || command.kind === 'node') throw new Error(`no row: ${words[0]}`);
     const wrongCount =
       command.arity >= 0 ? args.length !== command.arity : args.length < -command.arity;

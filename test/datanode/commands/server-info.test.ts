@@ -11,7 +11,7 @@ test('TIME, LASTSAVE, ROLE, LOLWUT', async () => {
   expect(await ask(node, 'TIME')).toBe('*2\r\n$10\r\n1700000000\r\n$6\r\n123000\r\n');
   expect(await ask(node, 'LASTSAVE')).toBe(':1700000000\r\n');
   expect(await ask(node, 'ROLE')).toBe('*3\r\n$6\r\nmaster\r\n:11\r\n*0\r\n');
-  expect(await ask(node, 'LOLWUT')).toMatch(/kvorum \d/);
+  expect(await ask(node, 'LOLWUT')).toMatch(/\* \*\n\nkvorum ver\. \d/);
 });
 
 test('saving is always done', async () => {
@@ -24,34 +24,32 @@ test('saving is always done', async () => {
 
 test('what is not offered is refused with a reason', async () => {
   expect(await ask(node, 'SHUTDOWN')).toMatch(/^-ERR stop this datanode with SIGTERM/);
-  expect(await ask(node, 'MONITOR')).toMatch(/^-ERR MONITOR is not offered/);
   expect(await ask(node, 'SWAPDB 0 1')).toMatch(/^-ERR SWAPDB is not offered/);
+  expect(await ask(node, 'MOVE key 1')).toMatch(/^-ERR MOVE is not offered/);
 });
 
-test('DEBUG SLEEP holds back the connection', async () => {
-  expect(await ask(node, 'DEBUG SLEEP 0.25')).toBe('+OK\r\n');
-  expect(node.slept).toEqual([250]);
-  expect(await ask(node, 'DEBUG SLEEP 1e9')).toMatch(/^-ERR DEBUG SLEEP takes 0 to 60/);
-});
-
-test('LATENCY HISTOGRAM tells the latencies of commands that were called', async () => {
-  expect(await ask(node, 'LATENCY HISTOGRAM get')).toBe(
-    '*2\r\n$3\r\nget\r\n*4\r\n$5\r\ncalls\r\n:4\r\n$14\r\nhistogram_usec\r\n*2\r\n:16\r\n:4\r\n',
+test('WAIT and WAITAOF answer at once with what a quorum holds', async () => {
+  expect(await ask(node, 'WAIT 5 0')).toBe(':1\r\n');
+  expect(await ask(node, 'WAIT 0 1000')).toBe(':1\r\n');
+  expect(await ask(node, 'WAIT x 0')).toBe('-ERR value is not an integer or out of range\r\n');
+  expect(await ask(node, 'WAIT 1 x')).toBe('-ERR timeout is not an integer or out of range\r\n');
+  expect(await ask(node, 'WAIT 1 -1')).toBe('-ERR timeout is negative\r\n');
+  expect(await ask(node, 'WAITAOF 1 5 0')).toBe('*2\r\n:1\r\n:1\r\n');
+  expect(await ask(node, 'WAITAOF 2 0 0')).toBe(
+    '-ERR value is out of range, value must between 0 and 1\r\n',
   );
-  const all = await ask(node, 'LATENCY HISTOGRAM');
-  for (const name of ['get', 'set', 'config|get']) expect(all).toContain(`\r\n${name}\r\n`);
-  expect(all).not.toContain('incr');
-  expect(await ask(node, 'LATENCY HISTOGRAM CONFIG nothing')).toMatch(
-    /^\*2\r\n\$10\r\nconfig\|get/,
+  expect(await ask(node, 'WAITAOF 1 -1 0')).toBe(
+    '-ERR value is out of range, must be positive\r\n',
   );
-  expect(await ask(node, 'LATENCY HISTOGRAM incr')).toBe('*0\r\n');
+  expect(await ask(node, 'WAITAOF 1 1 -1')).toBe('-ERR timeout is negative\r\n');
 });
 
-test('LATENCY, SLOWLOG and MEMORY answer what monitoring asks', async () => {
-  expect(await ask(node, 'LATENCY LATEST')).toBe('*0\r\n');
-  expect(await ask(node, 'LATENCY RESET')).toBe(':0\r\n');
-  expect(await ask(node, 'SLOWLOG GET 10')).toBe('*0\r\n');
-  expect(await ask(node, 'SLOWLOG LEN')).toBe(':0\r\n');
-  expect(await ask(node, 'SLOWLOG HELP')).toContain('RESET');
+test('MEMORY STATS and DOCTOR', async () => {
+  node.session.waiting = { requestBytes: 10, replies: 1, replyBytes: 20, transaction: -1 };
+  const stats = await ask(node, 'MEMORY STATS');
+  expect(stats).toContain('$14\r\nclients.normal\r\n:30\r\n');
+  expect(stats).toContain('$10\r\nkeys.count\r\n:7\r\n');
+  expect(stats).toContain('$15\r\npeak.percentage\r\n$2\r\n75\r\n');
   expect(await ask(node, 'MEMORY DOCTOR')).toMatch(/^\$/);
+  expect(await ask(node, 'MEMORY HELP')).toContain('STATS');
 });

@@ -17,6 +17,7 @@ import {
   type ServerSettings,
 } from '../../../src/datanode/server/settings.ts';
 import type { NodeRecord, PartitionRecord } from '../../../src/meta/schema.ts';
+import { MemoryUsers } from '../acl/users.ts';
 import { ScriptedPartition } from './scripted-partition.ts';
 
 export interface Doors {
@@ -25,6 +26,7 @@ export interface Doors {
   readonly partitions: readonly ScriptedPartition[];
   readonly routes: MutableRouteTable;
   readonly server: RedisServer;
+  readonly users: MemoryUsers;
   close(): Promise<void>;
 }
 
@@ -83,6 +85,7 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
       isReachable: () => false,
     }),
   });
+  const users = new MemoryUsers();
   const pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
   const keyEvents = new KeyEventPublisher(pubsub);
   const server = new RedisServer({
@@ -106,6 +109,7 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
       zone: '',
     },
     meters: new PartitionMeters(),
+    userStore: users,
     pubsub,
     keyEvents,
     setForCluster: async (_name, value) => keyEvents.take(value),
@@ -123,11 +127,12 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
     loading: () => false,
     keyCounts: async () => new Map(),
   });
+  users.follow(server);
   const listen = (door: 'gateway' | 'cluster') =>
     server.listen(door, { host: '127.0.0.1', port: 0 });
   const gateway = await listen('gateway');
   const cluster = await listen('cluster');
-  return { gateway, cluster, partitions, routes, server, close: () => server.close() };
+  return { gateway, cluster, partitions, routes, server, users, close: () => server.close() };
 }
 
 /** A raw client: bytes out, text in. */

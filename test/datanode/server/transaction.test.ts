@@ -84,3 +84,27 @@ test('RESET forgets the queue and the watch', async () => {
     '+OK\r\n+OK\r\n+QUEUED\r\n+RESET\r\n-ERR EXEC without MULTI\r\n',
   );
 });
+
+test('CLIENT LIST tells who is in a transaction and how far, SLOWLOG nothing of how a watch is kept', async () => {
+  expect(await ask('CLIENT INFO')).toMatch(/ flags=N .* multi=-1 /);
+  await ask('CONFIG SET slowlog-log-slower-than 0', 'WATCH a');
+  expect(await ask('SLOWLOG GET 1')).toContain('*2\r\n$4\r\nECHO\r\n');
+  expect(await ask('SLOWLOG GET 5')).toContain('*2\r\n$5\r\nWATCH\r\n$1\r\na\r\n');
+  client.send('MULTI', 'SET a 1', 'GET a');
+  await client.until((all) => all.endsWith('+QUEUED\r\n+QUEUED\r\n'));
+  const other = await RawClient.open(doors.gateway);
+  other.send('CLIENT LIST', 'ECHO end');
+  const list = await other.until((all) => all.endsWith('$3\r\nend\r\n'));
+  expect(list).toMatch(/ flags=x .* multi=2 /);
+  other.end();
+});
+
+test('what a user may not do is refused when it is queued, and EXEC with it', async () => {
+  await ask('ACL SETUSER bob on nopass +@all -del ~a*', 'AUTH bob x');
+  expect(await ask('MULTI', 'SET a 1', 'DEL a', 'SET b 1', 'EXEC')).toBe(
+    '+OK\r\n+QUEUED\r\n' +
+      "-NOPERM this user has no permissions to run the 'del' command\r\n" +
+      '-NOPERM this user has no permissions to access one of the keys used as arguments\r\n' +
+      '-EXECABORT Transaction discarded because of previous errors.\r\n',
+  );
+});

@@ -1,0 +1,250 @@
+/**
+ * The users of the cluster as this node has them, and what they may. While it has no copy of them it
+ * refuses everything: it never comes up open.
+ */
+import type { Clock } from '../../common/clock.ts';
+import { sleep } from '../../common/clock.ts';
+import { messageOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import type { Random } from '../../common/random.ts';
+import type { AclLogEntry, AclView, SelectorView, UserView } from '../commands/acl-view.ts';
+import { clientLine } from '../commands/client-line.ts';
+import type { Command } from '../commands/command.ts';
+import type { Session } from '../commands/node-context.ts';
+import { resolveCommand } from '../commands/table.ts';
+import { error, type Reply } from '../resp/reply.ts';
+import { AclLog, type Refusal } from './acl-log.ts';
+import { type Denial, denialOf } from './permissions.ts';
+import {
+  changeUser,
+  describeChannels,
+  describeCommands,
+  describeKeys,
+  describeUser,
+  hashPassword,
+  isOpen,
+  newUser,
+  openUser,
+  parseUser,
+  type Selector,
+  type User,
+} from './user.ts';
+
+/** A user as it is stored; `rules` is describeUser's text. */
+export interface StoredUser {
+  readonly user: string;
+  readonly rules: string;
+}
+
+/** Where the cluster's users are kept; each call rejects when that is away. */
+export interface UserStore {
+  /** Replaces the rules of one user by what `change` makes of them, or nothing when that is a refusal. */
+  edit(name: string, change: (rules: string | undefined) => UserEdit): Promise<UserEdit>;
+}
+
+/** `rules` undefined: the user is deleted. */
+export type UserEdit = { readonly rules: string | undefined } | { readonly refusal: string };
+
+export interface AccessWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: UserStore;
+  sessions(): readonly Session[];
+}
+
+const UNKNOWN_USERS = error(
+  'LOADING this node has no copy of the users yet, and serves nobody without one',
+);
+const NO_AUTH = error('NOAUTH Authentication required.');
+/** The store has told a change to its writer; its watch tells it to this node, or never will soon. */
+const SEEN_WAIT_MS = 2_000;
+const SEEN_POLL_MS = 2;
+
+export class Access implements AclView {
+  readonly #world: AccessWorld;
+  readonly #log = new AclLog();
+  #users: ReadonlyMap<string, User> | undefined;
+
+  constructor(world: AccessWorld) {
+    this.#world = world;
+  }
+
+  /** All users there are. Connections of those that are gone are closed. */
+  setUsers(stored: readonly StoredUser[]): void {
+    const users = new Map<string, User>([['default', openUser]]);
+    for (const { user, rules } of stored) {
+      // rules that nobody can read give no rights, whatever they were meant to
+      users.set(user, parseUser(user, rules) ?? newUser(user));
+    }
+    this.#users = users;
+    for (const session of this.#world.sessions()) {
+      if (session.user !== '' && !users.has(session.user)) session.kill();
+    }
+  }
+
+  /** The one guard: what the session is answered instead of the command's reply. */
+  refusalOf(session: Session, command: Command, args: readonly Buffer[]): Reply | undefined {
+    if (this.#users === undefined) return UNKNOWN_USERS;
+    if (!this.isAuthenticated(session)) {
+      return command.flags.includes('no_auth') ? undefined : NO_AUTH;
+    }
+    const user = this.#users.get(session.user);
+    if (user === openUser) return undefined;
+    const denial = user ? denialOf(user, command, args) : noRights(command);
+    if (denial === undefined) return undefined;
+    this.#note(session, { ...denial, user: session.user });
+    return error(`NOPERM ${refusalText(denial)}`);
+  }
+
+  get isOpen(): boolean {
+    const user = this.#users?.get('default');
+    return user !== undefined && isOpen(user);
+  }
+
+  isAuthenticated(session: Session): boolean {
+    if (session.user === '' && this.isOpen) session.user = 'default';
+    return session.user !== '';
+  }
+
+  hasUser(name: string): boolean {
+    return this.#users?.has(name) === true;
+  }
+
+  authenticate(session: Session, name: string, password: Buffer): boolean {
+    const user = this.#users?.get(name);
+    const fits = user && (user.noPassword || user.passwords.includes(hashPassword(password)));
+    if (user?.enabled && fits) {
+      session.user = name;
+      return true;
+    }
+    this.#note(session, { reason: 'auth', object: 'AUTH', user: name.slice(0, limits.aclNameMax) });
+    return false;
+  }
+
+  forget(session: Session): void {
+    session.user = this.isOpen ? 'default' : '';
+  }
+
+  userNames(): readonly string[] {
+    return [...(this.#users?.keys() ?? [])].sort();
+  }
+
+  list(): readonly string[] {
+    return this.userNames().map((name) => `user ${name} ${describeUser(this.#users!.get(name)!)}`);
+  }
+
+  user(name: string): UserView | undefined {
+    const user = this.#users?.get(name);
+    if (user === undefined) return undefined;
+    return {
+      flags: [user.enabled ? 'on' : 'off', ...(user.noPassword ? ['nopass'] : [])],
+      passwords: user.passwords,
+      ...selectorView(user.root),
+      selectors: user.selectors.map(selectorView),
+    };
+  }
+
+  async setUser(name: string, rules: readonly string[]): Promise<string | undefined> {
+    if (name.length > limits.aclNameMax || /[^\x21-\x7e]/.test(name)) {
+      return "ERR Usernames can't contain spaces or null characters";
+    }
+    if (!this.hasUser(name) && this.userNames().length >= limits.aclUsersMax) {
+      return `ERR there are ${limits.aclUsersMax} users already; delete some`;
+    }
+    return this.#edit(name, (stored) => changedRules(name, stored, rules));
+  }
+
+  async deleteUsers(names: readonly string[]): Promise<number | string> {
+    if (names.includes('default')) return "ERR The 'default' user cannot be removed";
+    let deleted = 0;
+    for (const name of new Set(names)) {
+      if (!this.hasUser(name)) continue;
+      const problem = await this.#edit(name, () => ({ rules: undefined }));
+      if (problem !== undefined) return problem;
+      deleted++;
+    }
+    return deleted;
+  }
+
+  dryRun(name: string, args: readonly Buffer[]): string | undefined {
+    const user = this.#users?.get(name);
+    const command = resolveCommand(args);
+    const denial = user && command ? denialOf(user, command, args) : undefined;
+    if (denial === undefined) return undefined;
+    const what = denial.reason === 'command' ? `run the '${denial.object}' command` : undefined;
+    return `This user has no permissions to ${what ?? `access the '${denial.object}' ${denial.reason}`}`;
+  }
+
+  log(count: number): readonly AclLogEntry[] {
+    return this.#log.newest(count);
+  }
+
+  resetLog(): void {
+    this.#log.reset();
+  }
+
+  secret(digits: number): string {
+    return this.#world.random.hex(Math.ceil(digits / 2)).slice(0, digits);
+  }
+
+  #note(session: Session, refusal: Omit<Refusal, 'client'>): void {
+    const nowMs = this.#world.clock.wallMs();
+    const client = clientLine(session, nowMs).slice(0, limits.aclLogClientMax);
+    this.#log.add({ ...refusal, client }, nowMs);
+  }
+
+  async #edit(
+    name: string,
+    change: (rules: string | undefined) => UserEdit,
+  ): Promise<string | undefined> {
+    const { clock, store } = this.#world;
+    try {
+      const edit = await store.edit(name, change);
+      if ('refusal' in edit) return edit.refusal;
+      const untilMs = clock.monotonicMs() + SEEN_WAIT_MS;
+      while (this.#rulesOf(name) !== edit.rules && clock.monotonicMs() < untilMs) {
+        await sleep(clock, SEEN_POLL_MS);
+      }
+      return undefined;
+    } catch (failure) {
+      return `ERR the users could not be changed, try again: ${messageOf(failure)}`;
+    }
+  }
+
+  #rulesOf(name: string): string | undefined {
+    const user = this.#users?.get(name);
+    return user && describeUser(user);
+  }
+}
+
+/** What is stored after the rules; a user that nobody has changed begins as Redis's. */
+function changedRules(
+  name: string,
+  stored: string | undefined,
+  rules: readonly string[],
+): UserEdit {
+  const first = name === 'default' ? openUser : newUser(name);
+  const before = stored === undefined ? first : (parseUser(name, stored) ?? newUser(name));
+  const after = changeUser(before, rules);
+  if (typeof after === 'string') return { refusal: after };
+  const text = describeUser(after);
+  if (text.length <= limits.aclRulesMax) return { rules: text };
+  return { refusal: `ERR the rules of a user may have ${limits.aclRulesMax} characters` };
+}
+
+function selectorView(selector: Selector): SelectorView {
+  return {
+    commands: describeCommands(selector),
+    keys: describeKeys(selector),
+    channels: describeChannels(selector),
+  };
+}
+
+function noRights({ name, flags }: Command): Denial | undefined {
+  return flags.includes('no_auth') ? undefined : { reason: 'command', object: name };
+}
+
+function refusalText({ reason, object }: Denial): string {
+  if (reason === 'command') return `this user has no permissions to run the '${object}' command`;
+  return `this user has no permissions to access one of the ${reason}s used as arguments`;
+}

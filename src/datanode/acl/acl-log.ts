@@ -1,0 +1,42 @@
+/** What users were refused, newest first; the same again within a minute is counted. */
+import { limits } from '../../common/limits.ts';
+import type { AclLogEntry } from '../commands/acl-view.ts';
+
+const SAME_WITHIN_MS = 60_000;
+
+export type Refusal = Pick<AclLogEntry, 'reason' | 'object' | 'user' | 'client'>;
+
+export class AclLog {
+  #entries: AclLogEntry[] = [];
+  #nextId = 0;
+
+  add(refusal: Refusal, nowMs: number): void {
+    const { reason, user } = refusal;
+    const object = refusal.object.slice(0, limits.shownArgumentBytesMax);
+    const at = this.#entries.findIndex(
+      (one) =>
+        one.reason === reason &&
+        one.object === object &&
+        one.user === user &&
+        nowMs - one.createdMs < SAME_WITHIN_MS,
+    );
+    const before = at < 0 ? undefined : this.#entries.splice(at, 1)[0];
+    this.#entries.unshift({
+      ...refusal,
+      object,
+      id: before?.id ?? this.#nextId++,
+      count: (before?.count ?? 0) + 1,
+      createdMs: before?.createdMs ?? nowMs,
+      updatedMs: nowMs,
+    });
+    if (this.#entries.length > limits.aclLogEntriesMax) this.#entries.pop();
+  }
+
+  newest(count: number): readonly AclLogEntry[] {
+    return this.#entries.slice(0, count);
+  }
+
+  reset(): void {
+    this.#entries = [];
+  }
+}

@@ -1,0 +1,114 @@
+/** Whether a user may run a request; pure. */
+
+import { type Command, keysOf } from '../commands/command.ts';
+import { categoriesOf } from '../commands/command-docs.ts';
+import { matchesGlob, parseGlob } from '../commands/glob.ts';
+import { type KeyUse, keyUses } from '../commands/key-specs.ts';
+import type { KeyPattern, Selector, User } from './user.ts';
+
+/** The first thing in the request that the user may not; `object`: what the log shows of it. */
+export interface Denial {
+  readonly reason: 'command' | 'key' | 'channel';
+  readonly object: string;
+}
+
+/** Of several selectors' denials the most telling one is the answer. */
+const telling: readonly Denial['reason'][] = ['command', 'key', 'channel'];
+
+/** Undefined: one of the user's selectors allows all of the request. */
+export function denialOf(
+  user: User,
+  command: Command,
+  args: readonly Buffer[],
+): Denial | undefined {
+  let worst: Denial | undefined;
+  for (const selector of [user.root, ...user.selectors]) {
+    const denial = denialBy(selector, command, args);
+    if (denial === undefined) return undefined;
+    const isWorse = !worst || telling.indexOf(denial.reason) > telling.indexOf(worst.reason);
+    if (isWorse) worst = denial;
+  }
+  return worst;
+}
+
+function denialBy(
+  selector: Selector,
+  command: Command,
+  args: readonly Buffer[],
+): Denial | undefined {
+  if (!mayRun(selector, command, args)) return { reason: 'command', object: command.name };
+  return keyDenial(selector, command, args) ?? channelDenial(selector, command, args);
+}
+
+function mayRun(
+  { allCommands, rules }: Selector,
+  command: Command,
+  args: readonly Buffer[],
+): boolean {
+  if (command.flags.includes('no_auth')) return true;
+  if (rules.length === 0) return allCommands;
+  const { name } = command;
+  const container = name.split('|', 1)[0]!;
+  const first = args[1]?.toString('latin1').toLowerCase();
+  const names = new Set([name, container, `${container}|${first}`]);
+  for (const category of categoriesOf(command)) names.add(`@${category}`);
+  const last = rules.findLast(({ what }) => names.has(what));
+  return last?.allow ?? allCommands;
+}
+
+function keyDenial(
+  { keys }: Selector,
+  command: Command,
+  args: readonly Buffer[],
+): Denial | undefined {
+  if (keys === 'all') return undefined;
+  const uses = keyUses(command, args, keysOf(command, args));
+  const denied = uses.find((use) => !keys.some((pattern) => allows(pattern, use)));
+  const key = denied?.key ?? patternThatReads(command, args);
+  return key === undefined ? undefined : { reason: 'key', object: key.toString('latin1') };
+}
+
+function allows({ pattern, read, write }: KeyPattern, { key, flags }: KeyUse): boolean {
+  if (flags.includes('access') && !read) return false;
+  const writes = flags.some((flag) => flag === 'update' || flag === 'insert' || flag === 'delete');
+  if (writes && !write) return false;
+  return matches(pattern, key);
+}
+
+/** SORT's BY and GET read keys that are known only while it runs: it takes all keys. */
+function patternThatReads({ name }: Command, args: readonly Buffer[]): Buffer | undefined {
+  if (name !== 'sort' && name !== 'sort_ro') return undefined;
+  const at = args.findIndex(
+    (arg, place) => place > 1 && /^(?:by|get)$/i.test(arg.toString('latin1')),
+  );
+  const pattern = at < 0 ? undefined : args[at + 1];
+  return pattern?.includes('*') ? pattern : undefined;
+}
+
+const named: ReadonlyMap<string, 'first' | 'all' | 'patterns'> = new Map([
+  ['publish', 'first'],
+  ['spublish', 'first'],
+  ['subscribe', 'all'],
+  ['ssubscribe', 'all'],
+  ['psubscribe', 'patterns'],
+]);
+
+function channelDenial(
+  { channels }: Selector,
+  { name }: Command,
+  args: readonly Buffer[],
+): Denial | undefined {
+  const which = named.get(name);
+  if (which === undefined || channels === 'all') return undefined;
+  const wanted = which === 'first' ? args.slice(1, 2) : args.slice(1);
+  const isAllowed = (channel: Buffer) =>
+    channels.some((pattern) =>
+      which === 'patterns' ? pattern === channel.toString('latin1') : matches(pattern, channel),
+    );
+  const denied = wanted.find((channel) => !isAllowed(channel));
+  return denied && { reason: 'channel', object: denied.toString('latin1') };
+}
+
+function matches(pattern: string, text: Buffer): boolean {
+  return matchesGlob(parseGlob(Buffer.from(pattern, 'latin1')), text);
+}

@@ -1,0 +1,27 @@
+/** What a client's connection needs of the server it belongs to. */
+import type { Clock } from '../../common/clock.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Random } from '../../common/random.ts';
+import type { Access } from '../acl/access.ts';
+import type { NodeContext, Session } from '../commands/node-context.ts';
+import type { Router } from '../routing/router.ts';
+import type { CommandWatch } from './command-watch.ts';
+import type { Connection } from './connection.ts';
+import type { HoldBudget } from './hold-budget.ts';
+import type { ServerSettings } from './settings.ts';
+import type { ServerStats } from './stats.ts';
+
+export interface ConnectionWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly router: Router;
+  readonly budget: HoldBudget;
+  readonly stats: ServerStats;
+  readonly watch: CommandWatch;
+  readonly access: Access;
+  settings(): ServerSettings;
+  contextOf(session: Session): NodeContext;
+  onClose(connection: Connection): void;
+  onSlowSubscriber(): void;
+}

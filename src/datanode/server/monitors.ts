@@ -1,0 +1,92 @@
+/**
+ * MONITOR: clients that are told every command of this node's clients. Few may be, lines are short,
+ * and who does not read them is disconnected: others' commands never wait for a monitor.
+ */
+import { limits } from '../../common/limits.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Command } from '../commands/command.ts';
+import type { Session } from '../commands/node-context.ts';
+import { error, OK, type Reply } from '../resp/reply.ts';
+import { shownArgs } from './shown-args.ts';
+
+const MICROSECONDS = 1_000;
+
+export class Monitors {
+  readonly #logger: Logger;
+  readonly #sessions = new Set<Session>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  start(session: Session): Reply {
+    if (!this.#sessions.has(session) && this.#sessions.size >= limits.monitorsMax) {
+      return error(`ERR ${limits.monitorsMax} clients monitor this node already; no more may`);
+    }
+    this.#sessions.add(session);
+    session.monitors = true;
+    return OK;
+  }
+
+  stop(session: Session): void {
+    session.monitors = false;
+    this.#sessions.delete(session);
+  }
+
+  /** Administration is not shown, as in Redis. */
+  tell(session: Session, command: Command, args: readonly Buffer[], nowMs: number): void {
+    if (this.#sessions.size === 0 || command.flags.includes('admin')) return;
+    const line: Reply = { kind: 'simple', text: monitorLine(session, command, args, nowMs) };
+    for (const monitor of this.#sessions) {
+      if (monitor.queued().replyBytes > limits.monitorQueueBytesMax) this.#disconnect(monitor);
+      else monitor.push(line);
+    }
+  }
+
+  #disconnect(monitor: Session): void {
+    this.#logger.warn('a client that monitors reads too slowly and is disconnected', {
+      client: monitor.remote,
+    });
+    this.stop(monitor);
+    monitor.kill();
+  }
+}
+
+/** `seconds.microseconds [namespace client] "name" "argument" …` */
+function monitorLine(
+  { namespace, remote }: Session,
+  { name }: Command,
+  args: readonly Buffer[],
+  nowMs: number,
+): string {
+  const seconds = Math.floor(nowMs / 1_000);
+  const fraction = String((nowMs - seconds * 1_000) * MICROSECONDS).padStart(6, '0');
+  const database = namespace === 'default' ? '0' : namespace.replace(/^db(?=\d+$)/, '');
+  const words = shownArgs(name, args).map(quoted).join(' ');
+  return `${seconds}.${fraction} [${database} ${remote}] ${words}`;
+}
+
+const escapes: ReadonlyMap<number, string> = new Map([
+  [0x22, '\\"'],
+  [0x5c, '\\\\'],
+  [0x0a, '\\n'],
+  [0x0d, '\\r'],
+  [0x09, '\\t'],
+  [0x07, '\\a'],
+  [0x08, '\\b'],
+]);
+
+function quoted(arg: Buffer): string {
+  let text = '"';
+  for (const byte of arg) {
+    const escaped = escapes.get(byte);
+    if (escaped !== undefined) text += escaped;
+    else if (byte >= 0x20 && byte <= 0x7e) text += String.fromCharCode(byte);
+    else text += `\\x${byte.toString(16).padStart(2, '0')}`;
+  }
+  return `${text}"`;
+}

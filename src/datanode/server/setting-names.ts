@@ -1,0 +1,27 @@
+/** The settings of the doors by the names that CONFIG uses; commands/config-table.ts has their bounds. */
+import { assert } from '../../common/assert.ts';
+import type { ServerSettings } from './settings.ts';
+
+const fields: ReadonlyMap<string, keyof ServerSettings> = new Map([
+  ['maxclients', 'clientsMax'],
+  ['value-bytes-max', 'valueBytesMax'],
+  ['hold-ms', 'holdMs'],
+  ['slowlog-log-slower-than', 'slowLogMicroseconds'],
+  ['slowlog-max-len', 'slowLogEntriesMax'],
+  ['latency-monitor-threshold', 'latencyThresholdMs'],
+]);
+
+export function showSettings(settings: ServerSettings, port: number): ReadonlyMap<string, string> {
+  const shown = [...fields].map(([name, field]) => [name, String(settings[field])] as const);
+  return new Map([...shown, ['port', String(port)]]);
+}
+
+export function changeSetting(
+  settings: ServerSettings,
+  name: string,
+  value: number,
+): ServerSettings {
+  const field = fields.get(name);
+  assert(field !== undefined, () => `${name} is a setting of the doors`);
+  return { ...settings, [field]: value };
+}

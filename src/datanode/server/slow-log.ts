@@ -1,0 +1,38 @@
+/** The commands that took longest, newest first; a bounded memory of this process. */
+import type { SlowEntry, SlowLogView } from '../commands/node-watch.ts';
+
+export class SlowLog implements SlowLogView {
+  readonly #entriesMax: () => number;
+  /** Oldest first. */
+  #entries: SlowEntry[] = [];
+  #nextId = 0;
+
+  constructor(entriesMax: () => number) {
+    this.#entriesMax = entriesMax;
+  }
+
+  get length(): number {
+    this.#trim();
+    return this.#entries.length;
+  }
+
+  add(entry: Omit<SlowEntry, 'id'>): void {
+    this.#entries.push({ ...entry, id: this.#nextId++ });
+    this.#trim();
+  }
+
+  newest(count: number): readonly SlowEntry[] {
+    this.#trim();
+    const wanted = count < 0 ? this.#entries.length : count;
+    return this.#entries.slice(Math.max(0, this.#entries.length - wanted)).reverse();
+  }
+
+  reset(): void {
+    this.#entries = [];
+  }
+
+  #trim(): void {
+    const surplus = this.#entries.length - this.#entriesMax();
+    if (surplus > 0) this.#entries.splice(0, surplus);
+  }
+}

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { Access } from '../../../src/datanode/acl/access.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { FakeNode } from '../commands/fake-node.ts';
+import { ask } from '../commands/node-text.ts';
+import { MemoryUsers } from './users.ts';
+
+const args = (line: string) => line.split(' ').map((word) => Buffer.from(word));
+
+function refusal(node: FakeNode, line: string, acl = node.acl): string {
+  const words = args(line);
+  const reply = acl.refusalOf(node.session, resolveCommand(words)!, words);
+  return reply?.kind === 'error' ? reply.text : '';
+}
+
+test('without a copy of the users nobody is served', () => {
+  const node = new FakeNode();
+  const acl = new Access({
+    clock: systemClock,
+    random: seededRandom('users'),
+    store: new MemoryUsers(),
+    sessions: () => [node.session],
+  });
+  for (const line of ['get a', 'ping', 'hello', 'auth default x', 'acl setuser default on']) {
+    expect(refusal(node, line, acl)).toMatch(/^LOADING this node has no copy of the users/);
+  }
+  acl.setUsers([]);
+  expect(refusal(node, 'get a', acl)).toBe('');
+});
+
+test('rules that cannot be read give no rights', () => {
+  const node = new FakeNode();
+  node.acl.setUsers([{ user: 'default', rules: 'on nopass frobnicate' }]);
+  node.session.user = '';
+  expect(node.acl.isOpen).toBe(false);
+  expect(refusal(node, 'get a')).toBe('NOAUTH Authentication required.');
+  expect(refusal(node, 'auth a b')).toBe('');
+});
+
+test('a password for the default user is asked of new connections', async () => {
+  const node = new FakeNode();
+  expect(await ask(node, 'CONFIG SET requirepass secret')).toBe('+OK\r\n');
+  expect(refusal(node, 'get a')).toBe('');
+  node.acl.forget(node.session);
+  expect(refusal(node, 'get a')).toBe('NOAUTH Authentication required.');
+  expect(await ask(node, 'HELLO 3')).toMatch(/^-NOAUTH HELLO must be called with the client/);
+  expect(await ask(node, 'AUTH wrong')).toMatch(/^-WRONGPASS invalid username-password pair/);
+  expect(await ask(node, 'HELLO 3 AUTH default wrong')).toMatch(/^-WRONGPASS/);
+  expect(node.session.protocol).toBe(2);
+  expect(await ask(node, 'AUTH secret')).toBe('+OK\r\n');
+  expect(refusal(node, 'get a')).toBe('');
+  expect(await ask(node, 'ACL LIST')).not.toContain('secret');
+  expect(await ask(node, 'CONFIG GET requirepass')).toBe('*2\r\n$11\r\nrequirepass\r\n$0\r\n\r\n');
+  expect(await ask(node, "CONFIG SET requirepass ''")).toBe('+OK\r\n');
+  node.acl.forget(node.session);
+  expect(refusal(node, 'get a')).toBe('');
+});
+
+test('what a user is refused is told and noted', async () => {
+  const node = new FakeNode();
+  await ask(node, 'ACL SETUSER bob on >pw ~b* +get +hello');
+  expect(await ask(node, 'AUTH bob pw')).toBe('+OK\r\n');
+  expect(await ask(node, 'ACL WHOAMI')).toBe('$3\r\nbob\r\n');
+  expect(refusal(node, 'get b1')).toBe('');
+  expect(refusal(node, 'del b1')).toBe(
+    "NOPERM this user has no permissions to run the 'del' command",
+  );
+  expect(refusal(node, 'get a')).toBe(
+    'NOPERM this user has no permissions to access one of the keys used as arguments',
+  );
+  refusal(node, 'get a');
+  const log = await ask(node, 'ACL LOG');
+  expect(log).toMatch(/^\*2\r\n\*20\r\n\$5\r\ncount\r\n:2\r\n\$6\r\nreason\r\n\$3\r\nkey\r\n/);
+  expect(log).toContain('username\r\n$3\r\nbob\r\n');
+  expect(await ask(node, 'ACL LOG 0')).toBe('*0\r\n');
+  expect(await ask(node, 'ACL LOG x')).toMatch(/^-ERR value is not an integer/);
+  expect(await ask(node, 'ACL LOG RESET')).toBe('+OK\r\n');
+  expect(await ask(node, 'ACL LOG')).toBe('*0\r\n');
+});
+
+test('connections of a deleted user are closed, others are not', async () => {
+  const node = new FakeNode();
+  await ask(node, 'ACL SETUSER bob on nopass');
+  node.others[0]!.user = 'bob';
+  expect(await ask(node, 'CLIENT KILL USER bob SKIPME yes ID 99')).toBe(':0\r\n');
+  expect(await ask(node, 'ACL DELUSER bob nobody')).toBe(':1\r\n');
+  expect(node.others.map(({ ended }) => ended)).toEqual(['killed', 'no']);
+  expect(await ask(node, 'ACL DELUSER default')).toBe(
+    "-ERR The 'default' user cannot be removed\r\n",
+  );
+});
+
+test('users are shown, and tried without being them', async () => {
+  const node = new FakeNode();
+  expect(await ask(node, 'ACL SETUSER bob on nopass ~b* &c +get (~x +set)')).toBe('+OK\r\n');
+  expect(await ask(node, 'ACL USERS')).toBe('*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n');
+  expect(await ask(node, 'ACL GETUSER bob')).toBe(
+    '*12\r\n$5\r\nflags\r\n*2\r\n$2\r\non\r\n$6\r\nnopass\r\n$9\r\npasswords\r\n*0\r\n' +
+      '$8\r\ncommands\r\n$10\r\n-@all +get\r\n$4\r\nkeys\r\n$3\r\n~b*\r\n' +
+      '$8\r\nchannels\r\n$2\r\n&c\r\n$9\r\nselectors\r\n*1\r\n*6\r\n$8\r\ncommands\r\n' +
+      '$10\r\n-@all +set\r\n$4\r\nkeys\r\n$2\r\n~x\r\n$8\r\nchannels\r\n$0\r\n\r\n',
+  );
+  expect(await ask(node, 'ACL GETUSER nobody')).toBe('$-1\r\n');
+  expect(await ask(node, 'ACL DRYRUN bob get b')).toBe('+OK\r\n');
+  expect(await ask(node, 'ACL DRYRUN bob get z')).toContain("to access the 'z' key");
+  expect(await ask(node, 'ACL DRYRUN bob del b')).toContain("to run the 'del' command");
+  expect(await ask(node, 'ACL DRYRUN nobody get b')).toMatch(/^-ERR User 'nobody' not found/);
+  expect(await ask(node, 'ACL DRYRUN bob nosuch b')).toMatch(/^-ERR Command 'nosuch' not found/);
+  expect(await ask(node, 'ACL DRYRUN bob get')).toMatch(/^-ERR wrong number of arguments/);
+  expect(await ask(node, 'ACL CAT')).toMatch(/^\*21\r\n\$8\r\nkeyspace\r\n/);
+  expect(await ask(node, 'ACL CAT string')).toContain('\r\ngetdel\r\n');
+  expect(await ask(node, 'ACL CAT nosuch')).toBe("-ERR Unknown category 'nosuch'\r\n");
+  expect(await ask(node, 'ACL GENPASS')).toMatch(/^\$64\r\n[0-9a-f]{64}\r\n$/);
+  expect(await ask(node, 'ACL GENPASS 5')).toMatch(/^\$2\r\n/);
+  expect(await ask(node, 'ACL GENPASS 0')).toMatch(/^-ERR ACL GENPASS argument must be/);
+  for (const command of ['LOAD', 'SAVE']) {
+    expect(await ask(node, `ACL ${command}`)).toMatch(
+      /^-ERR This Redis instance is not configured/,
+    );
+  }
+  expect(await ask(node, 'ACL HELP')).toContain('SETUSER');
+});
+
+test('a change that fails changes nothing and says why', async () => {
+  const node = new FakeNode();
+  expect(await ask(node, 'ACL SETUSER bob on nonsense')).toMatch(
+    /modifier 'nonsense': Syntax error/,
+  );
+  expect(await ask(node, 'ACL USERS')).toBe('*1\r\n$7\r\ndefault\r\n');
+  node.users.failure = new Error('the store is away');
+  expect(await ask(node, 'ACL SETUSER bob on')).toMatch(
+    /could not be changed, try again: the store/,
+  );
+  expect(await ask(node, `ACL SETUSER ${'n'.repeat(200)} on`)).toMatch(/^-ERR Usernames/);
+  node.users.failure = undefined;
+  const long = await ask(node, `ACL SETUSER bob ~${'k'.repeat(70_000)}`);
+  expect(long).toMatch(/may have 65536 characters/);
+});

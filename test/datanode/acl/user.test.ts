@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { denialOf } from '../../../src/datanode/acl/permissions.ts';
+import {
+  changeUser,
+  describeUser,
+  hashPassword,
+  newUser,
+  openUser,
+  parseUser,
+  type User,
+} from '../../../src/datanode/acl/user.ts';
+import { commandTable, resolveCommand } from '../../../src/datanode/commands/table.ts';
+
+function user(...rules: string[]): User {
+  const made = changeUser(newUser('alice'), rules);
+  if (typeof made === 'string') throw new Error(made);
+  return made;
+}
+
+/** What keeps the user from a request of words: `reason object`, or nothing. */
+function denied(who: User, line: string): string {
+  const args = line.split(' ').map((word) => Buffer.from(word));
+  const denial = denialOf(who, resolveCommand(args)!, args);
+  return denial === undefined ? '' : `${denial.reason} ${denial.object}`;
+}
+
+test('a new user may nothing, the open one everything', () => {
+  expect(describeUser(newUser('alice'))).toBe('off resetchannels -@all');
+  expect(describeUser(openUser)).toBe('on nopass ~* &* +@all');
+  expect(denied(newUser('alice'), 'get a')).toBe('command get');
+  expect(denied(newUser('alice'), 'auth a b')).toBe('');
+  expect(denied(openUser, 'flushall')).toBe('');
+});
+
+test('rules are shown as Redis shows them, and passwords only as hashes', () => {
+  const hash = hashPassword(Buffer.from('p1'));
+  const alice = user(
+    'on',
+    '>p1',
+    '~a*',
+    '%R~b*',
+    '&c*',
+    '+@read',
+    '-get',
+    '+config|get',
+    '(~x +set)',
+  );
+  expect(describeUser(alice)).toBe(
+    `on #${hash} ~a* %R~b* resetchannels &c* -@all +@read -get +config|get ` +
+      '(~x resetchannels -@all +set)',
+  );
+  expect(describeUser(user('on', `#${hash}`, '<p1'))).toBe('on resetchannels -@all');
+  expect(describeUser(user('nopass', '>p1', 'nopass'))).toBe('off nopass resetchannels -@all');
+  expect(describeUser(user('+@all', '-get', '+get', 'allkeys', 'allchannels'))).toBe(
+    'off ~* &* +@all +get',
+  );
+  expect(describeUser(user('+config|get', '-config', '%R~k', '%W~k', 'reset', 'on'))).toBe(
+    'on resetchannels -@all',
+  );
+});
+
+test('what is wrong is told, and changes nothing', () => {
+  const problem = (...rules: string[]) => changeUser(newUser('alice'), rules);
+  expect(problem('on', 'foo')).toBe("ERR Error in ACL SETUSER modifier 'foo': Syntax error");
+  expect(problem('+nosuch')).toMatch(/Unknown command or category name in ACL$/);
+  expect(problem('-@nosuch')).toMatch(/Unknown command or category name in ACL$/);
+  expect(problem('+config|nosuch')).toMatch(/Unknown command or category/);
+  expect(problem('+config|get|x')).toMatch(/Allowing first-arg of a subcommand/);
+  expect(problem('allkeys', '~b')).toMatch(/Adding a pattern after the \* pattern/);
+  expect(problem('&*', '&b')).toMatch(/'allchannels' flag/);
+  expect(problem('<nope')).toMatch(/password you are trying to remove/);
+  expect(problem('#12')).toMatch(/exactly 64 characters/);
+  expect(problem('(~a', '+get')).toBe(
+    "ERR Unmatched parenthesis in acl selector starting at '(~a +get'.",
+  );
+  expect(problem('%X~a')).toMatch(/Syntax error/);
+});
+
+test('the last rule that fits a command decides', () => {
+  expect(denied(user('+@all', '-@dangerous', 'allkeys'), 'flushall')).toBe('command flushall');
+  expect(denied(user('+@all', '-@dangerous', '+flushall'), 'flushall')).toBe('');
+  expect(denied(user('-@all', '+@string', 'allkeys'), 'get a')).toBe('');
+  expect(denied(user('+config'), 'config get x')).toBe('');
+  expect(denied(user('+config', '-config|set'), 'config set x y')).toBe('command config|set');
+  expect(denied(user('+config|get'), 'config set x y')).toBe('command config|set');
+  expect(denied(user('+select|0'), 'select 0')).toBe('');
+  expect(denied(user('+select|0'), 'select 1')).toBe('command select');
+});
+
+test('keys are allowed by pattern and by what is done to them', () => {
+  const reader = user('+@all', '%R~r:*', '%W~w:*', '~b:*');
+  expect(denied(reader, 'get r:1')).toBe('');
+  expect(denied(reader, 'set r:1 x')).toBe('key r:1');
+  expect(denied(reader, 'set w:1 x')).toBe('');
+  expect(denied(reader, 'set w:1 x get')).toBe('key w:1');
+  expect(denied(reader, 'get w:1')).toBe('key w:1');
+  expect(denied(reader, 'incr b:1')).toBe('');
+  expect(denied(reader, 'mget r:1 other')).toBe('key other');
+  expect(denied(reader, 'rename b:1 w:2')).toBe('');
+  expect(denied(reader, 'memory usage other')).toBe('key other');
+  expect(denied(reader, 'ping')).toBe('');
+});
+
+test('each selector allows requests of its own, and none lends to another', () => {
+  const alice = user('+get', '~a', '(+set ~b)');
+  expect(denied(alice, 'get a')).toBe('');
+  expect(denied(alice, 'set b 1')).toBe('');
+  expect(denied(alice, 'set a 1')).toBe('key a');
+  expect(denied(alice, 'get b')).toBe('key b');
+  expect(denied(alice, 'del a')).toBe('command del');
+});
+
+test('channels are allowed by pattern', () => {
+  const row = { ...commandTable.get('echo')!, name: 'publish', arity: 3 };
+  const reason = (who: User, name: string, ...words: string[]) =>
+    denialOf(
+      who,
+      { ...row, name },
+      [name, ...words].map((word) => Buffer.from(word)),
+    );
+  const alice = user('+@all', '&news.*');
+  expect(reason(alice, 'publish', 'news.a', 'x')).toBeUndefined();
+  expect(reason(alice, 'publish', 'other', 'x')).toEqual({ reason: 'channel', object: 'other' });
+  expect(reason(alice, 'subscribe', 'news.a', 'other')?.object).toBe('other');
+  expect(reason(alice, 'psubscribe', 'news.*')).toBeUndefined();
+  expect(reason(alice, 'psubscribe', 'news.a*')?.reason).toBe('channel');
+});
+
+test('a user is what its stored rules say, commands of another build included', () => {
+  expect(parseUser('alice', 'on ~* +get +getnothing -@nocategory')).toMatchObject({
+    enabled: true,
+  });
+  expect(parseUser('alice', 'on frobnicate')).toBeUndefined();
+  const rule = fc.constantFrom(
+    'on',
+    'off',
+    'nopass',
+    '>p',
+    '>q',
+    '<p',
+    'resetpass',
+    '~a*',
+    '~*',
+    '%R~b',
+    '%W~b',
+    'resetkeys',
+    '&c',
+    '&*',
+    'resetchannels',
+    '+@all',
+    '-@all',
+    '+get',
+    '-get',
+    '+@read',
+    '-@write',
+    '+config',
+    '-config|set',
+    '+select|1',
+    '(~z +get -@all +set)',
+    'clearselectors',
+    'reset',
+    'nonsense',
+  );
+  fc.assert(
+    fc.property(fc.array(rule, { maxLength: 12 }), (rules) => {
+      const made = changeUser(newUser('alice'), rules);
+      if (typeof made === 'string') return;
+      expect(parseUser('alice', describeUser(made))).toEqual(made);
+    }),
+    { seed: 7, numRuns: 500 },
+  );
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';
+import { FakeNode } from './fake-node.ts';
+import { LonePartition } from './lone-partition.ts';
+import { ask } from './node-text.ts';
+import { replyText } from './reply-text.ts';
+
+test('DEBUG SLEEP holds back the connection', async () => {
+  const node = new FakeNode();
+  expect(await ask(node, 'DEBUG SLEEP 0.25')).toBe('+OK\r\n');
+  expect(node.slept).toEqual([250]);
+  expect(await ask(node, 'DEBUG SLEEP 1e9')).toMatch(/^-ERR DEBUG SLEEP takes 0 to 60/);
+  expect(await ask(node, 'DEBUG SLEEP soon')).toMatch(/^-ERR DEBUG SLEEP takes 0 to 60/);
+});
+
+test('DEBUG SET-ACTIVE-EXPIRE switches', async () => {
+  const node = new FakeNode();
+  expect(await ask(node, 'DEBUG SET-ACTIVE-EXPIRE 0')).toBe('+OK\r\n');
+  expect(node.activeExpire).toBe(false);
+  expect(await ask(node, 'DEBUG SET-ACTIVE-EXPIRE 1')).toBe('+OK\r\n');
+  expect(node.activeExpire).toBe(true);
+  expect(await ask(node, 'DEBUG SET-ACTIVE-EXPIRE maybe')).toMatch(/^-ERR .* takes 0 or 1/);
+});
+
+test('DEBUG OBJECT tells the encoding of a key that is there', async () => {
+  const partition = await LonePartition.open();
+  await partition.call('SET', 'number', '12');
+  await partition.call('SET', 'word', 'abc', 'PX', '1000');
+  expect(replyText(await partition.call('DEBUG', 'OBJECT', 'number'))).toMatch(
+    /^Value at:0x[0-9a-f]+ refcount:1 encoding:int serializedlength:\d+ lru:0 lru_seconds_idle:0$/,
+  );
+  const word = await partition.call('DEBUG', 'OBJECT', 'word');
+  expect(replyText(word)).toContain(' encoding:embstr ');
+  expect(replyBytes(word)).toBeLessThan(500);
+  expect(replyText(await partition.call('DEBUG', 'OBJECT', 'none'))).toBe(
+    '(error) ERR no such key',
+  );
+});
