@@ -104,8 +104,9 @@ export class TestCluster {
     return child;
   }
 
-  /** Stops as Ctrl-C does; resolves when the parent has ended. */
+  /** Stops as Ctrl-C does, and kills what was started by hand; resolves when all have ended. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    await Promise.all(this.#byHand.splice(0).map(killed));
     const child = this.process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -114,10 +115,16 @@ export class TestCluster {
   }
 
   async destroy(): Promise<void> {
-    for (const child of this.#byHand.splice(0)) child.kill('SIGKILL');
     await this.stop();
     rmSync(this.data, { recursive: true, force: true });
   }
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
 }
 
 /** Starts a cluster; the caller destroys it. */
