@@ -178,9 +178,11 @@ export const mutations: readonly Mutation[] = [
     name: 'judge expiry by the local clock',
     edits: [
       {
-        file: `${partition}/replica.ts`,
-        find: 'nowMs: () => this.#time.nowMs(),\n      expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),',
-        replace: 'nowMs: () => this.#world.clock.wallMs(),\n      expirySettled: () => true,',
+        file: `${partition}/requests.ts`,
+        find: 'new Reads({ ...ground, random: () => random.float() }, slots)',
+        replace:
+          'new Reads({ ...ground, random: () => random.float(), ' +
+          'nowMs: () => ground.clock.wallMs(), expirySettled: () => true }, slots)',
       },
     ],
   },
