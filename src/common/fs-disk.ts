@@ -59,7 +59,7 @@ class FsFile implements DiskFile {
   readonly path: string;
   readonly #handle: FileHandle;
   /** The same file, opened so that each write is synced; from the first such write on. */
-  #synced: FileHandle | undefined;
+  #synced: Promise<FileHandle> | undefined;
 
   constructor(path: string, handle: FileHandle) {
     this.path = path;
@@ -103,8 +103,8 @@ class FsFile implements DiskFile {
 
   /** One system call, so one hop to a thread and back, where write and sync are two each. */
   async pwriteSynced(offset: number, bytes: Uint8Array): Promise<void> {
-    this.#synced ??= await open(this.path, constants.O_WRONLY | constants.O_DSYNC);
-    await writeAll(this.#synced.fd, offset, bytes);
+    this.#synced ??= open(this.path, constants.O_WRONLY | constants.O_DSYNC);
+    await writeAll((await this.#synced).fd, offset, bytes);
   }
 
   fdatasync(): Promise<void> {
@@ -116,7 +116,9 @@ class FsFile implements DiskFile {
   }
 
   async close(): Promise<void> {
-    await this.#synced?.close();
+    // one that could not be opened failed its writes
+    const synced = await this.#synced?.catch(() => undefined);
+    await synced?.close();
     await this.#handle.close();
   }
 }

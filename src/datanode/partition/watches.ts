@@ -66,12 +66,7 @@ export class Watches {
       return Promise.resolve([{ ok: true, reply: NULL_ARRAY }]);
     }
     const results = this.#ground.gather(batch);
-    const touched = new Set<Watch>();
-    for (const line of lines) {
-      if (isNamed(line, 'watch')) this.#register(line);
-      else if (this.#byToken.size > 0) this.#find(line, touched);
-    }
-    if (touched.size > 0) countInFlight(touched, results);
+    if (this.#byToken.size > 0 || lines.some(isWatch)) this.#notice(lines, results);
     return results;
   }
 
@@ -90,6 +85,15 @@ export class Watches {
     for (const watch of this.#byToken.values()) {
       if (watch.keys.some(({ place }) => view.get(place) !== undefined)) watch.touched = true;
     }
+  }
+
+  #notice(lines: readonly CommandLine[], results: Promise<unknown>): void {
+    const touched = new Set<Watch>();
+    for (const line of lines) {
+      if (isWatch(line)) this.#register(line);
+      else this.#find(line, touched);
+    }
+    if (touched.size > 0) countInFlight(touched, results);
   }
 
   #mayExec({ token, calls }: Watched): boolean {
@@ -178,6 +182,10 @@ function isNamed(line: CommandLine, name: 'exec' | 'watch'): boolean {
   const word = line[0]!;
   if (word.length !== name.length || (word[0]! | 0x20) !== name.charCodeAt(0)) return false;
   return word.toString('latin1').toLowerCase() === name;
+}
+
+function isWatch(line: CommandLine): boolean {
+  return isNamed(line, 'watch');
 }
 
 function countInFlight(watches: ReadonlySet<Watch>, results: Promise<unknown>): void {

@@ -48,6 +48,12 @@ test('a transaction reads ranges, too', async () => {
   expect(reply.kind === 'array' && replyText(reply.items[1]!).split('\n')).toHaveLength(4);
 });
 
+test('FLUSHALL in a transaction empties the partition for what comes after it', async () => {
+  const reply = await exec('MSET a 1 b 2', 'FLUSHALL', 'DBSIZE', 'SET c 3', 'KEYS *', 'DBSIZE');
+  const items = reply.kind === 'array' ? reply.items.map((item) => replyText(item)) : [];
+  expect(items).toEqual(['OK', 'OK', '(integer) 0', 'OK', '-\n  "c"', '(integer) 1']);
+});
+
 test('the line keeps the commands and what is watched, and bent ones are refused', () => {
   const lines = [line('SET key value'), [Buffer.from('GET'), Buffer.alloc(0)]];
   const encoded = encodeExec(lines, { token: 'abc', calls: 3 });
