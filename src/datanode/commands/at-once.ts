@@ -1,9 +1,10 @@
 /** Runs that may read ranges and mostly do not: their reply is there without waiting. */
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import type { Slices } from '../encoding/slices.ts';
+import type { KeyRange } from '../engine/engine.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';
 
-type Run = Generator<KeyRange, Reply, readonly KeyValue[]>;
+type Run = Slices<Reply>;
 
 /** The reply itself when `run` ends without asking for a range; else what is left of the run. */
 export function atOnce(run: Run): RunResult {

@@ -3,9 +3,8 @@
  * and docs derive from it. Rows are made by the builders `node`, `read`, `write` (below), which
  * close over the parsed type.
  */
-
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { NodeContext } from './node-context.ts';
 
@@ -65,7 +64,7 @@ export interface RunContext {
 }
 
 /** A run that needs a range yields it and is continued with its pairs (decision 7a). */
-export type RunResult = Reply | Generator<KeyRange, Reply, readonly KeyValue[]>;
+export type RunResult = Reply | Slices<Reply>;
 
 export type ReadRun = (view: View, context: RunContext) => RunResult;
 export type WriteRun = (view: WriteView, context: RunContext) => RunResult;

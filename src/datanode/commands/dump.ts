@@ -17,9 +17,9 @@ import {
 import { openRdbPayload, sealRdbPayload } from '../encoding/rdb-payload.ts';
 import { RdbBoundError, RdbError } from '../encoding/rdb-reader.ts';
 import { storeRdbValue } from '../encoding/rdb-store.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { bulk, error, NULL, OK, type Reply } from '../resp/reply.ts';
 import {
   argument,
@@ -63,7 +63,7 @@ function* dumpCollection(
   live: Header,
   type: CollectionType,
   nowMs: number,
-): Generator<KeyRange, Reply, readonly KeyValue[]> {
+): Slices<Reply> {
   const { version } = decodeCollection(found.place, live.body);
   const parts: Buffer[] = [];
   let [count, bytes] = [0, 0];
@@ -127,7 +127,7 @@ function* runRestore(
   view: WriteView,
   request: RestoreRequest,
   { nowMs }: RunContext,
-): Generator<KeyRange, Reply, readonly KeyValue[]> {
+): Slices<Reply> {
   const found = findKey(view, request.key, nowMs);
   if (found.live && !request.replace) return BUSY_KEY;
   const ttl = parseInteger(request.ttl);

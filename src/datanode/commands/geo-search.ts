@@ -3,10 +3,11 @@ import type { Collection } from '../encoding/collection.ts';
 import { cellsOf, distanceWithin } from '../encoding/geo-area.ts';
 import { decodePoint } from '../encoding/geohash.ts';
 import { findKey, removeKey } from '../encoding/keyspace.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { type Entry, readZset, scoreOf } from '../encoding/zset.ts';
 import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
-import { scoreSpan, type Walk, walkSpan } from '../encoding/zset-range.ts';
+import { scoreSpan, walkSpan } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, type RunContext, read, write } from './command.ts';
@@ -28,7 +29,11 @@ type Result =
   | { readonly search: Search; readonly found: readonly Found[]; readonly absent: boolean }
   | Reply;
 
-function* runFind(view: View, { args, form }: SearchRequest, { nowMs }: RunContext): Walk<Result> {
+function* runFind(
+  view: View,
+  { args, form }: SearchRequest,
+  { nowMs }: RunContext,
+): Slices<Result> {
   const zset = readZset(view, argument(args, form.kind === 'searchStore' ? 2 : 1), nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const search = searchOf(view, args, form, zset);
@@ -62,7 +67,7 @@ function searchOf(
   }
 }
 
-function* findAll({ place }: Collection, { area, any, count }: Search): Walk<Found[]> {
+function* findAll({ place }: Collection, { area, any, count }: Search): Slices<Found[]> {
   const found: Found[] = [];
   if (area === undefined) return found;
   const enough = any ? count : Number.POSITIVE_INFINITY;
@@ -78,7 +83,7 @@ function* findAll({ place }: Collection, { area, any, count }: Search): Walk<Fou
   return found;
 }
 
-function* runRead(view: View, request: SearchRequest, context: RunContext): Walk<Reply> {
+function* runRead(view: View, request: SearchRequest, context: RunContext): Slices<Reply> {
   const result = yield* runFind(view, request, context);
   return 'kind' in result ? result : foundReply(result.found, result.search);
 }
@@ -97,7 +102,7 @@ function foundReply(found: readonly Found[], search: Search): Reply {
   return array(items);
 }
 
-function* runWrite(view: WriteView, request: SearchRequest, context: RunContext): Walk<Reply> {
+function* runWrite(view: WriteView, request: SearchRequest, context: RunContext): Slices<Reply> {
   const result = yield* runFind(view, request, context);
   if ('kind' in result) return result;
   const { search, found } = result;

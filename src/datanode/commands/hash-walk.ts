@@ -1,6 +1,7 @@
 /** Some fields of hashes: HRANDFIELD and HSCAN. */
 import { fieldsOf, type Hash, readHash } from '../encoding/hash.ts';
-import { pickOne, type Slices } from '../encoding/member-walk.ts';
+import { pickOne } from '../encoding/member-walk.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View } from '../encoding/view.ts';
 import { array, EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -16,7 +16,8 @@ import {
   saveHash,
   setField,
 } from '../encoding/hash.ts';
-import { eachSlice, type Slices } from '../encoding/member-walk.ts';
+import { eachSlice } from '../encoding/member-walk.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp/reply.ts';

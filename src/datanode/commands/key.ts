@@ -2,8 +2,8 @@
 import { slotOfKey } from '../../common/hash.ts';
 import { placeValue } from '../encoding/collection.ts';
 import { findKey, giveUpKey, removeKey } from '../encoding/keyspace.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, NO_SUCH_KEY, syntaxError, word } from './args.ts';
 import {
@@ -69,7 +69,7 @@ function* rename(
   { from, to, replace }: Move,
   nowMs: number,
   replyOf: (moved: boolean) => Reply,
-): Generator<KeyRange, Reply, readonly KeyValue[]> {
+): Slices<Reply> {
   const source = findKey(view, from, nowMs);
   const { live } = source;
   if (!live) return NO_SUCH_KEY;
@@ -108,7 +108,7 @@ function* runCopy(
   view: WriteView,
   { from, to, replace }: Move,
   { nowMs }: RunContext,
-): Generator<KeyRange, Reply, readonly KeyValue[]> {
+): Slices<Reply> {
   if (from.equals(to)) return SAME_OBJECT;
   const { live } = findKey(view, from, nowMs);
   const target = findKey(view, to, nowMs);

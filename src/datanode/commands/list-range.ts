@@ -1,5 +1,4 @@
 /** Lists by index and by element: LINDEX, LRANGE, LSET, LREM, LTRIM, LINSERT, LPOS. */
-
 import { removeKey } from '../encoding/keyspace.ts';
 import {
   decodeElement,
@@ -14,8 +13,9 @@ import {
   shrinkEncoding,
 } from '../encoding/list.ts';
 import { insertBeside, removeEqual, trimList } from '../encoding/list-edit.ts';
-import { elementsBetween, keyOfIndex, type Slices, walkList } from '../encoding/list-walk.ts';
+import { elementsBetween, keyOfIndex, walkList } from '../encoding/list-walk.ts';
 import { listpackEntryBytes } from '../encoding/listpack-size.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { INT64_MIN } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { array, bulk, EMPTY_ARRAY, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';

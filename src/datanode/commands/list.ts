@@ -10,7 +10,8 @@ import {
   saveList,
   shrinkEncoding,
 } from '../encoding/list.ts';
-import { dropElements, type Slices } from '../encoding/list-walk.ts';
+import { dropElements } from '../encoding/list-walk.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word, wrongArity } from './args.ts';

@@ -10,13 +10,8 @@
 import { limits } from '../../common/limits.ts';
 import { decodeMember } from '../encoding/element-key.ts';
 import { keyAfter } from '../encoding/key.ts';
-import {
-  type Members,
-  POSITION_END,
-  positionOf,
-  rangeFrom,
-  type Slices,
-} from '../encoding/member-walk.ts';
+import { type Members, POSITION_END, positionOf, rangeFrom } from '../encoding/member-walk.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';

@@ -1,11 +1,7 @@
 /** The count of SRANDMEMBER and HRANDFIELD, and the elements it asks for. */
 import { limits } from '../../common/limits.ts';
-import {
-  type Members,
-  pickDistinct,
-  pickWithRepeats,
-  type Slices,
-} from '../encoding/member-walk.ts';
+import { type Members, pickDistinct, pickWithRepeats } from '../encoding/member-walk.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { INT64_MAX } from '../encoding/string.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { error } from '../resp/reply.ts';

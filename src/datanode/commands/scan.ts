@@ -7,21 +7,19 @@
  * passes a position before all keys there are given (keys of equal hash go together). Cursors stay
  * below 2^46: exact in every client's numbers.
  */
-
 import type { Slot } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { decodeHeader } from '../encoding/header.ts';
 import { decodeKey, type KeyPlace, keyAfter, keyRange, redisDataRange } from '../encoding/key.ts';
 import { isExpired } from '../encoding/keyspace.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { readCounts, writeCounts } from '../encoding/system.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import type { KeyRange } from '../engine/engine.ts';
 import { array, bulk, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, read, write } from './command.ts';
 import { type Glob, matchesGlob, parseGlob } from './glob.ts';
-
-type Walk = Generator<KeyRange, Reply, readonly KeyValue[]>;
 
 const HASHES = 2 ** 32;
 const CURSOR_END = 16_384 * HASHES;
@@ -96,7 +94,7 @@ function parsePattern(pattern: Buffer): Glob | undefined {
  * Reads `count` records and the rest of those that share the last one's hash. A cursor before this
  * partition's slots starts at the first, one behind them comes back as it is.
  */
-function* runScan(_view: View, request: ScanRequest, context: RunContext): Walk {
+function* runScan(_view: View, request: ScanRequest, context: RunContext): Slices<Reply> {
   const { firstSlot, lastSlot, nowMs } = context;
   const before = request.start.slot < firstSlot;
   const start = before ? { slot: firstSlot, hash: 0 } : request.start;
@@ -139,7 +137,7 @@ function scanReply(next: ScanPosition, keys: readonly Reply[]): Reply {
 }
 
 /** KEYS pattern */
-function* runKeys(_view: View, glob: Glob | undefined, context: RunContext): Walk {
+function* runKeys(_view: View, glob: Glob | undefined, context: RunContext): Slices<Reply> {
   const { firstSlot, lastSlot, nowMs } = context;
   const keys: Reply[] = [];
   let range = keyRange(firstSlot, 0, lastSlot);
@@ -156,7 +154,7 @@ function* runKeys(_view: View, glob: Glob | undefined, context: RunContext): Wal
 }
 
 /** RANDOMKEY: uniform in a small partition; in a large one the first key after a random place. */
-function* runRandomKey(view: View, _: undefined, context: RunContext): Walk {
+function* runRandomKey(view: View, _: undefined, context: RunContext): Slices<Reply> {
   const { firstSlot, lastSlot, nowMs } = context;
   const small = readCounts(view).keys <= RANDOM_WHOLE_MAX;
   const whole = keyRange(firstSlot, 0, lastSlot);
@@ -198,7 +196,7 @@ function parseFlush(args: readonly Buffer[]): undefined {
   if (args.length > 2 || (mode !== 'sync' && mode !== 'async')) throw syntaxError();
 }
 
-function* runFlush(view: WriteView): Walk {
+function* runFlush(view: WriteView): Slices<Reply> {
   let range = redisDataRange();
   for (;;) {
     const pairs = yield range;

@@ -7,7 +7,7 @@
  */
 import type { Collection } from '../encoding/collection.ts';
 import { findKey } from '../encoding/keyspace.ts';
-import { eachSlice, type Slices, type Take } from '../encoding/member-walk.ts';
+import { eachSlice, type Take } from '../encoding/member-walk.ts';
 import {
   addMember,
   decodeMember,
@@ -17,6 +17,7 @@ import {
   readSet,
   saveSet,
 } from '../encoding/set.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { bulk, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -1,7 +1,7 @@
 /** Sets: members one by one, all of them, some of them. */
 import type { Collection } from '../encoding/collection.ts';
 import { removeKey } from '../encoding/keyspace.ts';
-import { eachSlice, pickDistinct, pickOne, type Slices } from '../encoding/member-walk.ts';
+import { eachSlice, pickDistinct, pickOne } from '../encoding/member-walk.ts';
 import {
   addMember,
   decodeMember,
@@ -16,6 +16,7 @@ import {
   reopenSet,
   saveSet,
 } from '../encoding/set.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, type Reply } from '../resp/reply.ts';

@@ -1,10 +1,9 @@
 /** SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they name. */
-
 import { newCollection } from '../encoding/collection.ts';
 import { keyAfter } from '../encoding/key.ts';
 import { findKey, removeKey } from '../encoding/keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
-import type { Slices } from '../encoding/list-walk.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { lookUpPattern, parseSortPattern, type SortPattern } from '../encoding/sort-pattern.ts';
 import { sortScore } from '../encoding/sort-score.ts';
 import { readSortSource, type SortSource } from '../encoding/sort-source.ts';

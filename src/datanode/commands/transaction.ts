@@ -2,8 +2,8 @@
  * MULTI, EXEC, DISCARD, WATCH, UNWATCH (redis.io, Transactions). The connection queues and watches
  * (server/transaction.ts); what reaches a partition is one EXEC line, run here as one command.
  */
+import type { Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { array, error, OK, type Reply } from '../resp/reply.ts';
 import { ArgumentError, type Command, NO_KEYS, node, type RunContext, write } from './command.ts';
 import { decodeExec } from './exec-line.ts';
@@ -16,7 +16,7 @@ function* runExec(
   view: WriteView,
   lines: readonly (readonly Buffer[])[],
   context: RunContext,
-): Generator<KeyRange, Reply, readonly KeyValue[]> {
+): Slices<Reply> {
   const replies: Reply[] = [];
   for (const line of lines) replies.push(yield* runLine(resolve(line), view, line, context));
   return array(replies);
@@ -27,7 +27,7 @@ function* runLine(
   view: WriteView,
   line: readonly Buffer[],
   context: RunContext,
-): Generator<KeyRange, Reply, readonly KeyValue[]> {
+): Slices<Reply> {
   if (command === undefined || command.kind === 'node') {
     return error(`ERR '${line[0]?.toString()}' cannot be part of a transaction here`);
   }

@@ -1,9 +1,9 @@
 /** Unions, intersections and differences of sorted sets and sets, given or stored. */
 import { findKey, removeKey } from '../encoding/keyspace.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { Entry } from '../encoding/zset.ts';
 import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
-import type { Walk } from '../encoding/zset-range.ts';
 import { readSource, type Source, sourceScore, walkSource } from '../encoding/zset-source.ts';
 import { error, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, WRONG_TYPE, word } from './args.ts';
@@ -154,7 +154,7 @@ function combine(
   inputs: readonly Weighted[],
   { aggregate }: Options,
   take: (entry: Entry) => boolean | undefined,
-): Walk<void> {
+): Slices<void> {
   if (operation === 'diff') return subtract(view, inputs, take);
   // scores are added from the smallest input on, so that roundings are Redis's
   const bySize = [...inputs].sort((a, b) => sizeOf(a) - sizeOf(b));
@@ -168,7 +168,7 @@ function sizeOf({ source }: Weighted): number {
 function* unite(
   inputs: readonly Weighted[],
   take: (entry: Entry) => boolean | undefined,
-): Walk<void> {
+): Slices<void> {
   for (const { source, weight } of inputs) {
     yield* walkSource(source, ({ member, score }) =>
       take({ member, score: numberOr0(weight * score) }),
@@ -181,7 +181,7 @@ function* intersect(
   [first, ...others]: readonly Weighted[],
   aggregate: Aggregate,
   take: (entry: Entry) => boolean | undefined,
-): Walk<void> {
+): Slices<void> {
   yield* walkSource(first!.source, ({ member, score }) => {
     let sum = numberOr0(first!.weight * score);
     for (const { source, weight } of others) {
@@ -197,7 +197,7 @@ function* subtract(
   view: View,
   [first, ...others]: readonly Weighted[],
   take: (entry: Entry) => boolean | undefined,
-): Walk<void> {
+): Slices<void> {
   yield* walkSource(first!.source, (entry) => {
     const isIn = ({ source }: Weighted) => sourceScore(view, source, entry.member) !== undefined;
     return others.some(isIn) ? undefined : take(entry);
@@ -209,7 +209,7 @@ function* runCombine(
   operation: Operation,
   request: CombineRequest,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const opened = openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
@@ -234,7 +234,7 @@ function* runStore(
   operation: Operation,
   request: CombineRequest,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const opened = openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
@@ -253,7 +253,7 @@ function* runStore(
 }
 
 /** ZINTERCARD numkeys key [key ...] [LIMIT limit] */
-function* runInterCard(view: View, request: CombineRequest, { nowMs }: RunContext): Walk<Reply> {
+function* runInterCard(view: View, request: CombineRequest, { nowMs }: RunContext): Slices<Reply> {
   const opened = openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;

@@ -1,9 +1,9 @@
 /** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
-
+import type { Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
 import type { OpenZset } from '../encoding/zset-header.ts';
-import { collectSpan, type Walk, wholeSpan } from '../encoding/zset-range.ts';
+import { collectSpan, wholeSpan } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, write } from './command.ts';
@@ -41,7 +41,7 @@ function* runPop(
   view: WriteView,
   { key, highest, count }: PopRequest,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const zset = openZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   if (zset.size === 0 || count === 0) return EMPTY_ARRAY;
@@ -73,7 +73,7 @@ function* runMPop(
   view: WriteView,
   { keys, highest, count }: MPopRequest,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   for (const key of keys) {
     const zset = openZset(view, key, nowMs);
     if (zset === 'wrong-type') return WRONG_TYPE;
@@ -85,7 +85,7 @@ function* runMPop(
   return NULL_ARRAY;
 }
 
-function takeEntries({ place }: OpenZset, highest: boolean, count: number): Walk<Entry[]> {
+function takeEntries({ place }: OpenZset, highest: boolean, count: number): Slices<Entry[]> {
   return collectSpan({ ...wholeSpan(place, highest), limit: count });
 }
 
@@ -94,7 +94,7 @@ function* drop(
   zset: OpenZset,
   entries: readonly Entry[],
   reply: Reply,
-): Walk<Reply> {
+): Slices<Reply> {
   for (const entry of entries) dropMember(view, zset, entry);
   return yield* finishZset(view, zset, reply);
 }

@@ -3,11 +3,12 @@ import { limits } from '../../common/limits.ts';
 import type { Collection } from '../encoding/collection.ts';
 import { decodeMember, elementRange } from '../encoding/element-key.ts';
 import { keyAfter } from '../encoding/key.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { tags } from '../encoding/tags.ts';
 import type { View } from '../encoding/view.ts';
 import { type Entry, readZset } from '../encoding/zset.ts';
 import { encodingOfZset } from '../encoding/zset-header.ts';
-import { collectSpan, entriesAtRanks, type Walk, wholeSpan } from '../encoding/zset-range.ts';
+import { collectSpan, entriesAtRanks, wholeSpan } from '../encoding/zset-range.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import { formatDouble } from '../resp/encode-reply.ts';
 import { array, bulk, EMPTY_ARRAY, error, NULL, type Reply } from '../resp/reply.ts';
@@ -50,7 +51,7 @@ function parseRandom(args: readonly Buffer[]): RandomRequest {
   return { key, count: Number(exact), withScores };
 }
 
-function* runRandom(view: View, request: RandomRequest, context: RunContext): Walk<Reply> {
+function* runRandom(view: View, request: RandomRequest, context: RunContext): Slices<Reply> {
   const zset = readZset(view, request.key, context.nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const { count } = request;
@@ -72,7 +73,7 @@ function* drawRepeated(
   zset: Collection,
   count: number,
   { random }: RunContext,
-): Walk<readonly Entry[]> {
+): Slices<readonly Entry[]> {
   const ranks = Array.from({ length: count }, () => Math.floor(random() * zset.size));
   const distinct = [...new Set(ranks)].sort((a, b) => a - b);
   const entries = yield* entriesAtRanks(view, zset, distinct);
@@ -86,7 +87,7 @@ function* drawDistinct(
   zset: Collection,
   count: number,
   { random }: RunContext,
-): Walk<readonly Entry[]> {
+): Slices<readonly Entry[]> {
   const { size, place } = zset;
   if (count >= size) return yield* collectSpan(wholeSpan(place));
   const ranks = new Set<number>();
@@ -149,7 +150,7 @@ function* runZscan(
   view: View,
   { key, from, options }: ScanRequest,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const zset = readZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   if (zset === undefined) return scanReply(HASHES, [], undefined);
@@ -170,7 +171,7 @@ function* scanHashes(
   from: number,
   count: number,
   take: (entry: Entry) => void,
-): Walk<number> {
+): Slices<number> {
   const { gte, lt } = elementRange(tags.zsetMember, place);
   const start = Buffer.alloc(HASH_AT + 4);
   start.set(gte);

@@ -1,6 +1,7 @@
 /** Ranges of sorted sets: ZRANGE and its older forms, ZRANGESTORE, ZREMRANGEBY*. */
 import type { Collection } from '../encoding/collection.ts';
 import { findKey, removeKey } from '../encoding/keyspace.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, newZset, openZset, putScore, readZset } from '../encoding/zset.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type ScoreBounds,
   type Span,
   scoreSpan,
-  type Walk,
   walkSpan,
 } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, integer, type Reply } from '../resp/reply.ts';
@@ -103,7 +103,7 @@ function* spanOf(
   zset: Collection,
   range: Range,
   reverse: boolean,
-): Walk<Span | undefined> {
+): Slices<Span | undefined> {
   if (range.by === 'score') return scoreSpan(zset.place, range.bounds, reverse);
   if (range.by === 'lex') return yield* lexSpan(zset, range.bounds, reverse);
   const { size } = zset;
@@ -118,14 +118,14 @@ function* walkRange(
   zset: Collection,
   { range, reverse, offset, limit }: RangeRequest,
   take: (entry: Entry) => void,
-): Walk<void> {
+): Slices<void> {
   const span = yield* spanOf(view, zset, range, reverse);
   if (span === undefined || limit === 0) return;
   const limited = range.by === 'rank' ? span : { ...span, offset, limit };
   yield* walkSpan(yield* jump(view, zset, limited), take);
 }
 
-export function* runRange(view: View, request: RangeRequest, { nowMs }: RunContext): Walk<Reply> {
+export function* runRange(view: View, request: RangeRequest, { nowMs }: RunContext): Slices<Reply> {
   const zset = readZset(view, request.key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   if (zset === undefined) return EMPTY_ARRAY;
@@ -149,7 +149,7 @@ function* runRangeStore(
   view: WriteView,
   { target, request }: { readonly target: Buffer; readonly request: RangeRequest },
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const source = readZset(view, request.key, nowMs);
   if (source === 'wrong-type') return WRONG_TYPE;
   const found = findKey(view, target, nowMs);
@@ -171,7 +171,7 @@ function* runRemRange(
   view: WriteView,
   { key, range }: { readonly key: Buffer; readonly range: Range },
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const zset = openZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const before = zset.size;

@@ -1,8 +1,8 @@
 /** How a command that changed a sorted set ends. */
+import type { Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { saveZset } from '../encoding/zset.ts';
 import type { OpenZset } from '../encoding/zset-header.ts';
-import type { Walk } from '../encoding/zset-range.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';
 
@@ -13,13 +13,13 @@ export function savedZset(view: WriteView, zset: OpenZset, reply: Reply): RunRes
 }
 
 /** The same for a run that reads ranges anyway. */
-export function* finishZset(view: WriteView, zset: OpenZset, reply: Reply): Walk<Reply> {
+export function* finishZset(view: WriteView, zset: OpenZset, reply: Reply): Slices<Reply> {
   const saving = saveZset(view, zset);
   if (saving !== undefined) yield* saving;
   return reply;
 }
 
-function* replyAfter(saving: Walk<void>, reply: Reply): Walk<Reply> {
+function* replyAfter(saving: Slices<void>, reply: Reply): Slices<Reply> {
   yield* saving;
   return reply;
 }

@@ -1,6 +1,7 @@
 /** Sorted sets member by member, and ranks: ZADD, ZREM, ZSCORE, ZRANK, ZCOUNT and relatives. */
 import type { Collection } from '../encoding/collection.ts';
 import { encodeScoreKey } from '../encoding/element-key.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { dropMember, openZset, putScore, readZset, scoreOf } from '../encoding/zset.ts';
 import { countBefore } from '../encoding/zset-index.ts';
@@ -10,7 +11,6 @@ import {
   lexSpan,
   type ScoreBounds,
   scoreSpan,
-  type Walk,
 } from '../encoding/zset-range.ts';
 import { array, error, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, syntaxError, WRONG_TYPE, word, wrongArity } from './args.ts';
@@ -200,7 +200,7 @@ function* runRank(
   view: View,
   { key, member, reverse, withScore }: RankRequest,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const zset = readZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const score = zset && scoreOf(view, zset.place, member);
@@ -220,7 +220,7 @@ function* runCount(
   view: View,
   { key, bounds }: CountRequest<ScoreBounds>,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const zset = readZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const span = zset && scoreSpan(zset.place, bounds);
@@ -232,7 +232,7 @@ function* runLexCount(
   view: View,
   { key, bounds }: CountRequest<LexBounds>,
   { nowMs }: RunContext,
-): Walk<Reply> {
+): Slices<Reply> {
   const zset = readZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const span = zset && (yield* lexSpan(zset, bounds));

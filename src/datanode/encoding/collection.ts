@@ -4,7 +4,6 @@
  * number saves the collection afterwards, and one without elements is gone.
  */
 import { slotOfKey } from '../../common/hash.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import {
   type CollectionPlace,
   type CollectionType,
@@ -16,6 +15,7 @@ import {
 import { decodeCollection, encodeCollection, type Header } from './header.ts';
 import { keyAfter } from './key.ts';
 import { type Found, findKey, giveUpKey, removeKey, storeKey } from './keyspace.ts';
+import type { Slices } from './slices.ts';
 import type { View, WriteView } from './view.ts';
 
 /** A collection as a read finds it. */
@@ -95,7 +95,7 @@ export function* placeValue(
   target: Found,
   live: Header,
   source: { readonly key: Buffer; readonly givenUp: boolean },
-): Generator<KeyRange, void, readonly KeyValue[]> {
+): Slices<void> {
   const slot = slotOfKey(target.key);
   const from = slotOfKey(source.key);
   if (!isCollectionType(live.type) || (source.givenUp && slot === from)) {
@@ -127,7 +127,7 @@ function* copyElements(
   type: CollectionType,
   from: CollectionPlace,
   to: CollectionPlace,
-): Generator<KeyRange, void, readonly KeyValue[]> {
+): Slices<void> {
   for (const tag of elementTags[type]) {
     let range = elementRange(tag, from);
     for (let pairs = yield range; pairs.length > 0; pairs = yield range) {

@@ -1,12 +1,8 @@
-/**
- * The expiry indexes, of keys and of hashes with fields: finding what is due, on the leader, and
- * deleting it, on every replica, by an entry of the log (decision 14).
- */
 import { asBuffer, writeU64 } from '../../common/bytes.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import { expireFields } from './hash-expiry.ts';
 import { findKey, removeKey } from './keyspace.ts';
-import type { Slices } from './member-walk.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { WriteView } from './view.ts';
 

@@ -5,7 +5,8 @@ import { deleteField, findLatest, reopenHash, saveHash } from './hash.ts';
 import type { Header } from './header.ts';
 import { keyAfter } from './key.ts';
 import type { Found } from './keyspace.ts';
-import { eachSlice, type Slices } from './member-walk.ts';
+import { eachSlice } from './member-walk.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { WriteView } from './view.ts';
 

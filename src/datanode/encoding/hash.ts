@@ -29,8 +29,9 @@ import {
   type HashEncoding,
   type HashExtra,
 } from './hash-header.ts';
-import { eachSlice, type Members, type Slices } from './member-walk.ts';
+import { eachSlice, type Members } from './member-walk.ts';
 import { corruptRecord } from './record.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 

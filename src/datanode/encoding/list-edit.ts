@@ -4,7 +4,6 @@
  * when what is left of it is little and copied, when insertions at one spot have made fractions
  * long, or when it is gone.
  */
-
 import { must } from '../../common/assert.ts';
 import { newCollection } from './collection.ts';
 import { decodeListPlace, encodeListKey, placeBetween } from './element-key.ts';
@@ -21,8 +20,9 @@ import {
   saveList,
   shrinkEncoding,
 } from './list.ts';
-import { dropElements, nearest, type Slices, walkList } from './list-walk.ts';
+import { dropElements, nearest, walkList } from './list-walk.ts';
 import { listpackEntryBytes } from './listpack-size.ts';
+import type { Slices } from './slices.ts';
 import type { WriteView } from './view.ts';
 
 /** Elements moved so that a list stays dense. */

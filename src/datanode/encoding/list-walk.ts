@@ -1,6 +1,6 @@
 /** Lists read and shortened element after element: in slices, from either end. */
 import { must } from '../../common/assert.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import type { KeyRange } from '../engine/engine.ts';
 import { decodeListPlace, encodeListKey } from './element-key.ts';
 import { keyAfter } from './key.ts';
 import {
@@ -14,10 +14,8 @@ import {
 } from './list.ts';
 import { listpackEntryBytes } from './listpack-size.ts';
 import { corruptRecord } from './record.ts';
+import type { Slices } from './slices.ts';
 import type { View, WriteView } from './view.ts';
-
-/** A read of ranges that results in T. */
-export type Slices<T> = Generator<KeyRange, T, readonly KeyValue[]>;
 
 /** Up to this many elements of a dense list are read one by one: it spares a pass of the loop. */
 const POINT_READS_MAX = 32;

@@ -4,8 +4,7 @@
  */
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { keyAfter } from './key.ts';
-
-export type Slices<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
+import type { Slices } from './slices.ts';
 
 /** Is given what a walk meets; the walk ends when it returns true. */
 export type Take<Met> = (met: Met) => unknown;

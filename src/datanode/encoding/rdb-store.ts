@@ -5,11 +5,11 @@ import type { Found } from './keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from './list.ts';
 import type { RdbValue } from './rdb-decode.ts';
 import { addMember, newSet, saveSet } from './set.ts';
+import type { Slices } from './slices.ts';
 import { storeString } from './string.ts';
 import type { WriteView } from './view.ts';
 import { saveZset } from './zset.ts';
 import { beginZset, endZset, giveScore } from './zset-build.ts';
-import type { Walk } from './zset-range.ts';
 
 type Pair<Value> = readonly [member: Buffer, value: Value];
 
@@ -19,7 +19,7 @@ export function* storeRdbValue(
   found: Found,
   value: RdbValue,
   deadlineMs: number,
-): Walk<void> {
+): Slices<void> {
   switch (value.type) {
     case 'string':
       storeString(view, found, value.bytes, deadlineMs);
@@ -74,7 +74,7 @@ function* storeZset(
   found: Found,
   elements: readonly Pair<number>[],
   deadlineMs: number,
-): Walk<void> {
+): Slices<void> {
   const building = beginZset(view, found);
   for (const [member, score] of elements) giveScore(view, building, member, () => score);
   const zset = yield* endZset(view, building);

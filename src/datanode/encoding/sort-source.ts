@@ -7,7 +7,8 @@ import { decodeCollection } from './header.ts';
 import { keyAfter } from './key.ts';
 import { findKey } from './keyspace.ts';
 import { decodeShape } from './list.ts';
-import { type Slices, type Walk, walkList } from './list-walk.ts';
+import { type Walk, walkList } from './list-walk.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View } from './view.ts';
 

@@ -3,10 +3,11 @@
  * no −0 is lost on the way, and made small if they fit.
  */
 import type { Found } from './keyspace.ts';
+import type { Slices } from './slices.ts';
 import type { WriteView } from './view.ts';
 import { type Entry, newZset, putScore, scoreOf } from './zset.ts';
 import { fitsSmall, type OpenZset, setFlags, zsetFlags } from './zset-header.ts';
-import { collectSpan, scoreSpan, type Walk } from './zset-range.ts';
+import { collectSpan, scoreSpan } from './zset-range.ts';
 
 export interface Building {
   readonly zset: OpenZset;
@@ -33,7 +34,7 @@ export function giveScore(
 }
 
 /** The set as it is to be saved. */
-export function* endZset(view: WriteView, { zset, longest }: Building): Walk<OpenZset> {
+export function* endZset(view: WriteView, { zset, longest }: Building): Slices<OpenZset> {
   if (!fitsSmall(zset, longest)) return zset;
   setFlags(zset, 0);
   const zero = { min: 0, max: 0, minOpen: false, maxOpen: false };

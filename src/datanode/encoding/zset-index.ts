@@ -18,18 +18,17 @@ import {
 } from './element-key.ts';
 import { keyAfter } from './key.ts';
 import { type Block, RankTree } from './rank-tree.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 import { flagsOfZset, type OpenZset, setFlags, zsetFlags } from './zset-header.ts';
-
-type Walk<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 
 const BLOCK_MAX = 512;
 /** Elements of each block when a large one is split; the last one may have half more. */
 const BLOCK_FILL = 256;
 
 /** How many elements lie before `bound`, a zsetScore key or the beginning of one. */
-export function* countBefore(view: View, zset: Collection, bound: Buffer): Walk<number> {
+export function* countBefore(view: View, zset: Collection, bound: Buffer): Slices<number> {
   const whole = elementRange(tags.zsetScore, zset.place);
   if (bound.compare(whole.gte) <= 0) return 0;
   if (bound.compare(whole.lt) >= 0) return zset.size;
@@ -39,7 +38,7 @@ export function* countBefore(view: View, zset: Collection, bound: Buffer): Walk<
 }
 
 /** The zsetScore key of the element that `rank` others lie before; undefined beyond the last. */
-export function* keyAtRank(view: View, zset: Collection, rank: number): Walk<Buffer | undefined> {
+export function* keyAtRank(view: View, zset: Collection, rank: number): Slices<Buffer | undefined> {
   if (rank >= zset.size) return undefined;
   if (!isCounted(zset)) return yield* keyAt(elementRange(tags.zsetScore, zset.place), rank);
   const block = new RankTree(view, zset.place).blockAtRank(rank);
@@ -68,7 +67,7 @@ export function isCrowded(zset: OpenZset): boolean {
 }
 
 /** Splits the blocks that are too large. */
-export function* splitBlocks(view: View, zset: OpenZset): Walk<void> {
+export function* splitBlocks(view: View, zset: OpenZset): Slices<void> {
   if (!isCounted(zset)) {
     zset.ranks = RankTree.create(view, zset.place, zset.size);
     zset.crowded = [Buffer.alloc(0)];
@@ -108,7 +107,7 @@ function blockRange(place: CollectionPlace, { from, to }: Block): KeyRange {
 function* readBlocks(
   range: KeyRange,
   total: number,
-): Walk<{ readonly counts: readonly number[]; readonly bounds: readonly Buffer[] }> {
+): Slices<{ readonly counts: readonly number[]; readonly bounds: readonly Buffer[] }> {
   const counts: number[] = [];
   const bounds: Buffer[] = [];
   let begun = 0;
@@ -139,7 +138,7 @@ function boundBetween(before: Buffer, after: Buffer): Buffer {
   return Buffer.from(after.subarray(0, at + 1));
 }
 
-function* countRange(range: KeyRange): Walk<number> {
+function* countRange(range: KeyRange): Slices<number> {
   let count = 0;
   let rest = range;
   while (rest.gte.compare(rest.lt) < 0) {
@@ -151,7 +150,7 @@ function* countRange(range: KeyRange): Walk<number> {
   return count;
 }
 
-function* keyAt(range: KeyRange, offset: number): Walk<Buffer | undefined> {
+function* keyAt(range: KeyRange, offset: number): Slices<Buffer | undefined> {
   let rest = range;
   for (let left = offset; ; ) {
     const pairs: readonly KeyValue[] = yield { ...rest, limit: left + 1 };

@@ -2,16 +2,15 @@
  * Walks over a sorted set in the order of its scores: by score, by member, by rank. They read in
  * slices and stop where enough is given.
  */
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import type { KeyRange } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import { type CollectionPlace, elementRange, encodeScoreKey } from './element-key.ts';
 import { keyAfter } from './key.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View } from './view.ts';
 import { type Entry, entryOf } from './zset.ts';
 import { countBefore, keyAtRank } from './zset-index.ts';
-
-export type Walk<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 
 export interface ScoreBounds {
   readonly min: number;
@@ -79,7 +78,7 @@ export function* lexSpan(
   { place }: Collection,
   bounds: LexBounds,
   reverse = false,
-): Walk<Span | undefined> {
+): Slices<Span | undefined> {
   if (isEmptyLex(bounds)) return undefined;
   const whole = elementRange(tags.zsetScore, place);
   const [head] = yield { ...whole, limit: 1 };
@@ -132,7 +131,7 @@ export function* rankSpan(
   start: number,
   count: number,
   reverse = false,
-): Walk<Span> {
+): Slices<Span> {
   const whole = wholeSpan(zset.place, reverse);
   if (start === 0) return { ...whole, limit: count };
   const { range } = whole;
@@ -146,7 +145,7 @@ export function* rankSpan(
 }
 
 /** How many elements a span without offset and limit has. */
-export function* countSpan(view: View, zset: Collection, span: Span): Walk<number> {
+export function* countSpan(view: View, zset: Collection, span: Span): Slices<number> {
   const { range, begins } = span;
   if (range.gte.compare(range.lt) >= 0) return 0;
   if (begins === undefined) {
@@ -161,7 +160,7 @@ export function* countSpan(view: View, zset: Collection, span: Span): Walk<numbe
 }
 
 /** Leaves the offset behind, over counted elements where that is shorter. */
-export function* jump(view: View, zset: Collection, span: Span): Walk<Span> {
+export function* jump(view: View, zset: Collection, span: Span): Slices<Span> {
   const { range, offset = 0, begins } = span;
   if (begins !== undefined || offset < JUMP_OFFSET_MIN) return span;
   if (range.gte.compare(range.lt) >= 0) return span;
@@ -174,7 +173,7 @@ export function* jump(view: View, zset: Collection, span: Span): Walk<Span> {
 }
 
 /** Gives the elements of `span` to `take` in their order, until that returns true. */
-export function* walkSpan(span: Span, take: (entry: Entry) => unknown): Walk<void> {
+export function* walkSpan(span: Span, take: (entry: Entry) => unknown): Slices<void> {
   const { begins, goesOn } = span;
   let { range } = span;
   let skip = unbounded(span.offset ?? 0);
@@ -201,7 +200,7 @@ export function* walkSpan(span: Span, take: (entry: Entry) => unknown): Walk<voi
   }
 }
 
-export function* collectSpan(span: Span): Walk<Entry[]> {
+export function* collectSpan(span: Span): Slices<Entry[]> {
   const entries: Entry[] = [];
   yield* walkSpan(span, (entry) => {
     entries.push(entry);
@@ -214,7 +213,7 @@ export function* entriesAtRanks(
   view: View,
   zset: Collection,
   ranks: readonly number[],
-): Walk<Entry[]> {
+): Slices<Entry[]> {
   const entries: Entry[] = [];
   if (ranks.length * DENSE_RANKS < zset.size) {
     for (const rank of ranks) {

@@ -3,10 +3,11 @@ import type { Collection } from './collection.ts';
 import { readCollection } from './collection.ts';
 import { decodeMember, elementRange, encodeMemberKey } from './element-key.ts';
 import { keyAfter } from './key.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View } from './view.ts';
 import { type Entry, scoreOf } from './zset.ts';
-import { type Walk, walkSpan, wholeSpan } from './zset-range.ts';
+import { walkSpan, wholeSpan } from './zset-range.ts';
 
 /** Undefined when nothing is under the key. */
 export type Source = Collection | undefined;
@@ -31,7 +32,7 @@ export function sourceScore(view: View, source: Source, member: Buffer): number 
 export function* walkSource(
   source: Source,
   take: (entry: Entry) => boolean | undefined,
-): Walk<void> {
+): Slices<void> {
   if (source === undefined) return;
   if (source.type === 'zset') return yield* walkSpan(wholeSpan(source.place), take);
   let range = elementRange(tags.setMember, source.place);

@@ -2,8 +2,7 @@
  * Sorted sets: every member has two records, zsetMember (its score) and zsetScore (its place in the
  * order), which change together, and the counts of zset-index.ts with them. A score of −0 equals 0 and sorts as 0; it is kept only beyond the small encoding, as in Redis.
  */
-
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import type { KeyValue } from '../engine/engine.ts';
 import {
   type Collection,
   newCollection,
@@ -21,6 +20,7 @@ import {
 } from './element-key.ts';
 import type { Found } from './keyspace.ts';
 import { corruptRecord } from './record.ts';
+import type { Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 import {
@@ -32,8 +32,6 @@ import {
   zsetFlags,
 } from './zset-header.ts';
 import { countElement, isCrowded, saveRanks, splitBlocks } from './zset-index.ts';
-
-type Walk<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 
 export interface Entry {
   readonly member: Buffer;
@@ -114,14 +112,14 @@ export function dropMember(view: WriteView, zset: OpenZset, entry: Entry): void 
 }
 
 /** Ends a change: at once, unless ranges have to be read for the counts. */
-export function saveZset(view: WriteView, zset: OpenZset): Walk<void> | undefined {
+export function saveZset(view: WriteView, zset: OpenZset): Slices<void> | undefined {
   if (zset.size > 0 && isCrowded(zset)) return saveCrowded(view, zset);
   saveRanks(view, zset);
   saveCollection(view, zset);
   return undefined;
 }
 
-function* saveCrowded(view: WriteView, zset: OpenZset): Walk<void> {
+function* saveCrowded(view: WriteView, zset: OpenZset): Slices<void> {
   yield* splitBlocks(view, zset);
   saveRanks(view, zset);
   saveCollection(view, zset);

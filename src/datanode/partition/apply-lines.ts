@@ -5,6 +5,7 @@
 import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
+import type { Slices } from '../encoding/slices.ts';
 import type { Txn } from '../encoding/txn.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { error, type Reply } from '../resp/reply.ts';
@@ -74,7 +75,7 @@ function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Pr
 
 /** Drives a suspended run to its end, reading the ranges it asks for. */
 export async function runRanges<Result>(
-  run: Generator<KeyRange, Result, readonly KeyValue[]>,
+  run: Slices<Result>,
   readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
 ): Promise<Result> {
   let step = run.next();

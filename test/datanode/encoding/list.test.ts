@@ -19,9 +19,9 @@ import {
   dropElements,
   elementsBetween,
   keyOfIndex,
-  type Slices,
 } from '../../../src/datanode/encoding/list-walk.ts';
 import { listpackEntryBytes } from '../../../src/datanode/encoding/listpack-size.ts';
+import type { Slices } from '../../../src/datanode/encoding/slices.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';

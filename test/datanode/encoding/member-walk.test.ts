@@ -13,8 +13,8 @@ import {
   pickWithRepeats,
   positionOf,
   rangeFrom,
-  type Slices,
 } from '../../../src/datanode/encoding/member-walk.ts';
+import type { Slices } from '../../../src/datanode/encoding/slices.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
 import type { KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
 
