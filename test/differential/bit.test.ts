@@ -1,9 +1,6 @@
 import fc from 'fast-check';
-import { differential, type Step } from './differential.ts';
+import { differential, exact } from './differential.ts';
 import { integerWord, key, member, option, words, wordsAndMore } from './words.ts';
-
-const exact = (arbitrary: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
-  arbitrary.map((line) => ({ words: line }));
 
 const whole = fc.integer({ min: -40, max: 40 }).map(String);
 const far = fc.constantFrom('9223372036854775807', '-9223372036854775808');

@@ -21,6 +21,14 @@ export interface Step {
 
 /** The same sequences every time, others with KVORUM_FUZZ_SEED. */
 const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
+/** Commands of these words, whose replies are compared so. */
+export const inOrder =
+  (order: Order) =>
+  (lines: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
+    lines.map((line) => ({ words: line, order }));
+
+export const exact = inOrder('exact');
+
 const STEPS_MAX = 40;
 const STEPS_MEAN = 20;
 

@@ -20,7 +20,7 @@ import {
   ziplist,
   zipmap,
 } from '../datanode/encoding/rdb-forms.ts';
-import { differential, type Step } from './differential.ts';
+import { differential, exact, type Step } from './differential.ts';
 import { integerWord, key, member, option, words } from './words.ts';
 
 const score = Buffer.alloc(8);
@@ -85,8 +85,6 @@ const payload = fc.oneof(
   fc.constantFrom(Buffer.alloc(0), Buffer.alloc(9), Buffer.alloc(10, 1)),
 );
 
-const exact = (arbitrary: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
-  arbitrary.map((line) => ({ words: line }));
 const restoreOption = fc.oneof(
   { weight: 3, arbitrary: option('replace', 'absttl').map((name) => [name]) },
   fc.tuple(option('idletime', 'freq'), fc.oneof(integerWord, fc.constantFrom('0', '255', '256'))),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { differential, type Step } from './differential.ts';
+import { differential, exact, inOrder, type Step } from './differential.ts';
 import type { Order } from './order.ts';
 import { key, option, words, wordsAndMore } from './words.ts';
 
@@ -50,9 +50,7 @@ const orderOf = (line: readonly string[]): Order => {
 };
 const search = (line: Words): fc.Arbitrary<Step> =>
   line.map((each) => ({ words: each, order: orderOf(each) }));
-const exact = (line: Words): fc.Arbitrary<Step> => line.map((each) => ({ words: each }));
-const scores = (line: Words): fc.Arbitrary<Step> =>
-  line.map((each) => ({ words: each, order: 'scores' }));
+const scores = inOrder('scores');
 
 const maybeSorted = fc.oneof(sorted, fc.constant<string[]>([]));
 const tail = join(found, maybeSorted);

@@ -1,28 +1,19 @@
 import fc from 'fast-check';
-import { differential, type Step } from './differential.ts';
-import type { Order } from './order.ts';
-import { doubleWord, integerWord, key, member, option, words, wordsAndMore } from './words.ts';
-
-const as =
-  (order: Order) =>
-  (arbitrary: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
-    arbitrary.map((line) => ({ words: line, order }));
-const exact = as('exact');
+import { differential, exact, inOrder } from './differential.ts';
+import {
+  doubleWord,
+  integerWord,
+  key,
+  member,
+  option,
+  wholeScan,
+  words,
+  wordsAndMore,
+} from './words.ts';
 
 const value = fc.oneof({ weight: 3, arbitrary: member }, integerWord, doubleWord);
 const count = fc.oneof(integerWord, fc.constantFrom('0', '1', '-1', '3', '100', '-4'));
 const number = fc.oneof(doubleWord, integerWord, fc.constantFrom('1e17', '123456789.123456789'));
-const cursor = fc.constantFrom('0', '0', '0', '', '00', 'x', '99999999999999999999', '1.5');
-const scanOption = fc.oneof(
-  fc.tuple(option('match'), fc.constantFrom('*', 'a*', '[ab]', 'x', '')),
-  fc.tuple(option('count'), fc.constantFrom('1000', '1000', '0', '-1', 'x')),
-  option('match', 'count').map((text) => [text]),
-);
-const scan = fc
-  .tuple(words('HSCAN', key, cursor), fc.array(scanOption, { maxLength: 2 }))
-  .map(([line, options]) => [...line, ...options.flat()])
-  // a full walk in one step: where a cursor stops in between is each server's own
-  .map((line) => (line.some((text) => /count/i.test(text)) ? line : [...line, 'COUNT', '1000']));
 /** More fields than a listpack holds, or values longer than it takes. */
 const manyFields = fc.constantFrom(0, 500, 508, 511, 512, 513).map((size) => {
   const pairs = Array.from({ length: size }, (_, at) => [`f${at}`, String(at)]);
@@ -39,20 +30,20 @@ differential(
     exact(words('HSETNX', key, member, value)),
     { weight: 2, arbitrary: exact(words('HGET', key, member)) },
     exact(wordsAndMore(['HMGET', key, member], member)),
-    { weight: 2, arbitrary: as('pairs')(words('HGETALL', key)) },
+    { weight: 2, arbitrary: inOrder('pairs')(words('HGETALL', key)) },
     { weight: 2, arbitrary: exact(wordsAndMore(['HDEL', key, member], member)) },
     exact(words('HLEN', key)),
     exact(words('HEXISTS', key, member)),
-    as('set')(words('HKEYS', key)),
-    as('set')(words('HVALS', key)),
+    inOrder('set')(words('HKEYS', key)),
+    inOrder('set')(words('HVALS', key)),
     exact(words('HSTRLEN', key, member)),
     { weight: 2, arbitrary: exact(words('HINCRBY', key, member, integerWord)) },
     { weight: 2, arbitrary: exact(words('HINCRBYFLOAT', key, member, number)) },
-    as('count')(words('HRANDFIELD', key)),
-    { weight: 2, arbitrary: as('count')(words('HRANDFIELD', key, count)) },
-    as('count')(wordsAndMore(['HRANDFIELD', key, count], option('withvalues'), 2)),
-    as('pairs')(words('HRANDFIELD', key, '100', option('withvalues'))),
-    { weight: 2, arbitrary: as('scanPairs')(scan) },
+    inOrder('count')(words('HRANDFIELD', key)),
+    { weight: 2, arbitrary: inOrder('count')(words('HRANDFIELD', key, count)) },
+    inOrder('count')(wordsAndMore(['HRANDFIELD', key, count], option('withvalues'), 2)),
+    inOrder('pairs')(words('HRANDFIELD', key, '100', option('withvalues'))),
+    { weight: 2, arbitrary: inOrder('scanPairs')(wholeScan('HSCAN')) },
     exact(manyFields),
     exact(words('HDEL', 'big', 'last', 'f1', 'f2')),
     exact(words('HSETNX', 'big', member, value)),

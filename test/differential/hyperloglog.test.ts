@@ -1,11 +1,8 @@
 import fc from 'fast-check';
 import { emptySketch } from '../../src/datanode/encoding/hyperloglog.ts';
 import { bending } from '../fuzz/bytes.ts';
-import { differential, type Step } from './differential.ts';
+import { differential, exact, type Step } from './differential.ts';
 import { key, member, words, wordsAndMore } from './words.ts';
-
-const exact = (arbitrary: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
-  arbitrary.map((line) => ({ words: line }));
 
 /** From one element to thousands, so that sketches of every size come up, dense ones too. */
 const manyElements = fc

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
-import { differential, type Step } from './differential.ts';
+import { differential, exact } from './differential.ts';
 import { doubleWord, integerWord, key, member, option, words, wordsAndMore } from './words.ts';
 
-const exact = (arbitrary: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
-  arbitrary.map((line) => ({ words: line }));
 const absent = fc.constant('never there');
 
 differential(

@@ -1,26 +1,8 @@
 import fc from 'fast-check';
-import { differential, type Step } from './differential.ts';
-import type { Order } from './order.ts';
-import { integerWord, key, member, option, words, wordsAndMore } from './words.ts';
-
-const as =
-  (order: Order) =>
-  (arbitrary: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
-    arbitrary.map((line) => ({ words: line, order }));
-const exact = as('exact');
+import { differential, exact, inOrder } from './differential.ts';
+import { integerWord, key, member, option, wholeScan, words, wordsAndMore } from './words.ts';
 
 const count = fc.oneof(integerWord, fc.constantFrom('0', '1', '-1', '3', '100', '-4'));
-const cursor = fc.constantFrom('0', '0', '0', '', '00', 'x', '99999999999999999999', '1.5');
-const scanOption = fc.oneof(
-  fc.tuple(option('match'), fc.constantFrom('*', 'a*', '[ab]', 'x', '')),
-  fc.tuple(option('count'), fc.constantFrom('1000', '1000', '0', '-1', 'x')),
-  option('match', 'count').map((text) => [text]),
-);
-const scan = fc
-  .tuple(words('SSCAN', key, cursor), fc.array(scanOption, { maxLength: 2 }))
-  .map(([line, options]) => [...line, ...options.flat()])
-  // a full walk in one step: where a cursor stops in between is each server's own
-  .map((line) => (line.some((text) => /count/i.test(text)) ? line : [...line, 'COUNT', '1000']));
 const cardLimit = fc.oneof(
   fc.constant<string[]>([]),
   fc.tuple(option('limit'), fc.constantFrom('0', '1', '2', '-1', 'x')),
@@ -47,21 +29,21 @@ differential(
     { weight: 8, arbitrary: exact(wordsAndMore(['SADD', key, small], small, 6)) },
     { weight: 2, arbitrary: exact(wordsAndMore(['SADD', key, member], member)) },
     { weight: 2, arbitrary: exact(wordsAndMore(['SREM', key, small], small)) },
-    { weight: 3, arbitrary: as('set')(words('SMEMBERS', key)) },
+    { weight: 3, arbitrary: inOrder('set')(words('SMEMBERS', key)) },
     exact(words('SISMEMBER', key, small)),
     exact(wordsAndMore(['SMISMEMBER', key, small], small)),
     exact(words('SCARD', key)),
     // what is popped is random: all of it, or nothing is compared after it
-    as('set')(words('SPOP', key, fc.constantFrom('100', '0', '-1', 'x', '', '1.5'))),
-    as('count')(wordsAndMore(['SPOP', 'none'], count, 2)),
-    as('count')(words('SRANDMEMBER', key)),
-    { weight: 2, arbitrary: as('count')(wordsAndMore(['SRANDMEMBER', key, count], count, 1)) },
-    as('set')(words('SRANDMEMBER', key, '100')),
+    inOrder('set')(words('SPOP', key, fc.constantFrom('100', '0', '-1', 'x', '', '1.5'))),
+    inOrder('count')(wordsAndMore(['SPOP', 'none'], count, 2)),
+    inOrder('count')(words('SRANDMEMBER', key)),
+    { weight: 2, arbitrary: inOrder('count')(wordsAndMore(['SRANDMEMBER', key, count], count, 1)) },
+    inOrder('set')(words('SRANDMEMBER', key, '100')),
     { weight: 3, arbitrary: exact(words('SMOVE', key, key, small)) },
-    { weight: 6, arbitrary: as('set')(wordsAndMore([combine, key], key)) },
+    { weight: 6, arbitrary: inOrder('set')(wordsAndMore([combine, key], key)) },
     { weight: 6, arbitrary: exact(wordsAndMore([store, key, key], key)) },
     { weight: 3, arbitrary: exact(card) },
-    { weight: 2, arbitrary: as('scan')(scan) },
+    { weight: 2, arbitrary: inOrder('scan')(wholeScan('SSCAN')) },
     exact(integers),
     exact(words('SREM', 'ints', '1', '2', '3')),
     exact(words('SADD', 'ints', fc.constantFrom('7', '1000', '1001'))),

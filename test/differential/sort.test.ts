@@ -1,9 +1,6 @@
 import fc from 'fast-check';
-import { differential, type Step } from './differential.ts';
+import { differential, exact } from './differential.ts';
 import { integerWord, key, option, words, wordsAndMore } from './words.ts';
-
-const exact = (arbitrary: fc.Arbitrary<string[]>): fc.Arbitrary<Step> =>
-  arbitrary.map((line) => ({ words: line }));
 
 const number = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: -3, max: 12 }).map(String) },

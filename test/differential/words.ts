@@ -51,3 +51,18 @@ export function wordsAndMore(
     .tuple(words(...parts), fc.array(more, { maxLength: maxMore }))
     .map(([first, rest]) => [...first, ...rest]);
 }
+
+const scanOption = fc.oneof(
+  fc.tuple(option('match'), fc.constantFrom('*', 'a*', '[ab]', 'x', '')),
+  fc.tuple(option('count'), fc.constantFrom('1000', '1000', '0', '-1', 'x')),
+  option('match', 'count').map((text) => [text]),
+);
+const cursor = fc.constantFrom('0', '0', '0', '', '00', 'x', '99999999999999999999', '1.5');
+
+/** HSCAN or SSCAN, in one step: where a cursor stops in between is each server's own. */
+export function wholeScan(command: string): fc.Arbitrary<string[]> {
+  return fc
+    .tuple(words(command, key, cursor), fc.array(scanOption, { maxLength: 2 }))
+    .map(([line, options]) => [...line, ...options.flat()])
+    .map((line) => (line.some((text) => /count/i.test(text)) ? line : [...line, 'COUNT', '1000']));
+}

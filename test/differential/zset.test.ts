@@ -1,17 +1,11 @@
 import fc from 'fast-check';
-import { differential, type Step } from './differential.ts';
-import type { Order } from './order.ts';
+import { differential, exact, inOrder, type Step } from './differential.ts';
 import { doubleWord, integerWord, key, member, option, words, wordsAndMore } from './words.ts';
 
 type Words = fc.Arbitrary<string[]>;
 
-const inOrder =
-  (order: Order) =>
-  (arbitrary: Words): fc.Arbitrary<Step> =>
-    arbitrary.map((line) => ({ words: line, order }));
 const scores = inOrder('scores');
 const count = inOrder('count');
-const exact = inOrder('exact');
 
 const score = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('0', '1', '1.5', '2', '-2', '-0', 'inf', '-inf') },
