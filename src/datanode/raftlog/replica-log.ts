@@ -16,7 +16,8 @@ export const NOWHERE = 0;
 
 /** What a replica needs of the log it is part of. */
 export interface ReplicaHost {
-  readonly cacheBytes: number;
+  /** Entry data that one replica may keep in memory. */
+  cacheBytes(): number;
   /** An entry's record is now, or no longer, needed in a segment. */
   added(segment: number, bytes: number): void;
   removed(segment: number, bytes: number): void;
@@ -253,9 +254,10 @@ export class ReplicaState implements ReplicaLog {
 
   /** Lets the oldest cached entries go while they are too many bytes and can be read back. */
   evict(): void {
+    const cacheBytes = this.#host.cacheBytes();
     let index = this.#cachedFrom();
     const last = this.lastIndex();
-    while (this.#cacheBytes > this.#host.cacheBytes && index <= last) {
+    while (this.#cacheBytes > cacheBytes && index <= last) {
       const slot = this.#slot(index);
       if (!this.#host.isWritten(this.#segments[slot]!, this.#offsets[slot]!)) return;
       index++;

@@ -32,7 +32,7 @@ export interface SharedLogOptions {
   readonly logger: Logger;
   /** A segment takes no further batch once it is this long. */
   readonly segmentBytes?: number;
-  /** Entry data kept in memory per replica; default limits.logCacheBytesPerGroup. */
+  /** Entry data kept in memory of all replicas, each has an equal share; default limits.logCacheBytes. */
   readonly cacheBytes?: number;
   /** Payload of one batch; default limits.logBatchBytesMax. */
   readonly batchBytesMax?: number;
@@ -103,8 +103,9 @@ class SharedLog implements RaftLog {
       onBackgroundError: (error) =>
         this.#logger.warn('raft log: no room ahead', { error: String(error) }),
     });
+    const cacheBytes = options.cacheBytes ?? limits.logCacheBytes;
     this.#state = new LogState({
-      cacheBytes: options.cacheBytes ?? limits.logCacheBytesPerGroup,
+      cacheBytes: () => cacheBytes / this.#state.replicas.size,
       added: (segment, bytes) => this.#segments.added(segment, bytes),
       removed: (segment, bytes) => this.#segments.removed(segment, bytes, this.#queue.lastSeq),
       isWritten: (segment, offset) => this.#isWritten(segment, offset),
