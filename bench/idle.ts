@@ -10,6 +10,8 @@ export const IDLE_PARTITIONS = 100;
 export const IDLE_SECONDS = 20;
 
 const ASLEEP_MS = 60_000;
+/** What a start leaves behind, compilation and garbage, is not the cost of being idle. */
+const SETTLE_MS = 10_000;
 
 /** Groups that sleep, from the text of INFO. */
 export function asleepOf(info: string): number {
@@ -30,6 +32,7 @@ export async function measureIdle(directory: string, script: string): Promise<Id
       await pause(500);
       asleep = asleepOf(await ask(kvorum.gatewayPort, 'info', 'kvorum'));
     }
+    await pause(SETTLE_MS);
     const { usage } = await accounting.during(() => pause(IDLE_SECONDS * 1_000));
     kvorum.check();
     const { servers, seconds, otherCores } = usage;
