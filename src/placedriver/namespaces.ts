@@ -13,7 +13,7 @@ import {
 } from '../meta/schema.ts';
 import type { Compare, Leadership, MetaOperation, MetaStore } from '../meta/store.ts';
 import { fenced, reserveIds } from './fenced.ts';
-import { interleave } from './placement.ts';
+import { firstTable } from './placement/rebalance.ts';
 
 /**
  * Writes a namespace in several transactions, each fenced by the master's election key; it
@@ -62,8 +62,12 @@ function planTable(
   fence: number,
 ): readonly PartitionRecord[] {
   const byName = new Map(nodes.map((record) => [record.node, record]));
-  const placement = interleave(
-    nodes.map((record) => ({ node: record.node, dc: record.tags['dc_info'] ?? '' })),
+  const placement = firstTable(
+    nodes.map(({ node, tags, host }) => ({
+      node,
+      dc: tags['dc_info'] ?? '',
+      host: tags['host'] ?? host,
+    })),
     namespace.partitions,
     namespace.replicas,
   );

@@ -2,7 +2,7 @@
  * Pure placement: live nodes and their data centres → who holds which partition (seed 002, section
  * on data distribution).
  */
-import type { NodeId } from '../common/ids.ts';
+import type { NodeId } from '../../common/ids.ts';
 
 export interface PlacementNode {
   readonly node: NodeId;

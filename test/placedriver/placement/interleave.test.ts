@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { interleave, interleaveNodes } from '../../src/placedriver/placement.ts';
+import { interleave, interleaveNodes } from '../../../src/placedriver/placement/interleave.ts';
 
 const node = (name: string) => ({ node: name, dc: name[0]! });
 

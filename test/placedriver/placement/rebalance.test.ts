@@ -1,0 +1,195 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CandidateNode } from '../../../src/placedriver/placement/assignment.ts';
+import { interleave } from '../../../src/placedriver/placement/interleave.ts';
+import { firstTable, rebalance, type Table } from '../../../src/placedriver/placement/rebalance.ts';
+
+/** `dcs` data centres (a, b …) of `each` nodes (a1, a2 …), a host each. */
+function cluster(dcs: number, each: number): CandidateNode[] {
+  return Array.from({ length: dcs * each }, (_, index) => {
+    const dc = String.fromCharCode(97 + Math.floor(index / each));
+    return candidate(`${dc}${(index % each) + 1}`);
+  });
+}
+
+function candidate(name: string, host = name): CandidateNode {
+  return { node: name, dc: name[0]!, host };
+}
+
+/** Replicas that are on a node in `after` that did not hold their partition in `before`. */
+const moves = (before: Table, after: Table): number =>
+  after.reduce((sum, nodes, p) => sum + nodes.filter((n) => !before[p]!.includes(n)).length, 0);
+
+function counts(nodes: readonly CandidateNode[], names: readonly string[]): Map<string, number> {
+  const result = new Map(nodes.map(({ node }) => [node, 0]));
+  for (const name of names) result.set(name, result.get(name)! + 1);
+  return result;
+}
+
+const spread = (values: Iterable<number>): number => {
+  const all = [...values];
+  return Math.max(...all) - Math.min(...all);
+};
+
+/** Partitions whose replicas could be more even over the data centres. */
+function violations(nodes: readonly CandidateNode[], table: Table): number {
+  const dcOf = new Map(nodes.map(({ node, dc }) => [node, dc]));
+  const room = counts2(nodes.map(({ dc }) => dc));
+  return table.filter((holders) => {
+    const held = counts2(holders.map((node) => dcOf.get(node)!));
+    const of = (dc: string) => held.get(dc) ?? 0;
+    return [...room.keys()].some((full) =>
+      [...room.keys()].some((empty) => of(full) - of(empty) > 1 && of(empty) < room.get(empty)!),
+    );
+  }).length;
+}
+
+function counts2(names: readonly string[]): Map<string, number> {
+  const result = new Map<string, number>();
+  for (const name of names) result.set(name, (result.get(name) ?? 0) + 1);
+  return result;
+}
+
+describe('a rebalanced table', () => {
+  const seed = ['a1', 'a2', 'a3', 'b1', 'b2', 'b3'].map((name) => candidate(name));
+
+  test('leaves an interleaved one as it is', () => {
+    const table = interleave(seed, 6, 3);
+    expect(rebalance(seed, table, 3)).toEqual(table);
+  });
+
+  test('moves only the replicas of the node that is gone', () => {
+    const before = interleave(seed, 6, 3);
+    const after = rebalance(
+      seed.filter(({ node }) => node !== 'b1'),
+      before,
+      3,
+    );
+    for (const [partition, holders] of before.entries()) {
+      for (const node of holders) if (node !== 'b1') expect(after[partition]).toContain(node);
+    }
+    expect(moves(before, after)).toBe(3);
+  });
+
+  // replicas moved after the loss of a node and after an addition: at most these
+  test.each([
+    { dcs: 3, each: 3, partitions: 32, replicas: 3, lost: 14, added: 9 },
+    { dcs: 3, each: 2, partitions: 32, replicas: 3, lost: 22, added: 13 },
+    { dcs: 3, each: 4, partitions: 64, replicas: 3, lost: 18, added: 14 },
+    { dcs: 2, each: 3, partitions: 16, replicas: 3, lost: 10, added: 6 },
+    { dcs: 2, each: 3, partitions: 32, replicas: 2, lost: 12, added: 9 },
+  ])('keeps data centres even with few moves: $dcs × $each, $partitions × $replicas', (c) => {
+    const nodes = cluster(c.dcs, c.each);
+    const before = firstTable(nodes, c.partitions, c.replicas);
+    expect(violations(nodes, before)).toBe(0);
+    for (const gone of nodes) {
+      const rest = nodes.filter((node) => node !== gone);
+      const after = rebalance(rest, before, c.replicas);
+      expect(violations(rest, after)).toBe(0);
+      expect(moves(before, after)).toBeLessThanOrEqual(c.lost);
+      const back = rebalance(nodes, after, c.replicas);
+      expect(violations(nodes, back)).toBe(0);
+      expect(moves(after, back)).toBeLessThanOrEqual(moves(before, after));
+    }
+    for (const dc of new Set(nodes.map((node) => node.dc))) {
+      const more = [...nodes, candidate(`${dc}${c.each + 1}`)];
+      const after = rebalance(more, before, c.replicas);
+      expect(violations(more, after)).toBe(0);
+      expect(moves(before, after)).toBeLessThanOrEqual(c.added);
+    }
+  });
+
+  test('gives two replicas one host only where there are too few hosts', () => {
+    const nodes = ['a1', 'a2', 'a3', 'a4'].map((name, i) => candidate(name, `host${i >> 1}`));
+    for (const holders of firstTable(nodes, 8, 2)) {
+      expect(new Set(holders.map((name) => nodes.find((n) => n.node === name)!.host)).size).toBe(2);
+    }
+    for (const holders of firstTable(nodes, 8, 3)) expect(new Set(holders).size).toBe(3);
+  });
+
+  test('gives a node no more than its capacity while others have room', () => {
+    const nodes = cluster(1, 4).map((node, i) => (i === 0 ? { ...node, capacity: 2 } : node));
+    const load = counts(nodes, firstTable(nodes, 8, 3).flat());
+    expect(load.get('a1')).toBe(2);
+    expect(spread([load.get('a2')!, load.get('a3')!, load.get('a4')!])).toBeLessThanOrEqual(1);
+  });
+
+  test('says when there are too few nodes', () => {
+    expect(() => rebalance(cluster(1, 2), [[]], 3)).toThrow('3 replicas need as many nodes');
+  });
+
+  test('plans 10,000 partitions on 1,000 nodes in a second', () => {
+    const nodes = cluster(4, 250);
+    const rest = nodes.filter(({ dc }) => dc !== 'a');
+    const ms: number[] = [];
+    const timed = (plan: () => Table): Table => {
+      const before = process.cpuUsage();
+      const table = plan();
+      const { user, system } = process.cpuUsage(before);
+      ms.push(Math.round((user + system) / 1_000));
+      return table;
+    };
+    const before = timed(() => firstTable(nodes, 10_000, 3));
+    const lost = timed(() => rebalance(rest, before, 3));
+    timed(() => rebalance(nodes, lost, 3));
+    console.log(`first table, a data centre lost, and back: ${ms.join(', ')} ms of CPU`);
+    for (const each of ms) expect(each).toBeLessThan(10_000);
+  });
+});
+
+describe('whatever comes and goes', () => {
+  const history = fc.record({
+    dcs: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 }),
+    partitions: fc.integer({ min: 1, max: 40 }),
+    replicas: fc.integer({ min: 1, max: 5 }),
+    events: fc.array(fc.nat(1000), { maxLength: 6 }),
+  });
+
+  test('the rules hold in their order', () => {
+    let histories = 0;
+    fc.assert(
+      fc.property(history, ({ dcs, partitions, replicas, events }) => {
+        const all = dcs.flatMap((each, dc) =>
+          Array.from({ length: each }, (_, i) => candidate(`${'abcd'[dc]}${i + 1}`)),
+        );
+        fc.pre(all.length >= replicas);
+        histories++;
+        let alive = all;
+        let table = firstTable(alive, partitions, replicas);
+        check(alive, table, replicas);
+        for (const event of events) {
+          const node = all[event % all.length]!;
+          const next = alive.includes(node) ? alive.filter((n) => n !== node) : [...alive, node];
+          if (next.length < replicas) continue;
+          alive = next;
+          const after = rebalance(alive, table, replicas);
+          check(alive, after, replicas);
+          expect(rebalance(alive, after, replicas)).toEqual(after);
+          table = after;
+        }
+      }),
+      { numRuns: 400 },
+    );
+    expect(histories).toBeGreaterThan(100);
+  });
+
+  function check(nodes: readonly CandidateNode[], table: Table, replicas: number): void {
+    for (const holders of table) {
+      expect(holders).toHaveLength(replicas);
+      expect(new Set(holders).size).toBe(replicas);
+    }
+    expect(violations(nodes, table)).toBe(0);
+    const load = counts(nodes, table.flat());
+    for (const dc of new Set(nodes.map((node) => node.dc))) {
+      const inside = nodes.filter((node) => node.dc === dc).map(({ node }) => load.get(node)!);
+      expect(spread(inside)).toBeLessThanOrEqual(1);
+    }
+    const evenDcs = new Set(counts2(nodes.map(({ dc }) => dc)).values()).size === 1;
+    if (evenDcs) expect(spread(load.values())).toBeLessThanOrEqual(1);
+    const leaders = counts(
+      nodes,
+      table.map((holders) => holders[0]!),
+    );
+    if (evenDcs) expect(spread(leaders.values())).toBeLessThanOrEqual(1);
+  }
+});
