@@ -98,6 +98,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'forget the saved commit index',
+    edits: [
+      {
+        file: `${partition}/replica-storage.ts`,
+        find: 'const commit = Math.max(hardState.commit, this.#initial.index);',
+        replace: 'const commit = this.#initial.index;',
+      },
+    ],
+  },
+  {
     name: 'apply before commit',
     edits: [
       {
