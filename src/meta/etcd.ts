@@ -51,7 +51,7 @@ class EtcdStore implements MetaStore {
 
   async put(key: string, value: string, lease?: Lease): Promise<Revision> {
     const { client } = this.#connection;
-    checkRequest([], [{ type: 'put', key, value }]);
+    checkRequest([], [{ type: 'put', key, value, ...(lease && { lease }) }]);
     const request = {
       key: Buffer.from(key),
       value: Buffer.from(value),

@@ -3,7 +3,10 @@ import { KvorumError } from '../common/errors.ts';
 import { limits } from '../common/limits.ts';
 import type { Compare, MetaOperation } from './store.ts';
 
-/** Throws KvorumError STORE_LIMIT that says what is too much and what to do. */
+/**
+ * Throws KvorumError STORE_LIMIT that says what is too much and what to do, or LEASE_LOST: a holder
+ * fences itself by its own clock, also while the store still has the lease.
+ */
 export function checkRequest(
   compares: readonly Compare[],
   operations: readonly MetaOperation[],
@@ -16,7 +19,12 @@ export function checkRequest(
   for (const operation of operations) {
     const { key } = operation;
     bytes += checkKey(key);
-    if (operation.type === 'put') bytes += checkValue(key, operation.value);
+    if (operation.type === 'put') {
+      bytes += checkValue(key, operation.value);
+      if (operation.lease?.lost.aborted) {
+        throw new KvorumError('LEASE_LOST', `put ${key}: the lease has ended`);
+      }
+    }
     if (changed.has(key)) {
       refuse(`a transaction changes ${key} twice; give each key its last change only`);
     }

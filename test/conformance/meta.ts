@@ -7,6 +7,8 @@ import type { MetaEvent, MetaItem, MetaStore } from '../../src/meta/store.ts';
 export interface MetaUnderTest {
   /** A client of its own to the same store. */
   connect(): MetaStore;
+  /** The store stands still together with its clients, so no lease ends meanwhile. */
+  readonly sharesPauses?: boolean;
   close(): Promise<void>;
 }
 
@@ -18,6 +20,11 @@ async function eventually(what: string, condition: () => boolean | Promise<boole
     if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** The whole process, as under SIGSTOP: no timer runs and no answer is read. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** Everything a watch has told, and the state that follows from it. */
@@ -207,6 +214,25 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
     await dying.close();
     await eventually('the key is deleted', () => !seen.state.has(key));
     seen.close();
+  });
+
+  test('a lease that ends while its holder stands still is lost to it before it does anything', async () => {
+    const key = `${root}paused`;
+    const lease = await store.grantLease(2_000);
+    await store.put(key, 'x', lease);
+    expect(lease.lost.aborted).toBe(false);
+    standStill(3_000);
+    // in the same turn: nothing was heard from the store, and no timer has run
+    expect(lease.lost.aborted).toBe(meta.sharesPauses !== true);
+    if (meta.sharesPauses) {
+      await store.put(key, 'y', lease);
+      expect((await store.get(key))?.value).toBe('y');
+      return;
+    }
+    await expect(store.put(key, 'y', lease)).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    await eventually('the key is gone', async () => (await store.get(key)) === undefined);
+    const next = await another().grantLease(2_000);
+    expect(next.lost.aborted).toBe(false);
   });
 
   test('one candidate is master at a time, and the fence grows', async () => {

@@ -8,6 +8,7 @@ import {
   decodeGreeting,
   encodeHello,
   encodeWelcome,
+  PROTOCOL_VERSION,
 } from '../../src/datanode/transport/handshake.ts';
 import { decodeMessages, messageBytes } from '../../src/datanode/transport/message-codec.ts';
 import { startNode, type TestNode } from '../datanode/transport/nodes.ts';
@@ -127,7 +128,13 @@ const selfOf = (name: string) => {
 function helloBytes(name: string, kind: 'small' | 'bulk'): Buffer {
   const w = new FrameWriter();
   const expected = { expectedNode: 'b', expectedIncarnation: 'inc-b' };
-  encodeHello(w, { version: 1, self: selfOf(name), ...expected, kind, dial: ++dial });
+  encodeHello(w, {
+    version: PROTOCOL_VERSION,
+    self: selfOf(name),
+    ...expected,
+    kind,
+    dial: ++dial,
+  });
   return w.take();
 }
 

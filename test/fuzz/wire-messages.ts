@@ -20,6 +20,8 @@ const number = fc.oneof(
 const data = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
 const kind = fc.constantFrom('normal' as const, 'confChange' as const, 'confChangeV2' as const);
 const envelope = { from: number, to: number, term: number };
+/** The last entry that the sender knows to be committed. */
+const mark = { commit: number, commitTerm: number };
 const ids = fc.array(number, { maxLength: 5 });
 
 type OfType<Message, Type> = Message extends { type: infer Own }
@@ -49,10 +51,10 @@ const fields: { readonly [Type in WireMessage['type']]: fc.Arbitrary<Fields<Type
   }),
   heartbeat: fc.record({ commit: number, readContext: number }),
   heartbeatResponse: fc.record({ readContext: number }),
-  vote: fc.record({ index: number, logTerm: number, transfer: fc.boolean() }),
-  preVote: fc.record({ index: number, logTerm: number, transfer: fc.boolean() }),
-  voteResponse: fc.record({ reject: fc.boolean() }),
-  preVoteResponse: fc.record({ reject: fc.boolean() }),
+  vote: fc.record({ index: number, logTerm: number, transfer: fc.boolean(), ...mark }),
+  preVote: fc.record({ index: number, logTerm: number, transfer: fc.boolean(), ...mark }),
+  voteResponse: fc.record({ reject: fc.boolean(), ...mark }),
+  preVoteResponse: fc.record({ reject: fc.boolean(), ...mark }),
   snapshot: fc.record({
     snapshot: fc.record({
       index: number,

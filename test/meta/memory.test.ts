@@ -39,7 +39,7 @@ describe('the store in memory over a link that breaks', () => {
 describe('the store in memory', () => {
   metaSuite(async () => {
     const meta = new MemoryMeta({ clock: systemClock });
-    return { connect: () => meta.connect(), close: async () => {} };
+    return { connect: () => meta.connect(), sharesPauses: true, close: async () => {} };
   });
 
   test('while it is away every call fails, and watches get a list when it is back', async () => {

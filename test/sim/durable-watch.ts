@@ -5,6 +5,7 @@ import type { LogAppend, RaftLog } from '../../src/datanode/raftlog/raft-log.ts'
 export interface DurableReplica {
   term: Term;
   vote: ReplicaId;
+  commit: LogIndex;
   /** Up to here a snapshot holds everything. */
   base: LogIndex;
   /** Term of each durable entry after `base`. */
@@ -68,14 +69,14 @@ export class DurableWatch {
       const term = own.term(index);
       if (typeof term === 'number') terms.set(index, term);
     }
-    const { term, vote } = own.hardState;
     const last = own.lastIndex();
-    this.replicas.set(id, { term, vote, base: own.base.index, terms, last, tombstone: false });
+    const base = own.base.index;
+    this.replicas.set(id, { ...own.hardState, base, terms, last, tombstone: false });
   }
 
   #note({ replica: id, reset, entries = [], hardState, compact, tombstone }: LogAppend): void {
-    const fresh = { term: 0, vote: 0, base: 0, terms: new Map(), last: 0, tombstone: false };
-    const replica = this.replicas.get(id) ?? fresh;
+    const nothing = { term: 0, vote: 0, commit: 0, base: 0, last: 0, tombstone: false };
+    const replica = this.replicas.get(id) ?? { ...nothing, terms: new Map() };
     this.replicas.set(id, replica);
     if (reset !== undefined) {
       replica.terms.clear();
@@ -89,6 +90,7 @@ export class DurableWatch {
     if (hardState !== undefined) {
       replica.term = hardState.term;
       replica.vote = hardState.vote;
+      replica.commit = hardState.commit;
     }
     if (compact !== undefined) replica.base = Math.max(replica.base, compact.index);
     if (tombstone) replica.tombstone = true;

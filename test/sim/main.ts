@@ -67,7 +67,7 @@ async function main(): Promise<number> {
   for (let at = 0; ; at++) {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
-    const result = await runSeed(seed, values.once);
+    const result = await judge(drawPlan(seed), values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -98,10 +98,10 @@ function coreHolds(seed: number, json: boolean): boolean {
   }
 }
 
-async function runSeed(seed: string, once: boolean): Promise<RunResult> {
-  const first = await runPlan(drawPlan(seed));
+async function judge(plan: RunPlan, once: boolean): Promise<RunResult> {
+  const first = await runPlan(plan);
   if (once || first.violation !== undefined) return first;
-  const second = await runPlan(drawPlan(seed));
+  const second = await runPlan(plan);
   if (second.trace === first.trace) return first;
   const text = `two runs differ: traces ${first.trace} and ${second.trace}`;
   return { ...second, violation: { checker: 'determinism', text } };
@@ -140,13 +140,14 @@ function report({ plan, violation, lines }: RunResult, short: boolean): void {
 /** Leaves out faults, halves first, as long as the same checker objects. */
 async function minimize(result: RunResult): Promise<void> {
   const checker = result.violation?.checker;
+  const once = checker !== 'determinism';
   let plan: RunPlan = result.plan;
   let size = Math.ceil(plan.faults.length / 2);
   while (size >= 1) {
     let smaller = false;
     for (let at = 0; at < plan.faults.length; at += size) {
       const faults = plan.faults.filter((_, index) => index < at || index >= at + size);
-      const tried = await runPlan({ ...plan, faults });
+      const tried = await judge({ ...plan, faults }, once);
       if (tried.violation?.checker !== checker) continue;
       plan = tried.plan;
       smaller = true;
@@ -155,7 +156,7 @@ async function minimize(result: RunResult): Promise<void> {
     }
     if (!smaller || size > plan.faults.length) size = Math.floor(size / 2);
   }
-  const last = await runPlan(plan);
+  const last = await judge(plan, once);
   report(last, false);
   say(`faults that remain:\n${plan.faults.map((fault) => JSON.stringify(fault)).join('\n')}`);
 }

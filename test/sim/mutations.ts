@@ -48,6 +48,26 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'believe what is committed without looking at the entry',
+    edits: [
+      {
+        file: `${raft}/candidate.ts`,
+        find: '!core.log.maybeCommit(commit, commitTerm)',
+        replace: '(core.log.commitTo(Math.min(commit, core.log.lastIndex())), false)',
+      },
+    ],
+  },
+  {
+    name: 'append entries without looking at the one before them',
+    edits: [
+      {
+        file: `${raft}/log.ts`,
+        find: 'if (!this.matches(index, term)) return undefined;',
+        replace: 'if (index > this.lastIndex()) return undefined;',
+      },
+    ],
+  },
+  {
     name: 'lead without an entry of the own term',
     edits: [
       {
@@ -74,6 +94,16 @@ export const mutations: readonly Mutation[] = [
         file: `${raftlog}/part.ts`,
         find: 'assert(mayVote, ',
         replace: 'assert(true, ',
+      },
+    ],
+  },
+  {
+    name: 'forget the saved commit index',
+    edits: [
+      {
+        file: `${partition}/replica-storage.ts`,
+        find: 'const commit = Math.max(hardState.commit, this.#initial.index);',
+        replace: 'const commit = this.#initial.index;',
       },
     ],
   },

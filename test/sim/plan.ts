@@ -65,6 +65,8 @@ export interface RunPlan {
   readonly engineStalls: { readonly share: number; readonly ms: number };
   readonly latencyMinMs: number;
   readonly latencyMaxMs: number;
+  /** What one connection carries, each way. */
+  readonly bytesPerMs: number;
   readonly splitChance: number;
   readonly mergeChance: number;
   readonly diskLatencyMs: number;
@@ -98,6 +100,9 @@ const engineStalls = [
   { share: 0.1, ms: 2_000 },
 ] as const;
 
+/** Half of the networks are as fast as they like; the slowest carry 100 KB/s per connection. */
+const bandwidths = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 2_000, 100];
+
 export function drawPlan(seed: string): RunPlan {
   const random = seededRandom(`plan ${seed}`);
   const focus = pick(random, focuses);
@@ -125,6 +130,8 @@ export function drawPlan(seed: string): RunPlan {
     engineRotateBytes: pick(random, [2, 16, 256]) * 1_024,
     latencyMinMs: pick(random, [0.1, 1, 5]),
     latencyMaxMs: pick(random, [6, 12, 40]),
+    // drawn apart: plans of before keep everything else
+    bytesPerMs: pick(random.fork('bandwidth'), bandwidths),
     splitChance: pick(random, [0, 0.2, 0.6]),
     mergeChance: pick(random, [0, 0.5, 0.9]),
     diskLatencyMs: pick(random, [0.1, 0.5, 4]),

@@ -12,6 +12,7 @@ import { checkHistory } from './checkers/history.ts';
 import { identityChecker } from './checkers/identity.ts';
 import { logChecker } from './checkers/log.ts';
 import { lossChecker } from './checkers/loss.ts';
+import { matchingChecker } from './checkers/matching.ts';
 import { membershipChecker } from './checkers/membership.ts';
 import { quorumChecker } from './checkers/quorum.ts';
 import { readChecker } from './checkers/reads.ts';
@@ -91,6 +92,7 @@ class Run {
     this.#checkers = [
       electionChecker(),
       logChecker(),
+      matchingChecker(),
       durableChecker(),
       applyChecker(),
       membershipChecker(),

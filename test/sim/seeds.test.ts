@@ -3,11 +3,13 @@
  * traps against real time would catch the test runner as well.
  */
 import { execFile } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
+import { drawPlan } from './plan.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
 const run = promisify(execFile);
@@ -22,6 +24,29 @@ async function simulate(...args: string[]): Promise<string> {
     const { stdout } = failure as { stdout?: string };
     throw new Error(`the simulator found a violation:\n${stdout?.slice(-20_000) ?? failure}`);
   }
+}
+
+/** A copy of the build with a bug that many seeds find: the saved commit index is forgotten. */
+function breakBuild(): string {
+  const broken = join(root, '.cache', `sim-broken-${process.pid}`);
+  cpSync(join(root, '.cache', 'sim'), broken, { recursive: true });
+  const file = join(broken, 'src', 'datanode', 'partition', 'replica-storage.js');
+  const parts = readFileSync(file, 'utf8').split('Math.max(hardState.commit, this.#initial.index)');
+  expect(parts).toHaveLength(2);
+  writeFileSync(file, parts.join('this.#initial.index'));
+  return broken;
+}
+
+/** What the simulator of `build` prints about a seed that fails. */
+async function failure(build: string, seed: string, ...args: string[]): Promise<string> {
+  const main = join(build, 'test', 'sim', 'main.js');
+  const words = [main, '--seed', seed, '--once', ...args];
+  const { stdout, code } = await run(process.execPath, words, { maxBuffer: 2 ** 26 }).then(
+    ({ stdout }) => ({ stdout, code: 0 }),
+    (error: { stdout: string; code: number }) => error,
+  );
+  expect(code).toBe(1);
+  return stdout;
 }
 
 beforeAll(async () => {
@@ -42,6 +67,26 @@ describe('the simulator', () => {
     },
     scale.simulatorSeeds * 10_000,
   );
+
+  test('repeats a failure by the command it prints, with its last events, and makes its faults few', async () => {
+    const broken = breakBuild();
+    try {
+      const [first, again] = [await failure(broken, '1'), await failure(broken, '1')];
+      expect(first).toMatch(/^seed 1: durable: n\d replica \d+: .* was durable, now /m);
+      expect(first).toContain('again: npm run sim -- --seed 1\n');
+      expect(first).toMatch(/^\d+\.\d -- crash n\d (power|process)$/m);
+      expect(again).toBe(first);
+      const [said, remain] = (await failure(broken, '1', '--minimize')).split(
+        'faults that remain:\n',
+      );
+      expect(said).toMatch(/still fails with \d+ faults\n.*seed 1: durable: /s);
+      const faults = remain!.split('\n').filter((line) => line !== '');
+      expect(faults.length).toBeLessThan(drawPlan('1').faults.length / 2);
+      for (const fault of faults) expect(JSON.parse(fault)).toHaveProperty('kind');
+    } finally {
+      rmSync(broken, { recursive: true, force: true });
+    }
+  }, 300_000);
 
   test('says how it is used', async () => {
     expect(await simulate('--help')).toContain('--minimize');

@@ -10,7 +10,7 @@ import {
   sendAfterAppend,
 } from './core.ts';
 import { becomeLeader } from './leader.ts';
-import { NONE, type PeerMessage } from './message.ts';
+import { type CommitMark, NONE, type PeerMessage } from './message.ts';
 import { receiveFromLeader } from './receive.ts';
 import { broadcastAppend } from './replication.ts';
 
@@ -64,7 +64,8 @@ function startCampaign(core: Core, campaign: Campaign): void {
     if (replica === core.id) {
       // The own vote counts when it is durable.
       const type = pre ? 'preVoteResponse' : 'voteResponse';
-      sendAfterAppend(core, { type, from: core.id, to: core.id, term, reject: false });
+      const own = { type, from: core.id, to: core.id, term, reject: false } as const;
+      sendAfterAppend(core, { ...own, ...commitMark(core) });
       continue;
     }
     const type = pre ? 'preVote' : 'vote';
@@ -72,7 +73,29 @@ function startCampaign(core: Core, campaign: Campaign): void {
     const logTerm = log.lastTerm();
     core.trace?.({ event: 'sentVoteRequest', type, to: replica, index, logTerm, term: core.term });
     const transfer = campaign === 'transfer';
-    send(core, { type, from: core.id, to: replica, term, index, logTerm, transfer });
+    const request = { type, from: core.id, to: replica, term, index, logTerm, transfer } as const;
+    send(core, { ...request, ...commitMark(core) });
+  }
+}
+
+/** What this replica knows to be committed, for a message about an election. */
+export function commitMark({ log }: Core): CommitMark {
+  return { commit: log.committed, commitTerm: log.termOrZero(log.committed) };
+}
+
+/**
+ * Voters and candidates tell each other what is committed, whatever their terms are and however
+ * late it is heard. Else a group could stay without a leader: one that a change of members demotes
+ * steps down once it has applied the change, and when its last messages are lost, those who still
+ * count by the configuration before need the votes of replicas that no longer campaign and, with
+ * longer logs, vote for nobody. A leader counts for itself.
+ */
+export function learnCommit(core: Core, { commit, commitTerm }: CommitMark): void {
+  if (core.role === 'leader' || !core.log.maybeCommit(commit, commitTerm)) return;
+  core.trace?.({ event: 'learnedCommit', commit, term: core.term });
+  // No election is won by a configuration that is known to be over: the next one counts anew.
+  if (core.role !== 'follower' && hasUnappliedConfChange(core)) {
+    becomeFollower(core, core.term, NONE);
   }
 }
 

@@ -69,6 +69,16 @@ interface Envelope {
   readonly term: Term;
 }
 
+/**
+ * The last entry its sender knows to be committed. That is a fact about the log, not about a term:
+ * whoever holds the same entry may count it and all before it as committed.
+ */
+export interface CommitMark {
+  readonly commit: LogIndex;
+  /** 0: not known. */
+  readonly commitTerm: Term;
+}
+
 /** Messages between replicas. */
 export type PeerMessage =
   | (Envelope & {
@@ -94,14 +104,19 @@ export type PeerMessage =
       readonly readContext: number;
     })
   | (Envelope & { readonly type: 'heartbeatResponse'; readonly readContext: number })
-  | (Envelope & {
-      readonly type: 'vote' | 'preVote';
-      readonly index: LogIndex;
-      readonly logTerm: Term;
-      /** The campaign follows a leader transfer: leases do not refuse it. */
-      readonly transfer: boolean;
-    })
-  | (Envelope & { readonly type: 'voteResponse' | 'preVoteResponse'; readonly reject: boolean })
+  | (Envelope &
+      CommitMark & {
+        readonly type: 'vote' | 'preVote';
+        readonly index: LogIndex;
+        readonly logTerm: Term;
+        /** The campaign follows a leader transfer: leases do not refuse it. */
+        readonly transfer: boolean;
+      })
+  | (Envelope &
+      CommitMark & {
+        readonly type: 'voteResponse' | 'preVoteResponse';
+        readonly reject: boolean;
+      })
   | (Envelope & { readonly type: 'snapshot'; readonly snapshot: Snapshot })
   | (Envelope & { readonly type: 'timeoutNow' })
   | (Envelope & { readonly type: 'forgetLeader' })

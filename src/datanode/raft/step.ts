@@ -1,6 +1,12 @@
 /** One message, or one tick, in: the terms are compared here, then the role's file takes over. */
 import type { ReplicaId, Term } from '../../common/ids.ts';
-import { campaignIfAllowed, electionOf, stepCandidate } from './candidate.ts';
+import {
+  campaignIfAllowed,
+  commitMark,
+  electionOf,
+  learnCommit,
+  stepCandidate,
+} from './candidate.ts';
 import { isEmptyConf } from './conf-change.ts';
 import {
   becomeFollower,
@@ -78,7 +84,14 @@ export function step(core: Core, message: Message): StepResult {
     case 'preVote':
       // Without a configuration there is nothing to vote about (and no vote is ever forgotten).
       if (isEmptyConf(core.tracker.conf)) return 'ok';
+      learnCommit(core, message);
       if (reachesTerm(core, message)) stepVoteRequest(core, message);
+      return 'ok';
+    case 'voteResponse':
+    case 'preVoteResponse':
+      // Before the terms are compared: a voter of an older term knows no less of the log.
+      learnCommit(core, message);
+      if (reachesTerm(core, message)) stepByRole(core, message);
       return 'ok';
     default:
       if (reachesTerm(core, message)) stepByRole(core, message);
@@ -154,7 +167,7 @@ function stepLowerTerm(core: Core, message: PeerMessage): void {
     sendAppendResponse(core, from, 0);
   } else if (message.type === 'preVote') {
     traceVote(core, 'rejectedVote', message, {});
-    rejectVote(core, from, 'preVoteResponse');
+    answerVote(core, from, 'preVoteResponse', core.term, true);
   } else {
     core.trace?.({ event: 'lowerTerm', ours: core.term, type, from, term: message.term });
   }
@@ -170,20 +183,26 @@ function stepVoteRequest(core: Core, message: VoteRequest): void {
   // Learners vote, too: the candidate may know of a promotion that has not reached us.
   if (!mayVote || !core.log.isUpToDate(index, logTerm)) {
     traceVote(core, 'rejectedVote', message, {});
-    rejectVote(core, from, response);
+    answerVote(core, from, response, core.term, true);
     return;
   }
   traceVote(core, 'castVote', message, {});
   // The term of the request: that of a pre-vote is ahead of ours.
-  sendAfterAppend(core, { type: response, from: core.id, to: from, term, reject: false });
+  answerVote(core, from, response, term, false);
   if (!pre) {
     core.electionElapsed = 0;
     core.vote = from;
   }
 }
 
-function rejectVote(core: Core, to: ReplicaId, type: 'voteResponse' | 'preVoteResponse'): void {
-  sendAfterAppend(core, { type, from: core.id, to, term: core.term, reject: true });
+function answerVote(
+  core: Core,
+  to: ReplicaId,
+  type: 'voteResponse' | 'preVoteResponse',
+  term: Term,
+  reject: boolean,
+): void {
+  sendAfterAppend(core, { type, from: core.id, to, term, reject, ...commitMark(core) });
 }
 
 function traceVote(

@@ -5,7 +5,8 @@
 import type { Incarnation, NodeId } from '../../common/ids.ts';
 import { BodyReader, badFrame, channels, controlKinds, type FrameWriter } from './frame.ts';
 
-export const PROTOCOL_VERSION = 1;
+/** 2: votes and their answers tell what is committed. */
+export const PROTOCOL_VERSION = 2;
 /** Longest body of a frame before the handshake is done. */
 export const HANDSHAKE_BYTES_MAX = 4_096;
 

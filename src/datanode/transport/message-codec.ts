@@ -5,6 +5,9 @@
  *   message  u8 type · varint group, from, to, term · fields of the type as varints
  *   entry    varint term, index · u8 kind · bytes data
  *
+ * A type never gets other fields: then it gets another number, and PROTOCOL_VERSION grows. 5 to 8
+ * were votes and their answers in version 1, without what is committed.
+ *
  * Decoded entries' data are views into the body they came in (which the decoder copied once).
  */
 import { unreachable } from '../../common/assert.ts';
@@ -18,10 +21,10 @@ const typeNumbers = {
   appendResponse: 2,
   heartbeat: 3,
   heartbeatResponse: 4,
-  vote: 5,
-  preVote: 6,
-  voteResponse: 7,
-  preVoteResponse: 8,
+  vote: 20,
+  preVote: 21,
+  voteResponse: 22,
+  preVoteResponse: 23,
   snapshot: 9,
   timeoutNow: 10,
   forgetLeader: 11,
@@ -101,10 +104,12 @@ export function encodeMessage(w: FrameWriter, group: number, m: WireMessage): vo
       w.varint(m.index)
         .varint(m.logTerm)
         .u8(m.transfer ? 1 : 0);
+      w.varint(m.commit).varint(m.commitTerm);
       return;
     case 'voteResponse':
     case 'preVoteResponse':
       w.u8(m.reject ? 1 : 0);
+      w.varint(m.commit).varint(m.commitTerm);
       return;
     case 'snapshot':
       encodeSnapshot(w, m.snapshot);
@@ -179,11 +184,13 @@ function decodeFields(r: BodyReader, type: WireMessage['type'], e: Envelope): Wi
     case 'readIndex':
       return { type, ...e, readContext: r.varint() };
     case 'vote':
-    case 'preVote':
-      return { type, ...e, index: r.varint(), logTerm: r.varint(), transfer: r.flag() };
+    case 'preVote': {
+      const [index, logTerm, transfer] = [r.varint(), r.varint(), r.flag()];
+      return { type, ...e, index, logTerm, transfer, commit: r.varint(), commitTerm: r.varint() };
+    }
     case 'voteResponse':
     case 'preVoteResponse':
-      return { type, ...e, reject: r.flag() };
+      return { type, ...e, reject: r.flag(), commit: r.varint(), commitTerm: r.varint() };
     case 'snapshot':
       return { type, ...e, snapshot: decodeSnapshot(r) };
     case 'timeoutNow':

@@ -69,6 +69,10 @@ const TEMPLATES: Readonly<Record<string, readonly [Level, Template]>> = {
   becamePreCandidate: ['INFO', (id, _, f) => `${id} became pre-candidate at term ${f('term')}`],
   becameLeader: ['INFO', (id, _, f) => `${id} became leader at term ${f('term')}`],
   campaigning: ['INFO', (id, _, f) => `${id} is starting a new election at term ${f('term')}`],
+  learnedCommit: [
+    'INFO',
+    (id, _, f) => `${id} learned at term ${f('term')} that ${f('commit')} is committed`,
+  ],
   campaignAsLeader: ['DEBUG', (id) => `${id} ignoring MsgHup because already leader`],
   unpromotable: ['WARN', (id) => `${id} is unpromotable and can not campaign`],
   campaignWithPendingConf: [

@@ -33,10 +33,10 @@ const vectors: Readonly<Record<WireMessage['type'], string>> = {
   appendResponse: '0200ac020581808080200102010304',
   heartbeat: '0300ac02058180808020fdffffffffffff0f8080808008',
   heartbeatResponse: '0400ac02058180808020ffffffff0f',
-  vote: '0500ac02058180808020808080808001ff7f01',
-  preVote: '0600ac020581808080200080800100',
-  voteResponse: '0700ac0205818080802000',
-  preVoteResponse: '0800ac0205818080802001',
+  vote: '1400ac02058180808020808080808001ff7f017e02',
+  preVote: '1500ac0205818080802000808001000000',
+  voteResponse: '1600ac0205818080802000fdffffffffffff0f8080808020',
+  preVoteResponse: '1700ac02058180808020017f8001',
   snapshot: '0900ac020581808080200a0203010203020102019003000108736e617073686f74',
   timeoutNow: '0a00ac02058180808020',
   forgetLeader: '0b00ac02058180808020',
@@ -57,6 +57,18 @@ test('the format of every message is frozen: vectors', () => {
     expect(decoded).toEqual({ group: 0, message });
   }
   expect(everyMessage.map(({ type }) => type).sort()).toEqual(Object.keys(vectors).sort());
+});
+
+test('types of an earlier protocol version are refused, not read as something else', () => {
+  for (const [type, rest] of [
+    ['05', '01020101'],
+    ['06', '01020100'],
+    ['07', '00'],
+    ['08', '01'],
+  ]) {
+    const body = Buffer.from(`${type}00ac0205818080802000${rest}`, 'hex');
+    expect(() => decodeMessages(body)).toThrow(/unknown raft message type [5-8]/);
+  }
 });
 
 test('the size said beforehand is never too small', () => {

@@ -7,7 +7,11 @@ import {
   FrameWriter,
   streamKinds,
 } from '../../../src/datanode/transport/frame.ts';
-import { encodeHello, encodeWelcome } from '../../../src/datanode/transport/handshake.ts';
+import {
+  encodeHello,
+  encodeWelcome,
+  PROTOCOL_VERSION,
+} from '../../../src/datanode/transport/handshake.ts';
 import { encodeMessage } from '../../../src/datanode/transport/message-codec.ts';
 import { everyMessage } from './messages.ts';
 import { allReachable, eventually, introduce, startNode, type TestNode } from './nodes.ts';
@@ -286,7 +290,7 @@ async function dialRaw(
   const w = new FrameWriter();
   const self = { clusterId: 'cluster', node: 'x', incarnation: 'inc-x', bootId: 'boot-x' };
   encodeHello(w, {
-    version: 1,
+    version: PROTOCOL_VERSION,
     self,
     expectedNode: 'b',
     expectedIncarnation: 'inc-b',

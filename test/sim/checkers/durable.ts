@@ -1,31 +1,35 @@
 /**
  * An entry is durable on a quorum of its configuration at the moment it commits; what a log has
- * reported durable of term and vote never goes back, over restarts too.
+ * reported durable of term, vote and commit never goes back, over restarts too.
  */
-import type { LogIndex, ReplicaId, Term } from '../../../src/common/ids.ts';
+import type { LogIndex, ReplicaId } from '../../../src/common/ids.ts';
+import type { HardState } from '../../../src/datanode/raft/message.ts';
 import type { SimCluster } from '../cluster.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 
 export function durableChecker(): Checker {
   const committed = new WeakMap<object, LogIndex>();
-  const promised = new Map<ReplicaId, { term: Term; vote: ReplicaId }>();
+  const promised = new Map<ReplicaId, HardState>();
 
   const checkPromise = ({ replica, node }: Observed, cluster: SimCluster) => {
     const durable = cluster.durable.replicas.get(replica.id);
     if (durable === undefined) return;
     const before = promised.get(replica.id);
-    const { term, vote } = durable;
-    const { hardState } = replica.inspect().log;
+    const { term, vote, commit } = durable;
+    const { log, raft } = replica.inspect();
+    const { hardState } = log;
     const back =
       before !== undefined &&
       (hardState.term < before.term ||
+        raft.committed < before.commit ||
         (hardState.term === before.term && before.vote !== 0 && hardState.vote !== before.vote));
     if (back) {
-      const was = `term ${before.term} vote ${before.vote}`;
-      const text = `${node} replica ${replica.id}: ${was} was durable, now term ${hardState.term} vote ${hardState.vote}`;
+      const was = `term ${before.term} vote ${before.vote} commit ${before.commit}`;
+      const now = `term ${hardState.term} vote ${hardState.vote} commit ${raft.committed}`;
+      const text = `${node} replica ${replica.id}: ${was} was durable, now ${now}`;
       throw new Violation('durable', text);
     }
-    promised.set(replica.id, { term, vote });
+    promised.set(replica.id, { term, vote, commit });
   };
 
   const checkQuorum = ({ group, replica, node }: Observed, cluster: SimCluster) => {
