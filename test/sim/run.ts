@@ -134,7 +134,7 @@ class Run {
       left.set(key, (await this.#ask(name, ['LRANGE', key, '0', '-1'])).reply!);
     }
     checkElements(sent, left);
-    checkReplies(sent, await this.#witness.run(this.cluster.clock));
+    checkReplies(sent, await this.#witness.run(this.cluster.clock, sent));
   }
 
   #begin(fault: RunPlan['faults'][number]): void {

@@ -18,8 +18,10 @@ import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import type { SimCluster } from '../cluster.ts';
 import { hashOf } from '../engine.ts';
 import { ObservableHash, pairHash } from '../observable-hash.ts';
+import type { Sent } from '../typed.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 import { isEmptying, linesOf } from './emptying.ts';
+import { OpenReads, readsOf, type State } from './open-reads.ts';
 
 /** One command of the log, and what it answers. */
 export interface Applied {
@@ -65,13 +67,18 @@ export class Witness implements Checker {
     };
     this.#groups.set(observed.group, group);
     this.#noteEntries(group, observed, cluster.scheduler.nowMs);
-    noteStand(group, observed);
+    if (!cluster.plan.flushes || !isEmptying(observed.replica)) noteStand(group, observed);
   }
 
-  /** Throws Violation; returns the commands of all logs with their replies. */
-  async run(clock: Clock): Promise<Applied[]> {
+  /**
+   * Throws Violation; returns the commands of all logs with their replies. Of `sent` the reads are
+   * judged on the way: each must have been answered from a state of its time.
+   */
+  async run(clock: Clock, sent: readonly Sent[]): Promise<Applied[]> {
     const applied: Applied[] = [];
-    for (const [id, group] of this.#groups) applied.push(...(await replay(id, group, clock)));
+    for (const [id, group] of this.#groups) {
+      applied.push(...(await replay(id, group, clock, readsOf(sent, group.slots))));
+    }
     return applied;
   }
 
@@ -95,7 +102,7 @@ function noteStand(group: Group, { replica, node }: Observed): void {
   const index = replica.appliedIndex;
   const { engine } = replica.inspect();
   const state = engine.getSync(STATE_KEY);
-  if (index === 0 || state === undefined || isEmptying(replica)) return;
+  if (index === 0 || state === undefined) return;
   const opened = createView(engine).get(STATE_KEY)!;
   // a batch may be in the engine a moment before its replica is told
   if (decodeState(opened, node).index !== index) return;
@@ -105,10 +112,17 @@ function noteStand(group: Group, { replica, node }: Observed): void {
   if (!stands.some((stand) => stand.hash === hash)) stands.push({ node, hash });
 }
 
-async function replay(id: GroupId, group: Group, clock: Clock): Promise<Applied[]> {
+async function replay(
+  id: GroupId,
+  group: Group,
+  clock: Clock,
+  reads: readonly Sent[],
+): Promise<Applied[]> {
+  const open = new OpenReads(reads, firstTimes(group));
   const copy = await openCopy(group, clock);
   const applied: Applied[] = [];
   compare(id, group, BIRTH.index, copy.hash());
+  await open.judge(BIRTH.index, copy);
   for (let index = BIRTH.index + 1; index <= group.last; index++) {
     const seen = group.entries.get(index);
     if (seen === undefined) {
@@ -116,13 +130,24 @@ async function replay(id: GroupId, group: Group, clock: Clock): Promise<Applied[
     }
     const replies = await copy.apply(seen.entry);
     compare(id, group, index, copy.hash());
+    await open.judge(index, copy);
     const { data, kind } = seen.entry;
     const lines = kind === 'normal' && data.length > 0 ? linesOf(data) : [];
     for (const [at, line] of lines.entries()) {
       applied.push({ line, reply: replies[at]!, atMs: seen.atMs });
     }
   }
+  open.end(id);
   return applied;
+}
+
+/** By index, from 0 on: when it had been applied somewhere, so what was before it had been, too. */
+function firstTimes({ entries, last }: Group): number[] {
+  const times = Array.from({ length: last + 1 }, (_, index) => entries.get(index)?.atMs ?? 0);
+  for (let index = last; index > BIRTH.index; index--) {
+    times[index - 1] = Math.min(times[index - 1]!, times[index]!);
+  }
+  return times;
 }
 
 function compare(id: GroupId, group: Group, index: LogIndex, hash: number): void {
@@ -144,7 +169,7 @@ function lastLines(group: Group, until: LogIndex): string {
   return shown.join('\n');
 }
 
-interface Copy {
+interface Copy extends State {
   apply(entry: Entry): Promise<readonly Reply[]>;
   hash(): number;
 }
@@ -167,6 +192,9 @@ async function openCopy({ slots }: Group, clock: Clock): Promise<Copy> {
     },
   });
   return {
+    engine,
+    timeMs: () => applier.state.timeMs,
+    slots,
     apply: async (entry) => {
       replies = [];
       applier.enqueue([entry], () => {});
