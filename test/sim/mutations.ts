@@ -16,6 +16,7 @@ const raftlog = 'src/datanode/raftlog';
 const partition = 'src/datanode/partition';
 const engine = 'src/datanode/engine';
 const commands = 'src/datanode/commands';
+const server = 'src/datanode/server';
 
 export const mutations: readonly Mutation[] = [
   {
@@ -273,6 +274,16 @@ export const mutations: readonly Mutation[] = [
         file: `${partition}/applier.ts`,
         find: 'const random = seededRandom(seed);',
         replace: 'const random = this.#hooks.random ?? seededRandom(seed);',
+      },
+    ],
+  },
+  {
+    name: 'send a write again of which nobody knows what it did',
+    edits: [
+      {
+        file: `${server}/lane.ts`,
+        find: "return outcome === 'not-proposed' || (item",
+        replace: "return outcome === 'not-proposed' || outcome === 'unknown' || (item",
       },
     ],
   },

@@ -81,6 +81,7 @@ function isLogged({ lines, transaction, reply }: Sent): boolean {
   const line = lines[0]!;
   const command = resolveCommand(line);
   if (command?.kind !== 'write' || !command.prepare(line).ok) return false;
+  if (command.flags.includes('blocking')) return false; // served within the entry of another
   return keysOf(command, line).length > 0 && !isCrossSlot(reply);
 }
 

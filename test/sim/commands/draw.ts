@@ -33,6 +33,11 @@ export class Draw {
     this.#wallMs = wallMs;
   }
 
+  /** What keys begin with. */
+  get tag(): string {
+    return `{${this.#tag}}`;
+  }
+
   /** What follows is about the keys of one partition. */
   turn(): void {
     this.#tag = this.one(tags);
@@ -66,7 +71,7 @@ export class Draw {
 
   key(family: Family): string {
     const of = this.chance(0.04) ? this.one(families) : family;
-    return `{${this.#tag}}${of}${this.random.below(2)}`;
+    return `${this.tag}${of}${this.random.below(2)}`;
   }
 
   anyKey(): string {

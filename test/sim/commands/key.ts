@@ -18,10 +18,11 @@ const due =
 function sorted(draw: Draw): Line {
   return [
     draw.key(draw.one(['l', 'e', 'z'])),
-    ...draw.one([[], [], ['BY', 'nosort']]),
+    ...draw.one([[], [], ['BY', 'nosort'], ['BY', `${draw.tag}s*`], ['BY', `${draw.tag}h0->*`]]),
     ...draw.maybe('LIMIT', draw.int(0, 2), draw.int(1, 5)),
     ...draw.maybe(draw.one(['ASC', 'DESC'])),
     ...draw.one([['ALPHA'], ['ALPHA'], []]),
+    ...draw.one([[], [], ['GET', `${draw.tag}s*`, 'GET', '#']]),
   ];
 }
 
