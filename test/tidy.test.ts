@@ -46,6 +46,11 @@ const bans: readonly Ban[] = [
     except: /^src\/common\/random\.ts$/,
   },
   {
+    pattern: /\.localeCompare\(|\.toLocale[A-Z]\w*\(|\bIntl\./,
+    instead: 'compare bytes or code units: each host has its own locale',
+    except: /^src\/cli\//,
+  },
+  {
     pattern: /\bprocess\.(?!ts\b)/,
     instead: 'let the command line hand it in',
     except: /^src\/cli\//,

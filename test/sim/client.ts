@@ -3,6 +3,7 @@ import type { Clock } from '../../src/common/clock.ts';
 import type { ByteStream, Network } from '../../src/common/network.ts';
 import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
+import type { Word } from './commands/draw.ts';
 
 const DOLLAR = 0x24;
 const STAR = 0x2a;
@@ -22,7 +23,7 @@ export class SimClient {
   /** The reply, or undefined when the connection broke or nothing came in time. */
   async call(
     to: { host: string; port: number },
-    words: readonly string[],
+    words: readonly Word[],
     timeoutMs = 3_000,
   ): Promise<Reply | undefined> {
     const stream = this.#stream ?? (await this.#connect(to));
@@ -34,13 +35,12 @@ export class SimClient {
         this.#answer = undefined;
         resolve(reply);
       };
-      const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
-      stream.write(Buffer.from(`*${words.length}\r\n${parts.join('')}`));
+      stream.write(encodeRequest(words));
     });
   }
 
   /** As `call`, but on the connection there is: undefined when it broke. */
-  async callOn(words: readonly string[], timeoutMs: number): Promise<Reply | undefined> {
+  async callOn(words: readonly Word[], timeoutMs: number): Promise<Reply | undefined> {
     if (this.#stream === undefined) return undefined;
     return this.call({ host: '', port: 0 }, words, timeoutMs);
   }
@@ -76,13 +76,28 @@ export class SimClient {
   }
 }
 
-/** The replies asked for here are single lines, bulk strings, and arrays of single lines. */
+function encodeRequest(words: readonly Word[]): Buffer {
+  const parts = [Buffer.from(`*${words.length}\r\n`)];
+  for (const word of words) {
+    const bytes = Buffer.from(word as string);
+    parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'));
+  }
+  return Buffer.concat(parts);
+}
+
 function isWhole(bytes: Buffer): boolean {
-  const line = bytes.indexOf('\r\n');
-  if (line === -1) return false;
-  const count = Number(bytes.toString('latin1', 1, line));
-  if (bytes[0] === STAR)
-    return bytes.toString('latin1').split('\r\n').length > Math.max(0, count) + 1;
-  if (bytes[0] !== DOLLAR) return true;
-  return count < 0 || bytes.length >= line + 2 + count + 2;
+  return replyEnd(bytes, 0) !== -1;
+}
+
+/** Where the RESP2 reply that begins at `at` ends; -1: not all of it is there. */
+function replyEnd(bytes: Buffer, at: number): number {
+  const line = bytes.indexOf('\r\n', at);
+  if (line === -1) return -1;
+  let end = line + 2;
+  const kind = bytes[at];
+  if (kind !== STAR && kind !== DOLLAR) return end;
+  const count = Number(bytes.toString('latin1', at + 1, line));
+  if (kind === DOLLAR) end += count < 0 ? 0 : count + 2;
+  else for (let left = count; left > 0 && end !== -1; left--) end = replyEnd(bytes, end);
+  return end > bytes.length ? -1 : end;
 }

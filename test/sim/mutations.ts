@@ -15,6 +15,8 @@ const raft = 'src/datanode/raft';
 const raftlog = 'src/datanode/raftlog';
 const partition = 'src/datanode/partition';
 const engine = 'src/datanode/engine';
+const commands = 'src/datanode/commands';
+const server = 'src/datanode/server';
 
 export const mutations: readonly Mutation[] = [
   {
@@ -253,6 +255,65 @@ export const mutations: readonly Mutation[] = [
         file: `${partition}/watches.ts`,
         find: 'if (touched.size > 0) countInFlight(touched, results);',
         replace: '',
+      },
+    ],
+  },
+  {
+    name: 'apply by the clock of the host',
+    edits: [
+      {
+        file: `${partition}/applier.ts`,
+        find: 'return { nowMs: timeMs, random',
+        replace: 'return { nowMs: this.#clock.wallMs(), random',
+      },
+    ],
+  },
+  {
+    name: 'apply by the locale of the host',
+    edits: [
+      {
+        file: `${partition}/replica.ts`,
+        find: "mayGather: () => this.#raft.role === 'follower',",
+        replace:
+          "mayGather: () => this.#raft.role === 'follower', " +
+          "collate: new Intl.Collator(['en', 'sv', 'da'][this.id % 3]).compare,",
+      },
+      {
+        file: `${partition}/applier.ts`,
+        find: 'random: () => random.float(), ...this.#slots };',
+        replace: 'random: () => random.float(), ...this.#slots, collate: this.#hooks.collate };',
+      },
+      {
+        file: `${commands}/sort.ts`,
+        find: 'const compare = comparison(sorts);',
+        replace:
+          'const compare = sorts.alphabetic && context.collate ' +
+          '? (a, b) => context.collate(String(a.text), String(b.text)) : comparison(sorts);',
+      },
+    ],
+  },
+  {
+    name: 'draw members by the random of the host',
+    edits: [
+      {
+        file: `${partition}/replica.ts`,
+        find: "mayGather: () => this.#raft.role === 'follower',",
+        replace: "mayGather: () => this.#raft.role === 'follower', random: this.#world.random,",
+      },
+      {
+        file: `${partition}/applier.ts`,
+        find: 'const random = seededRandom(seed);',
+        replace: 'const random = this.#hooks.random ?? seededRandom(seed);',
+      },
+    ],
+  },
+  {
+    name: 'send a write again of which nobody knows what it did',
+    edits: [
+      {
+        file: `${server}/lane.ts`,
+        find: "return outcome === 'not-proposed' || (item",
+        replace: "return outcome === 'not-proposed' || outcome === 'unknown' || (item",
       },
     ],
   },

@@ -64,7 +64,8 @@ export class ObservableHash {
   }
 }
 
-function pairHash(key: Buffer, value: Buffer | undefined): number {
+/** What one pair counts for. */
+export function pairHash(key: Buffer, value: Buffer | undefined): number {
   return value === undefined ? 0 : crc32(value, crc32(key)) | 0;
 }
 

@@ -52,7 +52,9 @@ export interface RunPlan {
   /** Quiet ticks after which a group sleeps; 0: never. */
   readonly sleepAfterTicks: number;
   /** What most commands are about. */
-  readonly topic: 'mixed' | 'registers' | 'expiry';
+  readonly topic: 'mixed' | 'registers' | 'expiry' | 'types';
+  /** Clients empty the keyspace now and then; nothing is there that has to stay. */
+  readonly flushes: boolean;
   readonly messageBytesMax: number;
   readonly logKeepEntries: number;
   readonly logKeepBytes: number;
@@ -93,6 +95,9 @@ const focusKinds: Readonly<
   snapshots: ['pause', 'oneWay', 'isolateLeader', 'crash'],
 };
 
+/** One plan of so many is about commands over all types. */
+const TYPES_SHARE = 4;
+
 const engineStalls = [
   { share: 0, ms: 0 },
   { share: 0.3, ms: 20 },
@@ -107,7 +112,10 @@ export function drawPlan(seed: string): RunPlan {
   const random = seededRandom(`plan ${seed}`);
   const focus = pick(random, focuses);
   const focused = focus !== 'everything';
-  const topic = focus === 'leaders' ? pick(random, ['registers', 'expiry'] as const) : 'mixed';
+  const keyed = focus === 'leaders' ? pick(random, ['registers', 'expiry'] as const) : 'mixed';
+  // drawn apart: the other plans are what they would be without
+  const types = seededRandom(`types ${seed}`);
+  const topic = types.below(TYPES_SHARE) === 0 ? 'types' : keyed;
   const nodes = focused ? 3 : pick(random, [3, 3, 3, 3, 4, 5]);
   const safetyMs = 6_000 + random.below(9_000);
   return {
@@ -122,6 +130,7 @@ export function drawPlan(seed: string): RunPlan {
     tickMs: pick(random, [40, 70, 100]),
     electionTicks: pick(random, [6, 8, 10]),
     topic,
+    flushes: topic === 'types' && types.below(4) === 0,
     absent: pick(random, [random.float(), 1]),
     sleepAfterTicks: pick(random, [0, 5, 20]),
     messageBytesMax: pick(random, [1, 300, 1_048_576]),
@@ -141,7 +150,7 @@ export function drawPlan(seed: string): RunPlan {
       focus === 'everything'
         ? drawFaults(random, safetyMs)
         : focusedFaults(random, safetyMs, [
-            topic === 'expiry' ? 'clockJump' : pick(random, focusKinds[focus]),
+            keyed === 'expiry' ? 'clockJump' : pick(random, focusKinds[focus]),
             pick(random, focusKinds[focus]),
           ]),
   };

@@ -3,11 +3,13 @@
  * quorum of each group is there, and everything must converge. Checked after every step.
  */
 import { messageOf } from '../../src/common/errors.ts';
+import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { applyChecker } from './checkers/apply.ts';
 import { boundsChecker } from './checkers/bounds.ts';
 import { type Checker, type Observed, Violation } from './checkers/checker.ts';
 import { durableChecker } from './checkers/durable.ts';
 import { electionChecker } from './checkers/election.ts';
+import { checkElements } from './checkers/elements.ts';
 import { checkHistory } from './checkers/history.ts';
 import { identityChecker } from './checkers/identity.ts';
 import { logChecker } from './checkers/log.ts';
@@ -16,11 +18,14 @@ import { matchingChecker } from './checkers/matching.ts';
 import { membershipChecker } from './checkers/membership.ts';
 import { quorumChecker } from './checkers/quorum.ts';
 import { readChecker } from './checkers/reads.ts';
+import { checkReplies } from './checkers/replies.ts';
+import { Witness } from './checkers/witness.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, SimCluster } from './cluster.ts';
 import { beginFault } from './faults.ts';
 import type { FaultKind, RunPlan } from './plan.ts';
 import { setTraps } from './traps.ts';
+import { queueKeys } from './typed.ts';
 import { describe, isLed, isWhole } from './whole.ts';
 import { type Call, Workload } from './workload.ts';
 
@@ -67,7 +72,7 @@ export async function runPlan(plan: RunPlan): Promise<RunResult> {
     events: executed,
     simulatedMs: nowMs,
     acknowledged: workload.acknowledged,
-    calls: workload.history.length,
+    calls: workload.history.length + workload.sent.length,
     undecided,
     faults,
     violation,
@@ -80,6 +85,8 @@ class Run {
   readonly workload: Workload;
   readonly faults = new Map<FaultKind, number>();
   undecided = 0;
+  /** Of runs whose commands are not judged key by key. */
+  readonly #witness = new Witness();
   readonly #checkers: readonly Checker[];
   readonly #moved = new WeakMap<object, { state: string }>();
   readonly #askers = new Map<string, SimClient>();
@@ -101,6 +108,7 @@ class Run {
       quorumChecker(),
       readChecker(),
       boundsChecker(),
+      ...(plan.topic === 'types' ? [this.#witness] : []),
     ];
   }
 
@@ -115,7 +123,21 @@ class Run {
     if (absent !== undefined) await this.#serveWithout(absent);
     await this.#converge();
     await this.#readEverything();
-    this.undecided = checkHistory(this.workload.history);
+    if (plan.topic === 'types') await this.#checkTyped();
+    // where clients empty the keyspace, no key has a history of its own
+    if (!plan.flushes) this.undecided = checkHistory(this.workload.history);
+  }
+
+  /** What clients were told follows from the log alone, and no element of a queue is lost. */
+  async #checkTyped(): Promise<void> {
+    const { sent } = this.workload;
+    const { name } = this.cluster.machines[0]!;
+    const left = new Map<string, Reply>();
+    for (const key of queueKeys) {
+      left.set(key, (await this.#ask(name, ['LRANGE', key, '0', '-1'])).reply!);
+    }
+    checkElements(sent, left);
+    checkReplies(sent, await this.#witness.run(this.cluster.clock, sent));
   }
 
   #begin(fault: RunPlan['faults'][number]): void {
@@ -182,7 +204,8 @@ class Run {
     for (const { name } of cluster.machines) {
       if (name === absent) continue;
       for (let at = 0; at < cluster.plan.partitions * 2; at++) {
-        await this.#ask(name, ['SET', `quorum:${at}`, `${name}:${at}`]);
+        const words = ['SET', `quorum:${at}`, `${name}:${at}`];
+        this.workload.history.push(await this.#ask(name, words));
       }
     }
     cluster.start(absent);
@@ -218,12 +241,12 @@ class Run {
     const { cluster, workload } = this;
     const keys = [...new Set(workload.history.map(({ words }) => words[1]!))];
     for (const { name } of cluster.machines) {
-      for (const key of keys) await this.#ask(name, ['GET', key]);
+      for (const key of keys) workload.history.push(await this.#ask(name, ['GET', key]));
     }
   }
 
-  /** One command through one node, which must answer it; part of the history. */
-  async #ask(name: string, words: readonly string[]): Promise<void> {
+  /** One command through one node, which must answer it. */
+  async #ask(name: string, words: readonly string[]): Promise<Call> {
     const { network, clock } = this.cluster;
     const client = this.#askers.get(name) ?? new SimClient(network.node(`asker of ${name}`), clock);
     this.#askers.set(name, client);
@@ -244,7 +267,7 @@ class Run {
       const text = `${name} answers ${got} to ${words.join(' ')} when all is well`;
       throw new Violation('liveness', text);
     }
-    this.workload.history.push(call);
+    return call;
   }
 
   /** Runs steps, each checked, until `condition`; false when it did not hold within `withinMs`. */

@@ -6,6 +6,8 @@ import type { Random } from '../../src/common/random.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, type SimCluster } from './cluster.ts';
+import type { Line } from './commands/draw.ts';
+import { type Asker, type Sent, TypedClient } from './typed.ts';
 
 export interface Call {
   readonly client: number;
@@ -28,6 +30,8 @@ const NOTHING_HAPPENED: Reply = { kind: 'nullArray' };
 
 export class Workload {
   readonly history: Call[] = [];
+  /** Commands over all types, which are not judged key by key. */
+  readonly sent: Sent[] = [];
   acknowledged = 0;
   /** Clients that still wait for an answer. */
   busy = 0;
@@ -49,9 +53,19 @@ export class Workload {
     const client = new SimClient(network.node(`client${number}`), clock);
     const draw = random.fork(`client ${number}`);
     let door = number % machines.length;
+    const host = () => machines[door]!.name;
+    const typed = new TypedClient(
+      number,
+      this.#asker(client, number, host),
+      clock,
+      random.fork(`typed client ${number}`),
+      this.sent,
+    );
     while (this.#running) {
-      const words = this.#command(draw);
-      const answered = await this.#call(client, number, words, machines[door]!.name);
+      const answered =
+        plan.topic === 'types'
+          ? await this.#anyType(typed, client, number, draw, host())
+          : await this.#call(client, number, this.#command(draw), host());
       if (!answered || draw.below(50) === 0) {
         door = draw.below(machines.length);
         client.disconnect();
@@ -59,6 +73,41 @@ export class Workload {
       const pauseMs = draw.float() * plan.thinkMs;
       await new Promise<void>((resolve) => clock.setTimer(pauseMs, resolve));
     }
+  }
+
+  /** Mostly commands over all types; beside them some that are judged key by key. */
+  async #anyType(
+    typed: TypedClient,
+    client: SimClient,
+    number: number,
+    draw: Random,
+    host: string,
+  ): Promise<boolean> {
+    const { flushes } = this.#cluster.plan;
+    const kind = draw.below(10);
+    if (kind === 0 && !flushes) return this.#call(client, number, this.#command(draw), host);
+    this.busy++;
+    const answered = await (kind <= 2 && !flushes ? typed.queue() : typed.any({ flushes }));
+    this.busy--;
+    return answered;
+  }
+
+  #asker(client: SimClient, number: number, host: () => string): Asker {
+    return {
+      ask: (line) => this.#ask(client, number, line, host()),
+      askOn: async (line) => {
+        const reply = await client.callOn(line, ANSWER_MS);
+        this.#note(number, line, reply);
+        return reply;
+      },
+      leave: () => client.disconnect(),
+      meaning: (reply) => {
+        if (reply === undefined || isUnknown(reply)) return 'unknown';
+        if (reply.kind === 'error' && REFUSED.test(reply.text)) return 'refused';
+        this.acknowledged++;
+        return 'known';
+      },
+    };
   }
 
   async #call(
@@ -91,13 +140,13 @@ export class Workload {
     return true;
   }
 
-  async #ask(client: SimClient, number: number, words: readonly string[], host: string) {
+  async #ask(client: SimClient, number: number, words: Line, host: string) {
     const reply = await client.call({ host, port: GATEWAY_PORT }, words, ANSWER_MS);
     this.#note(number, words, reply);
     return reply;
   }
 
-  #note(number: number, words: readonly string[], reply: Reply | undefined): void {
+  #note(number: number, words: Line, reply: Reply | undefined): void {
     this.#cluster.scheduler.note(`client${number} ${words.join(' ')}: ${textOf(reply)}`);
   }
 
@@ -170,5 +219,6 @@ export function textOf(reply: Reply | undefined): string {
   if (reply === undefined) return 'no answer';
   if (reply.kind === 'bulk') return reply.bytes.toString();
   if (reply.kind === 'integer') return String(reply.value);
+  if (reply.kind === 'array') return `[${reply.items.map(textOf).join(', ')}]`;
   return reply.kind === 'error' || reply.kind === 'simple' ? reply.text : reply.kind;
 }

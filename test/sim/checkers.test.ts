@@ -1,0 +1,160 @@
+/** The checkers of typed commands, on histories made by hand: each objects to what it is there for. */
+import { describe, expect, test } from 'vitest';
+import { encodeExec } from '../../src/datanode/commands/exec-line.ts';
+import {
+  array,
+  bulk,
+  error,
+  integer,
+  NULL_ARRAY,
+  type Reply,
+} from '../../src/datanode/resp/reply.ts';
+import { LonePartition } from '../datanode/commands/lone-partition.ts';
+import { checkElements } from './checkers/elements.ts';
+import { OpenReads, readsOf } from './checkers/open-reads.ts';
+import { checkReplies } from './checkers/replies.ts';
+import type { Applied } from './checkers/witness.ts';
+import type { Sent } from './typed.ts';
+
+const lineOf = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+const slots = { firstSlot: 0, lastSlot: 16_383 };
+
+/** A call from `fromMs` to `toMs`; without a reply its outcome is not known. */
+function sent(text: string, fromMs: number, toMs: number, reply?: Reply, more = {}): Sent {
+  return {
+    client: 1,
+    lines: text.split('; ').map(lineOf),
+    transaction: false,
+    invokedMs: fromMs,
+    returnedMs: reply === undefined ? Number.POSITIVE_INFINITY : toMs,
+    reply,
+    refused: false,
+    ...more,
+  };
+}
+
+const applied = (text: string, atMs: number, reply: Reply): Applied => ({
+  line: lineOf(text),
+  reply,
+  atMs,
+});
+
+describe('replies', () => {
+  test('of the log, one entry for each, are right', () => {
+    const calls = [
+      sent('INCR n', 1, 9, integer(2)),
+      sent('INCR n', 1, 5, integer(1)),
+      sent('INCR n', 6, 9),
+      sent('GET n', 1, 9, bulk('7')),
+    ];
+    const log = [1, 2, 3].map((value) => applied('INCR n', 3 + value, integer(value)));
+    expect(() => checkReplies(calls, log)).not.toThrow();
+    expect(() => checkReplies(calls, log.slice(0, 2))).not.toThrow();
+  });
+
+  test.each([
+    [
+      'that differ from the log',
+      sent('SPOP s', 1, 9, bulk('a')),
+      [applied('SPOP s', 5, bulk('b'))],
+    ],
+    ['without an entry', sent('SPOP s', 1, 9, bulk('a')), []],
+    ['before their entry', sent('SPOP s', 1, 4, bulk('a')), [applied('SPOP s', 5, bulk('a'))]],
+    ['of an entry before them', sent('SPOP s', 6, 9, bulk('a')), [applied('SPOP s', 5, bulk('a'))]],
+    [
+      'of a write that is in the log twice',
+      sent('INCR n', 1, 9, integer(2)),
+      [applied('INCR n', 5, integer(1)), applied('INCR n', 6, integer(2))],
+    ],
+    [
+      'of a refused write that is in the log',
+      sent('INCR n', 1, 9, error('CLUSTERDOWN'), { refused: true }),
+      [applied('INCR n', 5, integer(1))],
+    ],
+  ] as const)('%s are found', (_, call, log) => {
+    expect(() => checkReplies([call], log)).toThrow(/^replies: /);
+  });
+
+  test('of a transaction are those of what it queued', () => {
+    const line = encodeExec([lineOf('INCR n'), lineOf('GET n')]);
+    const entry = { line, reply: array([integer(1), bulk('1')]), atMs: 5 };
+    const call = (reply: Reply) => sent('INCR n; GET n', 1, 9, reply, { transaction: true });
+    expect(() => checkReplies([call(entry.reply)], [entry])).not.toThrow();
+    const other = array([integer(1), bulk('2')]);
+    expect(() => checkReplies([call(other)], [entry])).toThrow(/^replies: /);
+    const broken = { ...call(NULL_ARRAY), refused: true };
+    expect(() => checkReplies([broken], [entry])).toThrow(/^replies: /);
+    expect(() => checkReplies([broken], [])).not.toThrow();
+  });
+});
+
+describe('elements', () => {
+  const left = (...elements: string[]) =>
+    new Map([
+      ['{q}0', array(elements.map((element) => bulk(element)))],
+      ['{q}1', array([])],
+    ]);
+  const push = sent('RPUSH {q}0 a b', 1, 2, integer(2));
+
+  test('that are taken, there, or perhaps taken are right', () => {
+    expect(() => checkElements([push], left('a', 'b'))).not.toThrow();
+    expect(() => checkElements([push, sent('LPOP {q}0', 3, 4)], left('b'))).not.toThrow();
+    const taken = sent(
+      'LMPOP 2 {q}0 {q}1 LEFT COUNT 2',
+      3,
+      4,
+      array([bulk('{q}0'), array([bulk('a')])]),
+    );
+    expect(() => checkElements([push, taken], left('b'))).not.toThrow();
+    const moved = sent('LMOVE {q}0 {q}1 LEFT LEFT', 3, 4, bulk('a'));
+    expect(() => checkElements([push, moved], left('b', 'a'))).not.toThrow();
+  });
+
+  test.each([
+    ['lost', [push], left('b')],
+    ['lost when one was taken at most', [push, sent('LPOP {q}0', 3, 4)], left()],
+    ['lost by a move', [push, sent('LMOVE {q}0 {q}1 LEFT LEFT', 3, 4)], left('b')],
+    ['taken and still there', [push, sent('LPOP {q}0', 3, 4, bulk('a'))], left('a', 'b')],
+    [
+      'taken twice',
+      [
+        push,
+        sent('LPOP {q}0', 3, 4, bulk('a')),
+        sent('BLPOP {q}0 1', 3, 4, array([bulk('{q}0'), bulk('a')])),
+      ],
+      left('b'),
+    ],
+    ['taken from no list', [push, sent('LPOP {q}0', 3, 4, error('WRONGTYPE'))], left('a', 'b')],
+  ] as const)('%s are found', (_, calls, held) => {
+    expect(() => checkElements(calls, held)).toThrow(/^elements: /);
+  });
+});
+
+describe('typed reads', () => {
+  /** Index 2, applied at 10 ms, makes the set {a}; index 3, at 20 ms, the set {a, b}. */
+  async function judge(...reads: Sent[]): Promise<void> {
+    const open = new OpenReads(readsOf(reads, slots), [0, 0, 10, 20]);
+    const partition = await LonePartition.open();
+    const state = { engine: partition.engine, slots, timeMs: () => partition.nowMs };
+    await open.judge(1, state);
+    await partition.call('SADD', 's', 'a');
+    await open.judge(2, state);
+    await partition.call('SADD', 's', 'b');
+    await open.judge(3, state);
+    open.end(1);
+  }
+  const cards = (fromMs: number, toMs: number, count: number) =>
+    sent('SCARD s', fromMs, toMs, integer(count));
+
+  test('of a state of their time are right', async () => {
+    await judge(cards(5, 15, 0), cards(5, 15, 1), cards(12, 15, 1), cards(12, 25, 2));
+  });
+
+  test.each([
+    ['older than what had been applied', cards(22, 25, 1)],
+    ['newer than what had been applied', cards(5, 15, 2)],
+    ['of no state', cards(5, 25, 3)],
+  ])('%s are found', async (_, read) => {
+    await expect(judge(cards(12, 15, 1), read)).rejects.toThrow(/^typed reads: /);
+  });
+});

@@ -1,0 +1,113 @@
+/**
+ * Reads of all types are linearizable: each was answered from a state that the log had when it was
+ * asked or later, and before it was answered. The witness shows the states one after the other.
+ */
+import { slotOfKey } from '../../../src/common/hash.ts';
+import type { GroupId, LogIndex, Slot } from '../../../src/common/ids.ts';
+import { keysOf, type ReadCommand } from '../../../src/datanode/commands/command.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { createView, readRange } from '../../../src/datanode/encoding/txn.ts';
+import type { Engine } from '../../../src/datanode/engine/engine.ts';
+import { runRanges } from '../../../src/datanode/partition/apply-lines.ts';
+import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import type { Sent } from '../typed.ts';
+import { textOf } from '../workload.ts';
+import { Violation } from './checker.ts';
+
+interface Slots {
+  readonly firstSlot: Slot;
+  readonly lastSlot: Slot;
+}
+
+/** The witness after some entry. */
+export interface State {
+  readonly engine: Engine;
+  readonly slots: Slots;
+  timeMs(): number;
+}
+
+interface Open {
+  readonly sent: Sent;
+  readonly from: LogIndex;
+  readonly until: LogIndex;
+  readonly wanted: Buffer;
+  readonly possible: string[];
+  found: boolean;
+}
+
+/** Their replies have random in them, or the time that the leader had beyond its log's. */
+const UNJUDGED = /^(?:[hsz]rand|h?p?ttl$|object$)/;
+
+/** Those of `sent` that one partition answered, and that tell of nothing but its state. */
+export function readsOf(sent: readonly Sent[], { firstSlot, lastSlot }: Slots): Sent[] {
+  return sent.filter(({ lines, transaction, reply, refused }) => {
+    if (transaction || refused || reply === undefined) return false;
+    const line = lines[0]!;
+    const command = resolveCommand(line);
+    if (command?.kind !== 'read' || UNJUDGED.test(command.name)) return false;
+    const [key] = keysOf(command, line);
+    if (key === undefined || !command.prepare(line).ok) return false;
+    const slot = slotOfKey(key);
+    return firstSlot <= slot && slot <= lastSlot;
+  });
+}
+
+export class OpenReads {
+  readonly #open: readonly Open[];
+  /** The first that may still come. */
+  #first = 0;
+
+  /** `times`: by index, when some replica had applied it. */
+  constructor(reads: readonly Sent[], times: readonly number[]) {
+    this.#open = reads
+      .map((sent) => ({
+        sent,
+        // what had been applied before it was asked is what it must see
+        from: times.findLastIndex((atMs) => atMs < sent.invokedMs),
+        until: times.findLastIndex((atMs) => atMs <= sent.returnedMs),
+        wanted: encodeReply(sent.reply!, 2),
+        possible: [],
+        found: false,
+      }))
+      .sort((a, b) => a.from - b.from);
+  }
+
+  /** Holds the reads of the time of `index` against the state there. */
+  async judge(index: LogIndex, state: State): Promise<void> {
+    while (this.#first < this.#open.length && this.#isDone(this.#open[this.#first]!, index)) {
+      this.#first++;
+    }
+    for (let at = this.#first; at < this.#open.length; at++) {
+      const open = this.#open[at]!;
+      if (open.from > index) return;
+      if (open.found || open.until < index) continue;
+      const reply = await answer(open.sent.lines[0]!, state);
+      open.found = encodeReply(reply, 2).equals(open.wanted);
+      open.possible.push(`  ${index}: ${textOf(reply)}`);
+    }
+  }
+
+  /** Throws Violation when a read was answered from no state of its time. */
+  end(group: GroupId): void {
+    const open = this.#open.find(({ found }) => !found);
+    if (open === undefined) return;
+    const { client, lines, invokedMs, returnedMs, reply } = open.sent;
+    const times = `${invokedMs.toFixed(1)}–${returnedMs.toFixed(1)}`;
+    const asked = `${times} client${client} ${lines[0]!.map(String).join(' ')}`;
+    const text = `group ${group}: ${asked}: ${textOf(reply)}\nis no answer of that time:`;
+    throw new Violation('typed reads', `${text}\n${open.possible.join('\n')}`);
+  }
+
+  #isDone({ found, until }: Open, index: LogIndex): boolean {
+    return found || until < index;
+  }
+}
+
+async function answer(line: readonly Buffer[], { engine, slots, timeMs }: State): Promise<Reply> {
+  const prepared = (resolveCommand(line) as ReadCommand).prepare(line);
+  if (!prepared.ok) return prepared.reply;
+  const context = { nowMs: timeMs(), random: () => 0, ...slots };
+  const result = prepared.run(createView(engine), context);
+  return 'kind' in result ? result : runRanges(result, (range) => readRange(engine, range));
+}

@@ -1,0 +1,239 @@
+/**
+ * A witness runs each group's log once more, from nothing: the product's own apply on an engine of
+ * its own, one entry per batch. Whatever way a replica came to an index (entry by entry, in large
+ * batches, after a crash, by a snapshot), it holds then what the witness holds there.
+ */
+import type { Clock } from '../../../src/common/clock.ts';
+import type { GroupId, LogIndex, Namespace } from '../../../src/common/ids.ts';
+import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
+import { createView } from '../../../src/datanode/encoding/txn.ts';
+import type { Engine } from '../../../src/datanode/engine/engine.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { Applier } from '../../../src/datanode/partition/applier.ts';
+import { KeyEventGate } from '../../../src/datanode/partition/key-event-gate.ts';
+import { decodeState } from '../../../src/datanode/partition/state.ts';
+import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
+import type { Entry } from '../../../src/datanode/raft/message.ts';
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import type { SimCluster } from '../cluster.ts';
+import { hashOf } from '../engine.ts';
+import { ObservableHash, pairHash } from '../observable-hash.ts';
+import type { Sent } from '../typed.ts';
+import { type Checker, type Observed, Violation } from './checker.ts';
+import { isEmptying, linesOf } from './emptying.ts';
+import { OpenReads, readsOf, type State } from './open-reads.ts';
+
+/** One command of the log, and what it answers. */
+export interface Applied {
+  readonly line: readonly Buffer[];
+  readonly reply: Reply;
+  /** When the first replica had applied it: not before anybody was answered. */
+  readonly atMs: number;
+}
+
+interface Seen {
+  readonly entry: Entry;
+  readonly atMs: number;
+}
+
+interface Stand {
+  readonly node: string;
+  readonly hash: number;
+}
+
+interface Group {
+  readonly slots: { readonly firstSlot: number; readonly lastSlot: number };
+  readonly entries: Map<LogIndex, Seen>;
+  readonly stands: Map<LogIndex, Stand[]>;
+  last: LogIndex;
+}
+
+/** The state every group begins with stands for an entry 1 that no log holds. */
+const BIRTH = { index: 1, term: 1, timeMs: 0, epoch: 1, confState: EMPTY_CONF };
+
+export class Witness implements Checker {
+  readonly name = 'witness';
+  readonly #groups = new Map<GroupId, Group>();
+  readonly #seen = new WeakMap<object, LogIndex>();
+
+  onMoved(observed: Observed, cluster: SimCluster): void {
+    const { record } = observed.replica;
+    const { firstSlot, lastSlot } = record;
+    const group = this.#groups.get(observed.group) ?? {
+      slots: { firstSlot, lastSlot },
+      entries: new Map(),
+      stands: new Map(),
+      last: BIRTH.index,
+    };
+    this.#groups.set(observed.group, group);
+    this.#noteEntries(group, observed, cluster.scheduler.nowMs);
+    if (!cluster.plan.flushes || !isEmptying(observed.replica)) noteStand(group, observed);
+  }
+
+  /**
+   * Throws Violation; returns the commands of all logs with their replies. Of `sent` the reads are
+   * judged on the way: each must have been answered from a state of its time.
+   */
+  async run(clock: Clock, sent: readonly Sent[]): Promise<Applied[]> {
+    const applied: Applied[] = [];
+    for (const [id, group] of this.#groups) {
+      applied.push(...(await replay(id, group, clock, readsOf(sent, group.slots))));
+    }
+    return applied;
+  }
+
+  #noteEntries(group: Group, { replica }: Observed, atMs: number): void {
+    const { log } = replica.inspect();
+    const until = replica.appliedIndex;
+    const from = Math.max(log.firstIndex(), (this.#seen.get(replica) ?? 0) + 1);
+    for (let index = from; index <= until; index++) {
+      if (group.entries.has(index)) continue;
+      const found = log.entries(index, index + 1, Number.MAX_SAFE_INTEGER);
+      const entry = found === 'compacted' ? undefined : found[0];
+      if (entry !== undefined) group.entries.set(index, { entry, atMs });
+    }
+    this.#seen.set(replica, until);
+    group.last = Math.max(group.last, until);
+  }
+}
+
+/** What the replica holds, beside its own state: that names its term and members, too. */
+function noteStand(group: Group, { replica, node }: Observed): void {
+  const index = replica.appliedIndex;
+  const { engine } = replica.inspect();
+  const state = engine.getSync(STATE_KEY);
+  if (index === 0 || state === undefined) return;
+  const opened = createView(engine).get(STATE_KEY)!;
+  // a batch may be in the engine a moment before its replica is told
+  if (decodeState(opened, node).index !== index) return;
+  const hash = hashOf(engine) ^ pairHash(STATE_KEY, state);
+  const stands = group.stands.get(index) ?? [];
+  group.stands.set(index, stands);
+  if (!stands.some((stand) => stand.hash === hash)) stands.push({ node, hash });
+}
+
+async function replay(
+  id: GroupId,
+  group: Group,
+  clock: Clock,
+  reads: readonly Sent[],
+): Promise<Applied[]> {
+  const open = new OpenReads(reads, firstTimes(group));
+  const copy = await openCopy(group, clock);
+  const applied: Applied[] = [];
+  compare(id, group, BIRTH.index, copy.hash());
+  await open.judge(BIRTH.index, copy);
+  for (let index = BIRTH.index + 1; index <= group.last; index++) {
+    const seen = group.entries.get(index);
+    if (seen === undefined) {
+      throw new Violation('witness', `group ${id} index ${index}: no replica showed its entry`);
+    }
+    const replies = await copy.apply(seen.entry);
+    compare(id, group, index, copy.hash());
+    await open.judge(index, copy);
+    const { data, kind } = seen.entry;
+    const lines = kind === 'normal' && data.length > 0 ? linesOf(data) : [];
+    for (const [at, line] of lines.entries()) {
+      applied.push({ line, reply: replies[at]!, atMs: seen.atMs });
+    }
+  }
+  open.end(id);
+  return applied;
+}
+
+/** By index, from 0 on: when it had been applied somewhere, so what was before it had been, too. */
+function firstTimes({ entries, last }: Group): number[] {
+  const times = Array.from({ length: last + 1 }, (_, index) => entries.get(index)?.atMs ?? 0);
+  for (let index = last; index > BIRTH.index; index--) {
+    times[index - 1] = Math.min(times[index - 1]!, times[index]!);
+  }
+  return times;
+}
+
+function compare(id: GroupId, group: Group, index: LogIndex, hash: number): void {
+  for (const stand of group.stands.get(index) ?? []) {
+    if (stand.hash === hash) continue;
+    const text = `group ${id} index ${index}: ${stand.node} held other data than its log gives`;
+    throw new Violation('witness', `${text}\n${lastLines(group, index)}`);
+  }
+}
+
+/** What was applied just before, for the report. */
+function lastLines(group: Group, until: LogIndex): string {
+  const shown: string[] = [];
+  for (let index = Math.max(2, until - 8); index <= until; index++) {
+    const { kind, data } = group.entries.get(index)!.entry;
+    const lines = kind === 'normal' && data.length > 0 ? linesOf(data) : [];
+    shown.push(`  ${index}: ${lines.map((line) => line.join(' ')).join('; ') || '(own)'}`);
+  }
+  return shown.join('\n');
+}
+
+interface Copy extends State {
+  apply(entry: Entry): Promise<readonly Reply[]>;
+  hash(): number;
+}
+
+async function openCopy({ slots }: Group, clock: Clock): Promise<Copy> {
+  const { engine } = await createMemoryHost().open('1-0');
+  const hash = new ObservableHash();
+  let replies: readonly Reply[] = [];
+  let fault: unknown;
+  const applier = new Applier(clock, hashed(engine, hash), BIRTH, slots, {
+    mayGather: () => false,
+    applyConfChange: () => EMPTY_CONF,
+    onClear: () => {},
+    onApplied: (entries) => {
+      replies = entries.flatMap((entry) => entry.replies);
+    },
+    keyEvents: new KeyEventGate(undefined, '' as Namespace, () => ({ isLeader: false, term: 0 })),
+    onFault: (error) => {
+      fault = error;
+    },
+  });
+  return {
+    engine,
+    timeMs: () => applier.state.timeMs,
+    slots,
+    apply: async (entry) => {
+      replies = [];
+      applier.enqueue([entry], () => {});
+      await applier.whenIdle();
+      if (fault !== undefined) throw fault;
+      return replies;
+    },
+    hash: () => {
+      const state = engine.getSync(STATE_KEY);
+      return hash.value ^ (state === undefined ? 0 : pairHash(STATE_KEY, state));
+    },
+  };
+}
+
+/** Keeps `hash` up to date with what is written. */
+function hashed(engine: Engine, hash: ObservableHash): Engine {
+  return {
+    getSync: (key) => engine.getSync(key),
+    getMany: (keys) => engine.getMany(keys),
+    iterate: (range) => engine.iterate(range),
+    snapshot: () => engine.snapshot(),
+    sync: () => engine.sync(),
+    close: () => engine.close(),
+    write: (operations) => {
+      hash.change(engine, operations);
+      return engine.write(operations);
+    },
+    clearRange: async (range) => {
+      const iterator = engine.iterate(range);
+      for (;;) {
+        const pairs = await iterator.next(1_000);
+        if (pairs.length === 0) break;
+        hash.change(
+          engine,
+          pairs.map(([key]) => ({ type: 'del', key })),
+        );
+      }
+      await iterator.close();
+      await engine.clearRange(range);
+    },
+  };
+}

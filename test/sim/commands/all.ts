@@ -1,0 +1,58 @@
+/** Every command that reads or writes keys, with a way to draw its arguments. */
+import type { Arguments, Draw, Line } from './draw.ts';
+import { hashCommands, hashReads } from './hash.ts';
+import { keyCommands, keyReads } from './key.ts';
+import { listCommands, listReads } from './list.ts';
+import { setCommands, setReads } from './set.ts';
+import { stringCommands, stringReads } from './string.ts';
+import { geoCommands, geoReads, zsetCommands, zsetReads } from './zset.ts';
+
+export const writeCommands: Readonly<Record<string, Arguments>> = {
+  ...stringCommands,
+  ...hashCommands,
+  ...listCommands,
+  ...setCommands,
+  ...zsetCommands,
+  ...geoCommands,
+  ...keyCommands,
+};
+
+export const readCommands: Readonly<Record<string, Arguments>> = {
+  ...stringReads,
+  ...hashReads,
+  ...listReads,
+  ...setReads,
+  ...zsetReads,
+  ...geoReads,
+  ...keyReads,
+};
+
+/** Rows of the command table that are not drawn here, and where they are. */
+export const drawnElsewhere: Readonly<Record<string, string>> = {
+  exec: 'the workload makes transactions of what is drawn here',
+  watch: 'before some of those transactions, and before every compare-and-set',
+  flushall: 'in runs without keys that checkers follow over the whole run',
+  flushdb: 'in runs without keys that checkers follow over the whole run',
+  'object|encoding': 'as OBJECT',
+  'object|freq': 'an error with the eviction policies there are',
+  'object|idletime': 'as OBJECT',
+  'object|refcount': 'as OBJECT',
+  'memory|usage': 'as MEMORY',
+  'debug|object': 'a tool of whoever looks for a fault',
+};
+
+const writes = Object.entries(writeCommands);
+const reads = Object.entries(readCommands);
+
+export function drawWrite(draw: Draw): Line {
+  return lineOf(draw, writes);
+}
+
+export function drawRead(draw: Draw): Line {
+  return lineOf(draw, reads);
+}
+
+function lineOf(draw: Draw, from: readonly (readonly [string, Arguments])[]): Line {
+  const [name, args] = draw.one(from);
+  return [name.toUpperCase(), ...args(draw)];
+}
