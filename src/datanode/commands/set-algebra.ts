@@ -187,6 +187,7 @@ const readRow = {
   arity: -2,
   flags: ['readonly'],
   tips: ['nondeterministic_output_order'],
+  gathers: ['set'],
   parse: (args: readonly Buffer[]) => args.slice(1),
 } as const;
 const storeRow = {
@@ -240,6 +241,7 @@ export const setAlgebraCommands: readonly Command[] = [
     flags: ['readonly', 'movablekeys'],
     keys: NO_KEYS,
     keysOf: cardKeys,
+    gathers: ['set'],
     since: '7.0.0',
     summary: 'Returns how many members all of the sets have.',
     parse: parseCard,

@@ -270,6 +270,7 @@ function readRow(name: string, operation: Operation, summary: string): Command {
     flags: ['readonly', 'movablekeys'],
     keys: NO_KEYS,
     keysOf: countedKeys(1),
+    gathers: ['set', 'zset'],
     since: '6.2.0',
     summary,
     parse: (args) => parseCombine(args, { name, operation, result: 'reply' }),
@@ -306,6 +307,7 @@ export const zsetCombineCommands: readonly Command[] = [
     flags: ['readonly', 'movablekeys'],
     keys: NO_KEYS,
     keysOf: countedKeys(1),
+    gathers: ['set', 'zset'],
     since: '7.0.0',
     summary: 'Returns how many members the intersection of sorted sets has.',
     parse: (args) =>

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../common/errors.ts';
 import type { LogIndex, Slot } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
+import { gatherRow } from '../commands/gather.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { createView, readRange } from '../encoding/txn.ts';
 import type { Lookups, View } from '../encoding/view.ts';
@@ -177,7 +178,7 @@ function isSinglePoint(batch: CommandBatch): boolean {
 }
 
 function readCommand(line: CommandLine): ReadCommand | undefined {
-  const command = resolveCommand(line);
+  const command = resolveCommand(line) ?? gatherRow(line);
   return command?.kind === 'read' ? command : undefined;
 }
 

@@ -4,6 +4,7 @@
  */
 import { seededRandom } from '../../../src/common/random.ts';
 import type { RunContext, RunResult } from '../../../src/datanode/commands/command.ts';
+import { gatherRow } from '../../../src/datanode/commands/gather.ts';
 import { findCommand, resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { expireKeys } from '../../../src/datanode/encoding/expiry.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
@@ -35,7 +36,7 @@ export class LonePartition {
   async call(...words: (string | Buffer)[]): Promise<Reply> {
     const args = words.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
     const found = findCommand(args[0]!);
-    const command = found?.kind === 'node' ? resolveCommand(args) : found;
+    const command = (found?.kind === 'node' ? resolveCommand(args) : found) ?? gatherRow(args);
     if (command === undefined || command.kind === 'node') throw new Error(`no row: ${words[0]}`);
     const wrongCount =
       command.arity >= 0 ? args.length !== command.arity : args.length < -command.arity;
