@@ -25,6 +25,8 @@ export const limits = {
   connectionOutputPauseBytes: 1 * MIB,
   connectionOutputBytesMax: 256 * MIB,
   clientsMax: 10_000,
+  /** One reply, near enough: a command that would answer more answers an error while it grows. */
+  replyBytesMax: 64 * MIB,
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
   /** What a command over keys of several partitions brings together, and what each of them gives
@@ -189,6 +191,10 @@ assert(
 assert(
   limits.gatherBytesMax + limits.entryBytesHardMax <= limits.frameBytesMax,
   'what one partition gives to a gathering fits a frame, with a value beyond the bound',
+);
+assert(
+  limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,
+  'the replies of a batch fit a frame',
 );
 assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
 assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');

@@ -5,11 +5,13 @@ import {
   longestCommon,
   longestCommonTableBytes,
 } from '../encoding/longest-common.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { readString } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
 import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, word } from './args.ts';
-import { ArgumentError, type Command, type RunContext, read } from './command.ts';
+import { atOnce } from './at-once.ts';
+import { ArgumentError, type Command, type RunContext, type RunResult, read } from './command.ts';
 import { late, lateReply } from './late-error.ts';
 
 interface LcsRequest {
@@ -53,14 +55,18 @@ function parseOptions(args: readonly Buffer[]): LcsOptions {
   return { want, lengthMin, withLength };
 }
 
-function runLcs(view: View, request: LcsRequest, { nowMs }: RunContext): Reply {
+function runLcs(view: View, request: LcsRequest, { nowMs }: RunContext): RunResult {
   const a = readString(view, request.a, nowMs) ?? Buffer.alloc(0);
   const b = readString(view, request.b, nowMs) ?? Buffer.alloc(0);
   if (a === 'wrong-type' || b === 'wrong-type') return NOT_STRINGS;
   const { options } = request;
   if (options instanceof ArgumentError) return lateReply(options);
   if (longestCommonTableBytes(a, b) > limits.lcsBytesMax) return TOO_MUCH_MEMORY;
-  const { bytes, runs } = longestCommon(a, b);
+  return atOnce(runLongest(a, b, options));
+}
+
+function* runLongest(a: Buffer, b: Buffer, options: LcsOptions): Slices<Reply> {
+  const { bytes, runs } = yield* longestCommon(a, b);
   if (options.want === 'bytes') return bulk(bytes);
   if (options.want === 'length') return integer(bytes.length);
   const shown = runs.filter((run) => run.length >= options.lengthMin);

@@ -8,7 +8,7 @@ import { messageOf } from '../../common/errors.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { Gathered, gatherLine, runGathered } from '../commands/gather.ts';
-import { runRanges } from '../partition/apply-lines.ts';
+import { orTooLarge, runReply } from '../partition/apply-lines.ts';
 import { lineBytes } from '../partition/envelope.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
@@ -98,9 +98,9 @@ async function run(
     });
   const bodies = shares.map(({ reply }) => (reply.kind === 'bulk' ? reply.bytes : NOTHING));
   const gathered = await Gathered.open(bodies, pause);
-  const result = runGathered(target.run, gathered);
+  const result = orTooLarge(() => runGathered(target.run, gathered));
   if ('kind' in result) return result;
-  return runRanges(result, async (range) => {
+  return runReply(result, async (range) => {
     await pause();
     return gathered.range(range);
   });
