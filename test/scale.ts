@@ -40,6 +40,10 @@ const table = {
   differentialCommands: { small: 10_000, long: 100_000 },
   /** The same with transactions of two connections to a whole node. */
   transactionCommands: { small: 4_000, long: 100_000 },
+  /** The same with reads over several partitions of a whole node. */
+  gatherCommands: { small: 4_000, long: 100_000 },
+  /** Elements of the collections whose commands are timed. */
+  holdElements: { small: 100_000, long: 1_000_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

@@ -25,8 +25,15 @@ export const limits = {
   connectionOutputPauseBytes: 1 * MIB,
   connectionOutputBytesMax: 256 * MIB,
   clientsMax: 10_000,
+  /** One reply, near enough: a command that would answer more answers an error while it grows. */
+  replyBytesMax: 64 * MIB,
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
+  /** What a command over keys of several partitions brings together, and what each of them gives
+   * before more is asked of one at a time; of all such commands of a node that need more. */
+  gatherBytesMax: 64 * MIB,
+  gatherFirstBytesMax: 256 * KIB,
+  gatherNodeBytesMax: 256 * MIB,
 
   // pub/sub
   /** A channel's or pattern's name: patterns are matched in time of pattern × name. */
@@ -181,6 +188,15 @@ assert(
   limits.metaValueBytesMax + limits.metaKeyBytesMax <= limits.metaTxnBytesMax,
   'the largest metadata value fits a transaction',
 );
+assert(
+  limits.gatherBytesMax + limits.entryBytesHardMax <= limits.frameBytesMax,
+  'what one partition gives to a gathering fits a frame, with a value beyond the bound',
+);
+assert(
+  limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,
+  'the replies of a batch fit a frame',
+);
+assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
 assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
 assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
 assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');

@@ -5,11 +5,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rdbTypes } from '../../src/datanode/encoding/rdb-decode.ts';
-import { sealRdbPayload } from '../../src/datanode/encoding/rdb-payload.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { LonePartition } from '../datanode/commands/lone-partition.ts';
 import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
 import { sortedReplyText } from '../datanode/commands/reply-text.ts';
+import { sealRdbPayload } from '../datanode/encoding/at-once.ts';
 import {
   compressedRun,
   intset,

@@ -5,10 +5,10 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeRdbValue, rdbTypes } from '../../src/datanode/encoding/rdb-decode.ts';
-import { sealRdbPayload } from '../../src/datanode/encoding/rdb-payload.ts';
+import { rdbTypes } from '../../src/datanode/encoding/rdb-decode.ts';
 import { RdbError } from '../../src/datanode/encoding/rdb-reader.ts';
 import { LonePartition } from '../datanode/commands/lone-partition.ts';
+import { decodeRdbValue, sealRdbPayload } from '../datanode/encoding/at-once.ts';
 import {
   compressedRun,
   intset,

@@ -33,6 +33,11 @@ export function lastingItems(items: Items): (readonly [string, MetaItem])[] {
   return [...items].filter(([key]) => lasting.some((prefix) => key.startsWith(prefix)));
 }
 
+export interface FileSizes {
+  readonly segmentBytes: number;
+  readonly writeBufferBytes: number;
+}
+
 export class LoneNode {
   readonly dir: string;
   readonly meta = new MemoryMeta({ clock: systemClock });
@@ -48,9 +53,17 @@ export class LoneNode {
   #driver: PlacedriverCoordinator | undefined;
   #datanode: Datanode | undefined;
 
+  readonly #sizes: FileSizes;
+
   /** `known`: what the metadata store holds already; of the cluster, not of who is alive. */
-  constructor(dir: string, known?: Items, disk: Disk = fsDisk) {
+  constructor(
+    dir: string,
+    known?: Items,
+    disk: Disk = fsDisk,
+    sizes: FileSizes = { segmentBytes: SEGMENT_BYTES, writeBufferBytes: 64 * KIB },
+  ) {
     this.dir = dir;
+    this.#sizes = sizes;
     this.#disk = disk;
     this.#holdMs = known === undefined ? 5_000 : 200;
     this.#logger = this.#listener({});
@@ -59,7 +72,7 @@ export class LoneNode {
       disk,
       logger: this.#logger,
       cacheBytes: 16 * KIB * KIB,
-      writeBufferBytes: 64 * KIB,
+      writeBufferBytes: sizes.writeBufferBytes,
     });
     for (const [key, item] of lastingItems(known ?? [])) this.meta.items.set(key, item);
   }
@@ -106,7 +119,7 @@ export class LoneNode {
       configFile: '',
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
       tuning: {
-        log: { segmentBytes: SEGMENT_BYTES, cacheBytes: 64 * KIB },
+        log: { segmentBytes: this.#sizes.segmentBytes, cacheBytes: 64 * KIB },
         host: { logKeepEntries: 300, logKeepBytes: 4 * 1_024 * KIB },
       },
       fatal: (error) => {

@@ -10,12 +10,21 @@ import {
   setBitAt,
   widened,
 } from '../encoding/bits.ts';
-import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { type Found, findKey, removeKey } from '../encoding/keyspace.ts';
+import { giveWay, type Slices } from '../encoding/slices.ts';
 import { parseInteger, readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { integer, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, syntaxError, TOO_LONG, WRONG_TYPE, word } from './args.ts';
-import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
 
 const BAD_OFFSET = 'ERR bit offset is not an integer or out of range';
 const BAD_BIT = 'ERR bit is not an integer or out of range';
@@ -119,13 +128,35 @@ function parseBitCount(args: readonly Buffer[]): CountRequest {
   return { key, part: { start, end, unit: args[4] ? unitArgument(args[4]) : 'byte' } };
 }
 
-function runBitCount(view: View, { key, part }: CountRequest, { nowMs }: RunContext): Reply {
+function runBitCount(view: View, { key, part }: CountRequest, { nowMs }: RunContext): RunResult {
   const found = readString(view, key, nowMs);
   if (found === 'wrong-type') return WRONG_TYPE;
   if (found === undefined) return integer(0);
   // Redis's order: both counted from the end and crossed is empty before they are cut.
   if (part.start < 0 && part.end < 0 && part.start > part.end) return integer(0);
-  return integer(countBits(found, rangeOf(part, found.length)));
+  const range = rangeOf(part, found.length);
+  return isLong(range) ? countLong(found, range) : integer(countBits(found, range));
+}
+
+/** Bits looked at between two pauses. */
+const PIECE_BYTES = 1_048_576;
+const PIECE_BITS = PIECE_BYTES * 8;
+
+function isLong({ first, last }: BitRange): boolean {
+  return last - first >= PIECE_BITS;
+}
+
+function pieceAt(at: number, { last }: BitRange): BitRange {
+  return { first: at, last: Math.min(last, at + PIECE_BITS - 1) };
+}
+
+function* countLong(bytes: Buffer, range: BitRange): Slices<Reply> {
+  let count = 0;
+  for (let at = range.first; at <= range.last; at += PIECE_BITS) {
+    count += countBits(bytes, pieceAt(at, range));
+    yield* giveWay();
+  }
+  return integer(count);
 }
 
 interface PositionRequest {
@@ -152,15 +183,28 @@ function parseBitPos(args: readonly Buffer[]): PositionRequest {
   };
 }
 
-function runBitPos(view: View, request: PositionRequest, { nowMs }: RunContext): Reply {
-  const { bit, part, ended } = request;
+function runBitPos(view: View, request: PositionRequest, { nowMs }: RunContext): RunResult {
+  const { bit, part } = request;
   const found = readString(view, request.key, nowMs);
   if (found === 'wrong-type') return WRONG_TYPE;
   if (found === undefined) return integer(bit === 1 ? -1 : 0);
   const range = rangeOf(part, found.length);
   if (range.first > range.last) return integer(-1);
-  const at = findBit(found, bit, range);
-  return integer(at < 0 && bit === 0 && !ended ? found.length * 8 : at);
+  if (isLong(range)) return findLong(found, range, request);
+  return positionReply(found, findBit(found, bit, range), request);
+}
+
+function* findLong(bytes: Buffer, range: BitRange, request: PositionRequest): Slices<Reply> {
+  let found = -1;
+  for (let at = range.first; found < 0 && at <= range.last; at += PIECE_BITS) {
+    found = findBit(bytes, request.bit, pieceAt(at, range));
+    yield* giveWay();
+  }
+  return positionReply(bytes, found, request);
+}
+
+function positionReply(bytes: Buffer, at: number, { bit, ended }: PositionRequest): Reply {
+  return integer(at < 0 && bit === 0 && !ended ? bytes.length * 8 : at);
 }
 
 interface CombineRequest {
@@ -187,15 +231,35 @@ function runBitOp(
   view: WriteView,
   { operation, to, from }: CombineRequest,
   { nowMs }: RunContext,
-): Reply {
+): RunResult {
   const sources: Buffer[] = [];
   for (const key of from) {
     const found = readString(view, key, nowMs);
     if (found === 'wrong-type') return WRONG_TYPE;
     sources.push(found ?? EMPTY);
   }
-  const result = combineBits(operation, sources);
-  const target = findKey(view, to, nowMs);
+  const length = Math.max(...sources.map((source) => source.length));
+  const save = (result: Buffer) => saveCombined(view, findKey(view, to, nowMs), result);
+  if (length <= PIECE_BYTES) return save(combineBits(operation, sources));
+  return combineLong(operation, sources, length, save);
+}
+
+function* combineLong(
+  operation: BitOperation,
+  sources: readonly Buffer[],
+  length: number,
+  save: (result: Buffer) => Reply,
+): Slices<Reply> {
+  const result = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length; at += PIECE_BYTES) {
+    const pieces = sources.map((source) => source.subarray(at, at + PIECE_BYTES));
+    result.set(combineBits(operation, pieces), at);
+    yield* giveWay();
+  }
+  return save(result);
+}
+
+function saveCombined(view: WriteView, target: Found, result: Buffer): Reply {
   if (result.length > 0) storeString(view, target, result, 0, 'edited');
   else removeKey(view, target);
   return integer(result.length);

@@ -52,6 +52,9 @@ export interface FanOut {
   readonly merge: 'sum' | 'keyOrder' | 'concat' | 'ok' | 'any' | 'scan';
 }
 
+/** Types whose values a command takes when they are gathered from several partitions. */
+export type GatheredType = 'string' | 'set' | 'zset';
+
 /** What a run may know beside the data: from the entry (write) or the leader (read), never the host. */
 export interface RunContext {
   /** The entry's time, or the leader's group time for reads: milliseconds since 1970. */
@@ -102,6 +105,11 @@ export interface ReadCommand extends CommandBase {
   readonly prepare: (args: readonly Buffer[]) => Prepared<ReadRun>;
   /** Touches exactly one engine key: may run while a batch is being written. */
   readonly singlePoint?: boolean;
+  /**
+   * With keys of several partitions, on the gateway: values of these types are brought together
+   * and it runs on them.
+   */
+  readonly gathers?: readonly GatheredType[];
 }
 
 export interface WriteCommand extends CommandBase {

@@ -30,6 +30,7 @@ import {
   TOO_LONG,
   word,
 } from './args.ts';
+import { atOnce } from './at-once.ts';
 import {
   ArgumentError,
   type Command,
@@ -55,7 +56,11 @@ function runDump(view: View, key: Buffer, { nowMs }: RunContext): RunResult {
   const { live } = found;
   if (!live) return NULL;
   if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, nowMs);
-  return bulk(sealRdbPayload([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
+  return atOnce(sealed([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
+}
+
+function* sealed(parts: readonly Buffer[]): Slices<Reply> {
+  return bulk(yield* sealRdbPayload(parts));
 }
 
 function* dumpCollection(
@@ -69,20 +74,17 @@ function* dumpCollection(
   let [count, bytes] = [0, 0];
   let range = elementRange(dumpedTags[type], { slot: slotOfKey(found.key), version });
   for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
-    for (const pair of pairs) {
-      const element = encodeRdbElement(type, pair, nowMs);
-      if (element.length === 0) continue;
-      // one copy for each element, not the pairs that it is part of
-      const encoded = Buffer.concat(element);
-      parts.push(encoded);
-      bytes += encoded.length;
-      count++;
-    }
+    const elements = pairs.map((pair) => encodeRdbElement(type, pair, nowMs));
+    count += elements.filter(({ length }) => length > 0).length;
+    // one copy for each slice, not the pairs that its elements are part of
+    const encoded = Buffer.concat(elements.flat());
+    parts.push(encoded);
+    bytes += encoded.length;
     if (bytes > limits.requestBytesMax) return DUMP_TOO_LARGE;
     range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
   }
   if (count === 0) return NULL;
-  return bulk(sealRdbPayload([rdbTypeByte(type), encodeRdbLength(count), ...parts]));
+  return yield* sealed([rdbTypeByte(type), encodeRdbLength(count), ...parts]);
 }
 
 interface RestoreRequest {
@@ -133,9 +135,9 @@ function* runRestore(
   const ttl = parseInteger(request.ttl);
   if (ttl === undefined) return NOT_INTEGER;
   if (ttl < 0) return BAD_TTL;
-  const body = openRdbPayload(request.payload);
+  const body = yield* openRdbPayload(request.payload);
   if (body === undefined) return BAD_PAYLOAD;
-  const value = decoded(body);
+  const value = yield* decoded(body);
   if ('kind' in value) return value;
   if (longestOf(value) > limits.valueBytesMax) return TOO_LONG;
   const expiry = { value: ttl, unit: 'milliseconds', relative: !request.absolute } as const;
@@ -146,9 +148,9 @@ function* runRestore(
   return OK;
 }
 
-function decoded(body: Buffer): RdbValue | Reply {
+function* decoded(body: Buffer): Slices<RdbValue | Reply> {
   try {
-    return decodeRdbValue(body);
+    return yield* decodeRdbValue(body);
   } catch (failure) {
     if (failure instanceof RdbBoundError) {
       return error(`ERR the value has more than ${failure.message}, restore it in parts`);

@@ -1,14 +1,16 @@
 /** Members of a geospatial index in an area: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS and relatives. */
+
 import type { Collection } from '../encoding/collection.ts';
 import { cellsOf, distanceWithin } from '../encoding/geo-area.ts';
 import { decodePoint } from '../encoding/geohash.ts';
 import { findKey, removeKey } from '../encoding/keyspace.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { type Entry, readZset, scoreOf } from '../encoding/zset.ts';
 import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
 import { scoreSpan, walkSpan } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, error, integer, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, type RunContext, read, write } from './command.ts';
 import { distanceReply, geoColumn, pointReply } from './geo.ts';
@@ -85,28 +87,29 @@ function* findAll({ place }: Collection, { area, any, count }: Search): Slices<F
 
 function* runRead(view: View, request: SearchRequest, context: RunContext): Slices<Reply> {
   const result = yield* runFind(view, request, context);
-  return 'kind' in result ? result : foundReply(result.found, result.search);
+  return 'kind' in result ? result : yield* foundReply(result.found, result.search);
 }
 
-function foundReply(found: readonly Found[], search: Search): Reply {
+function* foundReply(found: readonly Found[], search: Search): Slices<Reply> {
   const { withDist, withHash, withCoord, unit } = search;
   if (found.length === 0) return EMPTY_ARRAY;
-  const items = found.map(({ member, score, meters }) => {
-    if (!withDist && !withHash && !withCoord) return bulk(member);
+  const pile = new ReplyPile('array', 'COUNT, or a smaller area');
+  yield* eachItem(found, ({ member, score, meters }) => {
+    if (!withDist && !withHash && !withCoord) return pile.add(bulk(member));
     const more: Reply[] = [];
     if (withDist) more.push(distanceReply(meters, unit));
     if (withHash) more.push(integer(BigInt(Math.trunc(score))));
     if (withCoord) more.push(pointReply(decodePoint(score)));
-    return array([bulk(member), ...more]);
+    return pile.add(array([bulk(member), ...more]));
   });
-  return array(items);
+  return pile.reply();
 }
 
 function* runWrite(view: WriteView, request: SearchRequest, context: RunContext): Slices<Reply> {
   const result = yield* runFind(view, request, context);
   if ('kind' in result) return result;
   const { search, found } = result;
-  if (search.target === undefined) return foundReply(found, search);
+  if (search.target === undefined) return yield* foundReply(found, search);
   const target = findKey(view, search.target, context.nowMs);
   if (found.length === 0) {
     removeKey(view, target);

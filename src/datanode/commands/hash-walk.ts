@@ -1,14 +1,15 @@
 /** Some fields of hashes: HRANDFIELD and HSCAN. */
 import { fieldsOf, type Hash, readHash } from '../encoding/hash.ts';
 import { pickOne } from '../encoding/member-walk.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View } from '../encoding/view.ts';
-import { array, EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
+import { EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { type Command, FIRST_KEY, type RunContext, type RunResult, read } from './command.ts';
 import { nameReply, valueReply } from './hash.ts';
 import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
-import { pickCount, REPLY_TOO_LARGE, randomCount } from './random-members.ts';
+import { pickCount, randomCount } from './random-members.ts';
 
 interface RandomFields {
   readonly key: Buffer;
@@ -45,9 +46,11 @@ function* randomFields(
     return field === undefined ? NULL : nameReply(field);
   }
   const picked = yield* pickCount(fields, count, random);
-  if (picked === undefined) return REPLY_TOO_LARGE;
-  if (!withValues) return array(picked.map(nameReply));
-  return { kind: 'pairs', pairs: picked.map((field) => [nameReply(field), valueReply(field)]) };
+  const pile = new ReplyPile(withValues ? 'pairs' : 'array', 'a smaller count');
+  yield* eachItem(picked, (field) =>
+    pile.add(nameReply(field), withValues ? valueReply(field) : undefined),
+  );
+  return pile.reply();
 }
 
 function runScan(view: View, request: MemberScan, { nowMs }: RunContext): RunResult {

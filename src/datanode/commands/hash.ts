@@ -1,4 +1,5 @@
 /** Hashes: fields one by one and as a whole. */
+
 import { decodeMember } from '../encoding/element-key.ts';
 import {
   countFields,
@@ -21,6 +22,7 @@ import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, WRONG_TYPE, wrongArity } from './args.ts';
 import {
   type Command,
@@ -123,29 +125,27 @@ function* countedLength(hash: Hash): Slices<Reply> {
 }
 
 /** HKEYS key, HVALS key, HGETALL key */
-function ofAll<Item>(
-  empty: Reply,
-  itemOf: (element: KeyValue) => Item,
-  replyOf: (items: readonly Item[]) => Reply,
-) {
+function ofAll(empty: Reply, shape: 'array' | 'map', ...parts: readonly ReplyOf[]) {
   return (view: View, key: Buffer, { nowMs }: RunContext): ReturnType<ReadRun> => {
     const hash = readHash(view, key, nowMs);
     if (hash === 'wrong-type') return WRONG_TYPE;
-    return hash === undefined ? empty : gather(hash, itemOf, replyOf);
+    return hash === undefined ? empty : gather(hash, shape, parts);
   };
 }
 
-function* gather<Item>(
+type ReplyOf = (element: KeyValue) => Reply;
+
+function* gather(
   hash: Hash,
-  itemOf: (element: KeyValue) => Item,
-  replyOf: (items: readonly Item[]) => Reply,
+  shape: 'array' | 'map',
+  [first, second]: readonly ReplyOf[],
 ): Slices<Reply> {
   const { range, isLive } = yield* fieldsOf(hash);
-  const items: Item[] = [];
+  const pile = new ReplyPile(shape, 'HSCAN');
   yield* eachSlice(range, (pairs) => {
-    for (const pair of pairs) if (isLive(pair)) items.push(itemOf(pair));
+    for (const pair of pairs) if (isLive(pair)) pile.add(first!(pair), second?.(pair));
   });
-  return replyOf(items);
+  return pile.reply();
 }
 
 export function nameReply([key]: KeyValue): Reply {
@@ -253,22 +253,18 @@ export const hashCommands: readonly Command[] = [
     ...allRow,
     name: 'hkeys',
     summary: 'Returns all fields in a hash.',
-    run: ofAll(EMPTY_ARRAY, nameReply, array),
+    run: ofAll(EMPTY_ARRAY, 'array', nameReply),
   }),
   read({
     ...allRow,
     name: 'hvals',
     summary: 'Returns all values in a hash.',
-    run: ofAll(EMPTY_ARRAY, valueReply, array),
+    run: ofAll(EMPTY_ARRAY, 'array', valueReply),
   }),
   read({
     ...allRow,
     name: 'hgetall',
     summary: 'Returns all fields and values in a hash.',
-    run: ofAll(
-      EMPTY_MAP,
-      (element) => [nameReply(element), valueReply(element)] as const,
-      (pairs) => ({ kind: 'map', pairs }),
-    ),
+    run: ofAll(EMPTY_MAP, 'map', nameReply, valueReply),
   }),
 ];

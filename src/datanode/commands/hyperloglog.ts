@@ -131,6 +131,7 @@ export const hyperLogLogCommands: readonly Command[] = [
     name: 'pfcount',
     flags: ['readonly'],
     keys: ALL_KEYS,
+    gathers: ['string'],
     summary: 'Returns about how many different elements HyperLogLogs have seen together.',
     parse: (args) => args.slice(1),
     run: runPfCount,

@@ -1,4 +1,5 @@
 /** Lists by index and by element: LINDEX, LRANGE, LSET, LREM, LTRIM, LINSERT, LPOS. */
+import { limits } from '../../common/limits.ts';
 import { removeKey } from '../encoding/keyspace.ts';
 import {
   decodeElement,
@@ -13,12 +14,13 @@ import {
   shrinkEncoding,
 } from '../encoding/list.ts';
 import { insertBeside, removeEqual, trimList } from '../encoding/list-edit.ts';
-import { elementsBetween, keyOfIndex, walkList } from '../encoding/list-walk.ts';
+import { elementsBetween, keyOfIndex, nearest, walkList } from '../encoding/list-walk.ts';
 import { listpackEntryBytes } from '../encoding/listpack-size.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import { INT64_MIN } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { array, bulk, EMPTY_ARRAY, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { ReplyPile, replyTooLarge } from '../resp/reply-pile.ts';
 import {
   argument,
   countArgument,
@@ -105,7 +107,26 @@ function runRange(view: View, range: Range, { nowMs }: RunContext): RunResult {
 }
 
 function* elementsReply(view: View, list: List, indices: readonly [number, number]): Slices<Reply> {
-  return array(yield* elementsBetween(view, list, indices, bulk));
+  const [first, last] = indices;
+  const pile = new ReplyPile('array', 'smaller ranges');
+  let bytes = 0;
+  // bytes are counted as they come; from the right end they are piled up afterwards
+  const walk = list.shape.sparse
+    ? nearest(list, first, last - first + 1)
+    : ({ from: 'left', skip: first, count: last - first + 1 } as const);
+  const behind: Buffer[] = [];
+  yield* walkList(view, list, walk, (element) => {
+    if (walk.from === 'left') {
+      pile.add(bulk(element));
+      return true;
+    }
+    bytes += element.length;
+    if (bytes > limits.replyBytesMax) throw replyTooLarge('smaller ranges');
+    behind.push(element);
+    return true;
+  });
+  yield* eachItem(behind.reverse(), (element) => pile.add(bulk(element)));
+  return pile.reply();
 }
 
 interface Replacement extends Indexed {

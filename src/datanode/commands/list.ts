@@ -1,5 +1,7 @@
 /** Lists from their ends: LPUSH, RPUSH, LPOP, RPOP, LLEN, LMOVE, RPOPLPUSH, LMPOP. */
+
 import { must } from '../../common/assert.ts';
+import { limits } from '../../common/limits.ts';
 import {
   growEncoding,
   type ListEnd,
@@ -10,10 +12,12 @@ import {
   saveList,
   shrinkEncoding,
 } from '../encoding/list.ts';
-import { dropElements } from '../encoding/list-walk.ts';
+import { dropElements, walkList } from '../encoding/list-walk.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+import { ReplyPile, replyTooLarge } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word, wrongArity } from './args.ts';
 import { atOnce } from './at-once.ts';
 import {
@@ -95,21 +99,30 @@ function* pop(
   count: number | undefined,
 ): Slices<Reply> {
   const elements = yield* popElements(view, list, end, count ?? 1);
-  return count === undefined ? elements[0]! : array(elements);
+  return count === undefined && elements.kind === 'array' ? elements.items[0]! : elements;
 }
 
-function* popElements(
-  view: WriteView,
-  list: OpenList,
-  end: ListEnd,
-  count: number,
-): Slices<Reply[]> {
-  const elements: Reply[] = [];
+/** So many elements fit a reply, however long they are. */
+const POPPED_UNSEEN_MAX = 1;
+
+/** Elements are removed as they are read: whether they fit a reply is known before. */
+function* checkReply(view: View, list: OpenList, from: ListEnd, count: number): Slices<void> {
+  let bytes = 0;
+  yield* walkList(view, list, { from, skip: 0, count }, (element) => {
+    bytes += replyBytes(bulk(element));
+    if (bytes > limits.replyBytesMax) throw replyTooLarge('a smaller count');
+    return true;
+  });
+}
+
+function* popElements(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
   const taken = Math.min(count, list.size);
-  yield* dropElements(view, list, end, taken, (element) => elements.push(bulk(element)));
+  if (taken > POPPED_UNSEEN_MAX) yield* checkReply(view, list, end, taken);
+  const pile = new ReplyPile('array', 'a smaller count');
+  yield* dropElements(view, list, end, taken, (element) => pile.add(bulk(element)));
   shrinkEncoding(list);
   saveList(view, list);
-  return elements;
+  return pile.reply();
 }
 
 /** LLEN key */
@@ -224,7 +237,7 @@ function runMultiPop(
 
 function* popFrom(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
   const elements = yield* popElements(view, list, end, count);
-  return array([bulk(list.found.key), array(elements)]);
+  return array([bulk(list.found.key), elements]);
 }
 
 const column = { categories: ['list'], group: 'list', keys: FIRST_KEY };

@@ -84,6 +84,8 @@ export function* scanMembers(
   const given: Reply[] = [];
   let rest = whole ? range : rangeFrom(range, position);
   let read = 0;
+  /** A page ends early where elements are long. */
+  let bytes = 0;
   let last = -1;
   for (;;) {
     const limit = Math.max(1, count - read + 1);
@@ -91,9 +93,13 @@ export function* scanMembers(
     if (pairs.length === 0) return array([bulk('0'), array(given)]);
     for (const pair of pairs) {
       const here = positionOf(pair[0]);
-      if (read >= count && here !== last) return array([bulk(String(here)), array(given)]);
+      const full = read >= count || bytes > limits.batchReplyBytes;
+      if (full && here !== last) return array([bulk(String(here)), array(given)]);
       const isWanted = glob === undefined || matchesGlob(glob, decodeMember(pair[0]));
-      if (isWanted && isLive(pair)) given.push(...give(pair));
+      if (isWanted && isLive(pair)) {
+        given.push(...give(pair));
+        bytes += pair[0].length + pair[1].length;
+      }
       read++;
       last = here;
     }

@@ -7,6 +7,7 @@
  * passes a position before all keys there are given (keys of equal hash go together). Cursors stay
  * below 2^46: exact in every client's numbers.
  */
+
 import type { Slot } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { decodeHeader } from '../encoding/header.ts';
@@ -17,6 +18,7 @@ import { readCounts, writeCounts } from '../encoding/system.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import { array, bulk, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, read, write } from './command.ts';
 import { type Glob, matchesGlob, parseGlob } from './glob.ts';
@@ -139,15 +141,15 @@ function scanReply(next: ScanPosition, keys: readonly Reply[]): Reply {
 /** KEYS pattern */
 function* runKeys(_view: View, glob: Glob | undefined, context: RunContext): Slices<Reply> {
   const { firstSlot, lastSlot, nowMs } = context;
-  const keys: Reply[] = [];
+  const pile = new ReplyPile('array', 'SCAN');
   let range = keyRange(firstSlot, 0, lastSlot);
   for (;;) {
     const pairs = yield range;
-    if (pairs.length === 0) return array(keys);
+    if (pairs.length === 0) return pile.reply();
     for (const [encoded, value] of pairs) {
       const { key } = decodeKey(encoded);
       if (glob && !matchesGlob(glob, key)) continue;
-      if (!isExpired(encoded, decodeHeader(encoded, value), nowMs)) keys.push(bulk(key));
+      if (!isExpired(encoded, decodeHeader(encoded, value), nowMs)) pile.add(bulk(key));
     }
     range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
   }

@@ -5,6 +5,7 @@
  * result as it finds it: elements of the old value stay readable until the entry ends, so the
  * target may be among the sources.
  */
+
 import type { Collection } from '../encoding/collection.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { eachSlice, type Take } from '../encoding/member-walk.ts';
@@ -20,6 +21,7 @@ import {
 import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { bulk, integer, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import {
   ALL_KEYS,
@@ -112,11 +114,11 @@ function runRead(operation: Operation) {
 }
 
 function* gather(operation: Operation, view: View, sources: Sources): Slices<Reply> {
-  const items: Reply[] = [];
+  const pile = new ReplyPile('set', 'a form that stores the result, and SSCAN');
   yield* operation(view, sources, (member) => {
-    items.push(bulk(member));
+    pile.add(bulk(member));
   });
-  return { kind: 'set', items };
+  return pile.reply();
 }
 
 /** SINTERSTORE destination key [key ...], SUNIONSTORE, SDIFFSTORE likewise */
@@ -187,6 +189,7 @@ const readRow = {
   arity: -2,
   flags: ['readonly'],
   tips: ['nondeterministic_output_order'],
+  gathers: ['set'],
   parse: (args: readonly Buffer[]) => args.slice(1),
 } as const;
 const storeRow = {
@@ -240,6 +243,7 @@ export const setAlgebraCommands: readonly Command[] = [
     flags: ['readonly', 'movablekeys'],
     keys: NO_KEYS,
     keysOf: cardKeys,
+    gathers: ['set'],
     since: '7.0.0',
     summary: 'Returns how many members all of the sets have.',
     parse: parseCard,

@@ -1,4 +1,5 @@
 /** Sets: members one by one, all of them, some of them. */
+
 import type { Collection } from '../encoding/collection.ts';
 import { removeKey } from '../encoding/keyspace.ts';
 import { eachSlice, pickDistinct, pickOne } from '../encoding/member-walk.ts';
@@ -16,10 +17,11 @@ import {
   reopenSet,
   saveSet,
 } from '../encoding/set.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE } from './args.ts';
 import {
   ArgumentError,
@@ -31,7 +33,7 @@ import {
   write,
 } from './command.ts';
 import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
-import { pickCount, REPLY_TOO_LARGE, randomCount } from './random-members.ts';
+import { pickCount, randomCount } from './random-members.ts';
 
 interface KeyMembers {
   readonly key: Buffer;
@@ -120,11 +122,11 @@ function runMembers(view: View, key: Buffer, { nowMs }: RunContext): RunResult {
 }
 
 function* allMembers(set: Collection): Slices<Reply> {
-  const items: Reply[] = [];
+  const pile = new ReplyPile('set', 'SSCAN');
   yield* eachSlice(membersOf(set).range, (pairs) => {
-    for (const pair of pairs) items.push(memberReply(pair));
+    for (const pair of pairs) pile.add(memberReply(pair));
   });
-  return { kind: 'set', items };
+  return pile.reply();
 }
 
 /** SRANDMEMBER key [count] */
@@ -147,7 +149,7 @@ function* randomMembers(
 ): Slices<Reply> {
   if (count === undefined) return memberReply((yield* pickOne(membersOf(set), random))!);
   const picked = yield* pickCount(membersOf(set), count, random);
-  return picked === undefined ? REPLY_TOO_LARGE : array(picked.map(memberReply));
+  return yield* pileMembers('array', picked);
 }
 
 /** SPOP key [count] */
@@ -182,20 +184,28 @@ function* popCount(
   { random }: RunContext,
 ): Slices<Reply> {
   const popped = yield* pickDistinct(membersOf(found), count, random);
-  const reply: Reply = { kind: 'set', items: popped.map(memberReply) };
+  const reply = yield* pileMembers('set', popped);
   const remaining = found.size - popped.length;
   if (remaining === 0) {
     removeKey(view, found.found);
     return reply;
   }
   const set = reopenSet(found);
-  for (const [key] of popped) removeMember(view, set, decodeMember(key));
+  yield* eachItem(popped, ([key]) => {
+    removeMember(view, set, decodeMember(key));
+  });
   // Redis moves the few that remain into a new set, whose encoding may be another
   if (remaining * POP_MOVES_REMAINING <= count && encodingOfSet(found) === 'hashtable') {
     set.encoding = encodingOfMembers(yield* remainingMembers(found));
   }
   saveSet(view, set);
   return reply;
+}
+
+function* pileMembers(shape: 'array' | 'set', elements: readonly KeyValue[]): Slices<Reply> {
+  const pile = new ReplyPile(shape, 'a smaller count');
+  yield* eachItem(elements, (element) => pile.add(memberReply(element)));
+  return pile.reply();
 }
 
 function* remainingMembers(found: Collection): Slices<readonly Buffer[]> {

@@ -1,15 +1,16 @@
 /** SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they name. */
+
 import { newCollection } from '../encoding/collection.ts';
-import { keyAfter } from '../encoding/key.ts';
 import { findKey, removeKey } from '../encoding/keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
 import { lookUpPattern, parseSortPattern, type SortPattern } from '../encoding/sort-pattern.ts';
 import { sortScore } from '../encoding/sort-score.ts';
 import { readSortSource, type SortSource } from '../encoding/sort-source.ts';
 import { sortStepwise } from '../encoding/stepwise-sort.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import { array, bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
+import { bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { atOnce } from './at-once.ts';
 import {
@@ -115,7 +116,9 @@ function* sortReply(
 ): Slices<Reply> {
   const values = yield* sortedValues(view, source, request, context);
   if ('kind' in values) return values;
-  return array(values.map((value) => (value === undefined ? NULL : bulk(value))));
+  const pile = new ReplyPile('array', 'LIMIT, or STORE and LRANGE');
+  yield* eachItem(values, (value) => pile.add(value === undefined ? NULL : bulk(value)));
+  return pile.reply();
 }
 
 function* sortStore(
@@ -133,7 +136,7 @@ function* sortStore(
   }
   const list = { ...newCollection(view, target, 'list'), shape: newShape() };
   for (const [at, value] of values.entries()) {
-    if (at % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay(target.place);
+    if (at % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
     pushElement(view, list, 'right', value ?? Buffer.alloc(0));
   }
   growEncoding(list, []);
@@ -152,10 +155,9 @@ function* sortedValues(
   const elements = yield* sortedElements(view, source, request, context);
   if ('kind' in elements || request.gets.length === 0) return elements;
   const values: (Buffer | undefined)[] = [];
-  const { place } = findKey(view, request.key, context.nowMs);
   for (const element of elements) {
     for (const pattern of request.gets) {
-      if (values.length % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay(place);
+      if (values.length % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
       const value = lookUpPattern(view, pattern, element, context);
       if (value === 'elsewhere') return elsewhere('GET');
       values.push(value);
@@ -191,8 +193,7 @@ function* sortedElements(
   const units = yield* weighElements(view, source, sorts, context);
   if ('kind' in units) return units;
   const compare = comparison(sorts);
-  const { place } = findKey(view, request.key, context.nowMs);
-  const sorted = yield* sortStepwise(units, compare, () => giveWay(place));
+  const sorted = yield* sortStepwise(units, compare, giveWay);
   return sorted.slice(first, first + count).map(({ element }) => element);
 }
 
@@ -242,11 +243,6 @@ function compareTexts({ text: a }: Unit, { text: b }: Unit): number {
 function compareScores(a: Unit, b: Unit): number {
   if (a.score !== b.score) return a.score < b.score ? -1 : 1;
   return a.element.compare(b.element);
-}
-
-/** Others get their turn while the engine reads one record. */
-function* giveWay(place: Buffer): Slices<void> {
-  yield { gte: place, lt: keyAfter(place), limit: 1 };
 }
 
 const column = {

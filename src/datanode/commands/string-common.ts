@@ -5,15 +5,22 @@ import {
   longestCommon,
   longestCommonTableBytes,
 } from '../encoding/longest-common.ts';
+import type { Slices } from '../encoding/slices.ts';
 import { readString } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
 import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, word } from './args.ts';
-import { ArgumentError, type Command, type RunContext, read } from './command.ts';
+import { atOnce } from './at-once.ts';
+import { ArgumentError, type Command, type RunContext, type RunResult, read } from './command.ts';
+import { late, lateReply } from './late-error.ts';
 
 interface LcsRequest {
   readonly a: Buffer;
   readonly b: Buffer;
+  readonly options: LcsOptions | ArgumentError;
+}
+
+interface LcsOptions {
   readonly want: 'bytes' | 'length' | 'runs';
   readonly lengthMin: number;
   readonly withLength: boolean;
@@ -26,6 +33,10 @@ const TOO_MUCH_MEMORY = error(
 
 /** LCS key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN] */
 function parseLcs(args: readonly Buffer[]): LcsRequest {
+  return { a: argument(args, 1), b: argument(args, 2), options: late(() => parseOptions(args)) };
+}
+
+function parseOptions(args: readonly Buffer[]): LcsOptions {
   let [length, runs, withLength] = [false, false, false];
   let lengthMin = 0;
   for (let at = 3; at < args.length; at++) {
@@ -41,22 +52,28 @@ function parseLcs(args: readonly Buffer[]): LcsRequest {
     throw new ArgumentError('ERR If you want both the length and indexes, please just use IDX.');
   }
   const want = runs ? 'runs' : length ? 'length' : 'bytes';
-  return { a: argument(args, 1), b: argument(args, 2), want, lengthMin, withLength };
+  return { want, lengthMin, withLength };
 }
 
-function runLcs(view: View, request: LcsRequest, { nowMs }: RunContext): Reply {
+function runLcs(view: View, request: LcsRequest, { nowMs }: RunContext): RunResult {
   const a = readString(view, request.a, nowMs) ?? Buffer.alloc(0);
   const b = readString(view, request.b, nowMs) ?? Buffer.alloc(0);
   if (a === 'wrong-type' || b === 'wrong-type') return NOT_STRINGS;
+  const { options } = request;
+  if (options instanceof ArgumentError) return lateReply(options);
   if (longestCommonTableBytes(a, b) > limits.lcsBytesMax) return TOO_MUCH_MEMORY;
-  const { bytes, runs } = longestCommon(a, b);
-  if (request.want === 'bytes') return bulk(bytes);
-  if (request.want === 'length') return integer(bytes.length);
-  const shown = runs.filter((run) => run.length >= request.lengthMin);
+  return atOnce(runLongest(a, b, options));
+}
+
+function* runLongest(a: Buffer, b: Buffer, options: LcsOptions): Slices<Reply> {
+  const { bytes, runs } = yield* longestCommon(a, b);
+  if (options.want === 'bytes') return bulk(bytes);
+  if (options.want === 'length') return integer(bytes.length);
+  const shown = runs.filter((run) => run.length >= options.lengthMin);
   return {
     kind: 'map',
     pairs: [
-      [bulk('matches'), array(shown.map((run) => runReply(run, request.withLength)))],
+      [bulk('matches'), array(shown.map((run) => runReply(run, options.withLength)))],
       [bulk('len'), integer(bytes.length)],
     ],
   };
@@ -73,6 +90,7 @@ export const stringCommonCommands: readonly Command[] = [
     arity: -3,
     flags: ['readonly'],
     keys: { first: 1, last: 2, step: 1 },
+    gathers: ['string'],
     categories: ['string'],
     group: 'string',
     since: '7.0.0',

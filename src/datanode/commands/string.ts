@@ -1,8 +1,10 @@
 /** Whole strings: SET, GET and their relatives, MGET, MSET. */
+
 import { findKey, removeKey, setDeadline } from '../encoding/keyspace.ts';
 import { readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import {
   argument,
   deadlineOf,
@@ -210,12 +212,12 @@ function getExDeadline(
 
 /** MGET key [key ...] */
 function runMGet(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
-  return array(
-    keys.map((key) => {
-      const found = readString(view, key, nowMs);
-      return found === undefined || found === 'wrong-type' ? NULL : bulk(found);
-    }),
-  );
+  const pile = new ReplyPile('array', 'fewer keys');
+  for (const key of keys) {
+    const found = readString(view, key, nowMs);
+    pile.add(found === undefined || found === 'wrong-type' ? NULL : bulk(found));
+  }
+  return pile.reply();
 }
 
 type Pairs = readonly (readonly [key: Buffer, value: Buffer])[];

@@ -2,13 +2,19 @@
  * MULTI, EXEC, DISCARD, WATCH, UNWATCH (redis.io, Transactions). The connection queues and watches
  * (server/transaction.ts); what reaches a partition is one EXEC line, run here as one command.
  */
+import { limits } from '../../common/limits.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { array, error, OK, type Reply } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+import { ReplyTooLargeError, replyTooLarge } from '../resp/reply-pile.ts';
 import { ArgumentError, type Command, NO_KEYS, node, type RunContext, write } from './command.ts';
 import { decodeExec } from './exec-line.ts';
 
 type Resolve = (line: readonly Buffer[]) => Command | undefined;
+
+/** Writes are not refused: they have to be carried out. */
+const NO_ROOM = replyTooLarge('fewer or smaller reads in a transaction').reply;
 
 /** What a transaction's log line runs, one after the other: nothing comes in between. */
 function* runExec(
@@ -18,7 +24,14 @@ function* runExec(
   context: RunContext,
 ): Slices<Reply> {
   const replies: Reply[] = [];
-  for (const line of lines) replies.push(yield* runLine(resolve(line), view, line, context));
+  let bytes = 0;
+  for (const line of lines) {
+    const command = resolve(line);
+    const full = bytes > limits.replyBytesMax && command?.kind === 'read';
+    const reply = full ? NO_ROOM : yield* runLine(command, view, line, context);
+    bytes += replyBytes(reply);
+    replies.push(reply);
+  }
   return array(replies);
 }
 
@@ -33,8 +46,14 @@ function* runLine(
   }
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
-  const result = prepared.run(view, context);
-  return 'kind' in result ? result : yield* result;
+  try {
+    const result = prepared.run(view, context);
+    return 'kind' in result ? result : yield* result;
+  } catch (failure) {
+    // it has changed nothing
+    if (!(failure instanceof ReplyTooLargeError)) throw failure;
+    return failure.reply;
+  }
 }
 
 function parseExec(args: readonly Buffer[]): readonly (readonly Buffer[])[] {

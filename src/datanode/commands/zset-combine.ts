@@ -1,6 +1,8 @@
 /** Unions, intersections and differences of sorted sets and sets, given or stored. */
+
 import { findKey, removeKey } from '../encoding/keyspace.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { giveWay, type Slices } from '../encoding/slices.ts';
+import { sortStepwise } from '../encoding/stepwise-sort.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { Entry } from '../encoding/zset.ts';
 import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
@@ -221,7 +223,8 @@ function* runCombine(
     found.set(name, { member, score: sum });
     return undefined;
   });
-  return entriesReply([...found.values()].sort(compareEntries), options.withScores);
+  const entries = yield* sortStepwise([...found.values()], compareEntries, giveWay);
+  return yield* entriesReply(entries, options.withScores, 'fewer or smaller keys');
 }
 
 function compareEntries(a: Entry, b: Entry): number {
@@ -270,6 +273,7 @@ function readRow(name: string, operation: Operation, summary: string): Command {
     flags: ['readonly', 'movablekeys'],
     keys: NO_KEYS,
     keysOf: countedKeys(1),
+    gathers: ['set', 'zset'],
     since: '6.2.0',
     summary,
     parse: (args) => parseCombine(args, { name, operation, result: 'reply' }),
@@ -306,6 +310,7 @@ export const zsetCombineCommands: readonly Command[] = [
     flags: ['readonly', 'movablekeys'],
     keys: NO_KEYS,
     keysOf: countedKeys(1),
+    gathers: ['set', 'zset'],
     since: '7.0.0',
     summary: 'Returns how many members the intersection of sorted sets has.',
     parse: (args) =>

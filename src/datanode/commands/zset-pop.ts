@@ -1,10 +1,12 @@
 /** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
-import type { Slices } from '../encoding/slices.ts';
+
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
 import type { OpenZset } from '../encoding/zset-header.ts';
 import { collectSpan, wholeSpan } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, write } from './command.ts';
 import { scoreReply } from './score-args.ts';
@@ -46,7 +48,10 @@ function* runPop(
   if (zset === 'wrong-type') return WRONG_TYPE;
   if (zset.size === 0 || count === 0) return EMPTY_ARRAY;
   const entries = yield* takeEntries(zset, highest, count ?? 1);
-  const reply = count === undefined ? array(entries.flatMap(pairOf)) : entriesReply(entries, true);
+  const reply =
+    count === undefined
+      ? array(entries.flatMap(pairOf))
+      : yield* entriesReply(entries, true, 'a smaller count');
   return yield* drop(view, zset, entries, reply);
 }
 
@@ -79,8 +84,9 @@ function* runMPop(
     if (zset === 'wrong-type') return WRONG_TYPE;
     if (zset.size === 0) continue;
     const entries = yield* takeEntries(zset, highest, count);
-    const items = entries.map((entry) => array(pairOf(entry)));
-    return yield* drop(view, zset, entries, array([bulk(key), array(items)]));
+    const pile = new ReplyPile('array', 'a smaller count');
+    yield* eachItem(entries, (entry) => pile.add(array(pairOf(entry))));
+    return yield* drop(view, zset, entries, array([bulk(key), pile.reply()]));
   }
   return NULL_ARRAY;
 }
@@ -95,7 +101,9 @@ function* drop(
   entries: readonly Entry[],
   reply: Reply,
 ): Slices<Reply> {
-  for (const entry of entries) dropMember(view, zset, entry);
+  yield* eachItem(entries, (entry) => {
+    dropMember(view, zset, entry);
+  });
   return yield* finishZset(view, zset, reply);
 }
 

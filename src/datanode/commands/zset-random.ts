@@ -65,7 +65,7 @@ function* runRandom(view: View, request: RandomRequest, context: RunContext): Sl
     count < 0
       ? yield* drawRepeated(view, zset, -count, context)
       : yield* drawDistinct(view, zset, count, context);
-  return entriesReply(entries, request.withScores);
+  return yield* entriesReply(entries, request.withScores, 'a smaller count');
 }
 
 function* drawRepeated(

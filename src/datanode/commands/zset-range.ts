@@ -1,7 +1,8 @@
 /** Ranges of sorted sets: ZRANGE and its older forms, ZRANGESTORE, ZREMRANGEBY*. */
+
 import type { Collection } from '../encoding/collection.ts';
 import { findKey, removeKey } from '../encoding/keyspace.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, newZset, openZset, putScore, readZset } from '../encoding/zset.ts';
 import {
@@ -14,7 +15,8 @@ import {
   scoreSpan,
   walkSpan,
 } from '../encoding/zset-range.ts';
-import { array, bulk, EMPTY_ARRAY, integer, type Reply } from '../resp/reply.ts';
+import { bulk, EMPTY_ARRAY, integer, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, type RunContext, read, write } from './command.ts';
 import { lexBounds, scoreBounds, scoreReply } from './score-args.ts';
@@ -129,19 +131,24 @@ export function* runRange(view: View, request: RangeRequest, { nowMs }: RunConte
   const zset = readZset(view, request.key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   if (zset === undefined) return EMPTY_ARRAY;
-  const entries: Entry[] = [];
-  yield* walkRange(view, zset, request, (entry) => {
-    entries.push(entry);
-  });
-  return entriesReply(entries, request.withScores);
+  const { withScores } = request;
+  const pile = new ReplyPile(withScores ? 'pairs' : 'array', 'smaller ranges, or ZSCAN');
+  yield* walkRange(view, zset, request, ({ member, score }) =>
+    pile.add(bulk(member), withScores ? scoreReply(score) : undefined),
+  );
+  return pile.reply();
 }
 
-export function entriesReply(entries: readonly Entry[], withScores: boolean): Reply {
-  if (!withScores) return array(entries.map(({ member }) => bulk(member)));
-  return {
-    kind: 'pairs',
-    pairs: entries.map(({ member, score }) => [bulk(member), scoreReply(score)]),
-  };
+export function* entriesReply(
+  entries: readonly Entry[],
+  withScores: boolean,
+  instead: string,
+): Slices<Reply> {
+  const pile = new ReplyPile(withScores ? 'pairs' : 'array', instead);
+  yield* eachItem(entries, ({ member, score }) =>
+    pile.add(bulk(member), withScores ? scoreReply(score) : undefined),
+  );
+  return pile.reply();
 }
 
 /** ZRANGESTORE dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count] */

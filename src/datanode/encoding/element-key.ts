@@ -40,7 +40,9 @@ export function isCollectionType(type: ValueType): type is CollectionType {
   return type in elementTags;
 }
 
-const PREFIX_BYTES = 15;
+/** Tag, slot and version: what elements of one kind of a collection have in common. */
+export const ELEMENT_PREFIX_BYTES = 15;
+const PREFIX_BYTES = ELEMENT_PREFIX_BYTES;
 const ORDER_BYTES = 8;
 
 /** First byte of an element's value. A reader that meets an unknown flag refuses. */

@@ -1,5 +1,10 @@
 /** Longest common subsequence of two strings, with the ranges that make it up. */
 
+import { giveWay, type Slices } from './slices.ts';
+
+/** Cells of the table that are filled between two pauses: about a millisecond. */
+const STEP_CELLS = 262_144;
+
 /** Inclusive byte positions of one run in both strings. */
 export interface CommonRun {
   readonly a: readonly [first: number, last: number];
@@ -19,9 +24,10 @@ export function longestCommonTableBytes(a: Buffer, b: Buffer): number {
 }
 
 /** Time and memory grow with the product of the lengths: bound it before. */
-export function longestCommon(a: Buffer, b: Buffer): LongestCommon {
+export function* longestCommon(a: Buffer, b: Buffer): Slices<LongestCommon> {
   const width = b.length + 1;
-  const table = commonLengths(a, b);
+  const table = yield* commonLengths(a, b);
+  let steps = 0;
   let left = table[a.length * width + b.length]!;
   const bytes = Buffer.allocUnsafe(left);
   const runs: CommonRun[] = [];
@@ -33,6 +39,7 @@ export function longestCommon(a: Buffer, b: Buffer): LongestCommon {
   let i = a.length;
   let j = b.length;
   while (i > 0 && j > 0) {
+    if (++steps % STEP_CELLS === 0) yield* giveWay();
     if (a[i - 1] === b[j - 1]) {
       i--;
       j--;
@@ -55,17 +62,38 @@ export function longestCommon(a: Buffer, b: Buffer): LongestCommon {
 }
 
 /** Entry (i, j), at i × (length of b + 1) + j: the longest length of the first i and j bytes. */
-function commonLengths(a: Buffer, b: Buffer): Uint32Array {
+function* commonLengths(a: Buffer, b: Buffer): Slices<Uint32Array> {
   const width = b.length + 1;
   const table = new Uint32Array((a.length + 1) * width);
+  let cells = 0;
   for (let i = 1; i <= a.length; i++) {
-    for (let j = 1; j <= b.length; j++) {
-      const at = i * width + j;
-      table[at] =
-        a[i - 1] === b[j - 1]
-          ? table[at - width - 1]! + 1
-          : Math.max(table[at - width]!, table[at - 1]!);
+    for (let from = 1; from <= b.length; from += STEP_CELLS) {
+      const end = Math.min(b.length, from + STEP_CELLS - 1);
+      fillCells(table, a, b, i, from, end);
+      cells += end - from + 1;
+      if (cells < STEP_CELLS) continue;
+      cells = 0;
+      yield* giveWay();
     }
   }
   return table;
+}
+
+/** Row `i` from column `from` to `end`. */
+function fillCells(
+  table: Uint32Array,
+  a: Buffer,
+  b: Buffer,
+  i: number,
+  from: number,
+  end: number,
+): void {
+  const width = b.length + 1;
+  for (let j = from; j <= end; j++) {
+    const at = i * width + j;
+    table[at] =
+      a[i - 1] === b[j - 1]
+        ? table[at - width - 1]! + 1
+        : Math.max(table[at - width]!, table[at - 1]!);
+  }
 }

@@ -2,8 +2,10 @@
  * Values as Redis serializes them (DUMP, RDB files up to version 11, Redis 7.2): strings, lists,
  * sets, hashes and sorted sets in all encodings they ever had. Pure: bytes in, elements out.
  */
+
 import { intsetEntries, listpackEntries, ziplistEntries, zipmapEntries } from './rdb-packed.ts';
 import { RdbError, RdbReader } from './rdb-reader.ts';
+import { eachItem, type Slices } from './slices.ts';
 
 export type RdbValue =
   | { readonly type: 'string'; readonly bytes: Buffer }
@@ -47,46 +49,46 @@ const SCORE_CHARACTERS_MAX = 400;
 const INFINITY = /^([+-]?)inf(?:inity)?$/i;
 
 /** The value that `bytes` (type and value, without footer) mean; RdbError when they mean none. */
-export function decodeRdbValue(bytes: Buffer): RdbValue {
+export function* decodeRdbValue(bytes: Buffer): Slices<RdbValue> {
   const reader = new RdbReader(bytes);
-  const value = readValue(reader, reader.u8());
+  const value = yield* readValue(reader, reader.u8());
   reader.end();
   if (value.type !== 'string' && value.elements.length === 0) throw new RdbError('it is empty');
   return value;
 }
 
-function readValue(reader: RdbReader, type: number): RdbValue {
+function* readValue(reader: RdbReader, type: number): Slices<RdbValue> {
   switch (type) {
     case rdbTypes.string:
       return { type: 'string', bytes: reader.string() };
     case rdbTypes.list:
-      return { type: 'list', elements: [...strings(reader, reader.length())] };
+      return { type: 'list', elements: yield* collected(strings(reader, reader.length())) };
     case rdbTypes.listZiplist:
-      return { type: 'list', elements: [...ziplistEntries(reader, reader.string())] };
+      return { type: 'list', elements: yield* collected(ziplistEntries(reader, reader.string())) };
     case rdbTypes.listQuicklist:
     case rdbTypes.listQuicklist2:
-      return { type: 'list', elements: [...quicklist(reader, type)] };
+      return { type: 'list', elements: yield* collected(quicklist(reader, type)) };
     case rdbTypes.set:
-      return set(strings(reader, reader.length()));
+      return yield* set(strings(reader, reader.length()));
     case rdbTypes.setIntset:
-      return set(intsetEntries(reader, reader.string()));
+      return yield* set(intsetEntries(reader, reader.string()));
     case rdbTypes.setListpack:
-      return set(listpackEntries(reader, reader.string()));
+      return yield* set(listpackEntries(reader, reader.string()));
     case rdbTypes.hash:
-      return hash(strings(reader, reader.length() * 2));
+      return yield* hash(strings(reader, reader.length() * 2));
     case rdbTypes.hashZipmap:
-      return hash(zipmapEntries(reader, reader.string()));
+      return yield* hash(zipmapEntries(reader, reader.string()));
     case rdbTypes.hashZiplist:
-      return hash(ziplistEntries(reader, reader.string()));
+      return yield* hash(ziplistEntries(reader, reader.string()));
     case rdbTypes.hashListpack:
-      return hash(listpackEntries(reader, reader.string()));
+      return yield* hash(listpackEntries(reader, reader.string()));
     case rdbTypes.zset:
     case rdbTypes.zsetText:
-      return zset(scoredMembers(reader, type));
+      return yield* zset(scoredMembers(reader, type));
     case rdbTypes.zsetZiplist:
-      return zset(scoresOf(ziplistEntries(reader, reader.string())));
+      return yield* zset(scoresOf(ziplistEntries(reader, reader.string())));
     case rdbTypes.zsetListpack:
-      return zset(scoresOf(listpackEntries(reader, reader.string())));
+      return yield* zset(scoresOf(listpackEntries(reader, reader.string())));
     default:
       throw new RdbError(`type ${type} is unknown`);
   }
@@ -111,21 +113,21 @@ function* quicklist(reader: RdbReader, type: number): Generator<Buffer> {
   }
 }
 
-function set(members: Iterable<Buffer>): RdbValue {
-  const elements = [...members];
-  refuseTwins(elements);
+function* set(members: Iterable<Buffer>): Slices<RdbValue> {
+  const elements = yield* collected(members);
+  yield* refuseTwins(elements, (member) => member);
   return { type: 'set', elements };
 }
 
-function hash(flat: Iterable<Buffer>): RdbValue {
-  const elements = [...pairsOf(flat)];
-  refuseTwins(elements.map(([field]) => field));
+function* hash(flat: Iterable<Buffer>): Slices<RdbValue> {
+  const elements = yield* collected(pairsOf(flat));
+  yield* refuseTwins(elements, ([field]) => field);
   return { type: 'hash', elements };
 }
 
-function zset(scored: Iterable<readonly [Buffer, number]>): RdbValue {
-  const elements = [...scored];
-  refuseTwins(elements.map(([member]) => member));
+function* zset(scored: Iterable<readonly [Buffer, number]>): Slices<RdbValue> {
+  const elements = yield* collected(scored);
+  yield* refuseTwins(elements, ([member]) => member);
   return { type: 'zset', elements };
 }
 
@@ -173,7 +175,18 @@ function scoreOf(bytes: Buffer): number {
   throw new RdbError('a score is not a number');
 }
 
-function refuseTwins(members: readonly Buffer[]): void {
-  const seen = new Set(members.map((member) => member.toString('latin1')));
-  if (seen.size !== members.length) throw new RdbError('an element is there twice');
+function* refuseTwins<T>(elements: readonly T[], nameOf: (element: T) => Buffer): Slices<void> {
+  const seen = new Set<string>();
+  yield* eachItem(elements, (element) => {
+    seen.add(nameOf(element).toString('latin1'));
+  });
+  if (seen.size !== elements.length) throw new RdbError('an element is there twice');
+}
+
+function* collected<T>(items: Iterable<T>): Slices<T[]> {
+  const all: T[] = [];
+  yield* eachItem(items, (item) => {
+    all.push(item);
+  });
+  return all;
 }

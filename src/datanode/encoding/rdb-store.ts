@@ -5,7 +5,7 @@ import type { Found } from './keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from './list.ts';
 import type { RdbValue } from './rdb-decode.ts';
 import { addMember, newSet, saveSet } from './set.ts';
-import type { Slices } from './slices.ts';
+import { eachItem, type Slices } from './slices.ts';
 import { storeString } from './string.ts';
 import type { WriteView } from './view.ts';
 import { saveZset } from './zset.ts';
@@ -25,17 +25,19 @@ export function* storeRdbValue(
       storeString(view, found, value.bytes, deadlineMs);
       break;
     case 'list':
-      storeList(view, found, value.elements, deadlineMs);
+      yield* storeList(view, found, value.elements, deadlineMs);
       break;
     case 'set': {
       const set = newSet(view, found);
-      for (const member of value.elements) addMember(view, set, member);
+      yield* eachItem(value.elements, (member) => {
+        addMember(view, set, member);
+      });
       set.collection.deadlineMs = deadlineMs;
       saveSet(view, set);
       break;
     }
     case 'hash':
-      storeHash(view, found, value.elements, deadlineMs);
+      yield* storeHash(view, found, value.elements, deadlineMs);
       break;
     case 'zset':
       yield* storeZset(view, found, value.elements, deadlineMs);
@@ -43,28 +45,32 @@ export function* storeRdbValue(
   }
 }
 
-function storeList(
+function* storeList(
   view: WriteView,
   found: Found,
   elements: readonly Buffer[],
   deadlineMs: number,
-): void {
+): Slices<void> {
   const list = { ...newCollection(view, found, 'list'), deadlineMs, shape: newShape() };
   growEncoding(list, elements);
-  for (const element of elements) pushElement(view, list, 'right', element);
+  yield* eachItem(elements, (element) => {
+    pushElement(view, list, 'right', element);
+  });
   saveList(view, list);
 }
 
 /** Fields come without deadlines, so no time is asked for. */
-function storeHash(
+function* storeHash(
   view: WriteView,
   found: Found,
   elements: readonly Pair<Buffer>[],
   deadlineMs: number,
-): void {
+): Slices<void> {
   const hash = reopenHash(newCollection(view, found, 'hash'), 0);
   expectFields(hash, elements.length);
-  for (const [field, text] of elements) setField(view, hash, field, text);
+  yield* eachItem(elements, ([field, text]) => {
+    setField(view, hash, field, text);
+  });
   hash.collection.deadlineMs = deadlineMs;
   saveHash(view, hash, undefined);
 }
@@ -76,7 +82,9 @@ function* storeZset(
   deadlineMs: number,
 ): Slices<void> {
   const building = beginZset(view, found);
-  for (const [member, score] of elements) giveScore(view, building, member, () => score);
+  yield* eachItem(elements, ([member, score]) => {
+    giveScore(view, building, member, () => score);
+  });
   const zset = yield* endZset(view, building);
   zset.deadlineMs = deadlineMs;
   const later = saveZset(view, zset);

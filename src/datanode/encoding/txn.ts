@@ -156,6 +156,7 @@ export class Txn implements WriteView {
     let rest = range;
     for (;;) {
       const slice = await readSlice(this.#reader, rest);
+      if (rest.gte.compare(rest.lt) >= 0) return [];
       const last = slice.ended ? undefined : slice.pairs.at(-1)![0];
       const merged = this.#overlay.merge(slice.pairs, upTo(rest, last));
       if (merged.length > 0) return merged.slice(0, limit);

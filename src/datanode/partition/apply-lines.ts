@@ -2,6 +2,7 @@
  * Commands of one entry, run one after the other on the open transaction. Synchronous until one
  * asks for a range: then the rest waits for it (decision 7a).
  */
+
 import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
@@ -9,6 +10,7 @@ import type { Slices } from '../encoding/slices.ts';
 import type { Txn } from '../encoding/txn.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { error, type Reply } from '../resp/reply.ts';
+import { ReplyTooLargeError } from '../resp/reply-pile.ts';
 import type { CommandLine } from './batch.ts';
 import type { DueKey } from './envelope.ts';
 import type { ReplicaState } from './state.ts';
@@ -69,8 +71,31 @@ function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Pr
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
   txn.beginCommand();
-  const result = prepared.run(txn, context);
-  return 'kind' in result ? result : runRanges(result, (range) => txn.range(range));
+  const result = orTooLarge(() => prepared.run(txn, context));
+  return 'kind' in result ? result : runReply(result, (range) => txn.range(range));
+}
+
+/** What `run` returns, or the error that its reply would be too large. */
+export function orTooLarge<Result>(run: () => Result): Result | Reply {
+  try {
+    return run();
+  } catch (failure) {
+    if (!(failure instanceof ReplyTooLargeError)) throw failure;
+    return failure.reply;
+  }
+}
+
+/** `runRanges` for a command: a reply that grows too large is an error. */
+export async function runReply(
+  run: Slices<Reply>,
+  readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
+): Promise<Reply> {
+  try {
+    return await runRanges(run, readRange);
+  } catch (failure) {
+    if (!(failure instanceof ReplyTooLargeError)) throw failure;
+    return failure.reply;
+  }
 }
 
 /** Drives a suspended run to its end, reading the ranges it asks for. */

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../common/errors.ts';
 import type { LogIndex, Slot } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
+import { gatherRow } from '../commands/gather.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { createView, readRange } from '../encoding/txn.ts';
 import type { Lookups, View } from '../encoding/view.ts';
@@ -14,7 +15,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
 import { error } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
-import { runRanges } from './apply-lines.ts';
+import { orTooLarge, runReply } from './apply-lines.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { failAll } from './proposals.ts';
 
@@ -177,7 +178,7 @@ function isSinglePoint(batch: CommandBatch): boolean {
 }
 
 function readCommand(line: CommandLine): ReadCommand | undefined {
-  const command = resolveCommand(line);
+  const command = resolveCommand(line) ?? gatherRow(line);
   return command?.kind === 'read' ? command : undefined;
 }
 
@@ -233,7 +234,7 @@ async function runOnSnapshot(
       const reply =
         'kind' in started
           ? started
-          : await runRanges(started, (range) => readRange(snapshot, range));
+          : await runReply(started, (range) => readRange(snapshot, range));
       bytes += replyBytes(reply);
       results.push({ ok: true, reply });
     }
@@ -249,11 +250,13 @@ function startLine(
   view: View,
   context: RunContext,
 ): RunResult {
-  const ready = known?.[at];
-  if (ready !== undefined) return ready.run(view, context);
-  const line = lines[at]!;
-  const command = readCommand(line);
-  if (command === undefined) return error(`ERR '${line[0]?.toString()}' is not a read command`);
-  const prepared = command.prepare(line);
-  return prepared.ok ? prepared.run(view, context) : prepared.reply;
+  return orTooLarge(() => {
+    const ready = known?.[at];
+    if (ready !== undefined) return ready.run(view, context);
+    const line = lines[at]!;
+    const command = readCommand(line);
+    if (command === undefined) return error(`ERR '${line[0]?.toString()}' is not a read command`);
+    const prepared = command.prepare(line);
+    return prepared.ok ? prepared.run(view, context) : prepared.reply;
+  });
 }

@@ -17,6 +17,15 @@ const ZERO = 0x30;
 const CR = 0x0d;
 const LF = 0x0a;
 
+type Packed = Extract<Reply, { kind: 'packed' }>;
+
+const packedMarks = { array: '*', set: '~', map: '%', pairs: '*' } as const;
+
+/** The items of a packed reply, as they are sent. */
+export function packedChunks({ resp2, resp3 }: Packed, protocol: Protocol): readonly Buffer[] {
+  return protocol === 3 ? resp3 : resp2;
+}
+
 /** Gathers the replies of a turn, so that they leave in one write. */
 export class ReplyWriter {
   #buffer: Buffer;
@@ -57,11 +66,26 @@ export class ReplyWriter {
         return this.#map(reply.pairs, protocol);
       case 'pairs':
         return this.#pairs(reply.pairs, protocol);
+      case 'packed':
+        this.beginPacked(reply, protocol);
+        for (const chunk of packedChunks(reply, protocol)) this.#raw(chunk);
+        return;
       case 'encoded':
         return this.#raw(reply.bytes);
       default:
         return this.#scalar(reply, protocol);
     }
+  }
+
+  /** The line that counts the items of a packed reply. */
+  beginPacked({ shape, units }: Packed, protocol: Protocol): void {
+    const flat = protocol === 2 && (shape === 'map' || shape === 'pairs');
+    const mark = protocol === 3 ? packedMarks[shape] : '*';
+    this.#line(mark, String(flat ? units * 2 : units));
+  }
+
+  beginArray(count: number): void {
+    this.#line('*', String(count));
   }
 
   /** The bytes gathered since the last call; the writer begins anew. */
@@ -163,8 +187,15 @@ export class ReplyWriter {
   }
 }
 
+/** Room for the whole of a packed reply, which is large and must not be copied as it grows. */
+function sizeHint(reply: Reply, protocol: Protocol): number {
+  if (reply.kind !== 'packed') return BUFFER_BYTES_MIN;
+  const chunks = packedChunks(reply, protocol);
+  return chunks.reduce((sum, { length }) => sum + length, ROOM_BYTES_MIN);
+}
+
 export function encodeReply(reply: Reply, protocol: Protocol): Buffer {
-  const writer = new ReplyWriter();
+  const writer = new ReplyWriter(sizeHint(reply, protocol));
   writer.append(reply, protocol);
   return writer.take();
 }

@@ -23,6 +23,8 @@ export function replyBytes(reply: Reply): number {
         (sum, [key, value]) => sum + replyBytes(key) + replyBytes(value),
         FRAME_BYTES,
       );
+    case 'packed':
+      return reply.resp2.reduce((sum, { length }) => sum + length, FRAME_BYTES);
     default:
       return FRAME_BYTES;
   }

@@ -20,8 +20,19 @@ export type Reply =
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'verbatim'; readonly format: 'txt' | 'mkd'; readonly text: string }
   | { readonly kind: 'bigNumber'; readonly value: bigint }
+  /** Many items, encoded already (`ReplyPile`), without the line that counts them. */
+  | {
+      readonly kind: 'packed';
+      readonly shape: PackedShape;
+      /** Items; of a map and of pairs, pairs. */
+      readonly units: number;
+      readonly resp2: readonly Buffer[];
+      readonly resp3: readonly Buffer[];
+    }
   /** Bytes already encoded for this client's protocol (a forwarded reply). */
   | { readonly kind: 'encoded'; readonly bytes: Buffer };
+
+export type PackedShape = 'array' | 'set' | 'map' | 'pairs';
 
 export type Protocol = 2 | 3;
 

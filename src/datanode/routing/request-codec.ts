@@ -13,9 +13,12 @@ import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
-import type { Protocol } from '../resp/reply.ts';
+import { error, type Protocol, type Reply } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
 
 const VERSION = 1;
+/** Of a frame, for all that is not a reply. */
+const FRAME_ROOM_BYTES = 1_048_576;
 const KINDS = ['read', 'write'] as const;
 
 /** `leftMs`: what is left of the batch's deadline, for a clock with another zero. */
@@ -71,13 +74,30 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
   });
 }
 
+/** A reply that does not fit the frame with those before it becomes an error. */
 export function encodeResults(results: readonly LineResult[], protocol: Protocol): Buffer {
-  const writer = new ByteWriter(256).u8(VERSION).u32(results.length);
+  const writer = new ByteWriter(sizeOf(results)).u8(VERSION).u32(results.length);
   for (const result of results) {
-    if (result.ok) writer.u8(1).bytes(encodeReply(result.reply, protocol));
+    if (result.ok) writer.u8(1).bytes(fitting(result.reply, writer.length, protocol));
     else writer.u8(0).text(result.code).text(result.message);
   }
   return writer.finish();
+}
+
+/** Near enough, so that large replies are not copied as the writer grows. */
+function sizeOf(results: readonly LineResult[]): number {
+  const bytes = results.reduce((sum, one) => sum + (one.ok ? replyBytes(one.reply) : 256), 256);
+  return Math.min(bytes, limits.frameBytesMax);
+}
+
+function fitting(reply: Reply, before: number, protocol: Protocol): Buffer {
+  if (before + replyBytes(reply) <= limits.frameBytesMax - FRAME_ROOM_BYTES) {
+    return encodeReply(reply, protocol);
+  }
+  const text =
+    `UNKNOWNOUTCOME the command was carried out, but its reply of ${replyBytes(reply)} bytes and ` +
+    `those before it do not fit the ${limits.frameBytesMax} bytes that nodes send each other at once`;
+  return encodeReply(error(text), protocol);
 }
 
 /** `count`: how many results the batch must have. Throws KvorumError BAD_FRAME. */

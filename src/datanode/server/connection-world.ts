@@ -17,6 +17,7 @@ export interface ConnectionWorld {
   readonly logger: Logger;
   readonly router: Router;
   readonly budget: HoldBudget;
+  readonly gatherBudget: HoldBudget;
   readonly stats: ServerStats;
   readonly watch: CommandWatch;
   readonly access: Access;

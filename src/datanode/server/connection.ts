@@ -21,6 +21,7 @@ import {
 } from './exclusive.ts';
 import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
+import { LazyAbort } from './lazy-abort.ts';
 import { OneRequest } from './one-request.ts';
 import { Output } from './output.ts';
 import { PushOutlet } from './push-outlet.ts';
@@ -51,6 +52,7 @@ export class Connection {
   /** Nothing more is read; the stream ends with the last reply. */
   #closing = false;
   #closed = false;
+  readonly #gone = new LazyAbort();
 
   constructor(id: number, door: Door, local: string, stream: ByteStream, world: ConnectionWorld) {
     this.#world = world;
@@ -119,6 +121,8 @@ export class Connection {
     const { session } = this;
     return {
       ...{ clock, random, logger, watch, session, lanes: this.#lanes, pushes: this.#pushes },
+      gatherBudget: this.#world.gatherBudget,
+      gone: () => this.#gone.signal,
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#place(partition),
       end: (slot, reply) => this.#endExclusive(slot, reply),
@@ -345,6 +349,7 @@ export class Connection {
   #onClose(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#gone.abort();
     this.#lanes.close();
     this.#waiting = [];
     this.#heldBack?.();

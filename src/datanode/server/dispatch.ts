@@ -37,7 +37,16 @@ export type Target =
       readonly partition: PartitionId;
       readonly prepared: PreparedRead | undefined;
     }
-  | { readonly kind: 'many'; readonly command: DataCommand; readonly parts: readonly Part[] };
+  | { readonly kind: 'many'; readonly command: DataCommand; readonly parts: readonly Part[] }
+  | GatherTarget;
+
+/** A read over several partitions that runs here, on what they have. */
+export interface GatherTarget {
+  readonly kind: 'gather';
+  readonly command: ReadCommand;
+  readonly run: ReadRun;
+  readonly keys: ReadonlyMap<PartitionId, readonly Buffer[]>;
+}
 
 export interface DispatchWorld {
   readonly routes: RouteTable;
@@ -93,11 +102,30 @@ function keyed(
   if (keys.every((key, at) => at === 0 || partitionOfKey(world, key) === partition)) {
     return { kind: 'one', command, partition, prepared };
   }
-  if (command.fanOut?.over !== 'keys' || world.door === 'cluster') {
-    return refusal(command, crossSlot);
+  if (world.door === 'cluster') return refusal(command, crossSlot);
+  if (command.kind === 'read' && command.gathers !== undefined) {
+    const dealt = keysByPartition(keys, world);
+    return { kind: 'gather', command, run: prepared!.run, keys: dealt };
   }
+  if (command.fanOut?.over !== 'keys') return refusal(command, crossSlot);
   const parts = splitByKeys(args, command.keys, (key) => partitionOfKey(world, key));
   return { kind: 'many', command, parts };
+}
+
+/** Each key once, at the partition that has it. */
+function keysByPartition(keys: readonly Buffer[], world: DispatchWorld): GatherTarget['keys'] {
+  const seen = new Set<string>();
+  const dealt = new Map<PartitionId, Buffer[]>();
+  for (const key of keys) {
+    const name = key.toString('latin1');
+    if (seen.has(name)) continue;
+    seen.add(name);
+    const partition = partitionOfKey(world, key);
+    const mine = dealt.get(partition);
+    if (mine === undefined) dealt.set(partition, [key]);
+    else mine.push(key);
+  }
+  return dealt;
 }
 
 function keyless(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {

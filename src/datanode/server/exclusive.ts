@@ -15,6 +15,8 @@ import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { CommandWatch } from './command-watch.ts';
 import type { DataCommand, Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
+import { runGathering } from './gathering.ts';
+import type { HoldBudget } from './hold-budget.ts';
 import type { LanePlace } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { type PushOutlet, pushesReply, silences } from './push-outlet.ts';
@@ -28,7 +30,7 @@ export interface Waiting {
 }
 
 export type ExclusiveRequest = Waiting & {
-  readonly target: Extract<Target, { kind: 'node' | 'many' }> | ExecTarget;
+  readonly target: Extract<Target, { kind: 'node' | 'many' | 'gather' }> | ExecTarget;
 };
 
 export interface ExclusiveGround {
@@ -38,10 +40,14 @@ export interface ExclusiveGround {
   readonly watch: CommandWatch;
   readonly session: Session;
   readonly lanes: LaneSet;
+  /** What gatherings of all connections of the node hold. */
+  readonly gatherBudget: HoldBudget;
   /** Messages that the client's own command causes come behind its reply. */
   readonly pushes: Pick<PushOutlet, 'hold' | 'release'>;
   context(): NodeContext;
   place(partition: PartitionId): LanePlace;
+  /** Aborts when the connection has ended. */
+  gone(): AbortSignal;
   /** The request has its answer. */
   end(slot: ReplySlot, reply: Reply): void;
 }
@@ -50,6 +56,7 @@ export function runExclusive(ground: ExclusiveGround, request: ExclusiveRequest)
   const { target } = request;
   if (target.kind === 'node') runNode(ground, request, target.command);
   else if (target.kind === 'exec') runExec(ground, request, target);
+  else if (target.kind === 'gather') runGathering(ground, request, target);
   else runParts(ground, request, target.command, target.parts);
 }
 

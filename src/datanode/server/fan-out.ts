@@ -1,10 +1,14 @@
 /** Commands over several partitions: how their keys are dealt out and their answers merged. */
 import { unreachable } from '../../common/assert.ts';
 import type { PartitionId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { FanOut, KeyPositions } from '../commands/command.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
+import { encodeReply } from '../resp/encode-reply.ts';
 import { array, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+import { replyTooLarge } from '../resp/reply-pile.ts';
 import type { Fate } from './lane.ts';
 
 /** What one partition is asked. */
@@ -50,7 +54,10 @@ export function mergeReplies(
   positions: KeyPositions,
   draw: () => number,
 ): Reply {
-  const plain = answers.map((answer) => ({ ...answer, reply: decoded(answer.reply) }));
+  if (answers.reduce((sum, { reply }) => sum + replyBytes(reply), 0) > limits.replyBytesMax) {
+    return replyTooLarge(merge === 'concat' ? 'SCAN' : 'fewer keys').reply;
+  }
+  const plain = answers.map((answer) => ({ ...answer, reply: decoded(answer.reply, merge) }));
   const failed = plain.filter(({ reply }) => reply.kind === 'error');
   if (failed.length > 0) return failure(plain, failed, positions);
   const replies = plain.map(({ reply }) => reply);
@@ -60,7 +67,7 @@ export function mergeReplies(
     case 'keyOrder':
       return inKeyOrder(plain);
     case 'concat':
-      return array(replies.flatMap(itemsOf));
+      return concatenated(replies);
     case 'ok':
       return replies.length > 0 ? replies[0]! : OK;
     case 'any': {
@@ -74,8 +81,41 @@ export function mergeReplies(
   }
 }
 
-function decoded(reply: Reply): Reply {
-  return reply.kind === 'encoded' ? decodeReply(reply.bytes) : reply;
+/** As data, but for arrays that are joined as the bytes they are. */
+function decoded(reply: Reply, merge: FanOut['merge']): Reply {
+  if (merge === 'concat' && arrayOf(reply) !== undefined) return reply;
+  if (reply.kind === 'encoded') return decodeReply(reply.bytes);
+  return reply.kind === 'packed' ? decodeReply(encodeReply(reply, 3)) : reply;
+}
+
+interface Items {
+  readonly count: number;
+  readonly chunks: readonly Buffer[];
+}
+
+const LF = 0x0a;
+
+/** The items of an array that is encoded, without the line that counts them. */
+function arrayOf(reply: Reply): Items | undefined {
+  if (reply.kind === 'packed') return { count: reply.units, chunks: reply.resp2 };
+  if (reply.kind !== 'encoded') return undefined;
+  const { bytes } = reply;
+  const from = bytes.indexOf(LF) + 1;
+  const count = /^\*(\d{1,10})\r\n$/.exec(bytes.toString('latin1', 0, Math.min(from, 16)))?.[1];
+  return count === undefined ? undefined : { count: Number(count), chunks: [bytes.subarray(from)] };
+}
+
+/** Arrays of bulks, which are the same in both protocols. */
+function concatenated(replies: readonly Reply[]): Reply {
+  if (replies.every((reply) => arrayOf(reply) === undefined)) {
+    return array(replies.flatMap(itemsOf));
+  }
+  const parts = replies.map(
+    (reply) => arrayOf(reply) ?? arrayOf({ kind: 'encoded', bytes: encodeReply(reply, 3) })!,
+  );
+  const units = parts.reduce((sum, { count }) => sum + count, 0);
+  const chunks = parts.flatMap((part) => part.chunks);
+  return { kind: 'packed', shape: 'array', units, resp2: chunks, resp3: chunks };
 }
 
 function integerOf(reply: Reply): number {

@@ -66,6 +66,9 @@ export class Lane {
   /** Items at the head of `#items` that the node's budget pays for. */
   #paid: LaneItem[] = [];
   #closed = false;
+  /** Since when nothing but its partition keeps the lane waiting: its client read, an answer came. */
+  #readyMs = 0;
+  #clientReads = true;
 
   constructor(place: LanePlace, world: LaneWorld) {
     this.place = place;
@@ -88,7 +91,7 @@ export class Lane {
   pump(): void {
     while (!this.#underWay && this.#endWait === undefined && !this.#closed) {
       const first = this.#items[0];
-      if (first === undefined || !this.#world.mayStart(first)) return;
+      if (first === undefined || !this.#mayStart(first)) return;
       const moved = this.#world.redirect(this, first);
       if (moved === undefined) {
         this.#start(this.#takeBatch());
@@ -97,6 +100,18 @@ export class Lane {
       this.#items.shift();
       this.#world.settle(first, moved, 'not-proposed');
     }
+  }
+
+  #mayStart(first: LaneItem): boolean {
+    const may = this.#world.mayStart(first);
+    if (may && !this.#clientReads) this.#readyMs = this.#world.clock.monotonicMs();
+    this.#clientReads = may;
+    return may;
+  }
+
+  /** When the wait for the partition began: a slow client's own delay is not held against it. */
+  #waitingSinceMs({ arrivedMs }: LaneItem): number {
+    return Math.max(arrivedMs, this.#readyMs);
   }
 
   /** The client has gone: what is not under way is dropped. */
@@ -130,7 +145,7 @@ export class Lane {
       prepared: items.map((item) => item.prepared),
       protocol: this.#world.protocol(),
       term: undefined,
-      deadlineMs: items[0]!.arrivedMs + this.#world.holdMs,
+      deadlineMs: this.#waitingSinceMs(items[0]!) + this.#world.holdMs,
     };
     this.#world.execute(batch).then(
       (results) => this.#finish(items, results),
@@ -160,6 +175,7 @@ export class Lane {
       this.#world.settle(item, error(`${reply} ${result.message}`), fate);
     }
     this.#backoffMs = BACKOFF_MIN_MS;
+    this.#readyMs = this.#world.clock.monotonicMs();
     this.pump();
   }
 
@@ -205,7 +221,7 @@ export class Lane {
   #dropExpired(nowMs: number, why: string): void {
     const { partition, namespace } = this.place;
     const { holdMs } = this.#world;
-    while (this.#items.length > 0 && nowMs - this.#items[0]!.arrivedMs >= holdMs) {
+    while (this.#items.length > 0 && nowMs - this.#waitingSinceMs(this.#items[0]!) >= holdMs) {
       const text =
         `CLUSTERDOWN partition ${partition} of ${namespace} took no command for ` +
         `${holdMs} ms (${why}); nothing happened, try again`;

@@ -1,12 +1,13 @@
 /** The bytes on their way to one client: replies in order, and pushes between them. */
 import type { Logger } from '../../common/log.ts';
 import type { ByteStream } from '../../common/network.ts';
-import { ReplyWriter } from '../resp/encode-reply.ts';
+import { packedChunks, ReplyWriter } from '../resp/encode-reply.ts';
+import type { Protocol, Reply } from '../resp/reply.ts';
 import type { ReplyQueue } from './reply-queue.ts';
 import type { ServerStats } from './stats.ts';
 
 const WRITE_BYTES = 65_536;
-/** A push of this size is not copied: it may be on its way to many. */
+/** Bytes of this size are not copied: a push may be on its way to many. */
 const SHARED_BYTES_MIN = 16_384;
 
 export interface OutputWorld {
@@ -59,9 +60,18 @@ export class Output {
 
   #drain(): void {
     for (let slot = this.#replies.take(); slot; slot = this.#replies.take()) {
-      if (!slot.silent) this.#writer.append(slot.reply!, slot.protocol);
+      if (!slot.silent) this.#append(slot.reply!, slot.protocol);
       if (this.#writer.length >= WRITE_BYTES) this.#write();
     }
+  }
+
+  /** What is large and encoded already goes as it is: a copy would hold up the others. */
+  #append(reply: Reply, protocol: Protocol): void {
+    const chunks = encodedChunks(reply, protocol);
+    if (chunks === undefined) return this.#writer.append(reply, protocol);
+    if (reply.kind === 'packed') this.#writer.beginPacked(reply, protocol);
+    this.#write();
+    for (const chunk of chunks) this.#write(chunk);
   }
 
   #write(bytes: Buffer = this.#writer.take()): void {
@@ -69,4 +79,10 @@ export class Output {
     this.#world.stats.outputBytes += bytes.length;
     this.#stream.write(bytes);
   }
+}
+
+function encodedChunks(reply: Reply, protocol: Protocol): readonly Buffer[] | undefined {
+  if (reply.kind === 'packed') return packedChunks(reply, protocol);
+  if (reply.kind === 'encoded' && reply.bytes.length >= SHARED_BYTES_MIN) return [reply.bytes];
+  return undefined;
 }

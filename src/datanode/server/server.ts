@@ -5,6 +5,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { messageOf } from '../../common/errors.ts';
 import type { Namespace, NodeId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
@@ -64,6 +65,7 @@ export class RedisServer {
   readonly #options: ServerOptions;
   readonly #stats = new ServerStats();
   readonly #budget = new HoldBudget();
+  readonly #gatherBudget = new HoldBudget(limits.clientsMax, limits.gatherNodeBytesMax);
   readonly #rates: RateMeter;
   readonly #connections = new Set<Connection>();
   readonly #listeners: Listener[] = [];
@@ -91,6 +93,7 @@ export class RedisServer {
       logger,
       router,
       budget: this.#budget,
+      gatherBudget: this.#gatherBudget,
       stats: this.#stats,
       watch: this.#watch,
       access: this.#access,

@@ -226,6 +226,8 @@ function queuedOf(target: Target, args: CommandLine): Queued | undefined {
       return { kind: 'node', command: target.command, args };
     case 'one':
       return { kind: 'data', line: args };
+    case 'gather':
+      return undefined;
     default:
       return target.parts.length === 1 ? { kind: 'data', line: target.parts[0]!.line } : undefined;
   }

@@ -7,10 +7,9 @@ import {
   encodeMemberKey,
   LIST_ORIGIN,
 } from '../../../src/datanode/encoding/element-key.ts';
-import { decodeRdbValue } from '../../../src/datanode/encoding/rdb-decode.ts';
-import { openRdbPayload, sealRdbPayload } from '../../../src/datanode/encoding/rdb-payload.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { decodeRdbValue, openRdbPayload, sealRdbPayload } from '../encoding/at-once.ts';
 import { compressedRun, length, text, value } from '../encoding/rdb-forms.ts';
 import { LonePartition } from './lone-partition.ts';
 

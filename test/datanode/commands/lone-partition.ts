@@ -2,14 +2,19 @@
  * One partition without raft: requests run through the command table on a memory engine as reads
  * and as log entries, one entry per write.
  */
+
 import { seededRandom } from '../../../src/common/random.ts';
 import type { RunContext, RunResult } from '../../../src/datanode/commands/command.ts';
+import { gatherRow } from '../../../src/datanode/commands/gather.ts';
 import { findCommand, resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { expireKeys } from '../../../src/datanode/encoding/expiry.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { KeyEvent } from '../../../src/datanode/encoding/view.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { orTooLarge, runReply } from '../../../src/datanode/partition/apply-lines.ts';
+import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
+import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { error, type Reply } from '../../../src/datanode/resp/reply.ts';
 
 export class LonePartition {
@@ -35,7 +40,7 @@ export class LonePartition {
   async call(...words: (string | Buffer)[]): Promise<Reply> {
     const args = words.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
     const found = findCommand(args[0]!);
-    const command = found?.kind === 'node' ? resolveCommand(args) : found;
+    const command = (found?.kind === 'node' ? resolveCommand(args) : found) ?? gatherRow(args);
     if (command === undefined || command.kind === 'node') throw new Error(`no row: ${words[0]}`);
     const wrongCount =
       command.arity >= 0 ? args.length !== command.arity : args.length < -command.arity;
@@ -45,8 +50,9 @@ export class LonePartition {
     if (command.kind === 'read') {
       const prepared = command.prepare(args);
       if (!prepared.ok) return prepared.reply;
-      return runToReply(prepared.run(createView(this.engine), this.#context()), (range) =>
-        readRange(this.engine, range),
+      return runToReply(
+        () => prepared.run(createView(this.engine), this.#context()),
+        (range) => readRange(this.engine, range),
       );
     }
     const prepared = command.prepare(args);
@@ -55,7 +61,10 @@ export class LonePartition {
     txn.beginEntry(++this.#index);
     txn.recordEvents(true);
     txn.beginCommand();
-    const reply = await runToReply(prepared.run(txn, this.#context()), (range) => txn.range(range));
+    const reply = await runToReply(
+      () => prepared.run(txn, this.#context()),
+      (range) => txn.range(range),
+    );
     await this.engine.write(txn.operations());
     this.events.push(...txn.events);
     return reply;
@@ -83,11 +92,18 @@ export class LonePartition {
 }
 
 async function runToReply(
-  result: RunResult,
+  run: () => RunResult,
   range: (range: KeyRange) => Promise<readonly KeyValue[]>,
 ): Promise<Reply> {
-  if ('kind' in result) return result;
-  let step = result.next();
-  while (!step.done) step = result.next(await range(step.value));
-  return step.value;
+  const result = orTooLarge(run);
+  return unpacked('kind' in result ? result : await runReply(result, range));
+}
+
+/** A reply that is encoded already, as the data that it was made of. */
+function unpacked(reply: Reply): Reply {
+  if (reply.kind !== 'packed') return reply;
+  const data = decodeReply(encodeReply(reply, 3));
+  if (reply.shape !== 'pairs' || data.kind !== 'array') return data;
+  const pairs = data.items.map((item) => (item.kind === 'array' ? item.items : []));
+  return { kind: 'pairs', pairs: pairs.map(([first, second]) => [first!, second!] as const) };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import { decodeRdbValue, rdbTypes } from '../../../src/datanode/encoding/rdb-decode.ts';
+import { rdbTypes } from '../../../src/datanode/encoding/rdb-decode.ts';
 import { RdbBoundError, RdbError } from '../../../src/datanode/encoding/rdb-reader.ts';
+import { decodeRdbValue } from './at-once.ts';
 import {
   compressedRun,
   intset,

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ErrorCode, errorTable, KvorumError } from '../../../src/common/errors.ts';
+import { limits } from '../../../src/common/limits.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
-import { bulk } from '../../../src/datanode/resp/reply.ts';
+import { bulk, OK } from '../../../src/datanode/resp/reply.ts';
 import {
   decodeBatch,
   decodeResults,
@@ -73,4 +74,21 @@ test('damaged bytes are refused, never misread as something else', () => {
   newer[0] = 9;
   expect(() => decodeBatch(newer, 0)).toThrow(/unknown version 9/);
   expect(() => decodeResults(encodeResults([], 2), 1)).toThrow(/0 results for 1 commands/);
+});
+
+test('replies that do not fit a frame together are errors of their own', () => {
+  const large: LineResult = {
+    ok: true,
+    reply: { kind: 'bulk', bytes: Buffer.alloc(50 * 1_048_576) },
+  };
+  const encoded = encodeResults([large, large, large, { ok: true, reply: OK }], 2);
+  expect(encoded.length).toBeLessThan(limits.frameBytesMax);
+  const replies = decodeResults(encoded, 4).map((one) => (one.ok ? one.reply : undefined));
+  const texts = replies.map((reply) =>
+    reply?.kind === 'encoded' ? reply.bytes.toString('latin1', 0, 40) : '',
+  );
+  expect(texts[0]).toMatch(/^\$52428800/);
+  expect(texts[1]).toMatch(/^\$52428800/);
+  expect(texts[2]).toMatch(/^-UNKNOWNOUTCOME the command was carried/);
+  expect(texts[3]).toBe('+OK\r\n');
 });

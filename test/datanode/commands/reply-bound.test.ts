@@ -1,0 +1,89 @@
+/** Replies beyond the bound of one are refused, whatever command would give them. */
+import { beforeAll, expect, test } from 'vitest';
+import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { LonePartition } from './lone-partition.ts';
+
+const LARGE = Buffer.alloc(1_048_576, 'x');
+const COUNT = 70;
+let partition: LonePartition;
+
+beforeAll(async () => {
+  partition = await LonePartition.open();
+  for (let at = 0; at < COUNT; at++) {
+    const member = Buffer.from(LARGE);
+    member.writeUInt32BE(at);
+    await partition.call('HSET', 'hash', `f${at}`, member);
+    await partition.call('RPUSH', 'list', member);
+    await partition.call('SADD', 'set', member);
+    await partition.call('ZADD', 'zset', '1', member);
+    await partition.call('SET', `string${at}`, member);
+  }
+}, 120_000);
+
+const strings = Array.from({ length: COUNT }, (_, at) => `string${at}`);
+
+test.each([
+  [['HGETALL', 'hash'], 'HSCAN'],
+  [['HVALS', 'hash'], 'HSCAN'],
+  [['HRANDFIELD', 'hash', '-100', 'WITHVALUES'], 'a smaller count'],
+  [['SMEMBERS', 'set'], 'SSCAN'],
+  [['SUNION', 'set', 'none'], 'SSCAN'],
+  [['SRANDMEMBER', 'set', '100'], 'a smaller count'],
+  [['SPOP', 'set', '100'], 'a smaller count'],
+  [['LRANGE', 'list', '0', '-1'], 'smaller ranges'],
+  [['LPOP', 'list', '100'], 'a smaller count'],
+  [['LMPOP', '1', 'list', 'RIGHT', 'COUNT', '100'], 'a smaller count'],
+  [['SORT', 'list', 'ALPHA'], 'LIMIT'],
+  [['ZRANGE', 'zset', '0', '-1', 'WITHSCORES'], 'ZSCAN'],
+  [['ZREVRANGEBYSCORE', 'zset', '+inf', '-inf'], 'ZSCAN'],
+  [['ZUNION', '1', 'zset'], 'fewer or smaller keys'],
+  [['ZPOPMIN', 'zset', '100'], 'a smaller count'],
+  [['MGET', ...strings], 'fewer keys'],
+])('%s', async (words, instead) => {
+  const reply = await partition.call(...words);
+  expect(reply).toMatchObject({ kind: 'error' });
+  const { text } = reply as Extract<Reply, { kind: 'error' }>;
+  expect(text).toMatch(/^ERR the reply would be larger than reply-bytes-max \(67108864 bytes\)/);
+  expect(text).toContain(instead);
+});
+
+test('what was refused has changed nothing', async () => {
+  for (const [command, key] of [
+    ['HLEN', 'hash'],
+    ['LLEN', 'list'],
+    ['SCARD', 'set'],
+    ['ZCARD', 'zset'],
+  ] as const) {
+    expect(await partition.call(command, key)).toEqual({ kind: 'integer', value: COUNT });
+  }
+  expect(await partition.call('LRANGE', 'list', '0', '0')).toMatchObject({ items: [{}] });
+});
+
+test('in a transaction too, and the transaction goes on', async () => {
+  const lines = [
+    ['LPOP', 'list', '100'],
+    ['HVALS', 'hash'],
+    ['LRANGE', 'list', '0', '39'],
+    ['LRANGE', 'list', '0', '39'],
+    ['GET', 'string1'],
+    ['LLEN', 'list'],
+  ].map((line) => line.map((word) => Buffer.from(word)));
+  const reply = await partition.call(...encodeExec(lines, undefined));
+  expect(reply.kind === 'array' && reply.items.map(({ kind }) => kind)).toEqual([
+    'error',
+    'error',
+    'array',
+    'array',
+    'error',
+    'error',
+  ]);
+  expect(await partition.call('LLEN', 'list')).toEqual({ kind: 'integer', value: COUNT });
+});
+
+test('a page of a scan ends early where elements are long', async () => {
+  const page = await partition.call('HSCAN', 'hash', '0', 'COUNT', '1000');
+  const [cursor, items] = page.kind === 'array' ? page.items : [];
+  expect(cursor).not.toEqual({ kind: 'bulk', bytes: Buffer.from('0') });
+  expect(items?.kind === 'array' && items.items.length).toBeLessThan(24);
+});
