@@ -10,12 +10,13 @@ import {
   setBitAt,
   widened,
 } from '../encoding/bits.ts';
-import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey } from '../encoding/keyspace.ts';
 import { parseInteger, readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { integer, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, syntaxError, TOO_LONG, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';
+import { deleteKey } from './key-events.ts';
 
 const BAD_OFFSET = 'ERR bit offset is not an integer or out of range';
 const BAD_BIT = 'ERR bit is not an integer or out of range';
@@ -55,11 +56,13 @@ function runSetBit(view: WriteView, { key, offset, bit }: BitRequest, context: R
   if (bytesNeeded > limits.valueBytesMax) return TOO_LONG;
   const body = live?.body ?? EMPTY;
   const before = bitAt(body, offset);
-  if (live?.origin !== 'edited' || before !== bit || body.length < bytesNeeded) {
+  const changes = before !== bit || body.length < bytesNeeded;
+  if (changes || live?.origin !== 'edited') {
     const patched = widened(body, bytesNeeded);
     setBitAt(patched, offset, bit);
     storeString(view, found, patched, live?.deadlineMs ?? 0, 'edited');
   }
+  if (changes) view.notify?.('string', 'setbit', key);
   return integer(before);
 }
 
@@ -196,8 +199,12 @@ function runBitOp(
   }
   const result = combineBits(operation, sources);
   const target = findKey(view, to, nowMs);
-  if (result.length > 0) storeString(view, target, result, 0, 'edited');
-  else removeKey(view, target);
+  if (result.length > 0) {
+    storeString(view, target, result, 0, 'edited');
+    view.notify?.('string', 'set', to);
+  } else {
+    deleteKey(view, target);
+  }
   return integer(result.length);
 }
 

@@ -26,8 +26,11 @@ import {
   read,
   write,
 } from './command.ts';
+import { tellChange } from './key-events.ts';
 
 const NOTHING = integer(0);
+const pushEvents = { left: 'lpush', right: 'rpush' } as const;
+const popEvents = { left: 'lpop', right: 'rpop' } as const;
 
 interface Push {
   readonly key: Buffer;
@@ -53,6 +56,7 @@ function runPush(
   growEncoding(list, elements);
   for (const element of elements) pushElement(view, list, end, element);
   saveList(view, list);
+  tellChange(view, 'list', pushEvents[end], list);
   return integer(list.size);
 }
 
@@ -109,6 +113,7 @@ function* popElements(
   yield* dropElements(view, list, end, taken, (element) => elements.push(bulk(element)));
   shrinkEncoding(list);
   saveList(view, list);
+  tellChange(view, 'list', popEvents[end], list);
   return elements;
 }
 
@@ -173,6 +178,8 @@ function* moveElement(
   shrinkEncoding(source);
   saveList(view, source);
   if (target !== source) saveList(view, target);
+  view.notify?.('list', pushEvents[to], target.found.key);
+  tellChange(view, 'list', popEvents[from], source);
   return bulk(element);
 }
 

@@ -30,6 +30,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { tellChange } from './key-events.ts';
 import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
 import { pickCount, REPLY_TOO_LARGE, randomCount } from './random-members.ts';
 
@@ -63,6 +64,7 @@ function runAdd(view: WriteView, { key, members }: KeyMembers, { nowMs }: RunCon
   expectMembers(set, members[0]!, members.length);
   const added = members.filter((member) => addMember(view, set, member)).length;
   saveSet(view, set);
+  if (added > 0) view.notify?.('set', 'sadd', key);
   return integer(added);
 }
 
@@ -74,6 +76,7 @@ function runRemove(view: WriteView, { key, members }: KeyMembers, { nowMs }: Run
   const set = reopenSet(found);
   const removed = members.filter((member) => removeMember(view, set, member)).length;
   saveSet(view, set);
+  if (removed > 0) tellChange(view, 'set', 'srem', set.collection);
   return integer(removed);
 }
 
@@ -105,10 +108,12 @@ function runMove(view: WriteView, { from, to, member }: Move, { nowMs }: RunCont
   const left = reopenSet(source);
   removeMember(view, left, member);
   saveSet(view, left);
+  tellChange(view, 'set', 'srem', left.collection);
   const grown = openSet(view, to, nowMs);
   if (grown === 'wrong-type') return WRONG_TYPE;
-  addMember(view, grown, member);
+  const added = addMember(view, grown, member);
   saveSet(view, grown);
+  if (added) view.notify?.('set', 'sadd', to);
   return YES;
 }
 
@@ -172,6 +177,7 @@ function* popOne(view: WriteView, found: Collection, { random }: RunContext): Sl
   const set = reopenSet(found);
   removeMember(view, set, member);
   saveSet(view, set);
+  tellChange(view, 'set', 'spop', set.collection);
   return bulk(member);
 }
 
@@ -186,6 +192,7 @@ function* popCount(
   const remaining = found.size - popped.length;
   if (remaining === 0) {
     removeKey(view, found.found);
+    tellChange(view, 'set', 'spop', { found: found.found, size: 0 });
     return reply;
   }
   const set = reopenSet(found);
@@ -195,6 +202,7 @@ function* popCount(
     set.encoding = encodingOfMembers(yield* remainingMembers(found));
   }
   saveSet(view, set);
+  view.notify?.('set', 'spop', found.found.key);
   return reply;
 }
 

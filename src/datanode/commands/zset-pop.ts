@@ -11,7 +11,7 @@ import { scoreReply } from './score-args.ts';
 import { zsetColumn } from './zset.ts';
 import { countedKeys } from './zset-keys.ts';
 import { entriesReply } from './zset-range.ts';
-import { finishZset } from './zset-save.ts';
+import { type Ending, finishZset } from './zset-save.ts';
 
 interface PopRequest {
   readonly key: Buffer;
@@ -47,7 +47,7 @@ function* runPop(
   if (zset.size === 0 || count === 0) return EMPTY_ARRAY;
   const entries = yield* takeEntries(zset, highest, count ?? 1);
   const reply = count === undefined ? array(entries.flatMap(pairOf)) : entriesReply(entries, true);
-  return yield* drop(view, zset, entries, reply);
+  return yield* drop(view, zset, entries, { event: eventOf(highest), reply });
 }
 
 /** ZMPOP numkeys key [key ...] MIN | MAX [COUNT count] */
@@ -80,7 +80,8 @@ function* runMPop(
     if (zset.size === 0) continue;
     const entries = yield* takeEntries(zset, highest, count);
     const items = entries.map((entry) => array(pairOf(entry)));
-    return yield* drop(view, zset, entries, array([bulk(key), array(items)]));
+    const reply = array([bulk(key), array(items)]);
+    return yield* drop(view, zset, entries, { event: eventOf(highest), reply });
   }
   return NULL_ARRAY;
 }
@@ -93,10 +94,14 @@ function* drop(
   view: WriteView,
   zset: OpenZset,
   entries: readonly Entry[],
-  reply: Reply,
+  ending: Ending,
 ): Slices<Reply> {
   for (const entry of entries) dropMember(view, zset, entry);
-  return yield* finishZset(view, zset, reply);
+  return yield* finishZset(view, zset, ending);
+}
+
+function eventOf(highest: boolean): string {
+  return highest ? 'zpopmax' : 'zpopmin';
 }
 
 function pairOf({ member, score }: Entry): Reply[] {
