@@ -275,6 +275,6 @@ export const scanCommands: readonly Command[] = [
     parse: () => undefined,
     run: runDbSize,
   }),
-  write({ ...flushRow, name: 'flushall', summary: 'Removes all keys from all databases.' }),
-  write({ ...flushRow, name: 'flushdb', summary: 'Removes all keys from the current database.' }),
+  write({ ...flushRow, name: 'flushall', summary: 'Removes all keys of the namespace.' }),
+  write({ ...flushRow, name: 'flushdb', summary: 'Removes all keys of the namespace.' }),
 ];
