@@ -152,7 +152,6 @@ export const connectionCommands: readonly Command[] = [
     flags: ['fast'],
     since: '1.0.0',
     summary: "Returns the server's liveliness response.",
-    tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
     run: ping,
   }),
   node({

@@ -173,7 +173,6 @@ export const dumpCommands: readonly Command[] = [
     arity: 2,
     flags: ['readonly'],
     summary: 'Returns the value of a key as Redis serializes it.',
-    tips: ['nondeterministic_output'],
     parse: (args) => argument(args, 1),
     run: runDump,
   }),

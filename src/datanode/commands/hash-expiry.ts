@@ -206,7 +206,6 @@ const readRow = {
   flags: ['readonly', 'fast'],
   parse: parseKeyFields,
 } as const;
-const TTL_TIPS = ['nondeterministic_output'];
 
 export const hashExpiryCommands: readonly Command[] = [
   write({
@@ -246,14 +245,12 @@ export const hashExpiryCommands: readonly Command[] = [
     ...readRow,
     name: 'httl',
     summary: 'Returns for how many seconds hash fields are kept.',
-    tips: TTL_TIPS,
     run: deadlineReplies((deadlineMs, nowMs) => inSeconds(deadlineMs - nowMs)),
   }),
   read({
     ...readRow,
     name: 'hpttl',
     summary: 'Returns for how many milliseconds hash fields are kept.',
-    tips: TTL_TIPS,
     run: deadlineReplies((deadlineMs, nowMs) => deadlineMs - nowMs),
   }),
   read({

@@ -183,7 +183,6 @@ const allRow = {
   ...column,
   arity: 2,
   flags: ['readonly'],
-  tips: ['nondeterministic_output_order'],
   parse: parseKey,
 } as const;
 

@@ -119,13 +119,11 @@ function* runCopy(
 }
 
 const TWO_KEYS = { first: 1, last: 2, step: 1 };
-const SUM_TIPS = ['request_policy:multi_shard', 'response_policy:agg_sum'];
 const column = { categories: ['keyspace'], group: 'generic' };
 const overKeys = {
   ...column,
   arity: -2,
   keys: ALL_KEYS,
-  tips: SUM_TIPS,
   fanOut: { over: 'keys', merge: 'sum' },
   parse: parseKeys,
 } as const;

@@ -191,7 +191,6 @@ const readRow = {
   ...column,
   arity: -2,
   flags: ['readonly'],
-  tips: ['nondeterministic_output_order'],
   parse: (args: readonly Buffer[]) => args.slice(1),
 } as const;
 const storeRow = {

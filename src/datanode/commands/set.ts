@@ -237,7 +237,6 @@ function parseMembers(args: readonly Buffer[]): KeyMembers {
 
 const column = { categories: ['set'], group: 'set', keys: FIRST_KEY, since: '1.0.0' };
 const isMemberRow = { ...column, flags: ['readonly', 'fast'], parse: parseMembers } as const;
-const RANDOM_TIPS = ['nondeterministic_output'];
 
 export const setCommands: readonly Command[] = [
   write({
@@ -303,7 +302,6 @@ export const setCommands: readonly Command[] = [
     arity: 2,
     flags: ['readonly'],
     summary: 'Returns all members of a set.',
-    tips: ['nondeterministic_output_order'],
     parse: parseKey,
     run: runMembers,
   }),
@@ -313,7 +311,6 @@ export const setCommands: readonly Command[] = [
     arity: -2,
     flags: ['readonly'],
     summary: 'Returns one or more random members of a set.',
-    tips: RANDOM_TIPS,
     parse: parseRandomMember,
     run: runRandomMember,
   }),
@@ -323,7 +320,6 @@ export const setCommands: readonly Command[] = [
     arity: -2,
     flags: ['write', 'fast'],
     summary: 'Returns one or more random members of a set and removes them.',
-    tips: RANDOM_TIPS,
     parse: parsePop,
     run: runPop,
   }),
@@ -334,7 +330,6 @@ export const setCommands: readonly Command[] = [
     flags: ['readonly'],
     since: '2.8.0',
     summary: 'Iterates over members of a set.',
-    tips: RANDOM_TIPS,
     parse: parseMemberScan,
     run: runScan,
   }),
