@@ -44,6 +44,8 @@ const table = {
   gatherCommands: { small: 4_000, long: 100_000 },
   /** Elements of the collections whose commands are timed. */
   holdElements: { small: 100_000, long: 1_000_000 },
+  /** Commands whose events of keys are compared with redis-server's, over all families. */
+  keyEventCommands: { small: 8_000, long: 100_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

@@ -128,4 +128,14 @@ export const exceptions: readonly Exception[] = [
     differs: 'it is 0, whatever RESTORE IDLETIME said',
     reason: 'reads write nothing here, so nobody knows when a key was last read',
   },
+  {
+    commands: 'FLUSHALL',
+    differs: 'it clears the selected namespace; redis-server clears all its databases',
+    reason: 'namespaces have users of their own, who may not see each other',
+  },
+  {
+    commands: 'SELECT of another namespace between MULTI and EXEC, or after WATCH',
+    differs: 'refused, and the transaction with it',
+    reason: 'a transaction is one entry of one partition, and a partition is of one namespace',
+  },
 ];

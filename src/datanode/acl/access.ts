@@ -5,6 +5,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { sleep } from '../../common/clock.ts';
 import { messageOf } from '../../common/errors.ts';
+import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Random } from '../../common/random.ts';
 import type { AclLogEntry, AclView, SelectorView, UserView } from '../commands/acl-view.ts';
@@ -14,7 +15,7 @@ import type { Session } from '../commands/node-context.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { AclLog, type Refusal } from './acl-log.ts';
-import { type Denial, denialOf } from './permissions.ts';
+import { type Denial, denialOf, mayKeep } from './permissions.ts';
 import {
   changeUser,
   describeChannels,
@@ -55,6 +56,17 @@ export interface AccessWorld {
 const UNKNOWN_USERS = error(
   'LOADING this node has no copy of the users yet, and serves nobody without one',
 );
+/** `context`: where it was refused, unless the session tells. */
+type Noted = Omit<Refusal, 'client' | 'context'> & Partial<Pick<Refusal, 'context'>>;
+
+const RULES_CHANGED =
+  'ACLs rules changed between the moment the transaction was accumulated and the EXEC call. ' +
+  'This command is no longer allowed for the following reason:';
+const execReasons: Readonly<Record<Denial['reason'], string>> = {
+  command: 'no permission to execute the command or subcommand',
+  key: 'no permission to touch the specified keys',
+  channel: 'no permission to access one of the channels used as arguments',
+};
 const NO_AUTH = error('NOAUTH Authentication required.');
 /** The store has told a change to its writer; its watch tells it to this node, or never will soon. */
 const SEEN_WAIT_MS = 2_000;
@@ -69,7 +81,10 @@ export class Access implements AclView {
     this.#world = world;
   }
 
-  /** All users there are. Connections of those that are gone are closed. */
+  /**
+   * All users there are. Closed are the connections of those that are gone, that have subscribed
+   * to what their user may hear no more, and that are in a namespace where it may not be.
+   */
   setUsers(stored: readonly StoredUser[]): void {
     const users = new Map<string, User>([['default', openUser]]);
     for (const { user, rules } of stored) {
@@ -78,7 +93,7 @@ export class Access implements AclView {
     }
     this.#users = users;
     for (const session of this.#world.sessions()) {
-      if (session.user !== '' && !users.has(session.user)) session.kill();
+      if (session.user !== '' && !mayStay(session, users.get(session.user))) session.kill();
     }
   }
 
@@ -101,28 +116,48 @@ export class Access implements AclView {
     return user !== undefined && isOpen(user);
   }
 
+  /** What a command that was queued is answered when its user may not run it any more. */
+  execRefusalOf(session: Session, command: Command, args: readonly Buffer[]): Reply | undefined {
+    const user = this.#users?.get(session.user);
+    if (user === openUser) return undefined;
+    const denial = user ? denialOf(user, command, args) : noRights(command);
+    if (denial === undefined) return undefined;
+    this.#note(session, { ...denial, user: session.user, context: 'multi' });
+    return error(`NOPERM ${RULES_CHANGED} ${execReasons[denial.reason]}`);
+  }
+
   isAuthenticated(session: Session): boolean {
-    if (session.user === '' && this.isOpen) session.user = 'default';
+    if (session.user === '' && this.isOpen) become(session, this.#users!.get('default')!);
     return session.user !== '';
+  }
+
+  maySelect(session: Session, namespace: Namespace): boolean {
+    const bound = this.#users?.get(session.user)?.namespace;
+    if (bound === undefined || bound === namespace) return true;
+    this.#note(session, { reason: 'namespace', object: namespace, user: session.user });
+    return false;
   }
 
   hasUser(name: string): boolean {
     return this.#users?.has(name) === true;
   }
 
-  authenticate(session: Session, name: string, password: Buffer): boolean {
+  authenticate(session: Session, name: string, password: Buffer, command: string): boolean {
     const user = this.#users?.get(name);
     const fits = user && (user.noPassword || user.passwords.includes(hashPassword(password)));
     if (user?.enabled && fits) {
-      session.user = name;
+      become(session, user);
       return true;
     }
-    this.#note(session, { reason: 'auth', object: 'AUTH', user: name.slice(0, limits.aclNameMax) });
+    const shownName = name.slice(0, limits.aclNameMax);
+    this.#note(session, { reason: 'auth', object: command, user: shownName });
     return false;
   }
 
   forget(session: Session): void {
-    session.user = this.isOpen ? 'default' : '';
+    session.user = '';
+    session.namespace = 'default';
+    this.isAuthenticated(session);
   }
 
   userNames(): readonly string[] {
@@ -139,6 +174,7 @@ export class Access implements AclView {
     return {
       flags: [user.enabled ? 'on' : 'off', ...(user.noPassword ? ['nopass'] : [])],
       passwords: user.passwords,
+      namespace: user.namespace,
       ...selectorView(user.root),
       selectors: user.selectors.map(selectorView),
     };
@@ -187,10 +223,11 @@ export class Access implements AclView {
     return this.#world.random.hex(Math.ceil(digits / 2)).slice(0, digits);
   }
 
-  #note(session: Session, refusal: Omit<Refusal, 'client'>): void {
+  #note(session: Session, refusal: Noted): void {
     const nowMs = this.#world.clock.wallMs();
     const client = clientLine(session, nowMs).slice(0, limits.aclLogClientMax);
-    this.#log.add({ ...refusal, client }, nowMs);
+    const context = session.queued().transaction >= 0 ? 'multi' : 'toplevel';
+    this.#log.add({ context, ...refusal, client }, nowMs);
   }
 
   async #edit(
@@ -215,6 +252,18 @@ export class Access implements AclView {
     const user = this.#users?.get(name);
     return user && describeUser(user);
   }
+}
+
+/** The session is that user from now on, and where it belongs. */
+function become(session: Session, { name, namespace }: User): void {
+  session.user = name;
+  if (namespace !== undefined) session.namespace = namespace;
+}
+
+function mayStay({ namespace, subscriber }: Session, user: User | undefined): boolean {
+  if (user === undefined) return false;
+  const isThere = user.namespace === undefined || user.namespace === namespace;
+  return isThere && mayKeep(user, subscriber.subscriptions);
 }
 
 /** What is stored after the rules; a user that nobody has changed begins as Redis's. */

@@ -4,18 +4,19 @@ import type { AclLogEntry } from '../commands/acl-view.ts';
 
 const SAME_WITHIN_MS = 60_000;
 
-export type Refusal = Pick<AclLogEntry, 'reason' | 'object' | 'user' | 'client'>;
+export type Refusal = Pick<AclLogEntry, 'reason' | 'context' | 'object' | 'user' | 'client'>;
 
 export class AclLog {
   #entries: AclLogEntry[] = [];
   #nextId = 0;
 
   add(refusal: Refusal, nowMs: number): void {
-    const { reason, user } = refusal;
+    const { reason, context, user } = refusal;
     const object = refusal.object.slice(0, limits.shownArgumentBytesMax);
     const at = this.#entries.findIndex(
       (one) =>
         one.reason === reason &&
+        one.context === context &&
         one.object === object &&
         one.user === user &&
         nowMs - one.createdMs < SAME_WITHIN_MS,

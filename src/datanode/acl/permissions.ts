@@ -4,6 +4,7 @@ import { type Command, keysOf } from '../commands/command.ts';
 import { categoriesOf } from '../commands/command-docs.ts';
 import { matchesGlob, parseGlob } from '../commands/glob.ts';
 import { type KeyUse, keyUses } from '../commands/key-specs.ts';
+import type { Subscriber } from '../commands/pubsub-port.ts';
 import type { KeyPattern, Selector, User } from './user.ts';
 
 /** The first thing in the request that the user may not; `object`: what the log shows of it. */
@@ -94,19 +95,38 @@ const named: ReadonlyMap<string, 'first' | 'all' | 'patterns'> = new Map([
 ]);
 
 function channelDenial(
-  { channels }: Selector,
+  selector: Selector,
   { name }: Command,
   args: readonly Buffer[],
 ): Denial | undefined {
   const which = named.get(name);
-  if (which === undefined || channels === 'all') return undefined;
+  if (which === undefined) return undefined;
   const wanted = which === 'first' ? args.slice(1, 2) : args.slice(1);
-  const isAllowed = (channel: Buffer) =>
-    channels.some((pattern) =>
-      which === 'patterns' ? pattern === channel.toString('latin1') : matches(pattern, channel),
-    );
-  const denied = wanted.find((channel) => !isAllowed(channel));
+  const denied = wanted.find((channel) => !mayHear(selector, channel, which === 'patterns'));
   return denied && { reason: 'channel', object: denied.toString('latin1') };
+}
+
+/** Whether each subscription is allowed by one of the user's selectors. */
+export function mayKeep(
+  user: User,
+  { channel, pattern, shard }: Subscriber['subscriptions'],
+): boolean {
+  if (channel.size + pattern.size + shard.size === 0) return true;
+  const selectors = [user.root, ...user.selectors];
+  const allowed = (name: string, isPattern: boolean) =>
+    selectors.some((selector) => mayHear(selector, Buffer.from(name, 'latin1'), isPattern));
+  return (
+    [...channel.keys(), ...shard.keys()].every((name) => allowed(name, false)) &&
+    [...pattern.keys()].every((name) => allowed(name, true))
+  );
+}
+
+/** A pattern has to be one of the user's own, letter by letter. */
+function mayHear({ channels }: Selector, name: Buffer, isPattern: boolean): boolean {
+  if (channels === 'all') return true;
+  return channels.some((pattern) =>
+    isPattern ? pattern === name.toString('latin1') : matches(pattern, name),
+  );
 }
 
 function matches(pattern: string, text: Buffer): boolean {

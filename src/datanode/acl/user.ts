@@ -3,6 +3,8 @@
  * character is a byte, so patterns may hold any. Passwords are kept as SHA-256 only.
  */
 import { createHash } from 'node:crypto';
+import type { Namespace } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import { aclCategories } from '../commands/command-docs.ts';
 import { commandTable } from '../commands/table.ts';
 
@@ -33,6 +35,8 @@ export interface User {
   readonly noPassword: boolean;
   /** 64 lower-case hex digits each. */
   readonly passwords: readonly string[];
+  /** The only one it may use; undefined: all. */
+  readonly namespace: Namespace | undefined;
   readonly root: Selector;
   readonly selectors: readonly Selector[];
 }
@@ -42,7 +46,10 @@ const everything: Selector = { keys: 'all', channels: 'all', allCommands: true, 
 
 /** As ACL SETUSER makes one: it may not even log in. */
 export function newUser(name: string): User {
-  return { name, enabled: false, noPassword: false, passwords: [], root: nothing, selectors: [] };
+  return {
+    ...{ name, enabled: false, noPassword: false, passwords: [], namespace: undefined },
+    ...{ root: nothing, selectors: [] },
+  };
 }
 
 /** The default user as long as nobody has changed it: everybody is it, and may do everything. */
@@ -68,6 +75,7 @@ const CHANNEL_AFTER_ALL =
 const NO_SUCH_PASSWORD = 'The password you are trying to remove from the user does not exist';
 const BAD_HASH =
   'The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters';
+const BAD_NAMESPACE = 'A namespace has a name without spaces';
 const NO_FIRST_ARGUMENT = 'Allowing first-arg of a subcommand is not supported';
 
 export interface ParseOptions {
@@ -134,11 +142,14 @@ function applyRule(user: User, rule: string, options: ParseOptions): User | stri
       return newUser(user.name);
     case 'clearselectors':
       return { ...user, selectors: [] };
+    case 'allnamespaces':
+      return { ...user, namespace: undefined };
     case 'sanitize-payload':
     case 'skip-sanitize-payload':
       return user;
     default:
   }
+  if (/^namespace=/i.test(rule)) return applyNamespace(user, rule.slice('namespace='.length));
   if (/^[>#<!]/.test(rule)) return applyPassword(user, rule[0]!, rule.slice(1));
   if (rule.startsWith('(')) {
     const selector = parseSelector(rule.slice(1, -1), options);
@@ -147,6 +158,12 @@ function applyRule(user: User, rule: string, options: ParseOptions): User | stri
   }
   const root = applySelectorRule(user.root, rule, options);
   return typeof root === 'string' ? root : { ...user, root };
+}
+
+/** `namespace=name`: our own rule. A connection of such a user begins there and stays there. */
+function applyNamespace(user: User, namespace: string): User | string {
+  const fits = namespace.length <= limits.aclNameMax && /^[\x21-\x7e]+$/.test(namespace);
+  return fits ? { ...user, namespace } : BAD_NAMESPACE;
 }
 
 function applyPassword(user: User, kind: string, text: string): User | string {
@@ -255,11 +272,13 @@ function commandProblem(what: string, allow: boolean): string | undefined {
 }
 
 /** The rules that make this user from a new one; also the form in which it is stored. */
-export function describeUser({ enabled, noPassword, passwords, root, selectors }: User): string {
+export function describeUser(user: User): string {
+  const { enabled, noPassword, passwords, namespace, root, selectors } = user;
   return [
     enabled ? 'on' : 'off',
     ...(noPassword ? ['nopass'] : []),
     ...passwords.map((hash) => `#${hash}`),
+    ...(namespace === undefined ? [] : [`namespace=${namespace}`]),
     describeSelector(root),
     ...selectors.map((selector) => `(${describeSelector(selector)})`),
   ].join(' ');

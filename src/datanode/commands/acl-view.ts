@@ -1,4 +1,5 @@
 /** Users as the ACL, AUTH and HELLO commands see them; datanode/acl has their rules. */
+import type { Namespace } from '../../common/ids.ts';
 import type { Session } from './node-context.ts';
 
 export interface SelectorView {
@@ -10,13 +11,16 @@ export interface SelectorView {
 export interface UserView extends SelectorView {
   readonly flags: readonly string[];
   readonly passwords: readonly string[];
+  /** The only one it may use; undefined: all. */
+  readonly namespace: Namespace | undefined;
   readonly selectors: readonly SelectorView[];
 }
 
 export interface AclLogEntry {
   readonly id: number;
   readonly count: number;
-  readonly reason: 'command' | 'key' | 'channel' | 'auth';
+  readonly reason: 'command' | 'key' | 'channel' | 'auth' | 'namespace';
+  readonly context: 'toplevel' | 'multi';
   readonly object: string;
   readonly user: string;
   /** A line as of CLIENT LIST, when it was last refused. */
@@ -32,9 +36,14 @@ export interface AclView {
   /** The session has said who it is, or need not. */
   isAuthenticated(session: Session): boolean;
   hasUser(name: string): boolean;
-  /** True: the session is that user from now on. False: noted in the log. */
-  authenticate(session: Session, name: string, password: Buffer): boolean;
-  /** As a new connection: the default user if that needs no password. */
+  /**
+   * True: the session is that user from now on, in the user's namespace if it has one. False: noted
+   * in the log as refused to `command`.
+   */
+  authenticate(session: Session, name: string, password: Buffer, command: string): boolean;
+  /** False, and noted: the session's user is bound to another namespace. */
+  maySelect(session: Session, namespace: Namespace): boolean;
+  /** As a new connection: the default user if that needs no password, in its namespace. */
   forget(session: Session): void;
   userNames(): readonly string[];
   /** A line a user, as SETUSER would take it. */

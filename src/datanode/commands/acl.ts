@@ -36,12 +36,14 @@ const delUser: Run = async (args, { acl }) => {
 const getUser: Run = (args, { acl }) => {
   const user = acl.user(text(argument(args, 2)));
   if (user === undefined) return NULL;
-  const { flags, passwords, selectors } = user;
+  const { flags, passwords, selectors, namespace } = user;
   return map({
     flags: { kind: 'set', items: flags.map(bytes) },
     passwords: array(passwords.map(bytes)),
     ...selectorFields(user),
     selectors: array(selectors.map((selector) => map(selectorFields(selector)))),
+    // behind what Redis has: some clients read the reply by position
+    ...(namespace === undefined ? {} : { namespace: bytes(namespace) }),
   });
 };
 
@@ -105,7 +107,7 @@ function logEntry(entry: AclLogEntry, nowMs: number): Reply {
   return map({
     count: integer(entry.count),
     reason: bulk(entry.reason),
-    context: bulk('toplevel'),
+    context: bulk(entry.context),
     object: bytes(entry.object),
     username: bytes(entry.user),
     'age-seconds': { kind: 'double', value: ageSeconds },

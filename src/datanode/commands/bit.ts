@@ -10,7 +10,7 @@ import {
   setBitAt,
   widened,
 } from '../encoding/bits.ts';
-import { type Found, findKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey } from '../encoding/keyspace.ts';
 import { giveWay, type Slices } from '../encoding/slices.ts';
 import { parseInteger, readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
@@ -25,6 +25,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { deleteKey } from './key-events.ts';
 
 const BAD_OFFSET = 'ERR bit offset is not an integer or out of range';
 const BAD_BIT = 'ERR bit is not an integer or out of range';
@@ -64,11 +65,13 @@ function runSetBit(view: WriteView, { key, offset, bit }: BitRequest, context: R
   if (bytesNeeded > limits.valueBytesMax) return TOO_LONG;
   const body = live?.body ?? EMPTY;
   const before = bitAt(body, offset);
-  if (live?.origin !== 'edited' || before !== bit || body.length < bytesNeeded) {
+  const changes = before !== bit || body.length < bytesNeeded;
+  if (changes || live?.origin !== 'edited') {
     const patched = widened(body, bytesNeeded);
     setBitAt(patched, offset, bit);
     storeString(view, found, patched, live?.deadlineMs ?? 0, 'edited');
   }
+  if (changes) view.notify?.('string', 'setbit', key);
   return integer(before);
 }
 
@@ -239,7 +242,7 @@ function runBitOp(
     sources.push(found ?? EMPTY);
   }
   const length = Math.max(...sources.map((source) => source.length));
-  const save = (result: Buffer) => saveCombined(view, findKey(view, to, nowMs), result);
+  const save = (result: Buffer) => saveCombined(view, to, nowMs, result);
   if (length <= PIECE_BYTES) return save(combineBits(operation, sources));
   return combineLong(operation, sources, length, save);
 }
@@ -259,9 +262,14 @@ function* combineLong(
   return save(result);
 }
 
-function saveCombined(view: WriteView, target: Found, result: Buffer): Reply {
-  if (result.length > 0) storeString(view, target, result, 0, 'edited');
-  else removeKey(view, target);
+function saveCombined(view: WriteView, to: Buffer, nowMs: number, result: Buffer): Reply {
+  const target = findKey(view, to, nowMs);
+  if (result.length > 0) {
+    storeString(view, target, result, 0, 'edited');
+    view.notify?.('string', 'set', to);
+  } else {
+    deleteKey(view, target);
+  }
   return integer(result.length);
 }
 

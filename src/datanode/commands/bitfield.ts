@@ -105,9 +105,12 @@ function runBitField(view: WriteView, request: FieldRequest, context: RunContext
   if (live && live.type !== 'string') return WRONG_TYPE;
   if (bytesNeeded > limits.valueBytesMax) return TOO_LONG;
   const bytes = widened(live?.body ?? EMPTY, bytesNeeded);
-  const replies = steps.map((step) => runStep(bytes, step));
+  const grown = bytes.length > (live?.body.length ?? 0);
+  const done = steps.map((step) => runStep(bytes, step));
   storeString(view, found, bytes, live?.deadlineMs ?? 0, 'edited');
-  return array(replies);
+  const told = done.some(({ before, after }) => after !== undefined && (grown || after !== before));
+  if (told) view.notify?.('string', 'setbit', key);
+  return array(done.map(({ reply }) => reply));
 }
 
 function runBitFieldRo(view: View, { key, steps }: FieldRequest, { nowMs }: RunContext): Reply {
@@ -116,16 +119,23 @@ function runBitFieldRo(view: View, { key, steps }: FieldRequest, { nowMs }: RunC
   return array(steps.map(({ field }) => integer(readField(found ?? EMPTY, field))));
 }
 
+interface Done {
+  readonly reply: Reply;
+  readonly before: bigint;
+  /** Undefined: the step wrote nothing. */
+  readonly after: bigint | undefined;
+}
+
 /** Changes `bytes` where the step writes. */
-function runStep(bytes: Buffer, step: FieldStep): Reply {
+function runStep(bytes: Buffer, step: FieldStep): Done {
   const { kind, field } = step;
   const before = readField(bytes, field);
-  if (kind === 'get') return integer(before);
+  if (kind === 'get') return { reply: integer(before), before, after: undefined };
   const wanted = kind === 'set' ? fieldValueToSet(field, step.operand) : before + step.operand;
   const after = fitField(field, wanted, step.overflow);
-  if (after === undefined) return NULL;
+  if (after === undefined) return { reply: NULL, before, after };
   writeField(bytes, field, after);
-  return integer(kind === 'set' ? before : after);
+  return { reply: integer(kind === 'set' ? before : after), before, after };
 }
 
 const column = { categories: ['bitmap'], group: 'bitmap', keys: FIRST_KEY, arity: -2 };

@@ -124,11 +124,14 @@ const text = (make: (context: NodeContext) => string): Run => {
 const managed: Run = () =>
   error('ERR kvorum places partitions by itself; ask the placedriver over its HTTP API');
 
+const forAdmins = new Set<string>(['replicas', 'slaves', 'count-failure-reports']);
+
 function sub(name: string, arity: number, since: string, summary: string, run: Run): NodeCommand {
+  const isAdmin = run === managed || forAdmins.has(name);
   return node({
     name: `cluster|${name}`,
     arity,
-    flags: ['loading', 'stale'],
+    flags: isAdmin ? ['admin', 'stale'] : ['loading', 'stale'],
     keys: NO_KEYS,
     categories: [],
     group: 'cluster',

@@ -9,6 +9,8 @@ import {
   type NodeCommand,
   node,
 } from './command.ts';
+import { type Argument, parseSyntax } from './command-arguments.ts';
+import { syntaxByName } from './command-syntax.ts';
 import { tipsOf } from './command-tips.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
@@ -114,8 +116,58 @@ function docs(command: Command): Reply {
     summary: bulk(summary),
     since: bulk(since),
     group: bulk(group),
+    ...argumentFields(argumentsOf(command), keyNumbers(command)),
     ...(subcommands && { subcommands: docsOf(subcommands) }),
   });
+}
+
+function argumentsOf(command: Command): readonly Argument[] {
+  const line = syntaxByName.get(command.name);
+  return line === undefined ? [] : parseSyntax(line);
+}
+
+/** Which key specification each next argument that is a key belongs to. */
+type KeyNumbers = () => number;
+
+/** Keys come in the order of their specifications; some of these are of keys that no argument is. */
+function keyNumbers(command: Command): KeyNumbers {
+  const specs = keySpecsOf(command).length;
+  const unnamed = specs - countKeys(argumentsOf(command));
+  let next = 0;
+  return () => {
+    const number = next === 0 ? 0 : next + unnamed;
+    next++;
+    return Math.max(0, Math.min(number, specs - 1));
+  };
+}
+
+function countKeys(list: readonly Argument[]): number {
+  return list.reduce((sum, { type, parts }) => sum + (type === 'key' ? 1 : countKeys(parts)), 0);
+}
+
+function argumentFields(list: readonly Argument[], keys: KeyNumbers): Record<string, Reply> {
+  if (list.length === 0) return {};
+  return { arguments: array(list.map((one) => map(fieldsOf(one, keys)))) };
+}
+
+const holders: readonly string[] = ['pure-token', 'oneof', 'block'];
+
+function fieldsOf(argument: Argument, keys: KeyNumbers): Record<string, Reply> {
+  const { name, type, token, optional, multiple, tokenRepeats, parts } = argument;
+  const flags = [
+    ...(optional ? ['optional'] : []),
+    ...(multiple ? ['multiple'] : []),
+    ...(tokenRepeats ? ['multiple_token'] : []),
+  ];
+  return {
+    name: bulk(name),
+    type: bulk(type),
+    ...(holders.includes(type) ? {} : { display_text: bulk(name) }),
+    ...(type === 'key' ? { key_spec_index: integer(keys()) } : {}),
+    ...(token === undefined ? {} : { token: bulk(token) }),
+    ...(flags.length === 0 ? {} : { flags: { kind: 'set', items: flags.map(status) } }),
+    ...argumentFields(parts, keys),
+  };
 }
 
 function docsOf(commands: readonly Command[]): Reply {

@@ -1,6 +1,6 @@
 /**
- * What COMMAND tells clients and proxies beside keys (redis.io, "Command tips"), for rows that do
- * not say it themselves: how to spread a command over nodes, and whether its answer is the same twice.
+ * What COMMAND tells clients and proxies beside keys (redis.io, "Command tips"): how to spread a
+ * command over nodes, and whether its answer is the same twice.
  */
 import type { Command } from './command.ts';
 
@@ -10,7 +10,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
     of:
       'client|info client|list cluster|bumpepoch cluster|count-failure-reports ' +
       'cluster|getkeysinslot cluster|info cluster|links cluster|nodes cluster|replicas ' +
-      'cluster|shards cluster|slots dump hrandfield hscan lastsave object|encoding ' +
+      'cluster|shards cluster|slots dump hpttl hrandfield hscan httl lastsave object|encoding ' +
       'object|freq object|idletime object|refcount pttl spop srandmember sscan time ttl ' +
       'zrandmember zscan',
   },
@@ -29,7 +29,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
     of: 'info memory|doctor memory|malloc-stats memory|stats',
   },
   {
-    tips: ['nondeterministic_output', 'request_policy:special'],
+    tips: ['nondeterministic_output', 'request_policy:special', 'response_policy:special'],
     of: 'scan',
   },
   {
@@ -45,7 +45,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
     of: 'config|set latency|reset slowlog|reset',
   },
   {
-    tips: ['request_policy:all_shards', 'nondeterministic_output'],
+    tips: ['request_policy:all_shards', 'response_policy:special', 'nondeterministic_output'],
     of: 'randomkey',
   },
   {
@@ -54,7 +54,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   },
   {
     tips: ['request_policy:all_shards', 'response_policy:agg_min'],
-    of: 'wait',
+    of: 'wait waitaof',
   },
   {
     tips: ['request_policy:all_shards', 'response_policy:agg_sum'],
@@ -86,6 +86,6 @@ const tipsByName: ReadonlyMap<string, readonly string[]> = new Map(
   lines.flatMap(({ tips, of }) => of.split(' ').map((name) => [name, tips] as const)),
 );
 
-export function tipsOf({ name, tips }: Command): readonly string[] {
-  return tips ?? tipsByName.get(name) ?? [];
+export function tipsOf({ name }: Command): readonly string[] {
+  return tipsByName.get(name) ?? [];
 }

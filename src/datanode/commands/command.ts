@@ -85,8 +85,6 @@ interface CommandBase {
   readonly group: string;
   readonly since: string;
   readonly summary: string;
-  /** COMMAND tips: request_policy, response_policy, nondeterministic_output. */
-  readonly tips?: readonly string[];
   readonly subcommands?: readonly Command[];
   readonly fanOut?: FanOut;
   /** For commands whose keys the positions cannot tell. */

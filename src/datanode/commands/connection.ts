@@ -1,4 +1,5 @@
 /** The connection's own commands: PING, ECHO, HELLO, AUTH, SELECT, QUIT, RESET, READONLY … */
+import type { Namespace } from '../../common/ids.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, word } from './args.ts';
@@ -54,8 +55,10 @@ function hello(args: readonly Buffer[], { session, acl }: NodeContext): Reply {
       return error(`ERR Syntax error in HELLO option '${argument(args, at).toString()}'`);
     }
   }
-  if (credentials && !acl.authenticate(session, userName(credentials[0]), credentials[1])) {
-    return error(WRONG_PASSWORD);
+  if (credentials) {
+    const [user, password] = credentials;
+    const fits = acl.authenticate(session, userName(user), password, shownName(args));
+    if (!fits) return error(WRONG_PASSWORD);
   }
   if (!acl.isAuthenticated(session)) return error(HELLO_NO_AUTH);
   session.protocol = protocol;
@@ -69,6 +72,8 @@ const HELLO_NO_AUTH =
   'version at the same time';
 
 const userName = (arg: Buffer) => arg.toString('latin1');
+/** The command as it was typed, for the log. */
+const shownName = (args: readonly Buffer[]) => argument(args, 0).toString('latin1');
 
 function greeting(session: Session): Reply {
   return {
@@ -90,21 +95,31 @@ function auth(args: readonly Buffer[], { session, acl }: NodeContext): Reply {
   if (args.length > 3) return error('ERR syntax error');
   if (args.length === 2 && acl.isOpen) return error(NO_PASSWORD);
   const user = args.length === 2 ? 'default' : userName(argument(args, 1));
-  const fits = acl.authenticate(session, user, argument(args, args.length - 1));
+  const password = argument(args, args.length - 1);
+  const fits = acl.authenticate(session, user, password, shownName(args));
   return fits ? OK : error(WRONG_PASSWORD);
 }
 
-/** SELECT index or namespace: 0 is `default`, n is `db<n>` (decision 13). */
-function select(args: readonly Buffer[], context: NodeContext): Reply {
-  const { session } = context;
-  const wanted = argument(args, 1).toString('utf8');
-  const isIndex = /^-?\d+$/.test(wanted);
-  if (session.door === 'cluster' && wanted !== '0') {
-    return error('ERR SELECT is not allowed in cluster mode');
+/** The namespace that SELECT's argument means: 0 is `default`, n is `db<n>`, else its name. */
+export function selectedNamespace(arg: Buffer): Namespace {
+  const wanted = arg.toString('utf8');
+  if (wanted === '0') return 'default';
+  return /^\d+$/.test(wanted) ? `db${wanted}` : wanted;
+}
+
+/** SELECT index or namespace; on the cluster port a connection stays in its user's. */
+function select(args: readonly Buffer[], { session, acl, hasNamespace }: NodeContext): Reply {
+  const wanted = argument(args, 1);
+  if (session.door === 'cluster') {
+    const isZero = wanted.toString('latin1') === '0';
+    return isZero ? OK : error('ERR SELECT is not allowed in cluster mode');
   }
-  const namespace = isIndex ? (wanted === '0' ? 'default' : `db${wanted}`) : wanted;
-  if (namespace !== 'default' && !context.hasNamespace(namespace)) {
-    return error(isIndex ? 'ERR DB index is out of range' : `ERR no namespace '${namespace}'`);
+  const namespace = selectedNamespace(wanted);
+  if (!acl.maySelect(session, namespace)) {
+    return error(`NOPERM this user has no permissions to access the namespace '${namespace}'`);
+  }
+  if (namespace !== 'default' && !hasNamespace(namespace)) {
+    return error('ERR DB index is out of range');
   }
   session.namespace = namespace;
   return OK;
@@ -115,7 +130,6 @@ function reset({ session, watch, acl, pubsub }: NodeContext): Reply {
   watch.stopMonitor(session);
   pubsub.unsubscribeAll(session.subscriber);
   session.protocol = 2;
-  session.namespace = 'default';
   session.clientName = '';
   session.readOnly = false;
   session.replyMode = 'on';
@@ -138,7 +152,6 @@ export const connectionCommands: readonly Command[] = [
     flags: ['fast'],
     since: '1.0.0',
     summary: "Returns the server's liveliness response.",
-    tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
     run: ping,
   }),
   node({

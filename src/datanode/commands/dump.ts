@@ -4,7 +4,7 @@ import { limits } from '../../common/limits.ts';
 import { type CollectionType, elementRange, isCollectionType } from '../encoding/element-key.ts';
 import { decodeCollection, type Header } from '../encoding/header.ts';
 import { keyAfter } from '../encoding/key.ts';
-import { type Found, findKey, removeKey } from '../encoding/keyspace.ts';
+import { type Found, findKey } from '../encoding/keyspace.ts';
 import { decodeRdbValue, type RdbValue } from '../encoding/rdb-decode.ts';
 import {
   dumpedTags,
@@ -40,6 +40,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { deleteKey } from './key-events.ts';
 
 const DUMP_TOO_LARGE = error(
   `ERR the serialized value would have more than ${limits.requestBytesMax} bytes`,
@@ -143,8 +144,13 @@ function* runRestore(
   const expiry = { value: ttl, unit: 'milliseconds', relative: !request.absolute } as const;
   // A deadline that no number holds: Redis's wraps around into the past.
   const deadlineMs = ttl === 0 ? 0 : (deadlineOf(expiry, nowMs, false) ?? nowMs);
-  if (ttl !== 0 && deadlineMs <= nowMs) removeKey(view, found);
-  else yield* storeRdbValue(view, found, value, deadlineMs);
+  if (ttl !== 0 && deadlineMs <= nowMs) {
+    deleteKey(view, found);
+    return OK;
+  }
+  yield* storeRdbValue(view, found, value, deadlineMs);
+  if (found.live) view.notify?.('new', 'new', request.key);
+  view.notify?.('generic', 'restore', request.key);
   return OK;
 }
 
@@ -169,7 +175,6 @@ export const dumpCommands: readonly Command[] = [
     arity: 2,
     flags: ['readonly'],
     summary: 'Returns the value of a key as Redis serializes it.',
-    tips: ['nondeterministic_output'],
     parse: (args) => argument(args, 1),
     run: runDump,
   }),

@@ -119,7 +119,6 @@ const readRow = {
   singlePoint: true,
   parse: parseKey,
 } as const;
-const TTL_TIPS = ['nondeterministic_output'];
 
 export const expiryCommands: readonly Command[] = [
   write({
@@ -165,7 +164,6 @@ export const expiryCommands: readonly Command[] = [
     name: 'ttl',
     since: '1.0.0',
     summary: 'Returns the expiration time in seconds of a key.',
-    tips: TTL_TIPS,
     run: deadlineReply((deadlineMs, nowMs) => inSeconds(deadlineMs - nowMs)),
   }),
   read({
@@ -173,7 +171,6 @@ export const expiryCommands: readonly Command[] = [
     name: 'pttl',
     since: '2.6.0',
     summary: 'Returns the expiration time in milliseconds of a key.',
-    tips: TTL_TIPS,
     run: deadlineReply((deadlineMs, nowMs) => deadlineMs - nowMs),
   }),
   read({

@@ -3,7 +3,7 @@
 import type { Collection } from '../encoding/collection.ts';
 import { cellsOf, distanceWithin } from '../encoding/geo-area.ts';
 import { decodePoint } from '../encoding/geohash.ts';
-import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey } from '../encoding/keyspace.ts';
 import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { type Entry, readZset, scoreOf } from '../encoding/zset.ts';
@@ -15,6 +15,7 @@ import { argument, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, type RunContext, read, write } from './command.ts';
 import { distanceReply, geoColumn, pointReply } from './geo.ts';
 import { parseSearch, type Search, type SearchForm } from './geo-search-args.ts';
+import { deleteKey } from './key-events.ts';
 import { finishZset } from './zset-save.ts';
 
 interface Found extends Entry {
@@ -112,7 +113,7 @@ function* runWrite(view: WriteView, request: SearchRequest, context: RunContext)
   if (search.target === undefined) return yield* foundReply(found, search);
   const target = findKey(view, search.target, context.nowMs);
   if (found.length === 0) {
-    removeKey(view, target);
+    deleteKey(view, target);
     return integer(0);
   }
   const building = beginZset(view, target);
@@ -120,7 +121,8 @@ function* runWrite(view: WriteView, request: SearchRequest, context: RunContext)
     giveScore(view, building, member, () => (search.storeDist ? meters / search.unit : score));
   }
   const zset = yield* endZset(view, building);
-  return yield* finishZset(view, zset, integer(found.length));
+  const event = request.form.kind === 'searchStore' ? 'geosearchstore' : 'georadiusstore';
+  return yield* finishZset(view, zset, { event, reply: integer(found.length) });
 }
 
 /** GEORADIUS and GEORADIUSBYMEMBER: the key, and what STORE and STOREDIST name. */

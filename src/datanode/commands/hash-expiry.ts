@@ -21,6 +21,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { tellChange } from './key-events.ts';
 import { late, lateReply } from './late-error.ts';
 
 type Condition = 'nx' | 'xx' | 'gt' | 'lt';
@@ -89,19 +90,25 @@ function parseFields(args: readonly Buffer[], at: number, tooFew: string): reado
 
 function runExpire(view: WriteView, request: Request<Expire>, context: RunContext): RunResult {
   const { nowMs } = context;
-  return changeFields(view, request, context, ({ relative, timeMs, condition, command }) => {
-    const deadlineMs = relative ? nowMs + timeMs : timeMs;
-    if (deadlineMs > DEADLINE_MAX_MS) throw new ArgumentError(invalidExpireTime(command));
-    return (hash, name, field) => {
-      if (!isMet(condition, field.deadlineMs, deadlineMs)) return NOT_MET;
-      if (deadlineMs <= nowMs) {
-        deleteField(view, hash, name);
-        return DELETED;
-      }
-      setFieldDeadline(view, hash, name, field, deadlineMs);
-      return DONE;
-    };
-  });
+  return changeFields(
+    view,
+    request,
+    context,
+    'hexpire',
+    ({ relative, timeMs, condition, command }) => {
+      const deadlineMs = relative ? nowMs + timeMs : timeMs;
+      if (deadlineMs > DEADLINE_MAX_MS) throw new ArgumentError(invalidExpireTime(command));
+      return (hash, name, field) => {
+        if (!isMet(condition, field.deadlineMs, deadlineMs)) return NOT_MET;
+        if (deadlineMs <= nowMs) {
+          deleteField(view, hash, name);
+          return DELETED;
+        }
+        setFieldDeadline(view, hash, name, field, deadlineMs);
+        return DONE;
+      };
+    },
+  );
 }
 
 /** A field without a deadline counts as one that lives for ever. */
@@ -123,7 +130,7 @@ function isMet(condition: Condition | undefined, currentMs: number, wantedMs: nu
 
 /** HPERSIST key FIELDS numfields field [field ...] */
 function runPersist(view: WriteView, request: Request<Fields>, context: RunContext): RunResult {
-  return changeFields(view, request, context, () => (hash, name, field) => {
+  return changeFields(view, request, context, 'hpersist', () => (hash, name, field) => {
     if (field.deadlineMs === 0) return NO_DEADLINE;
     setFieldDeadline(view, hash, name, field, 0);
     return DONE;
@@ -137,6 +144,7 @@ function changeFields<Asked extends Fields>(
   view: WriteView,
   { key, asked }: Request<Asked>,
   { nowMs }: RunContext,
+  doneEvent: string,
   changeOf: (asked: Asked) => Change,
 ): RunResult {
   const found = readHash(view, key, nowMs);
@@ -151,7 +159,10 @@ function changeFields<Asked extends Fields>(
     const field = getField(view, hash, name);
     return field === undefined ? NO_FIELD : change(hash, name, field);
   });
-  return saveHash(view, hash, array(replies));
+  const reply = saveHash(view, hash, array(replies));
+  const event = replies.includes(DELETED) ? 'hdel' : doneEvent;
+  if (event === 'hdel' || replies.includes(DONE)) tellChange(view, 'hash', event, hash.collection);
+  return reply;
 }
 
 /** HTTL key FIELDS numfields field [field ...], and HPTTL, HEXPIRETIME, HPEXPIRETIME likewise */
@@ -195,7 +206,6 @@ const readRow = {
   flags: ['readonly', 'fast'],
   parse: parseKeyFields,
 } as const;
-const TTL_TIPS = ['nondeterministic_output'];
 
 export const hashExpiryCommands: readonly Command[] = [
   write({
@@ -235,14 +245,12 @@ export const hashExpiryCommands: readonly Command[] = [
     ...readRow,
     name: 'httl',
     summary: 'Returns for how many seconds hash fields are kept.',
-    tips: TTL_TIPS,
     run: deadlineReplies((deadlineMs, nowMs) => inSeconds(deadlineMs - nowMs)),
   }),
   read({
     ...readRow,
     name: 'hpttl',
     summary: 'Returns for how many milliseconds hash fields are kept.',
-    tips: TTL_TIPS,
     run: deadlineReplies((deadlineMs, nowMs) => deadlineMs - nowMs),
   }),
   read({

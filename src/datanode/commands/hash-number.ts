@@ -44,7 +44,9 @@ function runIncrBy(
   const after = addIntegers(before, by);
   if (after === undefined) return OVERFLOW;
   setField(view, hash, field, Buffer.from(after.toString(), 'latin1'), true);
-  return saveHash(view, hash, integer(after));
+  const reply = saveHash(view, hash, integer(after));
+  view.notify?.('hash', 'hincrby', key);
+  return reply;
 }
 
 /** HINCRBYFLOAT key field increment */
@@ -69,7 +71,9 @@ function runIncrByFloat(
   if (sum === 'not-finite') return NOT_FINITE;
   const value = Buffer.from(sum, 'latin1');
   setField(view, hash, field, value, true);
-  return saveHash(view, hash, bulk(value));
+  const reply = saveHash(view, hash, bulk(value));
+  view.notify?.('hash', 'hincrbyfloat', key);
+  return reply;
 }
 
 const column = {

@@ -73,7 +73,6 @@ const column = {
   categories: ['hash'],
   group: 'hash',
   keys: FIRST_KEY,
-  tips: ['nondeterministic_output'],
 } as const;
 
 export const hashWalkCommands: readonly Command[] = [

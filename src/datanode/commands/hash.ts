@@ -33,6 +33,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { tellChange } from './key-events.ts';
 
 interface FieldValues {
   readonly key: Buffer;
@@ -67,7 +68,9 @@ function setPairs(replyOf: (added: number) => Reply) {
     expectFields(hash, pairs.length);
     let added = 0;
     for (const [field, value] of pairs) if (setField(view, hash, field, value)) added++;
-    return saveHash(view, hash, replyOf(added));
+    const reply = saveHash(view, hash, replyOf(added));
+    view.notify?.('hash', 'hset', key);
+    return reply;
   };
 }
 
@@ -78,7 +81,9 @@ function runSetNx(view: WriteView, { key, pairs }: FieldValues, { nowMs }: RunCo
   const [field, value] = pairs[0]!;
   if (getField(view, hash, field) !== undefined) return NO;
   setField(view, hash, field, value);
-  return saveHash(view, hash, YES);
+  const reply = saveHash(view, hash, YES);
+  view.notify?.('hash', 'hset', key);
+  return reply;
 }
 
 /** HDEL key field [field ...] */
@@ -88,7 +93,9 @@ function runDelete(view: WriteView, { key, fields }: Fields, { nowMs }: RunConte
   if (found === undefined) return NO;
   const hash = reopenHash(found.collection, nowMs);
   const deleted = fields.filter((field) => deleteField(view, hash, field)).length;
-  return saveHash(view, hash, integer(deleted));
+  const reply = saveHash(view, hash, integer(deleted));
+  if (deleted > 0) tellChange(view, 'hash', 'hdel', hash.collection);
+  return reply;
 }
 
 /** HMGET key field [field ...] */
@@ -176,7 +183,6 @@ const allRow = {
   ...column,
   arity: 2,
   flags: ['readonly'],
-  tips: ['nondeterministic_output_order'],
   parse: parseKey,
 } as const;
 

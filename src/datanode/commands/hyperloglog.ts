@@ -59,6 +59,7 @@ function runPfAdd(view: WriteView, { key, elements }: AddRequest, { nowMs }: Run
   if (changed) markStale(sketch);
   // Redis gives the value an encoding of its own also when nothing changes
   if (changed || found.live?.origin !== 'edited') storeSketch(view, found, sketch);
+  if (changed) view.notify?.('string', 'pfadd', key);
   return integer(changed ? 1 : 0);
 }
 
@@ -100,6 +101,7 @@ function runPfMerge(view: WriteView, keys: readonly Buffer[], { nowMs }: RunCont
   if (merged === 'corrupt') return CORRUPT;
   markStale(merged);
   storeSketch(view, target, merged);
+  view.notify?.('string', 'pfadd', target.key);
   return OK;
 }
 

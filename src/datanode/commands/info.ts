@@ -37,7 +37,6 @@ export const infoCommands: readonly Command[] = [
     group: 'server',
     since: '1.0.0',
     summary: 'Returns information and statistics about the server.',
-    tips: ['nondeterministic_output', 'request_policy:all_shards', 'response_policy:special'],
     run: info,
   }),
 ];

@@ -268,12 +268,27 @@ export function keyUses(
     ({ begin, find, flags }) =>
       begin.type === 'unknown' || find.type === 'unknown' || flags.includes('incomplete'),
   );
+  if (specs.some(({ begin, find }) => countsTooMany(begin, find, args))) return [];
   const uses = vague ? [] : specs.flatMap((spec) => usesOf(command, spec, args));
   if (uses.length > 0) return uses;
+  // what stands behind the first key is what the last specifications are about (SORT's STORE)
   return found.map((key, at) => ({
     key,
-    flags: (specs[at] ?? specs[0])?.flags ?? ['RW', 'update'],
+    flags: (at === 0 ? specs[0] : specs[specs.length - found.length + at])?.flags ?? UNKNOWN_USE,
   }));
+}
+
+const UNKNOWN_USE: readonly string[] = ['RW', 'access', 'update'];
+
+/** The request says that it has more keys than it has arguments. */
+function countsTooMany(
+  begin: KeySpec['begin'],
+  find: KeySpec['find'],
+  args: readonly Buffer[],
+): boolean {
+  if (find.type !== 'keynum' || begin.type !== 'index') return false;
+  const count = Number(args[begin.index + find.at]?.toString('latin1'));
+  return begin.index + find.first + (count - 1) * find.step >= args.length;
 }
 
 function usesOf(command: Command, spec: KeySpec, args: readonly Buffer[]): KeyUse[] {

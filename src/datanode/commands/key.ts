@@ -16,6 +16,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { deleteKey } from './key-events.ts';
 
 function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
   return args.slice(1);
@@ -25,9 +26,7 @@ function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
 function runDel(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
   let removed = 0;
   for (const key of keys) {
-    if (!removeKey(view, findKey(view, key, nowMs))) continue;
-    view.notify?.('generic', 'del', key);
-    removed++;
+    if (deleteKey(view, findKey(view, key, nowMs))) removed++;
   }
   return integer(removed);
 }
@@ -120,13 +119,11 @@ function* runCopy(
 }
 
 const TWO_KEYS = { first: 1, last: 2, step: 1 };
-const SUM_TIPS = ['request_policy:multi_shard', 'response_policy:agg_sum'];
 const column = { categories: ['keyspace'], group: 'generic' };
 const overKeys = {
   ...column,
   arity: -2,
   keys: ALL_KEYS,
-  tips: SUM_TIPS,
   fanOut: { over: 'keys', merge: 'sum' },
   parse: parseKeys,
 } as const;

@@ -40,6 +40,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { tellChange } from './key-events.ts';
 
 const INDEX_OUT_OF_RANGE = error('ERR index out of range');
 
@@ -161,6 +162,7 @@ function* replaceElement(
   putElement(view, at, element);
   shrinkEncoding(list);
   saveList(view, list);
+  view.notify?.('list', 'lset', list.found.key);
   return OK;
 }
 
@@ -186,11 +188,14 @@ function runRem(view: WriteView, removal: Removal, { nowMs }: RunContext): RunRe
   const list = openList(view, removal.key, nowMs);
   if (list === 'wrong-type') return WRONG_TYPE;
   if (list.size === 0) return integer(0);
-  return atOnce(countReply(removeEqual(view, list, removal, removal.element)));
+  return atOnce(remove(view, list, removal));
 }
 
-function* countReply(count: Slices<number>): Slices<Reply> {
-  return integer(yield* count);
+function* remove(view: WriteView, list: OpenList, removal: Removal): Slices<Reply> {
+  const { found, size } = list;
+  const removed = yield* removeEqual(view, list, removal, removal.element);
+  if (removed > 0) tellChange(view, 'list', 'lrem', { found, size: size - removed });
+  return integer(removed);
 }
 
 function runTrim(view: WriteView, range: Range, { nowMs }: RunContext): RunResult {
@@ -200,6 +205,7 @@ function runTrim(view: WriteView, range: Range, { nowMs }: RunContext): RunResul
   const indices = clampRange(range, list.size);
   if (indices === undefined) {
     removeKey(view, list.found);
+    tellChange(view, 'list', 'ltrim', { found: list.found, size: 0 });
     return OK;
   }
   return atOnce(trim(view, list, indices));
@@ -211,6 +217,7 @@ function* trim(
   [first, last]: readonly [number, number],
 ): Slices<Reply> {
   yield* trimList(view, list, first, last);
+  view.notify?.('list', 'ltrim', list.found.key);
   return OK;
 }
 
@@ -232,7 +239,13 @@ function runInsert(view: WriteView, insertion: Insertion, { nowMs }: RunContext)
   const list = openList(view, insertion.key, nowMs);
   if (list === 'wrong-type') return WRONG_TYPE;
   if (list.size === 0) return integer(0);
-  return atOnce(countReply(insertBeside(view, list, insertion, insertion.element)));
+  return atOnce(insert(view, list, insertion));
+}
+
+function* insert(view: WriteView, list: OpenList, insertion: Insertion): Slices<Reply> {
+  const size = yield* insertBeside(view, list, insertion, insertion.element);
+  if (size > 0) view.notify?.('list', 'linsert', list.found.key);
+  return integer(size);
 }
 
 interface Search {

@@ -30,8 +30,11 @@ import {
   read,
   write,
 } from './command.ts';
+import { tellChange } from './key-events.ts';
 
 const NOTHING = integer(0);
+const pushEvents = { left: 'lpush', right: 'rpush' } as const;
+const popEvents = { left: 'lpop', right: 'rpop' } as const;
 
 interface Push {
   readonly key: Buffer;
@@ -57,6 +60,7 @@ function runPush(
   growEncoding(list, elements);
   for (const element of elements) pushElement(view, list, end, element);
   saveList(view, list);
+  tellChange(view, 'list', pushEvents[end], list);
   return integer(list.size);
 }
 
@@ -122,6 +126,7 @@ function* popElements(view: WriteView, list: OpenList, end: ListEnd, count: numb
   yield* dropElements(view, list, end, taken, (element) => pile.add(bulk(element)));
   shrinkEncoding(list);
   saveList(view, list);
+  tellChange(view, 'list', popEvents[end], list);
   return pile.reply();
 }
 
@@ -186,6 +191,8 @@ function* moveElement(
   shrinkEncoding(source);
   saveList(view, source);
   if (target !== source) saveList(view, target);
+  view.notify?.('list', pushEvents[to], target.found.key);
+  tellChange(view, 'list', popEvents[from], source);
   return bulk(element);
 }
 

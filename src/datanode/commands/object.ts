@@ -151,7 +151,6 @@ function objectRow(name: string, summary: string, since: string, run: KeyRun): C
     keys: SECOND_KEY,
     since,
     summary,
-    tips: ['nondeterministic_output'],
     singlePoint: true,
     parse: (args) => argument(args, 2),
     run: (view, key, { nowMs }) => {

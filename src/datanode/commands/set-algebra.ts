@@ -7,7 +7,7 @@
  */
 
 import type { Collection } from '../encoding/collection.ts';
-import { findKey } from '../encoding/keyspace.ts';
+import { type Found, findKey } from '../encoding/keyspace.ts';
 import { eachSlice, type Take } from '../encoding/member-walk.ts';
 import {
   addMember,
@@ -33,6 +33,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { deleteKey } from './key-events.ts';
 
 /** The sets under several keys; undefined where there is none. */
 type Sources = readonly (Collection | undefined)[];
@@ -122,11 +123,11 @@ function* gather(operation: Operation, view: View, sources: Sources): Slices<Rep
 }
 
 /** SINTERSTORE destination key [key ...], SUNIONSTORE, SDIFFSTORE likewise */
-function runStore(operation: Operation) {
+function runStore(operation: Operation, event: string) {
   return (view: WriteView, { target, keys }: Store, { nowMs }: RunContext): RunResult => {
     const sources = readSources(view, keys, nowMs);
     if (sources === 'wrong-type') return WRONG_TYPE;
-    return store(operation, view, sources, target, nowMs);
+    return store(operation, view, sources, { event, found: findKey(view, target, nowMs) });
   };
 }
 
@@ -134,15 +135,19 @@ function* store(
   operation: Operation,
   view: WriteView,
   sources: Sources,
-  target: Buffer,
-  nowMs: number,
+  { event, found }: { readonly event: string; readonly found: Found },
 ): Slices<Reply> {
-  const result = newSet(view, findKey(view, target, nowMs));
+  const result = newSet(view, found);
   yield* operation(view, sources, (member) => {
     addMember(view, result, member);
   });
-  saveSet(view, result);
-  return integer(result.collection.size);
+  const { size } = result.collection;
+  if (size === 0) deleteKey(view, found);
+  else {
+    saveSet(view, result);
+    view.notify?.('set', event, found.key);
+  }
+  return integer(size);
 }
 
 /** SINTERCARD numkeys key [key ...] [LIMIT limit] */
@@ -188,7 +193,6 @@ const readRow = {
   ...column,
   arity: -2,
   flags: ['readonly'],
-  tips: ['nondeterministic_output_order'],
   gathers: ['set'],
   parse: (args: readonly Buffer[]) => args.slice(1),
 } as const;
@@ -222,19 +226,19 @@ export const setAlgebraCommands: readonly Command[] = [
     ...storeRow,
     name: 'sinterstore',
     summary: 'Stores the members that all of the sets have under a key.',
-    run: runStore(intersect),
+    run: runStore(intersect, 'sinterstore'),
   }),
   write({
     ...storeRow,
     name: 'sunionstore',
     summary: 'Stores the members that any of the sets has under a key.',
-    run: runStore(unite),
+    run: runStore(unite, 'sunionstore'),
   }),
   write({
     ...storeRow,
     name: 'sdiffstore',
     summary: 'Stores the members of the first set that none of the others has under a key.',
-    run: runStore(subtract),
+    run: runStore(subtract, 'sdiffstore'),
   }),
   read({
     ...column,

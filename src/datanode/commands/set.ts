@@ -32,6 +32,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { tellChange } from './key-events.ts';
 import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
 import { pickCount, randomCount } from './random-members.ts';
 
@@ -65,6 +66,7 @@ function runAdd(view: WriteView, { key, members }: KeyMembers, { nowMs }: RunCon
   expectMembers(set, members[0]!, members.length);
   const added = members.filter((member) => addMember(view, set, member)).length;
   saveSet(view, set);
+  if (added > 0) view.notify?.('set', 'sadd', key);
   return integer(added);
 }
 
@@ -76,6 +78,7 @@ function runRemove(view: WriteView, { key, members }: KeyMembers, { nowMs }: Run
   const set = reopenSet(found);
   const removed = members.filter((member) => removeMember(view, set, member)).length;
   saveSet(view, set);
+  if (removed > 0) tellChange(view, 'set', 'srem', set.collection);
   return integer(removed);
 }
 
@@ -107,10 +110,12 @@ function runMove(view: WriteView, { from, to, member }: Move, { nowMs }: RunCont
   const left = reopenSet(source);
   removeMember(view, left, member);
   saveSet(view, left);
+  tellChange(view, 'set', 'srem', left.collection);
   const grown = openSet(view, to, nowMs);
   if (grown === 'wrong-type') return WRONG_TYPE;
-  addMember(view, grown, member);
+  const added = addMember(view, grown, member);
   saveSet(view, grown);
+  if (added) view.notify?.('set', 'sadd', to);
   return YES;
 }
 
@@ -174,6 +179,7 @@ function* popOne(view: WriteView, found: Collection, { random }: RunContext): Sl
   const set = reopenSet(found);
   removeMember(view, set, member);
   saveSet(view, set);
+  tellChange(view, 'set', 'spop', set.collection);
   return bulk(member);
 }
 
@@ -188,6 +194,7 @@ function* popCount(
   const remaining = found.size - popped.length;
   if (remaining === 0) {
     removeKey(view, found.found);
+    tellChange(view, 'set', 'spop', { found: found.found, size: 0 });
     return reply;
   }
   const set = reopenSet(found);
@@ -199,6 +206,7 @@ function* popCount(
     set.encoding = encodingOfMembers(yield* remainingMembers(found));
   }
   saveSet(view, set);
+  view.notify?.('set', 'spop', found.found.key);
   return reply;
 }
 
@@ -239,7 +247,6 @@ function parseMembers(args: readonly Buffer[]): KeyMembers {
 
 const column = { categories: ['set'], group: 'set', keys: FIRST_KEY, since: '1.0.0' };
 const isMemberRow = { ...column, flags: ['readonly', 'fast'], parse: parseMembers } as const;
-const RANDOM_TIPS = ['nondeterministic_output'];
 
 export const setCommands: readonly Command[] = [
   write({
@@ -305,7 +312,6 @@ export const setCommands: readonly Command[] = [
     arity: 2,
     flags: ['readonly'],
     summary: 'Returns all members of a set.',
-    tips: ['nondeterministic_output_order'],
     parse: parseKey,
     run: runMembers,
   }),
@@ -315,7 +321,6 @@ export const setCommands: readonly Command[] = [
     arity: -2,
     flags: ['readonly'],
     summary: 'Returns one or more random members of a set.',
-    tips: RANDOM_TIPS,
     parse: parseRandomMember,
     run: runRandomMember,
   }),
@@ -325,7 +330,6 @@ export const setCommands: readonly Command[] = [
     arity: -2,
     flags: ['write', 'fast'],
     summary: 'Returns one or more random members of a set and removes them.',
-    tips: RANDOM_TIPS,
     parse: parsePop,
     run: runPop,
   }),
@@ -336,7 +340,6 @@ export const setCommands: readonly Command[] = [
     flags: ['readonly'],
     since: '2.8.0',
     summary: 'Iterates over members of a set.',
-    tips: RANDOM_TIPS,
     parse: parseMemberScan,
     run: runScan,
   }),

@@ -1,7 +1,7 @@
 /** SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they name. */
 
 import { newCollection } from '../encoding/collection.ts';
-import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey } from '../encoding/keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
 import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
 import { lookUpPattern, parseSortPattern, type SortPattern } from '../encoding/sort-pattern.ts';
@@ -21,6 +21,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { deleteKey } from './key-events.ts';
 
 interface SortRequest {
   readonly key: Buffer;
@@ -131,7 +132,7 @@ function* sortStore(
   if ('kind' in values) return values;
   const target = findKey(view, request.store, context.nowMs);
   if (values.length === 0) {
-    removeKey(view, target);
+    deleteKey(view, target);
     return integer(0);
   }
   const list = { ...newCollection(view, target, 'list'), shape: newShape() };
@@ -141,6 +142,7 @@ function* sortStore(
   }
   growEncoding(list, []);
   saveList(view, list);
+  view.notify?.('list', 'sortstore', target.key);
   return integer(values.length);
 }
 

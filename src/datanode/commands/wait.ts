@@ -33,7 +33,6 @@ const columns = {
   keys: NO_KEYS,
   categories: ['connection'],
   group: 'generic',
-  tips: ['request_policy:all_shards', 'response_policy:agg_min'],
 } as const;
 
 export const waitCommands: readonly Command[] = [

@@ -1,6 +1,6 @@
 /** Unions, intersections and differences of sorted sets and sets, given or stored. */
 
-import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey } from '../encoding/keyspace.ts';
 import { giveWay, type Slices } from '../encoding/slices.ts';
 import { sortStepwise } from '../encoding/stepwise-sort.ts';
 import type { View, WriteView } from '../encoding/view.ts';
@@ -18,6 +18,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { deleteKey } from './key-events.ts';
 import { doubleArgument } from './score-args.ts';
 import { zsetColumn } from './zset.ts';
 import { countedKeys } from './zset-keys.ts';
@@ -250,9 +251,10 @@ function* runStore(
     return undefined;
   });
   const zset = yield* endZset(view, building);
-  if (zset.size > 0) return yield* finishZset(view, zset, integer(zset.size));
-  removeKey(view, found);
-  return integer(0);
+  const ending = { event: `z${operation}store`, reply: integer(zset.size) };
+  if (zset.size > 0) return yield* finishZset(view, zset, ending);
+  deleteKey(view, found);
+  return ending.reply;
 }
 
 /** ZINTERCARD numkeys key [key ...] [LIMIT limit] */

@@ -13,7 +13,7 @@ import { scoreReply } from './score-args.ts';
 import { zsetColumn } from './zset.ts';
 import { countedKeys } from './zset-keys.ts';
 import { entriesReply } from './zset-range.ts';
-import { finishZset } from './zset-save.ts';
+import { type Ending, finishZset } from './zset-save.ts';
 
 interface PopRequest {
   readonly key: Buffer;
@@ -52,7 +52,7 @@ function* runPop(
     count === undefined
       ? array(entries.flatMap(pairOf))
       : yield* entriesReply(entries, true, 'a smaller count');
-  return yield* drop(view, zset, entries, reply);
+  return yield* drop(view, zset, entries, { event: eventOf(highest), reply });
 }
 
 /** ZMPOP numkeys key [key ...] MIN | MAX [COUNT count] */
@@ -86,7 +86,8 @@ function* runMPop(
     const entries = yield* takeEntries(zset, highest, count);
     const pile = new ReplyPile('array', 'a smaller count');
     yield* eachItem(entries, (entry) => pile.add(array(pairOf(entry))));
-    return yield* drop(view, zset, entries, array([bulk(key), pile.reply()]));
+    const reply = array([bulk(key), pile.reply()]);
+    return yield* drop(view, zset, entries, { event: eventOf(highest), reply });
   }
   return NULL_ARRAY;
 }
@@ -99,12 +100,16 @@ function* drop(
   view: WriteView,
   zset: OpenZset,
   entries: readonly Entry[],
-  reply: Reply,
+  ending: Ending,
 ): Slices<Reply> {
   yield* eachItem(entries, (entry) => {
     dropMember(view, zset, entry);
   });
-  return yield* finishZset(view, zset, reply);
+  return yield* finishZset(view, zset, ending);
+}
+
+function eventOf(highest: boolean): string {
+  return highest ? 'zpopmax' : 'zpopmin';
 }
 
 function pairOf({ member, score }: Entry): Reply[] {

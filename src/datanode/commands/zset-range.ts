@@ -1,7 +1,7 @@
 /** Ranges of sorted sets: ZRANGE and its older forms, ZRANGESTORE, ZREMRANGEBY*. */
 
 import type { Collection } from '../encoding/collection.ts';
-import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey } from '../encoding/keyspace.ts';
 import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, newZset, openZset, putScore, readZset } from '../encoding/zset.ts';
@@ -19,6 +19,7 @@ import { bulk, EMPTY_ARRAY, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, type RunContext, read, write } from './command.ts';
+import { deleteKey } from './key-events.ts';
 import { lexBounds, scoreBounds, scoreReply } from './score-args.ts';
 import { zsetColumn } from './zset.ts';
 import { finishZset } from './zset-save.ts';
@@ -166,17 +167,16 @@ function* runRangeStore(
       putScore(view, stored, member, score, undefined);
     });
   }
-  if (stored.size === 0) {
-    removeKey(view, found);
-    return integer(0);
-  }
-  return yield* finishZset(view, stored, integer(stored.size));
+  const reply = integer(stored.size);
+  if (stored.size > 0) return yield* finishZset(view, stored, { event: 'zrangestore', reply });
+  deleteKey(view, found);
+  return reply;
 }
 
 /** ZREMRANGEBYRANK key start stop, ZREMRANGEBYSCORE key min max, ZREMRANGEBYLEX key min max */
 function* runRemRange(
   view: WriteView,
-  { key, range }: { readonly key: Buffer; readonly range: Range },
+  { key, range, event }: { readonly key: Buffer; readonly range: Range; readonly event: string },
   { nowMs }: RunContext,
 ): Slices<Reply> {
   const zset = openZset(view, key, nowMs);
@@ -185,7 +185,8 @@ function* runRemRange(
   const span = before > 0 ? yield* spanOf(view, zset, range, false) : undefined;
   if (span !== undefined) yield* walkSpan(span, (entry) => dropMember(view, zset, entry));
   const removed = before - zset.size;
-  return removed > 0 ? yield* finishZset(view, zset, integer(removed)) : integer(0);
+  const reply = integer(removed);
+  return removed > 0 ? yield* finishZset(view, zset, { event, reply }) : reply;
 }
 
 const readColumn = { ...zsetColumn, flags: ['readonly'] } as const;
@@ -200,6 +201,7 @@ function parseRemoval(by: By) {
   return (args: readonly Buffer[]) => ({
     key: argument(args, 1),
     range: rangeOf(by, argument(args, 2), argument(args, 3)),
+    event: `zremrangeby${by}`,
   });
 }
 

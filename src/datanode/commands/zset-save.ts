@@ -5,21 +5,34 @@ import { saveZset } from '../encoding/zset.ts';
 import type { OpenZset } from '../encoding/zset-header.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';
+import { tellChange } from './key-events.ts';
 
-/** Saves the set and answers; a set without members is deleted with its key. */
-export function savedZset(view: WriteView, zset: OpenZset, reply: Reply): RunResult {
+/** A command's reply, and the word for what it did to the set. */
+export interface Ending {
+  readonly event: string;
+  readonly reply: Reply;
+}
+
+/** Saves the set, tells and answers; a set without members is deleted with its key. */
+export function savedZset(view: WriteView, zset: OpenZset, ending: Ending): RunResult {
   const saving = saveZset(view, zset);
-  return saving === undefined ? reply : replyAfter(saving, reply);
+  if (saving !== undefined) return endAfter(saving, view, zset, ending);
+  tellChange(view, 'zset', ending.event, zset);
+  return ending.reply;
 }
 
 /** The same for a run that reads ranges anyway. */
-export function* finishZset(view: WriteView, zset: OpenZset, reply: Reply): Slices<Reply> {
-  const saving = saveZset(view, zset);
-  if (saving !== undefined) yield* saving;
-  return reply;
+export function* finishZset(view: WriteView, zset: OpenZset, ending: Ending): Slices<Reply> {
+  return yield* endAfter(saveZset(view, zset), view, zset, ending);
 }
 
-function* replyAfter(saving: Slices<void>, reply: Reply): Slices<Reply> {
-  yield* saving;
+function* endAfter(
+  saving: Slices<void> | undefined,
+  view: WriteView,
+  zset: OpenZset,
+  { event, reply }: Ending,
+): Slices<Reply> {
+  if (saving !== undefined) yield* saving;
+  tellChange(view, 'zset', event, zset);
   return reply;
 }

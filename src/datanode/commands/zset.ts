@@ -113,7 +113,8 @@ export function runAdd(
       ? NULL
       : scoreReply(last)
     : integer(options.ch ? added + changed : added);
-  return added + changed > 0 ? savedZset(view, zset, reply) : reply;
+  const event = options.incr ? 'zincr' : 'zadd';
+  return added + changed > 0 ? savedZset(view, zset, { event, reply }) : reply;
 }
 
 /** Undefined when the options keep the member as it is (or out). */
@@ -152,7 +153,8 @@ function runRem(
     if (score !== undefined) dropMember(view, zset, { member, score });
   }
   const removed = before - zset.size;
-  return removed > 0 ? savedZset(view, zset, integer(removed)) : integer(0);
+  const reply = integer(removed);
+  return removed > 0 ? savedZset(view, zset, { event: 'zrem', reply }) : reply;
 }
 
 /** ZCARD key */

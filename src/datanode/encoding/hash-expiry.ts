@@ -39,5 +39,6 @@ export function* expireFields(
   if (next !== undefined) hash.dueMs = decodeDueMs(next[0]);
   if (hash.untilUnknown) yield* findLatest(hash);
   saveHash(view, hash, undefined);
+  if (fields > 0) view.notify?.('hash', 'hexpired', found.key);
   return fields;
 }

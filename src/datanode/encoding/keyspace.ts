@@ -41,12 +41,10 @@ export function findKey(view: View, key: Buffer, nowMs: number): Found {
 
 /** Its deadline has passed, or it is a hash and those of all its fields have. */
 export function isExpired(place: Buffer, header: Header, nowMs: number): boolean {
-  const { type, deadlineMs, body } = header;
+  const { deadlineMs } = header;
   if (deadlineMs > 0 && deadlineMs <= nowMs) return true;
-  if (type !== 'hash') return false;
-  const { size, extra } = decodeCollection(place, body);
-  const { expiring, untilMs } = decodeDeadlines(place, extra);
-  return expiring > 0 && expiring === size && untilMs <= nowMs;
+  const fieldsMs = fieldsUntilMsOf(place, header);
+  return fieldsMs > 0 && fieldsMs <= nowMs;
 }
 
 /** Puts `header` in the place of whatever is stored under the key. */
@@ -91,9 +89,16 @@ export function setDeadline(view: WriteView, found: Found, live: Header, deadlin
   if (live.deadlineMs !== deadlineMs) storeKey(view, found, { ...live, deadlineMs });
 }
 
-/** What is stored had expired, and goes now. */
-function notifyExpired(view: WriteView, { key, stored, live }: Found): void {
-  if (stored !== undefined && live === undefined) view.notify?.('expired', 'expired', key);
+/** What is stored had expired, and goes now: the key, or the last fields of a hash. */
+function notifyExpired(view: WriteView, { key, place, stored, live }: Found): void {
+  if (view.notify === undefined || stored === undefined || live !== undefined) return;
+  const fieldsMs = fieldsUntilMsOf(place, stored);
+  if (fieldsMs === 0 || (stored.deadlineMs > 0 && stored.deadlineMs <= fieldsMs)) {
+    view.notify('expired', 'expired', key);
+    return;
+  }
+  view.notify('hash', 'hexpired', key);
+  view.notify('generic', 'del', key);
 }
 
 function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number): void {
@@ -119,6 +124,14 @@ function moveFieldsDue(
 function fieldsDueMsOf(place: Buffer, header: Header | undefined): number {
   if (header?.type !== 'hash') return 0;
   return decodeDeadlines(place, decodeCollection(place, header.body).extra).dueMs;
+}
+
+/** When the last field of a hash goes; 0: never, or no hash. */
+function fieldsUntilMsOf(place: Buffer, { type, body }: Header): number {
+  if (type !== 'hash') return 0;
+  const { size, extra } = decodeCollection(place, body);
+  const { expiring, untilMs } = decodeDeadlines(place, extra);
+  return expiring > 0 && expiring === size ? untilMs : 0;
 }
 
 function hasDeadline(deadlineMs: number): number {

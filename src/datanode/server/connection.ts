@@ -7,6 +7,7 @@ import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
+import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { error, QUEUED, type Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
@@ -130,8 +131,10 @@ export class Connection {
   }
 
   #createTransaction(): Transaction {
-    const { router, random } = this.#world;
+    const { router, random, access } = this.#world;
     return new Transaction({
+      namespace: () => this.session.namespace,
+      refusedNow: (line) => access.execRefusalOf(this.session, resolveCommand(line)!, line),
       newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
       redirect: (partition, line) =>
         this.session.door === 'cluster'

@@ -3,12 +3,13 @@
  * runs: commands are queued, and those of partitions must all belong to one, because a transaction
  * is one entry of one log. Commands of the node itself run at EXEC, in their places.
  */
-import type { PartitionId } from '../../common/ids.ts';
+import type { Namespace, PartitionId } from '../../common/ids.ts';
 import type { Command, NodeCommand } from '../commands/command.ts';
+import { selectedNamespace } from '../commands/connection.ts';
 import { encodeExec } from '../commands/exec-line.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
-import { array, error, OK, QUEUED, type Reply } from '../resp/reply.ts';
+import { array, error, NULL_ARRAY, OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';
 
 type Queued =
@@ -27,6 +28,7 @@ interface Open {
 
 interface Watching {
   readonly token: string;
+  readonly namespace: Namespace;
   readonly partition: PartitionId;
   calls: number;
 }
@@ -41,6 +43,9 @@ export interface ExecTarget {
 }
 
 export interface TransactionWorld {
+  namespace(): Namespace;
+  /** Why the client may not run this any more, though it might when it was queued. */
+  refusedNow(line: CommandLine): Reply | undefined;
   /** Unlike that of any other connection of the cluster. */
   newToken(): string;
   /** On the cluster port: MOVED while another node leads the partition. */
@@ -78,10 +83,7 @@ export class Transaction {
   /** Where a request goes, given where it would go on its own. */
   divert(target: Target, args: CommandLine): Diverted {
     const answer = (reply: Reply) => ({ target: answerOf(target, reply), args });
-    if (target.kind === 'reply' && !target.called) {
-      if (this.#open !== undefined) this.#open.broken = true;
-      return { target, args };
-    }
+    if (target.kind === 'reply' && !target.called) return this.#refused(target, args);
     switch (target.command?.name) {
       case 'multi':
         return answer(this.#begin());
@@ -94,6 +96,11 @@ export class Transaction {
       case 'unwatch':
         if (this.#open === undefined) this.#watching = undefined;
         break;
+      case 'select': {
+        const refused = this.#select(args);
+        if (refused !== undefined) return answer(refused);
+        break;
+      }
       case 'reset':
         this.reset();
         return { target, args };
@@ -110,6 +117,17 @@ export class Transaction {
     this.#watching = undefined;
   }
 
+  #refused(target: Extract<Target, { kind: 'reply' }>, args: CommandLine): Diverted {
+    if (target.command?.name !== 'exec' || target.reply.kind !== 'error') {
+      if (this.#open !== undefined) this.#open.broken = true;
+      return { target, args };
+    }
+    this.reset();
+    const why = target.reply.text.replace(/^ERR /, '');
+    const reply = error(`EXECABORT Transaction discarded because of: ${why}`);
+    return { target: { ...target, reply }, args };
+  }
+
   #begin(): Reply {
     if (this.#open !== undefined) return error('ERR MULTI calls can not be nested');
     this.#open = { queue: [], partition: undefined, broken: false };
@@ -122,14 +140,23 @@ export class Transaction {
     return OK;
   }
 
+  /** What is queued or watched belongs to a partition, and with it to a namespace. */
+  #select(args: CommandLine): Reply | undefined {
+    if (selectedNamespace(args[1]!) === this.#world.namespace()) return undefined;
+    if (this.#open !== undefined) this.#open.broken = true;
+    return (this.#open ?? this.#watching) ? OTHER_NAMESPACE : undefined;
+  }
+
   #watch(target: Target, args: CommandLine): Diverted {
     if (this.#open !== undefined) {
       const inside = error('ERR WATCH inside MULTI is not allowed');
       return { target: answerOf(target, inside), args };
     }
     if (target.kind !== 'one') return { target, args };
-    this.#watching ??= { token: this.#world.newToken(), partition: target.partition, calls: 0 };
-    if (this.#watching.partition !== target.partition) {
+    const namespace = this.#world.namespace();
+    const { partition } = target;
+    this.#watching ??= { token: this.#world.newToken(), namespace, partition, calls: 0 };
+    if (this.#watching.partition !== partition || this.#watching.namespace !== namespace) {
       return { target: answerOf(target, crossSlot), args };
     }
     this.#watching.calls++;
@@ -165,7 +192,11 @@ export class Transaction {
     }
     this.reset();
     if (open.broken) return { target: answerOf(target, ABORTED), args };
-    const { queue } = open;
+    // another user has logged in, whose namespace is another: what was watched is out of sight
+    if (watching !== undefined && watching.namespace !== this.#world.namespace()) {
+      return { target: answerOf(target, NULL_ARRAY), args };
+    }
+    const queue = open.queue.map((item) => this.#allowed(item));
     const command = target.command!;
     const partition = open.partition ?? watching?.partition;
     if (partition === undefined) {
@@ -175,8 +206,19 @@ export class Transaction {
     const line = encodeExec(lines, watching);
     return { target: { kind: 'exec', command, queue, one: { partition, line } }, args };
   }
+
+  /** The rules may have changed since: what is not allowed any more answers so, the others run. */
+  #allowed(item: Queued): Queued {
+    if (item.kind === 'known') return item;
+    const refused = this.#world.refusedNow(item.kind === 'data' ? item.line : item.args);
+    return refused === undefined ? item : { kind: 'known', reply: refused };
+  }
 }
 
+const OTHER_NAMESPACE = error(
+  'ERR SELECT of another namespace has no place in a transaction or after WATCH: namespaces have ' +
+    'partitions of their own, and nothing is atomic over partitions',
+);
 const ABORTED = error('EXECABORT Transaction discarded because of previous errors.');
 
 /**

@@ -138,3 +138,13 @@ test('a change that fails changes nothing and says why', async () => {
   const long = await ask(node, `ACL SETUSER bob ~${'k'.repeat(70_000)}`);
   expect(long).toMatch(/may have 65536 characters/);
 });
+
+test('what SORT stores is written: a key that may only be read is refused', async () => {
+  const node = new FakeNode();
+  await ask(node, 'ACL SETUSER bob on nopass ~a %R~r +@all');
+  await ask(node, 'AUTH bob x');
+  expect(refusal(node, 'sort a limit 0 1')).toBe('');
+  expect(refusal(node, 'sort r')).toBe('');
+  expect(refusal(node, 'sort a store r')).toMatch(/^NOPERM/);
+  expect(refusal(node, 'sort r store a')).toBe('');
+});

@@ -87,6 +87,136 @@ const scripts: readonly string[][] = [
     'SET a 1',
     'PEXPIREAT a 1',
   ],
+  [
+    'RPUSH a 1 2 3',
+    'LPUSH a 0',
+    'LPUSHX b 1',
+    'RPUSHX a 4',
+    'LINSERT a BEFORE 2 x',
+    'LINSERT a BEFORE none x',
+    'LSET a 0 y',
+    'LREM a 0 none',
+    'LREM a 1 x',
+    'LTRIM a 0 -1',
+    'LTRIM a 1 3',
+    'LPOP a',
+    'RPOP a 0',
+    'RPOP a 5',
+    'RPUSH a 1 1',
+    'LREM a 0 1',
+    'RPUSH a 1 1',
+    'LTRIM a 5 9',
+  ],
+  [
+    'RPUSH a 1 2',
+    'LMOVE a b LEFT RIGHT',
+    'LMOVE a a LEFT RIGHT',
+    'RPOPLPUSH a b',
+    'RPOPLPUSH a b',
+    'LMPOP 2 a b RIGHT COUNT 5',
+    'RPUSH a 3 1 2',
+    'SORT a STORE b',
+    'SORT none STORE b',
+    'SORT none STORE b',
+  ],
+  [
+    'SADD a 1 2 3',
+    'SADD a 1',
+    'SREM a 9',
+    'SREM a 1 9',
+    'SMOVE a b 2',
+    'SMOVE a b 9',
+    'SMOVE a a 3',
+    'SADD a 2',
+    'SMOVE a b 2',
+    'SMOVE a b 3',
+    'SPOP b',
+    'SPOP b 0',
+    'SPOP b 9',
+  ],
+  [
+    'SADD a 1 2 3',
+    'SADD b 2 3',
+    'SINTERSTORE c a b',
+    'SUNIONSTORE c a b',
+    'SDIFFSTORE c a b',
+    'SDIFFSTORE c b a',
+    'SDIFFSTORE c b a',
+    'SINTERSTORE a a none',
+  ],
+  [
+    'HSET a f 1 g 2',
+    'HSET a f 1',
+    'HMSET a f 2',
+    'HSETNX a f 1',
+    'HSETNX a h 1',
+    'HINCRBY a f 1',
+    'HINCRBYFLOAT a n 0.5',
+    'HDEL a none',
+    'HDEL a f g none',
+    'HDEL a h n',
+  ],
+  [
+    'ZADD a 1 x 2 y 3 z',
+    'ZADD a 1 x',
+    'ZADD a GT 0 x',
+    'ZADD b XX 1 x',
+    'ZADD a INCR 1 x',
+    'ZINCRBY a 0 x',
+    'ZREM a none',
+    'ZREM a x none',
+    'ZRANGESTORE b a 0 -1',
+    'ZRANGESTORE b a 5 9',
+    'ZRANGESTORE b none 0 1',
+    'ZPOPMIN a',
+    'ZPOPMAX a 0',
+    'ZPOPMAX a 5',
+    'ZADD a 1 x 2 y',
+    'ZMPOP 2 b a MAX',
+    'ZMPOP 2 b a MIN',
+  ],
+  [
+    'ZADD a 1 x 2 y 3 z 4 u 5 v 6 w',
+    'ZREMRANGEBYRANK a 0 0',
+    'ZREMRANGEBYSCORE a 2 2',
+    'ZREMRANGEBYSCORE a 2 2',
+    'ZREMRANGEBYLEX a - [u',
+    'ZADD b 1 v',
+    'ZUNIONSTORE c 2 a b',
+    'ZINTERSTORE c 2 a b',
+    'ZDIFFSTORE c 2 b a',
+    'ZDIFFSTORE c 2 b a',
+    'ZREMRANGEBYRANK a 0 -1',
+  ],
+  [
+    'GEOADD a 13.36 38.11 x 15.08 37.50 y',
+    'GEOADD a 13.36 38.11 x',
+    'GEOSEARCHSTORE b a FROMMEMBER x BYRADIUS 500 km',
+    'GEORADIUS a 15 37 200 km STORE c',
+    'GEORADIUS a 0 0 1 km STOREDIST c',
+    'GEOSEARCHSTORE b none FROMLONLAT 0 0 BYRADIUS 1 km',
+  ],
+  [
+    'SETBIT a 7 1',
+    'SETBIT a 7 1',
+    'BITFIELD a SET u8 0 5 GET u8 0',
+    'BITFIELD a GET u8 0',
+    'BITFIELD a OVERFLOW FAIL INCRBY u8 0 1000',
+    'BITFIELD c OVERFLOW FAIL INCRBY u8 0 1000',
+    'BITOP NOT b a',
+    'BITOP AND b none none',
+    'BITOP AND b none none',
+  ],
+  [
+    'PFADD a x',
+    'PFADD a x',
+    'PFADD b',
+    'PFMERGE c a b',
+    'PFMERGE c a',
+    'PFCOUNT a b',
+    'RENAME c d',
+    'COPY d a REPLACE',
+  ],
 ];
 
 const events = (partition: LonePartition) =>
@@ -163,6 +293,28 @@ test('an expired key is told of once: by its expiry, or by the write that takes 
   await partition.expire('b', 'c', 'd');
   const told = ['expired a', 'expired b', 'new b', 'set b', 'expired c', 'expired d'];
   expect(events(partition)).toEqual(told);
+});
+
+test('deadlines of hash fields, as Redis 7.4 tells of them', async () => {
+  const partition = await LonePartition.open();
+  const told = async (...lines: string[]) => {
+    partition.events.length = 0;
+    for (const line of lines) await partition.call(...line.split(' '));
+    return events(partition).slice(lines[0]!.startsWith('HSET') ? 2 : 0);
+  };
+  expect(await told('HSET h a 1 b 2 c 3', 'HPEXPIRE h 10 FIELDS 2 a none')).toEqual(['hexpire h']);
+  expect(await told('HPEXPIRE h 10 XX FIELDS 1 b')).toEqual([]);
+  expect(await told('HPERSIST h FIELDS 2 a b', 'HPERSIST h FIELDS 1 a')).toEqual(['hpersist h']);
+  expect(await told('HPEXPIREAT h 1 FIELDS 1 a')).toEqual(['hdel h']);
+  expect(await told('HPEXPIREAT h 1 FIELDS 2 b c')).toEqual(['hdel h', 'del h']);
+  await told('HSET h a 1 b 2', 'HPEXPIRE h 10 FIELDS 1 a', 'HPEXPIRE h 20 FIELDS 1 b');
+  partition.events.length = 0;
+  partition.nowMs += 10;
+  await partition.expire('h');
+  expect(events(partition)).toEqual(['hexpired h']);
+  partition.nowMs += 10;
+  await partition.expire('h');
+  expect(events(partition)).toEqual(['hexpired h', 'hexpired h', 'del h']);
 });
 
 describe('messages', () => {

@@ -1,0 +1,229 @@
+/**
+ * Users, their rights and what they are refused, to the doors of a node and to a stock redis-server:
+ * the same script of several connections gets the same replies.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aclCategories } from '../../src/datanode/commands/command-docs.ts';
+import { commandTable } from '../../src/datanode/commands/table.ts';
+import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
+import type { Reply } from '../../src/datanode/resp/reply.ts';
+import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { type Doors, openDoors, RawClient } from '../datanode/server/doors.ts';
+import { Oracle } from './oracle.ts';
+
+/** Connection, colon, command: a connection is opened when it is first named. */
+const scripts: Readonly<Record<string, readonly string[]>> = {
+  'rules and how they are shown': [
+    'a: ACL SETUSER bob on >pw ~k* %R~r* %W~w* &c* +@read +set -get +config|get',
+    'a: ACL LIST',
+    'a: ACL GETUSER bob',
+    'a: ACL SETUSER bob nonsense',
+    'a: ACL SETUSER bob +nosuch',
+    'a: ACL SETUSER bob +@nosuch',
+    'a: ACL SETUSER bob <none',
+    'a: ACL SETUSER bob #abc',
+    'a: ACL SETUSER bob ~* ~x',
+    'a: ACL SETUSER bob allkeys allchannels',
+    'a: ACL SETUSER bob &x',
+    'a: ACL SETUSER bob (~x +get) (~y',
+    'a: ACL SETUSER bob (~x +get)',
+    'a: ACL GETUSER bob',
+    'a: ACL SETUSER bob clearselectors resetpass resetkeys resetchannels nocommands off',
+    'a: ACL LIST',
+    'a: ACL GETUSER nobody',
+    'a: ACL USERS',
+    'a: ACL WHOAMI',
+    'a: ACL DELUSER bob nobody',
+    'a: ACL DELUSER default',
+    'a: ACL NOSUCH',
+    'a: ACL SETUSER',
+    'a: ACL GENPASS 0',
+    'a: ACL GENPASS x',
+    'a: ACL CAT nosuch',
+    'a: ACL LOAD',
+    'a: ACL SAVE',
+  ],
+  'what a user may is tried': [
+    'a: ACL SETUSER bob on nopass ~k* %R~r* %W~w* &c* +@all -@dangerous',
+    'a: ACL DRYRUN bob GET k',
+    'a: ACL DRYRUN bob GET x',
+    'a: ACL DRYRUN bob GET w',
+    'a: ACL DRYRUN bob SET w v',
+    'a: ACL DRYRUN bob SET r v',
+    'a: ACL DRYRUN bob COPY r w',
+    'a: ACL DRYRUN bob COPY w r',
+    'a: ACL DRYRUN bob FLUSHALL',
+    'a: ACL DRYRUN bob CONFIG GET x',
+    'a: ACL DRYRUN bob PUBLISH c1 m',
+    'a: ACL DRYRUN bob PUBLISH x m',
+    'a: ACL DRYRUN bob SUBSCRIBE c1 x',
+    'a: ACL DRYRUN bob PSUBSCRIBE c*',
+    'a: ACL DRYRUN bob PSUBSCRIBE c1*',
+    'a: ACL DRYRUN bob GET',
+    'a: ACL DRYRUN bob NOSUCH',
+    'a: ACL DRYRUN nobody GET k',
+    'a: ACL DRYRUN bob',
+    'a: ACL DRYRUN bob MSET k 1 x 2',
+    'a: ACL DRYRUN bob SORT k BY w_*',
+  ],
+  'refusals are told and logged': [
+    'a: ACL SETUSER bob on >pw ~k* &c* +@all -flushall -config|set -client|kill',
+    'b: AUTH bob wrong',
+    'b: auth bob wrong',
+    'b: HELLO 2 AUTH nobody x',
+    'b: AUTH bob pw',
+    'b: FLUSHALL',
+    'b: FLUSHALL',
+    'b: CONFIG SET maxclients 1',
+    'b: CLIENT KILL ID 1',
+    'b: GET x',
+    'b: MGET k x',
+    'b: PUBLISH x m',
+    'b: MULTI',
+    'b: GET x',
+    'b: EXEC',
+    'a: ACL LOG',
+    'a: ACL LOG 2',
+    'a: ACL LOG RESET',
+    'a: ACL LOG',
+  ],
+  'EXEC asks again': [
+    'a: ACL SETUSER bob on nopass ~* &* +@all',
+    'b: AUTH bob x',
+    'b: MULTI',
+    'b: SET {t}k 1',
+    'b: GET {t}x',
+    'b: PUBLISH c m',
+    'b: INCR {t}k',
+    'b: PING',
+    'a: ACL SETUSER bob resetkeys ~{t}k resetchannels &d -incr -ping',
+    'b: EXEC',
+    'a: GET {t}k',
+    'b: MULTI',
+    'b: EXEC now',
+    'b: EXEC now',
+    'b: EXEC',
+    'b: MULTI',
+    'b: GET {t}k',
+    'a: ACL SETUSER bob -@all',
+    'b: EXEC',
+    'a: ACL LOG',
+  ],
+};
+
+/** Without what says who is connected from where, and when. */
+const UNLIKE = ['age-seconds', 'client-info', 'entry-id', 'timestamp-created'];
+const unlike = new Set([...UNLIKE, 'timestamp-last-updated']);
+
+function textOf(reply: Reply): string {
+  if (reply.kind === 'bulk') return `"${reply.bytes}"`;
+  if (reply.kind !== 'array')
+    return JSON.stringify(reply, (_, value) => String(value)) && flat(reply);
+  const { items } = reply;
+  const parts: string[] = [];
+  for (let at = 0; at < items.length; at++) {
+    const text = textOf(items[at]!);
+    if (unlike.has(text.slice(1, -1))) at++;
+    else parts.push(text);
+  }
+  return `[${parts.join(' ')}]`;
+}
+
+function flat(reply: Reply): string {
+  if (reply.kind === 'error' || reply.kind === 'simple') return `${reply.kind} ${reply.text}`;
+  return reply.kind === 'integer' ? `:${reply.value}` : reply.kind;
+}
+
+async function answers(to: string | number, script: readonly string[]): Promise<string[]> {
+  const clients = new Map<string, Oracle>();
+  const texts: string[] = [];
+  for (const line of script) {
+    const [name = '', command = ''] = line.split(': ');
+    const client = clients.get(name) ?? (await Oracle.connect(to, 2));
+    clients.set(name, client);
+    const reply = await client.call(command.split(' ').map((word) => Buffer.from(word)));
+    texts.push(`${line} -> ${textOf(decodeReply(reply))}`);
+  }
+  for (const client of clients.values()) client.close();
+  return texts;
+}
+
+describe.skipIf(!hasRedis)('users as redis-server has them', () => {
+  let redis: RealRedis;
+  let doors: Doors;
+  beforeAll(async () => {
+    redis = await RealRedis.start();
+    doors = await openDoors();
+  });
+  afterAll(async () => {
+    await redis?.stop();
+    await doors.close();
+  });
+
+  test.each(Object.entries(scripts))('%s', async (_, script) => {
+    const reset = ['x: ACL DELUSER bob', 'x: ACL LOG RESET', 'x: FLUSHALL'];
+    await answers(redis.path, reset);
+    await answers(doors.gateway, reset);
+    expect(await answers(doors.gateway, script)).toEqual(await answers(redis.path, script));
+  });
+
+  test('commands are of the same categories', async () => {
+    const shared = async (category: string) => {
+      const reply = await redis.call('ACL', 'CAT', category);
+      const names = reply.kind === 'array' ? reply.items.map((item) => textOf(item)) : [];
+      return names
+        .map((name) => name.slice(1, -1))
+        .filter(isKnown)
+        .sort();
+    };
+    const all = await redis.call('ACL', 'CAT');
+    expect(textOf(all)).toBe(`[${aclCategories.map((name) => `"${name}"`).join(' ')}]`);
+    const known = new Set((await Promise.all(aclCategories.map(shared))).flat());
+    const client = await Oracle.connect(doors.gateway, 2);
+    for (const category of aclCategories) {
+      const reply = decodeReply(
+        await client.call(['ACL', 'CAT', category].map((w) => Buffer.from(w))),
+      );
+      const names =
+        reply.kind === 'array' ? reply.items.map((item) => textOf(item).slice(1, -1)) : [];
+      const ours = names.filter((name) => known.has(name)).sort();
+      expect(ours, category).toEqual(await shared(category));
+    }
+    client.close();
+  });
+
+  test.each([
+    ['SUBSCRIBE news', 'resetchannels &n*', false],
+    ['SUBSCRIBE news', 'resetchannels &o*', true],
+    ['PSUBSCRIBE n*', 'resetchannels &n*', false],
+    ['PSUBSCRIBE n?', 'resetchannels &n*', true],
+    ['SSUBSCRIBE news', 'resetchannels', true],
+    ['SUBSCRIBE news', 'resetchannels (&news)', false],
+    ['PING', 'resetchannels', false],
+  ])('%s, then %s: disconnected: %s', async (subscribe, rules, closes) => {
+    for (const door of [doors.gateway, redis.path]) {
+      const admin = await RawClient.open(door);
+      await admin.ask('ACL SETUSER sue reset on nopass ~* &* +@all', '+OK\r\n');
+      const sue = await RawClient.open(door);
+      await sue.ask('AUTH sue x', '+OK\r\n');
+      await sue.ask(subscribe, subscribe === 'PING' ? '+PONG\r\n' : '*3\r\n');
+      await admin.ask(`ACL SETUSER sue ${rules}`, '+OK\r\n');
+      if (closes) await sue.until(() => sue.closed);
+      else
+        expect(await sue.ask('PING', '+PONG\r\n')).toContain(
+          subscribe === 'PING' ? 'PONG' : 'pong',
+        );
+      await admin.ask('ACL DELUSER sue', ':1\r\n');
+      await sue.until(() => sue.closed);
+      admin.end();
+    }
+  });
+});
+
+function isKnown(name: string): boolean {
+  const [container = '', sub] = name.split('|');
+  const row = commandTable.get(container);
+  return sub === undefined
+    ? row !== undefined
+    : row?.subcommands?.some((one) => one.name === name) === true;
+}

@@ -1,0 +1,231 @@
+/**
+ * Events of keys: random writes of each family to a whole node and to a stock redis-server, and the
+ * messages that a subscriber to all of __keyspace@0__ and __keyevent@0__ gets from either, in order
+ * and byte for byte.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { wire } from '../datanode/server/doors.ts';
+import { scale } from '../scale.ts';
+import { LoneNode } from '../storage/lone-node.ts';
+import { Oracle } from './oracle.ts';
+import { option, words, wordsAndMore } from './words.ts';
+
+const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
+const STEPS_MAX = 40;
+const STEPS_MEAN = 20;
+
+/** All of one slot: many commands have two keys. */
+const key = fc.constantFrom('{t}1', '{t}2', '{t}3');
+const member = fc.constantFrom('a', 'b', 'c', '1', '2');
+const number = fc.integer({ min: -4, max: 6 }).map(String);
+const score = fc.oneof(number, fc.constantFrom('0.5', 'inf', 'x'));
+const end = option('left', 'right');
+const pairs = fc.constantFrom('13.36 38.11', '15.08 37.50', '-122 37').map((text) => text);
+
+const anyKey = fc.oneof(
+  wordsAndMore(['DEL', key], key, 1),
+  words('RENAME', key, key),
+  words('RENAMENX', key, key),
+  wordsAndMore(['COPY', key, key], option('replace'), 1),
+  words('EXPIRE', key, fc.constantFrom('1000', '-1')),
+  words('PERSIST', key),
+);
+
+const families: Readonly<Record<string, fc.Arbitrary<string[]>>> = {
+  strings: fc.oneof(
+    words('SET', key, member),
+    wordsAndMore(['SET', key, member], option('nx', 'xx', 'keepttl', 'get'), 1),
+    words('SET', key, member, 'EX', '1000'),
+    words('GETSET', key, member),
+    words('GETDEL', key),
+    words('GETEX', key, 'EX', '1000'),
+    words('GETEX', key, 'PERSIST'),
+    words('MSET', key, member, key, member),
+    words('MSETNX', key, member, key, member),
+    words('INCRBY', key, number),
+    words('INCRBYFLOAT', key, number),
+    words('APPEND', key, member),
+    words('SETRANGE', key, number, member),
+    words('SETBIT', key, number, fc.constantFrom('0', '1')),
+    words('BITFIELD', key, 'SET', 'u4', number, number),
+    words('BITFIELD', key, 'OVERFLOW', option('fail', 'sat'), 'INCRBY', 'i4', number, number),
+    words('BITOP', option('and', 'or'), key, key, key),
+    wordsAndMore(['PFADD', key], member, 2),
+    words('PFMERGE', key, key),
+    words('SADD', key, member),
+  ),
+  lists: fc.oneof(
+    { weight: 3, arbitrary: wordsAndMore(['RPUSH', key, member], member, 3) },
+    wordsAndMore(['LPUSH', key, member], member, 2),
+    words('LPUSHX', key, member),
+    words('RPUSHX', key, member),
+    words('LPOP', key),
+    words('RPOP', key, number),
+    words('LINSERT', key, option('before', 'after'), member, member),
+    words('LSET', key, number, member),
+    words('LREM', key, number, member),
+    words('LTRIM', key, number, number),
+    { weight: 2, arbitrary: words('LMOVE', key, key, end, end) },
+    words('RPOPLPUSH', key, key),
+    words('LMPOP', '2', key, key, end, 'COUNT', number),
+    words('SORT', key, 'STORE', key),
+    words('SORT', key, 'ALPHA', 'STORE', key),
+  ),
+  sets: fc.oneof(
+    { weight: 3, arbitrary: wordsAndMore(['SADD', key, member], member, 3) },
+    { weight: 2, arbitrary: wordsAndMore(['SREM', key, member], member, 3) },
+    { weight: 2, arbitrary: words('SMOVE', key, key, member) },
+    words('SPOP', key, fc.constantFrom('0', '100')),
+    wordsAndMore(['SINTERSTORE', key, key], key, 1),
+    wordsAndMore(['SUNIONSTORE', key, key], key, 1),
+    wordsAndMore(['SDIFFSTORE', key, key], key, 1),
+  ),
+  hashes: fc.oneof(
+    { weight: 3, arbitrary: words('HSET', key, member, member) },
+    words('HMSET', key, member, member, member, member),
+    words('HSETNX', key, member, member),
+    words('HINCRBY', key, member, number),
+    words('HINCRBYFLOAT', key, member, number),
+    { weight: 2, arbitrary: wordsAndMore(['HDEL', key, member], member, 3) },
+  ),
+  'sorted sets': fc.oneof(
+    { weight: 3, arbitrary: words('ZADD', key, score, member, score, member) },
+    words('ZADD', key, option('nx', 'xx', 'gt', 'lt', 'ch', 'incr'), score, member),
+    words('ZINCRBY', key, number, member),
+    wordsAndMore(['ZREM', key, member], member, 3),
+    words('ZREMRANGEBYRANK', key, number, number),
+    words('ZREMRANGEBYSCORE', key, number, number),
+    words('ZREMRANGEBYLEX', key, '-', fc.constantFrom('[a', '(c', '+')),
+    wordsAndMore(['ZPOPMIN', key], number, 1),
+    wordsAndMore(['ZPOPMAX', key], number, 1),
+    words('ZMPOP', '2', key, key, option('min', 'max')),
+    words('ZRANGESTORE', key, key, number, number),
+    words('ZUNIONSTORE', key, '2', key, key),
+    words('ZINTERSTORE', key, '2', key, key),
+    words('ZDIFFSTORE', key, '2', key, key),
+    words('GEOADD', key, pairs, member).map((line) => line.flatMap((word) => word.split(' '))),
+    words('GEOSEARCHSTORE', key, key, 'FROMLONLAT', '14', '38', 'BYRADIUS', '200', 'km'),
+    words('GEORADIUS', key, '14', '38', '200', 'km', option('store', 'storedist'), key),
+  ),
+};
+
+interface Unit {
+  readonly lines: readonly string[][];
+  /** Inside MULTI and EXEC. */
+  readonly atomic: boolean;
+}
+
+function unitOf(family: fc.Arbitrary<string[]>): fc.Arbitrary<Unit> {
+  const line = fc.oneof({ weight: 5, arbitrary: family }, anyKey);
+  return fc.oneof(
+    { weight: 5, arbitrary: line.map((one) => ({ lines: [one], atomic: false })) },
+    fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => ({ lines, atomic: true })),
+  );
+}
+
+/** A subscriber to everything, and what it was sent. */
+class Listener {
+  readonly #socket: Socket;
+  #text = '';
+  #heard: (() => void) | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.#text += chunk.toString('latin1');
+      this.#heard?.();
+    });
+  }
+
+  static async open(to: string | number): Promise<Listener> {
+    const socket = typeof to === 'string' ? connect(to) : connect(to, '127.0.0.1');
+    await once(socket, 'connect');
+    const listener = new Listener(socket);
+    socket.write(wire('PSUBSCRIBE __keyspace@0__:* __keyevent@0__:*') + wire('SUBSCRIBE marks'));
+    await listener.until('marks\r\n:3\r\n');
+    return listener;
+  }
+
+  /** What came up to `mark`, taken away. */
+  async until(mark: string): Promise<string> {
+    for (;;) {
+      const at = this.#text.indexOf(mark);
+      if (at >= 0) {
+        const told = this.#text.slice(0, at);
+        this.#text = this.#text.slice(at + mark.length);
+        return told;
+      }
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+      });
+    }
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+describe.skipIf(!hasRedis)('events of keys as redis-server publishes them', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'kvorum-key-events-'));
+  const node = new LoneNode(dir);
+  let redis: RealRedis;
+
+  beforeAll(async () => {
+    redis = await RealRedis.start();
+    node.startDriver();
+    await node.start();
+  }, 60_000);
+
+  afterAll(async () => {
+    await redis?.stop();
+    await node.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }, 60_000);
+
+  test.each(Object.entries(families))(
+    '%s',
+    async (name, family) => {
+      const doors = [node.datanode.ports.gateway, redis.path];
+      const clients = await Promise.all(doors.map((door) => Oracle.connect(door, 2)));
+      const ask = (line: readonly string[]) =>
+        Promise.all(clients.map((client) => client.call(line.map((word) => Buffer.from(word)))));
+      await ask(['CONFIG', 'SET', 'notify-keyspace-events', 'KEAn']);
+      const listeners = await Promise.all(doors.map((door) => Listener.open(door)));
+      let marks = 0;
+      const told = async () => {
+        const payload = `mark-${name}-${++marks}`;
+        await ask(['PUBLISH', 'marks', payload]);
+        return Promise.all(listeners.map((listener) => listener.until(`${payload}\r\n`)));
+      };
+      let commands = 0;
+      let bytes = 0;
+      const units = fc.array(unitOf(family), { minLength: 1, maxLength: STEPS_MAX, size: 'max' });
+      await fc.assert(
+        fc.asyncProperty(units, async (sequence) => {
+          await ask(['FLUSHALL']);
+          await told();
+          for (const { lines, atomic } of sequence) {
+            for (const line of atomic ? [['MULTI'], ...lines, ['EXEC']] : lines) await ask(line);
+            const [ours, theirs] = await told();
+            expect(ours, lines.map((line) => line.join(' ')).join('; ')).toBe(theirs);
+            commands += lines.length;
+            bytes += theirs!.length;
+          }
+        }),
+        { numRuns: Math.ceil(scale.keyEventCommands / STEPS_MEAN / 5), seed },
+      );
+      process.stdout.write(`${name}: ${commands} commands, ${bytes} bytes of messages compared\n`);
+      expect(bytes).toBeGreaterThan(commands * 10);
+      for (const one of [...clients, ...listeners]) one.close();
+    },
+    3_600_000,
+  );
+});
