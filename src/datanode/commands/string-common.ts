@@ -10,10 +10,16 @@ import type { View } from '../encoding/view.ts';
 import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, syntaxError, word } from './args.ts';
 import { ArgumentError, type Command, type RunContext, read } from './command.ts';
+import { late, lateReply } from './late-error.ts';
 
 interface LcsRequest {
   readonly a: Buffer;
   readonly b: Buffer;
+  /** Told what is wrong with them only after both keys hold strings, as Redis does. */
+  readonly options: LcsOptions | ArgumentError;
+}
+
+interface LcsOptions {
   readonly want: 'bytes' | 'length' | 'runs';
   readonly lengthMin: number;
   readonly withLength: boolean;
@@ -26,6 +32,14 @@ const TOO_MUCH_MEMORY = error(
 
 /** LCS key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN] */
 function parseLcs(args: readonly Buffer[]): LcsRequest {
+  return {
+    a: argument(args, 1),
+    b: argument(args, 2),
+    options: late(() => parseLcsOptions(args)),
+  };
+}
+
+function parseLcsOptions(args: readonly Buffer[]): LcsOptions {
   let [length, runs, withLength] = [false, false, false];
   let lengthMin = 0;
   for (let at = 3; at < args.length; at++) {
@@ -41,22 +55,24 @@ function parseLcs(args: readonly Buffer[]): LcsRequest {
     throw new ArgumentError('ERR If you want both the length and indexes, please just use IDX.');
   }
   const want = runs ? 'runs' : length ? 'length' : 'bytes';
-  return { a: argument(args, 1), b: argument(args, 2), want, lengthMin, withLength };
+  return { want, lengthMin, withLength };
 }
 
 function runLcs(view: View, request: LcsRequest, { nowMs }: RunContext): Reply {
   const a = readString(view, request.a, nowMs) ?? Buffer.alloc(0);
   const b = readString(view, request.b, nowMs) ?? Buffer.alloc(0);
   if (a === 'wrong-type' || b === 'wrong-type') return NOT_STRINGS;
+  const { options } = request;
+  if (options instanceof ArgumentError) return lateReply(options);
   if (longestCommonTableBytes(a, b) > limits.lcsBytesMax) return TOO_MUCH_MEMORY;
   const { bytes, runs } = longestCommon(a, b);
-  if (request.want === 'bytes') return bulk(bytes);
-  if (request.want === 'length') return integer(bytes.length);
-  const shown = runs.filter((run) => run.length >= request.lengthMin);
+  if (options.want === 'bytes') return bulk(bytes);
+  if (options.want === 'length') return integer(bytes.length);
+  const shown = runs.filter((run) => run.length >= options.lengthMin);
   return {
     kind: 'map',
     pairs: [
-      [bulk('matches'), array(shown.map((run) => runReply(run, request.withLength)))],
+      [bulk('matches'), array(shown.map((run) => runReply(run, options.withLength)))],
       [bulk('len'), integer(bytes.length)],
     ],
   };
