@@ -61,6 +61,8 @@ export class Lane {
   #items: LaneItem[] = [];
   #underWay = false;
   #backoffMs = BACKOFF_MIN_MS;
+  /** When the partition last answered a command of this lane, on the monotone clock. */
+  #answeredMs = Number.NEGATIVE_INFINITY;
   /** Set while held: how to end the wait. */
   #endWait: (() => void) | undefined;
   /** Items at the head of `#items` that the node's budget pays for. */
@@ -130,7 +132,7 @@ export class Lane {
       prepared: items.map((item) => item.prepared),
       protocol: this.#world.protocol(),
       term: undefined,
-      deadlineMs: items[0]!.arrivedMs + this.#world.holdMs,
+      deadlineMs: this.#waitsSince(items[0]!) + this.#world.holdMs,
     };
     this.#world.execute(batch).then(
       (results) => this.#finish(items, results),
@@ -141,6 +143,7 @@ export class Lane {
   #finish(items: readonly LaneItem[], results: readonly LineResult[]): void {
     this.#underWay = false;
     if (this.#closed) return;
+    if (results[0]?.ok) this.#answeredMs = this.#world.clock.monotonicMs();
     for (let at = 0; at < items.length; at++) {
       const item = items[at]!;
       const result = results[at]!;
@@ -202,10 +205,18 @@ export class Lane {
     return true;
   }
 
+  /**
+   * A request behind many others does not wait for the partition while that answers those: in a
+   * deep pipeline of reads and writes by turns each of them is a batch of its own.
+   */
+  #waitsSince(item: LaneItem): number {
+    return Math.max(item.arrivedMs, this.#answeredMs);
+  }
+
   #dropExpired(nowMs: number, why: string): void {
     const { partition, namespace } = this.place;
     const { holdMs } = this.#world;
-    while (this.#items.length > 0 && nowMs - this.#items[0]!.arrivedMs >= holdMs) {
+    while (this.#items.length > 0 && nowMs - this.#waitsSince(this.#items[0]!) >= holdMs) {
       const text =
         `CLUSTERDOWN partition ${partition} of ${namespace} took no command for ` +
         `${holdMs} ms (${why}); nothing happened, try again`;
