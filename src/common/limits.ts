@@ -21,6 +21,8 @@ export const limits = {
   /** Unanswered requests of one connection, by count and bytes: beyond, it is not read. */
   connectionInFlightMax: 4_096,
   connectionInFlightBytesMax: 32 * MIB,
+  /** How long a connection that was ended waits for its peer to close as well. */
+  closeLingerMs: 500,
   /** Replies queued for one connection: beyond, it is not read; at the hard bound it is closed. */
   connectionOutputPauseBytes: 1 * MIB,
   connectionOutputBytesMax: 256 * MIB,

@@ -1,5 +1,6 @@
 /** Network over node:net. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { limits } from './limits.ts';
 import type { Address, ByteStream, Listener, Network, StreamHandlers } from './network.ts';
 import { ChunkReader } from './tcp-read.ts';
 
@@ -99,7 +100,14 @@ class TcpStream implements ByteStream {
   }
 
   end(): void {
-    this.#socket.end();
+    const socket = this.#socket;
+    socket.end();
+    // Read on for a while, or what was sent is lost with the reset that unread bytes cause; a peer
+    // that goes on sending must not keep the socket.
+    socket.once('finish', () => {
+      const timer = setTimeout(() => socket.destroy(), limits.closeLingerMs);
+      socket.once('close', () => clearTimeout(timer));
+    });
   }
 
   destroy(error?: Error): void {

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { ByteStream } from '../../src/common/network.ts';
 import { tcpNetwork } from '../../src/common/tcp.ts';
@@ -33,6 +34,29 @@ test('bytes come back in order, and the end is told once', async () => {
   expect(text.split(',')).toHaveLength(1_001);
   stream.end();
   await expect.poll(() => closes).toBe(1);
+  await listener.close();
+});
+
+test('a peer that goes on sending after the end gets all that was sent, and is cut off', async () => {
+  const all = 'x'.repeat(1_000_000);
+  const listener = await tcpNetwork.listen({ host, port: 0 }, (stream) => {
+    stream.attach({ onData: () => {}, onClose: () => {} });
+    stream.write(Buffer.from(all));
+    stream.end();
+  });
+  const peer = connect({ host, port: listener.port, allowHalfOpen: true });
+  let text = '';
+  let broken = false;
+  peer.on('data', (chunk) => {
+    text += chunk.toString();
+  });
+  peer.on('error', () => {
+    broken = true;
+  });
+  const sending = setInterval(() => peer.write('more'), 5);
+  await expect.poll(() => broken, { timeout: 10_000 }).toBe(true);
+  clearInterval(sending);
+  expect(text.length).toBe(all.length);
   await listener.close();
 });
 

@@ -7,7 +7,8 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
  * exact: bytes · set: the items in any order · pairs: keys and values (flat in RESP2) in any order ·
  * count: kind and number of items, for commands that choose at random · scan: a cursor, then items
  * in any order · scanPairs: a cursor, then keys and values · scores: bytes, with numbers in the
- * digits of Redis 7.2 (see exceptions.ts) · scanScores: a cursor, then members and scores.
+ * digits of Redis 7.2 (see exceptions.ts) · scanScores: a cursor, then members and scores · sign: of
+ * a number that depends on the moment.
  */
 export type Order =
   | 'exact'
@@ -17,11 +18,13 @@ export type Order =
   | 'scan'
   | 'scanPairs'
   | 'scores'
-  | 'scanScores';
+  | 'scanScores'
+  | 'sign';
 
 export function comparable(bytes: Buffer, order: Order): string {
   const text = bytes.toString('latin1');
   if (order === 'exact' || text.startsWith('-')) return text;
+  if (order === 'sign') return text.replace(/^:\d+/, ':+');
   if (order === 'scores') return withShortNumbers(text);
   if (order === 'scanScores') {
     return comparable(Buffer.from(withShortNumbers(text), 'latin1'), 'scanPairs');

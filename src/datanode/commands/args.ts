@@ -4,6 +4,8 @@ import { INT64_MAX, parseInteger } from '../encoding/string.ts';
 import { error } from '../resp/reply.ts';
 import { ArgumentError } from './command.ts';
 
+const INT_MIN = -(2 ** 31);
+const INT_MAX = 2 ** 31 - 1;
 export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
 export const SYNTAX_ERROR = 'ERR syntax error';
 export const WRONG_TYPE = error(
@@ -19,9 +21,20 @@ export function argument(args: readonly Buffer[], at: number): Buffer {
   return found;
 }
 
+/** The argument as C sees a text: up to a zero byte. So Redis reads options and cursors. */
+export function textBytes(arg: Buffer): Buffer {
+  const end = arg.indexOf(0);
+  return end < 0 ? arg : arg.subarray(0, end);
+}
+
 /** An option or subcommand word, lower case. */
 export function word(arg: Buffer): string {
-  return arg.toString('latin1').toLowerCase();
+  return textBytes(arg).toString('latin1').toLowerCase();
+}
+
+/** An argument as an error repeats it. */
+export function shownText(arg: Buffer): string {
+  return textBytes(arg).toString();
 }
 
 /** A 64-bit integer: a number when short, a bigint otherwise. */
@@ -29,6 +42,17 @@ export function integerArgument(arg: Buffer, message = NOT_AN_INTEGER): number |
   const value = parseInteger(arg);
   if (value === undefined) throw new ArgumentError(message);
   return value;
+}
+
+/** A 32-bit integer, as numbers of databases are. */
+export function intArgument(arg: Buffer): number {
+  const value = integerArgument(arg);
+  if (value < INT_MIN || value > INT_MAX) {
+    throw new ArgumentError(
+      `ERR value is out of range, value must between ${INT_MIN} and ${INT_MAX}`,
+    );
+  }
+  return Number(value);
 }
 
 /** An integer that is used as a count: what exceeds a safe integer is cut to one. */

@@ -8,6 +8,7 @@ import {
   type ExpiryOption,
   integerArgument,
   invalidExpireTime,
+  shownText,
   word,
 } from './args.ts';
 import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';
@@ -45,7 +46,7 @@ function parseConditions(words: readonly Buffer[]): ReadonlySet<string> {
   for (const given of words) {
     const condition = word(given);
     if (!['nx', 'xx', 'gt', 'lt'].includes(condition)) {
-      throw new ArgumentError(`ERR Unsupported option ${given.toString()}`);
+      throw new ArgumentError(`ERR Unsupported option ${shownText(given)}`);
     }
     conditions.add(condition);
   }

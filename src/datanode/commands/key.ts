@@ -5,7 +5,7 @@ import { findKey, giveUpKey, removeKey } from '../encoding/keyspace.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
-import { argument, integerArgument, NO_SUCH_KEY, syntaxError, word } from './args.ts';
+import { argument, intArgument, NO_SUCH_KEY, syntaxError, word } from './args.ts';
 import {
   ALL_KEYS,
   ArgumentError,
@@ -92,8 +92,8 @@ function parseCopy(args: readonly Buffer[]): Move {
     if (option === 'replace') {
       replace = true;
     } else if (option === 'db' && at + 1 < args.length) {
-      const database = integerArgument(argument(args, ++at));
-      if (database !== 0) throw new ArgumentError('ERR DB index is out of range');
+      if (intArgument(argument(args, ++at)) !== 0)
+        throw new ArgumentError('ERR DB index is out of range');
     } else {
       throw syntaxError();
     }

@@ -14,7 +14,7 @@ import { type Members, POSITION_END, positionOf, rangeFrom } from '../encoding/m
 import type { Slices } from '../encoding/slices.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';
-import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
+import { argument, countArgument, SYNTAX_ERROR, syntaxError, textBytes, word } from './args.ts';
 import { ArgumentError } from './command.ts';
 import { type Glob, matchesGlob, parseGlob } from './glob.ts';
 import { late, lateReply } from './late-error.ts';
@@ -45,7 +45,8 @@ export function parseMemberScan(args: readonly Buffer[]): MemberScan {
   return { key, position, options: late(() => parseOptions(args)) };
 }
 
-function parseCursor(cursor: Buffer): number {
+function parseCursor(arg: Buffer): number {
+  const cursor = textBytes(arg);
   const text = cursor.toString('latin1');
   const isNumber = cursor.length <= CURSOR_CHARACTERS_MAX && /^(?:|[+-]?\d+)$/.test(text);
   const number = isNumber ? BigInt(text) : undefined;

@@ -19,7 +19,7 @@ import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import { array, bulk, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
-import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
+import { argument, countArgument, SYNTAX_ERROR, syntaxError, textBytes, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, read, write } from './command.ts';
 import { type Glob, matchesGlob, parseGlob } from './glob.ts';
 
@@ -43,7 +43,8 @@ export interface ScanPosition {
  * Undefined when `cursor` is no 64-bit number; one beyond every slot is given as slot 16,384. As
  * in Redis nothing at all means 0, and negative ones wrap.
  */
-export function decodeCursor(cursor: Buffer): ScanPosition | undefined {
+export function decodeCursor(arg: Buffer): ScanPosition | undefined {
+  const cursor = textBytes(arg);
   if (cursor.length > CURSOR_CHARACTERS_MAX) return undefined;
   const text = cursor.toString('latin1');
   if (!/^(?:|[+-]?\d+)$/.test(text)) return undefined;

@@ -17,6 +17,7 @@ import { late, lateReply } from './late-error.ts';
 interface LcsRequest {
   readonly a: Buffer;
   readonly b: Buffer;
+  /** Told what is wrong with them only after both keys hold strings, as Redis does. */
   readonly options: LcsOptions | ArgumentError;
 }
 
@@ -33,10 +34,10 @@ const TOO_MUCH_MEMORY = error(
 
 /** LCS key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN] */
 function parseLcs(args: readonly Buffer[]): LcsRequest {
-  return { a: argument(args, 1), b: argument(args, 2), options: late(() => parseOptions(args)) };
+  return { a: argument(args, 1), b: argument(args, 2), options: late(() => parseLcsOptions(args)) };
 }
 
-function parseOptions(args: readonly Buffer[]): LcsOptions {
+function parseLcsOptions(args: readonly Buffer[]): LcsOptions {
   let [length, runs, withLength] = [false, false, false];
   let lengthMin = 0;
   for (let at = 3; at < args.length; at++) {

@@ -2,6 +2,7 @@
 import { SLOT_COUNT, slotOfKey } from '../../common/hash.ts';
 import type { Namespace, PartitionId, Slot } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import { shownText } from '../commands/args.ts';
 import {
   type Command,
   keysOf,
@@ -192,13 +193,13 @@ function unknownCommand(args: CommandLine): Reply {
   for (const argument of args.slice(1)) {
     if (rest.length >= SHOWN_CHARACTERS_MAX) break;
     const room = SHOWN_CHARACTERS_MAX - rest.length;
-    rest += `'${argument.toString('utf8', 0, room).slice(0, room)}' `;
+    rest += `'${shownText(argument.subarray(0, room)).slice(0, room)}' `;
   }
   return error(`ERR unknown command '${shown(args[0]!)}', with args beginning with: ${rest}`);
 }
 
 function shown(argument: Buffer): string {
-  return argument.toString('utf8', 0, SHOWN_CHARACTERS_MAX);
+  return shownText(argument.subarray(0, SHOWN_CHARACTERS_MAX));
 }
 
 function noNamespace(namespace: Namespace): string {

@@ -109,7 +109,11 @@ export class Lane {
     return may;
   }
 
-  /** When the wait for the partition began: a slow client's own delay is not held against it. */
+  /**
+   * When the wait for the partition began. Neither a slow client's own delay nor the time in which
+   * the partition answers what is before it counts: in a deep pipeline of reads and writes by turns
+   * each of them is a batch of its own.
+   */
   #waitingSinceMs({ arrivedMs }: LaneItem): number {
     return Math.max(arrivedMs, this.#readyMs);
   }

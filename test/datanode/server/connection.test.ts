@@ -168,6 +168,19 @@ describe('faults', () => {
   });
 });
 
+test('a deep pipeline of writes and reads is not late while it is answered', async () => {
+  client.end();
+  await doors.close();
+  doors = await openDoors(4, { holdMs: 200 });
+  client = await RawClient.open(doors.gateway);
+  doors.partitions[a]!.batchMs = 10;
+  const pairs = Array.from({ length: 40 }, () => ['SET a 1', 'GET a']).flat();
+  client.send(...pairs);
+  const text = await client.until((all) => (all.match(/\n/g) ?? []).length >= 40 * 3);
+  expect(text).toBe('+OK\r\n$1\r\n1\r\n'.repeat(40));
+  expect(doors.partitions[a]!.batches.length).toBe(80);
+});
+
 describe('the cluster door', () => {
   test('redirects what another node leads and never to itself', async () => {
     const cluster = await RawClient.open(doors.cluster);

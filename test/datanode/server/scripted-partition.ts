@@ -1,4 +1,5 @@
 /** A partition whose commands run for real in memory, and whose leadership and faults are scripted. */
+import { systemClock } from '../../../src/common/clock.ts';
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import type {
   CommandBatch,
@@ -24,6 +25,8 @@ export class ScriptedPartition implements LocalPartition {
   readonly faults: Fault[] = [];
   /** Batches wait here until it is opened again. */
   gate: Promise<void> = Promise.resolve();
+  /** How long each batch takes; what comes too late for its deadline is refused, as proposals do. */
+  batchMs = 0;
   readonly #data: LonePartition;
 
   constructor(partition: number, data: LonePartition) {
@@ -50,7 +53,9 @@ export class ScriptedPartition implements LocalPartition {
   async execute(batch: CommandBatch): Promise<readonly LineResult[]> {
     this.batches.push(batch);
     await this.gate;
-    const fault = this.faults.shift();
+    const late = batch.deadlineMs <= systemClock.monotonicMs();
+    if (this.batchMs > 0) await new Promise((resolve) => setTimeout(resolve, this.batchMs));
+    const fault: Fault | undefined = late ? { after: 0, code: 'CANCELLED' } : this.faults.shift();
     const results: LineResult[] = [];
     for (const [at, line] of batch.lines.entries()) {
       if (fault === undefined || at < fault.after) {
