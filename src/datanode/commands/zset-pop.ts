@@ -20,7 +20,7 @@ interface PopRequest {
   readonly count: number | undefined;
 }
 
-interface MPopRequest {
+export interface MPopRequest {
   readonly keys: readonly Buffer[];
   readonly highest: boolean;
   readonly count: number;
@@ -51,7 +51,7 @@ function* runPop(
 }
 
 /** ZMPOP numkeys key [key ...] MIN | MAX [COUNT count] */
-function parseMPop(args: readonly Buffer[]): MPopRequest {
+export function parseMPop(args: readonly Buffer[]): MPopRequest {
   const tooFew = 'ERR numkeys should be greater than 0';
   const numKeys = countArgument(argument(args, 1), tooFew);
   if (numKeys < 1) throw new ArgumentError(tooFew);
@@ -69,7 +69,7 @@ function parseMPop(args: readonly Buffer[]): MPopRequest {
   return { keys: args.slice(2, whereAt), highest: where === 'max', count: count ?? 1 };
 }
 
-function* runMPop(
+export function* runMPop(
   view: WriteView,
   { keys, highest, count }: MPopRequest,
   { nowMs }: RunContext,
@@ -85,11 +85,11 @@ function* runMPop(
   return NULL_ARRAY;
 }
 
-function takeEntries({ place }: OpenZset, highest: boolean, count: number): Slices<Entry[]> {
+export function takeEntries({ place }: OpenZset, highest: boolean, count: number): Slices<Entry[]> {
   return collectSpan({ ...wholeSpan(place, highest), limit: count });
 }
 
-function* drop(
+export function* drop(
   view: WriteView,
   zset: OpenZset,
   entries: readonly Entry[],
@@ -99,7 +99,7 @@ function* drop(
   return yield* finishZset(view, zset, reply);
 }
 
-function pairOf({ member, score }: Entry): Reply[] {
+export function pairOf({ member, score }: Entry): Reply[] {
   return [bulk(member), scoreReply(score)];
 }
 
