@@ -5,6 +5,7 @@ import type {
   LineResult,
   LocalPartition,
 } from '../../../src/datanode/partition/batch.ts';
+import type { WaitOutcome, WaitRequest } from '../../../src/datanode/partition/wait.ts';
 import { LonePartition } from '../commands/lone-partition.ts';
 
 /** What the next batch meets: so many lines are carried out, the rest gets the code. */
@@ -22,6 +23,7 @@ export class ScriptedPartition implements LocalPartition {
   term = 1;
   readonly batches: CommandBatch[] = [];
   readonly faults: Fault[] = [];
+  readonly confirmed: Buffer[] = [];
   /** Batches wait here until it is opened again. */
   gate: Promise<void> = Promise.resolve();
   readonly #data: LonePartition;
@@ -45,6 +47,21 @@ export class ScriptedPartition implements LocalPartition {
       open = resolve;
     });
     return open;
+  }
+
+  /** Served when something is there, else once it is withdrawn or nobody listens any more. */
+  async wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    const reply = await this.#data.call(...request.line);
+    if (!reply.kind.startsWith('null')) return { kind: 'served', reply };
+    const outcome = { kind: 'withdrawn' } as const;
+    if (request.withdraw) return outcome;
+    return new Promise((resolve) => {
+      gone?.addEventListener('abort', () => resolve(outcome));
+    });
+  }
+
+  confirmServed(ids: readonly Buffer[]): void {
+    this.confirmed.push(...ids);
   }
 
   async execute(batch: CommandBatch): Promise<readonly LineResult[]> {
