@@ -40,6 +40,8 @@ const table = {
   differentialCommands: { small: 10_000, long: 100_000 },
   /** The same with transactions of two connections to a whole node. */
   transactionCommands: { small: 4_000, long: 100_000 },
+  /** The same with clients that block. */
+  blockingCommands: { small: 3_000, long: 50_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

@@ -32,6 +32,7 @@ import { RateMeter } from './rates.ts';
 import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
+import { WaitingClients } from './waiting-clients.ts';
 
 export interface ServerOptions {
   readonly node: NodeId;
@@ -70,6 +71,7 @@ export class RedisServer {
   readonly #world: ConnectionWorld;
   readonly #watch: CommandWatch;
   readonly #access: Access;
+  readonly #waiting: WaitingClients;
   #settings: ServerSettings;
   #gatewayPort = 0;
   #nextId = 1;
@@ -82,6 +84,7 @@ export class RedisServer {
     this.#rates = new RateMeter(options.clock, this.#stats, () => options.usage().heapBytes);
     const { clock, random, logger, router } = options;
     const settings = () => this.#settings;
+    this.#waiting = new WaitingClients(clock, router, options.facts.runId);
     const sessions = () => this.#sessions();
     this.#access = new Access({ clock, random, store: options.userStore, sessions });
     this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
@@ -91,6 +94,7 @@ export class RedisServer {
       logger,
       router,
       budget: this.#budget,
+      waiting: this.#waiting,
       stats: this.#stats,
       watch: this.#watch,
       access: this.#access,
@@ -130,6 +134,7 @@ export class RedisServer {
       gatewayPort: this.#gatewayPort,
       clientsMax: this.#settings.clientsMax,
       connectedClients: this.#connections.size,
+      blockedClients: this.#sessions().filter(({ blocked }) => blocked !== undefined).length,
       totalConnections: stats.connections,
       totalCommands: stats.commands,
       rejectedConnections: stats.rejected,
@@ -156,6 +161,7 @@ export class RedisServer {
     this.#closing = true;
     this.#rates.stop();
     this.#watch.unpause();
+    this.#waiting.close();
     if (this.#connections.size > 0) await this.#finishConnections();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
