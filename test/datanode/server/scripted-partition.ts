@@ -27,6 +27,8 @@ export class ScriptedPartition implements LocalPartition {
   /** Batches wait here until it is opened again. */
   gate: Promise<void> = Promise.resolve();
   readonly #data: LonePartition;
+  /** Those who wait look again. */
+  #wake: (() => void)[] = [];
 
   constructor(partition: number, data: LonePartition) {
     this.partition = partition;
@@ -55,9 +57,11 @@ export class ScriptedPartition implements LocalPartition {
     if (!reply.kind.startsWith('null')) return { kind: 'served', reply };
     const outcome = { kind: 'withdrawn' } as const;
     if (request.withdraw) return outcome;
-    return new Promise((resolve) => {
-      gone?.addEventListener('abort', () => resolve(outcome));
+    await new Promise<void>((resolve) => {
+      this.#wake.push(resolve);
+      gone?.addEventListener('abort', () => resolve());
     });
+    return gone?.aborted ? outcome : this.wait(request, gone);
   }
 
   confirmServed(ids: readonly Buffer[]): void {
@@ -77,6 +81,7 @@ export class ScriptedPartition implements LocalPartition {
       const code = at === fault.after ? fault.code : (fault.rest ?? fault.code);
       results.push({ ok: false, code, message: 'as the script says' });
     }
+    for (const wake of this.#wake.splice(0)) wake();
     return results;
   }
 }
