@@ -34,7 +34,8 @@ export interface BlockedWorld {
 }
 
 const BACKOFF_MIN_MS = 5;
-const BACKOFF_MAX_MS = 100;
+/** News of a leader end a pause; without any, many clients ask no more than this often. */
+const BACKOFF_MAX_MS = 1_000;
 const UNBLOCKED = error('UNBLOCKED client unblocked via CLIENT UNBLOCK');
 const UNKNOWN = error(
   'UNKNOWNOUTCOME the partition has no leader that could tell whether an element was taken; ' +
@@ -49,6 +50,8 @@ export class BlockedClient {
   readonly #endsMs: number;
   /** Of the attempts under way. */
   readonly #asks = new Set<AbortController>();
+  /** Some leader may have heard of it. */
+  #asked = false;
   #ending: Ending | undefined;
   #giveUpMs = Number.POSITIVE_INFINITY;
   #timer: Timer | undefined;
@@ -114,6 +117,7 @@ export class BlockedClient {
 
   async #run(): Promise<Reply> {
     while (!this.#isOver) {
+      if (this.#ending !== undefined && !this.#asked) return this.#endReply();
       const leader = this.#leader();
       const outcome = leader && (await this.#ask(leader));
       const reply = outcome && this.#replyOf(outcome);
@@ -130,9 +134,7 @@ export class BlockedClient {
         this.#world.confirm(this.#request.place, this.#request.id);
         return outcome.reply;
       case 'withdrawn':
-        if (this.#ending === undefined) return undefined;
-        this.#withdrawn = true;
-        return this.#ending === 'error' ? UNBLOCKED : NULL_ARRAY;
+        return this.#ending && this.#endReply();
       case 'superseded':
         return undefined;
       case 'failed': {
@@ -143,11 +145,17 @@ export class BlockedClient {
     }
   }
 
+  #endReply(): Reply {
+    this.#withdrawn = true;
+    return this.#ending === 'error' ? UNBLOCKED : NULL_ARRAY;
+  }
+
   /** One attempt; undefined when something has changed that makes another one necessary. */
   async #ask(leader: LeaderHint): Promise<WaitOutcome | undefined> {
     const { id, place, line, protocol } = this.#request;
     const withdraw = this.#ending !== undefined;
     const ask = new AbortController();
+    this.#asked = true;
     this.#asks.add(ask);
     const { waits } = this.#world.router;
     const outcome = waits.ask(place, leader, { id, line, protocol, withdraw }, ask.signal);
