@@ -46,6 +46,8 @@ const table = {
   holdElements: { small: 100_000, long: 1_000_000 },
   /** Commands whose events of keys are compared with redis-server's, over all families. */
   keyEventCommands: { small: 8_000, long: 100_000 },
+  /** The same with clients that block. */
+  blockingCommands: { small: 3_000, long: 50_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

@@ -69,6 +69,14 @@ export const limits = {
   /** Connections whose WATCH a partition remembers; beyond, the oldest one's EXEC answers nil. */
   watchesPerPartitionMax: 10_000,
   proposalsPerPartitionMax: 65_536,
+  /** Clients that wait for an element of a partition. */
+  waitersPerPartitionMax: 65_536,
+  /** Of those, what one entry carries, by count and bytes: the others are served by the next. */
+  waitersPerEntryMax: 4_096,
+  waiterBytesPerEntryMax: 1 * MIB,
+  /** Replies kept until they are confirmed, the newest ones; and confirmations in one entry. */
+  servedRepliesMax: 16_384,
+  confirmationsPerEntryMax: 4_096,
   /** Groups led by one node whose membership changes at the same time. */
   /** Replicas that a node opens at the same time. */
   replicasOpenedAtOnceMax: 8,

@@ -274,10 +274,7 @@ export class Datanode {
   #createTransport(host: string): Promise<Transport> {
     const { network, clock, logger, random, config, tuning } = this.#options;
     return createTransport({
-      network,
-      clock,
-      logger,
-      random,
+      ...{ network, clock, logger, random },
       clusterId: this.#identity.clusterId,
       node: this.#identity.node,
       incarnation: this.#identity.incarnation,
@@ -289,8 +286,10 @@ export class Datanode {
       },
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
-        onRequest: async (_from, body) =>
-          isProgressQuery(body) ? this.#host.snapshotProgress(body) : this.#router.serve(body),
+        onRequest: async (_from, body, gone) =>
+          isProgressQuery(body)
+            ? this.#host.snapshotProgress(body)
+            : this.#router.serve(body, gone),
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),

@@ -148,4 +148,14 @@ export const exceptions: readonly Exception[] = [
     differs: 'refused, and the transaction with it',
     reason: 'a transaction is one entry of one partition, and a partition is of one namespace',
   },
+  {
+    commands: 'SORT STORE, ZUNIONSTORE and all that store over a key of another type',
+    differs: 'clients that wait there for what the key has become are served',
+    reason: 'redis-server leaves them blocked beside it until the key is made anew',
+  },
+  {
+    commands: 'BLPOP and all that block',
+    differs: 'a timeout beyond 2^63 ms, and inf, is out of range; 7.0 says that it is negative',
+    reason: 'its number overflows there, which 7.2 mends',
+  },
 ];

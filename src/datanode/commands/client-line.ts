@@ -11,10 +11,11 @@ function typeOf({ subscriber }: Session): string {
 }
 
 function flagsOf(session: Session, inTransaction: boolean): string {
-  const { monitors, subscriber, readOnly, noEvict, noTouch } = session;
+  const { monitors, subscriber, readOnly, noEvict, noTouch, blocked } = session;
   const flags = [
     [monitors, 'O'],
     [isSubscribed(subscriber), 'P'],
+    [blocked !== undefined, 'b'],
     [inTransaction, 'x'],
     [readOnly, 'r'],
     [noEvict, 'e'],

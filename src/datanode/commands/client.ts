@@ -110,13 +110,16 @@ const unpause: Run = (_args, { watch }) => {
 };
 
 /** CLIENT UNBLOCK id [TIMEOUT | ERROR] */
-const unblock: Run = (args) => {
+const unblock: Run = async (args, { sessions }) => {
   if (args.length > 4) return wrongShape(args);
   const reason = args[3] ? word(args[3]) : 'timeout';
   if (reason !== 'timeout' && reason !== 'error') {
     return error('ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR');
   }
-  return parseInteger(argument(args, 2)) === undefined ? error(NOT_AN_INTEGER) : integer(0);
+  const wanted = parseInteger(argument(args, 2));
+  if (wanted === undefined) return error(NOT_AN_INTEGER);
+  const blocked = sessions().find(({ id }) => id === wanted)?.blocked;
+  return integer(blocked !== undefined && (await blocked.end(reason)) ? 1 : 0);
 };
 
 /** CLIENT CACHING YES | NO */
@@ -188,7 +191,7 @@ const subcommands: readonly NodeCommand[] = [
   sub('caching', 3, '6.0.0', 'Refused: there is no client side caching.', caching),
   sub('pause', -3, '3.0.0', 'Holds back commands of clients for a while.', pause),
   sub('unpause', 2, '6.2.0', 'Ends a pause of clients.', unpause),
-  sub('unblock', -3, '5.0.0', 'Wakes a client that waits; none ever does.', unblock),
+  sub('unblock', -3, '5.0.0', 'Ends the wait of a client in a blocking command.', unblock),
   sub('help', 2, '5.0.0', 'Lists the subcommands.', () => helpReply('client', subcommands)),
 ];
 

@@ -110,10 +110,25 @@ export interface ReadCommand extends CommandBase {
   readonly gathers?: readonly GatheredType[];
 }
 
+/** A request that waits until a list or sorted set has something for it (redis.io, BLPOP). */
+export interface BlockingForm {
+  /** In the order in which they are looked at. */
+  readonly keys: readonly Buffer[];
+  readonly type: 'list' | 'zset';
+  /** 0: for ever. */
+  readonly timeoutMs: number;
+  /** The key that it adds to. */
+  readonly fills?: Buffer;
+  /** The same request of one of its keys alone. */
+  readonly only: (key: Buffer) => readonly Buffer[];
+}
+
 export interface WriteCommand extends CommandBase {
   readonly kind: 'write';
   /** Leaves nothing of the partition's Redis data: apply clears the range instead of running it. */
   readonly empties?: boolean;
+  /** What it waits for when its run finds nothing; of arguments that `prepare` has taken. */
+  readonly blocking?: (args: readonly Buffer[]) => BlockingForm;
   readonly prepare: (args: readonly Buffer[]) => Prepared<WriteRun>;
 }
 

@@ -55,7 +55,7 @@ const server: Section['fields'] = ({ session, nowMs }, { facts }) => {
 const clients: Section['fields'] = (_context, info) => ({
   connected_clients: info.connectedClients,
   maxclients: info.clientsMax,
-  blocked_clients: 0,
+  blocked_clients: info.blockedClients,
   tracking_clients: 0,
   pubsub_clients: info.pubsub.clients,
 });

@@ -93,10 +93,11 @@ function runPop(view: WriteView, { key, end, count }: Pop, { nowMs }: RunContext
   if (list === 'wrong-type') return WRONG_TYPE;
   if (list.size === 0) return count === undefined ? NULL : NULL_ARRAY;
   if (count === 0) return EMPTY_ARRAY;
-  return atOnce(pop(view, list, end, count));
+  return atOnce(popList(view, list, end, count));
 }
 
-function* pop(
+/** An element, or of a count an array of them. */
+export function* popList(
   view: WriteView,
   list: OpenList,
   end: ListEnd,
@@ -137,7 +138,7 @@ function runLen(view: View, key: Buffer, { nowMs }: RunContext): Reply {
   return integer(list?.size ?? 0);
 }
 
-interface Move {
+export interface Move {
   readonly source: Buffer;
   readonly target: Buffer;
   readonly from: ListEnd;
@@ -145,7 +146,7 @@ interface Move {
 }
 
 /** LMOVE source destination LEFT | RIGHT LEFT | RIGHT */
-function parseMove(args: readonly Buffer[]): Move {
+export function parseMove(args: readonly Buffer[]): Move {
   return {
     source: argument(args, 1),
     target: argument(args, 2),
@@ -154,18 +155,18 @@ function parseMove(args: readonly Buffer[]): Move {
   };
 }
 
-function endArgument(arg: Buffer): ListEnd {
+export function endArgument(arg: Buffer): ListEnd {
   const end = word(arg);
   if (end !== 'left' && end !== 'right') throw syntaxError();
   return end;
 }
 
 /** RPOPLPUSH source destination */
-function parseRpopLpush(args: readonly Buffer[]): Move {
+export function parseRpopLpush(args: readonly Buffer[]): Move {
   return { source: argument(args, 1), target: argument(args, 2), from: 'right', to: 'left' };
 }
 
-function runMove(view: WriteView, move: Move, { nowMs }: RunContext): RunResult {
+export function runMove(view: WriteView, move: Move, { nowMs }: RunContext): RunResult {
   const source = openList(view, move.source, nowMs);
   if (source === 'wrong-type') return WRONG_TYPE;
   if (source.size === 0) return NULL;
@@ -196,14 +197,14 @@ function* moveElement(
   return bulk(element);
 }
 
-interface MultiPop {
+export interface MultiPop {
   readonly keys: readonly Buffer[];
   readonly end: ListEnd;
   readonly count: number;
 }
 
 /** LMPOP numkeys key [key ...] LEFT | RIGHT [COUNT count] */
-function parseMultiPop(args: readonly Buffer[]): MultiPop {
+export function parseMultiPop(args: readonly Buffer[]): MultiPop {
   const keyCount = atLeastOne(argument(args, 1), 'numkeys');
   const endAt = 2 + keyCount;
   if (endAt >= args.length) throw syntaxError();
@@ -229,7 +230,7 @@ function multiPopKeys(args: readonly Buffer[]): readonly Buffer[] {
   return Number.isSafeInteger(count) && count > 0 ? args.slice(2, 2 + count) : [];
 }
 
-function runMultiPop(
+export function runMultiPop(
   view: WriteView,
   { keys, end, count }: MultiPop,
   { nowMs }: RunContext,

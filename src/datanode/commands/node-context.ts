@@ -19,6 +19,9 @@ export interface Queued {
   readonly transaction: number;
 }
 
+/** What ends the wait of a blocked client: its time, CLIENT UNBLOCK, its connection's end. */
+export type Ending = 'timeout' | 'error' | 'gone';
+
 /** The client's connection. */
 export interface Session {
   readonly id: number;
@@ -38,6 +41,8 @@ export interface Session {
   libraryVersion: string;
   readOnly: boolean;
   replyMode: 'on' | 'off' | 'skip';
+  /** Set while it is in a blocking command; `end` resolves to whether that ended its wait. */
+  blocked: { readonly end: (how: Ending) => Promise<boolean> } | undefined;
   noEvict: boolean;
   noTouch: boolean;
   /** It is told every command of this node's clients. */
@@ -163,6 +168,8 @@ export interface ServerInfo {
   readonly gatewayPort: number;
   readonly clientsMax: number;
   readonly connectedClients: number;
+  /** Those in a blocking command. */
+  readonly blockedClients: number;
   readonly totalConnections: number;
   readonly totalCommands: number;
   readonly rejectedConnections: number;

@@ -3,6 +3,8 @@ import { assert } from '../../common/assert.ts';
 import { aclCommands } from './acl.ts';
 import { bitCommands } from './bit.ts';
 import { bitFieldCommands } from './bitfield.ts';
+import { blockingListCommands } from './blocking-list.ts';
+import { blockingZsetCommands } from './blocking-zset.ts';
 import { clientCommands } from './client.ts';
 import { clusterCommands } from './cluster.ts';
 import type { Command } from './command.ts';
@@ -53,6 +55,7 @@ const rows: readonly Command[] = [
   ...stringCommonCommands,
   ...listCommands,
   ...listRangeCommands,
+  ...blockingListCommands,
   ...hashCommands,
   ...hashExpiryCommands,
   ...hashNumberCommands,
@@ -62,6 +65,7 @@ const rows: readonly Command[] = [
   ...zsetCommands,
   ...zsetRangeCommands,
   ...zsetPopCommands,
+  ...blockingZsetCommands,
   ...zsetRandomCommands,
   ...zsetCombineCommands,
   ...geoCommands,

@@ -22,7 +22,7 @@ interface PopRequest {
   readonly count: number | undefined;
 }
 
-interface MPopRequest {
+export interface MPopRequest {
   readonly keys: readonly Buffer[];
   readonly highest: boolean;
   readonly count: number;
@@ -52,11 +52,11 @@ function* runPop(
     count === undefined
       ? array(entries.flatMap(pairOf))
       : yield* entriesReply(entries, true, 'a smaller count');
-  return yield* drop(view, zset, entries, { event: eventOf(highest), reply });
+  return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
 }
 
 /** ZMPOP numkeys key [key ...] MIN | MAX [COUNT count] */
-function parseMPop(args: readonly Buffer[]): MPopRequest {
+export function parseMPop(args: readonly Buffer[]): MPopRequest {
   const tooFew = 'ERR numkeys should be greater than 0';
   const numKeys = countArgument(argument(args, 1), tooFew);
   if (numKeys < 1) throw new ArgumentError(tooFew);
@@ -74,7 +74,7 @@ function parseMPop(args: readonly Buffer[]): MPopRequest {
   return { keys: args.slice(2, whereAt), highest: where === 'max', count: count ?? 1 };
 }
 
-function* runMPop(
+export function* runMPop(
   view: WriteView,
   { keys, highest, count }: MPopRequest,
   { nowMs }: RunContext,
@@ -87,16 +87,16 @@ function* runMPop(
     const pile = new ReplyPile('array', 'a smaller count');
     yield* eachItem(entries, (entry) => pile.add(array(pairOf(entry))));
     const reply = array([bulk(key), pile.reply()]);
-    return yield* drop(view, zset, entries, { event: eventOf(highest), reply });
+    return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
   }
   return NULL_ARRAY;
 }
 
-function takeEntries({ place }: OpenZset, highest: boolean, count: number): Slices<Entry[]> {
+export function takeEntries({ place }: OpenZset, highest: boolean, count: number): Slices<Entry[]> {
   return collectSpan({ ...wholeSpan(place, highest), limit: count });
 }
 
-function* drop(
+export function* drop(
   view: WriteView,
   zset: OpenZset,
   entries: readonly Entry[],
@@ -108,11 +108,11 @@ function* drop(
   return yield* finishZset(view, zset, ending);
 }
 
-function eventOf(highest: boolean): string {
+export function zpopEvent(highest: boolean): string {
   return highest ? 'zpopmax' : 'zpopmin';
 }
 
-function pairOf({ member, score }: Entry): Reply[] {
+export function pairOf({ member, score }: Entry): Reply[] {
   return [bulk(member), scoreReply(score)];
 }
 

@@ -34,6 +34,22 @@ export function addDecimal(left: string, right: string): string | 'invalid' | 'n
   return rounded === 'infinite' ? 'not-finite' : printLongDouble(rounded);
 }
 
+/**
+ * `text` × 1,000, in whole numbers, rounded up: seconds in milliseconds. `invalid` where `strtold`
+ * or Redis refuses it; infinite ones have the sign of what they are.
+ */
+export function ceilThousandfold(text: string): bigint | 'invalid' | 'infinite' | '-infinite' {
+  const value = parseLongDouble(text);
+  if (value === undefined) return 'invalid';
+  const infinite = text.startsWith('-') ? '-infinite' : 'infinite';
+  if (value === 'infinite') return infinite;
+  const product = roundQuotient(value.mantissa * 1_000n, 1n, value.exponent);
+  if (product === 'infinite') return infinite;
+  const { mantissa, exponent } = product;
+  if (exponent >= 0) return mantissa << BigInt(exponent);
+  return -(-mantissa >> BigInt(-exponent));
+}
+
 function align({ mantissa, exponent }: LongDouble, to: number): bigint {
   return mantissa << BigInt(exponent - to);
 }

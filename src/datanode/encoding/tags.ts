@@ -5,6 +5,8 @@
  * All numbers in keys are big-endian; `version` is u64 index + u32 ordinal (see header.ts).
  *
  *   system      0x01  name
+ *   served      0x02  id of a client that waited               → order u64, its reply
+ *   servedOrder 0x03  order u64                                 → that id
  *   key         0x10  slot u16 · hash u32 · key                     → header (strings: + value)
  *   expiry      0x11  deadline u64 · slot u16 · key                 → flags
  *   hashField   0x12  slot u16 · version · hash u64 · field         → flags, value
@@ -24,6 +26,10 @@
  */
 export const tags = {
   system: 0x01,
+  /** What a client that waited was given, until its node has confirmed it. */
+  served: 0x02,
+  /** The same in the order in which they were given. */
+  servedOrder: 0x03,
 
   key: 0x10,
   expiry: 0x11,

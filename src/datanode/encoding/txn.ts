@@ -80,6 +80,7 @@ export class Txn implements WriteView {
   #leavesGarbage = false;
   #events: KeyEvent[] = [];
   #recording = false;
+  #onKeyPut: ((key: Buffer) => void) | undefined;
   /** How many there were before the command under way. */
   #eventsBefore = 0;
 
@@ -122,6 +123,11 @@ export class Txn implements WriteView {
     this.#recording = on;
   }
 
+  /** Tells `listener` of every record of a key that is put from now on, by its engine key. */
+  observeKeys(listener: ((key: Buffer) => void) | undefined): void {
+    this.#onKeyPut = listener;
+  }
+
   /** Those kept so far, in order. */
   get events(): readonly KeyEvent[] {
     return this.#events;
@@ -143,6 +149,7 @@ export class Txn implements WriteView {
   put(key: Buffer, value: Buffer): void {
     if (isExpiryKey(key)) this.#observeDeadline(key);
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
+    if (this.#onKeyPut !== undefined && key[0] === tags.key) this.#onKeyPut(key);
     this.#overlay.set({ key, after: value });
   }
 

@@ -115,7 +115,7 @@ const process: readonly RedisFamily[] = [
 
 const clients: readonly RedisFamily[] = [
   gauge('connected_clients', 'Client connections', ({ info }) => info.connectedClients),
-  gauge('blocked_clients', 'Clients in a blocking command', () => 0),
+  gauge('blocked_clients', 'Clients in a blocking command', ({ info }) => info.blockedClients),
   gauge(
     'pubsub_channels',
     'Channels that clients of this node listen to',

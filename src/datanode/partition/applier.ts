@@ -17,11 +17,13 @@ import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import { OK, type Reply } from '../resp/reply.ts';
-import { type ApplyStep, applyExpiry, applyLines } from './apply-lines.ts';
+import { type ApplyStep, applyExpiry } from './apply-lines.ts';
+import { applyAfterFlush, applyCommands, servedBy } from './apply-serving.ts';
 import type { CommandLine } from './batch.ts';
-import { decodeEnvelope, type Envelope } from './envelope.ts';
+import { decodeEnvelope, type Envelope, type EnvelopeBody } from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
+import type { Served } from './serving.ts';
 import { encodeState, type ReplicaState } from './state.ts';
 
 /** How long, and for how many pieces of work, a follower gathers. */
@@ -47,6 +49,8 @@ export interface AppliedEntry {
   readonly term: Term;
   /** One per command; empty for entries without commands. */
   readonly replies: readonly Reply[];
+  /** What clients that waited were given. */
+  readonly served?: readonly Served[];
 }
 
 export interface AppliedBatch {
@@ -63,6 +67,8 @@ export interface AppliedBatch {
   /** What it changed, as keys of the engine. */
   changes(): Iterable<Change>;
 }
+
+type RedisBody = Extract<EnvelopeBody, { family: 'redis' }>;
 
 interface Work {
   readonly entries: readonly Entry[];
@@ -181,11 +187,11 @@ export class Applier {
         if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot
         assert(entry.index === batch.state.index + 1, () => `apply in order: ${entry.index}`);
         const envelope = envelopeOf(entry);
-        const lines = envelope?.body.family === 'redis' ? envelope.body.lines : [];
-        const flush = lines.findLastIndex(empties);
-        if (envelope !== undefined && flush >= 0) {
+        const body = envelope?.body.family === 'redis' ? envelope.body : undefined;
+        const flush = body?.lines.findLastIndex(empties) ?? -1;
+        if (envelope !== undefined && body !== undefined && flush >= 0) {
           await this.#write(batch);
-          await this.#flush(entry, envelope, lines, flush);
+          await this.#flush(entry, envelope, body, flush);
           batch = this.#newBatch();
           continue;
         }
@@ -237,14 +243,15 @@ export class Applier {
   async #flush(
     entry: Entry,
     envelope: Envelope,
-    lines: readonly CommandLine[],
+    { lines, waiting }: RedisBody,
     last: number,
   ): Promise<void> {
     const before = this.#newBatch();
     const state = this.#timedState(entry, envelope, before.state);
     const context = this.#contextOf(envelope, state);
     before.txn.beginEntry(entry.index);
-    const early = await applyLines(before.txn, lines.slice(0, last), context, state);
+    const first = lines.slice(0, last);
+    const early = await applyCommands(before.txn, first, waiting, context, state);
     this.#clearing = true;
     this.#hooks.onClear();
     await this.#engine.clearRange(redisDataRange());
@@ -252,8 +259,10 @@ export class Applier {
     after.txn.beginEntry(entry.index);
     after.txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
     writeCounts(after.txn, { keys: 0, expires: 0 });
-    const late = await applyLines(after.txn, lines.slice(last + 1), context, state);
-    take(after, entry, { state, replies: [...early.replies, OK, ...late.replies] });
+    const rest = lines.slice(last + 1);
+    const late = await applyAfterFlush(after.txn, rest, waiting, context, early);
+    const replies = [...early.replies, OK, ...late.replies];
+    take(after, entry, { state, replies, served: servedBy(early, late) });
     this.#clearing = false;
     await this.#write(after);
   }
@@ -301,7 +310,7 @@ export class Applier {
       if (body.operation !== 'expire') return { state, replies: [] };
       return applyExpiry(txn, body.keys, state);
     }
-    return applyLines(txn, body.lines, this.#contextOf(envelope, state), state);
+    return applyCommands(txn, body.lines, body.waiting, this.#contextOf(envelope, state), state);
   }
 }
 
@@ -320,7 +329,10 @@ function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
     batch.expiryEntries++;
     batch.expiredKeys += step.expired;
   }
-  batch.applied.push({ index, term, replies: step.replies });
+  const { replies, served } = step;
+  batch.applied.push(
+    served === undefined ? { index, term, replies } : { index, term, replies, served },
+  );
 }
 
 /** Undefined for entries without one: a new leader's first, a change of configuration. */

@@ -13,6 +13,7 @@ import { error, type Reply } from '../resp/reply.ts';
 import { ReplyTooLargeError } from '../resp/reply-pile.ts';
 import type { CommandLine } from './batch.ts';
 import type { DueKey } from './envelope.ts';
+import type { Served } from './serving.ts';
 import type { ReplicaState } from './state.ts';
 
 /** What one entry came to. */
@@ -21,6 +22,8 @@ export interface ApplyStep {
   readonly replies: readonly Reply[];
   /** Of an expire entry: how many keys went. */
   readonly expired?: number;
+  /** What clients that waited were given. */
+  readonly served?: readonly Served[];
 }
 
 export async function applyExpiry(
@@ -63,7 +66,11 @@ async function applyRest(
   return { state, replies };
 }
 
-function applyLine(txn: Txn, line: CommandLine, context: RunContext): Reply | Promise<Reply> {
+export function applyLine(
+  txn: Txn,
+  line: CommandLine,
+  context: RunContext,
+): Reply | Promise<Reply> {
   const command = resolveCommand(line);
   if (command?.kind !== 'write') {
     return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../common/errors.ts';
 import type { Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { ReadRun } from '../commands/command.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
+import type { WaitOutcome, WaitRequest } from './wait.ts';
 
 /** A command's name and arguments. */
 export type CommandLine = readonly Buffer[];
@@ -48,4 +49,8 @@ export interface LocalPartition {
   readonly isLeader: boolean;
   readonly term: Term;
   execute(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]>;
+  /** Settles when the client is served, or withdrawn; `gone`: nobody listens any more. */
+  wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome>;
+  /** Replies to these ids have arrived. */
+  confirmServed(ids: readonly Buffer[]): void;
 }

@@ -3,18 +3,23 @@
  * and the random seed that every replica uses instead of its own. Frozen format, version 1:
  *
  *   u8 version · u8 family · u16 apply version · u64 time (ms since 1970) · u32 seed · body
- *   redis body:    u32 commands, each: u8 flags (0; bits reserved for session, waiters, origin),
- *                  u32 arguments, each: u32 length, bytes
+ *   redis body:    u32 commands, each: u8 flags (0; bits reserved for session, origin),
+ *                  u32 arguments, each: u32 length, bytes; from apply version 2 on, which an entry
+ *                  has only if there are any: waiters (waiter-codec.ts)
  *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
  *                  length, engine key of the header
  */
 import { asBuffer, ByteRangeError, ByteReader, ByteWriter, readU64 } from '../../common/bytes.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { CommandLine } from './batch.ts';
+import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.ts';
 
 export const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-export const APPLY_VERSION = 1;
+export const APPLY_VERSION = 2;
+/** That of entries without what came later: older builds apply them as well. */
+const PLAIN_VERSION = 1;
+const WAITING_VERSION = 2;
 
 const FAMILY = { redis: 1, topic: 2, schema: 3, internal: 4 } as const;
 const INTERNAL = { time: 1, expire: 2 } as const;
@@ -28,7 +33,11 @@ export interface DueKey {
 }
 
 export type EnvelopeBody =
-  | { readonly family: 'redis'; readonly lines: readonly CommandLine[] }
+  | {
+      readonly family: 'redis';
+      readonly lines: readonly CommandLine[];
+      readonly waiting?: WaitingPart;
+    }
   | { readonly family: 'internal'; readonly operation: 'time' }
   | {
       readonly family: 'internal';
@@ -51,16 +60,18 @@ export function lineBytes(line: CommandLine): number {
 
 export function encodeEnvelope(envelope: Envelope): Buffer {
   const { body } = envelope;
+  const waiting = body.family === 'redis' ? body.waiting : undefined;
   const size =
     body.family === 'redis' ? body.lines.reduce((sum, line) => sum + lineBytes(line), 4) : 64;
   const writer = new ByteWriter(HEADER_BYTES + size)
     .u8(ENVELOPE_VERSION)
     .u8(FAMILY[body.family])
-    .u16(APPLY_VERSION)
+    .u16(waiting === undefined ? PLAIN_VERSION : WAITING_VERSION)
     .u64(envelope.timeMs)
     .u32(envelope.seed);
   if (body.family === 'redis') encodeLines(writer, body.lines);
   else encodeInternal(writer, body);
+  if (waiting !== undefined) encodeWaiting(writer, waiting);
   return writer.finish();
 }
 
@@ -103,7 +114,7 @@ export function decodeEnvelope(data: Uint8Array): Envelope {
     }
     const timeMs = reader.u64();
     const seed = reader.u32();
-    const body = decodeBody(reader, family);
+    const body = decodeBody(reader, family, applyVersion);
     reader.end();
     return { timeMs, seed, body };
   } catch (cause) {
@@ -112,8 +123,12 @@ export function decodeEnvelope(data: Uint8Array): Envelope {
   }
 }
 
-function decodeBody(reader: ByteReader, family: number): EnvelopeBody {
-  if (family === FAMILY.redis) return { family: 'redis', lines: decodeLines(reader) };
+function decodeBody(reader: ByteReader, family: number, applyVersion: number): EnvelopeBody {
+  if (family === FAMILY.redis) {
+    const lines = decodeLines(reader);
+    if (applyVersion < WAITING_VERSION) return { family: 'redis', lines };
+    return { family: 'redis', lines, waiting: decodeWaiting(reader) };
+  }
   if (family !== FAMILY.internal) throw new ByteRangeError(`unknown entry family ${family}`);
   const operation = reader.u8();
   if (operation === INTERNAL.time) return { family: 'internal', operation: 'time' };

@@ -36,6 +36,7 @@ import { Sleep } from './sleep.ts';
 import type { SnapshotHeader } from './snapshot-codec.ts';
 import type { ReceivedSnapshot } from './snapshot-inbox.ts';
 import { membershipOf, type ReplicaState } from './state.ts';
+import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from './wait.ts';
 
 export class Replica implements LocalPartition {
   readonly id: ReplicaId;
@@ -114,9 +115,7 @@ export class Replica implements LocalPartition {
     return this.#raft.status();
   }
 
-  counts(): Counts {
-    return readCounts(createView(this.slot.engine));
-  }
+  readonly counts = (): Counts => readCounts(createView(this.slot.engine));
 
   /** The live parts, for observers; not to be changed. */
   inspect() {
@@ -130,6 +129,18 @@ export class Replica implements LocalPartition {
     this.#sleep.wake();
     this.#world.requestTurn();
     return this.#requests.gather(batch);
+  }
+
+  wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    if (!this.isLeader) return Promise.resolve(NOT_LED_HERE);
+    this.wake();
+    return this.#requests.wait(request, gone);
+  }
+
+  confirmServed(ids: readonly Buffer[]): void {
+    if (!this.isLeader) return;
+    this.wake();
+    this.#requests.confirmServed(ids);
   }
 
   step(message: PeerMessage): void {
@@ -325,6 +336,7 @@ export class Replica implements LocalPartition {
       clock: this.#world.clock,
       random: this.#world.random,
       raft: this.#raft,
+      requestTurn: () => this.#world.requestTurn(),
       engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
       writing: () => this.#applier.writing,

@@ -1,23 +1,34 @@
 /**
  * What clients wait for at one replica: writes on their way through the log, reads on their way to
- * a confirmed leader, and the watches between WATCH and EXEC.
+ * a confirmed leader, elements that are not there yet, and the watches between WATCH and EXEC.
  */
 import type { Clock } from '../../common/clock.ts';
 import type { Slot } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { Random } from '../../common/random.ts';
+import { findKey } from '../encoding/keyspace.ts';
+import { findServed } from '../encoding/served.ts';
 import { createView } from '../encoding/txn.ts';
-import type { RaftNode, ReadState } from '../raft/ready.ts';
+import type { ProposeResult, RaftNode, ReadState } from '../raft/ready.ts';
+import { OK } from '../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from './applier.ts';
-import type { CommandBatch, LineResult } from './batch.ts';
+import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { Proposals } from './proposals.ts';
 import { type ReadGround, Reads } from './reads.ts';
+import type { WaitOutcome, WaitRequest } from './wait.ts';
+import { type Draft, Waiters } from './waiters.ts';
 import { Watches } from './watches.ts';
+
+/** Confirmations wait this long for an entry to join. */
+const CONFIRM_ALONE_MS = 1_000;
 
 export interface RequestGround extends Omit<ReadGround, 'random'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly raft: RaftNode;
+  /** Asks for `flush` at the end of this turn. */
+  requestTurn(): void;
 }
 
 export class Requests {
@@ -25,6 +36,9 @@ export class Requests {
   readonly #proposals = new Proposals();
   readonly #reads: Reads;
   readonly #watches: Watches;
+  readonly #waiters: Waiters;
+  /** Since when there have been confirmations that no entry has taken along. */
+  #confirmingSinceMs: number | undefined;
 
   constructor(ground: RequestGround, slots: { readonly firstSlot: Slot; readonly lastSlot: Slot }) {
     this.#ground = ground;
@@ -36,20 +50,42 @@ export class Requests {
       term: () => raft.term,
       gather: (batch) => this.#proposals.gather(batch),
     });
+    this.#waiters = new Waiters({
+      lastIndex: () => raft.lastIndex,
+      appliedIndex: ground.appliedIndex,
+      typeOf: (key) => findKey(createView(engine()), key, nowMs()).live?.type,
+      keptReply: (id) => findServed(createView(engine()), id),
+    });
   }
 
-  /** What is not answered yet. */
+  /** What is not answered yet; who waits for an element asks nothing of the group meanwhile. */
   get waiting(): { readonly writes: number; readonly reads: number } {
-    return { writes: this.#proposals.count, reads: this.#reads.count };
+    const due = this.#waiters.confirmations + (this.#waiters.isDue ? 1 : 0);
+    return { writes: this.#proposals.count + due, reads: this.#reads.count };
   }
 
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
     return batch.kind === 'write' ? this.#watches.gather(batch) : this.#reads.gather(batch);
   }
 
+  /** `gone` aborts when nobody waits for the outcome any more. */
+  wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    const { isNew, outcome } = this.#waiters.ask(request);
+    gone?.addEventListener('abort', () => this.#waiters.leave(request), { once: true });
+    if (isNew) void this.#confirmLeadership(request);
+    return outcome;
+  }
+
+  /** These replies have arrived: they need not be kept. */
+  confirmServed(ids: readonly Buffer[]): void {
+    this.#waiters.confirmServed(ids);
+    this.#confirmingSinceMs ??= this.#ground.clock.monotonicMs();
+  }
+
   /** The turn ends: entries are proposed, a round of reads begins. */
   flush(): void {
     if (this.#proposals.hasGathered) this.#propose();
+    if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
     if (this.#reads.hasFresh) this.#reads.flush(() => this.#ground.raft.requestRead());
   }
 
@@ -59,7 +95,11 @@ export class Requests {
 
   onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
     this.#watches.onChanged(batch.changes);
-    for (const entry of entries) this.#proposals.settle(entry.index, entry.term, entry.replies);
+    for (const { index, term, replies, served = [] } of entries) {
+      this.#proposals.settle(index, term, replies);
+      this.#waiters.onApplied(index, served);
+    }
+    this.#waiters.decideAll();
   }
 
   /** All of the partition's data goes now. */
@@ -87,20 +127,69 @@ export class Requests {
   /** Leadership is gone: reads may be sent elsewhere; what was proposed is settled by the log. */
   stepDown(): void {
     this.#reads.failAll('NOT_LEADER', 'leadership was lost');
+    this.#waiters.failAll('NOT_LEADER', 'leadership was lost');
   }
 
   stop(why: string): void {
     this.#proposals.stop();
     this.#reads.failAll('STOPPING', why);
+    this.#waiters.failAll('STOPPING', why);
+  }
+
+  /** A read of nothing: the round that it takes part in is what matters. */
+  async #confirmLeadership(request: WaitRequest): Promise<void> {
+    const [result] = await this.#reads.gather({
+      namespace: '',
+      partition: 0,
+      kind: 'read',
+      lines: [request.line],
+      prepared: [{ run: () => OK, singlePoint: true }],
+      protocol: request.protocol,
+      term: undefined,
+      deadlineMs: this.#ground.clock.monotonicMs() + limits.holdMs,
+    });
+    if (!result!.ok) return this.#waiters.fail(request, result!.code, result!.message);
+    this.#waiters.confirm(request);
+    if (this.#waiters.isDue) this.#ground.requestTurn();
+  }
+
+  #confirmIsDue(): boolean {
+    if (this.#confirmingSinceMs === undefined) return false;
+    return this.#ground.clock.monotonicMs() - this.#confirmingSinceMs >= CONFIRM_ALONE_MS;
   }
 
   #propose(): void {
-    const { clock, random, raft, nowMs } = this.#ground;
-    const timeMs = nowMs();
+    const drafts: Draft[] = [];
     this.#proposals.flush(
-      clock.monotonicMs(),
-      (lines) => encodeEnvelope({ timeMs, seed: random.u32(), body: { family: 'redis', lines } }),
-      (data) => raft.propose(data),
+      this.#ground.clock.monotonicMs(),
+      (lines) => {
+        const draft = this.#waiters.draft(lines);
+        drafts.push(draft);
+        return this.#encode(lines, draft);
+      },
+      (data) => this.#append(data, drafts),
     );
+  }
+
+  /** An entry of its own for those who wait for what is there already, or for confirmations. */
+  #proposeServing(): void {
+    const draft = this.#waiters.draft([]);
+    if (draft.part !== undefined) this.#append([this.#encode([], draft)], [draft]);
+  }
+
+  #encode(lines: readonly CommandLine[], { part }: Draft): Buffer {
+    const { random, nowMs } = this.#ground;
+    const body = { family: 'redis', lines, ...(part && { waiting: part }) } as const;
+    return encodeEnvelope({ timeMs: nowMs(), seed: random.u32(), body });
+  }
+
+  #append(data: readonly Buffer[], drafts: readonly Draft[]): ProposeResult {
+    const result = this.#ground.raft.propose(data);
+    drafts.forEach((draft, at) => {
+      if (result.ok) this.#waiters.onAppended(draft, result.index + at);
+      else this.#waiters.onRefused(draft);
+    });
+    if (this.#waiters.confirmations === 0) this.#confirmingSinceMs = undefined;
+    return result;
   }
 }

@@ -74,6 +74,10 @@ class ReplicaNode implements RaftNode {
     return this.#core.leader;
   }
 
+  get lastIndex(): LogIndex {
+    return this.#core.log.lastIndex();
+  }
+
   get committed(): LogIndex {
     return this.#core.log.committed;
   }

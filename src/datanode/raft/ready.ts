@@ -118,11 +118,12 @@ export interface RaftNode {
   ready(): Ready;
   /** Synchronous storage only. */
   advance(): void;
-  /** Cheap: the three numbers that hot paths need. */
+  /** Cheap: what hot paths need. */
   readonly term: Term;
   readonly role: Role;
   readonly leader: ReplicaId;
   readonly committed: LogIndex;
+  readonly lastIndex: LogIndex;
   /** Election and heartbeat time begin anew, as if the leader had just been heard from. */
   restartTimers(): void;
   /** Replaces the drawn election timeout until the next change of role or term. */

@@ -11,6 +11,8 @@ import type { Transport } from '../transport/transport.ts';
 import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
 import type { MutableRouteTable } from './route-table.ts';
 import type { LeaderHint } from './table.ts';
+import { isWaitMessage } from './wait-codec.ts';
+import { WaitRouter } from './wait-router.ts';
 
 export interface RouterOptions {
   readonly node: NodeId;
@@ -24,12 +26,15 @@ export interface RouterOptions {
 const ANSWER_GRACE_MS = 2_000;
 
 export class Router {
+  /** Of clients that wait for an element. */
+  readonly waits: WaitRouter;
   readonly #options: RouterOptions;
   #forwarded = 0;
   #served = 0;
 
   constructor(options: RouterOptions) {
     this.#options = options;
+    this.waits = new WaitRouter(this, options);
   }
 
   get routes(): MutableRouteTable {
@@ -79,7 +84,8 @@ export class Router {
   }
 
   /** The other end: a peer's batch for a replica of this node. */
-  async serve(body: Buffer): Promise<Buffer> {
+  async serve(body: Buffer, gone: AbortSignal): Promise<Buffer> {
+    if (isWaitMessage(body)) return this.waits.serve(body, gone);
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
     this.#served += batch.lines.length;
     const local = this.#options.local(batch.namespace, batch.partition);

@@ -10,6 +10,7 @@ import type { Connection } from './connection.ts';
 import type { HoldBudget } from './hold-budget.ts';
 import type { ServerSettings } from './settings.ts';
 import type { ServerStats } from './stats.ts';
+import type { WaitingClients } from './waiting-clients.ts';
 
 export interface ConnectionWorld {
   readonly clock: Clock;
@@ -18,6 +19,7 @@ export interface ConnectionWorld {
   readonly router: Router;
   readonly budget: HoldBudget;
   readonly gatherBudget: HoldBudget;
+  readonly waiting: WaitingClients;
   readonly stats: ServerStats;
   readonly watch: CommandWatch;
   readonly access: Access;

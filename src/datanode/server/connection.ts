@@ -15,6 +15,7 @@ import { refusedByChannels } from './channel-guard.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import {
+  blockingTarget,
   type ExclusiveGround,
   type ExclusiveRequest,
   runExclusive,
@@ -93,6 +94,7 @@ export class Connection {
 
   /** Answers what is under way, takes nothing more, and closes. */
   finish(): void {
+    void this.session.blocked?.end('gone');
     this.#beginClosing();
     this.#endWhenAnswered();
   }
@@ -118,7 +120,7 @@ export class Connection {
   }
 
   #createExclusiveGround(): ExclusiveGround {
-    const { clock, random, logger, watch } = this.#world;
+    const { clock, random, logger, watch, waiting } = this.#world;
     const { session } = this;
     return {
       ...{ clock, random, logger, watch, session, lanes: this.#lanes, pushes: this.#pushes },
@@ -126,21 +128,26 @@ export class Connection {
       gone: () => this.#gone.signal,
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#place(partition),
+      redirect: (partition, line) => this.#redirect(partition, line),
+      block: (request) => waiting.block(request, this.#world.settings().holdMs),
       end: (slot, reply) => this.#endExclusive(slot, reply),
     };
   }
 
   #createTransaction(): Transaction {
-    const { router, random, access } = this.#world;
+    const { random, access } = this.#world;
     return new Transaction({
       namespace: () => this.session.namespace,
       refusedNow: (line) => access.execRefusalOf(this.session, resolveCommand(line)!, line),
       newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
-      redirect: (partition, line) =>
-        this.session.door === 'cluster'
-          ? redirectTo(router, this.#place(partition), line)
-          : undefined,
+      redirect: (partition, line) => this.#redirect(partition, line),
     });
+  }
+
+  /** On the cluster port: MOVED while another node leads the partition. */
+  #redirect(partition: PartitionId, line: CommandLine): Reply | undefined {
+    if (this.session.door === 'gateway') return undefined;
+    return redirectTo(this.#world.router, this.#place(partition), line);
   }
 
   #createLaneWorld(): Omit<LaneWorld, 'settle'> {
@@ -206,14 +213,15 @@ export class Connection {
     session.lastCommandMs = this.#world.clock.wallMs();
     if (target.kind === 'exec') watch.beginsAll(session, linesOf(target.queue));
     watch.begins(session, target.command, line);
-    if (target.kind === 'one') {
+    const alone = blockingTarget(target, args) ?? target;
+    if (alone.kind === 'one') {
       this.#lanes.push(
-        this.#place(target.partition),
-        new OneRequest(this, target, args, slot, this.#world.clock.monotonicMs()),
+        this.#place(alone.partition),
+        new OneRequest(this, alone, args, slot, this.#world.clock.monotonicMs()),
       );
       return;
     }
-    this.#exclusive = { args, slot, target };
+    this.#exclusive = { args, slot, target: alone };
     this.#runExclusive();
   }
 
@@ -353,6 +361,7 @@ export class Connection {
     if (this.#closed) return;
     this.#closed = true;
     this.#gone.abort();
+    void this.session.blocked?.end('gone');
     this.#lanes.close();
     this.#waiting = [];
     this.#heldBack?.();

@@ -1,17 +1,18 @@
 /**
- * Commands of a connection that are not for one partition: of the node itself, over several
- * partitions, a transaction. Each runs alone, once all before it are answered (decision 10a).
+ * Commands of a connection that run alone, once all before them are answered (decision 10a): of the
+ * node itself, over several partitions, a transaction, and those that may wait for an element.
  */
 import type { Clock } from '../../common/clock.ts';
 import { messageOf } from '../../common/errors.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { NodeCommand } from '../commands/command.ts';
+import type { BlockingForm, NodeCommand, WriteCommand } from '../commands/command.ts';
 import type { NodeContext, Session } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
 import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
+import type { BlockedClient, BlockedRequest } from './blocked-client.ts';
 import type { CommandWatch } from './command-watch.ts';
 import type { DataCommand, Target } from './dispatch.ts';
 import { mergeReplies, type Part, type PartAnswer } from './fan-out.ts';
@@ -30,8 +31,30 @@ export interface Waiting {
 }
 
 export type ExclusiveRequest = Waiting & {
-  readonly target: Extract<Target, { kind: 'node' | 'many' | 'gather' }> | ExecTarget;
+  readonly target:
+    | Extract<Target, { kind: 'node' | 'many' | 'gather' }>
+    | ExecTarget
+    | BlockingTarget;
 };
+
+/** A command of one partition that waits when it finds nothing. */
+export interface BlockingTarget {
+  readonly kind: 'blocking';
+  readonly command: WriteCommand;
+  readonly form: BlockingForm;
+  readonly partition: PartitionId;
+}
+
+/** Undefined for commands that never wait. */
+export function blockingTarget(
+  target: Target | ExecTarget,
+  args: CommandLine,
+): BlockingTarget | undefined {
+  if (target.kind !== 'one' || target.command.kind !== 'write') return undefined;
+  const { command, partition } = target;
+  const form = command.blocking?.(args);
+  return form && { kind: 'blocking', command, form, partition };
+}
 
 export interface ExclusiveGround {
   readonly clock: Clock;
@@ -48,6 +71,9 @@ export interface ExclusiveGround {
   place(partition: PartitionId): LanePlace;
   /** Aborts when the connection has ended. */
   gone(): AbortSignal;
+  /** On the cluster port: MOVED while another node leads the partition. */
+  redirect(partition: PartitionId, line: CommandLine): Reply | undefined;
+  block(request: Omit<BlockedRequest, 'id'>): BlockedClient;
   /** The request has its answer. */
   end(slot: ReplySlot, reply: Reply): void;
 }
@@ -57,6 +83,7 @@ export function runExclusive(ground: ExclusiveGround, request: ExclusiveRequest)
   if (target.kind === 'node') runNode(ground, request, target.command);
   else if (target.kind === 'exec') runExec(ground, request, target);
   else if (target.kind === 'gather') runGathering(ground, request, target);
+  else if (target.kind === 'blocking') runBlocking(ground, request, target);
   else runParts(ground, request, target.command, target.parts);
 }
 
@@ -116,6 +143,33 @@ function runParts(
     });
   }
   lanes.start();
+}
+
+function runBlocking(
+  ground: ExclusiveGround,
+  { args, slot }: Waiting,
+  { command, form, partition }: BlockingTarget,
+): void {
+  const { clock, watch, session, logger } = ground;
+  const arrivedMs = clock.monotonicMs();
+  const finish = (reply: Reply, away = false) => {
+    session.blocked = undefined;
+    watch.answered(session, command, args, arrivedMs, reply, away);
+    ground.end(slot, reply);
+  };
+  const moved = ground.redirect(partition, args);
+  if (moved !== undefined) return finish(moved, true);
+  const place = ground.place(partition);
+  const { protocol } = slot;
+  const blocked = ground.block({ place, line: args, protocol, timeoutMs: form.timeoutMs });
+  session.blocked = { end: (how) => blocked.end(how) };
+  blocked.reply.then(
+    (reply) => finish(reply),
+    (failure) => {
+      logger.error('command failed', { command: command.name, error: messageOf(failure) });
+      finish(error(`ERR ${command.name} failed inside the server: ${messageOf(failure)}`));
+    },
+  );
 }
 
 function runExec(

@@ -33,6 +33,7 @@ import { RateMeter } from './rates.ts';
 import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
+import { WaitingClients } from './waiting-clients.ts';
 
 export interface ServerOptions {
   readonly node: NodeId;
@@ -72,6 +73,7 @@ export class RedisServer {
   readonly #world: ConnectionWorld;
   readonly #watch: CommandWatch;
   readonly #access: Access;
+  readonly #waiting: WaitingClients;
   #settings: ServerSettings;
   #gatewayPort = 0;
   #nextId = 1;
@@ -84,6 +86,7 @@ export class RedisServer {
     this.#rates = new RateMeter(options.clock, this.#stats, () => options.usage().heapBytes);
     const { clock, random, logger, router } = options;
     const settings = () => this.#settings;
+    this.#waiting = new WaitingClients(clock, router, options.facts.runId);
     const sessions = () => this.#sessions();
     this.#access = new Access({ clock, random, store: options.userStore, sessions });
     this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
@@ -94,6 +97,7 @@ export class RedisServer {
       router,
       budget: this.#budget,
       gatherBudget: this.#gatherBudget,
+      waiting: this.#waiting,
       stats: this.#stats,
       watch: this.#watch,
       access: this.#access,
@@ -133,6 +137,7 @@ export class RedisServer {
       gatewayPort: this.#gatewayPort,
       clientsMax: this.#settings.clientsMax,
       connectedClients: this.#connections.size,
+      blockedClients: this.#sessions().filter(({ blocked }) => blocked !== undefined).length,
       totalConnections: stats.connections,
       totalCommands: stats.commands,
       rejectedConnections: stats.rejected,
@@ -159,6 +164,7 @@ export class RedisServer {
     this.#closing = true;
     this.#rates.stop();
     this.#watch.unpause();
+    this.#waiting.close();
     if (this.#connections.size > 0) await this.#finishConnections();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }

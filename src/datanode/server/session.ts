@@ -28,6 +28,7 @@ export function createSession(start: SessionStart): Session {
     libraryVersion: '',
     readOnly: false,
     replyMode: 'on',
+    blocked: undefined,
     noEvict: false,
     noTouch: false,
     monitors: false,

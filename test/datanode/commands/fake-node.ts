@@ -41,6 +41,7 @@ export class FakeSession implements Session {
   libraryVersion = '';
   readOnly = false;
   replyMode: 'on' | 'off' | 'skip' = 'on';
+  blocked: Session['blocked'];
   noEvict = false;
   noTouch = false;
   monitors = false;
@@ -210,6 +211,7 @@ export const serverInfo: ServerInfo = {
   gatewayPort: 6_379,
   clientsMax: 10_000,
   connectedClients: 3,
+  blockedClients: 0,
   totalConnections: 9,
   totalCommands: 100,
   rejectedConnections: 1,

@@ -22,6 +22,7 @@ import {
   encodeShape as encodeNodeShape,
 } from '../../../src/datanode/encoding/rank-node.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
+import { encodeServedKey, encodeServedOrderKey } from '../../../src/datanode/encoding/served.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
 
@@ -44,6 +45,8 @@ const node = {
 
 const vectors: readonly (readonly [string, Buffer])[] = [
   ['system key `state`', STATE_KEY],
+  ['what the client `id` was given', encodeServedKey(Buffer.from('id'))],
+  ['the same as the 5th that was', encodeServedOrderKey(5)],
   ['key record of `foo`', encodeKey(foo)],
   ['expiry of `foo` at 1700000000000', encodeExpiryKey(1_700_000_000_000, foo)],
   [

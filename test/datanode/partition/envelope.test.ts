@@ -10,14 +10,29 @@ import {
 const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array));
 const time = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
+const some = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 4 });
+const line = fc.array(bytes, { minLength: 1, maxLength: 5 });
+const waiting = fc.record({
+  ready: some(bytes),
+  waiters: some(
+    fc.record({
+      id: bytes,
+      line,
+      protocol: fc.constantFrom(2 as const, 3 as const),
+      asked: fc.boolean(),
+    }),
+  ),
+  confirmed: some(bytes),
+});
+
 const envelopes: fc.Arbitrary<Envelope> = fc.record({
   timeMs: time,
   seed: fc.integer({ min: 0, max: 0xffff_ffff }),
   body: fc.oneof(
-    fc.record({
-      family: fc.constant('redis' as const),
-      lines: fc.array(fc.array(bytes, { minLength: 1, maxLength: 5 }), { maxLength: 8 }),
-    }),
+    fc.record(
+      { family: fc.constant('redis' as const), lines: fc.array(line, { maxLength: 8 }), waiting },
+      { requiredKeys: ['family', 'lines'] },
+    ),
     fc.record({
       family: fc.constant('internal' as const),
       operation: fc.constant('time' as const),
@@ -47,6 +62,21 @@ describe('log entries', () => {
     expect(data.toString('hex')).toBe(
       `${'01010001'}${'0000000000000102'}${'00000007'}${'00000001'}${'00'}${'00000003'}` +
         `${'00000003534554'}${'000000016b'}${'0000000176'}`,
+    );
+  });
+
+  test('with waiters are of the second apply version', () => {
+    const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+    const id = Buffer.from('id');
+    const waiter = { id, line: words('BLPOP k 0'), protocol: 3, asked: true } as const;
+    const part = { ready: words('k'), waiters: [waiter], confirmed: words('c') };
+    const body = { family: 'redis', lines: [], waiting: part } as const;
+    expect(encodeEnvelope({ timeMs: 1, seed: 7, body }).toString('hex')).toBe(
+      `${'01010002'}${'0000000000000001'}${'00000007'}${'00000000'}` +
+        `${'00000001'}${'000000016b'}` +
+        `${'00000001'}${'03'}${'000000026964'}${'00000003'}` +
+        `${'00000005424c504f50'}${'000000016b'}${'0000000130'}` +
+        `${'00000001'}${'0000000163'}`,
     );
   });
 

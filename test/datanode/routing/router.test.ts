@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
 import type { CommandBatch, LocalPartition } from '../../../src/datanode/partition/batch.ts';
+import type { WaitRequest } from '../../../src/datanode/partition/wait.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import { encodeResults } from '../../../src/datanode/routing/request-codec.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
@@ -47,6 +48,8 @@ beforeEach(() => {
   });
 });
 
+const confirmed: Buffer[] = [];
+
 function replica(isLeader: boolean) {
   return {
     namespace: 'default',
@@ -54,6 +57,13 @@ function replica(isLeader: boolean) {
     isLeader,
     term: 7,
     execute: async (each: CommandBatch) => each.lines.map(() => ({ ok: true, reply: OK }) as const),
+    wait: async (request: WaitRequest) =>
+      request.withdraw
+        ? ({ kind: 'withdrawn' } as const)
+        : ({ kind: 'served', reply: OK } as const),
+    confirmServed: (ids: readonly Buffer[]) => {
+      confirmed.push(...ids);
+    },
   };
 }
 
@@ -82,7 +92,7 @@ test('otherwise to the leader, in its term', async () => {
       }),
       transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),
     });
-    return peer.serve(body);
+    return peer.serve(body, new AbortController().signal);
   };
   const [result] = await router.execute(batch());
   expect(result).toMatchObject({ ok: true, reply: { bytes: Buffer.from('+OK\r\n') } });
@@ -121,6 +131,6 @@ test('a garbled answer does not pass for a reply', async () => {
 
 test('a peer that has no replica says so', async () => {
   routes.setLeader(10, 'other', 9);
-  request = (_to, body) => router.serve(body);
+  request = (_to, body) => router.serve(body, new AbortController().signal);
   expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
 });

@@ -6,6 +6,7 @@ import type {
   LineResult,
   LocalPartition,
 } from '../../../src/datanode/partition/batch.ts';
+import type { WaitOutcome, WaitRequest } from '../../../src/datanode/partition/wait.ts';
 import { LonePartition } from '../commands/lone-partition.ts';
 
 /** What the next batch meets: so many lines are carried out, the rest gets the code. */
@@ -23,11 +24,14 @@ export class ScriptedPartition implements LocalPartition {
   term = 1;
   readonly batches: CommandBatch[] = [];
   readonly faults: Fault[] = [];
+  readonly confirmed: Buffer[] = [];
   /** Batches wait here until it is opened again. */
   gate: Promise<void> = Promise.resolve();
   /** How long each batch takes; what comes too late for its deadline is refused, as proposals do. */
   batchMs = 0;
   readonly #data: LonePartition;
+  /** Those who wait look again. */
+  #wake: (() => void)[] = [];
 
   constructor(partition: number, data: LonePartition) {
     this.partition = partition;
@@ -50,6 +54,23 @@ export class ScriptedPartition implements LocalPartition {
     return open;
   }
 
+  /** Served when something is there, else once it is withdrawn or nobody listens any more. */
+  async wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    const reply = await this.#data.call(...request.line);
+    if (!reply.kind.startsWith('null')) return { kind: 'served', reply };
+    const outcome = { kind: 'withdrawn' } as const;
+    if (request.withdraw) return outcome;
+    await new Promise<void>((resolve) => {
+      this.#wake.push(resolve);
+      gone?.addEventListener('abort', () => resolve());
+    });
+    return gone?.aborted ? outcome : this.wait(request, gone);
+  }
+
+  confirmServed(ids: readonly Buffer[]): void {
+    this.confirmed.push(...ids);
+  }
+
   async execute(batch: CommandBatch): Promise<readonly LineResult[]> {
     this.batches.push(batch);
     await this.gate;
@@ -65,6 +86,7 @@ export class ScriptedPartition implements LocalPartition {
       const code = at === fault.after ? fault.code : (fault.rest ?? fault.code);
       results.push({ ok: false, code, message: 'as the script says' });
     }
+    for (const wake of this.#wake.splice(0)) wake();
     return results;
   }
 }

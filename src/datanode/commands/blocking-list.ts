@@ -1,0 +1,160 @@
+/**
+ * BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP: here as the commands they are when there is something
+ * to take; what waits otherwise is in partition/waiters.ts. In a transaction they never wait.
+ */
+import { type ListEnd, type OpenList, openList } from '../encoding/list.ts';
+import type { Slices } from '../encoding/slices.ts';
+import type { WriteView } from '../encoding/view.ts';
+import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { argument, WRONG_TYPE } from './args.ts';
+import { atOnce } from './at-once.ts';
+import {
+  KEYS_BEFORE_TIMEOUT,
+  keysBeforeTimeout,
+  NO_TIMEOUT,
+  ONE_KEY,
+  timeoutArgument,
+} from './blocking.ts';
+import {
+  type BlockingForm,
+  type Command,
+  NO_KEYS,
+  type RunContext,
+  type RunResult,
+  write,
+} from './command.ts';
+import { parseMove, parseMultiPop, parseRpopLpush, popList, runMove, runMultiPop } from './list.ts';
+import { countedKeys } from './zset-keys.ts';
+
+interface Pop {
+  readonly keys: readonly Buffer[];
+  readonly end: ListEnd;
+}
+
+/** BLPOP key [key ...] timeout, BRPOP */
+function parsePop(end: ListEnd): (args: readonly Buffer[]) => Pop {
+  return (args) => {
+    timeoutArgument(args.at(-1)!);
+    return { keys: keysBeforeTimeout(args), end };
+  };
+}
+
+function runPop(view: WriteView, { keys, end }: Pop, { nowMs }: RunContext): RunResult {
+  for (const key of keys) {
+    const list = openList(view, key, nowMs);
+    if (list === 'wrong-type') return WRONG_TYPE;
+    if (list.size > 0) return atOnce(popWithKey(view, list, end));
+  }
+  return NULL_ARRAY;
+}
+
+function* popWithKey(view: WriteView, list: OpenList, end: ListEnd): Slices<Reply> {
+  const element = yield* popList(view, list, end, undefined);
+  return array([bulk(list.found.key), element]);
+}
+
+function popForm(args: readonly Buffer[]): BlockingForm {
+  return {
+    keys: keysBeforeTimeout(args),
+    type: 'list',
+    timeoutMs: timeoutArgument(args.at(-1)!),
+    only: (key) => [args[0]!, key, NO_TIMEOUT],
+  };
+}
+
+/** BLMOVE source destination LEFT | RIGHT LEFT | RIGHT timeout, BRPOPLPUSH source destination timeout */
+function moveForm(args: readonly Buffer[]): BlockingForm {
+  return {
+    keys: [argument(args, 1)],
+    type: 'list',
+    timeoutMs: timeoutArgument(args.at(-1)!),
+    fills: argument(args, 2),
+    only: () => args,
+  };
+}
+
+/** BLMPOP timeout numkeys key [key ...] LEFT | RIGHT [COUNT count] */
+function multiPopForm(args: readonly Buffer[]): BlockingForm {
+  const keys = blockingMultiKeys(args);
+  return {
+    keys,
+    type: 'list',
+    timeoutMs: timeoutArgument(argument(args, 1)),
+    only: (key) => [args[0]!, NO_TIMEOUT, ONE_KEY, key, ...args.slice(3 + keys.length)],
+  };
+}
+
+export const blockingMultiKeys = (args: readonly Buffer[]) => countedKeys(1)(args.slice(1));
+
+const column = { categories: ['list'], group: 'list' };
+const popColumn = {
+  ...column,
+  arity: -3,
+  flags: ['write', 'noscript', 'blocking'],
+  keys: KEYS_BEFORE_TIMEOUT,
+  since: '2.0.0',
+  run: runPop,
+  blocking: popForm,
+} as const;
+const moveColumn = {
+  ...column,
+  flags: ['write', 'denyoom', 'noscript', 'blocking'],
+  keys: { first: 1, last: 2, step: 1 },
+  run: runMove,
+  blocking: moveForm,
+} as const;
+
+export const blockingListCommands: readonly Command[] = [
+  write({
+    ...popColumn,
+    name: 'blpop',
+    summary: 'Removes the first element of the first list that has any, and waits until one has.',
+    parse: parsePop('left'),
+  }),
+  write({
+    ...popColumn,
+    name: 'brpop',
+    summary: 'Removes the last element of the first list that has any, and waits until one has.',
+    parse: parsePop('right'),
+  }),
+  write({
+    ...moveColumn,
+    name: 'blmove',
+    arity: 6,
+    since: '6.2.0',
+    summary: 'Moves an element from one list to another, and waits until there is one.',
+    parse: (args) => {
+      const move = parseMove(args);
+      timeoutArgument(argument(args, 5));
+      return move;
+    },
+  }),
+  write({
+    ...moveColumn,
+    name: 'brpoplpush',
+    arity: 4,
+    since: '2.2.0',
+    summary: 'Moves the last element of a list to the head of another, and waits for one.',
+    parse: (args) => {
+      timeoutArgument(argument(args, 3));
+      return parseRpopLpush(args);
+    },
+  }),
+  write({
+    ...column,
+    name: 'blmpop',
+    arity: -5,
+    flags: ['write', 'blocking', 'movablekeys'],
+    keys: NO_KEYS,
+    keysOf: blockingMultiKeys,
+    since: '7.0.0',
+    summary: 'Removes elements at an end of the first list that has any, and waits for one.',
+    parse: (args) => {
+      const pop = parseMultiPop(args.slice(1));
+      timeoutArgument(argument(args, 1));
+      return pop;
+    },
+    run: runMultiPop,
+    blocking: multiPopForm,
+  }),
+];

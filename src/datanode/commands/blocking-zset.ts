@@ -1,0 +1,104 @@
+/** BZPOPMIN, BZPOPMAX, BZMPOP: as blocking-list.ts, of sorted sets. */
+import type { Slices } from '../encoding/slices.ts';
+import type { WriteView } from '../encoding/view.ts';
+import { openZset } from '../encoding/zset.ts';
+import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { argument, WRONG_TYPE } from './args.ts';
+import {
+  KEYS_BEFORE_TIMEOUT,
+  keysBeforeTimeout,
+  NO_TIMEOUT,
+  ONE_KEY,
+  timeoutArgument,
+} from './blocking.ts';
+import { blockingMultiKeys } from './blocking-list.ts';
+import { type BlockingForm, type Command, NO_KEYS, type RunContext, write } from './command.ts';
+import { zsetColumn } from './zset.ts';
+import { drop, pairOf, parseMPop, runMPop, takeEntries, zpopEvent } from './zset-pop.ts';
+
+interface Pop {
+  readonly keys: readonly Buffer[];
+  readonly highest: boolean;
+}
+
+/** BZPOPMIN key [key ...] timeout, BZPOPMAX */
+function parsePop(highest: boolean): (args: readonly Buffer[]) => Pop {
+  return (args) => {
+    timeoutArgument(args.at(-1)!);
+    return { keys: keysBeforeTimeout(args), highest };
+  };
+}
+
+function* runPop(view: WriteView, { keys, highest }: Pop, { nowMs }: RunContext): Slices<Reply> {
+  for (const key of keys) {
+    const zset = openZset(view, key, nowMs);
+    if (zset === 'wrong-type') return WRONG_TYPE;
+    if (zset.size === 0) continue;
+    const entries = yield* takeEntries(zset, highest, 1);
+    const reply = array([bulk(key), ...entries.flatMap(pairOf)]);
+    return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
+  }
+  return NULL_ARRAY;
+}
+
+function popForm(args: readonly Buffer[]): BlockingForm {
+  return {
+    keys: keysBeforeTimeout(args),
+    type: 'zset',
+    timeoutMs: timeoutArgument(args.at(-1)!),
+    only: (key) => [args[0]!, key, NO_TIMEOUT],
+  };
+}
+
+/** BZMPOP timeout numkeys key [key ...] MIN | MAX [COUNT count] */
+function multiPopForm(args: readonly Buffer[]): BlockingForm {
+  const keys = blockingMultiKeys(args);
+  return {
+    keys,
+    type: 'zset',
+    timeoutMs: timeoutArgument(argument(args, 1)),
+    only: (key) => [args[0]!, NO_TIMEOUT, ONE_KEY, key, ...args.slice(3 + keys.length)],
+  };
+}
+
+const popColumn = {
+  ...zsetColumn,
+  arity: -3,
+  flags: ['write', 'noscript', 'blocking', 'fast'],
+  keys: KEYS_BEFORE_TIMEOUT,
+  since: '5.0.0',
+  run: runPop,
+  blocking: popForm,
+} as const;
+
+export const blockingZsetCommands: readonly Command[] = [
+  write({
+    ...popColumn,
+    name: 'bzpopmin',
+    summary: 'Removes the member with the lowest score of a sorted set, and waits for one.',
+    parse: parsePop(false),
+  }),
+  write({
+    ...popColumn,
+    name: 'bzpopmax',
+    summary: 'Removes the member with the highest score of a sorted set, and waits for one.',
+    parse: parsePop(true),
+  }),
+  write({
+    ...zsetColumn,
+    name: 'bzmpop',
+    arity: -5,
+    flags: ['write', 'blocking', 'movablekeys'],
+    keys: NO_KEYS,
+    keysOf: blockingMultiKeys,
+    since: '7.0.0',
+    summary: 'Removes members of the first sorted set that has any, and waits for one.',
+    parse: (args) => {
+      const pop = parseMPop(args.slice(1));
+      timeoutArgument(argument(args, 1));
+      return pop;
+    },
+    run: runMPop,
+    blocking: multiPopForm,
+  }),
+];

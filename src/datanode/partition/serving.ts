@@ -1,0 +1,127 @@
+/**
+ * Serves clients that wait, inside the entry that carries them: a key that got a record while the
+ * entry was applied is looked at after the command that did it (EXEC is one), those who wait for it
+ * are served in their order while it has something, then the keys that this has filled. So nobody
+ * sees an element that was somebody's. What each is given is kept under its id, which is served at
+ * most once whatever entries carry it.
+ */
+import type { BlockingForm, RunContext } from '../commands/command.ts';
+import { resolveCommand } from '../commands/table.ts';
+import { encodeKey } from '../encoding/key.ts';
+import { findKey } from '../encoding/keyspace.ts';
+import { findServed, forgetServed, keepServed } from '../encoding/served.ts';
+import type { Txn } from '../encoding/txn.ts';
+import { encodeReply } from '../resp/encode-reply.ts';
+import { error, type Reply } from '../resp/reply.ts';
+import { runRanges } from './apply-lines.ts';
+import type { CommandLine } from './batch.ts';
+import { blockingRequest } from './blocking-request.ts';
+import type { CarriedWaiter, WaitingPart } from './waiter-codec.ts';
+
+/** A reply that a waiter was given: bytes of its protocol. */
+export interface Served {
+  readonly id: Buffer;
+  readonly reply: Reply;
+}
+
+interface Candidate {
+  readonly waiter: CarriedWaiter;
+  readonly form: BlockingForm;
+  served: boolean;
+}
+
+export class Serving {
+  readonly served: Served[] = [];
+  readonly #txn: Txn;
+  readonly #context: RunContext;
+  /** In the order in which they are served. */
+  readonly #candidates: readonly Candidate[];
+  /** By the engine key of a key's record. */
+  readonly #byPlace = new Map<string, { readonly key: Buffer; readonly waiting: Candidate[] }>();
+  /** Places to be looked at, in the order in which they were filled. */
+  readonly #filled = new Set<string>();
+
+  constructor(txn: Txn, context: RunContext, { ready, waiters, confirmed }: WaitingPart) {
+    this.#txn = txn;
+    this.#context = context;
+    for (const id of confirmed) forgetServed(txn, id);
+    this.#candidates = waiters.flatMap((waiter) => {
+      const form = blockingRequest(waiter.line);
+      if (form === undefined || findServed(txn, waiter.id) !== undefined) return [];
+      return [{ waiter, form, served: false }];
+    });
+    for (const candidate of this.#candidates) this.#index(candidate);
+    for (const key of ready) this.#fill(encodeKey(key));
+    txn.observeKeys((place) => this.#fill(place));
+  }
+
+  /** After each command. */
+  async serveFilled(): Promise<void> {
+    while (this.#filled.size > 0) {
+      const place: string = this.#filled.values().next().value!;
+      this.#filled.delete(place);
+      const { key, waiting } = this.#byPlace.get(place)!;
+      for (const candidate of waiting) {
+        const { form } = candidate;
+        if (!candidate.served && this.#typeOf(key) === form.type) {
+          await this.#serve(candidate, candidate.waiter.asked ? undefined : form.only(key));
+        }
+      }
+    }
+  }
+
+  /** After the last command: those that were sent when it was not known what there is. */
+  async finish(): Promise<void> {
+    await this.serveFilled();
+    for (const candidate of this.#candidates) {
+      if (candidate.served || !candidate.waiter.asked) continue;
+      await this.#serve(candidate, undefined);
+      await this.serveFilled();
+    }
+    this.leave();
+  }
+
+  /** Nothing more is observed. */
+  leave(): void {
+    this.#txn.observeKeys(undefined);
+  }
+
+  #index(candidate: Candidate): void {
+    for (const key of candidate.form.keys) {
+      const place = encodeKey(key).toString('latin1');
+      const known = this.#byPlace.get(place);
+      if (known === undefined) this.#byPlace.set(place, { key, waiting: [candidate] });
+      else if (known.waiting.at(-1) !== candidate) known.waiting.push(candidate);
+    }
+  }
+
+  #fill(place: Buffer): void {
+    const name = place.toString('latin1');
+    if (this.#byPlace.has(name)) this.#filled.add(name);
+  }
+
+  #typeOf(key: Buffer): string | undefined {
+    return findKey(this.#txn, key, this.#context.nowMs).live?.type;
+  }
+
+  /** `line`: undefined for the request as it was sent. */
+  async #serve(candidate: Candidate, line: CommandLine | undefined): Promise<void> {
+    const { waiter } = candidate;
+    const reply = await this.#run(line ?? waiter.line);
+    if (reply.kind === 'null' || reply.kind === 'nullArray') return;
+    candidate.served = true;
+    const bytes = encodeReply(reply, waiter.protocol);
+    keepServed(this.#txn, waiter.id, bytes);
+    this.served.push({ id: waiter.id, reply: { kind: 'encoded', bytes } });
+  }
+
+  async #run(line: CommandLine): Promise<Reply> {
+    const command = resolveCommand(line);
+    if (command?.kind !== 'write') return error('ERR what waits is no write command here');
+    const prepared = command.prepare(line);
+    if (!prepared.ok) return prepared.reply;
+    this.#txn.beginCommand();
+    const result = prepared.run(this.#txn, this.#context);
+    return 'kind' in result ? result : runRanges(result, (range) => this.#txn.range(range));
+  }
+}

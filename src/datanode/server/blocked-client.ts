@@ -1,0 +1,198 @@
+/**
+ * A client in a blocking command, at the node it is connected to. It asks the leader of its
+ * partition under an id of its own and waits for the outcome; when the leader changes or is lost it
+ * asks again under the same id, so it is served once. Time, CLIENT UNBLOCK and a connection that
+ * ends withdraw it: what the leader then says is what the client gets.
+ */
+import type { Clock, Timer } from '../../common/clock.ts';
+import { errorTable } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import type { Ending } from '../commands/node-context.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import type { WaitOutcome } from '../partition/wait.ts';
+import { error, NULL_ARRAY, type Protocol, type Reply } from '../resp/reply.ts';
+import type { Router } from '../routing/router.ts';
+import type { LeaderHint } from '../routing/table.ts';
+import type { LanePlace } from './lane.ts';
+
+export interface BlockedRequest {
+  readonly id: Buffer;
+  readonly place: LanePlace;
+  readonly line: CommandLine;
+  readonly protocol: Protocol;
+  /** 0: for ever. */
+  readonly timeoutMs: number;
+}
+
+export interface BlockedWorld {
+  readonly clock: Clock;
+  readonly router: Router;
+  /** How long the outcome of a withdrawal is waited for. */
+  readonly holdMs: number;
+  /** The reply has arrived: it need not be kept. */
+  confirm(place: LanePlace, id: Buffer): void;
+}
+
+const BACKOFF_MIN_MS = 5;
+/** News of a leader end a pause; without any, many clients ask no more than this often. */
+const BACKOFF_MAX_MS = 1_000;
+const UNBLOCKED = error('UNBLOCKED client unblocked via CLIENT UNBLOCK');
+const UNKNOWN = error(
+  'UNKNOWNOUTCOME the partition has no leader that could tell whether an element was taken; ' +
+    'if one was, it is lost to this client',
+);
+
+export class BlockedClient {
+  /** What the client is answered. */
+  readonly reply: Promise<Reply>;
+  readonly #world: BlockedWorld;
+  readonly #request: BlockedRequest;
+  readonly #endsMs: number;
+  /** Of the attempts under way. */
+  readonly #asks = new Set<AbortController>();
+  /** Some leader may have heard of it. */
+  #asked = false;
+  #ending: Ending | undefined;
+  #giveUpMs = Number.POSITIVE_INFINITY;
+  #timer: Timer | undefined;
+  #backoffMs = BACKOFF_MIN_MS;
+  /** It ended because it was told to. */
+  #withdrawn = false;
+  #news = createNews();
+
+  constructor(world: BlockedWorld, request: BlockedRequest) {
+    const { clock, router } = world;
+    this.#world = world;
+    this.#request = request;
+    this.#endsMs = clock.monotonicMs() + (request.timeoutMs || Number.POSITIVE_INFINITY);
+    this.#arm();
+    const unlisten = router.routes.onLeader(request.place.group, () => this.#tell());
+    this.reply = this.#run().finally(() => {
+      this.#timer?.cancel();
+      unlisten();
+      for (const ask of this.#asks) ask.abort();
+    });
+  }
+
+  /** Resolves to whether that is what ended it: it may have been served before. */
+  async end(how: Ending): Promise<boolean> {
+    const isFirst = this.#ending === undefined;
+    if (isFirst) {
+      const { clock, holdMs } = this.#world;
+      this.#ending = how;
+      this.#giveUpMs = clock.monotonicMs() + holdMs;
+      this.#timer?.cancel();
+      this.#timer = clock.setTimer(holdMs, () => this.#tell());
+      this.#tell();
+    }
+    await this.reply;
+    return isFirst && this.#withdrawn;
+  }
+
+  #arm(): void {
+    if (this.#endsMs === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#world;
+    const leftMs = Math.min(this.#endsMs - clock.monotonicMs(), limits.timerMsMax);
+    this.#timer = clock.setTimer(Math.max(0, leftMs), () => {
+      if (clock.monotonicMs() < this.#endsMs) this.#arm();
+      else void this.end('timeout');
+    });
+  }
+
+  /** Something may be otherwise than it was: whoever waits looks again. */
+  #tell(): void {
+    const { tell } = this.#news;
+    this.#news = createNews();
+    tell();
+  }
+
+  get #isOver(): boolean {
+    return this.#world.clock.monotonicMs() >= this.#giveUpMs;
+  }
+
+  #leader(): LeaderHint | undefined {
+    const { namespace, partition } = this.#request.place;
+    return this.#world.router.leader(namespace, partition);
+  }
+
+  async #run(): Promise<Reply> {
+    while (!this.#isOver) {
+      if (this.#ending !== undefined && !this.#asked) return this.#endReply();
+      const leader = this.#leader();
+      const outcome = leader && (await this.#ask(leader));
+      const reply = outcome && this.#replyOf(outcome);
+      if (reply !== undefined) return reply;
+      if (leader === undefined || outcome?.kind === 'failed') await this.#pause();
+    }
+    return UNKNOWN;
+  }
+
+  /** Undefined: it is to be asked again. */
+  #replyOf(outcome: WaitOutcome): Reply | undefined {
+    switch (outcome.kind) {
+      case 'served':
+        this.#world.confirm(this.#request.place, this.#request.id);
+        return outcome.reply;
+      case 'withdrawn':
+        return this.#ending && this.#endReply();
+      case 'superseded':
+        return undefined;
+      case 'failed': {
+        const { outcome: kind, reply } = errorTable[outcome.code];
+        const again = kind === 'not-proposed' || kind === 'unknown';
+        return again ? undefined : error(`${reply} ${outcome.message}`);
+      }
+    }
+  }
+
+  #endReply(): Reply {
+    this.#withdrawn = true;
+    return this.#ending === 'error' ? UNBLOCKED : NULL_ARRAY;
+  }
+
+  /** One attempt; undefined when something has changed that makes another one necessary. */
+  async #ask(leader: LeaderHint): Promise<WaitOutcome | undefined> {
+    const { id, place, line, protocol } = this.#request;
+    const withdraw = this.#ending !== undefined;
+    const ask = new AbortController();
+    this.#asked = true;
+    this.#asks.add(ask);
+    const { waits } = this.#world.router;
+    const outcome = waits.ask(place, leader, { id, line, protocol, withdraw }, ask.signal);
+    while (withdraw === (this.#ending !== undefined) && !this.#isOver && !this.#isOld(leader)) {
+      const settled = await Promise.race([outcome, this.#news.told]);
+      if (settled === undefined) continue;
+      this.#asks.delete(ask);
+      this.#backoffMs = settled.kind === 'failed' ? this.#backoffMs : BACKOFF_MIN_MS;
+      return settled;
+    }
+    // at the same leader the next attempt takes this one's place
+    if (this.#isOld(leader)) ask.abort();
+    return undefined;
+  }
+
+  #isOld({ node, term }: LeaderHint): boolean {
+    const now = this.#leader();
+    return now !== undefined && (now.node !== node || now.term !== term);
+  }
+
+  async #pause(): Promise<void> {
+    const timer = this.#world.clock.setTimer(this.#backoffMs, () => this.#tell());
+    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MAX_MS);
+    await this.#news.told;
+    timer.cancel();
+  }
+}
+
+interface News {
+  readonly told: Promise<undefined>;
+  readonly tell: () => void;
+}
+
+function createNews(): News {
+  let tell = () => {};
+  const told = new Promise<undefined>((resolve) => {
+    tell = () => resolve(undefined);
+  });
+  return { told, tell };
+}

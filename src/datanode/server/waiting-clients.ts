@@ -1,0 +1,86 @@
+/**
+ * What the blocked clients of a node share: ids that no request of the cluster ever had, and the
+ * confirmations of what they were given, which leave together.
+ */
+import type { Clock, Timer } from '../../common/clock.ts';
+import { limits } from '../../common/limits.ts';
+import type { Router } from '../routing/router.ts';
+import { BlockedClient, type BlockedRequest } from './blocked-client.ts';
+import type { LanePlace } from './lane.ts';
+
+const CONFIRM_AFTER_MS = 50;
+const CONFIRM_RETRY_MS = 1_000;
+const COUNTER_BYTES = 8;
+
+interface Unconfirmed {
+  readonly place: LanePlace;
+  ids: Buffer[];
+  timer: Timer | undefined;
+}
+
+export class WaitingClients {
+  readonly #clock: Clock;
+  readonly #router: Router;
+  /** Drawn when the process began. */
+  readonly #prefix: Buffer;
+  #count = 0n;
+  readonly #unconfirmed = new Map<number, Unconfirmed>();
+
+  /** `runId`: hex digits that no other run of a process has. */
+  constructor(clock: Clock, router: Router, runId: string) {
+    this.#clock = clock;
+    this.#router = router;
+    this.#prefix = Buffer.from(runId, 'hex');
+  }
+
+  /** `holdMs`: how long the outcome of a withdrawal is waited for. */
+  block(request: Omit<BlockedRequest, 'id'>, holdMs: number): BlockedClient {
+    return new BlockedClient(
+      {
+        clock: this.#clock,
+        router: this.#router,
+        holdMs,
+        confirm: (place, id) => this.#confirm(place, id),
+      },
+      { ...request, id: this.#newId() },
+    );
+  }
+
+  close(): void {
+    for (const { timer } of this.#unconfirmed.values()) timer?.cancel();
+    this.#unconfirmed.clear();
+  }
+
+  #newId(): Buffer {
+    const counter = Buffer.allocUnsafe(COUNTER_BYTES);
+    counter.writeBigUInt64BE(this.#count++);
+    return Buffer.concat([this.#prefix, counter]);
+  }
+
+  /** The client's reply has arrived here: the leader need not keep it. */
+  #confirm(place: LanePlace, id: Buffer): void {
+    const known = this.#unconfirmed.get(place.group);
+    const all = known ?? { place, ids: [], timer: undefined };
+    if (known === undefined) this.#unconfirmed.set(place.group, all);
+    // the partition keeps no more than this either
+    if (all.ids.length >= limits.servedRepliesMax) all.ids.shift();
+    all.ids.push(id);
+    this.#arm(all, CONFIRM_AFTER_MS);
+  }
+
+  #arm(all: Unconfirmed, delayMs: number): void {
+    all.timer ??= this.#clock.setTimer(delayMs, () => {
+      void this.#send(all);
+    });
+  }
+
+  async #send(all: Unconfirmed): Promise<void> {
+    const ids = all.ids;
+    all.ids = [];
+    const told = await this.#router.waits.confirm(all.place, ids);
+    all.timer = undefined;
+    if (!told) all.ids = [...ids, ...all.ids];
+    if (all.ids.length > 0) this.#arm(all, told ? CONFIRM_AFTER_MS : CONFIRM_RETRY_MS);
+    else this.#unconfirmed.delete(all.place.group);
+  }
+}

@@ -1,0 +1,128 @@
+/** Blocked clients at the doors; who is served is tested with real partitions. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../../cluster/cluster.ts';
+import { type Doors, openDoors, RawClient } from './doors.ts';
+
+let doors: Doors;
+const clients: RawClient[] = [];
+
+beforeEach(async () => {
+  doors = await openDoors(4, { holdMs: 300 });
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.end();
+  await doors.close();
+});
+
+async function open(door: 'gateway' | 'cluster' = 'gateway'): Promise<RawClient> {
+  const client = await RawClient.open(doors[door]);
+  clients.push(client);
+  return client;
+}
+
+async function blocked(count: number): Promise<void> {
+  await eventually(
+    5_000,
+    `${count} are blocked`,
+    () => doors.server.info().blockedClients === count,
+  );
+}
+
+test('a blocked client runs nothing else until its time is over', async () => {
+  const client = await open();
+  client.send('BLPOP none 0.15', 'PING', 'SET none x');
+  await blocked(1);
+  expect(client.text).toBe('');
+  expect(await client.until((text) => text.includes('OK'))).toBe('*-1\r\n+PONG\r\n+OK\r\n');
+  await blocked(0);
+});
+
+test('what was sent before it comes first, and what it is given is confirmed', async () => {
+  const client = await open();
+  client.send('RPUSH {k}a x', 'BLPOP {k}a 0', 'PING');
+  const text = await client.until((all) => all.includes('PONG'));
+  expect(text).toBe(':1\r\n*2\r\n$4\r\n{k}a\r\n$1\r\nx\r\n+PONG\r\n');
+  await eventually(5_000, 'it is confirmed', () =>
+    doors.partitions.some(({ confirmed }) => confirmed.length === 1),
+  );
+});
+
+test('CLIENT LIST and INFO show it, CLIENT UNBLOCK ends it', async () => {
+  const [first, second, other] = [await open(), await open(), await open()];
+  const idOf = async (client: RawClient) =>
+    Number((await client.ask('CLIENT ID', ':1\r\n')).slice(1));
+  const ids = [await idOf(first), await idOf(second)];
+  const before = [first.text, second.text];
+  first.send('BLPOP none 0');
+  second.send('BLMOVE none {none}2 LEFT LEFT 0');
+  await blocked(2);
+  other.send(`CLIENT LIST ID ${ids[0]}`, 'INFO clients');
+  const shown = await other.until((text) => text.includes('pubsub_clients'));
+  expect(shown).toContain(' flags=b ');
+  expect(shown).toContain('blocked_clients:2\r\n');
+  expect(await other.ask(`CLIENT UNBLOCK ${ids[0]}`, ':1\r\n')).toBe(':1\r\n');
+  expect(await other.ask(`CLIENT UNBLOCK ${ids[1]} ERROR`, ':1\r\n')).toBe(':1\r\n');
+  expect(await other.ask(`CLIENT UNBLOCK ${ids[1]}`, ':1\r\n')).toBe(':0\r\n');
+  expect(await other.ask('CLIENT UNBLOCK 99', ':1\r\n')).toBe(':0\r\n');
+  await blocked(0);
+  const told = (client: RawClient, at: number) =>
+    client
+      .until((text) => text.length > before[at]!.length)
+      .then((t) => t.slice(before[at]!.length));
+  expect(await told(first, 0)).toBe('*-1\r\n');
+  expect(await told(second, 1)).toBe('-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n');
+});
+
+test('a client that goes waits no more', async () => {
+  const client = await open();
+  client.send('BLPOP none 0');
+  await blocked(1);
+  client.end();
+  await blocked(0);
+});
+
+test('the keys are of one partition, and on the cluster port of one that is led here', async () => {
+  const client = await open();
+  expect(await client.ask('BLPOP a b c d 0', '-CROSSSLOT')).toMatch(/^-CROSSSLOT .*hash tag/);
+  for (const partition of doors.partitions) partition.isLeader = false;
+  for (let group = 1; group <= 4; group++) doors.routes.setLeader(group, 'b', 2);
+  const direct = await open('cluster');
+  expect(await direct.ask('BLPOP foo 0', '-MOVED')).toBe('-MOVED 12182 127.0.0.1:7002\r\n');
+});
+
+test('without a leader it waits on, and is told what cannot be known', async () => {
+  for (const partition of doors.partitions) partition.isLeader = false;
+  const client = await open();
+  expect(await client.ask('BLPOP foo 0.05', '*-1\r\n')).toBe('*-1\r\n');
+  // a leader that is asked and cannot be heard
+  for (let group = 1; group <= 4; group++) doors.routes.setLeader(group, 'b', 1);
+  expect(await client.ask('BLPOP foo 0.05', '-UNKNOWN')).toMatch(/^-UNKNOWNOUTCOME /);
+  const before = client.text.length;
+  client.send('BLPOP foo 0');
+  await blocked(1);
+  for (const partition of doors.partitions) {
+    partition.isLeader = true;
+    partition.term++;
+  }
+  for (let group = 1; group <= 4; group++) doors.routes.setLeader(group, 'a', 2);
+  const other = await open();
+  await other.ask('RPUSH foo x', ':1\r\n');
+  const text = await client.until((all) => all.endsWith('x\r\n'));
+  expect(text.slice(before)).toBe('*2\r\n$3\r\nfoo\r\n$1\r\nx\r\n');
+}, 20_000);
+
+test('in a transaction it never waits', async () => {
+  const client = await open();
+  client.send('MULTI', 'BLPOP none 0', 'BLMOVE none {none}2 LEFT LEFT 0', 'EXEC');
+  const text = await client.until((all) => all.includes('*2\r\n'));
+  expect(text).toBe('+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n*-1\r\n$-1\r\n');
+});
+
+test('a node that stops sends its blocked clients away', async () => {
+  const client = await open();
+  client.send('BLPOP none 0');
+  await blocked(1);
+  await doors.close();
+  await eventually(5_000, 'it is closed', () => client.closed);
+});

@@ -1,0 +1,271 @@
+/**
+ * Blocking commands of several clients, to a whole node and to a stock redis-server: who is served,
+ * in which order and with what, who stays blocked, and what ends that, byte for byte.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Protocol } from '../../src/datanode/resp/reply.ts';
+import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { scale } from '../scale.ts';
+import { LoneNode } from '../storage/lone-node.ts';
+import { Oracle } from './oracle.ts';
+import { words, wordsAndMore } from './words.ts';
+
+const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
+const CLIENTS = 5;
+const STEPS_MAX = 40;
+const STEPS_MEAN = 20;
+const WAIT_MS = 5_000;
+
+/** All of one slot. */
+const key = fc.constantFrom('{t}1', '{t}2', '{t}3');
+const member = fc.constantFrom('a', 'b', 'c', 'd');
+const score = fc.constantFrom('1', '-2.5', '3', 'inf');
+const end = fc.constantFrom('LEFT', 'RIGHT');
+const extreme = fc.constantFrom('MIN', 'MAX');
+const count = fc.constantFrom('1', '2', '5');
+/** For ever, or a moment; those that are wrong. */
+const time = fc.oneof(
+  { weight: 12, arbitrary: fc.constant('0') },
+  fc.constantFrom('0.01', '.02', '1e-3', '0x0.04p0', '-0.0001'),
+  fc.constantFrom('-1', '-0.5', 'soon', '', '-inf', 'nan', '1e5000', '1 '),
+);
+
+const several = (name: string) =>
+  fc
+    .tuple(fc.array(key, { minLength: 1, maxLength: 3 }), time)
+    .map(([keys, timeout]) => [name, ...keys, timeout]);
+
+const counted = (name: string, where: fc.Arbitrary<string>) =>
+  fc
+    .tuple(time, fc.array(key, { minLength: 1, maxLength: 3 }), where, fc.option(count))
+    .map(([timeout, keys, at, many]) => [
+      ...[name, timeout, String(keys.length), ...keys, at],
+      ...(many === null ? [] : ['COUNT', many]),
+    ]);
+
+const blocking = fc.oneof(
+  { weight: 4, arbitrary: several('BLPOP') },
+  { weight: 2, arbitrary: several('BRPOP') },
+  { weight: 4, arbitrary: words('BLMOVE', key, key, end, end, time) },
+  words('BRPOPLPUSH', key, key, time),
+  { weight: 2, arbitrary: counted('BLMPOP', end) },
+  { weight: 2, arbitrary: several('BZPOPMIN') },
+  several('BZPOPMAX'),
+  { weight: 2, arbitrary: counted('BZMPOP', extreme) },
+  // wrong ones
+  words('BLPOP', key),
+  words('BLMOVE', key, key, 'UP', end, fc.constantFrom('0', 'x')),
+  words('BLMPOP', fc.constantFrom('0', '-1'), fc.constantFrom('0', '2', 'x'), key, end),
+  words('BZMPOP', '0', '1', key, 'LOW'),
+);
+
+const plain = fc.oneof(
+  { weight: 6, arbitrary: wordsAndMore(['RPUSH', key, member], member, 3) },
+  { weight: 3, arbitrary: wordsAndMore(['LPUSH', key, member], member, 3) },
+  { weight: 4, arbitrary: words('ZADD', key, score, member) },
+  { weight: 2, arbitrary: words('ZADD', key, '1', 'a', '2', 'b', '3', 'c') },
+  { weight: 2, arbitrary: words('DEL', key) },
+  { weight: 2, arbitrary: words('RENAME', key, key) },
+  { weight: 2, arbitrary: words('LMOVE', key, key, end, end) },
+  words('COPY', key, key),
+  words('LPOP', key),
+  words('ZPOPMIN', key),
+  words('SET', key, 'string'),
+  words('LRANGE', key, '0', '-1'),
+  words('TYPE', key),
+);
+
+type Line = readonly string[];
+type Action =
+  | { readonly kind: 'one'; readonly line: Line }
+  | { readonly kind: 'multi'; readonly lines: readonly Line[] }
+  | { readonly kind: 'unblock'; readonly target: number; readonly reason: readonly string[] };
+
+/** What is stored in the place of something else wakes nobody there (exceptions.ts). */
+const store = fc
+  .tuple(fc.constantFrom('SORT', 'ZUNIONSTORE'), key, key)
+  .map(([name, to, from]) => [
+    ['DEL', to],
+    name === 'SORT' ? [name, from, 'ALPHA', 'STORE', to] : [name, to, '1', from],
+  ]);
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 6, arbitrary: blocking.map((line) => ({ kind: 'one', line }) as const) },
+  { weight: 6, arbitrary: plain.map((line) => ({ kind: 'one', line }) as const) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .array(fc.oneof({ weight: 5, arbitrary: plain }, blocking), { minLength: 1, maxLength: 5 })
+      .map((lines) => ({ kind: 'multi', lines }) as const),
+  },
+  store.map((lines) => ({ kind: 'multi', lines }) as const),
+  fc.record({
+    kind: fc.constant('unblock' as const),
+    target: fc.nat({ max: CLIENTS - 1 }),
+    reason: fc.constantFrom([], ['TIMEOUT'], ['ERROR'], ['error'], ['WHY']),
+  }),
+);
+const step = fc.record({ on: fc.nat({ max: CLIENTS - 1 }), action });
+type Step = { readonly on: number; readonly action: Action };
+
+const bytesOf = (line: Line) => line.map((word) => Buffer.from(word));
+const textOf = (reply: Buffer) => reply.toString('latin1');
+
+/** One server with several clients: what each was answered, and how much is still open. */
+class Side {
+  readonly replies: string[][] = [];
+  readonly #clients: readonly Oracle[];
+  readonly #control: Oracle;
+  readonly #sent: number[];
+  #ids: number[] = [];
+
+  private constructor(control: Oracle, clients: readonly Oracle[]) {
+    this.#control = control;
+    this.#clients = clients;
+    this.#sent = clients.map(() => 0);
+  }
+
+  static async open(to: string | number, protocol: Protocol): Promise<Side> {
+    const connect = () => Oracle.connect(to, protocol);
+    const side = new Side(
+      await connect(),
+      await Promise.all(Array.from({ length: CLIENTS }, connect)),
+    );
+    const ids = side.#clients.map((client) => client.call(bytesOf(['CLIENT', 'ID'])));
+    side.#ids = (await Promise.all(ids)).map((reply) => Number(textOf(reply).slice(1)));
+    return side;
+  }
+
+  async begin(): Promise<void> {
+    await this.#control.call(bytesOf(['FLUSHALL']));
+    this.replies.length = 0;
+    for (const at of this.#clients.keys()) {
+      this.replies.push([]);
+      this.#sent[at] = 0;
+    }
+  }
+
+  /** Everybody who is blocked is released, and says with what. */
+  async finish(): Promise<void> {
+    for (const at of this.#clients.keys()) if (this.isOpen(at)) await this.unblock(at, []);
+  }
+
+  send(on: number, line: Line): void {
+    this.#sent[on]!++;
+    const replies = this.replies[on]!;
+    void this.#clients[on]!.call(bytesOf(line)).then((reply) => replies.push(textOf(reply)));
+  }
+
+  async unblock(target: number, reason: readonly string[]): Promise<string> {
+    const line = ['CLIENT', 'UNBLOCK', String(this.#ids[target]), ...reason];
+    return textOf(await this.#control.call(bytesOf(line)));
+  }
+
+  isOpen(on: number): boolean {
+    return this.replies[on]!.length < this.#sent[on]!;
+  }
+
+  /** All that what was sent leads to, but for time, has been. */
+  async settle(on: number): Promise<void> {
+    const list = bytesOf(['CLIENT', 'LIST', 'ID', String(this.#ids[on])]);
+    await eventually(async () => {
+      if (!this.isOpen(on)) return true;
+      const line = textOf(await this.#control.call(list));
+      return /flags=\w*b/.test(line);
+    });
+    for (let times = 0; times < 3; times++) await this.#control.call(bytesOf(['GET', '{t}none']));
+  }
+
+  close(): void {
+    for (const one of [this.#control, ...this.#clients]) one.close();
+  }
+}
+
+async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const endMs = Date.now() + WAIT_MS; Date.now() < endMs; ) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+async function perform(ours: Side, theirs: Side, { on, action }: Step): Promise<number> {
+  if (action.kind === 'unblock') {
+    const { target, reason } = action;
+    const [mine, other] = [
+      await ours.unblock(target, reason),
+      await theirs.unblock(target, reason),
+    ];
+    expect(mine, `UNBLOCK ${target} ${reason.join()}`).toBe(other);
+    await agree(ours, theirs, `UNBLOCK ${target}`);
+    return 1;
+  }
+  if (theirs.isOpen(on)) return 0;
+  const lines = action.kind === 'one' ? [action.line] : [['MULTI'], ...action.lines, ['EXEC']];
+  for (const line of lines) for (const side of [theirs, ours]) side.send(on, line);
+  await Promise.all([theirs.settle(on), ours.settle(on)]);
+  const shown = `${on}: ${lines.map((line) => line.join(' ')).join('; ')}`;
+  const waits = action.kind === 'one' && isBrief(action.line);
+  if (waits) await eventually(() => !theirs.isOpen(on) && !ours.isOpen(on));
+  await agree(ours, theirs, shown);
+  return lines.length;
+}
+
+/** It ends by itself soon, while nothing else happens. */
+function isBrief(line: Line): boolean {
+  return line.some((word) => ['0.01', '.02', '1e-3', '0x0.04p0'].includes(word));
+}
+
+async function agree(ours: Side, theirs: Side, what: string): Promise<void> {
+  const answered = (side: Side) => side.replies.map(({ length }) => length).join();
+  await eventually(() => answered(ours) === answered(theirs));
+  expect(JSON.stringify(ours.replies), what).toBe(JSON.stringify(theirs.replies));
+}
+
+describe.skipIf(!hasRedis)('clients that block as redis-server lets them', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'kvorum-blocking-'));
+  const node = new LoneNode(dir);
+  let redis: RealRedis;
+
+  beforeAll(async () => {
+    redis = await RealRedis.start();
+    node.startDriver();
+    await node.start();
+  }, 60_000);
+
+  afterAll(async () => {
+    await redis?.stop();
+    await node.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }, 60_000);
+
+  test.each([2, 3] as const)(
+    'RESP%i',
+    async (protocol) => {
+      const theirs = await Side.open(redis.path, protocol);
+      const ours = await Side.open(node.datanode.ports.gateway, protocol);
+      let commands = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 1, maxLength: STEPS_MAX, size: 'max' }),
+          async (steps) => {
+            for (const side of [ours, theirs]) await side.begin();
+            try {
+              for (const one of steps) commands += await perform(ours, theirs, one);
+            } finally {
+              for (const side of [ours, theirs]) await side.finish();
+            }
+            await agree(ours, theirs, 'the end');
+          },
+        ),
+        { numRuns: Math.ceil(scale.blockingCommands / STEPS_MEAN / 2), seed },
+      );
+      process.stdout.write(`blocking, RESP${protocol}: ${commands} commands compared\n`);
+      for (const side of [ours, theirs]) side.close();
+    },
+    3_600_000,
+  );
+});
