@@ -45,7 +45,7 @@ const scripts: readonly string[][] = [
     'CONFIG SET nosuch 1',
     'CONFIG GET nosuch',
   ],
-  ['SLOWLOG NOSUCH', 'SLOWLOG GET x', 'SLOWLOG GET -2', 'SLOWLOG RESET', 'SLOWLOG LEN'],
+  ['SLOWLOG NOSUCH', 'SLOWLOG GET x', 'SLOWLOG GET -2', 'SLOWLOG RESET'],
   [
     'LATENCY NOSUCH',
     'LATENCY RESET',
