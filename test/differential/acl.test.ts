@@ -14,7 +14,7 @@ import { Oracle } from './oracle.ts';
 /** Connection, colon, command: a connection is opened when it is first named. */
 const scripts: Readonly<Record<string, readonly string[]>> = {
   'rules and how they are shown': [
-    'a: ACL SETUSER bob on >pw ~k* %R~r* %W~w* &c* +@read +set -get +config|get',
+    'a: ACL SETUSER bob on >pw ~k* %R~r* %W~w* &c* +@read +set',
     'a: ACL LIST',
     'a: ACL GETUSER bob',
     'a: ACL SETUSER bob nonsense',

@@ -6,9 +6,16 @@ import type { View } from '../encoding/view.ts';
 import { EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';
-import { type Command, FIRST_KEY, type RunContext, type RunResult, read } from './command.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+} from './command.ts';
 import { nameReply, valueReply } from './hash.ts';
-import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
+import { type MemberScan, parseFieldScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
 import { pickCount, randomCount } from './random-members.ts';
 
 interface RandomFields {
@@ -62,10 +69,11 @@ function runScan(view: View, request: MemberScan, { nowMs }: RunContext): RunRes
 function* scanFields(hash: Hash, request: MemberScan): Slices<Reply> {
   const fields = yield* fieldsOf(hash);
   const whole = hash.encoding !== 'hashtable';
-  return yield* scanMembers(fields, request, whole, (field) => [
-    nameReply(field),
-    valueReply(field),
-  ]);
+  const { options } = request;
+  const noValues = !(options instanceof ArgumentError) && options.noValues;
+  return yield* scanMembers(fields, request, whole, (field) =>
+    noValues ? [nameReply(field)] : [nameReply(field), valueReply(field)],
+  );
 }
 
 const column = {
@@ -91,7 +99,7 @@ export const hashWalkCommands: readonly Command[] = [
     arity: -3,
     since: '2.8.0',
     summary: 'Iterates over fields and values of a hash.',
-    parse: parseMemberScan,
+    parse: parseFieldScan,
     run: runScan,
   }),
 ];

@@ -1,5 +1,5 @@
 /**
- * HSCAN and SSCAN: walks over the elements of one collection.
+ * HSCAN, SSCAN and ZSCAN: walks over the elements of one collection.
  *
  * A cursor is a position, not a handle: the first 53 bits of the member's hash, below which every
  * element has been given. Elements are stored in order of that hash, so no node keeps anything for
@@ -27,6 +27,7 @@ interface ScanOptions {
   readonly count: number;
   /** Undefined: every member matches. */
   readonly glob: Glob | undefined;
+  readonly noValues: boolean;
 }
 
 export interface MemberScan {
@@ -38,11 +39,20 @@ export interface MemberScan {
 
 export const SCAN_OF_NOTHING = array([bulk('0'), EMPTY_ARRAY]);
 
-/** HSCAN key cursor [MATCH pattern] [COUNT count], and SSCAN likewise */
+/** SSCAN key cursor [MATCH pattern] [COUNT count], and ZSCAN likewise */
 export function parseMemberScan(args: readonly Buffer[]): MemberScan {
+  return parseScan(args, false);
+}
+
+/** HSCAN key cursor [MATCH pattern] [COUNT count] [NOVALUES] */
+export function parseFieldScan(args: readonly Buffer[]): MemberScan {
+  return parseScan(args, true);
+}
+
+function parseScan(args: readonly Buffer[], ofFields: boolean): MemberScan {
   const key = argument(args, 1);
   const position = parseCursor(argument(args, 2));
-  return { key, position, options: late(() => parseOptions(args)) };
+  return { key, position, options: late(() => parseOptions(args, ofFields)) };
 }
 
 function parseCursor(arg: Buffer): number {
@@ -56,11 +66,17 @@ function parseCursor(arg: Buffer): number {
   return number < 0n ? POSITION_END : Math.min(Number(number), POSITION_END);
 }
 
-function parseOptions(args: readonly Buffer[]): ScanOptions {
+function parseOptions(args: readonly Buffer[], ofFields: boolean): ScanOptions {
   let count = COUNT;
+  let noValues = false;
   let glob: Glob | undefined;
   for (let at = 3; at < args.length; at += 2) {
     const option = word(argument(args, at));
+    if (ofFields && option === 'novalues') {
+      noValues = true;
+      at--;
+      continue;
+    }
     if (at + 1 >= args.length) throw syntaxError();
     const value = argument(args, at + 1);
     if (option === 'count') count = countArgument(value);
@@ -68,7 +84,7 @@ function parseOptions(args: readonly Buffer[]): ScanOptions {
     else throw syntaxError();
     if (count < 1) throw new ArgumentError(SYNTAX_ERROR);
   }
-  return { count: Math.min(count, limits.scanCountMax), glob };
+  return { count: Math.min(count, limits.scanCountMax), glob, noValues };
 }
 
 /** `whole`: gives all of it at once. `give`: what of an element the reply has. */

@@ -1,5 +1,7 @@
 /** Small commands about the server that tools ask: TIME, ROLE, LASTSAVE, LOLWUT, SAVE … */
+import { parseInteger } from '../encoding/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
+import { NOT_AN_INTEGER, word } from './args.ts';
 import type { Command } from './command.ts';
 import { replicationOffset } from './info-sections.ts';
 import { type Run, serverRow } from './server-row.ts';
@@ -27,7 +29,9 @@ const say = (text: string): Run => {
 const TRIANGLE_ROWS = 16;
 
 /** LOLWUT [VERSION version [argument ...]]: a triangle in which every point has two parents. */
-const lolwut: Run = (_args, context) => {
+const lolwut: Run = (args, context) => {
+  const version = args[1] && word(args[1]) === 'version' ? args[2] : undefined;
+  if (version !== undefined && parseInteger(version) === undefined) return error(NOT_AN_INTEGER);
   const lines: string[] = [];
   for (let row = TRIANGLE_ROWS - 1; row >= 0; row--) {
     let line = ' '.repeat(row);

@@ -159,6 +159,9 @@ test('a user is what its stored rules say, commands of another build included', 
     '+select|1',
     '(~z +get -@all +set)',
     'clearselectors',
+    'namespace=shop',
+    'NAMESPACE=db3',
+    'allnamespaces',
     'reset',
     'nonsense',
   );
@@ -170,4 +173,14 @@ test('a user is what its stored rules say, commands of another build included', 
     }),
     { seed: 7, numRuns: 500 },
   );
+});
+
+test('a namespace is bound by the last rule that names one, and by no selector', () => {
+  expect(user('namespace=a', 'on', 'namespace=b').namespace).toBe('b');
+  expect(user('namespace=a', 'allnamespaces').namespace).toBeUndefined();
+  expect(user('namespace=a', 'reset').namespace).toBeUndefined();
+  for (const rule of ['namespace=', 'namespace=a b', `namespace=${'n'.repeat(200)}`]) {
+    expect(changeUser(newUser('alice'), [rule])).toMatch(/A namespace has a name without spaces/);
+  }
+  expect(changeUser(newUser('alice'), ['(namespace=a)'])).toMatch(/Syntax error/);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';
+import { openDoors, RawClient } from '../server/doors.ts';
 import { FakeNode } from './fake-node.ts';
 import { LonePartition } from './lone-partition.ts';
 import { ask } from './node-text.ts';
@@ -11,6 +12,35 @@ test('DEBUG SLEEP holds back the connection', async () => {
   expect(node.slept).toEqual([250]);
   expect(await ask(node, 'DEBUG SLEEP 1e9')).toMatch(/^-ERR DEBUG SLEEP takes 0 to 60/);
   expect(await ask(node, 'DEBUG SLEEP soon')).toMatch(/^-ERR DEBUG SLEEP takes 0 to 60/);
+});
+
+test('other clients are served while one sleeps, and its own commands wait', async () => {
+  const doors = await openDoors();
+  const [sleeper, other] = [
+    await RawClient.open(doors.gateway),
+    await RawClient.open(doors.gateway),
+  ];
+  try {
+    sleeper.send('DEBUG SLEEP 0.4', 'PING');
+    for (let at = 0; at < 5; at++) expect(await other.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
+    expect(sleeper.text).toBe('');
+    await sleeper.until((text) => text === '+OK\r\n+PONG\r\n');
+  } finally {
+    sleeper.end();
+    other.end();
+    await doors.close();
+  }
+});
+
+test('what else DEBUG can do in Redis is refused by name', async () => {
+  const doors = await openDoors();
+  const client = await RawClient.open(doors.gateway);
+  for (const word of ['RELOAD', 'SEGFAULT', 'JMAP', 'NOSUCH']) {
+    const refused = `-ERR unknown subcommand '${word}'. Try DEBUG HELP.\r\n`;
+    expect(await client.ask(`DEBUG ${word}`, refused)).toBe(refused);
+  }
+  client.end();
+  await doors.close();
 });
 
 test('DEBUG SET-ACTIVE-EXPIRE switches', async () => {

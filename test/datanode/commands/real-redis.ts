@@ -29,11 +29,12 @@ export class RealRedis {
     return join(this.#directory, 'socket');
   }
 
-  static async start(): Promise<RealRedis> {
+  /** `more`: options that can only be given at the start. */
+  static async start(...more: string[]): Promise<RealRedis> {
     const directory = mkdtempSync(join(tmpdir(), 'kvorum-redis-'));
     const path = join(directory, 'socket');
     const options = ['--port', '0', '--unixsocket', path, '--save', '', '--dir', directory];
-    const child = spawn('redis-server', options, { stdio: 'ignore' });
+    const child = spawn('redis-server', [...options, ...more], { stdio: 'ignore' });
     for (let attempt = 0; ; attempt++) {
       const socket = connect(path);
       try {

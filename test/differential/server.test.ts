@@ -1,0 +1,105 @@
+/** Commands about connection and server, to the doors of a node and to a stock redis-server. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { type Doors, openDoors } from '../datanode/server/doors.ts';
+import { Oracle } from './oracle.ts';
+
+/** Each begins with no keys and new connections; replies are equal byte for byte. */
+const scripts: readonly string[][] = [
+  [
+    'CLIENT NOSUCH',
+    'CLIENT',
+    'CLIENT ID x',
+    'CLIENT GETNAME',
+    'CLIENT SETNAME n',
+    'CLIENT GETNAME',
+  ],
+  ['CLIENT SETNAME a\nb', 'CLIENT REPLY maybe', 'CLIENT NO-EVICT on', 'CLIENT NO-EVICT maybe'],
+  ['CLIENT KILL 1.2.3.4:5', 'CLIENT KILL ID x', 'CLIENT KILL ID 999999', 'CLIENT KILL TYPE nosuch'],
+  ['CLIENT KILL USER nobody', 'CLIENT KILL ID', 'CLIENT KILL NOSUCH 1', 'CLIENT KILL SKIPME maybe'],
+  ['CLIENT LIST TYPE nosuch', 'CLIENT LIST ID x', 'CLIENT LIST NOSUCH', 'CLIENT LIST ID 999999'],
+  [
+    'CLIENT PAUSE x',
+    'CLIENT PAUSE -1',
+    'CLIENT PAUSE 0 maybe',
+    'CLIENT UNPAUSE',
+    'CLIENT GETREDIR',
+  ],
+  ['CLIENT UNBLOCK x', 'CLIENT UNBLOCK 999999', 'CLIENT UNBLOCK 1 maybe', 'CLIENT TRACKINGINFO'],
+  ['CLIENT CACHING yes', 'CLIENT TRACKING off', 'CLIENT TRACKING maybe'],
+  ['DEBUG SLEEP 0.01', 'DEBUG SET-ACTIVE-EXPIRE 1', 'DEBUG OBJECT none', 'DEBUG'],
+  ['OBJECT ENCODING none', 'OBJECT FREQ none', 'OBJECT IDLETIME none', 'OBJECT REFCOUNT none'],
+  ['SET a 1', 'OBJECT FREQ a', 'OBJECT REFCOUNT a', 'OBJECT NOSUCH a'],
+  ['OBJECT', 'OBJECT HELP', 'OBJECT ENCODING', 'OBJECT ENCODING a b', 'OBJECT HELP x'],
+  ['MEMORY USAGE none', 'MEMORY USAGE a SAMPLES', 'MEMORY USAGE a SAMPLES x', 'MEMORY USAGE'],
+  ['SET a 1', 'MEMORY USAGE a SAMPLES -1', 'MEMORY NOSUCH', 'MEMORY PURGE', 'MEMORY DOCTOR x'],
+  ['MODULE LIST', 'MODULE NOSUCH', 'MODULE', 'LOLWUT VERSION x'],
+  ['WAIT x 0', 'WAIT 0 x', 'WAIT 0 -1', 'WAIT', 'ROLE x', 'LASTSAVE x', 'TIME x'],
+  ['SET a 1', 'FLUSHALL ASYNC', 'DBSIZE', 'SET a 1', 'FLUSHALL SYNC', 'DBSIZE', 'FLUSHALL NOW'],
+  ['SET a 1', 'FLUSHDB ASYNC', 'DBSIZE', 'SET a 1', 'FLUSHDB SYNC', 'DBSIZE', 'FLUSHDB ASYNC x'],
+  [
+    'CONFIG',
+    'CONFIG NOSUCH',
+    'CONFIG GET',
+    'CONFIG SET a',
+    'CONFIG SET nosuch 1',
+    'CONFIG GET nosuch',
+  ],
+  ['SLOWLOG NOSUCH', 'SLOWLOG GET x', 'SLOWLOG GET -2', 'SLOWLOG RESET'],
+  [
+    'LATENCY NOSUCH',
+    'LATENCY RESET',
+    'LATENCY LATEST',
+    'LATENCY HISTORY none',
+    'LATENCY GRAPH none',
+  ],
+  ['ECHO', 'ECHO a', 'PING a b', 'PING', 'PING a', 'HELLO x', 'HELLO 4', 'HELLO 2 NOSUCH', 'RESET'],
+  ['AUTH x', 'AUTH a b', 'AUTH a b c', 'SELECT 0', 'SELECT 99', 'READONLY', 'ASKING', 'RESET x'],
+  [
+    'PUBSUB NOSUCH',
+    'PUBSUB NUMSUB',
+    'PUBSUB NUMSUB a',
+    'PUBSUB CHANNELS',
+    'PUBSUB NUMPAT',
+    'PUBSUB',
+  ],
+  ['CLUSTER INFO', 'CLUSTER NOSUCH', 'CLUSTER', 'GET', 'nosuch a b', 'ACL WHOAMI'],
+];
+
+describe.skipIf(!hasRedis)('connection and server as redis-server answers', () => {
+  let redis: RealRedis;
+  let doors: Doors;
+  beforeAll(async () => {
+    redis = await RealRedis.start('--enable-debug-command', 'yes');
+    doors = await openDoors();
+  });
+  beforeEach(() => redis.call('FLUSHALL'));
+  afterAll(async () => {
+    await redis?.stop();
+    await doors.close();
+  });
+
+  describe.each([2, 3] as const)('RESP%i', (protocol) => {
+    test.each(scripts.map((script) => [script.join(', '), script] as const))(
+      '%s',
+      async (_, script) => {
+        const both = await Promise.all(
+          [doors.gateway, redis.path].map((to) => Oracle.connect(to, protocol)),
+        );
+        const ask = (line: string) =>
+          Promise.all(
+            both.map((one) => one.call(line.split(' ').map((word) => Buffer.from(word)))),
+          );
+        await ask('FLUSHALL');
+        const texts: string[][] = [[], []];
+        for (const line of script) {
+          (await ask(line)).forEach((reply, at) => {
+            texts[at]!.push(`${line} -> ${reply}`);
+          });
+        }
+        for (const one of both) one.close();
+        expect(texts[0]).toEqual(texts[1]);
+      },
+    );
+  });
+});
