@@ -41,11 +41,16 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
   'debug|object': 'a tool of whoever looks for a fault',
 };
 
+/** Where the random, the clock or the order of a host would show first, and what feeds them. */
+const DELICATE = ['sort', 'sort', 'sort', 'sadd', 'rpush', 'spop', 'getex', 'pexpire', 'hpexpire'];
+const DELICATE_SHARE = 0.2;
+
 const writes = Object.entries(writeCommands);
+const delicate = DELICATE.map((name) => [name, writeCommands[name]!] as const);
 const reads = Object.entries(readCommands);
 
 export function drawWrite(draw: Draw): Line {
-  return lineOf(draw, writes);
+  return lineOf(draw, draw.chance(DELICATE_SHARE) ? delicate : writes);
 }
 
 export function drawRead(draw: Draw): Line {

@@ -15,14 +15,19 @@ const due =
   (time: (draw: Draw) => string): Arguments =>
   (draw) => [any(draw), time(draw), ...condition(draw)];
 
+function by(draw: Draw): Line {
+  if (draw.chance(0.6)) return [];
+  return ['BY', draw.one(['nosort', `${draw.tag}s*`, `${draw.tag}h0->*`])];
+}
+
 function sorted(draw: Draw): Line {
   return [
-    draw.key(draw.one(['l', 'e', 'z'])),
-    ...draw.one([[], [], ['BY', 'nosort'], ['BY', `${draw.tag}s*`], ['BY', `${draw.tag}h0->*`]]),
+    draw.key(draw.one(['l', 'e', 'e', 'z'])),
+    ...by(draw),
     ...draw.maybe('LIMIT', draw.int(0, 2), draw.int(1, 5)),
     ...draw.maybe(draw.one(['ASC', 'DESC'])),
     ...draw.one([['ALPHA'], ['ALPHA'], []]),
-    ...draw.one([[], [], ['GET', `${draw.tag}s*`, 'GET', '#']]),
+    ...draw.one([[], [], [], ['GET', `${draw.tag}s*`, 'GET', '#']]),
   ];
 }
 
