@@ -1,17 +1,20 @@
 /** What a key's value looks like inside: OBJECT and MEMORY. */
 
 import { collectionOf } from '../encoding/collection.ts';
+import { isCollectionType } from '../encoding/element-key.ts';
 import { encodingOfHash } from '../encoding/hash.ts';
 import type { Header } from '../encoding/header.ts';
 import { encodeExpiryKey } from '../encoding/key.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
 import { encodingOfList } from '../encoding/list.ts';
 import { encodingOfSet } from '../encoding/set.ts';
+import type { Slices } from '../encoding/slices.ts';
+import { CHECKSUM_BYTES, storedBytes } from '../encoding/stored-bytes.ts';
 import { parseInteger } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
 import { encodingOfZset } from '../encoding/zset-header.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
-import { argument, integerArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
+import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import {
   ArgumentError,
   type Command,
@@ -30,7 +33,8 @@ const EMBEDDED_BYTES_MAX = 44;
 const SHARED_INTEGERS = 10_000;
 const SHARED_REFERENCES = 2_147_483_647;
 /** CRC of a record, flags of an expiry entry with its CRC. */
-const CRC_BYTES = 4;
+/** Redis's default. */
+const SAMPLES = 5;
 const EXPIRY_VALUE_BYTES = 5;
 
 type KeyRun = (found: Found, live: Header) => Reply;
@@ -84,22 +88,37 @@ function runFreq(): Reply {
   );
 }
 
-/** MEMORY USAGE key [SAMPLES count]: bytes of its records as the engine stores them. */
-function parseUsage(args: readonly Buffer[]): Buffer {
-  for (let at = 3; at < args.length; at += 2) {
-    if (word(argument(args, at)) !== 'samples' || at + 1 >= args.length) throw syntaxError();
-    if (integerArgument(argument(args, at + 1)) < 0) throw new ArgumentError(SYNTAX_ERROR);
-  }
-  return argument(args, 2);
+interface UsageRequest {
+  readonly key: Buffer;
+  /** Elements that the estimate looks at; 0: all. */
+  readonly samples: number;
 }
 
-function runUsage(view: View, key: Buffer, { nowMs }: RunContext): Reply {
-  const { place, live } = findKey(view, key, nowMs);
+/** MEMORY USAGE key [SAMPLES count]: bytes of its records as the engine stores them. */
+function parseUsage(args: readonly Buffer[]): UsageRequest {
+  let samples = SAMPLES;
+  for (let at = 3; at < args.length; at += 2) {
+    if (word(argument(args, at)) !== 'samples' || at + 1 >= args.length) throw syntaxError();
+    samples = countArgument(argument(args, at + 1));
+    if (samples < 0) throw new ArgumentError(SYNTAX_ERROR);
+  }
+  return { key: argument(args, 2), samples };
+}
+
+function* runUsage(
+  view: View,
+  { key, samples }: UsageRequest,
+  { nowMs }: RunContext,
+): Slices<Reply> {
+  const found = findKey(view, key, nowMs);
+  const { place, live } = found;
   if (!live) return NULL;
   const record = view.get(place)!;
   const index =
     live.deadlineMs > 0 ? encodeExpiryKey(live.deadlineMs, key).length + EXPIRY_VALUE_BYTES : 0;
-  return integer(place.length + record.length + CRC_BYTES + index);
+  const own = place.length + record.length + CHECKSUM_BYTES + index;
+  if (!isCollectionType(live.type)) return integer(own);
+  return integer(own + (yield* storedBytes(collectionOf(found, live, live.type), samples)));
 }
 
 const OBJECT_HELP = helpReply('OBJECT', [

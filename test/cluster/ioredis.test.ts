@@ -1,0 +1,142 @@
+/** ioredis of both major versions, unmodified, on the gateway and the cluster ports. */
+import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis-5';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type AnyClient, families } from './client-families.ts';
+import { eventually, startCluster, type TestCluster } from './cluster.ts';
+
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ partitions: 4 });
+}, 60_000);
+
+afterAll(() => cluster?.destroy(), 60_000);
+
+/** The versions differ in types that do not matter here. */
+const versions: readonly (readonly [string, typeof Redis])[] = [
+  ['ioredis 5.11', Redis5 as unknown as typeof Redis],
+  ['ioredis 6', Redis],
+];
+
+describe.each(versions)('%s', (version, Client) => {
+  const opened: AnyClient[] = [];
+  const kept = <T extends AnyClient>(client: T): T => {
+    opened.push(client);
+    return client;
+  };
+  const gateway = (node = 0) => kept(new Client({ port: cluster.gatewayPort(node) }));
+  const nodes = () => [0, 1, 2].map((at) => ({ host: '127.0.0.1', port: cluster.clusterPort(at) }));
+  const ofCluster = (options = {}) => kept(new Client.Cluster(nodes(), options));
+
+  afterAll(() => {
+    for (const client of opened) client.disconnect();
+  });
+
+  const doors = { gateway, cluster: ofCluster } as const;
+  describe.each(['gateway', 'cluster'] as const)('%s port', (door) => {
+    test.each(Object.entries(families))('%s', async (name, family) => {
+      // two tags, so that more than one partition is asked
+      await family(doors[door](), `{${version} ${door} ${name}}`);
+      await family(doors[door](), `{${name} ${door} ${version}}`);
+    });
+
+    test('many keys of all partitions, pipelined by itself', async () => {
+      const client =
+        door === 'gateway'
+          ? kept(new Client({ port: cluster.gatewayPort(1), enableAutoPipelining: true }))
+          : ofCluster({ enableAutoPipelining: true });
+      const keys = Array.from({ length: 300 }, (_, at) => `auto:${version}:${door}:${at}`);
+      await Promise.all(keys.map((key, at) => client.set(key, at)));
+      const values = await Promise.all(keys.map((key) => client.get(key)));
+      expect(values).toEqual(keys.map((_, at) => String(at)));
+    });
+
+    test('publish and subscribe, by name and pattern', async () => {
+      const subscriber = doors[door]();
+      const heard: string[] = [];
+      subscriber.on('message', (channel, text) => heard.push(`${channel}=${text}`));
+      subscriber.on('pmessage', (pattern, channel, text) => {
+        heard.push(`${pattern}:${channel}=${text}`);
+      });
+      const prefix = `${version}-${door}`;
+      expect(await subscriber.subscribe(`${prefix}-a`)).toBe(1);
+      expect(await subscriber.psubscribe(`${prefix}-b*`)).toBe(2);
+      const publisher = doors[door]();
+      expect(await publisher.publish(`${prefix}-a`, '1')).toBe(1);
+      expect(await publisher.publish(`${prefix}-bc`, '2')).toBe(1);
+      await eventually(5_000, 'both messages arrive', async () => heard.length === 2);
+      expect(heard).toEqual([`${prefix}-a=1`, `${prefix}-b*:${prefix}-bc=2`]);
+      await subscriber.unsubscribe(`${prefix}-a`);
+      expect(await publisher.publish(`${prefix}-a`, '3')).toBe(0);
+    });
+  });
+
+  test('a shard channel', async () => {
+    const subscriber = gateway(0);
+    const heard: string[] = [];
+    subscriber.on('smessage', (channel, text) => heard.push(`${channel}=${text}`));
+    expect(await subscriber.ssubscribe(`${version}-shard`)).toBe(1);
+    expect(await gateway(1).spublish(`${version}-shard`, 'x')).toBe(1);
+    await eventually(5_000, 'the message arrives', async () => heard.length === 1);
+    expect(heard).toEqual([`${version}-shard=x`]);
+  });
+
+  test('WATCH, and what another client did meanwhile', async () => {
+    const [client, other] = [gateway(0), gateway(1)];
+    const key = `watched ${version}`;
+    await client.set(key, '1');
+    await client.watch(key);
+    await other.set(key, '2');
+    expect(await client.multi().set(key, '3').exec()).toBe(null);
+    await client.watch(key);
+    expect(await client.multi().set(key, '3').exec()).toEqual([[null, 'OK']]);
+    expect(await other.get(key)).toBe('3');
+  });
+
+  test('scan streams find every key, element and member', async () => {
+    const client = gateway(2);
+    const prefix = `stream ${version}`;
+    const batch = client.pipeline();
+    for (let at = 0; at < 300; at++) batch.set(`${prefix}:${at}`, at).sadd(prefix, at);
+    await batch.exec();
+    const found = new Set<string>();
+    for await (const keys of client.scanStream({ match: `${prefix}:*`, count: 20 })) {
+      for (const key of keys as string[]) found.add(key);
+    }
+    expect(found.size).toBe(300);
+    const members = new Set<string>();
+    for await (const some of client.sscanStream(prefix, { count: 20 })) {
+      for (const member of some as string[]) members.add(member);
+    }
+    expect(members.size).toBe(300);
+    const perNode = ofCluster();
+    await perNode.ping();
+    const everywhere = new Set<string>();
+    for (const node of perNode.nodes('master')) {
+      for await (const keys of node.scanStream({ match: `${prefix}:*` })) {
+        for (const key of keys as string[]) everywhere.add(key);
+      }
+    }
+    expect(everywhere).toEqual(found);
+  });
+
+  test('keys of several partitions: split on the gateway, CROSSSLOT in the cluster', async () => {
+    const keys = ['a', 'b', 'c', 'd'].map((name) => `${version}:${name}`);
+    const client = gateway();
+    expect(await client.mset(Object.fromEntries(keys.map((key) => [key, key])))).toBe('OK');
+    expect(await client.mget(...keys)).toEqual(keys);
+    expect(await client.del(...keys)).toBe(4);
+    await expect(client.rename(keys[0]!, keys[1]!)).rejects.toThrow(/CROSSSLOT|no such key/);
+    await expect(ofCluster().mget(...keys)).rejects.toThrow(/slot/i);
+  });
+
+  test('a database that is not there, and a name for the connection', async () => {
+    const client = kept(new Client({ port: cluster.gatewayPort(0), connectionName: 'me' }));
+    expect(await client.client('GETNAME')).toBe('me');
+    expect(await client.client('LIST')).toMatch(/name=me .*lib-name=ioredis/);
+    await expect(client.select(7)).rejects.toThrow('ERR DB index is out of range');
+    expect(await client.info('server')).toContain('redis_version:7.2.4');
+    expect(await client.echo('here')).toBe('here');
+  });
+});
