@@ -26,6 +26,7 @@ import { keyCommands } from './key.ts';
 import { latencyCommands } from './latency.ts';
 import { listCommands } from './list.ts';
 import { listRangeCommands } from './list-range.ts';
+import { listSearchCommands } from './list-search.ts';
 import { monitorCommands } from './monitor.ts';
 import { namespaceMoveCommands } from './namespace-moves.ts';
 import { objectCommands } from './object.ts';
@@ -55,6 +56,7 @@ const rows: readonly Command[] = [
   ...stringCommonCommands,
   ...listCommands,
   ...listRangeCommands,
+  ...listSearchCommands,
   ...blockingListCommands,
   ...hashCommands,
   ...hashExpiryCommands,
