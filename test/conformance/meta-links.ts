@@ -21,6 +21,8 @@ export interface BreakableStore {
 }
 
 const CUT_EVERY_MS = 120;
+/** Changes under way together: so that cuts come amid the events that tell of them. */
+const AT_ONCE = 16;
 /** More than one response of a replay, so that each connection gets further. */
 const REPLAY_CUT_BYTES = 1_300_000;
 
@@ -72,18 +74,23 @@ export function linkSuite(open: () => Promise<BreakableStore>): void {
     async () => {
       const { store, ledger, change, finish } = await setUp(open);
       let cuts = 0;
-      /** Cuts that came after some events and before others. */
+      /** Cuts that came after some events, and before those of changes that were under way. */
       let between = 0;
+      let underWay = 0;
       let told = 0;
       const cutting = setInterval(() => {
         cuts++;
-        if (ledger.told > told && ledger.told < ledger.written) between++;
+        if (ledger.told > told && (underWay > 0 || ledger.told < ledger.written)) between++;
         told = ledger.told;
         store.snap();
       }, CUT_EVERY_MS);
       try {
-        for (let at = 0; cuts < scale.metaCuts; at++) {
-          await change(at);
+        // a slow machine is not back in 120 ms each time: it is given more cuts
+        const enough = () => cuts >= scale.metaCuts * (between > 0 ? 1 : 4);
+        for (let at = 0; !enough(); at += AT_ONCE) {
+          underWay = AT_ONCE;
+          const changes = Array.from({ length: AT_ONCE }, (_, more) => change(at + more));
+          await Promise.all(changes.map((one) => one.then(() => underWay--)));
           await new Promise((resolve) => setTimeout(resolve, 1));
         }
       } finally {
@@ -102,7 +109,7 @@ export function linkSuite(open: () => Promise<BreakableStore>): void {
       }
       await store.close();
     },
-    scale.metaCuts * 400 + 60_000,
+    scale.metaCuts * 1_000 + 60_000,
   );
 }
 
@@ -159,9 +166,16 @@ export function replaySuite(open: () => Promise<BreakableStore>): void {
       lostMs = performance.now();
     });
     await store.cut();
-    await expect.poll(() => store.direct.get('/held'), { interval: 10 }).toBeUndefined();
+    let knew: boolean | undefined;
+    const held = async () => {
+      const item = await store.direct.get('/held').catch(() => 'not answered');
+      // asked at once: a process that gets little time may not have run the timer yet
+      if (item === undefined) knew ??= lease.lost.aborted;
+      return item;
+    };
+    await expect.poll(held, { interval: 10 }).toBeUndefined();
     const endedMs = performance.now();
-    expect(lostMs).toBeGreaterThan(0);
+    expect(knew).toBe(true);
     process.stdout.write(`lost ${(endedMs - lostMs).toFixed(0)} ms before the key went\n`);
     await store.close();
   });

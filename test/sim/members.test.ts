@@ -1,0 +1,47 @@
+/** Scripted: many groups of a cluster change members at once, because a node lost its disk. */
+import { expect, test } from 'vitest';
+import { limits } from '../../src/common/limits.ts';
+import { SimCluster } from './cluster.ts';
+import { drawPlan, type RunPlan } from './plan.ts';
+import { isWhole } from './whole.ts';
+
+const PARTITIONS = 14;
+const WITHIN_MS = 120_000;
+
+const plan: RunPlan = {
+  ...drawPlan('members'),
+  ...{ nodes: 3, partitions: PARTITIONS, replicas: 3, faults: [], absent: 1 },
+  ...{ tickMs: 70, electionTicks: 10, sleepAfterTicks: 0, diskLatencyMs: 0.5 },
+  ...{ latencyMinMs: 1, latencyMaxMs: 6, bytesPerMs: 2_000, drift: 0, skewMs: 0 },
+  ...{ splitChance: 0, mergeChance: 0.5, engineStalls: { share: 0, ms: 0 } },
+};
+
+/** Groups that `name` leads while their members change. */
+function changing(cluster: SimCluster, name: string): number {
+  const replicas = cluster.machine(name).life?.datanode?.replicas() ?? [];
+  return replicas.filter((replica) => {
+    if (replica.stopped || !replica.isLeader) return false;
+    const { learners, votersOutgoing } = replica.state.confState;
+    return learners.length > 0 || votersOutgoing.length > 0;
+  }).length;
+}
+
+test('a node’s leaders change the members of a few groups at a time, and in the end of all', async () => {
+  const cluster = new SimCluster(plan);
+  const { scheduler } = cluster;
+  expect(await scheduler.runUntil(() => isWhole(cluster), WITHIN_MS)).toBe(true);
+  cluster.crash('n3', 'process');
+  cluster.machine('n3').wipe();
+  cluster.durable.wiped('n3');
+  cluster.start('n3');
+  let most = 0;
+  const replaced = () => {
+    for (const { name } of cluster.machines) most = Math.max(most, changing(cluster, name));
+    const ids = cluster.records().flatMap(({ replicas }) => replicas.map(({ replica }) => replica));
+    return ids.filter((id) => id > 3 * PARTITIONS).length === PARTITIONS && isWhole(cluster);
+  };
+  expect(await scheduler.runUntil(replaced, WITHIN_MS)).toBe(true);
+  expect(cluster.broken).toEqual([]);
+  // two nodes are left to lead: one of them leads more groups than it may change at once
+  expect(most).toBe(limits.membershipChangesPerNodeMax);
+}, 120_000);
