@@ -76,13 +76,19 @@ export class SimClient {
   }
 }
 
-/** The replies asked for here are single lines, bulk strings, and arrays of single lines. */
+/** Lines, bulk strings, and arrays of these. */
 function isWhole(bytes: Buffer): boolean {
-  const line = bytes.indexOf('\r\n');
-  if (line === -1) return false;
-  const count = Number(bytes.toString('latin1', 1, line));
-  if (bytes[0] === STAR)
-    return bytes.toString('latin1').split('\r\n').length > Math.max(0, count) + 1;
-  if (bytes[0] !== DOLLAR) return true;
-  return count < 0 || bytes.length >= line + 2 + count + 2;
+  return endOf(bytes, 0) !== undefined;
+}
+
+function endOf(bytes: Buffer, at: number): number | undefined {
+  const line = bytes.indexOf('\r\n', at);
+  if (line === -1) return undefined;
+  const count = Number(bytes.toString('latin1', at + 1, line));
+  let end: number | undefined = line + 2;
+  if (bytes[at] === DOLLAR && count >= 0) end += count + 2;
+  if (bytes[at] === STAR) {
+    for (let left = count; left > 0 && end !== undefined; left--) end = endOf(bytes, end);
+  }
+  return end !== undefined && end <= bytes.length ? end : undefined;
 }

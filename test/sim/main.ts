@@ -16,6 +16,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --seed NAME      this seed alone, with its last events printed
   --hours N        goes on with new seeds for N hours of real time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
+  --consumers N    adds N clients that block for elements that others push
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -40,6 +41,7 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       hours: { type: 'string' },
       core: { type: 'string', default: '0' },
+      consumers: { type: 'string' },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -67,7 +69,7 @@ async function main(): Promise<number> {
   for (let at = 0; ; at++) {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
-    const result = await runSeed(seed, values.once);
+    const result = await runSeed(seed, values.once, values.consumers);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -98,10 +100,12 @@ function coreHolds(seed: number, json: boolean): boolean {
   }
 }
 
-async function runSeed(seed: string, once: boolean): Promise<RunResult> {
-  const first = await runPlan(drawPlan(seed));
+async function runSeed(seed: string, once: boolean, consumers?: string): Promise<RunResult> {
+  const drawn = drawPlan(seed);
+  const plan = consumers === undefined ? drawn : { ...drawn, consumers: Number(consumers) };
+  const first = await runPlan(plan);
   if (once || first.violation !== undefined) return first;
-  const second = await runPlan(drawPlan(seed));
+  const second = await runPlan(plan);
   if (second.trace === first.trace) return first;
   const text = `two runs differ: traces ${first.trace} and ${second.trace}`;
   return { ...second, violation: { checker: 'determinism', text } };
