@@ -16,6 +16,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --seed NAME      this seed alone, with its last events printed
   --hours N        goes on with new seeds for N hours of real time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
+  --consumers N    adds N clients that block for elements that others push
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -40,6 +41,7 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       hours: { type: 'string' },
       core: { type: 'string', default: '0' },
+      consumers: { type: 'string' },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -67,7 +69,7 @@ async function main(): Promise<number> {
   for (let at = 0; ; at++) {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
-    const result = await judge(drawPlan(seed), values.once);
+    const result = await judge(planOf(seed, values.consumers), values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -96,6 +98,11 @@ function coreHolds(seed: number, json: boolean): boolean {
     say(`${message}: ${cause instanceof Error ? cause.message : cause}`);
     return false;
   }
+}
+
+function planOf(seed: string, consumers: string | undefined): RunPlan {
+  const plan = drawPlan(seed);
+  return consumers === undefined ? plan : { ...plan, consumers: Number(consumers) };
 }
 
 async function judge(plan: RunPlan, once: boolean): Promise<RunResult> {

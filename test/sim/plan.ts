@@ -76,6 +76,8 @@ export interface RunPlan {
   readonly skewMs: number;
   readonly drift: number;
   readonly faults: readonly Fault[];
+  /** Clients that block for elements others push (queues.ts); undefined: there are none. */
+  readonly consumers?: number;
 }
 
 type LogLimits = Pick<

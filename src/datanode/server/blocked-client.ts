@@ -53,7 +53,8 @@ export class BlockedClient {
   /** Some leader may have heard of it. */
   #asked = false;
   #ending: Ending | undefined;
-  #giveUpMs = Number.POSITIVE_INFINITY;
+  /** The outcome of its withdrawal was waited for long enough. */
+  #isOver = false;
   #timer: Timer | undefined;
   #backoffMs = BACKOFF_MIN_MS;
   /** It ended because it was told to. */
@@ -80,9 +81,11 @@ export class BlockedClient {
     if (isFirst) {
       const { clock, holdMs } = this.#world;
       this.#ending = how;
-      this.#giveUpMs = clock.monotonicMs() + holdMs;
       this.#timer?.cancel();
-      this.#timer = clock.setTimer(holdMs, () => this.#tell());
+      this.#timer = clock.setTimer(holdMs, () => {
+        this.#isOver = true;
+        this.#tell();
+      });
       this.#tell();
     }
     await this.reply;
@@ -92,9 +95,9 @@ export class BlockedClient {
   #arm(): void {
     if (this.#endsMs === Number.POSITIVE_INFINITY) return;
     const { clock } = this.#world;
-    const leftMs = Math.min(this.#endsMs - clock.monotonicMs(), limits.timerMsMax);
-    this.#timer = clock.setTimer(Math.max(0, leftMs), () => {
-      if (clock.monotonicMs() < this.#endsMs) this.#arm();
+    const leftMs = Math.max(0, this.#endsMs - clock.monotonicMs());
+    this.#timer = clock.setTimer(Math.min(leftMs, limits.timerMsMax), () => {
+      if (leftMs > limits.timerMsMax) this.#arm();
       else void this.end('timeout');
     });
   }
@@ -104,10 +107,6 @@ export class BlockedClient {
     const { tell } = this.#news;
     this.#news = createNews();
     tell();
-  }
-
-  get #isOver(): boolean {
-    return this.#world.clock.monotonicMs() >= this.#giveUpMs;
   }
 
   #leader(): LeaderHint | undefined {
