@@ -52,6 +52,8 @@ class SimEngineHost implements EngineHost {
   readonly #rotateBytes: number;
   readonly #stall: Stall;
   readonly #open = new Map<string, Engine>();
+  /** Engines of which a sync failed: what the system holds of them may never reach the disk. */
+  readonly #unsure = new Set<string>();
 
   constructor(disk: Disk, dir: string, rotateBytes: number, stall: Stall) {
     this.#disk = disk;
@@ -73,7 +75,10 @@ class SimEngineHost implements EngineHost {
     const hash = new ObservableHash();
     let end = 0;
     for (const log of logs) {
-      const read = readLogLeniently(await readFile(disk, `${path}/${log}`, LOG_BYTES_MAX));
+      const bytes = await readFile(disk, `${path}/${log}`, LOG_BYTES_MAX);
+      // LevelDB makes a table of every log that it finds, and syncs it: written anew
+      if (this.#unsure.has(name)) await replaceFile(disk, `${path}/${log}`, bytes);
+      const read = readLogLeniently(bytes);
       end = read.end;
       for (const record of read.records) {
         const batch = decodeWriteBatch(record);
@@ -82,6 +87,7 @@ class SimEngineHost implements EngineHost {
         await image.write(batch.operations);
       }
     }
+    this.#unsure.delete(name);
     const newest = Number.parseInt(logs.at(-1)!, 10);
     const number = end > 0 ? newest + 1 : newest;
     const file = await beginLog(disk, `${path}/${logName(number)}`);
@@ -93,7 +99,10 @@ class SimEngineHost implements EngineHost {
       image,
       { ...at, sequence, hash },
       { rotateBytes: this.#rotateBytes, stall: this.#stall },
-      () => this.#open.delete(name),
+      {
+        close: () => this.#open.delete(name),
+        syncFailed: () => this.#unsure.add(name),
+      },
     );
     this.#open.set(name, engine);
     return { engine, report };
@@ -171,7 +180,7 @@ class SimEngine implements Engine {
   readonly #stall: Stall;
   readonly #writes: WriteQueue;
   readonly #logs: LevelLogSync;
-  readonly #onClose: () => void;
+  readonly #on: { close(): void; syncFailed(): void };
   #closed = false;
 
   constructor(
@@ -180,7 +189,7 @@ class SimEngine implements Engine {
     image: Engine,
     tail: Tail,
     { rotateBytes, stall }: { readonly rotateBytes: number; readonly stall: Stall },
-    onClose: () => void,
+    on: { close(): void; syncFailed(): void },
   ) {
     this.#disk = disk;
     this.#path = path;
@@ -188,7 +197,7 @@ class SimEngine implements Engine {
     this.#tail = tail;
     this.#rotateBytes = rotateBytes;
     this.#stall = stall;
-    this.#onClose = onClose;
+    this.#on = on;
     this.#logs = new LevelLogSync(disk, path);
     this.getSync = (key) => image.getSync(key);
     this.getMany = (keys) => image.getMany(keys);
@@ -217,6 +226,7 @@ class SimEngine implements Engine {
     try {
       await this.#logs.sync();
     } catch (error) {
+      this.#on.syncFailed();
       const text = `${this.#path}: ${messageOf(error)}`;
       throw this.#writes.fail(new KvorumError('DISK_FAILED', text, { cause: error }));
     }
@@ -228,7 +238,7 @@ class SimEngine implements Engine {
     await this.#writes.close();
     await this.#tail.file.close();
     await this.#image.close();
-    this.#onClose();
+    this.#on.close();
   }
 
   async #append(operations: readonly BatchOperation[]): Promise<void> {
