@@ -11,6 +11,7 @@ import type { KeyEvent } from '../../../src/datanode/encoding/view.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { error, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { noteSent } from '../../sent-commands.ts';
 
 export class LonePartition {
   readonly engine: Engine;
@@ -42,15 +43,18 @@ export class LonePartition {
     // the log's form of EXEC carries its commands
     if (wrongCount && command.name !== 'exec')
       return error(`ERR wrong number of arguments for '${command.name}' command`);
+    const row = resolveCommand(args)?.name ?? command.name;
     if (command.kind === 'read') {
       const prepared = command.prepare(args);
       if (!prepared.ok) return prepared.reply;
+      noteSent(row);
       return runToReply(prepared.run(createView(this.engine), this.#context()), (range) =>
         readRange(this.engine, range),
       );
     }
     const prepared = command.prepare(args);
     if (!prepared.ok) return prepared.reply;
+    noteSent(row);
     const txn = new Txn(this.engine);
     txn.beginEntry(++this.#index);
     txn.recordEvents(true);
