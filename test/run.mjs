@@ -35,10 +35,15 @@ const asked = process.argv.slice(2);
 if (asked.length > 0) {
   vitest('tests', asked);
 } else {
+  const sent = join(results, 'sent');
+  rmSync(sent, { recursive: true, force: true });
+  mkdirSync(sent, { recursive: true });
+  process.env.KVORUM_SENT = sent;
   vitest('rooms', ['--exclude', 'test/cluster/**', '--exclude', 'test/storage/**']);
   // Whole clusters want the machine for themselves: their waits are bounds on real time.
   vitest('cluster', ['--no-file-parallelism', 'test/cluster/']);
   vitest('storage', ['--no-file-parallelism', 'test/storage/']);
+  step('every command ran', process.execPath, [join(root, 'test', 'covered-commands.mjs'), sent]);
 }
 process.stdout.write(`\nall tests took ${seconds(began)}\n`);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);

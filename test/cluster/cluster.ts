@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { StatusReport } from '../../src/cli/status.ts';
+import { noteCommandStats } from '../sent-commands.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
 export const kvorum = join(root, 'dist', 'cli', 'kvorum.js');
@@ -106,12 +107,24 @@ export class TestCluster {
 
   /** Stops as Ctrl-C does, and kills what was started by hand; resolves when all have ended. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    await Promise.all(this.#byHand.splice(0).map(killed));
     const child = this.process;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const runs = child !== undefined && child.exitCode === null && child.signalCode === null;
+    if (runs) await this.#noteCommands();
+    await Promise.all(this.#byHand.splice(0).map(killed));
+    if (!runs) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill(signal);
     await within(40_000, ended, () => `does not stop: ${this.output}`);
+  }
+
+  /** What ran on the nodes that still answer. */
+  async #noteCommands(): Promise<void> {
+    const asked = Array.from({ length: this.nodes }, async (_, node) => {
+      const args = ['-p', String(this.gatewayPort(node)), 'INFO', 'commandstats'];
+      const { stdout } = await execFileAsync('redis-cli', args, { timeout: 5_000 });
+      noteCommandStats(stdout);
+    });
+    await Promise.allSettled(asked);
   }
 
   async destroy(): Promise<void> {

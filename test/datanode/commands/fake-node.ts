@@ -21,6 +21,7 @@ import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { CommandWatch } from '../../../src/datanode/server/command-watch.ts';
 import { defaultServerSettings } from '../../../src/datanode/server/settings.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
+import { noteSent } from '../../sent-commands.ts';
 import { MemoryUsers } from '../acl/users.ts';
 
 export const NOW_MS = 1_700_000_000_123;
@@ -136,7 +137,9 @@ export class FakeNode {
     const args = words.map((text) => Buffer.from(text));
     const command = resolveCommand(args);
     assert(command?.kind === 'node', `${words[0]} is a node command`);
-    return command.run(args, this.#context());
+    const reply = await command.run(args, this.#context());
+    noteSent(command.name);
+    return reply;
   }
 
   #context(): NodeContext {

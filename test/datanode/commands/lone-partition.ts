@@ -16,6 +16,7 @@ import { orTooLarge, runReply } from '../../../src/datanode/partition/apply-line
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { error, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { noteSent } from '../../sent-commands.ts';
 
 export class LonePartition {
   readonly engine: Engine;
@@ -47,9 +48,11 @@ export class LonePartition {
     // the log's form of EXEC carries its commands
     if (wrongCount && command.name !== 'exec')
       return error(`ERR wrong number of arguments for '${command.name}' command`);
+    const row = resolveCommand(args)?.name ?? command.name;
     if (command.kind === 'read') {
       const prepared = command.prepare(args);
       if (!prepared.ok) return prepared.reply;
+      noteSent(row);
       return runToReply(
         () => prepared.run(createView(this.engine), this.#context()),
         (range) => readRange(this.engine, range),
@@ -57,6 +60,7 @@ export class LonePartition {
     }
     const prepared = command.prepare(args);
     if (!prepared.ok) return prepared.reply;
+    noteSent(row);
     const txn = new Txn(this.engine);
     txn.beginEntry(++this.#index);
     txn.recordEvents(true);

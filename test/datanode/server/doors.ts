@@ -17,6 +17,7 @@ import {
   type ServerSettings,
 } from '../../../src/datanode/server/settings.ts';
 import type { NodeRecord, PartitionRecord } from '../../../src/meta/schema.ts';
+import { noteSent } from '../../sent-commands.ts';
 import { MemoryUsers } from '../acl/users.ts';
 import { ScriptedPartition } from './scripted-partition.ts';
 
@@ -132,7 +133,12 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
     server.listen(door, { host: '127.0.0.1', port: 0 });
   const gateway = await listen('gateway');
   const cluster = await listen('cluster');
-  return { gateway, cluster, partitions, routes, server, users, close: () => server.close() };
+  const close = () => {
+    const called = [...server.info().commandStats].filter(([, { calls }]) => calls > 0);
+    noteSent(...called.map(([row]) => row));
+    return server.close();
+  };
+  return { gateway, cluster, partitions, routes, server, users, close };
 }
 
 /** A raw client: bytes out, text in. */
