@@ -43,7 +43,7 @@ const table = {
   /** The same with reads over several partitions of a whole node. */
   gatherCommands: { small: 4_000, long: 100_000 },
   /** Elements of the collections whose commands are timed. */
-  holdElements: { small: 100_000, long: 1_000_000 },
+  holdElements: { small: 20_000, long: 1_000_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */
