@@ -43,7 +43,7 @@ const table = {
   /** The same with reads over several partitions of a whole node. */
   gatherCommands: { small: 4_000, long: 100_000 },
   /** Elements of the collections whose commands are timed. */
-  holdElements: { small: 100_000, long: 1_000_000 },
+  holdElements: { small: 20_000, long: 1_000_000 },
   /** Commands whose events of keys are compared with redis-server's, over all families. */
   keyEventCommands: { small: 8_000, long: 100_000 },
   /** The same with clients that block. */

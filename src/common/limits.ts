@@ -134,7 +134,7 @@ export const limits = {
   engineBatchBytesMax: 1 * MIB,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
-  rangeSlicePairs: 1_024,
+  rangeSlicePairs: 512,
   rangeSliceBytes: 1 * MIB,
   /** Transient table of LCS: it is computed in one step. */
   lcsBytesMax: 64 * MIB,

@@ -30,6 +30,11 @@ export class Overlay {
     this.#changes.set(name, change);
   }
 
+  /** Keys that are changed. */
+  get size(): number {
+    return this.#changes.size;
+  }
+
   changes(): Iterable<Change> {
     return this.#changes.values();
   }
@@ -50,33 +55,36 @@ export class Overlay {
     this.#unsorted = [...this.#changes.keys()];
   }
 
-  /** `pairs` (all the engine has in `covered`, in its direction) with the changes laid over them. */
-  merge(pairs: readonly KeyValue[], covered: KeyRange): KeyValue[] {
-    const names = this.#namesIn(covered);
-    if (names.length === 0) return [...pairs];
-    if (covered.reverse) names.reverse();
-    const sign = covered.reverse ? -1 : 1;
+  /**
+   * `pairs` (all the engine has in `covered`, in its direction) with the changes laid over them: the
+   * first `limit` of both together.
+   */
+  merge(pairs: readonly KeyValue[], covered: KeyRange, limit: number): KeyValue[] {
+    this.#sort();
+    const names = this.#sorted;
+    const from = lowerBound(names, covered.gte.toString('latin1'));
+    const to = lowerBound(names, covered.lt.toString('latin1'));
+    if (from >= to) return pairs.slice(0, limit);
+    const step = covered.reverse ? -1 : 1;
+    const end = covered.reverse ? from - 1 : to;
+    let at = covered.reverse ? to - 1 : from;
     const merged: KeyValue[] = [];
-    let at = 0;
     const takeChange = () => {
-      const { key, after } = this.#changes.get(names[at++]!)!;
+      const { key, after } = this.#changes.get(names[at]!)!;
+      at += step;
       if (after !== undefined) merged.push([key, after]);
     };
     for (const pair of pairs) {
       const name = pair[0].toString('latin1');
-      while (at < names.length && compare(names[at]!, name) * sign < 0) takeChange();
-      if (names[at] === name) takeChange();
+      while (merged.length < limit && at !== end && compare(names[at]!, name) * step < 0) {
+        takeChange();
+      }
+      if (merged.length >= limit) return merged;
+      if (at !== end && names[at] === name) takeChange();
       else merged.push(pair);
     }
-    while (at < names.length) takeChange();
+    while (merged.length < limit && at !== end) takeChange();
     return merged;
-  }
-
-  #namesIn(range: KeyRange): string[] {
-    this.#sort();
-    const from = lowerBound(this.#sorted, range.gte.toString('latin1'));
-    const to = lowerBound(this.#sorted, range.lt.toString('latin1'));
-    return this.#sorted.slice(from, Math.max(from, to));
   }
 
   /** A walk that changes what it has read only appends: then ordering stays linear. */

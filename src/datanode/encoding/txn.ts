@@ -16,7 +16,7 @@ import { openRecord, sealRecord } from './record.ts';
 import { tags } from './tags.ts';
 import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
-export function createView(reader: EngineReader, lookups?: Lookups): View {
+export function createView(reader: Pick<EngineReader, 'getSync'>, lookups?: Lookups): View {
   return {
     lookups,
     get(key) {
@@ -56,6 +56,9 @@ async function readSlice(reader: EngineReader, range: KeyRange): Promise<Slice> 
     await iterator.close();
   }
 }
+
+/** Records sealed between two pauses: about a millisecond. */
+const SEALED_STEP = 1_024;
 
 /** One change of a Txn as observers see it; `after` is undefined for a deletion. */
 export interface Change {
@@ -165,11 +168,16 @@ export class Txn implements WriteView {
       const slice = await readSlice(this.#reader, rest);
       if (rest.gte.compare(rest.lt) >= 0) return [];
       const last = slice.ended ? undefined : slice.pairs.at(-1)![0];
-      const merged = this.#overlay.merge(slice.pairs, upTo(rest, last));
-      if (merged.length > 0) return merged.slice(0, limit);
+      const merged = this.#overlay.merge(slice.pairs, upTo(rest, last), limit);
+      if (merged.length > 0) return merged;
       if (last === undefined) return [];
       rest = beyond(rest, last);
     }
+  }
+
+  /** More changes than should be sealed at once. */
+  get isLarge(): boolean {
+    return this.#overlay.size > SEALED_STEP;
   }
 
   changes(): Iterable<Change> {
@@ -179,25 +187,37 @@ export class Txn implements WriteView {
   /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on
    * every replica. */
   operations(): BatchOperation[] {
-    if (this.#observers.length > 0) {
-      const changes = [...this.#overlay.changes()];
-      for (const observe of this.#observers) observe(changes, this, this.#before);
-    }
+    this.#observe();
+    return Array.from(this.#overlay.changes(), operationOf);
+  }
+
+  /** The same, with a pause after some thousand of them. Nothing may be changed meanwhile. */
+  async operationsInSteps(pause: () => Promise<void>): Promise<BatchOperation[]> {
+    this.#observe();
     const operations: BatchOperation[] = [];
-    for (const { key, after } of this.#overlay.changes()) {
-      operations.push(
-        after === undefined
-          ? { type: 'del', key }
-          : { type: 'put', key, value: sealRecord(key, after) },
-      );
+    for (const change of this.#overlay.changes()) {
+      operations.push(operationOf(change));
+      if (operations.length % SEALED_STEP === 0) await pause();
     }
     return operations;
+  }
+
+  #observe(): void {
+    if (this.#observers.length === 0) return;
+    const changes = [...this.#overlay.changes()];
+    for (const observe of this.#observers) observe(changes, this, this.#before);
   }
 
   #observeDeadline(key: Buffer): void {
     const deadlineMs = key.readUInt32BE(1) * 0x1_0000_0000 + key.readUInt32BE(5);
     if (deadlineMs < this.#earliestDeadlineMs) this.#earliestDeadlineMs = deadlineMs;
   }
+}
+
+function operationOf({ key, after }: Change): BatchOperation {
+  return after === undefined
+    ? { type: 'del', key }
+    : { type: 'put', key, value: sealRecord(key, after) };
 }
 
 /** The part of `range` that a slice ending with `last` covers. */

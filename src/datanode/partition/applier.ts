@@ -216,9 +216,12 @@ export class Applier {
   async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
+    const pause = () => new Promise<void>((resolve) => this.#clock.endOfTurn(resolve));
+    const operations = txn.isLarge ? await txn.operationsInSteps(pause) : txn.operations();
     this.#writing = true;
-    await this.#engine.write(txn.operations());
+    await this.#engine.write(operations);
     this.#writing = false;
+    this.#clearing = false;
     const before = this.#state;
     this.#state = state;
     const membersChanged = state.epoch !== before.epoch || state.confState !== before.confState;
@@ -263,7 +266,6 @@ export class Applier {
     const late = await applyAfterFlush(after.txn, rest, waiting, context, early);
     const replies = [...early.replies, OK, ...late.replies];
     take(after, entry, { state, replies, served: servedBy(early, late) });
-    this.#clearing = false;
     await this.#write(after);
   }
 

@@ -11,7 +11,7 @@ import { gatherRow } from '../commands/gather.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { createView, readRange } from '../encoding/txn.ts';
 import type { Lookups, View } from '../encoding/view.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, EngineSnapshot } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
 import { error } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
@@ -190,14 +190,18 @@ function runLines(
   lookups: Lookups,
 ): LineResult[] | Promise<LineResult[]> {
   const { lines } = batch;
-  const view = createView(engine, lookups);
+  /** The engine, then a snapshot of it taken in the same turn: what was begun can go on. */
+  let reader: Pick<Engine, 'getSync'> = engine;
+  const view = createView({ getSync: (key) => reader.getSync(key) }, lookups);
   const results: LineResult[] = [];
   let bytes = 0;
   for (let at = 0; at < lines.length; at++) {
     if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
     const reply = startLine(batch, at, view, context);
     if (!('kind' in reply)) {
-      return runOnSnapshot(batch, at, engine, context, results, lookups);
+      const snapshot = engine.snapshot();
+      reader = snapshot;
+      return runOnSnapshot(batch, reply, snapshot, view, context, results);
     }
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
@@ -214,23 +218,22 @@ function cutShort(results: LineResult[], count: number): LineResult[] {
 
 async function runOnSnapshot(
   batch: CommandBatch,
-  from: number,
-  engine: Engine,
+  first: RunResult,
+  snapshot: EngineSnapshot,
+  view: View,
   context: RunContext,
   results: LineResult[],
-  lookups: Lookups,
 ): Promise<LineResult[]> {
   const { lines } = batch;
-  const snapshot = engine.snapshot();
+  const from = results.length;
   try {
-    const view = createView(snapshot, lookups);
     let bytes = results.reduce(
       (sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0),
       0,
     );
     for (let at = from; at < lines.length; at++) {
       if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
-      const started = startLine(batch, at, view, context);
+      const started = at === from ? first : startLine(batch, at, view, context);
       const reply =
         'kind' in started
           ? started

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LoneNode } from '../storage/lone-node.ts';
+import { LoneNode } from './lone-node.ts';
 
 const MIB = 1_048_576;
 const dir = mkdtempSync(join(tmpdir(), 'kvorum-unread-'));

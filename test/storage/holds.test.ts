@@ -1,0 +1,236 @@
+/**
+ * How long commands over large collections and strings hold the event loop of a whole node: real
+ * log, real LevelDB, real sockets. Prints a table; asserts what no noise of a shared machine
+ * explains. The shortest of several runs counts: whoever else runs only makes them longer.
+ */
+import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fsDisk } from '../../src/common/fs-disk.ts';
+import { scale } from '../scale.ts';
+import { LoneNode } from './lone-node.ts';
+
+const MIB = 1_048_576;
+const COUNT = scale.holdElements;
+const RUNS = 2;
+/** In a node, and in no time of a shared machine, nothing takes that long which goes in slices. */
+const HOLD_MS_MAX = 150;
+
+/** The longest turn of the event loop: the CPU time of this thread, whatever else the machine does. */
+class Turns {
+  longestMs = 0;
+  #last = 0;
+  #on = true;
+  readonly #stat = openSync('/proc/thread-self/schedstat', 'r');
+  readonly #text = Buffer.alloc(64);
+
+  start(): void {
+    this.#last = this.#cpuMs();
+    setImmediate(() => this.#turn());
+  }
+
+  stop(): void {
+    this.#on = false;
+    closeSync(this.#stat);
+  }
+
+  #turn(): void {
+    if (!this.#on) return;
+    const now = this.#cpuMs();
+    this.longestMs = Math.max(this.longestMs, now - this.#last);
+    this.#last = now;
+    setImmediate(() => this.#turn());
+  }
+
+  #cpuMs(): number {
+    // makes the kernel bring this thread's time up to date
+    process.cpuUsage();
+    const length = readSync(this.#stat, this.#text, 0, this.#text.length, 0);
+    return Number(this.#text.toString('latin1', 0, length).split(' ')[0]) / 1e6;
+  }
+}
+
+/** Reads replies and forgets them: only where the last one ends is looked for. */
+class Client {
+  readonly #socket: Socket;
+  #tail = '';
+  #ended: (() => void) | undefined;
+  /** Beginning of what came since the last command was sent. */
+  head = '';
+
+  constructor(port: number) {
+    this.#socket = connect(port, '127.0.0.1');
+    this.#socket.on('data', (chunk: Buffer) => {
+      if (this.head.length < 200) this.head += chunk.toString('latin1', 0, 200);
+      this.#tail = (this.#tail + chunk.toString('latin1', Math.max(0, chunk.length - 20))).slice(
+        -20,
+      );
+      if (this.#tail.endsWith('$7\r\nthe end\r\n')) this.#ended?.();
+    });
+  }
+
+  call(...lines: readonly (readonly (string | Buffer)[])[]): Promise<void> {
+    this.head = '';
+    this.#tail = '';
+    const done = new Promise<void>((resolve) => {
+      this.#ended = resolve;
+    });
+    for (const line of [...lines, ['ECHO', 'the end']]) {
+      this.#socket.write(`*${line.length}\r\n`);
+      for (const word of line) {
+        this.#socket.write(`$${Buffer.byteLength(word)}\r\n`);
+        this.#socket.write(word);
+        this.#socket.write('\r\n');
+      }
+    }
+    return done;
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'kvorum-holds-'));
+const node = new LoneNode(dir, undefined, fsDisk, {
+  segmentBytes: 64 * MIB,
+  writeBufferBytes: 4 * MIB,
+});
+let client: Client;
+const table: string[] = [];
+
+/** All keys are of one slot: sets `a` and `b`, and of the other types one each. */
+const k = (name: string) => `{t}${name}`;
+
+async function fill(words: (at: number) => readonly string[], line: readonly string[]) {
+  for (let from = 0; from < COUNT; from += 2_000) {
+    const rest: string[] = [];
+    for (let at = from; at < Math.min(COUNT, from + 2_000); at++) rest.push(...words(at));
+    await client.call([...line, ...rest]);
+  }
+}
+
+beforeAll(async () => {
+  node.startDriver();
+  await node.start();
+  client = new Client(node.datanode.ports.gateway);
+  await fill((at) => [`m${at}`], ['SADD', k('set')]);
+  await fill((at) => [`m${at * 2}`], ['SADD', k('set2')]);
+  await fill((at) => [`f${at}`, `v${at}`], ['HSET', k('hash')]);
+  await fill((at) => [`e${at}`], ['RPUSH', k('list')]);
+  await fill((at) => [String((at * 7_919) % COUNT), `m${at}`], ['ZADD', k('zset')]);
+  for (const name of ['big', 'big2']) {
+    await client.call(['SET', k(name), Buffer.alloc(16 * MIB - 64, name)]);
+  }
+}, 1_200_000);
+
+afterAll(async () => {
+  process.stdout.write(
+    `longest hold of the event loop, ${COUNT} elements, best of ${RUNS} runs\n${table.join('\n')}\n`,
+  );
+  client.end();
+  await node.stop();
+  rmSync(dir, { recursive: true, force: true });
+}, 60_000);
+
+/** `before` undoes what the run before did; only the command itself is measured. */
+async function hold(
+  line: readonly (string | Buffer)[],
+  before: readonly (readonly string[])[] = [],
+): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  let bestMs = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS; run++) {
+    if (before.length > 0) await client.call(...before);
+    const turns = new Turns();
+    turns.start();
+    const started = performance.now();
+    await client.call(line);
+    bestMs = Math.min(bestMs, performance.now() - started);
+    turns.stop();
+    best = Math.min(best, turns.longestMs);
+  }
+  const name = line.map((word) => (word.length > 20 ? '…' : String(word))).join(' ');
+  const reply = client.head.split('\r\n')[0];
+  table.push(
+    `${best.toFixed(1).padStart(8)} ms  of ${bestMs.toFixed(0).padStart(6)} ms  ${name} → ${reply}`,
+  );
+  process.stdout.write(`${table.at(-1)}\n`);
+  return best;
+}
+
+const copy = (name: string) => [['COPY', k(name), k('x'), 'REPLACE']];
+
+const reads: readonly (readonly string[])[] = [
+  ['PING'],
+  ['SMEMBERS', k('set')],
+  ['HGETALL', k('hash')],
+  ['HKEYS', k('hash')],
+  ['LRANGE', k('list'), '0', '-1'],
+  ['ZRANGE', k('zset'), '0', '-1'],
+  ['ZRANGE', k('zset'), '0', '-1', 'WITHSCORES'],
+  ['ZREVRANGEBYSCORE', k('zset'), '+inf', '-inf'],
+  ['SINTER', k('set'), k('set2')],
+  ['SUNION', k('set'), k('set2')],
+  ['SDIFF', k('set'), k('set2')],
+  ['SINTERCARD', '2', k('set'), k('set2')],
+  ['ZUNION', '2', k('zset'), k('set2')],
+  ['ZINTER', '2', k('zset'), k('set2'), 'WITHSCORES'],
+  ['SORT_RO', k('list'), 'ALPHA'],
+  ['SRANDMEMBER', k('set'), '500000'],
+  ['SRANDMEMBER', k('set'), '-20000'],
+  ['HRANDFIELD', k('hash'), '500000', 'WITHVALUES'],
+  ['ZRANDMEMBER', k('zset'), '500000', 'WITHSCORES'],
+  ['DUMP', k('hash')],
+  ['LPOS', k('list'), 'nothing'],
+  ['HSCAN', k('hash'), '0', 'COUNT', '1000000'],
+  ['GET', k('big')],
+  ['BITCOUNT', k('big')],
+  ['BITPOS', k('big'), '1', '16000000'],
+  ['BITPOS', k('ones'), '0'],
+  ['DUMP', k('big')],
+  ['LCS', k('text1'), k('text2'), 'IDX'],
+];
+
+const writes: readonly (readonly [readonly (readonly string[])[], readonly string[]])[] = [
+  [[], ['COPY', k('set'), k('x'), 'REPLACE']],
+  [copy('set'), ['SPOP', k('x'), '500000']],
+  [copy('set'), ['DEL', k('x')]],
+  [[], ['SUNIONSTORE', k('x'), k('set'), k('set2')]],
+  [[], ['SINTERSTORE', k('x'), k('set'), k('set2')]],
+  [[], ['ZUNIONSTORE', k('x'), '2', k('zset'), k('set2')]],
+  [[], ['ZINTERSTORE', k('x'), '2', k('zset'), k('set2')]],
+  [[], ['ZRANGESTORE', k('x'), k('zset'), '0', '-1']],
+  [[], ['SORT', k('list'), 'ALPHA', 'STORE', k('x')]],
+  [copy('zset'), ['ZREMRANGEBYSCORE', k('x'), '-inf', '(500000']],
+  [copy('zset'), ['ZPOPMIN', k('x'), '500000']],
+  [copy('list'), ['LREM', k('x'), '0', 'e5']],
+  [copy('list'), ['LINSERT', k('x'), 'BEFORE', 'e500000', 'new']],
+  [copy('list'), ['LPOP', k('x'), '500000']],
+  [copy('list'), ['LTRIM', k('x'), '5', '500000']],
+  [[], ['BITOP', 'NOT', k('x'), k('big')]],
+  [[], ['BITOP', 'AND', k('x'), k('big'), k('big2')]],
+  [[], ['APPEND', k('big'), 'x']],
+  [[], ['SETRANGE', k('big'), '5', 'x']],
+  [[], ['SETBIT', k('big'), '5', '1']],
+];
+
+describe('the longest hold of the event loop', () => {
+  test('by reads', { timeout: 1_200_000 }, async () => {
+    await client.call(['SET', k('ones'), Buffer.alloc(15 * MIB, 0xff)]);
+    await client.call(['SET', k('text1'), Buffer.alloc(4_000, 'abcde')]);
+    await client.call(['SET', k('text2'), Buffer.alloc(4_000, 'bdfac')]);
+    for (const line of reads) {
+      expect(await hold(line), line.join(' ')).toBeLessThan(HOLD_MS_MAX);
+    }
+  });
+
+  test('by writes', { timeout: 1_200_000 }, async () => {
+    // an entry is one batch, which LevelDB takes in one call: that grows with it
+    for (const [before, line] of writes) {
+      expect(await hold(line, before), line.join(' ')).toBeLessThan(HOLD_MS_MAX + COUNT / 100);
+    }
+  });
+});
