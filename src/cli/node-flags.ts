@@ -1,4 +1,5 @@
 /** Options of Node.js that our processes run best with. */
+import { setFlagsFromString } from 'node:v8';
 import type { ProcessPlan } from './cluster-dir.ts';
 
 /**
@@ -12,4 +13,14 @@ const DATANODE_FLAGS = ['--min-semi-space-size=16', '--max-semi-space-size=16'];
 /** What to put before the script when a process of `role` is started. */
 export function nodeFlags(role: ProcessPlan['role']): readonly string[] {
   return role === 'datanode' ? DATANODE_FLAGS : [];
+}
+
+/**
+ * V8 lets the space of old objects grow up to fourfold between two collections while little of it
+ * lives. Under deep pipelines of writes that is 100 MB and more of what was promoted on its way to
+ * the disk. Half as much again is enough: with a hundred partitions or connections by the thousand
+ * the live part grows, and the room with it. A V8 without this flag says so and goes on.
+ */
+export function boundHeapGrowth(): void {
+  setFlagsFromString('--heap-growing-percent=50');
 }

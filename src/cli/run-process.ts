@@ -13,6 +13,7 @@ import { placedriverConfigSchema } from '../placedriver/config.ts';
 import { startPlacedriver } from '../placedriver/main.ts';
 import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
+import { boundHeapGrowth } from './node-flags.ts';
 import { preparePlaces } from './places.ts';
 import { isAlive, type RunFile, writeRunFile } from './run-file.ts';
 
@@ -41,6 +42,7 @@ interface Running {
 const STOP_MS = 15_000;
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
+  boundHeapGrowth();
   const config = loadConfig(options.config, datanodeConfigSchema);
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);

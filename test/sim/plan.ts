@@ -108,7 +108,7 @@ const engineStalls = [
 ] as const;
 
 /** Half of the networks are as fast as they like; the slowest carry 100 KB/s per connection. */
-const bandwidths = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 2_000, 100];
+const bandwidths = [100, 2_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
 export function drawPlan(seed: string): RunPlan {
   const random = seededRandom(`plan ${seed}`);
@@ -141,8 +141,12 @@ export function drawPlan(seed: string): RunPlan {
     engineRotateBytes: pick(random, [2, 16, 256]) * 1_024,
     latencyMinMs: pick(random, [0.1, 1, 5]),
     latencyMaxMs: pick(random, [6, 12, 40]),
-    // drawn apart: plans of before keep everything else
-    bytesPerMs: pick(random.fork('bandwidth'), bandwidths),
+    // drawn apart: plans of before keep everything else. What commands of all types write takes
+    // the slowest networks longer than clients wait.
+    bytesPerMs: pick(
+      random.fork('bandwidth'),
+      topic === 'types' ? bandwidths.slice(1) : bandwidths,
+    ),
     splitChance: pick(random, [0, 0.2, 0.6]),
     mergeChance: pick(random, [0, 0.5, 0.9]),
     diskLatencyMs: pick(random, [0.1, 0.5, 4]),

@@ -282,7 +282,7 @@ class Run {
     const answered = await this.#steps(9_000, () => call.reply !== undefined);
     if (!answered || call.reply?.kind === 'error') {
       const got = call.reply === undefined ? 'nothing' : JSON.stringify(call.reply);
-      const text = `${name} answers ${got} to ${words.join(' ')} when all is well`;
+      const text = `${name} answers ${got} to ${words.join(' ')} when all is well\n${describe(this.cluster)}`;
       throw new Violation('liveness', text);
     }
     return call;
