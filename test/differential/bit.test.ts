@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { differential, exact } from './differential.ts';
+import { differential, exact, inSeconds } from './differential.ts';
 import { integerWord, key, member, option, words, wordsAndMore } from './words.ts';
 
 const whole = fc.integer({ min: -40, max: 40 }).map(String);
@@ -60,7 +60,7 @@ differential(
     { weight: 6, arbitrary: exact(bitField('BITFIELD')) },
     { weight: 2, arbitrary: exact(bitField('BITFIELD_RO')) },
     exact(words('EXPIRE', key, '1000')),
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
     exact(words('INCR', key)),
     exact(words('OBJECT', 'ENCODING', key)),
     exact(words('DEL', key)),

@@ -28,6 +28,7 @@ export const inOrder =
     lines.map((line) => ({ words: line, order }));
 
 export const exact = inOrder('exact');
+export const inSeconds = inOrder('seconds');
 
 const STEPS_MAX = 40;
 const STEPS_MEAN = 20;

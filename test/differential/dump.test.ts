@@ -20,7 +20,7 @@ import {
   ziplist,
   zipmap,
 } from '../datanode/encoding/rdb-forms.ts';
-import { differential, exact, type Step } from './differential.ts';
+import { differential, exact, inSeconds, type Step } from './differential.ts';
 import { integerWord, key, member, option, words } from './words.ts';
 
 const score = Buffer.alloc(8);
@@ -110,7 +110,7 @@ differential(
     exact(words('SET', key, member)),
     exact(words('DEL', key)),
     exact(words('EXISTS', key)),
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
     exact(words('PERSIST', key)),
     exact(words('RENAME', key, key)),
     exact(words('COPY', key, key)),

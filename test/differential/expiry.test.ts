@@ -1,6 +1,6 @@
 /** Deadlines at given moments, so that what is left can be compared to the millisecond. */
 import fc from 'fast-check';
-import { differential, exact } from './differential.ts';
+import { differential, exact, inSeconds } from './differential.ts';
 import { key, member, option, words, wordsAndMore } from './words.ts';
 
 /** 2100 and 2200 in seconds, around them, and what no deadline can be. */
@@ -39,7 +39,7 @@ differential(
     { weight: 5, arbitrary: exact(wordsAndMore(['PEXPIREAT', key, milliseconds], condition, 3)) },
     { weight: 6, arbitrary: exact(words('EXPIRETIME', key)) },
     { weight: 6, arbitrary: exact(words('PEXPIRETIME', key)) },
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
     { weight: 2, arbitrary: exact(words('PERSIST', key)) },
     { weight: 2, arbitrary: exact(words('GET', key)) },
     exact(words('EXISTS', key, key)),

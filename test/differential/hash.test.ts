@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { differential, exact, inOrder } from './differential.ts';
+import { differential, exact, inOrder, inSeconds } from './differential.ts';
 import {
   doubleWord,
   integerWord,
@@ -55,7 +55,7 @@ differential(
     exact(words('RENAME', key, key)),
     exact(wordsAndMore(['COPY', key, key], option('replace'), 1)),
     exact(words('EXPIRE', key, fc.constantFrom('1000', '-1'))),
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
     exact(words('PERSIST', key)),
     exact(words('SADD', key, fc.constantFrom('1', '2'))),
     exact(words('APPEND', key, member)),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { differential, exact } from './differential.ts';
+import { differential, exact, inSeconds } from './differential.ts';
 import { integerWord, key, option, words, wordsAndMore } from './words.ts';
 
 /** Few values, so that lists hold the same one several times. */
@@ -81,7 +81,7 @@ differential(
     exact(words('RENAME', key, key)),
     exact(wordsAndMore(['COPY', key, key], option('replace'), 1)),
     exact(words('PEXPIRE', key, fc.constantFrom('100000', '-1'))),
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
     exact(
       fc
         .tuple(fc.constantFrom('LPUSH', 'LSET', 'LPOP', 'LRANGE', 'LINSERT', 'LMPOP'), key)

@@ -8,7 +8,8 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
  * count: kind and number of items, for commands that choose at random · scan: a cursor, then items
  * in any order · scanPairs: a cursor, then keys and values · scores: bytes, with numbers in the
  * digits of Redis 7.2 (see exceptions.ts) · scanScores: a cursor, then members and scores · sign: of
- * a number that depends on the moment.
+ * a number that depends on the moment · seconds: to the nearest fifty of what is left, since the
+ * second may turn between two servers' answers.
  */
 export type Order =
   | 'exact'
@@ -19,12 +20,14 @@ export type Order =
   | 'scanPairs'
   | 'scores'
   | 'scanScores'
-  | 'sign';
+  | 'sign'
+  | 'seconds';
 
 export function comparable(bytes: Buffer, order: Order): string {
   const text = bytes.toString('latin1');
   if (order === 'exact' || text.startsWith('-')) return text;
   if (order === 'sign') return text.replace(/^:\d+/, ':+');
+  if (order === 'seconds') return text.replace(/^:(\d+)/, (_, left) => `:${Math.round(left / 50)}`);
   if (order === 'scores') return withShortNumbers(text);
   if (order === 'scanScores') {
     return comparable(Buffer.from(withShortNumbers(text), 'latin1'), 'scanPairs');

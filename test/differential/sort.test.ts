@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { differential, exact } from './differential.ts';
+import { differential, exact, inSeconds } from './differential.ts';
 import { integerWord, key, option, words, wordsAndMore } from './words.ts';
 
 const number = fc.oneof(
@@ -48,7 +48,7 @@ differential(
     exact(words('DEL', key)),
     exact(words('LPOP', key)),
     exact(words('TYPE', key)),
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
     exact(words('EXPIRE', key, '1000')),
     exact(words('SET', key, element)),
   ),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { differential, exact } from './differential.ts';
+import { differential, exact, inSeconds } from './differential.ts';
 import { doubleWord, integerWord, key, member, option, words, wordsAndMore } from './words.ts';
 
 const setOption = fc.oneof(
@@ -44,6 +44,6 @@ differential(
     exact(words('OBJECT', 'ENCODING', key)),
     exact(words('PERSIST', key)),
     exact(words('EXPIRE', key, fc.constantFrom('1000', '-1', 'x'))),
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
   ),
 );

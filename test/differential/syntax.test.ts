@@ -178,6 +178,7 @@ function orderOf(line: readonly string[]): Order {
   if (/^h?scan$|^sscan$/.test(name)) return name === 'hscan' ? 'scanPairs' : 'scan';
   if (random.test(name) || rest.includes('any')) return 'count';
   if (remaining.test(name)) return 'sign';
+  if (name === 'ttl') return 'seconds';
   if (unordered.test(name)) return 'set';
   if (name === 'hgetall') return 'pairs';
   if (name.startsWith('geo') && !rest.some((word) => /^(?:asc|desc|count)$/.test(word)))

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { differential, exact, inOrder, type Step } from './differential.ts';
+import { differential, exact, inOrder, inSeconds, type Step } from './differential.ts';
 import { doubleWord, integerWord, key, member, option, words, wordsAndMore } from './words.ts';
 
 type Words = fc.Arbitrary<string[]>;
@@ -178,7 +178,7 @@ differential(
     exact(words('RENAME', key, key)),
     exact(wordsAndMore(['COPY', key, key], option('replace'), 1)),
     exact(words('EXPIRE', key, fc.constantFrom('1000', '-1'))),
-    exact(words('TTL', key)),
+    inSeconds(words('TTL', key)),
     { weight: 2, arbitrary: exact(words('OBJECT', 'ENCODING', key)) },
   ),
 );
