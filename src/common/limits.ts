@@ -76,6 +76,9 @@ export const limits = {
   waiterBytesPerEntryMax: 1 * MIB,
   /** Replies kept until they are confirmed, the newest ones; and confirmations in one entry. */
   servedRepliesMax: 16_384,
+  /** One of them, and all of a partition: of what is larger or older only a mark is kept. */
+  servedReplyBytesMax: 64 * KIB,
+  servedRepliesBytesMax: 32 * MIB,
   confirmationsPerEntryMax: 4_096,
   /** Groups led by one node whose membership changes at the same time. */
   /** Replicas that a node opens at the same time. */

@@ -1,6 +1,7 @@
 /** The checkers of typed commands, on histories made by hand: each objects to what it is there for. */
 import { describe, expect, test } from 'vitest';
 import { encodeExec } from '../../src/datanode/commands/exec-line.ts';
+import { encodeReply } from '../../src/datanode/resp/encode-reply.ts';
 import {
   array,
   bulk,
@@ -75,6 +76,20 @@ describe('replies', () => {
     expect(() => checkReplies([call], log)).toThrow(/^replies: /);
   });
 
+  test('of clients that blocked are those they were served with, and who was not took nothing', () => {
+    const line = 'BLPOP {q}0 1';
+    const given = array([bulk('{q}0'), bulk('a')]);
+    const kept: Reply = { kind: 'encoded', bytes: encodeReply(given, 2) };
+    const served = applied(line, 5, kept);
+    expect(() => checkReplies([sent(line, 1, 9, given)], [served])).not.toThrow();
+    expect(() => checkReplies([sent(line, 1, 9)], [served])).not.toThrow();
+    expect(() => checkReplies([sent(line, 1, 9)], [])).not.toThrow();
+    expect(() => checkReplies([sent(line, 1, 9, NULL_ARRAY)], [])).not.toThrow();
+    expect(() => checkReplies([sent(line, 1, 9, given)], [])).toThrow(/^replies: /);
+    expect(() => checkReplies([sent(line, 1, 9, NULL_ARRAY)], [served])).toThrow(/^replies: /);
+    expect(() => checkReplies([sent(line, 1, 4, given)], [served])).toThrow(/^replies: /);
+  });
+
   test('of a transaction are those of what it queued', () => {
     const line = encodeExec([lineOf('INCR n'), lineOf('GET n')]);
     const entry = { line, reply: array([integer(1), bulk('1')]), atMs: 5 };
@@ -108,6 +123,23 @@ describe('elements', () => {
     expect(() => checkElements([push, taken], left('b'))).not.toThrow();
     const moved = sent('LMOVE {q}0 {q}1 LEFT LEFT', 3, 4, bulk('a'));
     expect(() => checkElements([push, moved], left('b', 'a'))).not.toThrow();
+  });
+
+  test('of a sorted set and of transactions are known', () => {
+    const all = sent('ZADD {q}z 1 a 7 b; LPUSH {q}1 c', 1, 2, array([integer(2), integer(1)]), {
+      transaction: true,
+    });
+    expect(() => checkElements([all], left('a', 'b'))).toThrow(
+      /^elements: 1 elements are gone \(c/,
+    );
+    const given = array([bulk('{q}z'), array([bulk('a'), bulk('1'), bulk('b'), bulk('7')])]);
+    const pop = sent('BZMPOP 1 1 {q}z MIN COUNT 2', 3, 4, given);
+    expect(() => checkElements([all, pop], left('c'))).not.toThrow();
+    expect(() => checkElements([all, pop], left('c', 'b'))).toThrow(/^elements: b was given twice/);
+    const first = sent('ZPOPMIN {q}z', 3, 4, array([bulk('a'), bulk('1')]));
+    expect(() => checkElements([all, first], left('c', 'b'))).not.toThrow();
+    const gone = sent('BZPOPMAX {q}z 1', 3, 4);
+    expect(() => checkElements([all, first, gone], left('c'))).not.toThrow();
   });
 
   test.each([

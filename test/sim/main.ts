@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { runChaos } from '../datanode/raft/chaos-run.ts';
 import { drawPlan, type FaultKind, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
+import type { Waits } from './typed.ts';
 
 const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds.
 
@@ -16,7 +17,6 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --seed NAME      this seed alone, with its last events printed
   --hours N        goes on with new seeds for N hours of real time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
-  --consumers N    adds N clients that block for elements that others push
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -30,6 +30,7 @@ interface Totals {
   events: number;
   calls: number;
   undecided: number;
+  readonly waits: Waits;
   readonly faults: Map<FaultKind, number>;
 }
 
@@ -41,7 +42,6 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       hours: { type: 'string' },
       core: { type: 'string', default: '0' },
-      consumers: { type: 'string' },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -61,6 +61,7 @@ async function main(): Promise<number> {
     events: 0,
     calls: 0,
     undecided: 0,
+    waits: { served: 0, inVain: 0, open: 0 },
     faults: new Map(),
   };
   const began = Date.now();
@@ -69,7 +70,7 @@ async function main(): Promise<number> {
   for (let at = 0; ; at++) {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
-    const result = await judge(planOf(seed, values.consumers), values.once);
+    const result = await judge(drawPlan(seed), values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -100,11 +101,6 @@ function coreHolds(seed: number, json: boolean): boolean {
   }
 }
 
-function planOf(seed: string, consumers: string | undefined): RunPlan {
-  const plan = drawPlan(seed);
-  return consumers === undefined ? plan : { ...plan, consumers: Number(consumers) };
-}
-
 async function judge(plan: RunPlan, once: boolean): Promise<RunResult> {
   const first = await runPlan(plan);
   if (once || first.violation !== undefined) return first;
@@ -114,23 +110,30 @@ async function judge(plan: RunPlan, once: boolean): Promise<RunResult> {
   return { ...second, violation: { checker: 'determinism', text } };
 }
 
-function add(totals: Totals, { simulatedMs, events, calls, undecided, faults }: RunResult): void {
+function add(totals: Totals, result: RunResult): void {
+  const { simulatedMs, events, calls, undecided, waits, faults } = result;
   totals.seeds++;
   totals.simulatedMs += simulatedMs;
   totals.events += events;
   totals.calls += calls;
   totals.undecided += undecided;
+  totals.waits.served += waits.served;
+  totals.waits.inVain += waits.inVain;
+  totals.waits.open += waits.open;
   for (const [kind, count] of faults) {
     totals.faults.set(kind, (totals.faults.get(kind) ?? 0) + count);
   }
 }
 
-function summary({ seeds, simulatedMs, events, calls, undecided, faults }: Totals, tookMs: number) {
+function summary(totals: Totals, tookMs: number): string {
+  const { seeds, simulatedMs, events, calls, undecided, waits, faults } = totals;
+  const { served, inVain, open } = waits;
   const perSecond = Math.round(events / (tookMs / 1_000));
   const kinds = [...faults].sort().map(([kind, count]) => `${kind} ${count}`);
   return (
     `${seeds} seeds, ${(simulatedMs / 3_600_000).toFixed(2)} simulated hours, ${events} events ` +
-    `(${perSecond}/s), ${calls} calls judged, ${undecided} keys undecided; faults: ${kinds.join(', ')}`
+    `(${perSecond}/s), ${calls} calls judged, ${undecided} keys undecided; ` +
+    `waits: ${served} served, ${inVain} in vain, ${open} open; faults: ${kinds.join(', ')}`
   );
 }
 

@@ -317,4 +317,44 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'serve a waiter twice',
+    edits: [
+      {
+        file: `${partition}/serving.ts`,
+        find: 'if (form === undefined || findServed(txn, waiter.id) !== undefined) return [];',
+        replace: 'if (form === undefined) return [];',
+      },
+    ],
+  },
+  {
+    name: 'pop for a waiter outside the entry',
+    edits: [
+      {
+        file: `${partition}/waiters.ts`,
+        find: 'const kept = ground.keptReply(waiter.id);',
+        replace: 'const kept = ground.keptReply(waiter.id) ?? ground.popNow(waiter.request.line);',
+      },
+      {
+        file: `${partition}/requests.ts`,
+        find: "import { findServed } from '../encoding/served.ts';",
+        replace:
+          "import { findServed } from '../encoding/served.ts';" +
+          "import { Txn } from '../encoding/txn.ts';" +
+          "import { resolveCommand } from '../commands/table.ts';" +
+          "import { encodeReply } from '../resp/encode-reply.ts';",
+      },
+      {
+        file: `${partition}/requests.ts`,
+        find: 'keptReply: (id) => findServed(createView(engine()), id),',
+        replace:
+          'keptReply: (id) => findServed(createView(engine()), id), popNow: (line) => {' +
+          'const txn = new Txn(engine()); txn.beginEntry(ground.appliedIndex()); txn.beginCommand();' +
+          'const prepared = resolveCommand(line).prepare(line);' +
+          'const reply = prepared.run(txn, { nowMs: nowMs(), random: () => 0, ...slots });' +
+          "if (!reply.kind || reply.kind.startsWith('null')) return undefined;" +
+          'void engine().write(txn.operations()); return encodeReply(reply, 2); },',
+      },
+    ],
+  },
 ];

@@ -76,8 +76,8 @@ export interface RunPlan {
   readonly skewMs: number;
   readonly drift: number;
   readonly faults: readonly Fault[];
-  /** Clients that block for elements others push (queues.ts); undefined: there are none. */
-  readonly consumers?: number;
+  /** Clients beside the others that block for elements. */
+  readonly consumers: number;
 }
 
 type LogLimits = Pick<
@@ -133,6 +133,7 @@ export function drawPlan(seed: string): RunPlan {
     electionTicks: pick(random, [6, 8, 10]),
     topic,
     flushes: topic === 'types' && types.below(4) === 0,
+    consumers: topic === 'types' ? 2 + types.below(3) : 0,
     absent: pick(random, [random.float(), 1]),
     sleepAfterTicks: pick(random, [0, 5, 20]),
     messageBytesMax: pick(random, [1, 300, 1_048_576]),

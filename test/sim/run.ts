@@ -24,9 +24,8 @@ import { SimClient } from './client.ts';
 import { GATEWAY_PORT, SimCluster } from './cluster.ts';
 import { beginFault } from './faults.ts';
 import type { FaultKind, RunPlan } from './plan.ts';
-import { Queues } from './queues.ts';
 import { setTraps } from './traps.ts';
-import { queueKeys } from './typed.ts';
+import { queueKeys, queueSet, type Waits, waitsOf } from './typed.ts';
 import { describe, isLed, isWhole } from './whole.ts';
 import { type Call, Workload } from './workload.ts';
 
@@ -38,6 +37,8 @@ export interface RunResult {
   readonly acknowledged: number;
   readonly calls: number;
   readonly undecided: number;
+  /** Of clients that blocked. */
+  readonly waits: Waits;
   readonly faults: ReadonlyMap<FaultKind, number>;
   /** Which checker found what; undefined when all is well. */
   readonly violation: { readonly checker: string; readonly text: string } | undefined;
@@ -75,6 +76,7 @@ export async function runPlan(plan: RunPlan): Promise<RunResult> {
     acknowledged: workload.acknowledged,
     calls: workload.history.length + workload.sent.length,
     undecided,
+    waits: waitsOf(workload.sent),
     faults,
     violation,
     lines: cluster.lines,
@@ -84,7 +86,6 @@ export async function runPlan(plan: RunPlan): Promise<RunResult> {
 class Run {
   readonly cluster: SimCluster;
   readonly workload: Workload;
-  readonly queues: Queues;
   readonly faults = new Map<FaultKind, number>();
   undecided = 0;
   /** Of runs whose commands are not judged key by key. */
@@ -98,7 +99,6 @@ class Run {
   constructor(plan: RunPlan) {
     this.cluster = new SimCluster(plan);
     this.workload = new Workload(this.cluster);
-    this.queues = new Queues(this.cluster);
     this.#checkers = [
       electionChecker(),
       logChecker(),
@@ -126,7 +126,6 @@ class Run {
     if (absent !== undefined) await this.#serveWithout(absent);
     await this.#converge();
     await this.#readEverything();
-    await this.#judgeQueues();
     if (plan.topic === 'types') await this.#checkTyped();
     // where clients empty the keyspace, no key has a history of its own
     if (!plan.flushes) this.undecided = checkHistory(this.workload.history);
@@ -137,10 +136,11 @@ class Run {
     const { sent } = this.workload;
     const { name } = this.cluster.machines[0]!;
     const left = new Map<string, Reply>();
-    for (const key of queueKeys) {
-      left.set(key, (await this.#ask(name, ['LRANGE', key, '0', '-1'])).reply!);
+    for (const key of [...queueKeys, queueSet]) {
+      const range = key === queueSet ? 'ZRANGE' : 'LRANGE';
+      left.set(key, (await this.#ask(name, [range, key, '0', '-1'])).reply!);
     }
-    checkElements(sent, left);
+    if (!this.cluster.plan.flushes) checkElements(sent, left);
     checkReplies(sent, await this.#witness.run(this.cluster.clock, sent));
   }
 
@@ -216,7 +216,7 @@ class Run {
   }
 
   async #converge(): Promise<void> {
-    const { cluster, workload, queues } = this;
+    const { cluster, workload } = this;
     const whole = await this.#steps(LIVENESS_MS, () => isWhole(cluster));
     if (!whole) {
       const text = `not whole after ${LIVENESS_MS} ms without faults\n${describe(cluster)}`;
@@ -224,10 +224,8 @@ class Run {
     }
     await this.#steps(500, () => false);
     workload.stop();
-    queues.stop();
-    const busy = () => workload.busy + queues.busy;
-    const answered = await this.#steps(20_000, () => busy() === 0);
-    if (!answered) throw new Violation('liveness', `${busy()} clients are not answered`);
+    const answered = await this.#steps(20_000, () => workload.busy === 0);
+    if (!answered) throw new Violation('liveness', `${workload.busy} clients are not answered`);
     const level = await this.#steps(20_000, () => this.#level());
     if (!level) throw new Violation('liveness', 'replicas do not reach the same index');
   }
@@ -249,18 +247,6 @@ class Run {
     for (const { name } of cluster.machines) {
       for (const key of keys) workload.history.push(await this.#ask(name, ['GET', key]));
     }
-  }
-
-  async #judgeQueues(): Promise<void> {
-    const { cluster, queues } = this;
-    if (cluster.plan.consumers === undefined) return;
-    let left: string[] | undefined;
-    void queues.left(cluster.machines[0]!.name).then((elements) => {
-      left = elements;
-    });
-    await this.#steps(9_000, () => left !== undefined);
-    queues.judge(left ?? []);
-    cluster.note(`${queues.given} elements were given`);
   }
 
   /** One command through one node, which must answer it. */

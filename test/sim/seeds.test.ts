@@ -63,6 +63,12 @@ describe('the simulator', () => {
           simulate('--seeds', String(share), '--from', String(1 + at * share)),
         ),
       );
+      for (const report of reports) {
+        const waits = /waits: (\d+) served, (\d+) in vain, (\d+) open;/.exec(
+          report.slice(report.lastIndexOf('waits:')),
+        );
+        expect(waits?.slice(1).map((count) => Number(count) > 0)).toEqual([true, true, true]);
+      }
       for (const report of reports) process.stdout.write(`${report.trim().split('\n').at(-1)}\n`);
     },
     scale.simulatorSeeds * 10_000,

@@ -1,6 +1,7 @@
 /**
- * Commands over all data types, and queues: lists into which every element is pushed once, and from
- * which clients take. Each call is remembered with its times: checkers hold it against the log.
+ * Commands over all data types, and queues: lists and a sorted set into which every element is put
+ * once, and from which clients take, or for which they block until they are served, time is up, or
+ * they leave. Each call is remembered with its times: checkers hold it against the log.
  */
 import type { Clock } from '../../src/common/clock.ts';
 import type { Random } from '../../src/common/random.ts';
@@ -23,10 +24,30 @@ export interface Sent {
   refused: boolean;
 }
 
+/** What became of clients that blocked. */
+export interface Waits {
+  served: number;
+  /** Time was up. */
+  inVain: number;
+  /** They left, or it is not known. */
+  open: number;
+}
+
+export function waitsOf(sent: readonly Sent[]): Waits {
+  const waits: Waits = { served: 0, inVain: 0, open: 0 };
+  for (const { lines, transaction, reply, refused } of sent) {
+    if (transaction || refused || !resolveCommand(lines[0]!)?.flags.includes('blocking')) continue;
+    if (reply === undefined) waits.open++;
+    else if (reply.kind.startsWith('null')) waits.inVain++;
+    else if (reply.kind !== 'error') waits.served++;
+  }
+  return waits;
+}
+
 /** How one client asks, and what its answers mean. */
 export interface Asker {
-  /** On a connection to any node. */
-  ask(line: Line): Promise<Reply | undefined>;
+  /** On a connection to any node; `patienceMs`: it leaves when there is no answer after that. */
+  ask(line: Line, patienceMs?: number): Promise<Reply | undefined>;
   /** On the connection there is: undefined when it broke. */
   askOn(line: Line): Promise<Reply | undefined>;
   /** Breaks the connection. */
@@ -35,8 +56,12 @@ export interface Asker {
 }
 
 export const queueKeys = ['{q}0', '{q}1'];
+/** A queue as well, by score; of another type than those. */
+export const queueSet = '{q}z';
 const WRITES = 0.65;
 const LINES_MAX = 4;
+/** Well within what a client waits for an answer (workload.ts). */
+const TIMEOUT_MAX_MS = 5_000;
 
 export class TypedClient {
   readonly #number: number;
@@ -63,9 +88,26 @@ export class TypedClient {
     return draw.chance(0.15) ? this.#transaction() : this.#one(this.#line());
   }
 
-  /** One command that puts into a queue or takes from one. */
+  /** Puts into a queue, takes from one, or looks at one. */
   queue(): Promise<boolean> {
-    return this.#one(this.#draw.one([() => this.#push(), () => this.#take()])());
+    const draw = this.#draw;
+    if (draw.chance(0.1)) return this.#one(['LRANGE', draw.one(queueKeys), '0', '-1']);
+    if (draw.chance(0.4)) return this.#one(this.#take());
+    return draw.chance(0.2) ? this.#pushAtOnce() : this.#one(this.#push());
+  }
+
+  /** Blocks for what others put into a queue. Some leave while they wait. */
+  block(): Promise<boolean> {
+    const draw = this.#draw;
+    const timeoutMs = draw.number(20, draw.one([200, 1_500, TIMEOUT_MAX_MS]));
+    const patienceMs = draw.chance(0.1) ? draw.number(10, timeoutMs) : undefined;
+    return this.#one(this.#wait(String(timeoutMs / 1_000)), patienceMs);
+  }
+
+  /** Whoever blocks is served after the whole of it. */
+  #pushAtOnce(): Promise<boolean> {
+    const pushes = Array.from({ length: this.#draw.number(2, 3) }, () => this.#push());
+    return this.#transact(['PING'], pushes);
   }
 
   #line(): Line {
@@ -75,6 +117,9 @@ export class TypedClient {
   #push(): Line {
     const draw = this.#draw;
     const element = () => [`${this.#number}-${++this.#elements}`];
+    if (draw.chance(0.2)) {
+      return ['ZADD', queueSet, ...draw.some(3, () => [draw.int(0, 9), ...element()])];
+    }
     return [draw.one(['LPUSH', 'RPUSH']), draw.one(queueKeys), ...draw.some(3, element)];
   }
 
@@ -88,26 +133,49 @@ export class TypedClient {
       ['LPOP', key, '2'],
       ['LMPOP', '2', ...queueKeys, from, 'COUNT', '2'],
       ['LMOVE', key, draw.one(queueKeys), from, to],
+      ['ZPOPMIN', queueSet],
     ];
     return draw.one(takes);
   }
 
-  async #one(line: Line): Promise<boolean> {
+  #wait(timeout: string): Line {
+    const draw = this.#draw;
+    const [key, other] = [draw.one(queueKeys), draw.one(queueKeys)];
+    const [from, to] = [draw.one(['LEFT', 'RIGHT']), draw.one(['LEFT', 'RIGHT'])];
+    const waits: readonly Line[] = [
+      ['BLPOP', key, timeout],
+      ['BLPOP', ...queueKeys, timeout],
+      ['BRPOP', key, timeout],
+      ['BLMPOP', timeout, '2', ...queueKeys, from, 'COUNT', draw.int(1, 3)],
+      ['BLMOVE', key, other, from, to, timeout],
+      ['BRPOPLPUSH', key, other, timeout],
+      [draw.one(['BZPOPMIN', 'BZPOPMAX']), queueSet, timeout],
+      ['BZMPOP', timeout, '1', queueSet, draw.one(['MIN', 'MAX']), 'COUNT', '2'],
+    ];
+    return draw.one(waits);
+  }
+
+  async #one(line: Line, patienceMs?: number): Promise<boolean> {
     const sent = this.#begin([line], false);
-    const reply = await this.#asker.ask(line);
+    const reply = await this.#asker.ask(line, patienceMs);
     this.#end(sent, reply);
     if (line[0] === 'DUMP' && reply?.kind === 'bulk') this.#remember(reply.bytes);
     return reply !== undefined;
   }
 
-  /** WATCH or not, MULTI, a few commands of one partition, EXEC: on one connection. */
-  async #transaction(): Promise<boolean> {
-    const asker = this.#asker;
+  /** WATCH or not, and a few commands of one partition. */
+  #transaction(): Promise<boolean> {
     const draw = this.#draw;
     const first = draw.chance(0.4) ? ['WATCH', draw.anyKey(), draw.anyKey()] : ['PING'];
+    const lines = Array.from({ length: draw.number(1, LINES_MAX) }, () => this.#line());
+    return this.#transact(first, lines);
+  }
+
+  /** `first`, MULTI, the lines, EXEC: on one connection. */
+  async #transact(first: Line, lines: readonly Line[]): Promise<boolean> {
+    const asker = this.#asker;
     if ((await asker.ask(first))?.kind !== 'simple') return false;
     if ((await asker.askOn(['MULTI']))?.kind !== 'simple') return this.#giveUp();
-    const lines = Array.from({ length: draw.number(1, LINES_MAX) }, () => this.#line());
     const queued = lines.filter(isWellFormed);
     for (const line of queued) {
       if ((await asker.askOn(line))?.kind !== 'simple') return this.#giveUp();

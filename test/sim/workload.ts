@@ -41,7 +41,8 @@ export class Workload {
 
   constructor(cluster: SimCluster) {
     this.#cluster = cluster;
-    for (let client = 0; client < cluster.plan.clients; client++) void this.#drive(client);
+    const { clients, consumers } = cluster.plan;
+    for (let client = 0; client < clients + consumers; client++) void this.#drive(client);
   }
 
   stop(): void {
@@ -83,18 +84,20 @@ export class Workload {
     draw: Random,
     host: string,
   ): Promise<boolean> {
-    const { flushes } = this.#cluster.plan;
+    const { flushes, clients } = this.#cluster.plan;
     const kind = draw.below(10);
+    const blocks = number >= clients;
     if (kind === 0 && !flushes) return this.#call(client, number, this.#command(draw), host);
     this.busy++;
-    const answered = await (kind <= 2 && !flushes ? typed.queue() : typed.any({ flushes }));
+    const ofTypes = () => (kind <= 2 ? typed.queue() : typed.any({ flushes }));
+    const answered = await (blocks ? typed.block() : ofTypes());
     this.busy--;
     return answered;
   }
 
   #asker(client: SimClient, number: number, host: () => string): Asker {
     return {
-      ask: (line) => this.#ask(client, number, line, host()),
+      ask: (line, patienceMs) => this.#ask(client, number, line, host(), patienceMs),
       askOn: async (line) => {
         const reply = await client.callOn(line, ANSWER_MS);
         this.#note(number, line, reply);
@@ -140,8 +143,14 @@ export class Workload {
     return true;
   }
 
-  async #ask(client: SimClient, number: number, words: Line, host: string) {
-    const reply = await client.call({ host, port: GATEWAY_PORT }, words, ANSWER_MS);
+  async #ask(
+    client: SimClient,
+    number: number,
+    words: Line,
+    host: string,
+    patienceMs = ANSWER_MS,
+  ): Promise<Reply | undefined> {
+    const reply = await client.call({ host, port: GATEWAY_PORT }, words, patienceMs);
     this.#note(number, words, reply);
     return reply;
   }

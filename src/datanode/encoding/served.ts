@@ -1,11 +1,14 @@
 /**
  * What clients that waited (BLPOP …) were given, kept until the node with the connection has
  * confirmed it: asked again under the same id, any later leader gives the same answer. Beyond
- * limits.servedRepliesMax the oldest go. Frozen formats:
+ * limits.servedRepliesMax the oldest go; a reply beyond limits.servedReplyBytesMax, and the oldest
+ * beyond limits.servedRepliesBytesMax together, leave a mark: the id is served, with what is lost.
+ * Frozen formats:
  *
- *   served       id         → order u64 · reply
+ *   served       id         → order u64 · reply, or a mark
  *   servedOrder  order u64  → id
- *   system       `served`   → u8 version · first order that may be kept u64 · next order u64
+ *   system       `served`   → u8 version · first order that may be kept u64 · next order u64 ·
+ *                             first order whose reply may be whole u64 · bytes of all replies u64
  */
 import { ByteReader, readU64, writeU64 } from '../../common/bytes.ts';
 import { limits } from '../../common/limits.ts';
@@ -16,12 +19,14 @@ import type { View, WriteView } from './view.ts';
 
 const BOUNDS_KEY = systemKey('served');
 const BOUNDS_VERSION = 1;
-const BOUNDS_BYTES = 17;
+const BOUNDS_BYTES = 33;
 const ORDER_BYTES = 8;
 
 interface Bounds {
-  readonly first: number;
-  readonly next: number;
+  first: number;
+  next: number;
+  whole: number;
+  bytes: number;
 }
 
 export function encodeServedKey(id: Buffer): Buffer {
@@ -40,17 +45,20 @@ export function findServed(view: View, id: Buffer): Buffer | undefined {
   return view.get(encodeServedKey(id))?.subarray(ORDER_BYTES);
 }
 
-export function keepServed(view: WriteView, id: Buffer, reply: Buffer): void {
+/** `mark`: what is kept instead of a reply for which there is no room; short. */
+export function keepServed(view: WriteView, id: Buffer, reply: Buffer, mark: Buffer): void {
   const bounds = readBounds(view);
-  const record = Buffer.allocUnsafe(ORDER_BYTES + reply.length);
-  writeU64(record, bounds.next, 0);
-  reply.copy(record, ORDER_BYTES);
-  view.put(encodeServedKey(id), record);
+  const kept = reply.length > limits.servedReplyBytesMax ? mark : reply;
+  putReply(view, id, bounds.next, kept);
   view.put(encodeServedOrderKey(bounds.next), id);
-  const next = bounds.next + 1;
-  let { first } = bounds;
-  while (next - first > limits.servedRepliesMax) forgetOldest(view, first++);
-  writeBounds(view, { first, next });
+  bounds.next++;
+  bounds.bytes += kept.length;
+  while (bounds.next - bounds.first > limits.servedRepliesMax) forgetOldest(view, bounds);
+  bounds.whole = Math.max(bounds.whole, bounds.first);
+  while (bounds.bytes > limits.servedRepliesBytesMax && bounds.whole < bounds.next) {
+    markOldest(view, bounds, mark);
+  }
+  writeBounds(view, bounds);
 }
 
 /** Confirmed; no effect when nothing is kept under the id. */
@@ -60,30 +68,55 @@ export function forgetServed(view: WriteView, id: Buffer): void {
   if (record === undefined) return;
   view.del(key);
   view.del(encodeServedOrderKey(readU64(record, 0)));
+  const bounds = readBounds(view);
+  bounds.bytes -= record.length - ORDER_BYTES;
+  writeBounds(view, bounds);
 }
 
-function forgetOldest(view: WriteView, order: number): void {
-  const key = encodeServedOrderKey(order);
-  const id = view.get(key);
+function putReply(view: WriteView, id: Buffer, order: number, reply: Buffer): void {
+  const record = Buffer.allocUnsafe(ORDER_BYTES + reply.length);
+  writeU64(record, order, 0);
+  reply.copy(record, ORDER_BYTES);
+  view.put(encodeServedKey(id), record);
+}
+
+function forgetOldest(view: WriteView, bounds: Bounds): void {
+  const order = encodeServedOrderKey(bounds.first++);
+  const id = view.get(order);
   if (id === undefined) return; // confirmed long ago
+  const key = encodeServedKey(id);
+  bounds.bytes -= view.get(key)!.length - ORDER_BYTES;
+  view.del(order);
   view.del(key);
-  view.del(encodeServedKey(id));
+}
+
+function markOldest(view: WriteView, bounds: Bounds, mark: Buffer): void {
+  const order = bounds.whole++;
+  const id = view.get(encodeServedOrderKey(order));
+  if (id === undefined) return;
+  const { length } = findServed(view, id)!;
+  if (length <= mark.length) return;
+  putReply(view, id, order, mark);
+  bounds.bytes += mark.length - length;
 }
 
 function readBounds(view: View): Bounds {
   const bytes = view.get(BOUNDS_KEY);
-  if (bytes === undefined) return { first: 0, next: 0 };
+  if (bytes === undefined) return { first: 0, next: 0, whole: 0, bytes: 0 };
   if (bytes.length !== BOUNDS_BYTES || bytes[0] !== BOUNDS_VERSION) {
     throw corruptRecord(BOUNDS_KEY, `bounds of kept replies of version ${bytes[0]} unknown`);
   }
   const reader = new ByteReader(bytes, 1);
-  return { first: reader.u64(), next: reader.u64() };
+  const [first, next, whole] = [reader.u64(), reader.u64(), reader.u64()];
+  return { first, next, whole, bytes: reader.u64() };
 }
 
-function writeBounds(view: WriteView, { first, next }: Bounds): void {
+function writeBounds(view: WriteView, { first, next, whole, bytes: kept }: Bounds): void {
   const bytes = Buffer.allocUnsafe(BOUNDS_BYTES);
   bytes[0] = BOUNDS_VERSION;
   writeU64(bytes, first, 1);
   writeU64(bytes, next, 9);
+  writeU64(bytes, whole, 17);
+  writeU64(bytes, kept, 25);
   view.put(BOUNDS_KEY, bytes);
 }

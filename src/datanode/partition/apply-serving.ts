@@ -5,7 +5,7 @@ import type { Txn } from '../encoding/txn.ts';
 import type { Reply } from '../resp/reply.ts';
 import { type ApplyStep, applyLine, applyLines } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
-import { type Served, Serving } from './serving.ts';
+import { NOT_KEPT, type Served, Serving } from './serving.ts';
 import type { ReplicaState } from './state.ts';
 import type { WaitingPart } from './waiter-codec.ts';
 
@@ -51,7 +51,7 @@ export function applyAfterFlush(
 ): ApplyStep | Promise<ApplyStep> {
   const { state, served = [] } = early;
   for (const { id, reply } of served) {
-    if (reply.kind === 'encoded') keepServed(txn, id, reply.bytes);
+    if (reply.kind === 'encoded') keepServed(txn, id, reply.bytes, NOT_KEPT);
   }
   return applyCommands(txn, lines, waiting && { ...waiting, ready: [] }, context, state);
 }

@@ -6,14 +6,13 @@
  * most once whatever entries carry it.
  */
 import type { BlockingForm, RunContext } from '../commands/command.ts';
-import { resolveCommand } from '../commands/table.ts';
 import { encodeKey } from '../encoding/key.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { findServed, forgetServed, keepServed } from '../encoding/served.ts';
 import type { Txn } from '../encoding/txn.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
-import { runRanges } from './apply-lines.ts';
+import { applyLine } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { blockingRequest } from './blocking-request.ts';
 import type { CarriedWaiter, WaitingPart } from './waiter-codec.ts';
@@ -23,6 +22,15 @@ export interface Served {
   readonly id: Buffer;
   readonly reply: Reply;
 }
+
+/** Kept for a later leader when there is no room for the reply: never a second element. */
+export const NOT_KEPT = encodeReply(
+  error(
+    'UNKNOWNOUTCOME the command was carried out, but its reply was lost with a leader and was not ' +
+      'kept, for its size; what it took is lost to this client',
+  ),
+  2,
+);
 
 interface Candidate {
   readonly waiter: CarriedWaiter;
@@ -107,21 +115,11 @@ export class Serving {
   /** `line`: undefined for the request as it was sent. */
   async #serve(candidate: Candidate, line: CommandLine | undefined): Promise<void> {
     const { waiter } = candidate;
-    const reply = await this.#run(line ?? waiter.line);
+    const reply = await applyLine(this.#txn, line ?? waiter.line, this.#context);
     if (reply.kind === 'null' || reply.kind === 'nullArray') return;
     candidate.served = true;
     const bytes = encodeReply(reply, waiter.protocol);
-    keepServed(this.#txn, waiter.id, bytes);
+    keepServed(this.#txn, waiter.id, bytes, NOT_KEPT);
     this.served.push({ id: waiter.id, reply: { kind: 'encoded', bytes } });
-  }
-
-  async #run(line: CommandLine): Promise<Reply> {
-    const command = resolveCommand(line);
-    if (command?.kind !== 'write') return error('ERR what waits is no write command here');
-    const prepared = command.prepare(line);
-    if (!prepared.ok) return prepared.reply;
-    this.#txn.beginCommand();
-    const result = prepared.run(this.#txn, this.#context);
-    return 'kind' in result ? result : runRanges(result, (range) => this.#txn.range(range));
   }
 }

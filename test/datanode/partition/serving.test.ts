@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import { findKey } from '../../../src/datanode/encoding/keyspace.ts';
 import { findServed } from '../../../src/datanode/encoding/served.ts';
@@ -126,6 +127,29 @@ test('an id is served once, whatever entries carry it, until it is confirmed', a
   expect(shown(findServed(createView(engine), Buffer.from('1'))!)).toBe('a x');
   await entry([], { ready: [], waiters: [], confirmed: [Buffer.from('1'), Buffer.from('none')] });
   expect(findServed(createView(engine), Buffer.from('1'))).toBeUndefined();
+});
+
+test('a reply too large to be kept is given once, and whoever asks again is told', async () => {
+  const waiting = part(waiter('1', 'BLPOP a 0'));
+  const value = 'x'.repeat(limits.servedReplyBytesMax);
+  expect(given(await entry([`RPUSH a ${value}`], waiting))).toEqual([`1: a ${value}`]);
+  expect(given(await entry(['RPUSH a y'], waiting))).toEqual([]);
+  expect(typeOf('a')).toBe('list');
+  const kept = findServed(createView(engine), Buffer.from('1'))!;
+  expect(kept.toString()).toMatch(/^-UNKNOWNOUTCOME .* lost to this client\r\n$/);
+  expect(kept.length).toBeLessThan(256);
+});
+
+test('a reply beyond the bound of replies is an error, and takes nothing', async () => {
+  const element = 'x'.repeat(1024 * 1024);
+  const line = encodeExec(
+    Array.from({ length: Math.ceil(limits.replyBytesMax / element.length) + 1 }, () =>
+      ['RPUSH', 'a', element].map((word) => Buffer.from(word)),
+    ),
+  );
+  const step = await entry([line], part(waiter('1', 'BLMPOP 0 1 a LEFT COUNT 100000')));
+  expect(given(step)[0]).toMatch(/^1: -ERR the reply would be larger than reply-bytes-max/);
+  expect(typeOf('a')).toBe('list');
 });
 
 test('who has just asked runs as if sent after the entry', async () => {

@@ -3,7 +3,7 @@
  * acknowledged it was taken, or is still there, or was taken by somebody who never heard of it.
  */
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
-import { queueKeys, type Sent } from '../typed.ts';
+import { queueKeys, queueSet, type Sent } from '../typed.ts';
 import { textOf } from '../workload.ts';
 import { Violation } from './checker.ts';
 
@@ -16,14 +16,17 @@ export function checkElements(sent: readonly Sent[], left: ReadonlyMap<string, R
     if (other === undefined) return;
     throw new Violation('elements', `${element} was given twice: ${other}, and ${holder}`);
   };
-  let pushed = new Set<string>();
+  const pushed = new Set<string>();
   let lostMost = 0;
   for (const call of sent) {
-    const [line] = call.lines;
-    if (line === undefined || !isOfQueue(line) || call.refused) continue;
-    const words = line.map(String);
+    const lines = call.lines.filter(isOfQueue).map((line) => line.map(String));
+    const [words] = lines;
+    if (words === undefined || call.refused || words[0] === 'LRANGE') continue;
     if (isPush(words)) {
-      if (call.reply?.kind === 'integer') pushed = new Set([...pushed, ...words.slice(2)]);
+      // one alone, or a transaction of nothing else
+      if (call.reply?.kind === 'integer' || call.reply?.kind === 'array') {
+        for (const element of lines.flatMap(elementsOf)) pushed.add(element);
+      }
     } else if (call.reply === undefined) {
       lostMost += takenMost(words);
     } else {
@@ -41,14 +44,19 @@ export function checkElements(sent: readonly Sent[], left: ReadonlyMap<string, R
   throw new Violation('elements', `${text}, takers without an answer took ${lostMost} at most`);
 }
 
-const queueKeySet = new Set(queueKeys);
+const queueKeySet = new Set([...queueKeys, queueSet]);
 
 function isOfQueue(line: readonly Buffer[]): boolean {
   return line.some((word) => queueKeySet.has(word.toString()));
 }
 
 function isPush([name]: readonly string[]): boolean {
-  return name === 'LPUSH' || name === 'RPUSH';
+  return name === 'LPUSH' || name === 'RPUSH' || name === 'ZADD';
+}
+
+/** Of a push; those of a sorted set have their scores before them. */
+function elementsOf([name, , ...rest]: readonly string[]): readonly string[] {
+  return name === 'ZADD' ? rest.filter((_, at) => at % 2 === 1) : rest;
 }
 
 /** How many elements leave the queues for good by a call of which nobody knows what it did. */
@@ -64,8 +72,11 @@ function takenBy([name]: readonly string[], reply: Reply): readonly string[] {
   if (isMove(name!)) return [];
   if (reply.kind === 'error') throw new Violation('elements', `${name} of a queue: ${reply.text}`);
   if (name === 'LPOP' || name === 'RPOP') return bulks(reply);
-  // key first, then what was taken from it
-  return reply.kind === 'array' ? bulks(reply.items[1]!) : [];
+  if (reply.kind !== 'array') return [];
+  if (name === 'ZPOPMIN') return bulks(reply).slice(0, 1);
+  // key first, then what was taken from it: of a sorted set with its score behind it
+  const taken = bulks(reply.items[1]!);
+  return name === 'BZMPOP' ? taken.filter((_, at) => at % 2 === 0) : taken;
 }
 
 function isMove(name: string): boolean {

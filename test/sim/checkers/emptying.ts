@@ -6,6 +6,7 @@ import { decodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { decodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
 import type { Replica } from '../../../src/datanode/partition/replica.ts';
+import type { CarriedWaiter } from '../../../src/datanode/partition/waiter-codec.ts';
 
 type Line = readonly Buffer[];
 
@@ -23,6 +24,12 @@ export function isEmptying(replica: Replica): boolean {
 export function linesOf(data: Uint8Array): readonly Line[] {
   const { body } = decodeEnvelope(data);
   return body.family === 'redis' ? body.lines : [];
+}
+
+/** The clients that wait which an entry carries. */
+export function waitersOf(data: Uint8Array): readonly CarriedWaiter[] {
+  const { body } = decodeEnvelope(data);
+  return body.family === 'redis' ? (body.waiting?.waiters ?? []) : [];
 }
 
 function empties(line: Line): boolean {

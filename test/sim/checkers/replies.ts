@@ -1,7 +1,8 @@
 /**
  * What clients were told of their writes is what the log gives, run once more by the witness: each
  * acknowledged write has an entry of its own with this very reply, applied between request and
- * answer; no write is in the log more often than clients sent it, and a refused one not at all.
+ * answer; no write is in the log more often than clients sent it, and a refused one not at all. So it
+ * is with clients that blocked: they were served within some entry, or nothing was taken for them.
  */
 import { keysOf } from '../../../src/datanode/commands/command.ts';
 import { decodeExec } from '../../../src/datanode/commands/exec-line.ts';
@@ -41,7 +42,7 @@ export function checkReplies(sent: readonly Sent[], applied: readonly Applied[])
 
 /** Earliest answer first: whoever has the least choice chooses first. */
 function matchAll(calls: readonly Sent[], entries: readonly Entry[]): void {
-  const possible = calls.filter(({ refused }) => !refused);
+  const possible = calls.filter((call) => !call.refused && !endedUnserved(call));
   if (entries.length > possible.length) {
     const text = `${show(calls[0]!)} was sent ${possible.length} times, and not refused`;
     throw new Violation('replies', `${text}; the log has it ${entries.length} times`);
@@ -81,8 +82,13 @@ function isLogged({ lines, transaction, reply }: Sent): boolean {
   const line = lines[0]!;
   const command = resolveCommand(line);
   if (command?.kind !== 'write' || !command.prepare(line).ok) return false;
-  if (command.flags.includes('blocking')) return false; // served within the entry of another
   return keysOf(command, line).length > 0 && !isCrossSlot(reply);
+}
+
+/** It blocked until time was up. */
+function endedUnserved({ lines, transaction, reply }: Sent): boolean {
+  if (transaction || (reply?.kind !== 'nullArray' && reply?.kind !== 'null')) return false;
+  return resolveCommand(lines[0]!)?.flags.includes('blocking') === true;
 }
 
 function isCrossSlot(reply: Reply | undefined): boolean {

@@ -11,6 +11,7 @@ import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../src/datanode/partition/applier.ts';
 import { KeyEventGate } from '../../../src/datanode/partition/key-event-gate.ts';
+import type { Served } from '../../../src/datanode/partition/serving.ts';
 import { decodeState } from '../../../src/datanode/partition/state.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
 import type { Entry } from '../../../src/datanode/raft/message.ts';
@@ -20,10 +21,10 @@ import { hashOf } from '../engine.ts';
 import { ObservableHash, pairHash } from '../observable-hash.ts';
 import type { Sent } from '../typed.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
-import { isEmptying, linesOf } from './emptying.ts';
+import { isEmptying, linesOf, waitersOf } from './emptying.ts';
 import { OpenReads, readsOf, type State } from './open-reads.ts';
 
-/** One command of the log, and what it answers. */
+/** One command of the log, or one that was served within an entry, and what it answers. */
 export interface Applied {
   readonly line: readonly Buffer[];
   readonly reply: Reply;
@@ -121,6 +122,7 @@ async function replay(
   const open = new OpenReads(reads, firstTimes(group));
   const copy = await openCopy(group, clock);
   const applied: Applied[] = [];
+  const givenTo = new Map<string, string>();
   compare(id, group, BIRTH.index, copy.hash());
   await open.judge(BIRTH.index, copy);
   for (let index = BIRTH.index + 1; index <= group.last; index++) {
@@ -128,7 +130,7 @@ async function replay(
     if (seen === undefined) {
       throw new Violation('witness', `group ${id} index ${index}: no replica showed its entry`);
     }
-    const replies = await copy.apply(seen.entry);
+    const { replies, served } = await copy.apply(seen.entry);
     compare(id, group, index, copy.hash());
     await open.judge(index, copy);
     const { data, kind } = seen.entry;
@@ -136,9 +138,23 @@ async function replay(
     for (const [at, line] of lines.entries()) {
       applied.push({ line, reply: replies[at]!, atMs: seen.atMs });
     }
+    for (const { id: waiter, reply } of served) {
+      const line = waitersOf(data).find((one) => one.id.equals(waiter))!.line;
+      applied.push({ line, reply, atMs: seen.atMs });
+      noteServed(givenTo, waiter, `group ${id} index ${index}: ${line.join(' ')}`);
+    }
   }
   open.end(id);
   return applied;
+}
+
+/** Whoever blocked is served once, whatever entries carry the request. */
+function noteServed(known: Map<string, string>, waiter: Buffer, where: string): void {
+  const name = waiter.toString('hex');
+  const other = known.get(name);
+  known.set(name, where);
+  if (other === undefined) return;
+  throw new Violation('replies', `one client was served twice: ${other}, and ${where}`);
 }
 
 /** By index, from 0 on: when it had been applied somewhere, so what was before it had been, too. */
@@ -169,22 +185,30 @@ function lastLines(group: Group, until: LogIndex): string {
   return shown.join('\n');
 }
 
+interface Outcome {
+  readonly replies: readonly Reply[];
+  readonly served: readonly Served[];
+}
+
 interface Copy extends State {
-  apply(entry: Entry): Promise<readonly Reply[]>;
+  apply(entry: Entry): Promise<Outcome>;
   hash(): number;
 }
 
 async function openCopy({ slots }: Group, clock: Clock): Promise<Copy> {
   const { engine } = await createMemoryHost().open('1-0');
   const hash = new ObservableHash();
-  let replies: readonly Reply[] = [];
+  let outcome: Outcome = { replies: [], served: [] };
   let fault: unknown;
   const applier = new Applier(clock, hashed(engine, hash), BIRTH, slots, {
     mayGather: () => false,
     applyConfChange: () => EMPTY_CONF,
     onClear: () => {},
     onApplied: (entries) => {
-      replies = entries.flatMap((entry) => entry.replies);
+      outcome = {
+        replies: entries.flatMap((entry) => entry.replies),
+        served: entries.flatMap(({ served }) => served ?? []),
+      };
     },
     keyEvents: new KeyEventGate(undefined, '' as Namespace, () => ({ isLeader: false, term: 0 })),
     onFault: (error) => {
@@ -196,11 +220,11 @@ async function openCopy({ slots }: Group, clock: Clock): Promise<Copy> {
     timeMs: () => applier.state.timeMs,
     slots,
     apply: async (entry) => {
-      replies = [];
+      outcome = { replies: [], served: [] };
       applier.enqueue([entry], () => {});
       await applier.whenIdle();
       if (fault !== undefined) throw fault;
-      return replies;
+      return outcome;
     },
     hash: () => {
       const state = engine.getSync(STATE_KEY);

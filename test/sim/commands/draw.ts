@@ -109,6 +109,11 @@ export class Draw {
     return this.chance(0.3) ? '600' : this.int(1, 2);
   }
 
+  /** Of a client that blocks, in seconds. */
+  timeout(): string {
+    return String(this.number(1, 150) / 1_000);
+  }
+
   /** Unix time, some of it past. */
   atMilliseconds(): string {
     return String(Math.floor(this.#wallMs()) + this.number(-200, 1_500));

@@ -19,6 +19,11 @@ export const listCommands: Readonly<Record<string, Arguments>> = {
   lset: (draw) => [l(draw), draw.int(-4, 4), draw.value()],
   lrem: (draw) => [l(draw), draw.int(-2, 2), draw.value()],
   ltrim: (draw) => [l(draw), draw.int(-9, 2), draw.int(-3, 20)],
+  blpop: (draw) => [...draw.some(2, () => [l(draw)]), draw.timeout()],
+  brpop: (draw) => [...draw.some(2, () => [l(draw)]), draw.timeout()],
+  blmove: (draw) => [l(draw), l(draw), end(draw), end(draw), draw.timeout()],
+  brpoplpush: (draw) => [l(draw), l(draw), draw.timeout()],
+  blmpop: (draw) => [draw.timeout(), ...draw.counted('l'), end(draw)],
   linsert: (draw) => [l(draw), draw.one(['BEFORE', 'AFTER']), draw.value(), draw.value()],
 };
 

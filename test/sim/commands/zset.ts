@@ -55,6 +55,9 @@ export const zsetCommands: Readonly<Record<string, Arguments>> = {
   zremrangebylex: (draw) => [z(draw), lexical(draw), lexical(draw)],
   zpopmin: pop,
   zpopmax: pop,
+  bzpopmin: (draw) => [...draw.some(2, () => [z(draw)]), draw.timeout()],
+  bzpopmax: (draw) => [...draw.some(2, () => [z(draw)]), draw.timeout()],
+  bzmpop: (draw) => [draw.timeout(), ...draw.counted('z'), draw.one(['MIN', 'MAX'])],
   zmpop: (draw) => [
     ...draw.counted('z'),
     draw.one(['MIN', 'MAX']),
