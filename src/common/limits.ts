@@ -135,6 +135,8 @@ export const limits = {
   engineWritesWaitingMax: 65_536,
   /** Waiting writes are joined into one batch up to this; a larger one goes alone. */
   engineBatchBytesMax: 1 * MIB,
+  /** A batch of more operations is never joined with others, and handed over in such steps (1 ms). */
+  engineBatchStep: 1_024,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 512,

@@ -64,6 +64,31 @@ export function engineConformance(create: () => Promise<EngineFixture>): void {
   });
 
   describe('reads and writes', () => {
+    test('a batch of thousands of operations is seen as a whole or not at all', async () => {
+      const count = 5_000;
+      await engine.write([put('k00000', 'old')]);
+      const many = Array.from({ length: count }, (_, at) =>
+        put(`k${`${at}`.padStart(5, '0')}`, 'new'),
+      );
+      let written = false;
+      const writing = engine.write(many).then(() => {
+        written = true;
+      });
+      const after = engine.write([put('k00001', 'later')]);
+      while (!written) {
+        const snapshot = engine.snapshot();
+        const pairs = await readAll(snapshot, EVERYTHING, 10_000);
+        await snapshot.close();
+        expect([1, count]).toContain(pairs.length);
+        expect(pairs[0]![1].toString()).toBe(pairs.length === 1 ? 'old' : 'new');
+      }
+      await Promise.all([writing, after]);
+      expect(await readAll(engine)).toHaveLength(count);
+      expect(engine.getSync(key('k00001'))?.toString()).toBe('later');
+      await engine.write(many.map((operation) => del(operation.key)));
+      expect(await readAll(engine)).toEqual([]);
+    });
+
     test('a written value is read by every kind of read', async () => {
       await engine.write([put('a', '1'), put('b', '')]);
       expect(engine.getSync(key('a'))).toEqual(key('1'));

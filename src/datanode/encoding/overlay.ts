@@ -1,8 +1,15 @@
 /**
  * The changes of a Txn by key, with undo of one command and ordered access for range reads. Keys
  * are held as latin1 strings: those compare as their bytes do.
+ *
+ * Only what a range needs is ordered: changes are kept apart by collection, so a walk of one that
+ * fills another never orders what it fills.
  */
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { ELEMENT_PREFIX_BYTES } from './element-key.ts';
+import { STEP_ITEMS } from './slices.ts';
+import { sortStepwise } from './stepwise-sort.ts';
+import { tags } from './tags.ts';
 import type { Change } from './txn.ts';
 
 interface Undo {
@@ -11,12 +18,23 @@ interface Undo {
   readonly held: Change | undefined;
 }
 
+/** Changed keys of one collection and kind, or of one tag. */
+interface Run {
+  sorted: string[];
+  /** Those that came since. */
+  added: string[];
+}
+
+/** Yields where others may have their turn. */
+type Steps<Result> = Generator<undefined, Result, unknown>;
+
 export class Overlay {
   readonly #changes = new Map<string, Change>();
   #undo: Undo[] = [];
-  /** Keys in order, and those that came since they were last ordered. */
-  #sorted: string[] = [];
-  #unsorted: string[] = [];
+  /** By the beginning of their names; whole keys before another come in an earlier run. */
+  readonly #runs = new Map<string, Run>();
+  /** Names that no range has asked about yet. */
+  #loose: string[] = [];
 
   get(key: Buffer): Change | undefined {
     return this.#changes.size === 0 ? undefined : this.#changes.get(key.toString('latin1'));
@@ -25,7 +43,7 @@ export class Overlay {
   set(change: Change): void {
     const name = change.key.toString('latin1');
     const held = this.#changes.get(name);
-    if (held === undefined) this.#unsorted.push(name);
+    if (held === undefined) this.#loose.push(name);
     this.#undo.push({ name, held });
     this.#changes.set(name, change);
   }
@@ -51,63 +69,132 @@ export class Overlay {
       else this.#changes.set(name, held);
     }
     this.#undo = [];
-    this.#sorted = [];
-    this.#unsorted = [...this.#changes.keys()];
+    this.#runs.clear();
+    this.#loose = [...this.#changes.keys()];
+  }
+
+  /** Orders what `merge` needs for `range`; nothing may be changed between its steps. */
+  *order(range: KeyRange): Steps<void> {
+    const loose = this.#loose;
+    for (let at = 0; at < loose.length; at++) {
+      if (at % STEP_ITEMS === STEP_ITEMS - 1) yield;
+      this.#runOf(loose[at]!).added.push(loose[at]!);
+    }
+    this.#loose = [];
+    for (const run of this.#runsIn(range)) {
+      const { sorted, added } = run;
+      if (added.length === 0) continue;
+      run.sorted = yield* joinSorted(sorted, yield* sortStepwise(added, compare, pause));
+      run.added = [];
+    }
   }
 
   /**
    * `pairs` (all the engine has in `covered`, in its direction) with the changes laid over them: the
-   * first `limit` of both together.
+   * first `limit` of both together. `covered` lies within what was ordered last.
    */
   merge(pairs: readonly KeyValue[], covered: KeyRange, limit: number): KeyValue[] {
-    this.#sort();
-    const names = this.#sorted;
-    const from = lowerBound(names, covered.gte.toString('latin1'));
-    const to = lowerBound(names, covered.lt.toString('latin1'));
-    if (from >= to) return pairs.slice(0, limit);
+    const names = this.#namesIn(covered);
     const step = covered.reverse ? -1 : 1;
-    const end = covered.reverse ? from - 1 : to;
-    let at = covered.reverse ? to - 1 : from;
+    let next = names.next().value;
+    if (next === undefined) return pairs.slice(0, limit);
     const merged: KeyValue[] = [];
-    const takeChange = () => {
-      const { key, after } = this.#changes.get(names[at]!)!;
-      at += step;
+    const takeChange = (name: string) => {
+      const { key, after } = this.#changes.get(name)!;
+      next = names.next().value;
       if (after !== undefined) merged.push([key, after]);
     };
     for (const pair of pairs) {
       const name = pair[0].toString('latin1');
-      while (merged.length < limit && at !== end && compare(names[at]!, name) * step < 0) {
-        takeChange();
+      while (merged.length < limit && next !== undefined && compare(next, name) * step < 0) {
+        takeChange(next);
       }
       if (merged.length >= limit) return merged;
-      if (at !== end && names[at] === name) takeChange();
+      if (next === name) takeChange(next);
       else merged.push(pair);
     }
-    while (merged.length < limit && at !== end) takeChange();
+    while (merged.length < limit && next !== undefined) takeChange(next);
     return merged;
   }
 
-  /** A walk that changes what it has read only appends: then ordering stays linear. */
-  #sort(): void {
-    const added = this.#unsorted;
-    if (added.length === 0) return;
-    this.#unsorted = [];
-    added.sort(compare);
-    const last = this.#sorted.at(-1);
-    if (last !== undefined && compare(last, added[0]!) > 0) {
-      this.#sorted = mergeSorted(this.#sorted, added);
-      return;
+  /** Changed keys of `range`, in its direction. */
+  *#namesIn(range: KeyRange): Generator<string, undefined, unknown> {
+    const runs = this.#runsIn(range);
+    if (range.reverse) runs.reverse();
+    for (const { sorted } of runs) {
+      const from = lowerBound(sorted, range.gte.toString('latin1'));
+      const to = lowerBound(sorted, range.lt.toString('latin1'));
+      if (range.reverse) for (let at = to - 1; at >= from; at--) yield sorted[at]!;
+      else for (let at = from; at < to; at++) yield sorted[at]!;
     }
-    for (const name of added) this.#sorted.push(name);
+  }
+
+  #runOf(name: string): Run {
+    const prefix = prefixOf(name);
+    let run = this.#runs.get(prefix);
+    if (run === undefined) {
+      run = { sorted: [], added: [] };
+      this.#runs.set(prefix, run);
+    }
+    return run;
+  }
+
+  /** The runs that may have keys of `range`, in order. */
+  #runsIn({ gte, lt }: KeyRange): Run[] {
+    const first = prefixOf(gte.toString('latin1'));
+    const end = lt.toString('latin1');
+    if (isWhole(first) && end <= afterAll(first)) {
+      const run = this.#runs.get(first);
+      return run === undefined ? [] : [run];
+    }
+    const prefixes = [...this.#runs.keys()].filter((prefix) => prefix >= first && prefix < end);
+    return prefixes.sort(compare).map((prefix) => this.#runs.get(prefix)!);
   }
 }
 
-function mergeSorted(left: readonly string[], right: readonly string[]): string[] {
+/** Kinds of records that begin with their collection's slot and version. */
+const elementTags: ReadonlySet<number> = new Set([
+  tags.hashField,
+  tags.listElement,
+  tags.setMember,
+  tags.zsetMember,
+  tags.zsetScore,
+  tags.hashDue,
+  tags.zsetBlock,
+]);
+
+function prefixOf(name: string): string {
+  return name.slice(0, elementTags.has(name.charCodeAt(0)) ? ELEMENT_PREFIX_BYTES : 1);
+}
+
+/** Not a bound that is shorter than the keys it lies between. */
+function isWhole(prefix: string): boolean {
+  return prefix.length === (elementTags.has(prefix.charCodeAt(0)) ? ELEMENT_PREFIX_BYTES : 1);
+}
+
+/** Behind every name with `prefix`, and not behind any other that comes later; or too early. */
+function afterAll(prefix: string): string {
+  const last = prefix.length - 1;
+  return prefix.slice(0, last) + String.fromCharCode(Math.min(0xff, prefix.charCodeAt(last) + 1));
+}
+
+function* pause(): Steps<void> {
+  yield;
+}
+
+/** Both as one; a walk that changes what it has read only appends: then that stays linear. */
+function* joinSorted(left: string[], right: string[]): Steps<string[]> {
+  if (left.length === 0) return right;
+  if (left.at(-1)! < right[0]!) {
+    for (const name of right) left.push(name);
+    return left;
+  }
   const merged: string[] = [];
   let at = 0;
   for (const name of left) {
     while (at < right.length && right[at]! < name) merged.push(right[at++]!);
     merged.push(name);
+    if (merged.length % STEP_ITEMS === 0) yield;
   }
   while (at < right.length) merged.push(right[at++]!);
   return merged;

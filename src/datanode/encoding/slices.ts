@@ -8,7 +8,8 @@ export type Slices<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 export const STEP_ITEMS = 1_024;
 
 const EDGE = Buffer.from([0xff]);
-const NOTHING: KeyRange = { gte: EDGE, lt: EDGE, limit: 1 };
+/** A range that is empty: reading it takes a turn of the event loop and nothing else. */
+export const NOTHING: KeyRange = { gte: EDGE, lt: EDGE, limit: 1 };
 
 /** Others get their turn while the engine looks at a range that is empty. */
 export function* giveWay(): Slices<void> {

@@ -13,6 +13,7 @@ import type { Version } from './header.ts';
 import { isExpiryKey, keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
 import { openRecord, sealRecord } from './record.ts';
+import { NOTHING } from './slices.ts';
 import { tags } from './tags.ts';
 import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
@@ -164,6 +165,8 @@ export class Txn implements WriteView {
   async range(range: KeyRange): Promise<KeyValue[]> {
     const limit = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
     let rest = range;
+    const ordering = this.#overlay.order(range);
+    while (!ordering.next().done) await readSlice(this.#reader, NOTHING);
     for (;;) {
       const slice = await readSlice(this.#reader, rest);
       if (rest.gte.compare(rest.lt) >= 0) return [];

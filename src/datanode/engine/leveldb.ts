@@ -9,6 +9,7 @@
  */
 import { ClassicLevel, type Iterator, type Snapshot } from 'classic-level';
 import { assert } from '../../common/assert.ts';
+import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
@@ -50,6 +51,8 @@ export interface LevelHostOptions {
   readonly cacheBytes: number;
   /** Of one engine (LevelDB may hold two); by default a share of `cacheBytes`, 4 MiB at most. */
   readonly writeBufferBytes?: number;
+  /** Gives the turns between the steps of a large batch; the system's by default. */
+  readonly clock?: Clock;
 }
 
 /** Engines in LevelDB directories below `options.dir`. */
@@ -101,7 +104,10 @@ class LevelHost implements EngineHost {
       await level.close().catch(() => {});
       throw engineError(path, error);
     }
-    const engine = new LevelEngine(path, level, disk, () => this.#engines.delete(name));
+    const { clock = systemClock } = this.#options;
+    const pause = () => new Promise<void>((resolve) => clock.endOfTurn(resolve));
+    const onClose = () => this.#engines.delete(name);
+    const engine = new LevelEngine(path, level, { disk, pause, onClose });
     return { engine, report: started };
   }
 
@@ -238,6 +244,13 @@ class LevelSnapshot extends LevelReader implements EngineSnapshot {
   }
 }
 
+interface EngineWorld {
+  readonly disk: Disk;
+  /** Resolves in a later turn of the event loop. */
+  readonly pause: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
 class LevelEngine extends LevelReader implements Engine {
   readonly #path: string;
   readonly #level: Level;
@@ -247,15 +260,14 @@ class LevelEngine extends LevelReader implements Engine {
   readonly #syncing = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  constructor(path: string, level: Level, disk: Disk, onClose: () => void) {
+  constructor(path: string, level: Level, { disk, pause, onClose }: EngineWorld) {
     super(path, level);
     this.#path = path;
     this.#level = level;
     this.#onClose = onClose;
     this.#logs = new LevelLogSync(disk, path);
     this.#writes = new WriteQueue({
-      // the array form: classic-level frees the native memory of a chained batch at some later GC
-      batch: (operations) => guard(path, level.batch(operations as BatchOperation[])),
+      batch: (operations) => guard(path, writeBatch(level, operations, pause)),
       clear: (range) => guard(path, level.clear(rangeOptions(range))),
     });
   }
@@ -299,6 +311,33 @@ class LevelEngine extends LevelReader implements Engine {
     await Promise.allSettled(this.#syncing);
     await guard(this.#path, this.#level.close());
     this.#onClose();
+  }
+}
+
+/**
+ * One atomic write. A large batch is handed over in steps: 100,000 operations at once hold the event
+ * loop for 150 ms. Small ones take the array form, whose native memory is freed with the write; that
+ * of a chained batch goes with its object, at the next garbage collection.
+ */
+async function writeBatch(
+  level: Level,
+  operations: readonly BatchOperation[],
+  pause: () => Promise<void>,
+): Promise<void> {
+  if (operations.length <= limits.engineBatchStep) {
+    return level.batch(operations as BatchOperation[]);
+  }
+  const batch = level.batch();
+  try {
+    for (let at = 0; at < operations.length; at++) {
+      if (at > 0 && at % limits.engineBatchStep === 0) await pause();
+      const operation = operations[at]!;
+      if (operation.type === 'put') batch.put(operation.key, operation.value);
+      else batch.del(operation.key);
+    }
+    await batch.write();
+  } finally {
+    await batch.close();
   }
 }
 

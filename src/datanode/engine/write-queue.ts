@@ -18,7 +18,7 @@ type Work =
   | {
       readonly kind: 'batch';
       readonly operations: readonly BatchOperation[];
-      /** Never joined with others. */
+      /** Never joined with others; nor is one of more than `limits.engineBatchStep` operations. */
       readonly alone: boolean;
     }
   | { readonly kind: 'clear'; readonly range: KeyRange };
@@ -108,6 +108,8 @@ export class WriteQueue {
     let bytes = 0;
     for (const { work } of this.#waiting) {
       if (work.kind === 'clear' || work.alone) break;
+      // one of many operations costs a turn of the event loop to add up or to copy
+      if (work.operations.length > limits.engineBatchStep) break;
       bytes += bytesOf(work.operations);
       if (count > 0 && bytes > limits.engineBatchBytesMax) break;
       count++;

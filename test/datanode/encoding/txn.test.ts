@@ -137,6 +137,48 @@ describe('a Txn', () => {
     );
   });
 
+  test('reads ranges over several collections, and over thousands of changes, in order', async () => {
+    const collection = (tag: number, version: number) => {
+      const prefix = Buffer.alloc(15, tag);
+      prefix.fill(0, 1, 11).writeUInt32BE(version, 11);
+      return prefix;
+    };
+    const at = (prefix: Buffer, number: number) =>
+      Buffer.concat([prefix, Buffer.from([number >> 16, number >> 8, number])]);
+    const engine = await openEngine();
+    const places = [collection(0x14, 1), collection(0x14, 0xff), collection(0x16, 1), key('')];
+    const written = new Txn(engine);
+    for (const place of places) {
+      for (let i = 0; i < 3_000; i += 3) written.put(at(place, i), value('old'));
+    }
+    await engine.write(written.operations());
+    const txn = new Txn(engine);
+    for (const round of [0, 1]) {
+      for (const place of places) {
+        for (let i = round; i < 6_000; i += 2) {
+          const number = (i * 7_919) % 6_000;
+          if (number % 5 === 0) txn.del(at(place, number));
+          else txn.put(at(place, number), value('new'));
+        }
+        const reader = { gte: place, lt: at(place, 0xff_ffff) };
+        for (const reverse of [false, true]) {
+          const range = { ...reader, reverse };
+          const expected = Array.from({ length: 6_000 }, (_, i) => i)
+            .filter((i) => (i % 2 === 0 || round === 1 ? i % 5 !== 0 : i < 3_000 && i % 3 === 0))
+            .map(
+              (i) =>
+                `${at(place, i).toString('latin1')}=${i % 2 === 0 || round === 1 ? 'new' : 'old'}`,
+            );
+          if (reverse) expected.reverse();
+          expect(await walk(range, (rest) => txn.range(rest))).toEqual(expected);
+        }
+      }
+    }
+    const everything = await walk(all, (rest) => txn.range(rest));
+    expect(everything).toHaveLength(places.length * 4_800);
+    expect(everything).toEqual([...everything].sort());
+  });
+
   test('reads large values in slices of bounded bytes', async () => {
     const engine = await openEngine();
     const txn = new Txn(engine);

@@ -49,6 +49,18 @@ describe('the write queue', () => {
     expect(ended).toEqual(['a', 'b', 'c']);
   });
 
+  test('never joins a batch of many operations, nor moves it past the others', async () => {
+    const { queue, calls, end } = heldTarget();
+    const many = Array.from({ length: limits.engineBatchStep + 1 }, () => put('m', 'v'));
+    void queue.batch(write('a'));
+    void queue.batch(write('b'));
+    void queue.batch(many);
+    void queue.batch(write('c'));
+    void queue.batch(write('d'));
+    for (let i = 0; i < 4; i++) await end();
+    expect(calls.map((call) => call.slice(0, 3))).toEqual(['a', 'b', 'm+m', 'c+d']);
+  });
+
   test('never joins a clear with a write, nor moves one past the other', async () => {
     const { queue, calls, end } = heldTarget();
     void queue.batch(write('a'));
