@@ -29,6 +29,9 @@ export const limits = {
   clientsMax: 10_000,
   /** One reply, near enough: a command that would answer more answers an error while it grows. */
   replyBytesMax: 64 * MIB,
+  /** All replies of one transaction: beyond the first figure reads are refused; what a write would
+   * answer beyond this one is left out. The same on every node: transactions run in apply. */
+  execReplyBytesMax: 128 * MIB,
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
   /** What a command over keys of several partitions brings together, and what each of them gives
@@ -210,6 +213,10 @@ assert(
 assert(
   limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,
   'the replies of a batch fit a frame',
+);
+assert(
+  2 * limits.replyBytesMax <= limits.execReplyBytesMax,
+  'a transaction has room for one read more',
 );
 assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
 assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');

@@ -15,6 +15,12 @@ type Resolve = (line: readonly Buffer[]) => Command | undefined;
 
 /** Writes are not refused: they have to be carried out. */
 const NO_ROOM = replyTooLarge('fewer or smaller reads in a transaction').reply;
+/** Not larger than the error that would take its place, near enough. */
+const SMALL_REPLY_BYTES = 256;
+const LEFT_OUT = error(
+  'ERR carried out, but its reply is left out: all replies of the transaction would be larger than ' +
+    `${limits.execReplyBytesMax} bytes`,
+);
 
 /** What a transaction's log line runs, one after the other: nothing comes in between. */
 function* runExec(
@@ -29,7 +35,12 @@ function* runExec(
     const command = resolve(line);
     const full = bytes > limits.replyBytesMax && command?.kind === 'read';
     const reply = full ? NO_ROOM : yield* runLine(command, view, line, context);
-    bytes += replyBytes(reply);
+    const size = replyBytes(reply);
+    if (size > SMALL_REPLY_BYTES && bytes + size > limits.execReplyBytesMax) {
+      replies.push(LEFT_OUT);
+      continue;
+    }
+    bytes += size;
     replies.push(reply);
   }
   return array(replies);

@@ -48,6 +48,7 @@ export class Requests {
       view: () => createView(engine()),
       nowMs,
       term: () => raft.term,
+      settled: () => this.#proposals.count === 0 && raft.lastIndex === ground.appliedIndex(),
       gather: (batch) => this.#proposals.gather(batch),
     });
     this.#waiters = new Waiters({
@@ -94,7 +95,10 @@ export class Requests {
   }
 
   onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
-    this.#watches.onChanged(batch.changes);
+    this.#watches.onChanged(
+      batch.changes,
+      entries.some(({ served = [] }) => served.length > 0),
+    );
     for (const { index, term, replies, served = [] } of entries) {
       this.#proposals.settle(index, term, replies);
       this.#waiters.onApplied(index, served);

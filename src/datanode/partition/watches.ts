@@ -3,6 +3,9 @@
  * is over when its EXEC arrives: that is proposed only if the same leadership still knows the watch,
  * nothing applied since has changed a watched key, and nothing on its way may. What is lost here (a
  * new leader, too many watches) answers nil: the client tries again, and nothing was overwritten.
+ *
+ * A key that had expired when it was watched was absent for every command: deleting its record is
+ * no change, as in Redis. That is known only of a watch that began with nothing on its way.
  */
 import type { Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
@@ -13,6 +16,7 @@ import { decodeCollection, decodeHeader } from '../encoding/header.ts';
 import { encodeKey } from '../encoding/key.ts';
 import { elementsName, observableName } from '../encoding/key-name.ts';
 import { isExpired } from '../encoding/keyspace.ts';
+import type { Change } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
 import { NULL_ARRAY } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
@@ -22,6 +26,8 @@ export interface WatchGround {
   /** The group's time, as reads judge by it. */
   nowMs(): number;
   term(): Term;
+  /** Nothing is gathered, appended or being applied: the view shows all there is. */
+  settled(): boolean;
   /** Takes writes on, in the order of the calls. */
   gather(batch: CommandBatch): Promise<readonly LineResult[]>;
 }
@@ -31,6 +37,8 @@ interface WatchedKey {
   readonly place: Buffer;
   /** It had expired when it was watched: that it has is no news. */
   readonly expired: boolean;
+  /** And its record is still there for all anybody knows: that it goes is no news either. */
+  stale: boolean;
 }
 
 interface Watch {
@@ -65,17 +73,24 @@ export class Watches {
     if (isNamed(first!, 'exec') && !this.#mayExec(watchedOf(first!))) {
       return Promise.resolve([{ ok: true, reply: NULL_ARRAY }]);
     }
+    const begins = lines.some(isWatch);
+    const settled = begins && this.#ground.settled();
     const results = this.#ground.gather(batch);
-    if (this.#byToken.size > 0 || lines.some(isWatch)) this.#notice(lines, results);
+    if (begins || this.#byToken.size > 0) this.#notice(lines, settled, results);
     return results;
   }
 
-  /** What an applied batch changed, as keys of the engine. */
-  onChanged(changes: () => Iterable<{ readonly key: Buffer }>): void {
+  /**
+   * What an applied batch changed in the engine, all in all. `served`: commands that had waited ran
+   * in it as well, so what is gone in the end may have been there in between.
+   */
+  onChanged(changes: () => Iterable<Change>, served: boolean): void {
     if (this.#byToken.size === 0) return;
-    for (const { key } of changes()) {
+    for (const { key, after } of changes()) {
       const name = observableName(key);
-      for (const watch of (name && this.#byName.get(name)) || []) watch.touched = true;
+      for (const watch of (name && this.#byName.get(name)) || []) {
+        if (after !== undefined || served || !forgives(watch, key)) watch.touched = true;
+      }
     }
   }
 
@@ -83,15 +98,22 @@ export class Watches {
   onClear(): void {
     const view = this.#ground.view();
     for (const watch of this.#byToken.values()) {
-      if (watch.keys.some(({ place }) => view.get(place) !== undefined)) watch.touched = true;
+      for (const { place } of watch.keys) {
+        if (view.get(place) !== undefined && !forgives(watch, place)) watch.touched = true;
+      }
     }
   }
 
-  #notice(lines: readonly CommandLine[], results: Promise<unknown>): void {
+  #notice(lines: readonly CommandLine[], settledBefore: boolean, results: Promise<unknown>): void {
     const touched = new Set<Watch>();
+    let settled = settledBefore;
     for (const line of lines) {
-      if (isWatch(line)) this.#register(line);
-      else this.#find(line, touched);
+      if (isWatch(line)) {
+        this.#register(line, settled);
+        continue;
+      }
+      settled = false;
+      this.#find(line, touched);
     }
     if (touched.size > 0) countInFlight(touched, results);
   }
@@ -112,15 +134,18 @@ export class Watches {
     return keys.some(({ place, expired }) => !expired && isPast(view, place, nowMs));
   }
 
-  #register([, token, ...keys]: CommandLine): void {
+  #register([, token, ...keys]: CommandLine, settled: boolean): void {
     const watch = this.#open(token!.toString('latin1'));
     watch.calls++;
     const view = this.#ground.view();
     const nowMs = this.#ground.nowMs();
     for (const key of keys) {
       const place = encodeKey(key);
-      watch.keys.push({ place, expired: isPast(view, place, nowMs) });
+      const expired = isPast(view, place, nowMs);
+      watch.keys.push({ place, expired, stale: expired && settled });
       this.#name(watch, observableName(place)!);
+      // whoever writes to it again does so under another version
+      if (expired && settled) continue;
       const record = view.get(place);
       const header = record && decodeHeader(place, record);
       if (header === undefined || header.type === 'string') continue;
@@ -166,10 +191,27 @@ export class Watches {
     const command = resolveCommand(line);
     if (command?.kind !== 'write') return;
     if (command.empties === true) for (const watch of this.#byToken.values()) found.add(watch);
+    const deletes = command.name === 'del' || command.name === 'unlink';
     for (const key of keysOf(command, line)) {
-      for (const watch of this.#byName.get(observableName(encodeKey(key))!) ?? []) found.add(watch);
+      const place = encodeKey(key);
+      for (const watch of this.#byName.get(observableName(place)!) ?? []) {
+        found.add(watch);
+        // it may be gone again in the end, but not unseen
+        if (!deletes && staleKey(watch, place) !== undefined) watch.touched = true;
+      }
     }
   }
+}
+
+function staleKey({ keys }: Watch, place: Buffer): WatchedKey | undefined {
+  return keys.find((key) => key.stale && key.place.equals(place));
+}
+
+/** That the record at `place` is gone is no change to this watch; the next one will be. */
+function forgives(watch: Watch, place: Buffer): boolean {
+  const stale = staleKey(watch, place);
+  if (stale !== undefined) stale.stale = false;
+  return stale !== undefined;
 }
 
 function isPast(view: View, place: Buffer, nowMs: number): boolean {

@@ -26,8 +26,8 @@ export interface RequestParser {
   resume(): void;
 }
 
-/** A header line is `*` or `$` and at most this many characters. */
-const HEADER_BYTES_MAX = 32;
+/** A header line of at most this many bytes is looked through without a call for its end. */
+const SHORT_LINE_BYTES = 32;
 const LF = 0x0a;
 const CR = 0x0d;
 const STAR = 0x2a;
@@ -105,7 +105,7 @@ class GuardedParser implements RequestParser {
   #step(bytes: Buffer): number {
     if (this.#argsLeft === 0 && this.#bulkLeft === 0) {
       if (bytes[0] !== STAR) return this.#inline(bytes);
-      const end = this.#lineEnd(bytes, 0, 'invalid multibulk length');
+      const end = this.#lineEnd(bytes, 0, 'too big mbulk count string');
       if (end === 0) return 0;
       const count = headerNumber(bytes, 1, end);
       if (count === undefined || count > limits.requestArgumentsMax) {
@@ -131,14 +131,12 @@ class GuardedParser implements RequestParser {
         continue;
       }
       const sign = bytes[at]!;
-      const wrong =
-        sign === DOLLAR
-          ? 'invalid bulk length'
-          : `expected '$', got '${String.fromCharCode(sign)}'`;
-      const end = this.#lineEnd(bytes, at, wrong);
+      const end = this.#lineEnd(bytes, at, 'too big bulk count string');
       if (this.#failed) return 0;
       if (end === 0) break;
-      if (sign !== DOLLAR) return this.#fail(`Protocol error: ${wrong}`);
+      if (sign !== DOLLAR) {
+        return this.#fail(`Protocol error: expected '$', got '${String.fromCharCode(sign)}'`);
+      }
       const length = headerNumber(bytes, at + 1, end);
       if (length === undefined || length < 0 || length > this.#bulkBytesMax) {
         return this.#fail('Protocol error: invalid bulk length');
@@ -174,16 +172,17 @@ class GuardedParser implements RequestParser {
 
   /**
    * Index behind the line that begins at `start`; 0 when it is not complete. As in Redis it ends
-   * with a carriage return and whatever byte follows, and is looked at only when it is complete.
+   * with a carriage return and whatever byte follows, is looked at only when it is complete, and
+   * may be as long as an inline command until then.
    */
-  #lineEnd(bytes: Buffer, start: number, problem: string): number {
-    const limit = start + HEADER_BYTES_MAX;
-    for (let at = start; at < bytes.length && at < limit; at++) {
-      if (bytes[at] === CR) return at + 1 < bytes.length ? at + 2 : 0;
-    }
-    if (bytes.length < limit) return 0;
-    this.#fail(`Protocol error: ${problem}`);
-    return 0;
+  #lineEnd(bytes: Buffer, start: number, tooLong: string): number {
+    const short = Math.min(bytes.length, start + SHORT_LINE_BYTES);
+    let end = start;
+    while (end < short && bytes[end] !== CR) end++;
+    if (end === start + SHORT_LINE_BYTES) end = bytes.indexOf(CR, end);
+    if (end === -1) end = bytes.length;
+    if (end - start > limits.requestInlineBytesMax) return this.#fail(`Protocol error: ${tooLong}`);
+    return end + 1 < bytes.length ? end + 2 : 0;
   }
 
   /** At most one allocation per request: no socket chunk stays alive for a small key. */

@@ -165,7 +165,7 @@ export class Transaction {
 
   #queue(open: Open, target: Target, args: CommandLine): Reply {
     const item = queuedOf(target, args);
-    const refusal = item === undefined ? crossSlot : this.#place(open, target, item);
+    const refusal = item === undefined ? crossSlot : this.#refusalOf(open, target, item);
     if (refusal !== undefined) {
       open.broken = true;
       return refusal;
@@ -175,7 +175,8 @@ export class Transaction {
   }
 
   /** Why the command cannot join the others, or undefined. */
-  #place(open: Open, target: Target, item: Queued): Reply | undefined {
+  #refusalOf(open: Open, target: Target, item: Queued): Reply | undefined {
+    if (target.command?.flags.includes('no_multi')) return NOT_ALLOWED;
     const partition = partitionOf(target);
     if (item.kind !== 'data' || partition === undefined) return undefined;
     const bound = open.partition ?? this.#watching?.partition ?? partition;
@@ -219,6 +220,7 @@ const OTHER_NAMESPACE = error(
   'ERR SELECT of another namespace has no place in a transaction or after WATCH: namespaces have ' +
     'partitions of their own, and nothing is atomic over partitions',
 );
+const NOT_ALLOWED = error('ERR Command not allowed inside a transaction');
 const ABORTED = error('EXECABORT Transaction discarded because of previous errors.');
 
 /**

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';
 import { LonePartition } from './lone-partition.ts';
 
 const LARGE = Buffer.alloc(1_048_576, 'x');
@@ -87,3 +88,26 @@ test('a page of a scan ends early where elements are long', async () => {
   expect(cursor).not.toEqual({ kind: 'bulk', bytes: Buffer.from('0') });
   expect(items?.kind === 'array' && items.items.length).toBeLessThan(24);
 });
+
+test('writes of a transaction are carried out, with what they answer left out beyond its bound', async () => {
+  const lines = [
+    ['LRANGE', 'list', '0', '39'],
+    ['LRANGE', 'list', '0', '39'],
+    ['LPOP', 'list', '40'],
+    ['LPOP', 'list', '30'],
+    ['LPUSH', 'list', 'a'],
+    ['GETSET', 'string1', 'b'],
+    ['GETSET', 'string2', 'b'],
+    ['LPOP', 'list'],
+  ].map((line) => line.map((word) => Buffer.from(word)));
+  const reply = await partition.call(...encodeExec(lines, undefined));
+  const items = reply.kind === 'array' ? reply.items : [];
+  expect(items.map(({ kind }) => kind)).toEqual([
+    ...['array', 'array', 'array', 'error', 'integer', 'bulk', 'bulk', 'bulk'],
+  ]);
+  expect(items[3]).toMatchObject({
+    text: expect.stringMatching(/^ERR carried out, but its reply .* 134217728 bytes$/),
+  });
+  expect(replyBytes(reply)).toBeLessThan(134_217_728);
+  expect(await partition.call('LLEN', 'list')).toEqual({ kind: 'integer', value: 0 });
+}, 60_000);

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import { openCollection, saveCollection } from '../../../src/datanode/encoding/collection.ts';
@@ -21,14 +21,17 @@ let gathered: CommandBatch[] = [];
 /** Answers what was gathered and is still on its way. */
 let settle: (() => void)[] = [];
 let index = 0;
+/** Nothing is on its way when a watch begins. */
+let settled = true;
 
 beforeEach(async () => {
   ({ engine } = await createMemoryHost().open('1-0'));
-  [term, nowMs, gathered, settle, index] = [1, 1_000, [], [], 0];
+  [term, nowMs, gathered, settle, index, settled] = [1, 1_000, [], [], 0, true];
   watches = new Watches({
     view: () => createView(engine),
     nowMs: () => nowMs,
     term: () => term,
+    settled: () => settled,
     gather: (batch) => {
       gathered.push(batch);
       const results: LineResult[] = batch.lines.map(() => ({ ok: true, reply: OK }));
@@ -65,13 +68,13 @@ async function mayExec(token: string, calls = 1): Promise<boolean> {
 }
 
 /** One applied batch. */
-async function apply(change: (txn: Txn) => void): Promise<void> {
+async function apply(change: (txn: Txn) => void, served = false): Promise<void> {
   const txn = new Txn(engine);
   txn.beginEntry(++index);
   change(txn);
   const operations = txn.operations();
   await engine.write(operations);
-  watches.onChanged(() => txn.changes());
+  watches.onChanged(() => txn.changes(), served);
 }
 
 const put = (key: string) => (txn: Txn) =>
@@ -157,6 +160,79 @@ test('a key that expires meanwhile stops it, one that had expired before does no
   nowMs += 10;
   expect(await mayExec('t')).toBe(false);
   expect(await mayExec('u')).toBe(true);
+});
+
+describe('of a key that had expired when it was watched', () => {
+  const remove = (txn: Txn) => void removeKey(txn, findKey(txn, bytes('gone'), nowMs));
+
+  beforeEach(() =>
+    apply((txn) => {
+      const set = openCollection(txn, bytes('gone'), 'set', nowMs);
+      if (set === 'wrong-type') throw new Error('a new key');
+      txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([0]));
+      set.size = 1;
+      saveCollection(txn, set);
+      const found = findKey(txn, bytes('gone'), nowMs);
+      setDeadline(txn, found, found.live!, nowMs - 10);
+    }),
+  );
+
+  async function applied(text: string, change: (txn: Txn) => void): Promise<void> {
+    const write = gather(line(text));
+    await apply(change);
+    for (const answer of settle.splice(0)) answer();
+    await write;
+  }
+
+  test('the record may go, by expiry, DEL or FLUSHALL', async () => {
+    watch('t', 'gone', 'gone');
+    watches.onClear();
+    expect(await mayExec('t')).toBe(true);
+    watch('u', 'gone');
+    watch('v', 'gone');
+    await applied('DEL gone', remove);
+    expect(await mayExec('u')).toBe(true);
+    await apply(put('other'));
+    expect(await mayExec('v')).toBe(true);
+  });
+
+  test('whatever comes in its place stops it, also what goes again', async () => {
+    watch('t', 'gone');
+    await applied('SET gone v', put('gone'));
+    expect(await mayExec('t')).toBe(false);
+    await apply((txn) => {
+      const found = findKey(txn, bytes('gone'), nowMs);
+      setDeadline(txn, found, found.live!, nowMs - 10);
+    });
+    for (const change of [put('gone'), remove]) {
+      watch('t', 'gone');
+      watch('u', 'gone');
+      await applied('DEL gone', remove);
+      await applied('SET gone v', change);
+      expect(await mayExec('t')).toBe(false);
+      expect(await mayExec('u')).toBe(false);
+    }
+  });
+
+  test('what may have been there in between stops it', async () => {
+    watch('t', 'gone');
+    await apply(remove, true);
+    expect(await mayExec('t')).toBe(false);
+  });
+
+  test('nothing is forgiven when something was on its way', async () => {
+    settled = false;
+    watch('t', 'gone');
+    await apply(remove);
+    expect(await mayExec('t')).toBe(false);
+  });
+
+  test('nor when its own batch had a write before it', async () => {
+    gather(line('SET gone v'), line('WATCH t gone'));
+    await apply(remove);
+    for (const answer of settle.splice(0)) answer();
+    expect(await mayExec('t')).toBe(false);
+  });
 });
 
 test('another term, or a WATCH this leader did not see, stops it', async () => {

@@ -139,6 +139,12 @@ const broken: readonly (readonly [string, string])[] = [
   ['get "a\r\n', 'Protocol error: unbalanced quotes in request'],
   ['get "a"b\r\n', 'Protocol error: unbalanced quotes in request'],
   [`get ${'x'.repeat(70_000)}`, 'Protocol error: too big inline request'],
+  [`*${'1'.repeat(70_000)}`, 'Protocol error: too big mbulk count string'],
+  [`*1\r\n$${'1'.repeat(70_000)}`, 'Protocol error: too big bulk count string'],
+  [`*1\r\n${'x'.repeat(70_000)}`, 'Protocol error: too big bulk count string'],
+  [`*${'1'.repeat(40)}\r\n`, 'Protocol error: invalid multibulk length'],
+  [`*1\r\n$${'1'.repeat(40)}\r\n`, 'Protocol error: invalid bulk length'],
+  [`*1\r\n${'x'.repeat(40)}\r\n`, "Protocol error: expected '$', got 'x'"],
 ];
 
 describe('protocol errors', () => {
@@ -160,6 +166,25 @@ describe('protocol errors', () => {
       }
     } finally {
       await redis.stop();
+    }
+  });
+
+  test('a header line may come for as long as an inline command may', () => {
+    for (const [start, text] of [
+      ['*', 'too big mbulk count string'],
+      ['*1\r\n$', 'too big bulk count string'],
+    ] as const) {
+      const { parser, errors } = collect();
+      parser.feed(Buffer.from(start));
+      for (let at = 1; at < 65_536; at += 4_369) parser.feed(Buffer.alloc(4_369, '1'));
+      parser.feed(Buffer.alloc(1, '1'));
+      expect(errors).toEqual([`Protocol error: ${text}`]);
+      const waiting = collect();
+      waiting.parser.feed(Buffer.from(start));
+      waiting.parser.feed(Buffer.alloc(65_535, '1'));
+      expect(waiting.errors).toEqual([]);
+      waiting.parser.feed(Buffer.from('\r\n'));
+      expect(waiting.errors[0]).toMatch(/^Protocol error: invalid (multi)?bulk length$/);
     }
   });
 

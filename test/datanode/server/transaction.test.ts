@@ -51,6 +51,12 @@ test('a fan-out and a watch in another partition are refused in the same way', a
   expect(watched).toContain('-EXECABORT');
 });
 
+test.each(['SAVE', 'SHUTDOWN NOW'])('%s is refused at once, and EXEC with it', async (command) => {
+  expect(await ask('MULTI', command, 'EXEC', command)).toMatch(
+    /^\+OK\r\n-ERR Command not allowed inside a transaction\r\n-EXECABORT [^\r]*\r\n[+-]/,
+  );
+});
+
 test('commands of the node alone need no partition', async () => {
   expect(await ask('MULTI', 'PING', 'ECHO x', 'EXEC')).toBe(
     '+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+PONG\r\n$1\r\nx\r\n',
