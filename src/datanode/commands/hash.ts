@@ -33,6 +33,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
 import { tellChange } from './key-events.ts';
 
 interface FieldValues {
@@ -67,10 +68,14 @@ function setPairs(replyOf: (added: number) => Reply) {
     if (hash === 'wrong-type') return WRONG_TYPE;
     expectFields(hash, pairs.length);
     let added = 0;
-    for (const [field, value] of pairs) if (setField(view, hash, field, value)) added++;
-    const reply = saveHash(view, hash, replyOf(added));
-    view.notify?.('hash', 'hset', key);
-    return reply;
+    const set = ([field, value]: readonly [Buffer, Buffer]) => {
+      if (setField(view, hash, field, value)) added++;
+    };
+    return inSteps(pairs, set, () => {
+      const reply = saveHash(view, hash, replyOf(added));
+      view.notify?.('hash', 'hset', key);
+      return reply;
+    });
   };
 }
 
@@ -92,22 +97,27 @@ function runDelete(view: WriteView, { key, fields }: Fields, { nowMs }: RunConte
   if (found === 'wrong-type') return WRONG_TYPE;
   if (found === undefined) return NO;
   const hash = reopenHash(found.collection, nowMs);
-  const deleted = fields.filter((field) => deleteField(view, hash, field)).length;
-  const reply = saveHash(view, hash, integer(deleted));
-  if (deleted > 0) tellChange(view, 'hash', 'hdel', hash.collection);
-  return reply;
+  let deleted = 0;
+  const remove = (field: Buffer) => {
+    if (deleteField(view, hash, field)) deleted++;
+  };
+  return inSteps(fields, remove, () => {
+    const reply = saveHash(view, hash, integer(deleted));
+    if (deleted > 0) tellChange(view, 'hash', 'hdel', hash.collection);
+    return reply;
+  });
 }
 
 /** HMGET key field [field ...] */
-function runMultiGet(view: View, { key, fields }: Fields, { nowMs }: RunContext): Reply {
+function runMultiGet(view: View, { key, fields }: Fields, { nowMs }: RunContext): RunResult {
   const hash = readHash(view, key, nowMs);
   if (hash === 'wrong-type') return WRONG_TYPE;
-  return array(
-    fields.map((name) => {
-      const field = hash && getField(view, hash, name);
-      return field === undefined ? NULL : bulk(field.value);
-    }),
-  );
+  const values: Reply[] = [];
+  const read = (name: Buffer) => {
+    const field = hash && getField(view, hash, name);
+    values.push(field === undefined ? NULL : bulk(field.value));
+  };
+  return inSteps(fields, read, () => array(values));
 }
 
 /** HGET key field, HEXISTS key field, HSTRLEN key field */

@@ -16,6 +16,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
 import { deleteKey } from './key-events.ts';
 
 function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
@@ -23,19 +24,21 @@ function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
 }
 
 /** DEL key [key ...], UNLINK key [key ...] */
-function runDel(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+function runDel(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
   let removed = 0;
-  for (const key of keys) {
+  const remove = (key: Buffer) => {
     if (deleteKey(view, findKey(view, key, nowMs))) removed++;
-  }
-  return integer(removed);
+  };
+  return inSteps(keys, remove, () => integer(removed));
 }
 
 /** EXISTS key [key ...], TOUCH key [key ...] */
-function runExists(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+function runExists(view: View, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
   let found = 0;
-  for (const key of keys) if (findKey(view, key, nowMs).live) found++;
-  return integer(found);
+  const find = (key: Buffer) => {
+    if (findKey(view, key, nowMs).live) found++;
+  };
+  return inSteps(keys, find, () => integer(found));
 }
 
 /** TYPE key */

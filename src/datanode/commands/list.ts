@@ -30,6 +30,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
 import { tellChange } from './key-events.ts';
 
 const NOTHING = integer(0);
@@ -53,15 +54,17 @@ function runPush(
   view: WriteView,
   { key, end, elements, existing }: Push,
   { nowMs }: RunContext,
-): Reply {
+): RunResult {
   const list = openList(view, key, nowMs);
   if (list === 'wrong-type') return WRONG_TYPE;
   if (existing && list.size === 0) return NOTHING;
   growEncoding(list, elements);
-  for (const element of elements) pushElement(view, list, end, element);
-  saveList(view, list);
-  tellChange(view, 'list', pushEvents[end], list);
-  return integer(list.size);
+  const push = (element: Buffer) => pushElement(view, list, end, element);
+  return inSteps(elements, push, () => {
+    saveList(view, list);
+    tellChange(view, 'list', pushEvents[end], list);
+    return integer(list.size);
+  });
 }
 
 interface Pop {

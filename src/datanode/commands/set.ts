@@ -32,6 +32,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
 import { tellChange } from './key-events.ts';
 import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
 import { pickCount, randomCount } from './random-members.ts';
@@ -60,36 +61,52 @@ const EMPTY_SET: Reply = { kind: 'set', items: [] };
 const POP_MOVES_REMAINING = 5;
 
 /** SADD key member [member ...] */
-function runAdd(view: WriteView, { key, members }: KeyMembers, { nowMs }: RunContext): Reply {
+function runAdd(view: WriteView, { key, members }: KeyMembers, { nowMs }: RunContext): RunResult {
   const set = openSet(view, key, nowMs);
   if (set === 'wrong-type') return WRONG_TYPE;
   expectMembers(set, members[0]!, members.length);
-  const added = members.filter((member) => addMember(view, set, member)).length;
-  saveSet(view, set);
-  if (added > 0) view.notify?.('set', 'sadd', key);
-  return integer(added);
+  let added = 0;
+  const add = (member: Buffer) => {
+    if (addMember(view, set, member)) added++;
+  };
+  return inSteps(members, add, () => {
+    saveSet(view, set);
+    if (added > 0) view.notify?.('set', 'sadd', key);
+    return integer(added);
+  });
 }
 
 /** SREM key member [member ...] */
-function runRemove(view: WriteView, { key, members }: KeyMembers, { nowMs }: RunContext): Reply {
+function runRemove(
+  view: WriteView,
+  { key, members }: KeyMembers,
+  { nowMs }: RunContext,
+): RunResult {
   const found = readSet(view, key, nowMs);
   if (found === 'wrong-type') return WRONG_TYPE;
   if (found === undefined) return NO;
   const set = reopenSet(found);
-  const removed = members.filter((member) => removeMember(view, set, member)).length;
-  saveSet(view, set);
-  if (removed > 0) tellChange(view, 'set', 'srem', set.collection);
-  return integer(removed);
+  let removed = 0;
+  const remove = (member: Buffer) => {
+    if (removeMember(view, set, member)) removed++;
+  };
+  return inSteps(members, remove, () => {
+    saveSet(view, set);
+    if (removed > 0) tellChange(view, 'set', 'srem', set.collection);
+    return integer(removed);
+  });
 }
 
 /** SISMEMBER key member, SMISMEMBER key member [member ...] */
 function areMembers(replyOf: (answers: readonly Reply[]) => Reply) {
-  return (view: View, { key, members }: KeyMembers, { nowMs }: RunContext): Reply => {
+  return (view: View, { key, members }: KeyMembers, { nowMs }: RunContext): RunResult => {
     const set = readSet(view, key, nowMs);
     if (set === 'wrong-type') return WRONG_TYPE;
-    return replyOf(
-      members.map((member) => (set !== undefined && hasMember(view, set, member) ? YES : NO)),
-    );
+    const answers: Reply[] = [];
+    const answer = (member: Buffer) => {
+      answers.push(set !== undefined && hasMember(view, set, member) ? YES : NO);
+    };
+    return inSteps(members, answer, () => replyOf(answers));
   };
 }
 

@@ -22,9 +22,11 @@ import {
   type Command,
   FIRST_KEY,
   type RunContext,
+  type RunResult,
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
 
 interface SetRequest {
   readonly command: string;
@@ -211,13 +213,13 @@ function getExDeadline(
 }
 
 /** MGET key [key ...] */
-function runMGet(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+function runMGet(view: View, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
   const pile = new ReplyPile('array', 'fewer keys');
-  for (const key of keys) {
+  const read = (key: Buffer) => {
     const found = readString(view, key, nowMs);
     pile.add(found === undefined || found === 'wrong-type' ? NULL : bulk(found));
-  }
-  return pile.reply();
+  };
+  return inSteps(keys, read, () => pile.reply());
 }
 
 type Pairs = readonly (readonly [key: Buffer, value: Buffer])[];
@@ -234,18 +236,26 @@ function parsePairs(name: string): (args: readonly Buffer[]) => Pairs {
   };
 }
 
-function runMSet(view: WriteView, pairs: Pairs, { nowMs }: RunContext): Reply {
-  for (const [key, value] of pairs) {
-    storeString(view, findKey(view, key, nowMs), value, 0);
-    view.notify?.('string', 'set', key);
-  }
-  return OK;
+function runMSet(view: WriteView, pairs: Pairs, context: RunContext): RunResult {
+  return setAll(view, pairs, context, OK);
 }
 
-function runMSetNx(view: WriteView, pairs: Pairs, context: RunContext): Reply {
-  if (pairs.some(([key]) => findKey(view, key, context.nowMs).live)) return NOTHING_SET;
-  runMSet(view, pairs, context);
-  return integer(1);
+function runMSetNx(view: WriteView, pairs: Pairs, context: RunContext): RunResult {
+  let isThere = false;
+  const look = ([key]: Pairs[number]) => {
+    isThere ||= findKey(view, key, context.nowMs).live !== undefined;
+  };
+  return inSteps(pairs, look, () =>
+    isThere ? NOTHING_SET : setAll(view, pairs, context, integer(1)),
+  );
+}
+
+function setAll(view: WriteView, pairs: Pairs, { nowMs }: RunContext, reply: Reply): RunResult {
+  const set = ([key, value]: Pairs[number]) => {
+    storeString(view, findKey(view, key, nowMs), value, 0);
+    view.notify?.('string', 'set', key);
+  };
+  return inSteps(pairs, set, () => reply);
 }
 
 const column = { categories: ['string'], group: 'string', keys: FIRST_KEY };

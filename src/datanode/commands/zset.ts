@@ -23,6 +23,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
 import { doubleArgument, lexBounds, scoreBounds, scoreReply } from './score-args.ts';
 import { savedZset } from './zset-save.ts';
 
@@ -98,23 +99,22 @@ export function runAdd(
   let added = 0;
   let changed = 0;
   let last: number | undefined;
-  for (const { member, score } of members) {
+  // only an increment, of one member, makes what is no number
+  const add = ({ member, score }: AddRequest['members'][number]) => {
     const before = scoreOf(view, zset.place, member);
     last = scoreToGive(options, score, before);
-    if (last === undefined) continue;
-    if (Number.isNaN(last)) return NOT_A_NUMBER;
-    if (last === before) continue;
+    if (last === undefined || Number.isNaN(last) || last === before) return;
     putScore(view, zset, member, last, before);
     if (before === undefined) added++;
     else changed++;
-  }
-  const reply = options.incr
-    ? last === undefined
-      ? NULL
-      : scoreReply(last)
-    : integer(options.ch ? added + changed : added);
-  const event = options.incr ? 'zincr' : 'zadd';
-  return added + changed > 0 ? savedZset(view, zset, { event, reply }) : reply;
+  };
+  return inSteps(members, add, () => {
+    if (Number.isNaN(last)) return NOT_A_NUMBER;
+    const increased = last === undefined ? NULL : scoreReply(last);
+    const reply = options.incr ? increased : integer(options.ch ? added + changed : added);
+    const event = options.incr ? 'zincr' : 'zadd';
+    return added + changed > 0 ? savedZset(view, zset, { event, reply }) : reply;
+  });
 }
 
 /** Undefined when the options keep the member as it is (or out). */
@@ -148,13 +148,15 @@ function runRem(
   const zset = openZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const before = zset.size;
-  for (const member of members) {
+  const remove = (member: Buffer) => {
     const score = scoreOf(view, zset.place, member);
     if (score !== undefined) dropMember(view, zset, { member, score });
-  }
-  const removed = before - zset.size;
-  const reply = integer(removed);
-  return removed > 0 ? savedZset(view, zset, { event: 'zrem', reply }) : reply;
+  };
+  return inSteps(members, remove, () => {
+    const removed = before - zset.size;
+    const reply = integer(removed);
+    return removed > 0 ? savedZset(view, zset, { event: 'zrem', reply }) : reply;
+  });
 }
 
 /** ZCARD key */
@@ -170,10 +172,14 @@ function runScore(view: View, { key, members }: MemberRequest, { nowMs }: RunCon
 }
 
 /** ZMSCORE key member [member ...] */
-function runMScore(view: View, { key, members }: MemberRequest, { nowMs }: RunContext): Reply {
+function runMScore(view: View, { key, members }: MemberRequest, { nowMs }: RunContext): RunResult {
   const zset = readZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
-  return array(members.map((member) => memberScore(view, zset, member)));
+  const scores: Reply[] = [];
+  const read = (member: Buffer) => {
+    scores.push(memberScore(view, zset, member));
+  };
+  return inSteps(members, read, () => array(scores));
 }
 
 function memberScore(view: View, zset: Collection | undefined, member: Buffer): Reply {
