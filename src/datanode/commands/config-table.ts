@@ -116,7 +116,7 @@ const facts: readonly ShownRow[] = [
   shown('min-replicas-to-write', '0'),
   shown('proto-max-bulk-len', String(limits.requestBulkBytesMax)),
   shown('protected-mode', 'no'),
-  shown('reply-bytes-max', String(limits.replyBytesMax)),
+  shown('reply-bytes-max'),
   shown('save', ''),
   shown('timeout', '0'),
   ...encodings.map(([name, value]) => shown(name, String(value))),
