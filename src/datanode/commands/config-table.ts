@@ -70,9 +70,9 @@ const isCluster = ({ door }: Session) => (door === 'cluster' ? 'yes' : 'no');
 
 /** Sizes at which Redis changes a collection's encoding; `…-ziplist-…` are their older names. */
 const encodings: readonly (readonly [name: string, value: number])[] = [
-  ['hash-max-listpack-entries', 128],
+  ['hash-max-listpack-entries', 512],
   ['hash-max-listpack-value', 64],
-  ['hash-max-ziplist-entries', 128],
+  ['hash-max-ziplist-entries', 512],
   ['hash-max-ziplist-value', 64],
   ['hll-sparse-max-bytes', 3_000],
   ['list-compress-depth', 0],
