@@ -57,6 +57,13 @@ export const datanodeConfigSchema = z.strictObject({
         .min(1)
         .max(32 * 1024 * 1024)
         .default(16 * 1024 * 1024),
+      /** What one read may answer; every node can make replies of up to the default. */
+      'reply-bytes-max': z
+        .number()
+        .int()
+        .min(64 * 1024)
+        .max(limits.replyBytesMax)
+        .default(limits.replyBytesMax),
       'engine-cache-bytes': z
         .number()
         .int()

@@ -7,6 +7,7 @@ export function doorSettings({ limits, timing }: DatanodeConfig): ServerSettings
     ...defaultServerSettings,
     clientsMax: limits.maxclients,
     valueBytesMax: limits['value-bytes-max'],
+    replyBytesMax: limits['reply-bytes-max'],
     holdMs: timing['hold-ms'],
   };
 }

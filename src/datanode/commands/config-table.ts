@@ -70,9 +70,9 @@ const isCluster = ({ door }: Session) => (door === 'cluster' ? 'yes' : 'no');
 
 /** Sizes at which Redis changes a collection's encoding; `…-ziplist-…` are their older names. */
 const encodings: readonly (readonly [name: string, value: number])[] = [
-  ['hash-max-listpack-entries', 128],
+  ['hash-max-listpack-entries', 512],
   ['hash-max-listpack-value', 64],
-  ['hash-max-ziplist-entries', 128],
+  ['hash-max-ziplist-entries', 512],
   ['hash-max-ziplist-value', 64],
   ['hll-sparse-max-bytes', 3_000],
   ['list-compress-depth', 0],
@@ -116,7 +116,7 @@ const facts: readonly ShownRow[] = [
   shown('min-replicas-to-write', '0'),
   shown('proto-max-bulk-len', String(limits.requestBulkBytesMax)),
   shown('protected-mode', 'no'),
-  shown('reply-bytes-max', String(limits.replyBytesMax)),
+  shown('reply-bytes-max'),
   shown('save', ''),
   shown('timeout', '0'),
   ...encodings.map(([name, value]) => shown(name, String(value))),

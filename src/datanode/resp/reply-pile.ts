@@ -22,10 +22,12 @@ export class ReplyTooLargeError extends Error {
 }
 
 /** `instead`: what to use to get the same in parts. */
-export function replyTooLarge(instead: string): ReplyTooLargeError {
+export function replyTooLarge(
+  instead: string,
+  bytesMax: number = limits.replyBytesMax,
+): ReplyTooLargeError {
   return new ReplyTooLargeError(
-    `ERR the reply would be larger than reply-bytes-max (${limits.replyBytesMax} bytes); ` +
-      `use ${instead}`,
+    `ERR the reply would be larger than reply-bytes-max (${bytesMax} bytes); use ${instead}`,
   );
 }
 

@@ -5,11 +5,14 @@
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
+import type { Command } from '../commands/command.ts';
 import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { error, QUEUED, type Reply } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+import { replyTooLarge } from '../resp/reply-pile.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import { refusedByChannels } from './channel-guard.ts';
 import type { ConnectionWorld } from './connection-world.ts';
@@ -243,8 +246,10 @@ export class Connection {
   }
 
   /** A command of one partition has its answer. */
-  answered({ command, arrivedMs, slot, line }: OneRequest, reply: Reply, fate: Fate): void {
+  answered(request: OneRequest, answer: Reply, fate: Fate): void {
+    const { command, arrivedMs, slot, line } = request;
     const { watch } = this.#world;
+    const reply = this.#bounded(command, answer);
     const shown = asSent(command, line);
     watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
     this.#settle(slot, reply);
@@ -266,9 +271,10 @@ export class Connection {
   }
 
   #endExclusive(slot: ReplySlot, reply: Reply): void {
+    const command = this.#exclusive?.target.command;
     this.#exclusive = undefined;
     this.#exclusiveRuns = false;
-    this.#settle(slot, reply);
+    this.#settle(slot, this.#bounded(command, reply));
     this.#pushes.release();
     this.#dispatchWaiting();
   }
@@ -283,6 +289,14 @@ export class Connection {
     }
     if (at < waiting.length) this.#waiting = [...waiting.slice(at), ...this.#waiting];
     this.#lanes.start();
+  }
+
+  /** What a read answers, by this node's own bound; a write has been carried out. */
+  #bounded(command: Command | undefined, reply: Reply): Reply {
+    const { replyBytesMax } = this.#world.settings();
+    if (replyBytesMax === limits.replyBytesMax || command?.kind !== 'read') return reply;
+    if (replyBytes(reply) <= replyBytesMax) return reply;
+    return replyTooLarge('a command that reads it in parts', replyBytesMax).reply;
   }
 
   #settle(slot: ReplySlot, reply: Reply): void {

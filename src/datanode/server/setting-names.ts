@@ -5,6 +5,7 @@ import type { ServerSettings } from './settings.ts';
 const fields: ReadonlyMap<string, keyof ServerSettings> = new Map([
   ['maxclients', 'clientsMax'],
   ['value-bytes-max', 'valueBytesMax'],
+  ['reply-bytes-max', 'replyBytesMax'],
   ['hold-ms', 'holdMs'],
   ['slowlog-log-slower-than', 'slowLogMicroseconds'],
   ['slowlog-max-len', 'slowLogEntriesMax'],

@@ -5,6 +5,8 @@ export interface ServerSettings {
   readonly clientsMax: number;
   /** Longest argument of a command, in bytes. */
   readonly valueBytesMax: number;
+  /** Longest answer of a read, in bytes, near enough; limits.replyBytesMax at most. */
+  readonly replyBytesMax: number;
   /** How long a request waits for its partition to have a leader (decision 11). */
   readonly holdMs: number;
   /** Commands that take this long are kept in the slow log; −1: none are. */
@@ -17,6 +19,7 @@ export interface ServerSettings {
 export const defaultServerSettings: ServerSettings = {
   clientsMax: limits.clientsMax,
   valueBytesMax: limits.valueBytesMax,
+  replyBytesMax: limits.replyBytesMax,
   holdMs: limits.holdMs,
   slowLogMicroseconds: 10_000,
   slowLogEntriesMax: 128,

@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
+import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { FakeNode } from './fake-node.ts';
 import { ask } from './node-text.ts';
+import { hasRedis, RealRedis } from './real-redis.ts';
 
 let node: FakeNode;
 beforeEach(() => {
@@ -14,6 +16,23 @@ test('CONFIG GET finds by pattern, in any case, and by several', async () => {
   expect(await ask(node, 'CONFIG GET nothing')).toBe('*0\r\n');
   node.session.protocol = 3;
   expect(await ask(node, 'CONFIG GET save')).toBe('%1\r\n$4\r\nsave\r\n$0\r\n\r\n');
+});
+
+test.skipIf(!hasRedis)('sizes at which encodings change are those of a stock server', async () => {
+  const redis = await RealRedis.start();
+  try {
+    const names = [
+      ...['hash-max-listpack-entries', 'hash-max-listpack-value', 'hash-max-ziplist-entries'],
+      ...['zset-max-listpack-entries', 'zset-max-listpack-value', 'set-max-intset-entries'],
+      ...['list-max-listpack-size', 'list-compress-depth', 'hll-sparse-max-bytes'],
+    ];
+    for (const name of names) {
+      const stock = encodeReply(await redis.call('CONFIG', 'GET', name), 2).toString();
+      expect(await ask(node, `CONFIG GET ${name}`)).toBe(stock);
+    }
+  } finally {
+    await redis.stop();
+  }
 });
 
 test('CONFIG SET sets what may be set, all or nothing', async () => {

@@ -124,6 +124,23 @@ describe('bad requests', () => {
     await client.until((all) => all.endsWith('\r\n'));
     expect(await client.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
   });
+
+  test('a read that answers more than the reply limit is refused, a write never', async () => {
+    client.end();
+    await doors.close();
+    doors = await openDoors(4, { replyBytesMax: 100 });
+    client = await RawClient.open(doors.gateway);
+    const value = 'v'.repeat(60);
+    const tooLarge =
+      '-ERR the reply would be larger than reply-bytes-max (100 bytes); ' +
+      'use a command that reads it in parts\r\n';
+    client.send(`MSET a ${value} b ${value} long ${value}${value}`);
+    client.send('MGET a b', 'GET a', 'GET long', 'GETSET long x', 'CONFIG GET reply-bytes-max');
+    expect(await client.until((all) => all.endsWith('$3\r\n100\r\n'))).toBe(
+      `+OK\r\n${tooLarge}$60\r\n${value}\r\n${tooLarge}$120\r\n${value}${value}\r\n` +
+        '*2\r\n$15\r\nreply-bytes-max\r\n$3\r\n100\r\n',
+    );
+  });
 });
 
 describe('faults', () => {
