@@ -13,6 +13,7 @@ import {
 import { LonePartition } from '../datanode/commands/lone-partition.ts';
 import { checkElements } from './checkers/elements.ts';
 import { OpenReads, readsOf } from './checkers/open-reads.ts';
+import { QueueModel } from './checkers/queue-model.ts';
 import { checkReplies } from './checkers/replies.ts';
 import type { Applied } from './checkers/witness.ts';
 import type { Sent } from './typed.ts';
@@ -159,6 +160,32 @@ describe('elements', () => {
     ['taken from no list', [push, sent('LPOP {q}0', 3, 4, error('WRONGTYPE'))], left('a', 'b')],
   ] as const)('%s are found', (_, calls, held) => {
     expect(() => checkElements(calls, held)).toThrow(/^elements: /);
+  });
+});
+
+describe('queues', () => {
+  const id = Buffer.from('1');
+  const wait = { id, line: lineOf('BLPOP {q}0 1'), protocol: 2, asked: false } as const;
+  const lines = ['RPUSH {q}0 a', 'LPUSH {q}0 b'].map(lineOf);
+  const body = {
+    family: 'redis',
+    lines,
+    waiting: { ready: [], waiters: [wait], confirmed: [] },
+  } as const;
+  const served = (element: string) => [{ id, reply: array([bulk('{q}0'), bulk(element)]) }];
+
+  test('serve whoever waits before the next command of the entry, once', () => {
+    const model = new QueueModel();
+    model.judge(body, [integer(1), integer(1)], served('a'), 'index 2');
+    model.judge(body, [integer(2), integer(3)], [], 'index 3');
+  });
+
+  test.each([
+    ['after the whole entry', [integer(1), integer(2)], served('b')],
+    ['not at all', [integer(1), integer(1)], []],
+    ['twice', [integer(1), integer(1)], [...served('a'), ...served('b')]],
+  ])('that serve %s are found', (_, replies, given) => {
+    expect(() => new QueueModel().judge(body, replies, given, 'index 2')).toThrow(/^queues: /);
   });
 });
 

@@ -357,4 +357,14 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'serve those who wait only at the end of an entry',
+    edits: [
+      {
+        file: `${partition}/apply-serving.ts`,
+        find: 'replies.push(await applyLine(txn, line, context));\n    await serving.serveFilled();',
+        replace: 'replies.push(await applyLine(txn, line, context));',
+      },
+    ],
+  },
 ];

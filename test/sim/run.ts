@@ -134,14 +134,15 @@ class Run {
   /** What clients were told follows from the log alone, and no element of a queue is lost. */
   async #checkTyped(): Promise<void> {
     const { sent } = this.workload;
+    const { clock, plan } = this.cluster;
     const { name } = this.cluster.machines[0]!;
     const left = new Map<string, Reply>();
     for (const key of [...queueKeys, queueSet]) {
       const range = key === queueSet ? 'ZRANGE' : 'LRANGE';
       left.set(key, (await this.#ask(name, [range, key, '0', '-1'])).reply!);
     }
-    if (!this.cluster.plan.flushes) checkElements(sent, left);
-    checkReplies(sent, await this.#witness.run(this.cluster.clock, sent));
+    if (!plan.flushes) checkElements(sent, left);
+    checkReplies(sent, await this.#witness.run(clock, sent, plan.flushes));
   }
 
   #begin(fault: RunPlan['faults'][number]): void {

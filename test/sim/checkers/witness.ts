@@ -10,6 +10,7 @@ import { createView } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../src/datanode/partition/applier.ts';
+import { decodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
 import { KeyEventGate } from '../../../src/datanode/partition/key-event-gate.ts';
 import type { Served } from '../../../src/datanode/partition/serving.ts';
 import { decodeState } from '../../../src/datanode/partition/state.ts';
@@ -23,6 +24,7 @@ import type { Sent } from '../typed.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 import { isEmptying, linesOf, waitersOf } from './emptying.ts';
 import { OpenReads, readsOf, type State } from './open-reads.ts';
+import { QueueModel } from './queue-model.ts';
 
 /** One command of the log, or one that was served within an entry, and what it answers. */
 export interface Applied {
@@ -73,12 +75,13 @@ export class Witness implements Checker {
 
   /**
    * Throws Violation; returns the commands of all logs with their replies. Of `sent` the reads are
-   * judged on the way: each must have been answered from a state of its time.
+   * judged on the way: each must have been answered from a state of its time. With `flushes` no
+   * queue is followed.
    */
-  async run(clock: Clock, sent: readonly Sent[]): Promise<Applied[]> {
+  async run(clock: Clock, sent: readonly Sent[], flushes: boolean): Promise<Applied[]> {
     const applied: Applied[] = [];
     for (const [id, group] of this.#groups) {
-      applied.push(...(await replay(id, group, clock, readsOf(sent, group.slots))));
+      applied.push(...(await replay(id, group, clock, readsOf(sent, group.slots), flushes)));
     }
     return applied;
   }
@@ -118,11 +121,13 @@ async function replay(
   group: Group,
   clock: Clock,
   reads: readonly Sent[],
+  flushes: boolean,
 ): Promise<Applied[]> {
   const open = new OpenReads(reads, firstTimes(group));
   const copy = await openCopy(group, clock);
   const applied: Applied[] = [];
   const givenTo = new Map<string, string>();
+  const queues = new QueueModel();
   compare(id, group, BIRTH.index, copy.hash());
   await open.judge(BIRTH.index, copy);
   for (let index = BIRTH.index + 1; index <= group.last; index++) {
@@ -134,6 +139,10 @@ async function replay(
     compare(id, group, index, copy.hash());
     await open.judge(index, copy);
     const { data, kind } = seen.entry;
+    const body = kind === 'normal' && data.length > 0 ? decodeEnvelope(data).body : undefined;
+    if (body?.family === 'redis' && !flushes) {
+      queues.judge(body, replies, served, `group ${id} index ${index}`);
+    }
     const lines = kind === 'normal' && data.length > 0 ? linesOf(data) : [];
     for (const [at, line] of lines.entries()) {
       applied.push({ line, reply: replies[at]!, atMs: seen.atMs });
