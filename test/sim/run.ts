@@ -19,6 +19,7 @@ import { membershipChecker } from './checkers/membership.ts';
 import { quorumChecker } from './checkers/quorum.ts';
 import { readChecker } from './checkers/reads.ts';
 import { checkReplies } from './checkers/replies.ts';
+import { roundChecker } from './checkers/rounds.ts';
 import { Witness } from './checkers/witness.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, SimCluster } from './cluster.ts';
@@ -110,6 +111,7 @@ class Run {
       lossChecker(),
       quorumChecker(),
       readChecker(),
+      roundChecker(),
       boundsChecker(),
       ...(plan.topic === 'types' ? [this.#witness] : []),
     ];

@@ -1,0 +1,69 @@
+/**
+ * A round of reads that a leader confirms was heard by a quorum of voters, in its term: an answer to
+ * an earlier round, or of another group, proves nothing. White box: a stale read that follows from
+ * less needs an old answer, a deposed leader and a client in the same moment.
+ */
+import type { GroupId, ReplicaId, Term } from '../../../src/common/ids.ts';
+import { jointVote } from '../../../src/datanode/raft/quorum.ts';
+import type { RaftNode } from '../../../src/datanode/raft/ready.ts';
+import { type Checker, type Observed, Violation } from './checker.ts';
+
+type Confirmed = { readonly group: GroupId; readonly term: Term; readonly leader: ReplicaId };
+
+export function roundChecker(): Checker {
+  /** Per leadership and voter, the newest round it has heard of. */
+  const heard = new Map<string, Map<ReplicaId, number>>();
+  const watched = new WeakSet<RaftNode>();
+  /** Thrown at the core's door it would only stop the replica. */
+  let found: Violation | undefined;
+
+  const roundsOf = ({ group, term, leader }: Confirmed) => {
+    const key = `${group} ${term} ${leader}`;
+    const rounds = heard.get(key) ?? new Map<ReplicaId, number>();
+    heard.set(key, rounds);
+    return rounds;
+  };
+
+  const watch = ({ group, node, replica }: Observed) => {
+    const { raft } = replica.inspect();
+    if (watched.has(raft)) return;
+    watched.add(raft);
+    const step = raft.step.bind(raft);
+    const take = raft.ready.bind(raft);
+    raft.step = (message) => {
+      const result = step(message);
+      if (message.type === 'heartbeat' && message.term === raft.status().hardState.term) {
+        const rounds = roundsOf({ group, term: message.term, leader: message.from });
+        rounds.set(replica.id, Math.max(rounds.get(replica.id) ?? 0, message.readContext));
+      }
+      return result;
+    };
+    let before = raft.status().confState;
+    raft.ready = () => {
+      const ready = take();
+      const { id, role, hardState, confState } = raft.status();
+      const [newest] = ready.readStates.slice(-1);
+      if (newest !== undefined && role === 'leader') {
+        const rounds = roundsOf({ group, term: hardState.term, leader: id });
+        const votes = new Map([[id, true]]);
+        for (const [voter, round] of rounds)
+          if (round >= newest.readContext) votes.set(voter, true);
+        // the members may have changed between the answer and now
+        if (![before, confState].some((conf) => jointVote(conf, votes) === 'won')) {
+          const text = `group ${group}: ${node} confirms round ${newest.readContext} that only ${[...votes.keys()]} heard`;
+          found ??= new Violation('rounds', text);
+        }
+      }
+      before = confState;
+      return ready;
+    };
+  };
+
+  return {
+    name: 'rounds',
+    onMoved(observed) {
+      if (found !== undefined) throw found;
+      watch(observed);
+    },
+  };
+}
