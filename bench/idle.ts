@@ -11,7 +11,7 @@ export const IDLE_SECONDS = 20;
 
 const ASLEEP_MS = 60_000;
 /** What a start leaves behind, compilation and garbage, is not the cost of being idle. */
-const SETTLE_MS = 10_000;
+const SETTLE_MS = 60_000;
 
 /** Groups that sleep, from the text of INFO. */
 export function asleepOf(info: string): number {

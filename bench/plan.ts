@@ -48,7 +48,7 @@ const START_SECONDS = 8;
 const FILLS_PER_SECOND = 25_000;
 const CHECK_PERF_SECONDS = 65;
 /** To start the partitions, to fall asleep, to settle, to be watched. */
-const IDLE_SECONDS = 55;
+const IDLE_SECONDS = 105;
 
 /** About how long a run takes. */
 export function estimateSeconds(options: Options): number {

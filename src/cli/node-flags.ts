@@ -18,9 +18,9 @@ export function nodeFlags(role: ProcessPlan['role']): readonly string[] {
 /**
  * V8 lets the space of old objects grow up to fourfold between two collections while little of it
  * lives. Under deep pipelines of writes that is 100 MB and more of what was promoted on its way to
- * the disk. Half as much again is enough: with a hundred partitions or connections by the thousand
- * the live part grows, and the room with it. A V8 without this flag says so and goes on.
+ * the disk. As much again is enough: with a hundred partitions or connections by the thousand the
+ * live part grows, and the room with it. A V8 without this flag says so and goes on.
  */
 export function boundHeapGrowth(): void {
-  setFlagsFromString('--heap-growing-percent=50');
+  setFlagsFromString('--heap-growing-percent=100');
 }
