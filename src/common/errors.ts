@@ -34,6 +34,10 @@ export const errorTable = {
   STORE_LIMIT: { outcome: 'refused', reply: 'ERR' },
   LEASE_LOST: { outcome: 'fault', reply: 'ERR' },
   CONFLICT: { outcome: 'refused', reply: 'ERR' },
+  /** What an operator asked for does not exist. */
+  NOT_FOUND: { outcome: 'refused', reply: 'ERR' },
+  /** An argument of an operator's request is wrong; the text names it. */
+  BAD_ARGUMENT: { outcome: 'refused', reply: 'ERR' },
 } as const satisfies Record<string, { outcome: Outcome; reply: string }>;
 
 export type Outcome = 'not-proposed' | 'unknown' | 'refused' | 'fault';

@@ -8,15 +8,21 @@ import { KvorumError } from '../common/errors.ts';
 import { SLOT_COUNT } from '../common/hash.ts';
 import { limits } from '../common/limits.ts';
 import {
+  type BannedRecord,
   type ClusterRecord,
+  type ControlRecord,
   type CountersRecord,
   type DamageRecord,
+  type DeletedRecord,
   type IncarnationRecord,
   keys,
   type LeaderRecord,
+  type LoadRecord,
   type NamespaceRecord,
   type NodeRecord,
+  type NodeStateRecord,
   type PartitionRecord,
+  type PlacedriverRecord,
   SCHEMA_VERSION,
   type SettingRecord,
   type UserRecord,
@@ -38,6 +44,7 @@ const text = z.string().min(1);
 const count = z.int().min(1);
 const index = z.int().min(0);
 const port = z.int().min(0).max(65_535);
+const minuteOfDay = z.int().min(0).max(1_439);
 const slot = z
   .int()
   .min(0)
@@ -85,9 +92,69 @@ export const recordKinds = {
       clusterPort: port,
       httpPort: port,
       tags: z.record(z.string(), z.string()),
+      capacity: count.exactOptional(),
+      build: text.exactOptional(),
     }),
     keyOf: (record) => keys.node(record.node),
     remedy: REGISTER,
+  }),
+  load: kind<LoadRecord>({
+    schema: z.object({
+      version,
+      node: text,
+      replicas: index,
+      leaders: index,
+      keys: index,
+      diskBytes: index,
+      memoryBytes: index,
+    }),
+    keyOf: (record) => keys.load(record.node),
+    remedy: 'remove the key: the datanode writes it again',
+  }),
+  nodeState: kind<NodeStateRecord>({
+    schema: z.object({
+      version,
+      node: text,
+      firstSeenMs: z.number(),
+      lostSinceMs: z.number().exactOptional(),
+      draining: z.object({ sinceMs: z.number(), replicas: index }).exactOptional(),
+    }),
+    keyOf: (record) => keys.nodeState(record.node),
+    remedy: 'remove the key: the master writes it again; a draining node is to be drained anew',
+  }),
+  control: kind<ControlRecord>({
+    schema: z.object({
+      version,
+      stableNodes: index,
+      upgradeSinceMs: z.number().exactOptional(),
+      balance: z.object({
+        enabled: z.boolean(),
+        window: z.object({ fromMinute: minuteOfDay, toMinute: minuteOfDay }).exactOptional(),
+      }),
+    }),
+    keyOf: () => keys.control,
+    remedy: 'remove the key: upgrade mode, switch and window of balancing are to be set anew',
+  }),
+  placedriver: kind<PlacedriverRecord>({
+    schema: z.object({ version, name: text, host: text, httpPort: port, build: text }),
+    keyOf: (record) => keys.placedriver(record.name),
+    remedy: 'remove the key, then restart the placedriver: it registers anew',
+  }),
+  banned: kind<BannedRecord>({
+    schema: z.object({ version, name: text, sinceMs: z.number() }),
+    keyOf: (record) => keys.ban(record.name),
+    remedy: 'remove the key, then ban the placedriver anew',
+  }),
+  deleted: kind<DeletedRecord>({
+    schema: z.object({
+      version,
+      namespace: text,
+      firstGroup: count,
+      groups: count,
+      deletedMs: z.number(),
+    }),
+    keyOf: (record) => keys.deletion(record.firstGroup),
+    remedy: RESTORE,
   }),
   incarnation: kind<IncarnationRecord>({
     schema: z.object({ version, node: text, incarnation: text }),
@@ -99,11 +166,14 @@ export const recordKinds = {
       version,
       name: text,
       kind: z.literal('redis'),
-      hash: z.literal('slots'),
+      hash: z.enum(['slots', 'murmur3']),
       partitions: count.max(SLOT_COUNT),
       replicas: count.max(limits.metaReplicasMax),
       expiry: z.literal('consistent'),
+      tags: list(text).exactOptional(),
+      reads: z.enum(['linearizable', 'lease']).exactOptional(),
       ready: z.boolean(),
+      deleting: z.boolean().exactOptional(),
     }),
     keyOf: (record) => keys.namespace(record.name),
     remedy: RESTORE,
@@ -134,6 +204,7 @@ export const recordKinds = {
       version,
       namespace: text,
       partition: index.max(SLOT_COUNT - 1),
+      group: count.exactOptional(),
       node: text,
       replica: count,
       term: index,

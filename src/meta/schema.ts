@@ -37,6 +37,81 @@ export interface NodeRecord {
   readonly clusterPort: number;
   readonly httpPort: number;
   readonly tags: Readonly<Record<string, string>>;
+  /** Replicas it should hold at most; no bound when absent. */
+  readonly capacity?: number;
+  /** Version of kvorum that runs there. */
+  readonly build?: string;
+}
+
+/** What a datanode carries, told now and then; under its lease. */
+export interface LoadRecord {
+  readonly version: number;
+  readonly node: NodeId;
+  readonly replicas: number;
+  readonly leaders: number;
+  /** Of the partitions it leads. */
+  readonly keys: number;
+  readonly diskBytes: number;
+  readonly memoryBytes: number;
+}
+
+/** What the master has seen of a datanode; outlives the lease and the master. */
+export interface NodeStateRecord {
+  readonly version: number;
+  readonly node: NodeId;
+  readonly firstSeenMs: number;
+  /** Since when it is away (the master's wall clock); absent while it lives. */
+  readonly lostSinceMs?: number;
+  /** An operator wants it empty; `replicas`: what it held then. */
+  readonly draining?: { readonly sinceMs: number; readonly replicas: number };
+}
+
+/** What operators have set for the cluster, and the stable node count (seed 002). */
+export interface ControlRecord {
+  readonly version: number;
+  /** Grows by itself with the living datanodes; only an operator lowers it. */
+  readonly stableNodes: number;
+  /** Since when no replica moves because nodes are being upgraded; absent: they may. */
+  readonly upgradeSinceMs?: number;
+  readonly balance: {
+    readonly enabled: boolean;
+    /** When replicas may move only to be more even; always when absent. */
+    readonly window?: BalanceWindow;
+  };
+}
+
+/** Minutes of the day, UTC; one that ends before it begins reaches over midnight. */
+export interface BalanceWindow {
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+/** A living placedriver; under its lease. */
+export interface PlacedriverRecord {
+  readonly version: number;
+  readonly name: NodeId;
+  readonly host: string;
+  readonly httpPort: number;
+  readonly build: string;
+}
+
+/** A placedriver that an operator wants not to become master. */
+export interface BannedRecord {
+  readonly version: number;
+  readonly name: NodeId;
+  readonly sinceMs: number;
+}
+
+/**
+ * Groups of a deleted namespace: their replicas are destroyed wherever they turn up. That a group is
+ * missing in the table says nothing: only this record does.
+ */
+export interface DeletedRecord {
+  readonly version: number;
+  readonly namespace: Namespace;
+  readonly firstGroup: GroupId;
+  readonly groups: number;
+  readonly deletedMs: number;
 }
 
 /** Which incarnation a node name belongs to; outlives the lease. */
@@ -50,12 +125,18 @@ export interface NamespaceRecord {
   readonly version: number;
   readonly name: Namespace;
   readonly kind: 'redis';
-  readonly hash: 'slots';
+  readonly hash: 'slots' | 'murmur3';
   readonly partitions: number;
   readonly replicas: number;
   readonly expiry: 'consistent';
+  /** Tags a node must have to hold replicas: `name`, or `name=value`; any node when absent. */
+  readonly tags?: readonly string[];
+  /** How reads are confirmed (decision 8); `linearizable` when absent. */
+  readonly reads?: 'linearizable' | 'lease';
   /** Only set once every partition's wanted record is written: the namespace is visible. */
   readonly ready: boolean;
+  /** On its way out; `ready` is false again. */
+  readonly deleting?: boolean;
 }
 
 export interface ReplicaRecord {
@@ -86,6 +167,8 @@ export interface LeaderRecord {
   readonly version: number;
   readonly namespace: Namespace;
   readonly partition: PartitionId;
+  /** Terms count within a group: a namespace made anew has other groups. */
+  readonly group?: GroupId;
   readonly node: NodeId;
   readonly replica: ReplicaId;
   readonly term: Term;
@@ -146,6 +229,17 @@ export const keys = {
   election: `${ROOT}election/`,
   nodes: `${ROOT}nodes/`,
   node: (node: NodeId) => `${ROOT}nodes/${node}`,
+  loads: `${ROOT}loads/`,
+  load: (node: NodeId) => `${ROOT}loads/${node}`,
+  nodeStates: `${ROOT}node-states/`,
+  nodeState: (node: NodeId) => `${ROOT}node-states/${node}`,
+  control: `${ROOT}control`,
+  placedrivers: `${ROOT}placedrivers/`,
+  placedriver: (name: NodeId) => `${ROOT}placedrivers/${name}`,
+  banned: `${ROOT}banned/`,
+  ban: (name: NodeId) => `${ROOT}banned/${name}`,
+  deleted: `${ROOT}deleted/`,
+  deletion: (firstGroup: GroupId) => `${ROOT}deleted/${firstGroup}`,
   incarnations: `${ROOT}incarnations/`,
   incarnation: (node: NodeId) => `${ROOT}incarnations/${node}`,
   namespaces: `${ROOT}namespaces/`,

@@ -1,32 +1,21 @@
 /**
- * The master's work: names the cluster, gives the namespace `default` its first table, and replaces
- * replicas that lost their data. Everything it decides is in the metadata store; every write of
- * wanted state is fenced by the election's revision (decision 17).
+ * Mastership: campaigns, names the cluster, watches everything, and lets the chores do what each
+ * change asks for. Everything that is decided is in the metadata store; every write of wanted state
+ * is fenced by the election's revision (decision 17).
  */
 import { type Clock, sleep } from '../common/clock.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import type { NodeId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
-import { decodeRecord, recordKinds } from '../meta/records.ts';
-import {
-  type ClusterRecord,
-  encodeRecord,
-  keys,
-  type NodeRecord,
-  SCHEMA_VERSION,
-} from '../meta/schema.ts';
+import { type ClusterRecord, encodeRecord, keys, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { Leadership, MetaStore } from '../meta/store.ts';
-import { createNamespace } from './namespaces.ts';
+import { type Chore, createChores } from './chores/chores.ts';
+import type { DefaultNamespace } from './chores/default-namespace.ts';
+import { createOperator } from './operator/create.ts';
+import type { Operator } from './operator/operator.ts';
 import { Picture } from './picture.ts';
-import { planRepairs } from './repair.ts';
-import { executeRepair } from './repairs.ts';
-
-export interface DefaultNamespace {
-  readonly nodes: number;
-  readonly partitions: number;
-  readonly replicas: number;
-}
+import { defaultPlacementSettings, type MasterTerm, type PlacementSettings } from './term.ts';
 
 export interface CoordinatorOptions {
   readonly store: MetaStore;
@@ -36,22 +25,30 @@ export interface CoordinatorOptions {
   readonly name: NodeId;
   readonly leaseTtlMs: number;
   readonly default: DefaultNamespace;
+  readonly placement?: Partial<PlacementSettings>;
 }
 
 const RETRY_MS = 500;
 
 export class PlacedriverCoordinator {
   readonly #options: CoordinatorOptions;
+  readonly #chores: readonly Chore[];
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
-  #leadership: Leadership | undefined;
+  #term: MasterTerm | undefined;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
+    this.#chores = createChores(options.default);
   }
 
   get isMaster(): boolean {
-    return this.#leadership !== undefined && !this.#leadership.lost.aborted;
+    return this.#term !== undefined && !this.#term.leadership.lost.aborted;
+  }
+
+  /** For an operator's requests; undefined while another placedriver is master. */
+  get operator(): Operator | undefined {
+    return this.#term !== undefined && this.isMaster ? createOperator(this.#term) : undefined;
   }
 
   start(): void {
@@ -82,22 +79,28 @@ export class PlacedriverCoordinator {
     const lease = await store.grantLease(leaseTtlMs);
     try {
       const leadership = await store.campaign(keys.election, name, lease, this.#stop.signal);
-      this.#leadership = leadership;
       logger.info('this placedriver is master', { fence: leadership.revision });
       await ensureCluster(this.#options);
-      await this.#serve(leadership);
+      await this.#serve(this.#termOf(leadership));
     } finally {
-      this.#leadership = undefined;
+      this.#term = undefined;
       await lease.revoke().catch(() => {});
     }
   }
 
-  /** Watches everything until mastership ends, and does what each change asks for. */
-  async #serve(leadership: Leadership): Promise<void> {
-    const { store, clock, logger } = this.#options;
+  #termOf(leadership: Leadership): MasterTerm {
+    const { store, clock, random, logger, placement } = this.#options;
     const picture = new Picture((problem) => {
       logger.error('metadata that cannot be used: what was last read stays', { problem });
     });
+    const fence = { key: leadership.key, createRevision: leadership.revision };
+    const settings = { ...defaultPlacementSettings, ...placement };
+    return { store, clock, random, logger, settings, leadership, fence, picture };
+  }
+
+  /** Watches everything until mastership ends, and does what each change asks for. */
+  async #serve(term: MasterTerm): Promise<void> {
+    const { store, clock, logger, picture } = term;
     let working = Promise.resolve();
     let asked = false;
     const consider = () => {
@@ -106,7 +109,7 @@ export class PlacedriverCoordinator {
       working = working
         .then(() => {
           asked = false;
-          return this.#work(leadership, picture);
+          return this.#work(term, consider);
         })
         .catch((failure) => {
           logger.warn('placement failed', { error: messageOf(failure) });
@@ -114,56 +117,39 @@ export class PlacedriverCoordinator {
         });
     };
     const watch = store.watch(keys.root, {
-      onList(items) {
+      onList: (items) => {
         picture.list(items);
+        this.#term = term;
         consider();
       },
-      onEvents(events) {
+      onEvents: (events) => {
         picture.apply(events);
         consider();
       },
     });
     try {
-      await aborted(leadership.lost, this.#stop.signal);
+      await aborted(term.leadership.lost, this.#stop.signal);
     } finally {
       watch.close();
       await working;
     }
   }
 
-  async #work(leadership: Leadership, picture: Picture): Promise<void> {
-    if (leadership.lost.aborted) return;
-    const repairs = planRepairs({
-      partitions: picture.partitions(),
-      alive: picture.aliveNodes(),
-      damages: picture.damages(),
-      leader: (record) => picture.leader(record),
-    });
-    for (const repair of repairs) {
+  /** One chore's failure is told and tried again, and does not keep the others from their work. */
+  async #work(term: MasterTerm, again: () => void): Promise<void> {
+    const { clock, leadership } = term;
+    const failures: unknown[] = [];
+    for (const chore of this.#chores) {
       if (leadership.lost.aborted) return;
-      await executeRepair(this.#options, leadership, repair);
+      try {
+        const afterMs = await chore(term);
+        if (afterMs === undefined) continue;
+        void sleep(clock, afterMs, this.#stop.signal).then(again, () => {});
+      } catch (failure) {
+        failures.push(failure);
+      }
     }
-    if (!picture.namespace('default')?.ready) {
-      await this.#ensureDefault(leadership, picture.aliveNodes());
-    }
-  }
-
-  /** Throws BAD_RECORD when the namespace is there and cannot be read: it is not made anew. */
-  async #ensureDefault(leadership: Leadership, nodes: readonly NodeRecord[]): Promise<void> {
-    const wanted = this.#options.default;
-    if (nodes.length < wanted.nodes) return;
-    const existing = await this.#options.store.get(keys.namespace('default'));
-    if (existing && decodeRecord(recordKinds.namespace, existing.key, existing.value).ready) return;
-    await createNamespace(this.#options, leadership, nodes, {
-      version: SCHEMA_VERSION,
-      name: 'default',
-      kind: 'redis',
-      hash: 'slots',
-      partitions: wanted.partitions,
-      replicas: wanted.replicas,
-      expiry: 'consistent',
-      ready: false,
-    });
+    if (failures.length > 0) throw failures[0];
   }
 }
 

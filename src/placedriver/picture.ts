@@ -7,13 +7,19 @@ import { messageOf } from '../common/errors.ts';
 import type { Incarnation, Namespace, NodeId, Revision } from '../common/ids.ts';
 import { decodeRecord, type RecordKind, recordKinds } from '../meta/records.ts';
 import {
+  type BannedRecord,
+  type ControlRecord,
   type DamageRecord,
+  type DeletedRecord,
   type IncarnationRecord,
   keys,
   type LeaderRecord,
+  type LoadRecord,
   type NamespaceRecord,
   type NodeRecord,
+  type NodeStateRecord,
   type PartitionRecord,
+  type PlacedriverRecord,
 } from '../meta/schema.ts';
 import type { MetaEvent, MetaItem } from '../meta/store.ts';
 
@@ -23,7 +29,7 @@ export interface StoredPartition {
 }
 
 /** `readable`: the record is the newest; otherwise it is what was read before. */
-interface Stored<T> {
+export interface Stored<T> {
   readonly record: T;
   readonly modRevision: Revision;
   readonly readable: boolean;
@@ -58,6 +64,10 @@ class Shelf<T> {
     return this.#records.get(key)?.record;
   }
 
+  stored(key: string): Stored<T> | undefined {
+    return this.#records.get(key);
+  }
+
   all(): T[] {
     return [...this.#records.values()].map(({ record }) => record);
   }
@@ -74,6 +84,12 @@ export class Picture {
   readonly #partitions = new Shelf<PartitionRecord>(recordKinds.partition);
   readonly #leaders = new Shelf<LeaderRecord>(recordKinds.leader);
   readonly #damages = new Shelf<DamageRecord>(recordKinds.damage);
+  readonly #loads = new Shelf<LoadRecord>(recordKinds.load);
+  readonly #nodeStates = new Shelf<NodeStateRecord>(recordKinds.nodeState);
+  readonly #control = new Shelf<ControlRecord>(recordKinds.control);
+  readonly #placedrivers = new Shelf<PlacedriverRecord>(recordKinds.placedriver);
+  readonly #banned = new Shelf<BannedRecord>(recordKinds.banned);
+  readonly #deleted = new Shelf<DeletedRecord>(recordKinds.deleted);
   readonly #shelves: readonly (readonly [prefix: string, Shelf<unknown>])[] = [
     [keys.nodes, this.#nodes],
     [keys.incarnations, this.#incarnations],
@@ -81,6 +97,12 @@ export class Picture {
     [keys.partitions, this.#partitions],
     [keys.leaders, this.#leaders],
     [keys.damages, this.#damages],
+    [keys.loads, this.#loads],
+    [keys.nodeStates, this.#nodeStates],
+    [keys.control, this.#control],
+    [keys.placedrivers, this.#placedrivers],
+    [keys.banned, this.#banned],
+    [keys.deleted, this.#deleted],
   ];
   readonly #onProblem: (problem: string) => void;
 
@@ -123,6 +145,40 @@ export class Picture {
 
   leader({ namespace, partition }: PartitionRecord): LeaderRecord | undefined {
     return this.#leaders.get(keys.leader(namespace, partition));
+  }
+
+  /** Also those being made or deleted. */
+  namespaces(): NamespaceRecord[] {
+    return this.#namespaces.all();
+  }
+
+  storedNamespace(name: Namespace): Stored<NamespaceRecord> | undefined {
+    return this.#namespaces.stored(keys.namespace(name));
+  }
+
+  nodeStates(): Stored<NodeStateRecord>[] {
+    return this.#nodeStates.newest();
+  }
+
+  /** Undefined until a master has written it; `readable` false: nothing is decided on it. */
+  control(): Stored<ControlRecord> | undefined {
+    return this.#control.stored(keys.control);
+  }
+
+  load(node: NodeId): LoadRecord | undefined {
+    return this.#loads.get(keys.load(node));
+  }
+
+  placedrivers(): PlacedriverRecord[] {
+    return this.#placedrivers.all();
+  }
+
+  banned(): BannedRecord[] {
+    return this.#banned.all();
+  }
+
+  deletions(): DeletedRecord[] {
+    return this.#deleted.all();
   }
 
   damages(): DamageRecord[] {

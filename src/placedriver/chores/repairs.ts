@@ -1,20 +1,31 @@
-/** Carries out a repair: a new replica id takes the lost one's place in the wanted record. */
-import type { Logger } from '../common/log.ts';
-import { encodeRecord, keys, type PartitionRecord } from '../meta/schema.ts';
-import type { Compare, Leadership, MetaStore } from '../meta/store.ts';
-import { reserveIds } from './fenced.ts';
-import type { StoredPartition } from './picture.ts';
-import type { Repair } from './repair.ts';
+/** Carries out repairs: a new replica id takes the lost one's place in the wanted record. */
+import { encodeRecord, keys, type PartitionRecord } from '../../meta/schema.ts';
+import { reserveIds } from '../fenced.ts';
+import type { StoredPartition } from '../picture.ts';
+import { planRepairs, type Repair } from '../repair.ts';
+import type { MasterTerm } from '../term.ts';
+
+export async function repairReplicas(term: MasterTerm): Promise<undefined> {
+  const { picture, leadership } = term;
+  const repairs = planRepairs({
+    partitions: picture.partitions(),
+    alive: picture.aliveNodes(),
+    damages: picture.damages(),
+    leader: (record) => picture.leader(record),
+  });
+  for (const repair of repairs) {
+    if (leadership.lost.aborted) return;
+    await executeRepair(term, repair);
+  }
+}
 
 /** Does nothing when the record changed meanwhile: what is seen next decides anew. */
-export async function executeRepair(
-  { store, logger }: { readonly store: MetaStore; readonly logger: Logger },
-  leadership: Leadership,
+async function executeRepair(
+  { store, logger, leadership, fence }: MasterTerm,
   { partition, lost, node, incarnation, why }: Repair<StoredPartition>,
 ): Promise<void> {
   const { record, modRevision } = partition;
   const key = keys.partition(record.namespace, record.partition);
-  const fence: Compare = { key: leadership.key, createRevision: leadership.revision };
   const ids = await reserveIds(store, fence, { groups: 0, replicas: 1 });
   const replica = ids.nextReplica;
   const next: PartitionRecord = {

@@ -1,0 +1,35 @@
+/** One mastership: what its chores and an operator's requests work with. */
+import type { Clock } from '../common/clock.ts';
+import type { Logger } from '../common/log.ts';
+import type { Random } from '../common/random.ts';
+import type { Compare, Leadership, MetaStore } from '../meta/store.ts';
+import type { Picture } from './picture.ts';
+
+/** Times and bounds of placement; tests shorten them. */
+export interface PlacementSettings {
+  /** From the loss of a node until its replicas are made elsewhere (seed 002: ten minutes). */
+  readonly migrateWaitMs: number;
+  /** Replicas that move at the same time, in the whole cluster. */
+  readonly movesAtOnceMax: number;
+  /** From a change until what follows from it is planned: changes come in crowds. */
+  readonly planDelayMs: number;
+}
+
+export const defaultPlacementSettings: PlacementSettings = {
+  migrateWaitMs: 600_000,
+  movesAtOnceMax: 8,
+  planDelayMs: 100,
+};
+
+export interface MasterTerm {
+  readonly store: MetaStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly settings: PlacementSettings;
+  /** Ask `leadership.lost` anew before each act. */
+  readonly leadership: Leadership;
+  /** Holds while no other placedriver is master (decision 17): part of every write. */
+  readonly fence: Compare;
+  readonly picture: Picture;
+}
