@@ -44,6 +44,11 @@ const rooms = {
     'meta/schema.ts',
   ],
   'datanode/coordinator': ['datanode/partition', 'datanode/routing', 'meta'],
+  'datanode/http': [
+    'datanode/commands/table.ts',
+    'datanode/commands/node-context.ts',
+    'datanode/status.ts',
+  ],
   placedriver: ['meta'],
   meta: [],
   common: [],
@@ -59,8 +64,7 @@ const doors = {
   fastify: '/http/',
   'prom-client': 'src/common/http/metrics-page.ts',
   commander: 'src/cli/',
-  pino: 'src/(cli/|common/pino)',
-  'cluster-key-slot': 'src/common/hash.ts',
+  pino: 'src/cli/',
   yaml: 'src/common/config|src/cli/|/config',
   zod: 'src/common/config|src/cli/|/config|src/meta/records',
 };

@@ -71,12 +71,6 @@ export class ByteWriter {
     return this;
   }
 
-  f64(value: number): this {
-    this.#reserve(8);
-    this.#length = this.#buffer.writeDoubleBE(value, this.#length);
-    return this;
-  }
-
   raw(bytes: Uint8Array): this {
     this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#length);
@@ -133,10 +127,6 @@ export class ByteReader {
     this.#offset = offset;
   }
 
-  get offset(): number {
-    return this.#offset;
-  }
-
   get remaining(): number {
     return this.#buffer.length - this.#offset;
   }
@@ -158,10 +148,6 @@ export class ByteReader {
     const value = this.#buffer.readUInt32BE(at) * TWO_32 + this.#buffer.readUInt32BE(at + 4);
     if (!Number.isSafeInteger(value)) throw new ByteRangeError(`u64 beyond 2^53 at ${at}`);
     return value;
-  }
-
-  f64(): number {
-    return this.#buffer.readDoubleBE(this.#take(8));
   }
 
   raw(count: number): Buffer {

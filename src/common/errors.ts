@@ -18,8 +18,6 @@ export const errorTable = {
   OUTCOME_UNKNOWN: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
   DEADLINE: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
   CONNECTION_LOST: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
-  NO_NAMESPACE: { outcome: 'refused', reply: 'ERR' },
-  CROSS_SLOT: { outcome: 'refused', reply: 'CROSSSLOT' },
   BAD_FRAME: { outcome: 'fault', reply: 'ERR' },
   BAD_CONFIG: { outcome: 'fault', reply: 'ERR' },
   /** A metadata record that cannot be read: the text says what to do about it. */
@@ -29,7 +27,6 @@ export const errorTable = {
   INTERNAL: { outcome: 'fault', reply: 'ERR' },
   DISK_FAILED: { outcome: 'fault', reply: 'MISCONF' },
   STORE_UNAVAILABLE: { outcome: 'fault', reply: 'ERR' },
-  STORE_COMPACTED: { outcome: 'fault', reply: 'ERR' },
   STORE_REPLACED: { outcome: 'fault', reply: 'ERR' },
   STORE_LIMIT: { outcome: 'refused', reply: 'ERR' },
   LEASE_LOST: { outcome: 'fault', reply: 'ERR' },
@@ -50,11 +47,6 @@ export class KvorumError extends Error {
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
-  }
-
-  /** What the caller may conclude; see the table. */
-  get outcome(): Outcome {
-    return errorTable[this.code].outcome;
   }
 }
 

@@ -2,13 +2,14 @@
  * Users, their rights and what they are refused, to the doors of a node and to a stock redis-server:
  * the same script of several connections gets the same replies.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { aclCategories } from '../../src/datanode/commands/command-docs.ts';
 import { commandTable } from '../../src/datanode/commands/table.ts';
 import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
-import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
-import { type Doors, openDoors, RawClient } from '../datanode/server/doors.ts';
+import { hasRedis } from '../datanode/commands/real-redis.ts';
+import { openDoors, RawClient } from '../datanode/server/doors.ts';
+import { besideRedis } from './beside-redis.ts';
 import { Oracle } from './oracle.ts';
 
 /** Connection, colon, command: a connection is opened when it is first named. */
@@ -149,37 +150,28 @@ async function answers(to: string | number, script: readonly string[]): Promise<
 }
 
 describe.skipIf(!hasRedis)('users as redis-server has them', () => {
-  let redis: RealRedis;
-  let doors: Doors;
-  beforeAll(async () => {
-    redis = await RealRedis.start();
-    doors = await openDoors();
-  });
-  afterAll(async () => {
-    await redis?.stop();
-    await doors.close();
-  });
+  const servers = besideRedis(openDoors);
 
   test.each(Object.entries(scripts))('%s', async (_, script) => {
     const reset = ['x: ACL DELUSER bob', 'x: ACL LOG RESET', 'x: FLUSHALL'];
-    await answers(redis.path, reset);
-    await answers(doors.gateway, reset);
-    expect(await answers(doors.gateway, script)).toEqual(await answers(redis.path, script));
+    await answers(servers.theirs, reset);
+    await answers(servers.ours, reset);
+    expect(await answers(servers.ours, script)).toEqual(await answers(servers.theirs, script));
   });
 
   test('commands are of the same categories', async () => {
     const shared = async (category: string) => {
-      const reply = await redis.call('ACL', 'CAT', category);
+      const reply = await servers.redis.call('ACL', 'CAT', category);
       const names = reply.kind === 'array' ? reply.items.map((item) => textOf(item)) : [];
       return names
         .map((name) => name.slice(1, -1))
         .filter(isKnown)
         .sort();
     };
-    const all = await redis.call('ACL', 'CAT');
+    const all = await servers.redis.call('ACL', 'CAT');
     expect(textOf(all)).toBe(`[${aclCategories.map((name) => `"${name}"`).join(' ')}]`);
     const known = new Set((await Promise.all(aclCategories.map(shared))).flat());
-    const client = await Oracle.connect(doors.gateway, 2);
+    const client = await Oracle.connect(servers.ours, 2);
     for (const category of aclCategories) {
       const reply = decodeReply(
         await client.call(['ACL', 'CAT', category].map((w) => Buffer.from(w))),
@@ -201,7 +193,7 @@ describe.skipIf(!hasRedis)('users as redis-server has them', () => {
     ['SUBSCRIBE news', 'resetchannels (&news)', false],
     ['PING', 'resetchannels', false],
   ])('%s, then %s: disconnected: %s', async (subscribe, rules, closes) => {
-    for (const door of [doors.gateway, redis.path]) {
+    for (const door of [servers.ours, servers.theirs]) {
       const admin = await RawClient.open(door);
       await admin.ask('ACL SETUSER sue reset on nopass ~* &* +@all', '+OK\r\n');
       const sue = await RawClient.open(door);

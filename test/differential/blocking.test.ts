@@ -2,22 +2,17 @@
  * Blocking commands of several clients, to a whole node and to a stock redis-server: who is served,
  * in which order and with what, who stays blocked, and what ends that, byte for byte.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Protocol } from '../../src/datanode/resp/reply.ts';
-import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { hasRedis } from '../datanode/commands/real-redis.ts';
 import { scale } from '../scale.ts';
-import { LoneNode } from '../storage/lone-node.ts';
+import { besideRedis, openNode } from './beside-redis.ts';
 import { Oracle } from './oracle.ts';
+import { compareSequences, SEQUENCES_TIMEOUT_MS } from './sequences.ts';
 import { words, wordsAndMore } from './words.ts';
 
-const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
 const CLIENTS = 5;
-const STEPS_MAX = 40;
-const STEPS_MEAN = 20;
 const WAIT_MS = 5_000;
 
 /** All of one slot. */
@@ -226,46 +221,27 @@ async function agree(ours: Side, theirs: Side, what: string): Promise<void> {
 }
 
 describe.skipIf(!hasRedis)('clients that block as redis-server lets them', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'kvorum-blocking-'));
-  const node = new LoneNode(dir);
-  let redis: RealRedis;
-
-  beforeAll(async () => {
-    redis = await RealRedis.start();
-    node.startDriver();
-    await node.start();
-  }, 60_000);
-
-  afterAll(async () => {
-    await redis?.stop();
-    await node.stop();
-    rmSync(dir, { recursive: true, force: true });
-  }, 60_000);
+  const servers = besideRedis(openNode);
 
   test.each([2, 3] as const)(
     'RESP%i',
     async (protocol) => {
-      const theirs = await Side.open(redis.path, protocol);
-      const ours = await Side.open(node.datanode.ports.gateway, protocol);
-      let commands = 0;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(step, { minLength: 1, maxLength: STEPS_MAX, size: 'max' }),
-          async (steps) => {
-            for (const side of [ours, theirs]) await side.begin();
-            try {
-              for (const one of steps) commands += await perform(ours, theirs, one);
-            } finally {
-              for (const side of [ours, theirs]) await side.finish();
-            }
-            await agree(ours, theirs, 'the end');
-          },
-        ),
-        { numRuns: Math.ceil(scale.blockingCommands / STEPS_MEAN / 2), seed },
-      );
-      process.stdout.write(`blocking, RESP${protocol}: ${commands} commands compared\n`);
+      const theirs = await Side.open(servers.theirs, protocol);
+      const ours = await Side.open(servers.ours, protocol);
+      const name = `blocking, RESP${protocol}`;
+      await compareSequences(name, step, scale.blockingCommands / 2, async (steps) => {
+        let commands = 0;
+        for (const side of [ours, theirs]) await side.begin();
+        try {
+          for (const one of steps) commands += await perform(ours, theirs, one);
+        } finally {
+          for (const side of [ours, theirs]) await side.finish();
+        }
+        await agree(ours, theirs, 'the end');
+        return commands;
+      });
       for (const side of [ours, theirs]) side.close();
     },
-    3_600_000,
+    SEQUENCES_TIMEOUT_MS,
   );
 });

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
-import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
-import { type Doors, openDoors } from '../datanode/server/doors.ts';
-import { Oracle } from './oracle.ts';
+import { hasRedis } from '../datanode/commands/real-redis.ts';
+import { openDoors } from '../datanode/server/doors.ts';
+import { besideRedis, Pair } from './beside-redis.ts';
 
 /** As many arguments as GETKEYS takes in 7.0; DEBUG OBJECT has a key specification only here. */
 const keyLines = [
@@ -57,27 +57,17 @@ const lines = [
 ];
 
 describe.skipIf(!hasRedis)('COMMAND as redis-server answers it', () => {
-  let redis: RealRedis;
-  let doors: Doors;
-  let both: readonly Oracle[];
+  const servers = besideRedis(openDoors);
+  let pair: Pair;
   beforeAll(async () => {
-    redis = await RealRedis.start();
-    doors = await openDoors();
-    both = await Promise.all([doors.gateway, redis.path].map((to) => Oracle.connect(to, 2)));
+    pair = await Pair.connect(servers, 2);
   });
-  afterAll(async () => {
-    for (const one of both) one.close();
-    await redis?.stop();
-    await doors.close();
-  });
-  const ask = (line: string) =>
-    Promise.all(
-      both.map((one) => one.call(`COMMAND ${line}`.split(' ').map((w) => Buffer.from(w)))),
-    );
+  afterAll(() => pair?.close());
+  const ask = (line: string) => pair.ask(`COMMAND ${line}`.split(' '));
 
   test.each(lines)('%s', async (line) => {
     const [ours, theirs] = await ask(line);
-    expect(ours!.toString()).toBe(theirs!.toString());
+    expect(ours.toString()).toBe(theirs.toString());
   });
 
   test.each([

@@ -3,7 +3,7 @@
  * the same, byte for byte, in RESP2 and RESP3, errors included. A sequence that is answered
  * differently is shrunk to the shortest that is.
  */
-import fc from 'fast-check';
+import type fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeReply } from '../../src/datanode/resp/encode-reply.ts';
 import type { Protocol } from '../../src/datanode/resp/reply.ts';
@@ -12,6 +12,7 @@ import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
 import { scale } from '../scale.ts';
 import { Oracle } from './oracle.ts';
 import { comparable, type Order } from './order.ts';
+import { compareSequences, SEQUENCES_TIMEOUT_MS } from './sequences.ts';
 
 /** One command, and what the order of its reply's items means. */
 export interface Step {
@@ -19,8 +20,6 @@ export interface Step {
   readonly order?: Order;
 }
 
-/** The same sequences every time, others with KVORUM_FUZZ_SEED. */
-const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
 /** Commands of these words, whose replies are compared so. */
 export const inOrder =
   (order: Order) =>
@@ -29,9 +28,6 @@ export const inOrder =
 
 export const exact = inOrder('exact');
 export const inSeconds = inOrder('seconds');
-
-const STEPS_MAX = 40;
-const STEPS_MEAN = 20;
 
 /** `share`: the part of the commands in `test/scale.ts` that this family gets. */
 export function differential(name: string, step: fc.Arbitrary<Step>, share = 1): void {
@@ -46,20 +42,14 @@ export function differential(name: string, step: fc.Arbitrary<Step>, share = 1):
       'RESP%i',
       async (protocol) => {
         const oracle = await Oracle.connect(redis.path, protocol);
-        const sequences = fc.array(step, { minLength: 1, maxLength: STEPS_MAX, size: 'max' });
-        const numRuns = Math.ceil((scale.differentialCommands * share) / STEPS_MEAN / 2);
-        let commands = 0;
-        await fc.assert(
-          fc.asyncProperty(sequences, async (steps) => {
-            await oracle.call([Buffer.from('FLUSHALL')]);
-            commands += await compareAll(oracle, steps, protocol);
-          }),
-          { numRuns, seed },
-        );
-        process.stdout.write(`${name}, RESP${protocol}: ${commands} commands compared\n`);
+        const count = (scale.differentialCommands * share) / 2;
+        await compareSequences(`${name}, RESP${protocol}`, step, count, async (steps) => {
+          await oracle.call([Buffer.from('FLUSHALL')]);
+          return await compareAll(oracle, steps, protocol);
+        });
         oracle.close();
       },
-      3_600_000,
+      SEQUENCES_TIMEOUT_MS,
     );
   });
 }

@@ -2,23 +2,17 @@
  * Reads over keys of several partitions, to the gateway port of a whole node and to a stock
  * redis-server: the same sequence gets the same replies, byte for byte.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { slotOfKey } from '../../src/common/hash.ts';
-import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { hasRedis } from '../datanode/commands/real-redis.ts';
 import { scale } from '../scale.ts';
-import { LoneNode, PARTITIONS } from '../storage/lone-node.ts';
+import { PARTITIONS } from '../storage/lone-node.ts';
+import { besideRedis, openNode, Pair } from './beside-redis.ts';
 import { inOrder, type Step } from './differential.ts';
-import { Oracle } from './oracle.ts';
 import { comparable } from './order.ts';
+import { compareSequences, SEQUENCES_TIMEOUT_MS } from './sequences.ts';
 import { doubleWord, integerWord, member, option, words, wordsAndMore } from './words.ts';
-
-const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
-const STEPS_MAX = 40;
-const STEPS_MEAN = 20;
 
 /** Of both partitions, and some of one slot. */
 const names = ['a', 'b', 'c', 'd', '{t}1', '{t}2'];
@@ -103,21 +97,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe.skipIf(!hasRedis)('reads over several partitions as redis-server answers', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'kvorum-gather-'));
-  const node = new LoneNode(dir);
-  let redis: RealRedis;
-
-  beforeAll(async () => {
-    redis = await RealRedis.start();
-    node.startDriver();
-    await node.start();
-  }, 60_000);
-
-  afterAll(async () => {
-    await redis?.stop();
-    await node.stop();
-    rmSync(dir, { recursive: true, force: true });
-  }, 60_000);
+  const servers = besideRedis(openNode);
 
   test('the keys are of several partitions', () => {
     const halves = names.map((name) => Math.floor(slotOfKey(Buffer.from(name)) / 8_192));
@@ -128,32 +108,23 @@ describe.skipIf(!hasRedis)('reads over several partitions as redis-server answer
   test.each([2, 3] as const)(
     'RESP%i',
     async (protocol) => {
-      const theirs = await Oracle.connect(redis.path, protocol);
-      const ours = await Oracle.connect(node.datanode.ports.gateway, protocol);
-      let commands = 0;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(step, { minLength: 1, maxLength: STEPS_MAX, size: 'max' }),
-          async (steps) => {
-            for (const one of [theirs, ours]) await one.call([Buffer.from('FLUSHALL')]);
-            commands += await compareAll(ours, theirs, steps);
-          },
-        ),
-        { numRuns: Math.ceil(scale.gatherCommands / STEPS_MEAN / 2), seed },
-      );
-      process.stdout.write(`gatherings, RESP${protocol}: ${commands} commands compared\n`);
-      for (const one of [theirs, ours]) one.close();
+      const pair = await Pair.connect(servers, protocol);
+      const name = `gatherings, RESP${protocol}`;
+      await compareSequences(name, step, scale.gatherCommands / 2, async (steps) => {
+        await pair.ask(['FLUSHALL']);
+        return await compareAll(pair, steps);
+      });
+      pair.close();
     },
-    3_600_000,
+    SEQUENCES_TIMEOUT_MS,
   );
 });
 
-async function compareAll(ours: Oracle, theirs: Oracle, steps: readonly Step[]): Promise<number> {
+async function compareAll(pair: Pair, steps: readonly Step[]): Promise<number> {
   for (const { words: line, order = 'exact' } of steps) {
-    const args = line.map((word) => (typeof word === 'string' ? Buffer.from(word) : word));
-    const [mine, other] = await Promise.all([ours.call(args), theirs.call(args)]);
+    const [ours, theirs] = await pair.ask(line);
     const shown = line.slice(0, 12).join(' ');
-    expect(comparable(mine, order), shown).toBe(comparable(other, order));
+    expect(comparable(ours, order), shown).toBe(comparable(theirs, order));
   }
   return steps.length;
 }

@@ -4,22 +4,15 @@
  * and byte for byte.
  */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
+import { describe, expect, test } from 'vitest';
+import { hasRedis } from '../datanode/commands/real-redis.ts';
 import { wire } from '../datanode/server/doors.ts';
 import { scale } from '../scale.ts';
-import { LoneNode } from '../storage/lone-node.ts';
-import { Oracle } from './oracle.ts';
+import { besideRedis, openNode, Pair } from './beside-redis.ts';
+import { compareSequences, SEQUENCES_TIMEOUT_MS } from './sequences.ts';
 import { option, words, wordsAndMore } from './words.ts';
-
-const seed = Number(process.env['KVORUM_FUZZ_SEED'] ?? 1);
-const STEPS_MAX = 40;
-const STEPS_MEAN = 20;
 
 /** All of one slot: many commands have two keys. */
 const key = fc.constantFrom('{t}1', '{t}2', '{t}3');
@@ -174,58 +167,37 @@ class Listener {
 }
 
 describe.skipIf(!hasRedis)('events of keys as redis-server publishes them', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'kvorum-key-events-'));
-  const node = new LoneNode(dir);
-  let redis: RealRedis;
-
-  beforeAll(async () => {
-    redis = await RealRedis.start();
-    node.startDriver();
-    await node.start();
-  }, 60_000);
-
-  afterAll(async () => {
-    await redis?.stop();
-    await node.stop();
-    rmSync(dir, { recursive: true, force: true });
-  }, 60_000);
+  const servers = besideRedis(openNode);
 
   test.each(Object.entries(families))(
     '%s',
     async (name, family) => {
-      const doors = [node.datanode.ports.gateway, redis.path];
-      const clients = await Promise.all(doors.map((door) => Oracle.connect(door, 2)));
-      const ask = (line: readonly string[]) =>
-        Promise.all(clients.map((client) => client.call(line.map((word) => Buffer.from(word)))));
-      await ask(['CONFIG', 'SET', 'notify-keyspace-events', 'KEAn']);
-      const listeners = await Promise.all(doors.map((door) => Listener.open(door)));
+      const pair = await Pair.connect(servers, 2);
+      await pair.ask(['CONFIG', 'SET', 'notify-keyspace-events', 'KEAn']);
+      const listeners = await Promise.all([servers.ours, servers.theirs].map(Listener.open));
       let marks = 0;
       const told = async () => {
         const payload = `mark-${name}-${++marks}`;
-        await ask(['PUBLISH', 'marks', payload]);
+        await pair.ask(['PUBLISH', 'marks', payload]);
         return Promise.all(listeners.map((listener) => listener.until(`${payload}\r\n`)));
       };
-      let commands = 0;
       let bytes = 0;
-      const units = fc.array(unitOf(family), { minLength: 1, maxLength: STEPS_MAX, size: 'max' });
-      await fc.assert(
-        fc.asyncProperty(units, async (sequence) => {
-          await ask(['FLUSHALL']);
-          await told();
-          for (const { lines, atomic } of sequence) {
-            for (const line of atomic ? [['MULTI'], ...lines, ['EXEC']] : lines) await ask(line);
-            const [ours, theirs] = await told();
-            expect(ours, lines.map((line) => line.join(' ')).join('; ')).toBe(theirs);
-            commands += lines.length;
-            bytes += theirs!.length;
-          }
-        }),
-        { numRuns: Math.ceil(scale.keyEventCommands / STEPS_MEAN / 5), seed },
-      );
-      process.stdout.write(`${name}: ${commands} commands, ${bytes} bytes of messages compared\n`);
+      const count = scale.keyEventCommands / Object.keys(families).length;
+      const commands = await compareSequences(name, unitOf(family), count, async (units) => {
+        await pair.ask(['FLUSHALL']);
+        await told();
+        for (const { lines, atomic } of units) {
+          for (const line of atomic ? [['MULTI'], ...lines, ['EXEC']] : lines) await pair.ask(line);
+          const [ours, theirs] = await told();
+          expect(ours, lines.map((line) => line.join(' ')).join('; ')).toBe(theirs);
+          bytes += theirs!.length;
+        }
+        return units.reduce((sum, { lines }) => sum + lines.length, 0);
+      });
+      process.stdout.write(`${name}: ${bytes} bytes of messages compared\n`);
       expect(bytes).toBeGreaterThan(commands * 10);
-      for (const one of [...clients, ...listeners]) one.close();
+      for (const one of [pair, ...listeners]) one.close();
     },
-    3_600_000,
+    SEQUENCES_TIMEOUT_MS,
   );
 });

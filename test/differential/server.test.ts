@@ -1,8 +1,8 @@
 /** Commands about connection and server, to the doors of a node and to a stock redis-server. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
-import { type Doors, openDoors } from '../datanode/server/doors.ts';
-import { Oracle } from './oracle.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { hasRedis } from '../datanode/commands/real-redis.ts';
+import { openDoors } from '../datanode/server/doors.ts';
+import { besideRedis, Pair } from './beside-redis.ts';
 
 /** Each begins with no keys and new connections; replies are equal byte for byte. */
 const scripts: readonly string[][] = [
@@ -67,37 +67,22 @@ const scripts: readonly string[][] = [
 ];
 
 describe.skipIf(!hasRedis)('connection and server as redis-server answers', () => {
-  let redis: RealRedis;
-  let doors: Doors;
-  beforeAll(async () => {
-    redis = await RealRedis.start('--enable-debug-command', 'yes');
-    doors = await openDoors();
-  });
-  beforeEach(() => redis.call('FLUSHALL'));
-  afterAll(async () => {
-    await redis?.stop();
-    await doors.close();
-  });
+  const servers = besideRedis(openDoors, '--enable-debug-command', 'yes');
+  beforeEach(() => servers.redis.call('FLUSHALL'));
 
   describe.each([2, 3] as const)('RESP%i', (protocol) => {
     test.each(scripts.map((script) => [script.join(', '), script] as const))(
       '%s',
       async (_, script) => {
-        const both = await Promise.all(
-          [doors.gateway, redis.path].map((to) => Oracle.connect(to, protocol)),
-        );
-        const ask = (line: string) =>
-          Promise.all(
-            both.map((one) => one.call(line.split(' ').map((word) => Buffer.from(word)))),
-          );
-        await ask('FLUSHALL');
+        const pair = await Pair.connect(servers, protocol);
+        await pair.ask(['FLUSHALL']);
         const texts: string[][] = [[], []];
         for (const line of script) {
-          (await ask(line)).forEach((reply, at) => {
+          (await pair.ask(line.split(' '))).forEach((reply, at) => {
             texts[at]!.push(`${line} -> ${reply}`);
           });
         }
-        for (const one of both) one.close();
+        pair.close();
         expect(texts[0]).toEqual(texts[1]);
       },
     );

@@ -349,7 +349,7 @@ export const mutations: readonly Mutation[] = [
         find: 'keptReply: (id) => findServed(createView(engine()), id),',
         replace:
           'keptReply: (id) => findServed(createView(engine()), id), popNow: (line) => {' +
-          'const txn = new Txn(engine()); txn.beginEntry(ground.appliedIndex()); txn.beginCommand();' +
+          'const txn = new Txn(engine()); txn.beginEntry(ground.appliedIndex());' +
           'const prepared = resolveCommand(line).prepare(line);' +
           'const reply = prepared.run(txn, { nowMs: nowMs(), random: () => 0, ...slots });' +
           "if (!reply.kind || reply.kind.startsWith('null')) return undefined;" +

@@ -16,7 +16,7 @@ export interface Probes {
 }
 
 /** A body of reasons that a person reads: the rest are a number. */
-export const PROBE_REASONS_MAX = 16;
+const PROBE_REASONS_MAX = 16;
 
 export function boundedReasons(reasons: readonly string[]): readonly string[] {
   if (reasons.length <= PROBE_REASONS_MAX) return reasons;

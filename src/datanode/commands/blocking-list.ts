@@ -9,10 +9,12 @@ import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, WRONG_TYPE } from './args.ts';
 import { atOnce } from './at-once.ts';
 import {
+  afterTimeout,
   KEYS_BEFORE_TIMEOUT,
-  keysBeforeTimeout,
-  NO_TIMEOUT,
-  ONE_KEY,
+  keysThenTimeout,
+  multiPopForm,
+  multiPopKeys,
+  popForm,
   timeoutArgument,
 } from './blocking.ts';
 import {
@@ -24,7 +26,6 @@ import {
   write,
 } from './command.ts';
 import { parseMove, parseMultiPop, parseRpopLpush, popList, runMove, runMultiPop } from './list.ts';
-import { countedKeys } from './zset-keys.ts';
 
 interface Pop {
   readonly keys: readonly Buffer[];
@@ -33,10 +34,7 @@ interface Pop {
 
 /** BLPOP key [key ...] timeout, BRPOP */
 function parsePop(end: ListEnd): (args: readonly Buffer[]) => Pop {
-  return (args) => {
-    timeoutArgument(args.at(-1)!);
-    return { keys: keysBeforeTimeout(args), end };
-  };
+  return (args) => ({ keys: keysThenTimeout(args).keys, end });
 }
 
 function runPop(view: WriteView, { keys, end }: Pop, { nowMs }: RunContext): RunResult {
@@ -53,15 +51,6 @@ function* popWithKey(view: WriteView, list: OpenList, end: ListEnd): Slices<Repl
   return array([bulk(list.found.key), element]);
 }
 
-function popForm(args: readonly Buffer[]): BlockingForm {
-  return {
-    keys: keysBeforeTimeout(args),
-    type: 'list',
-    timeoutMs: timeoutArgument(args.at(-1)!),
-    only: (key) => [args[0]!, key, NO_TIMEOUT],
-  };
-}
-
 /** BLMOVE source destination LEFT | RIGHT LEFT | RIGHT timeout, BRPOPLPUSH source destination timeout */
 function moveForm(args: readonly Buffer[]): BlockingForm {
   return {
@@ -73,19 +62,6 @@ function moveForm(args: readonly Buffer[]): BlockingForm {
   };
 }
 
-/** BLMPOP timeout numkeys key [key ...] LEFT | RIGHT [COUNT count] */
-function multiPopForm(args: readonly Buffer[]): BlockingForm {
-  const keys = blockingMultiKeys(args);
-  return {
-    keys,
-    type: 'list',
-    timeoutMs: timeoutArgument(argument(args, 1)),
-    only: (key) => [args[0]!, NO_TIMEOUT, ONE_KEY, key, ...args.slice(3 + keys.length)],
-  };
-}
-
-export const blockingMultiKeys = (args: readonly Buffer[]) => countedKeys(1)(args.slice(1));
-
 const column = { categories: ['list'], group: 'list' };
 const popColumn = {
   ...column,
@@ -94,7 +70,7 @@ const popColumn = {
   keys: KEYS_BEFORE_TIMEOUT,
   since: '2.0.0',
   run: runPop,
-  blocking: popForm,
+  blocking: popForm('list'),
 } as const;
 const moveColumn = {
   ...column,
@@ -146,15 +122,12 @@ export const blockingListCommands: readonly Command[] = [
     arity: -5,
     flags: ['write', 'blocking', 'movablekeys'],
     keys: NO_KEYS,
-    keysOf: blockingMultiKeys,
+    keysOf: multiPopKeys,
     since: '7.0.0',
     summary: 'Removes elements at an end of the first list that has any, and waits for one.',
-    parse: (args) => {
-      const pop = parseMultiPop(args.slice(1));
-      timeoutArgument(argument(args, 1));
-      return pop;
-    },
+    // BLMPOP timeout numkeys key [key ...] LEFT | RIGHT [COUNT count]
+    parse: afterTimeout(parseMultiPop),
     run: runMultiPop,
-    blocking: multiPopForm,
+    blocking: multiPopForm('list'),
   }),
 ];

@@ -3,16 +3,16 @@ import type { Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { openZset } from '../encoding/zset.ts';
 import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
-import { argument, WRONG_TYPE } from './args.ts';
+import { WRONG_TYPE } from './args.ts';
 import {
+  afterTimeout,
   KEYS_BEFORE_TIMEOUT,
-  keysBeforeTimeout,
-  NO_TIMEOUT,
-  ONE_KEY,
-  timeoutArgument,
+  keysThenTimeout,
+  multiPopForm,
+  multiPopKeys,
+  popForm,
 } from './blocking.ts';
-import { blockingMultiKeys } from './blocking-list.ts';
-import { type BlockingForm, type Command, NO_KEYS, type RunContext, write } from './command.ts';
+import { type Command, NO_KEYS, type RunContext, write } from './command.ts';
 import { zsetColumn } from './zset.ts';
 import { drop, pairOf, parseMPop, runMPop, takeEntries, zpopEvent } from './zset-pop.ts';
 
@@ -23,10 +23,7 @@ interface Pop {
 
 /** BZPOPMIN key [key ...] timeout, BZPOPMAX */
 function parsePop(highest: boolean): (args: readonly Buffer[]) => Pop {
-  return (args) => {
-    timeoutArgument(args.at(-1)!);
-    return { keys: keysBeforeTimeout(args), highest };
-  };
+  return (args) => ({ keys: keysThenTimeout(args).keys, highest });
 }
 
 function* runPop(view: WriteView, { keys, highest }: Pop, { nowMs }: RunContext): Slices<Reply> {
@@ -41,26 +38,6 @@ function* runPop(view: WriteView, { keys, highest }: Pop, { nowMs }: RunContext)
   return NULL_ARRAY;
 }
 
-function popForm(args: readonly Buffer[]): BlockingForm {
-  return {
-    keys: keysBeforeTimeout(args),
-    type: 'zset',
-    timeoutMs: timeoutArgument(args.at(-1)!),
-    only: (key) => [args[0]!, key, NO_TIMEOUT],
-  };
-}
-
-/** BZMPOP timeout numkeys key [key ...] MIN | MAX [COUNT count] */
-function multiPopForm(args: readonly Buffer[]): BlockingForm {
-  const keys = blockingMultiKeys(args);
-  return {
-    keys,
-    type: 'zset',
-    timeoutMs: timeoutArgument(argument(args, 1)),
-    only: (key) => [args[0]!, NO_TIMEOUT, ONE_KEY, key, ...args.slice(3 + keys.length)],
-  };
-}
-
 const popColumn = {
   ...zsetColumn,
   arity: -3,
@@ -68,7 +45,7 @@ const popColumn = {
   keys: KEYS_BEFORE_TIMEOUT,
   since: '5.0.0',
   run: runPop,
-  blocking: popForm,
+  blocking: popForm('zset'),
 } as const;
 
 export const blockingZsetCommands: readonly Command[] = [
@@ -90,15 +67,12 @@ export const blockingZsetCommands: readonly Command[] = [
     arity: -5,
     flags: ['write', 'blocking', 'movablekeys'],
     keys: NO_KEYS,
-    keysOf: blockingMultiKeys,
+    keysOf: multiPopKeys,
     since: '7.0.0',
     summary: 'Removes members of the first sorted set that has any, and waits for one.',
-    parse: (args) => {
-      const pop = parseMPop(args.slice(1));
-      timeoutArgument(argument(args, 1));
-      return pop;
-    },
+    // BZMPOP timeout numkeys key [key ...] MIN | MAX [COUNT count]
+    parse: afterTimeout(parseMPop),
     run: runMPop,
-    blocking: multiPopForm,
+    blocking: multiPopForm('zset'),
   }),
 ];

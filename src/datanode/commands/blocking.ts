@@ -1,12 +1,18 @@
 /** What blocking commands have in common (redis.io, "Blocking operations"): timeouts, forms. */
 import { ceilThousandfold } from '../encoding/long-double.ts';
 import { INT64_MAX } from '../encoding/string.ts';
-import { ArgumentError } from './command.ts';
+import { argument } from './args.ts';
+import { ArgumentError, type BlockingForm } from './command.ts';
+import { countedKeys } from './zset-keys.ts';
 
 const NEGATIVE = 'ERR timeout is negative';
 const OUT_OF_RANGE = 'ERR timeout is out of range';
 /** Redis adds the time to it, in 64 bits; some hundred years less make no difference to anybody. */
 const TIMEOUT_MS_MAX = INT64_MAX - 10_000_000_000_000n;
+const NO_TIMEOUT = Buffer.from('0');
+const ONE_KEY = Buffer.from('1');
+
+type Form = (args: readonly Buffer[]) => BlockingForm;
 
 /** Seconds, fractions allowed, in milliseconds; 0: for ever. */
 export function timeoutArgument(arg: Buffer): number {
@@ -20,11 +26,42 @@ export function timeoutArgument(arg: Buffer): number {
   return Number(timeoutMs);
 }
 
-/** Arguments `NAME key [key ...] timeout`: the keys. */
-export function keysBeforeTimeout(args: readonly Buffer[]): readonly Buffer[] {
-  return args.slice(1, -1);
+export const KEYS_BEFORE_TIMEOUT = { first: 1, last: -2, step: 1 };
+
+/** NAME key [key ...] timeout */
+export function keysThenTimeout(args: readonly Buffer[]) {
+  return { keys: args.slice(1, -1), timeoutMs: timeoutArgument(args.at(-1)!) };
 }
 
-export const KEYS_BEFORE_TIMEOUT = { first: 1, last: -2, step: 1 };
-export const NO_TIMEOUT = Buffer.from('0');
-export const ONE_KEY = Buffer.from('1');
+/** Of commands with those arguments. */
+export function popForm(type: BlockingForm['type']): Form {
+  return (args) => ({
+    ...keysThenTimeout(args),
+    type,
+    only: (key) => [args[0]!, key, NO_TIMEOUT],
+  });
+}
+
+/** NAME timeout numkeys key [key ...] …: the keys. */
+export const multiPopKeys = (args: readonly Buffer[]) => countedKeys(1)(args.slice(1));
+
+/** Those arguments, of which `parse` takes what its command has without the timeout. */
+export function afterTimeout<Parsed>(parse: (args: readonly Buffer[]) => Parsed) {
+  return (args: readonly Buffer[]): Parsed => {
+    const parsed = parse(args.slice(1));
+    timeoutArgument(argument(args, 1));
+    return parsed;
+  };
+}
+
+export function multiPopForm(type: BlockingForm['type']): Form {
+  return (args) => {
+    const keys = multiPopKeys(args);
+    return {
+      keys,
+      type,
+      timeoutMs: timeoutArgument(argument(args, 1)),
+      only: (key) => [args[0]!, NO_TIMEOUT, ONE_KEY, key, ...args.slice(3 + keys.length)],
+    };
+  };
+}

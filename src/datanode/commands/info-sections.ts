@@ -20,7 +20,7 @@ export interface Section {
 const UNITS = ['B', 'K', 'M', 'G', 'T', 'P'];
 
 /** As Redis prints sizes: whole bytes, then two digits of the next larger unit. */
-export function human(bytes: number): string {
+function human(bytes: number): string {
   let unit = 0;
   let size = bytes;
   while (size >= 1_024 && unit < UNITS.length - 1) {

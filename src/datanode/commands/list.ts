@@ -158,7 +158,7 @@ export function parseMove(args: readonly Buffer[]): Move {
   };
 }
 
-export function endArgument(arg: Buffer): ListEnd {
+function endArgument(arg: Buffer): ListEnd {
   const end = word(arg);
   if (end !== 'left' && end !== 'right') throw syntaxError();
   return end;

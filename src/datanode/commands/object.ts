@@ -32,9 +32,9 @@ const EMBEDDED_BYTES_MAX = 44;
 /** Integers below this are shared objects in Redis. */
 const SHARED_INTEGERS = 10_000;
 const SHARED_REFERENCES = 2_147_483_647;
-/** CRC of a record, flags of an expiry entry with its CRC. */
 /** Redis's default. */
 const SAMPLES = 5;
+/** Flags of an expiry entry with its CRC. */
 const EXPIRY_VALUE_BYTES = 5;
 
 type KeyRun = (found: Found, live: Header) => Reply;

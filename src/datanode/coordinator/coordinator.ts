@@ -60,10 +60,6 @@ export class DatanodeCoordinator {
     this.#damages = new Reporter({ ...options, kind: recordKinds.damage, isKnown: () => true });
   }
 
-  get view(): ClusterView {
-    return this.#view;
-  }
-
   /** Serves from the disk's picture at once; registration and watch follow in the background. */
   async start(record: NodeRecord): Promise<void> {
     const image = await this.#readTable();

@@ -12,7 +12,7 @@ const INDEX_BITS = 14;
 /** Bits of the hash that runs of zeros are counted in. */
 const RUN_BITS = 64 - INDEX_BITS;
 const REGISTER_BITS = 6;
-export const SKETCH_HEADER_BYTES = 16;
+const SKETCH_HEADER_BYTES = 16;
 const DENSE_BYTES = SKETCH_HEADER_BYTES + (REGISTERS * REGISTER_BITS) / 8;
 /** Redis's default of hll-sparse-max-bytes, the header included. */
 const SPARSE_BYTES_MAX = 3_000;

@@ -1,6 +1,6 @@
 /**
- * The changes of a Txn by key, with undo of one command and ordered access for range reads. Keys
- * are held as latin1 strings: those compare as their bytes do.
+ * The changes of a Txn by key, with ordered access for range reads. Keys are held as latin1 strings:
+ * those compare as their bytes do.
  *
  * Only what a range needs is ordered: changes are kept apart by collection, so a walk of one that
  * fills another never orders what it fills.
@@ -11,12 +11,6 @@ import { STEP_ITEMS } from './slices.ts';
 import { sortStepwise } from './stepwise-sort.ts';
 import { tags } from './tags.ts';
 import type { Change } from './txn.ts';
-
-interface Undo {
-  readonly name: string;
-  /** What the overlay held; undefined: nothing. */
-  readonly held: Change | undefined;
-}
 
 /** Changed keys of one collection and kind, or of one tag. */
 interface Run {
@@ -30,7 +24,6 @@ type Steps<Result> = Generator<undefined, Result, unknown>;
 
 export class Overlay {
   readonly #changes = new Map<string, Change>();
-  #undo: Undo[] = [];
   /** By the beginning of their names; whole keys before another come in an earlier run. */
   readonly #runs = new Map<string, Run>();
   /** Names that no range has asked about yet. */
@@ -42,9 +35,7 @@ export class Overlay {
 
   set(change: Change): void {
     const name = change.key.toString('latin1');
-    const held = this.#changes.get(name);
-    if (held === undefined) this.#loose.push(name);
-    this.#undo.push({ name, held });
+    if (!this.#changes.has(name)) this.#loose.push(name);
     this.#changes.set(name, change);
   }
 
@@ -55,22 +46,6 @@ export class Overlay {
 
   changes(): Iterable<Change> {
     return this.#changes.values();
-  }
-
-  checkpoint(): void {
-    this.#undo = [];
-  }
-
-  rollback(): void {
-    if (this.#undo.length === 0) return;
-    for (let at = this.#undo.length - 1; at >= 0; at--) {
-      const { name, held } = this.#undo[at]!;
-      if (held === undefined) this.#changes.delete(name);
-      else this.#changes.set(name, held);
-    }
-    this.#undo = [];
-    this.#runs.clear();
-    this.#loose = [...this.#changes.keys()];
   }
 
   /** Orders what `merge` needs for `range`; nothing may be changed between its steps. */

@@ -11,7 +11,7 @@
 const REGISTERS = 16_384;
 const SHORT_ZEROS_MAX = 64;
 const VALUE_RUN_MAX = 4;
-export const SPARSE_VALUE_MAX = 32;
+const SPARSE_VALUE_MAX = 32;
 /** Runs that are looked at for joining, from the one before the change on. */
 const JOIN_STEPS = 5;
 

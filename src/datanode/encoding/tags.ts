@@ -52,8 +52,6 @@ export const tags = {
   garbage: 0x1f,
 } as const;
 
-export type Tag = (typeof tags)[keyof typeof tags];
-
 /** First and last tag of each layer. 0x00 and 0xff are never used: they bound every key. */
 export const tagRanges = {
   system: [0x01, 0x0f],

@@ -85,8 +85,6 @@ export class Txn implements WriteView {
   #events: KeyEvent[] = [];
   #recording = false;
   #onKeyPut: ((key: Buffer) => void) | undefined;
-  /** How many there were before the command under way. */
-  #eventsBefore = 0;
 
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
@@ -108,18 +106,6 @@ export class Txn implements WriteView {
   beginEntry(index: number): void {
     this.#entryIndex = index;
     this.#ordinal = 0;
-  }
-
-  /** What follows is one command: `rollback` undoes it and nothing else. */
-  beginCommand(): void {
-    this.#overlay.checkpoint();
-    this.#eventsBefore = this.#events.length;
-  }
-
-  /** Undoes every change since the last `beginCommand`. */
-  rollback(): void {
-    this.#overlay.rollback();
-    this.#events.length = this.#eventsBefore;
   }
 
   /** Whether events of what follows are kept. */

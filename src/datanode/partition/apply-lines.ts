@@ -77,7 +77,6 @@ export function applyLine(
   }
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
-  txn.beginCommand();
   const result = orTooLarge(() => prepared.run(txn, context));
   return 'kind' in result ? result : runReply(result, (range) => txn.range(range));
 }

@@ -14,9 +14,9 @@ import { KvorumError } from '../../common/errors.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.ts';
 
-export const ENVELOPE_VERSION = 1;
+const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-export const APPLY_VERSION = 2;
+const APPLY_VERSION = 2;
 /** That of entries without what came later: older builds apply them as well. */
 const PLAIN_VERSION = 1;
 const WAITING_VERSION = 2;

@@ -202,7 +202,7 @@ export class PubSubHub implements PubSub, PubSubHandlers {
   }
 }
 
-export function nameTooLong({ length }: Buffer): string {
+function nameTooLong({ length }: Buffer): string {
   return `ERR a channel name of ${length} bytes is longer than ${limits.channelBytesMax}`;
 }
 

@@ -14,7 +14,7 @@ import type { Entry, Snapshot } from './message.ts';
 /** Every entry costs this much beside its data where sizes are bounded: empty ones count too. */
 const ENTRY_COST_BYTES = 16;
 
-export function entryCost(entry: Entry): number {
+function entryCost(entry: Entry): number {
   return entry.data.length + ENTRY_COST_BYTES;
 }
 

@@ -20,7 +20,7 @@ import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { Entry, EntryKind, HardState } from '../raft/message.ts';
 
 export const SECTOR_BYTES = 512;
-export const BATCH_MAGIC = 0x4b56_4c42; // "KVLB"
+const BATCH_MAGIC = 0x4b56_4c42; // "KVLB"
 export const FORMAT_VERSION = 1;
 export const BATCH_HEADER_BYTES = 48;
 

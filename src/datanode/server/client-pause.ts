@@ -26,10 +26,6 @@ export class ClientPause {
     this.#clock = clock;
   }
 
-  get active(): boolean {
-    return this.#mode !== undefined;
-  }
-
   pause(durationMs: number, mode: PauseMode): void {
     this.#endMs = Math.max(this.#mode ? this.#endMs : 0, this.#clock.monotonicMs() + durationMs);
     if (this.#mode !== 'all') this.#mode = mode;

@@ -75,10 +75,6 @@ export class Lane {
     this.#world = world;
   }
 
-  get idle(): boolean {
-    return this.#items.length === 0 && !this.#underWay;
-  }
-
   push(item: LaneItem): void {
     if (this.#endWait && !this.#pay(item)) {
       this.#world.settle(item, tooManyHeld, 'not-proposed');

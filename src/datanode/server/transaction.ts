@@ -66,10 +66,6 @@ export class Transaction {
     this.#world = world;
   }
 
-  get isOpen(): boolean {
-    return this.#open !== undefined;
-  }
-
   /** Commands queued since MULTI; -1 outside, as CLIENT LIST shows it. */
   get queued(): number {
     return this.#open?.queue.length ?? -1;

@@ -13,8 +13,8 @@ import { crc32 } from '../../common/checksum.ts';
 import { KvorumError } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 
-export const FRAME_MAGIC = 0x6b76;
-export const FRAME_VERSION = 1;
+const FRAME_MAGIC = 0x6b76;
+const FRAME_VERSION = 1;
 export const FRAME_HEADER_BYTES = 12;
 
 /** 16 to 31 are reserved for topics, 32 to 47 for blobs. */

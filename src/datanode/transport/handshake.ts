@@ -39,7 +39,7 @@ export function encodeHello(w: FrameWriter, hello: Hello): void {
 }
 
 /** `reader` stands behind the kind byte. A later version may append fields; they are skipped. */
-export function decodeHello(reader: BodyReader): Hello {
+function decodeHello(reader: BodyReader): Hello {
   return {
     version: reader.varint(),
     self: decodeSelf(reader),

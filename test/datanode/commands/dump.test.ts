@@ -24,7 +24,6 @@ async function filled(
   const partition = await LonePartition.open();
   const txn = new Txn(partition.engine);
   txn.beginEntry(1_000_000);
-  txn.beginCommand();
   const collection = openCollection(txn, Buffer.from('k'), type, 0);
   if (collection === 'wrong-type') throw new Error('wrong type');
   for (let at = 0; at < size; at++) put(txn, collection.place, at);

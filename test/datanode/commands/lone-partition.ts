@@ -64,7 +64,6 @@ export class LonePartition {
     const txn = new Txn(this.engine);
     txn.beginEntry(++this.#index);
     txn.recordEvents(true);
-    txn.beginCommand();
     const reply = await runToReply(
       () => prepared.run(txn, this.#context()),
       (range) => txn.range(range),

@@ -38,7 +38,6 @@ async function openEngine(): Promise<Engine> {
 async function write(engine: Engine, index: number, run: (txn: Txn) => unknown): Promise<void> {
   const txn = new Txn(engine);
   txn.beginEntry(index);
-  txn.beginCommand();
   const step = run(txn) as Generator<KeyRange, void, readonly KeyValue[]> | undefined;
   if (step?.next !== undefined) {
     for (let at = step.next(); !at.done; ) at = step.next(await txn.range(at.value));

@@ -23,7 +23,6 @@ async function expire({ engine, nowMs }: LonePartition): Promise<number> {
   const hashes = await readRange(engine, expiryRange('fields', 0, nowMs));
   const due = [...keys, ...hashes].map(([key]) => decodeExpiryKey(key));
   const txn = new Txn(engine);
-  txn.beginCommand();
   const run = expireKeys(txn, due, nowMs);
   let step = run.next();
   while (!step.done) step = run.next(await txn.range(step.value));

@@ -45,22 +45,6 @@ describe('a Txn', () => {
     expect(createView(engine).get(key('a'))).toBeUndefined();
   });
 
-  test('rolls one command back and keeps the commands before it', async () => {
-    const engine = await openEngine();
-    const txn = new Txn(engine);
-    txn.beginCommand();
-    txn.put(key('a'), value('1'));
-    txn.beginCommand();
-    txn.put(key('a'), value('2'));
-    txn.put(key('b'), value('2'));
-    txn.del(key('a'));
-    txn.rollback();
-    expect(txn.get(key('a'))).toEqual(value('1'));
-    expect(txn.get(key('b'))).toBeUndefined();
-    expect(await walk(all, (range) => txn.range(range))).toEqual(['\x10a=1']);
-    expect(txn.operations()).toHaveLength(1);
-  });
-
   test('gives each collection of an entry a version of its own', async () => {
     const txn = new Txn(await openEngine());
     txn.beginEntry(7);

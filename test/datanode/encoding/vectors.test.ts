@@ -13,6 +13,7 @@ import {
   encodeScoreKey,
   LIST_ORIGIN,
 } from '../../../src/datanode/encoding/element-key.ts';
+import { encodeGarbageKey } from '../../../src/datanode/encoding/garbage.ts';
 import { encodeHashExtra } from '../../../src/datanode/encoding/hash-header.ts';
 import { encodeCollection, encodeHeader } from '../../../src/datanode/encoding/header.ts';
 import { encodeExpiryKey, encodeKey } from '../../../src/datanode/encoding/key.ts';
@@ -70,6 +71,7 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['shape of the root of counted scores', encodeBlockKey(place, 0, 0)],
   ['the same with two blocks, the second from score 1.5 on', encodeNodeShape(node)],
   ['counts of its blocks, 512 and 513', encodeCounts(node)],
+  ['garbage that a hash of version 5.1 left', encodeGarbageKey({ ...place, type: 2 })],
   [
     'header of the string `bar`',
     encodeHeader({ type: 'string', deadlineMs: 0, origin: 'set', body: Buffer.from('bar') }),

@@ -60,7 +60,6 @@ class Subject {
   async change(changes: readonly (readonly [string, number | undefined])[]): Promise<void> {
     const txn = new Txn(this.engine);
     txn.beginEntry(++this.#index);
-    txn.beginCommand();
     const zset = openZset(txn, KEY, NOW) as OpenZset;
     for (const [name, score] of changes) {
       const member = Buffer.from(name);

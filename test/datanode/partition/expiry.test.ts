@@ -10,7 +10,6 @@ test('what nobody reads is deleted when it is due, unless that is switched off',
   const { engine } = await createMemoryHost().open('1-0');
   const txn = new Txn(engine);
   txn.beginEntry(1);
-  txn.beginCommand();
   txn.put(encodeExpiryKey(500, Buffer.from('k')), Buffer.from([0]));
   await engine.write(txn.operations());
   const options = { expiresUnread: false };
