@@ -29,6 +29,18 @@ program
   .option('--json', 'print JSON')
   .action(async (flags) => (await import('./status.ts')).status(flags));
 
+program
+  .command('meta')
+  .description('the embedded metadata store')
+  .command('restore')
+  .description(
+    'make the store of a placedriver anew, from what datanodes keep of it: stop the placedriver, ' +
+      'restore, start it again',
+  )
+  .requiredOption('--config <file>', "the placedriver's config file; its store must be gone")
+  .requiredOption('--from <dir...>', 'data directories of datanodes: all that can be had')
+  .action(async (flags) => (await import('./meta-restore.ts')).metaRestore(flags));
+
 for (const role of ['datanode', 'placedriver'] as const) {
   program
     .command(role)
