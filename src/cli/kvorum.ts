@@ -2,6 +2,7 @@
 /** The `kvorum` command. */
 import { Command } from 'commander';
 import { messageOf } from '../common/errors.ts';
+import { addAdminVerbs } from './admin/verbs.ts';
 
 const program = new Command('kvorum')
   .description('A strongly consistent, sharded key-value store that speaks the Redis protocol.')
@@ -52,6 +53,8 @@ for (const role of ['datanode', 'placedriver'] as const) {
       await (role === 'datanode' ? runDatanode : runPlacedriver)(flags);
     });
 }
+
+addAdminVerbs(program);
 
 program.parseAsync().then(
   () => {},
