@@ -2,6 +2,7 @@
 /** The `kvorum` command. */
 import { Command } from 'commander';
 import { messageOf } from '../common/errors.ts';
+import { addAdminVerbs } from './admin/verbs.ts';
 
 const program = new Command('kvorum')
   .description('A strongly consistent, sharded key-value store that speaks the Redis protocol.')
@@ -29,6 +30,18 @@ program
   .option('--json', 'print JSON')
   .action(async (flags) => (await import('./status.ts')).status(flags));
 
+program
+  .command('meta')
+  .description('the embedded metadata store')
+  .command('restore')
+  .description(
+    'make the store of a placedriver anew, from what datanodes keep of it: stop the placedriver, ' +
+      'restore, start it again',
+  )
+  .requiredOption('--config <file>', "the placedriver's config file; its store must be gone")
+  .requiredOption('--from <dir...>', 'data directories of datanodes: all that can be had')
+  .action(async (flags) => (await import('./meta-restore.ts')).metaRestore(flags));
+
 for (const role of ['datanode', 'placedriver'] as const) {
   program
     .command(role)
@@ -40,6 +53,8 @@ for (const role of ['datanode', 'placedriver'] as const) {
       await (role === 'datanode' ? runDatanode : runPlacedriver)(flags);
     });
 }
+
+addAdminVerbs(program);
 
 program.parseAsync().then(
   () => {},

@@ -60,6 +60,11 @@ export class EtcdConnection {
     });
   }
 
+  /** See MetaStore.identity. */
+  identity(): string | undefined {
+    return this.#lineage.etcdId;
+  }
+
   /** See MetaStore.bind. */
   bind(clusterId: string): void {
     this.#lineage.bind(clusterId);

@@ -33,6 +33,10 @@ class EtcdStore implements MetaStore {
     this.#connection.bind(clusterId);
   }
 
+  identity(): string | undefined {
+    return this.#connection.identity();
+  }
+
   async get(key: string): Promise<MetaItem | undefined> {
     const { client } = this.#connection;
     const { kvs } = await this.#connection.call(`get ${key}`, (options) =>

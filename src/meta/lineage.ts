@@ -19,6 +19,11 @@ export class Lineage {
   #revision: Revision = 0;
   #clusterId: string | undefined;
 
+  /** The etcd cluster id of the store; undefined before its first answer. */
+  get etcdId(): string | undefined {
+    return this.#etcdId;
+  }
+
   /** The highest revision seen: a question asked from now on is answered at no lower one. */
   get revision(): Revision {
     return this.#revision;

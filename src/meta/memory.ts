@@ -143,6 +143,10 @@ class MemoryClient implements MetaStore {
     this.#bound = true;
   }
 
+  identity(): string | undefined {
+    return this.#lineage.etcdId;
+  }
+
   get(key: string): Promise<MetaItem | undefined> {
     return this.#call(() => this.#meta.items.get(key));
   }

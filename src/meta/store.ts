@@ -67,6 +67,8 @@ export interface Leadership {
 export interface MetaStore {
   /** From now on only a store that holds the kvorum cluster of this id is the right one. */
   bind(clusterId: string): void;
+  /** What the store calls itself (etcd's cluster id); undefined until it has answered. */
+  identity(): string | undefined;
   get(key: string): Promise<MetaItem | undefined>;
   range(prefix: string): Promise<{ items: readonly MetaItem[]; revision: Revision }>;
   put(key: string, value: string, lease?: Lease): Promise<Revision>;

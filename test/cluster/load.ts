@@ -27,11 +27,14 @@ export interface LoadReport {
   readonly violations: string[];
 }
 
+/** A port of 127.0.0.1, or of another loopback address. */
+export type Door = number | { readonly host: string; readonly port: number };
+
 export interface LoadOptions {
   /** Gateway ports; every other client uses them in turn. */
-  readonly ports: readonly number[];
+  readonly ports: readonly Door[];
   /** Cluster ports; the clients between use them all. */
-  readonly clusterPorts: readonly number[];
+  readonly clusterPorts: readonly Door[];
   readonly partitions: number;
   readonly writers: number;
   readonly readers: number;
@@ -84,7 +87,7 @@ export class Load {
   }
 
   /** Reads every register once more; adds a violation for each acknowledged write not found. */
-  async verify(port: number): Promise<LoadReport> {
+  async verify(port: Door): Promise<LoadReport> {
     const client = connect(port);
     for (const register of this.#registers) {
       await this.#check(client, register);
@@ -150,11 +153,14 @@ export class Load {
   }
 }
 
+function addressOf(door: Door): { host: string; port: number } {
+  return typeof door === 'number' ? { host: '127.0.0.1', port: door } : door;
+}
+
 /** A client that reconnects quickly and never sends a command twice by itself. */
-export function connect(port: number): Redis {
+export function connect(door: Door): Redis {
   const client = new Redis({
-    port,
-    host: '127.0.0.1',
+    ...addressOf(door),
     retryStrategy: () => 50,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -166,18 +172,15 @@ export function connect(port: number): Redis {
 }
 
 /** A cluster client that asks again where the cluster sends it, and soon. */
-function connectCluster(ports: readonly number[]): Cluster {
-  const client = new Cluster(
-    ports.map((port) => ({ port, host: '127.0.0.1' })),
-    {
-      redisOptions: { commandTimeout: 15_000, autoResendUnfulfilledCommands: false },
-      clusterRetryStrategy: () => 50,
-      retryDelayOnFailover: 50,
-      retryDelayOnClusterDown: 50,
-      maxRedirections: 100,
-      slotsRefreshTimeout: 2_000,
-    },
-  );
+function connectCluster(doors: readonly Door[]): Cluster {
+  const client = new Cluster(doors.map(addressOf), {
+    redisOptions: { commandTimeout: 15_000, autoResendUnfulfilledCommands: false },
+    clusterRetryStrategy: () => 50,
+    retryDelayOnFailover: 50,
+    retryDelayOnClusterDown: 50,
+    maxRedirections: 100,
+    slotsRefreshTimeout: 2_000,
+  });
   client.on('error', () => {});
   return client;
 }

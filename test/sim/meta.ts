@@ -38,6 +38,7 @@ export function connectSimMeta(meta: MemoryMeta, clock: Clock): SimMetaClient {
   };
   const store: SimMetaClient = {
     bind: (clusterId) => client.bind(clusterId),
+    identity: () => client.identity(),
     get: (key) => here(client.get(key)),
     range: (prefix) => here(client.range(prefix)),
     put: (key, value, lease) => here(client.put(key, value, lease)),

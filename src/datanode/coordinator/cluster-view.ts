@@ -6,7 +6,7 @@
  */
 import { messageOf } from '../../common/errors.ts';
 import { SLOT_COUNT } from '../../common/hash.ts';
-import type { GroupId, Namespace, NodeId } from '../../common/ids.ts';
+import type { GroupId, Namespace, NodeId, Revision } from '../../common/ids.ts';
 import { decodeRecord, type RecordKind, recordKinds } from '../../meta/records.ts';
 import {
   keys,
@@ -33,7 +33,23 @@ export interface ClusterImage {
   readonly users?: readonly UserRecord[];
   /** Not in pictures of earlier builds. */
   readonly settings?: readonly SettingRecord[];
+  /** What a datanode has no use for: `kvorum meta restore` has. Key → value. */
+  readonly kept?: Readonly<Record<string, string>>;
+  /** The store that told all this, and when in its history; absent when no list has come yet. */
+  readonly store?: { readonly id?: string; readonly revision: Revision };
 }
+
+/** Records that nobody could make anew if the metadata store were lost. */
+const KEPT = [
+  keys.cluster,
+  keys.counters,
+  keys.control,
+  keys.incarnations,
+  keys.nodeStates,
+  keys.damages,
+  keys.banned,
+  keys.deleted,
+];
 
 /** Which parts of the view a set of events changed. */
 export interface ViewChange {
@@ -52,6 +68,8 @@ export class ClusterView {
   readonly #users = new Map<string, UserRecord>();
   #usersKnown = false;
   readonly #settings = new Map<string, SettingRecord>();
+  readonly #kept = new Map<string, string>();
+  #store: ClusterImage['store'];
   /** Addresses outlive the lease: a node that is away may come back to the same place. */
   readonly #addresses = new Map<NodeId, NodeRecord>();
   /** The last table of each namespace that had every slot. */
@@ -78,6 +96,8 @@ export class ClusterView {
     for (const record of image.settings ?? []) {
       view.#settings.set(keys.setting(record.name), record);
     }
+    for (const [key, value] of Object.entries(image.kept ?? {})) view.#kept.set(key, value);
+    view.#store = image.store;
     view.#fold();
     return view;
   }
@@ -91,7 +111,14 @@ export class ClusterView {
       leaders: [...this.#leaders.values()],
       ...(this.#usersKnown && { users: [...this.#users.values()] }),
       settings: [...this.#settings.values()],
+      kept: Object.fromEntries(this.#kept),
+      ...(this.#store && { store: this.#store }),
     };
+  }
+
+  /** What was told last was as of `revision` of the store that calls itself `id`. */
+  asOf(id: string | undefined, revision: Revision): void {
+    this.#store = { ...(id !== undefined && { id }), revision };
   }
 
   list(items: readonly MetaItem[]): ViewChange {
@@ -110,8 +137,7 @@ export class ClusterView {
     for (const event of events) {
       const key = event.type === 'put' ? event.item.key : event.key;
       const part = partOf(key);
-      if (part === undefined) continue;
-      changed[part] = true;
+      if (part !== undefined) changed[part] = true;
       if (event.type === 'put') this.#put(event.item);
       else for (const map of this.#maps()) map.delete(key);
     }
@@ -182,6 +208,8 @@ export class ClusterView {
       this.#readUser(item);
     } else if (key.startsWith(keys.settings)) {
       this.#read(recordKinds.setting, this.#settings, item);
+    } else if (KEPT.some((prefix) => key.startsWith(prefix))) {
+      this.#kept.set(key, item.value);
     }
   }
 
@@ -228,6 +256,7 @@ export class ClusterView {
       this.#leaders,
       this.#users,
       this.#settings,
+      this.#kept,
     ];
   }
 }

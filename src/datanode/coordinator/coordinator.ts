@@ -8,6 +8,7 @@ import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
+import type { Revision } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import {
@@ -70,8 +71,8 @@ export class DatanodeCoordinator {
     }
     this.#registering = this.#keepRegistered(record);
     this.#watch = this.#options.store.watch(keys.root, {
-      onList: (items) => this.#changed(this.#view.list(items)),
-      onEvents: (events) => this.#changed(this.#view.apply(events)),
+      onList: (items, revision) => this.#changed(this.#view.list(items), revision),
+      onEvents: (events, revision) => this.#changed(this.#view.apply(events), revision),
     });
   }
 
@@ -108,8 +109,9 @@ export class DatanodeCoordinator {
     await this.#saving;
   }
 
-  #changed(change: ViewChange): void {
+  #changed(change: ViewChange, revision: Revision): void {
     if (this.#stop.signal.aborted) return;
+    this.#view.asOf(this.#options.store.identity(), revision);
     this.#unsaved = true;
     this.#saving ??= this.#save();
     this.#options.onChange(this.#view, change);

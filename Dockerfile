@@ -1,0 +1,22 @@
+# One image for datanodes and placedrivers: `docker build -t kvorum .`
+FROM node:20-bookworm-slim AS build
+WORKDIR /kvorum
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY src ./src
+RUN npm run --silent build && npm prune --omit=dev
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /kvorum
+COPY --from=build /kvorum/package.json ./
+COPY --from=build /kvorum/node_modules ./node_modules
+COPY --from=build /kvorum/dist ./dist
+COPY configs ./configs
+RUN ln -s /kvorum/dist/cli/kvorum.js /usr/local/bin/kvorum \
+  && chmod +x dist/cli/kvorum.js \
+  && mkdir -p /var/lib/kvorum /var/log/kvorum \
+  && chown node:node /var/lib/kvorum /var/log/kvorum
+USER node
+ENTRYPOINT ["kvorum"]
+CMD ["start", "--data", "/var/lib/kvorum/cluster"]

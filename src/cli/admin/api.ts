@@ -1,0 +1,95 @@
+/** The placedriver's /v1 from the command line: finds one that answers, and says why when none does. */
+import { KvorumError, messageOf } from '../../common/errors.ts';
+import { readRunFiles } from '../run-file.ts';
+
+export interface ApiFlags {
+  /** `http://host:port` of placedrivers; any of them will do. */
+  readonly url?: readonly string[];
+  /** Directory of `kvorum start`, where its placedriver's port is told. */
+  readonly data: string;
+  readonly token?: string;
+  readonly json?: boolean;
+}
+
+/** More than a placedriver takes to ask its master, and that its store. */
+const TIMEOUT_MS = 30_000;
+const DEFAULT_URL = 'http://127.0.0.1:18001';
+
+export class Api {
+  readonly #urls: readonly string[];
+  readonly #token: string | undefined;
+
+  constructor({ url, data, token }: ApiFlags) {
+    this.#urls = url ?? urlsOf(data);
+    this.#token = token ?? process.env['KVORUM_TOKEN'];
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#ask<T>('GET', path);
+  }
+
+  /** Resolves when the master has done, or begun, what is asked. */
+  async write(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) {
+    await this.#ask<unknown>(method, path, body);
+  }
+
+  /** A placedriver that cannot be reached is passed over; the first answer counts. */
+  async #ask<T>(method: string, path: string, body?: object): Promise<T> {
+    const failures: string[] = [];
+    for (const url of this.#urls) {
+      let answer: Response;
+      try {
+        answer = await fetch(new URL(path, url), {
+          method,
+          signal: AbortSignal.timeout(TIMEOUT_MS),
+          headers: {
+            ...(body && { 'content-type': 'application/json' }),
+            ...(this.#token && { authorization: `Bearer ${this.#token}` }),
+          },
+          ...(body && { body: JSON.stringify(body) }),
+        });
+      } catch (failure) {
+        failures.push(`${url}: ${causeOf(failure)}`);
+        if (method !== 'GET' && !isRefused(failure)) break; // it may have been done
+        continue;
+      }
+      return readAnswer<T>(url, answer);
+    }
+    throw new KvorumError(
+      'STORE_UNAVAILABLE',
+      `no placedriver answers (${failures.join('; ')}); name one with --url http://host:port`,
+    );
+  }
+}
+
+async function readAnswer<T>(url: string, answer: Response): Promise<T> {
+  const text = await answer.text();
+  let body: unknown;
+  try {
+    body = text === '' ? undefined : JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  if (answer.ok) return body as T;
+  const told = body as { message?: unknown } | undefined;
+  const why = typeof told?.message === 'string' ? told.message : `${url} answers ${answer.status}`;
+  const token = answer.status === 401 || answer.status === 403;
+  throw new KvorumError('BAD_ARGUMENT', token ? `${why}; give --token or KVORUM_TOKEN` : why);
+}
+
+function urlsOf(data: string): string[] {
+  const urls = readRunFiles(data).flatMap(({ role, host, ports }) =>
+    role === 'placedriver' && ports.http !== undefined ? [`http://${host}:${ports.http}`] : [],
+  );
+  return urls.length > 0 ? urls : [DEFAULT_URL];
+}
+
+/** fetch hides the system's reason one level down. */
+function causeOf(failure: unknown): string {
+  const cause = failure instanceof Error ? failure.cause : undefined;
+  return messageOf(cause ?? failure) || 'cannot be reached';
+}
+
+function isRefused(failure: unknown): boolean {
+  return causeOf(failure).includes('ECONNREFUSED');
+}

@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Api } from '../../../src/cli/admin/api.ts';
+import { partitionPath } from '../../../src/cli/admin/moves.ts';
+
+const servers: Server[] = [];
+
+afterEach(async () => {
+  await Promise.all(
+    servers.splice(0).map((server) => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    }),
+  );
+});
+
+async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(answer);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+}
+
+async function refusing(): Promise<string> {
+  const url = await serve(() => {});
+  await new Promise((resolve) => servers.pop()!.close(resolve));
+  return url;
+}
+
+const data = tmpdir();
+
+describe('the command line asks a placedriver', () => {
+  test('the next one when the first is not there', async () => {
+    const url = [await refusing(), await serve((_, response) => response.end('{"a": 1}'))];
+    expect(await new Api({ url, data }).get('/v1/x')).toEqual({ a: 1 });
+    await new Api({ url, data }).write('POST', '/v1/x', { b: 2 });
+  });
+
+  test('and says who was asked when none is there, and what to do', async () => {
+    const url = [await refusing()];
+    const failure = new Api({ url, data }).get('/v1/x');
+    await expect(failure).rejects.toThrow(/no placedriver answers .*ECONNREFUSED.*--url/);
+  });
+
+  test('no second one for a write whose connection was lost: it may have been done', async () => {
+    let asked = 0;
+    const second = await serve((_, response) => {
+      asked++;
+      response.end();
+    });
+    const url = [await serve((request) => request.socket.destroy()), second];
+    await expect(new Api({ url, data }).write('POST', '/v1/x', {})).rejects.toThrow(
+      /no placedriver/,
+    );
+    expect(asked).toBe(0);
+  });
+
+  test("with the token, and passes on the placedriver's own words", async () => {
+    const url = [
+      await serve((request, response) => {
+        const allowed = request.headers.authorization === 'Bearer s3cret';
+        response.statusCode = allowed ? 409 : 401;
+        response.end(JSON.stringify({ message: allowed ? 'not now' : 'needs a token' }));
+      }),
+    ];
+    await expect(new Api({ url, data, token: 's3cret' }).write('PUT', '/v1/x')).rejects.toThrow(
+      /^not now$/,
+    );
+    await expect(new Api({ url, data }).write('PUT', '/v1/x')).rejects.toThrow(
+      'needs a token; give --token or KVORUM_TOKEN',
+    );
+  });
+
+  test('partitions are named as people read them', () => {
+    expect(partitionPath('default/3')).toBe('/v1/namespaces/default/partitions/3');
+    expect(() => partitionPath('default')).toThrow('name a partition as default/3');
+  });
+});

@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { NodeStatus } from '../../src/datanode/http/server.ts';
+import { eventually, pause } from './cluster.ts';
+import { ComposedCluster, hasWholeLoopback } from './compose.ts';
+import { connect, Load } from './load.ts';
+
+const PARTITIONS = 16;
+const dcOf = (name: string) => `dc${((Number(name.slice(-1)) - 1) % 3) + 1}`;
+
+let cluster: ComposedCluster | undefined;
+let load: Load | undefined;
+
+afterEach(async () => {
+  await load?.stop();
+  load = undefined;
+  await cluster?.destroy();
+  cluster = undefined;
+}, 60_000);
+
+async function get<T>(url: string): Promise<T> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(3_000) });
+  return (await answer.json()) as T;
+}
+
+async function startAll(): Promise<ComposedCluster> {
+  const running = new ComposedCluster();
+  cluster = running;
+  for (const name of running.services.keys()) running.start(name);
+  await eventually(90_000, 'three data centres serve', () => isStable(running, 6));
+  return running;
+}
+
+async function isStable(running: ComposedCluster, datanodes: number): Promise<boolean> {
+  const stats = await get<{ stable: boolean; datanodes: number; partitions: number }>(
+    `${running.url('placedriver1', 18_001)}/cluster/stats`,
+  );
+  return stats.stable && stats.datanodes === datanodes && stats.partitions === PARTITIONS;
+}
+
+function statusOf(running: ComposedCluster, name: string): Promise<NodeStatus> {
+  return get<NodeStatus>(`${running.url(name, 27_001)}/status`);
+}
+
+/** Every replica of every partition has applied what the group has committed. */
+async function replicasAreEqual(running: ComposedCluster): Promise<boolean> {
+  const names = running.names('datanode');
+  const statuses = await Promise.all(names.map((name) => statusOf(running, name)));
+  const replicas = statuses.flatMap(({ partitions }) => partitions);
+  if (replicas.length !== PARTITIONS * 3) return false;
+  const highest = new Map<number, number>();
+  for (const { partition, commit } of replicas) {
+    highest.set(partition, Math.max(highest.get(partition) ?? 0, commit));
+  }
+  return replicas.every(
+    ({ partition, applied, leader }) => leader !== null && applied === highest.get(partition),
+  );
+}
+
+/** Who holds what, by partition and node. */
+async function table(running: ComposedCluster): Promise<string[]> {
+  const statuses = await Promise.all(
+    running.names('datanode').map((name) => statusOf(running, name)),
+  );
+  return statuses
+    .flatMap(({ node, partitions }) =>
+      partitions.map(({ partition, replica }) => `${partition} ${node} ${replica}`),
+    )
+    .sort();
+}
+
+describe('docker-compose.yml', () => {
+  test('gives every service its volume, its config and a bounded stop', () => {
+    const { services } = new ComposedCluster();
+    expect([...services.keys()].sort()).toEqual(
+      [
+        ...[1, 2, 3].flatMap((dc) => [`etcd${dc}`, `placedriver${dc}`]),
+        ...[1, 2, 3, 4, 5, 6].map((node) => `datanode${node}`),
+      ].sort(),
+    );
+    for (const [name, { command, volumes }] of services) {
+      expect(volumes).toEqual([expect.stringMatching(`^${name}:/var/lib/`)]);
+      if (name.startsWith('etcd')) continue;
+      const config = readFileSync(command.at(-1)!, 'utf8');
+      expect(config).toContain(`name: ${name}\n`);
+      if (name.startsWith('datanode')) expect(config).toContain(`dc_info: ${dcOf(name)} `);
+    }
+  });
+});
+
+describe.runIf(hasWholeLoopback())('three data centres', () => {
+  test('one is lost under load and returns: nothing is lost, nothing moves, replicas catch up', async () => {
+    const running = await startAll();
+    for (const { node, partitions } of await Promise.all(
+      running.names('datanode').map((name) => statusOf(running, name)),
+    )) {
+      for (const { members } of partitions) {
+        expect(new Set(members.map((member) => dcOf(member.node))).size, node).toBe(3);
+      }
+    }
+    const before = await table(running);
+    const lost = ['etcd2', 'placedriver2', 'datanode2', 'datanode5'];
+    const left = running.names('datanode').filter((name) => !lost.includes(name));
+    load = new Load({
+      ports: left.map((name) => running.door(name, 6379)),
+      clusterPorts: left.map((name) => running.door(name, 7001)),
+      partitions: PARTITIONS,
+      writers: 6,
+      readers: 3,
+      keysPerWriter: 32,
+    });
+    await pause(2_000);
+    await running.kill(lost);
+    await pause(20);
+    const counts = load.acknowledged;
+    const under = load;
+    const resumedMs = await eventually(20_000, 'every partition takes writes again', () =>
+      under.acknowledged.every((count, partition) => count > counts[partition]! + 2),
+    );
+    process.stdout.write(`a data centre lost: writes everywhere after ${resumedMs | 0} ms\n`);
+    await pause(3_000);
+    for (const name of lost) running.start(name);
+    await eventually(60_000, 'the data centre is back', () => isStable(running, 6));
+    const report = await load.stop();
+    await eventually(30_000, 'its replicas have caught up', () => replicasAreEqual(running));
+    await load.verify(running.door('datanode2', 6379));
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+    expect(report.violations).toEqual([]);
+    expect(report.writes).toBeGreaterThan(100);
+    expect(await table(running)).toEqual(before);
+    const client = connect(running.door('datanode5', 6379));
+    await client.set('through:the:returned', 'yes');
+    expect(await client.get('through:the:returned')).toBe('yes');
+    client.disconnect();
+  }, 240_000);
+});
