@@ -20,6 +20,8 @@ export interface WaiterGround {
   /** Of the log, applied or not. */
   lastIndex(): LogIndex;
   appliedIndex(): LogIndex;
+  /** The partition is being emptied: nothing may be looked at. */
+  clearing(): boolean;
   /** What is under the key now: a type, or undefined. */
   typeOf(key: Buffer): string | undefined;
   /** What is kept under the id, as bytes of the protocol it was asked in. */
@@ -258,7 +260,8 @@ export class Waiters {
   #decide(waiter: Waiter): void {
     const applied = this.#ground.appliedIndex();
     if (!waiter.looked) {
-      if (!waiter.confirmed || applied < waiter.since || !this.#look(waiter)) return;
+      if (!waiter.confirmed || applied < waiter.since || this.#ground.clearing()) return;
+      if (!this.#look(waiter)) return;
     }
     if (this.#due.has(waiter) || waiter.carriedBy > applied) return;
     waiter.asked = false;

@@ -8,18 +8,20 @@ import { OK } from '../../../src/datanode/resp/reply.ts';
 let waiters: Waiters;
 let lastIndex = 10;
 let applied = 10;
+let clearing = false;
 let types: Map<string, string>;
 let kept: Map<string, Buffer>;
 let outcomes: Map<string, WaitOutcome>;
 
 beforeEach(() => {
-  [lastIndex, applied] = [10, 10];
+  [lastIndex, applied, clearing] = [10, 10, false];
   types = new Map();
   kept = new Map();
   outcomes = new Map();
   waiters = new Waiters({
     lastIndex: () => lastIndex,
     appliedIndex: () => applied,
+    clearing: () => clearing,
     typeOf: (key) => types.get(key.toString()),
     keptReply: (id) => kept.get(id.toString()),
   });
@@ -202,6 +204,21 @@ test('a withdrawal that arrives first is told what an earlier leader gave', asyn
   types.set('b', 'list');
   waiters.confirm(ask('2', 'BLPOP b 0', true));
   expect(await settled('2')).toEqual({ kind: 'withdrawn' });
+});
+
+test('nothing is looked at while the partition is being emptied', async () => {
+  types.set('a', 'list');
+  kept.set('2', Buffer.from('+OK\r\n'));
+  clearing = true;
+  wait('1', 'BLPOP a 0');
+  wait('2', 'BLPOP b 0');
+  expect(waiters.isDue).toBe(false);
+  clearing = false;
+  types.clear();
+  apply(11);
+  await Promise.resolve();
+  expect(waiters.isDue).toBe(false);
+  expect([...outcomes.keys()]).toEqual(['2']);
 });
 
 test('whoever has gone is withdrawn, unless it was asked again since', async () => {
