@@ -44,6 +44,8 @@ interface Waiter {
   /** It may be that something was there: it runs in the next entry as if sent just now. */
   asked: boolean;
   withdrawn: boolean;
+  /** Only its withdrawal has come to this leader. */
+  readonly cameWithdrawn: boolean;
   /** The newest entry that carries it. */
   carriedBy: LogIndex;
   resolve: (outcome: WaitOutcome) => void;
@@ -228,6 +230,7 @@ export class Waiters {
       looked: false,
       asked: true,
       withdrawn: request.withdraw,
+      cameWithdrawn: request.withdraw,
       carriedBy: 0,
       resolve,
     };
@@ -242,7 +245,8 @@ export class Waiters {
 
   #withdraw(waiter: Waiter): void {
     waiter.withdrawn = true;
-    this.#due.delete(waiter);
+    // what was there when it came is its own, however short its timeout was
+    if (!waiter.asked || waiter.cameWithdrawn) this.#due.delete(waiter);
     this.#undecided.add(waiter);
     this.#decide(waiter);
   }
@@ -278,7 +282,7 @@ export class Waiters {
       this.#end(waiter, { kind: 'served', reply: { kind: 'encoded', bytes: kept } });
       return false;
     }
-    if (waiter.withdrawn) return true;
+    if (waiter.cameWithdrawn && waiter.withdrawn) return true;
     if (waiter.form.keys.some((key) => ground.typeOf(key) !== undefined)) this.#due.add(waiter);
     return true;
   }

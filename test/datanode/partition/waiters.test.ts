@@ -180,6 +180,17 @@ test('a waiter that nobody carries is withdrawn at once', async () => {
   expect(waiters.count).toBe(0);
 });
 
+test('a timeout that ends before the first look does not take what was there', async () => {
+  types.set('a', 'list');
+  const first = ask('1', 'BLPOP a 0.001');
+  const { outcome } = waiters.ask(request('1', 'BLPOP a 0.001', true));
+  waiters.confirm(first);
+  expect(waiters.isDue).toBe(true);
+  const index = append(waiters.draft([]));
+  apply(index, '1');
+  expect(await outcome).toEqual({ kind: 'served', reply: OK });
+});
+
 test('one that an entry carries waits for that entry', async () => {
   for (const served of [true, false]) {
     const id = String(served);
