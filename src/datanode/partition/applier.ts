@@ -10,7 +10,7 @@ import { seededRandom } from '../../common/random.ts';
 import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { redisDataRange } from '../encoding/key.ts';
-import { STATE_KEY, writeCounts } from '../encoding/system.ts';
+import { STATE_KEY } from '../encoding/system.ts';
 import { type Change, Txn } from '../encoding/txn.ts';
 import type { Engine } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
@@ -18,7 +18,7 @@ import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import { OK, type Reply } from '../resp/reply.ts';
 import { type ApplyStep, applyExpiry } from './apply-lines.ts';
-import { applyAfterFlush, applyCommands, servedBy } from './apply-serving.ts';
+import { applyAfterFlush, applyBeforeFlush, applyCommands, servedBy } from './apply-serving.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope, type EnvelopeBody } from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
@@ -113,7 +113,7 @@ export class Applier {
     return this.#writing;
   }
 
-  /** True while the partition is being emptied: no read may see a part of it. */
+  /** True while the partition is being emptied: nobody may look at a part of it. */
   get clearing(): boolean {
     return this.#clearing;
   }
@@ -238,10 +238,12 @@ export class Applier {
   }
 
   /**
-   * FLUSHALL takes no memory for what it deletes: everything before its entry is in the engine, the
-   * range is cleared, and one batch follows with what the entry did after it. Reads wait meanwhile.
-   * A crash in between leaves data of which a part is gone; the entry is applied again before
-   * anything later, and no read is served before that (it is committed, so every leader has it).
+   * FLUSHALL takes no memory for what it deletes: everything before its entry is in the engine, then
+   * what the commands before it leave, the range is cleared, and one batch follows with what the
+   * entry did after it. Reads wait meanwhile. A crash in between, and a snapshot taken then, leaves
+   * data of which a part is gone, and a mark of it; the entry is applied again, from the mark on,
+   * before anything later, and no read is served before that (it is committed, so every leader has
+   * it).
    */
   async #flush(
     entry: Entry,
@@ -249,21 +251,20 @@ export class Applier {
     { lines, waiting }: RedisBody,
     last: number,
   ): Promise<void> {
-    const before = this.#newBatch();
-    const state = this.#timedState(entry, envelope, before.state);
+    const engine = this.#engine;
+    const { index } = entry;
+    const state = this.#timedState(entry, envelope, this.#state);
     const context = this.#contextOf(envelope, state);
-    before.txn.beginEntry(entry.index);
     const first = lines.slice(0, last);
-    const early = await applyCommands(before.txn, first, waiting, context, state);
     this.#clearing = true;
+    const early = await applyBeforeFlush(engine, index, first, waiting, context, state);
     this.#hooks.onClear();
-    await this.#engine.clearRange(redisDataRange());
+    await engine.clearRange(redisDataRange());
     const after = this.#newBatch();
-    after.txn.beginEntry(entry.index);
+    after.txn.beginEntry(index);
     after.txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
-    writeCounts(after.txn, { keys: 0, expires: 0 });
     const rest = lines.slice(last + 1);
-    const late = await applyAfterFlush(after.txn, rest, waiting, context, early);
+    const late = await applyAfterFlush(after.txn, rest, waiting, context, state);
     const replies = [...early.replies, OK, ...late.replies];
     take(after, entry, { state, replies, served: servedBy(early, late) });
     await this.#write(after);

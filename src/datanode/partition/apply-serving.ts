@@ -1,8 +1,12 @@
 /** Entries that carry clients who wait: after each command those it has something for are served. */
+import type { LogIndex } from '../../common/ids.ts';
 import type { RunContext } from '../commands/command.ts';
+import { findEmptying, markEmptying, unmarkEmptying } from '../encoding/emptying.ts';
 import { keepServed } from '../encoding/served.ts';
-import type { Txn } from '../encoding/txn.ts';
-import type { Reply } from '../resp/reply.ts';
+import { writeCounts } from '../encoding/system.ts';
+import { createView, Txn } from '../encoding/txn.ts';
+import type { Engine } from '../engine/engine.ts';
+import { error, type Reply } from '../resp/reply.ts';
 import { type ApplyStep, applyLine, applyLines } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { NOT_KEPT, type Served, Serving } from './serving.ts';
@@ -38,21 +42,56 @@ async function applyServing(
   return { state, replies, served: serving.served };
 }
 
+/** For whoever waits for a reply of an entry that this replica has applied only in part itself. */
+const LOST = error(
+  'UNKNOWNOUTCOME the command was carried out, and a FLUSHALL after it; its reply was lost',
+);
+
 /**
- * What comes after a FLUSHALL of the entry: `early` is what came before it, whose changes are gone
- * with everything else, but not what it gave to clients.
+ * What comes before a FLUSHALL of the entry at `index`: its changes go with everything else, but not
+ * what it gives to clients. When it resolves that is in the engine, with the mark that it need not
+ * be done again; nor can it, once data is gone.
  */
+export async function applyBeforeFlush(
+  engine: Engine,
+  index: LogIndex,
+  lines: readonly CommandLine[],
+  waiting: WaitingPart | undefined,
+  context: RunContext,
+  state: ReplicaState,
+): Promise<ApplyStep> {
+  const done = findEmptying(createView(engine));
+  if (done?.index === index) {
+    for (let at = 0; at < done.draws; at++) context.random();
+    return { state, replies: lines.map(() => LOST) };
+  }
+  let draws = 0;
+  const random = () => {
+    draws++;
+    return context.random();
+  };
+  const txn = new Txn(engine);
+  txn.beginEntry(index);
+  const early = await applyCommands(txn, lines, waiting, { ...context, random }, state);
+  const left = new Txn(engine);
+  for (const { id, reply } of early.served ?? []) {
+    if (reply.kind === 'encoded') keepServed(left, id, reply.bytes, NOT_KEPT);
+  }
+  markEmptying(left, { index, draws });
+  await engine.write(left.operations());
+  return early;
+}
+
+/** What comes after it, on an empty partition. */
 export function applyAfterFlush(
   txn: Txn,
   lines: readonly CommandLine[],
   waiting: WaitingPart | undefined,
   context: RunContext,
-  early: ApplyStep,
+  state: ReplicaState,
 ): ApplyStep | Promise<ApplyStep> {
-  const { state, served = [] } = early;
-  for (const { id, reply } of served) {
-    if (reply.kind === 'encoded') keepServed(txn, id, reply.bytes, NOT_KEPT);
-  }
+  unmarkEmptying(txn);
+  writeCounts(txn, { keys: 0, expires: 0 });
   return applyCommands(txn, lines, waiting && { ...waiting, ready: [] }, context, state);
 }
 

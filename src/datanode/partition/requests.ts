@@ -54,6 +54,7 @@ export class Requests {
     this.#waiters = new Waiters({
       lastIndex: () => raft.lastIndex,
       appliedIndex: ground.appliedIndex,
+      clearing: () => ground.clearing(),
       typeOf: (key) => findKey(createView(engine()), key, nowMs()).live?.type,
       keptReply: (id) => findServed(createView(engine()), id),
     });

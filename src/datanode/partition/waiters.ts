@@ -20,6 +20,8 @@ export interface WaiterGround {
   /** Of the log, applied or not. */
   lastIndex(): LogIndex;
   appliedIndex(): LogIndex;
+  /** The partition is being emptied: nothing may be looked at. */
+  clearing(): boolean;
   /** What is under the key now: a type, or undefined. */
   typeOf(key: Buffer): string | undefined;
   /** What is kept under the id, as bytes of the protocol it was asked in. */
@@ -42,6 +44,8 @@ interface Waiter {
   /** It may be that something was there: it runs in the next entry as if sent just now. */
   asked: boolean;
   withdrawn: boolean;
+  /** Only its withdrawal has come to this leader. */
+  readonly cameWithdrawn: boolean;
   /** The newest entry that carries it. */
   carriedBy: LogIndex;
   resolve: (outcome: WaitOutcome) => void;
@@ -226,6 +230,7 @@ export class Waiters {
       looked: false,
       asked: true,
       withdrawn: request.withdraw,
+      cameWithdrawn: request.withdraw,
       carriedBy: 0,
       resolve,
     };
@@ -240,7 +245,8 @@ export class Waiters {
 
   #withdraw(waiter: Waiter): void {
     waiter.withdrawn = true;
-    this.#due.delete(waiter);
+    // what was there when it came is its own, however short its timeout was
+    if (!waiter.asked || waiter.cameWithdrawn) this.#due.delete(waiter);
     this.#undecided.add(waiter);
     this.#decide(waiter);
   }
@@ -258,7 +264,8 @@ export class Waiters {
   #decide(waiter: Waiter): void {
     const applied = this.#ground.appliedIndex();
     if (!waiter.looked) {
-      if (!waiter.confirmed || applied < waiter.since || !this.#look(waiter)) return;
+      if (!waiter.confirmed || applied < waiter.since || this.#ground.clearing()) return;
+      if (!this.#look(waiter)) return;
     }
     if (this.#due.has(waiter) || waiter.carriedBy > applied) return;
     waiter.asked = false;
@@ -275,7 +282,7 @@ export class Waiters {
       this.#end(waiter, { kind: 'served', reply: { kind: 'encoded', bytes: kept } });
       return false;
     }
-    if (waiter.withdrawn) return true;
+    if (waiter.cameWithdrawn && waiter.withdrawn) return true;
     if (waiter.form.keys.some((key) => ground.typeOf(key) !== undefined)) this.#due.add(waiter);
     return true;
   }

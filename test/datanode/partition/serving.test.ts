@@ -7,7 +7,11 @@ import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { ApplyStep } from '../../../src/datanode/partition/apply-lines.ts';
-import { applyAfterFlush, applyCommands } from '../../../src/datanode/partition/apply-serving.ts';
+import {
+  applyAfterFlush,
+  applyBeforeFlush,
+  applyCommands,
+} from '../../../src/datanode/partition/apply-serving.ts';
 import type { CarriedWaiter, WaitingPart } from '../../../src/datanode/partition/waiter-codec.ts';
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
@@ -176,12 +180,11 @@ test('a key that was ready before serves those who wait for it', async () => {
 
 test('what was given before a FLUSHALL of the entry stays given', async () => {
   const waiting = part(waiter('1', 'BLPOP a 0'), waiter('2', 'BLPOP a 0'));
-  const before = new Txn(engine);
-  before.beginEntry(1);
-  const early = await applyCommands(before, [line('RPUSH a x')], waiting, context, state);
+  const first = [line('RPUSH a x')];
+  const early = await applyBeforeFlush(engine, 1, first, waiting, context, state);
   const after = new Txn(engine);
   after.beginEntry(1);
-  const late = await applyAfterFlush(after, [line('RPUSH a y z')], waiting, context, early);
+  const late = await applyAfterFlush(after, [line('RPUSH a y z')], waiting, context, state);
   expect(given(early)).toEqual(['1: a x']);
   expect(given(late)).toEqual(['2: a y']);
   await engine.write(after.operations());

@@ -8,18 +8,20 @@ import { OK } from '../../../src/datanode/resp/reply.ts';
 let waiters: Waiters;
 let lastIndex = 10;
 let applied = 10;
+let clearing = false;
 let types: Map<string, string>;
 let kept: Map<string, Buffer>;
 let outcomes: Map<string, WaitOutcome>;
 
 beforeEach(() => {
-  [lastIndex, applied] = [10, 10];
+  [lastIndex, applied, clearing] = [10, 10, false];
   types = new Map();
   kept = new Map();
   outcomes = new Map();
   waiters = new Waiters({
     lastIndex: () => lastIndex,
     appliedIndex: () => applied,
+    clearing: () => clearing,
     typeOf: (key) => types.get(key.toString()),
     keptReply: (id) => kept.get(id.toString()),
   });
@@ -178,6 +180,17 @@ test('a waiter that nobody carries is withdrawn at once', async () => {
   expect(waiters.count).toBe(0);
 });
 
+test('a timeout that ends before the first look does not take what was there', async () => {
+  types.set('a', 'list');
+  const first = ask('1', 'BLPOP a 0.001');
+  const { outcome } = waiters.ask(request('1', 'BLPOP a 0.001', true));
+  waiters.confirm(first);
+  expect(waiters.isDue).toBe(true);
+  const index = append(waiters.draft([]));
+  apply(index, '1');
+  expect(await outcome).toEqual({ kind: 'served', reply: OK });
+});
+
 test('one that an entry carries waits for that entry', async () => {
   for (const served of [true, false]) {
     const id = String(served);
@@ -202,6 +215,21 @@ test('a withdrawal that arrives first is told what an earlier leader gave', asyn
   types.set('b', 'list');
   waiters.confirm(ask('2', 'BLPOP b 0', true));
   expect(await settled('2')).toEqual({ kind: 'withdrawn' });
+});
+
+test('nothing is looked at while the partition is being emptied', async () => {
+  types.set('a', 'list');
+  kept.set('2', Buffer.from('+OK\r\n'));
+  clearing = true;
+  wait('1', 'BLPOP a 0');
+  wait('2', 'BLPOP b 0');
+  expect(waiters.isDue).toBe(false);
+  clearing = false;
+  types.clear();
+  apply(11);
+  await Promise.resolve();
+  expect(waiters.isDue).toBe(false);
+  expect([...outcomes.keys()]).toEqual(['2']);
 });
 
 test('whoever has gone is withdrawn, unless it was asked again since', async () => {

@@ -6,7 +6,6 @@ import type { LogIndex } from '../../../src/common/ids.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { createView } from '../../../src/datanode/encoding/txn.ts';
 import { decodeState } from '../../../src/datanode/partition/state.ts';
-import type { SimCluster } from '../cluster.ts';
 import { hashOf } from '../engine.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 import { isEmptying } from './emptying.ts';
@@ -29,7 +28,8 @@ export function applyChecker(): Checker {
     throw new Violation('apply', `${node} replica ${replica.id}: ${now}; before: ${was}`);
   };
 
-  const checkState = ({ group, replica, node }: Observed, { plan }: SimCluster) => {
+  const checkState = (observed: Observed) => {
+    const { group, replica, node } = observed;
     const index = replica.appliedIndex;
     const { engine } = replica.inspect();
     const stored = createView(engine).get(STATE_KEY);
@@ -41,7 +41,7 @@ export function applyChecker(): Checker {
       );
     }
     // a batch may be in the engine a moment before its replica is told
-    if (state.index !== index || index === 0 || (plan.flushes && isEmptying(replica))) return;
+    if (state.index !== index || index === 0 || isEmptying(observed)) return;
     const hash = hashOf(engine);
     const known = hashes.get(`${group} ${index}`) ?? { hash, node };
     hashes.set(`${group} ${index}`, known);
@@ -52,9 +52,9 @@ export function applyChecker(): Checker {
 
   return {
     name: 'apply',
-    onMoved(observed, cluster) {
+    onMoved(observed) {
       checkOrder(observed);
-      checkState(observed, cluster);
+      checkState(observed);
     },
   };
 }

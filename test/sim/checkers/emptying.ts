@@ -1,39 +1,17 @@
 /**
- * Whether a replica is about to apply FLUSHALL: its range is cleared before the batch that names the
- * entry, so for a while, and after a crash in between, its data is that of no index.
+ * Whether a replica holds a part of a FLUSHALL: from the moment its range is cleared to the batch
+ * that names the entry, and after a crash or on a snapshot of then, its data is that of no index. The
+ * product's own mark says so; it names the next entry and no other.
  */
-import { decodeExec } from '../../../src/datanode/commands/exec-line.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
-import { decodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
-import type { Replica } from '../../../src/datanode/partition/replica.ts';
-import type { CarriedWaiter } from '../../../src/datanode/partition/waiter-codec.ts';
+import { findEmptying } from '../../../src/datanode/encoding/emptying.ts';
+import { createView } from '../../../src/datanode/encoding/txn.ts';
+import { type Observed, Violation } from './checker.ts';
 
-type Line = readonly Buffer[];
-
-export function isEmptying(replica: Replica): boolean {
-  const { log } = replica.inspect();
-  const next = replica.appliedIndex + 1;
-  if (next < log.firstIndex() || next > log.lastIndex()) return false;
-  const entries = log.entries(next, next + 1, Number.MAX_SAFE_INTEGER);
-  const entry = entries === 'compacted' ? undefined : entries[0];
-  if (entry?.kind !== 'normal' || entry.data.length === 0) return false;
-  return linesOf(entry.data).some(empties);
-}
-
-/** The commands of an entry; none for the leader's own entries. */
-export function linesOf(data: Uint8Array): readonly Line[] {
-  const { body } = decodeEnvelope(data);
-  return body.family === 'redis' ? body.lines : [];
-}
-
-/** The clients that wait which an entry carries. */
-export function waitersOf(data: Uint8Array): readonly CarriedWaiter[] {
-  const { body } = decodeEnvelope(data);
-  return body.family === 'redis' ? (body.waiting?.waiters ?? []) : [];
-}
-
-function empties(line: Line): boolean {
-  const command = resolveCommand(line);
-  if (command?.name === 'exec') return decodeExec(line)?.some(empties) ?? false;
-  return command?.kind === 'write' && command.empties === true;
+/** Throws Violation when a mark was left behind. */
+export function isEmptying({ group, node, replica }: Observed): boolean {
+  const mark = findEmptying(createView(replica.inspect().engine));
+  if (mark === undefined) return false;
+  if (mark.index === replica.appliedIndex + 1) return true;
+  const text = `applied ${replica.appliedIndex}, and a mark of a FLUSHALL at ${mark.index}`;
+  throw new Violation('apply', `group ${group} ${node} replica ${replica.id}: ${text}`);
 }

@@ -22,7 +22,8 @@ import { hashOf } from '../engine.ts';
 import { ObservableHash, pairHash } from '../observable-hash.ts';
 import type { Sent } from '../typed.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
-import { isEmptying, linesOf, waitersOf } from './emptying.ts';
+import { isEmptying } from './emptying.ts';
+import { linesOf, waitersOf } from './entry-lines.ts';
 import { OpenReads, readsOf, type State } from './open-reads.ts';
 import { QueueModel } from './queue-model.ts';
 
@@ -70,7 +71,7 @@ export class Witness implements Checker {
     };
     this.#groups.set(observed.group, group);
     this.#noteEntries(group, observed, cluster.scheduler.nowMs);
-    if (!cluster.plan.flushes || !isEmptying(observed.replica)) noteStand(group, observed);
+    noteStand(group, observed);
   }
 
   /**
@@ -102,14 +103,15 @@ export class Witness implements Checker {
 }
 
 /** What the replica holds, beside its own state: that names its term and members, too. */
-function noteStand(group: Group, { replica, node }: Observed): void {
+function noteStand(group: Group, observed: Observed): void {
+  const { replica, node } = observed;
   const index = replica.appliedIndex;
   const { engine } = replica.inspect();
   const state = engine.getSync(STATE_KEY);
   if (index === 0 || state === undefined) return;
   const opened = createView(engine).get(STATE_KEY)!;
   // a batch may be in the engine a moment before its replica is told
-  if (decodeState(opened, node).index !== index) return;
+  if (decodeState(opened, node).index !== index || isEmptying(observed)) return;
   const hash = hashOf(engine) ^ pairHash(STATE_KEY, state);
   const stands = group.stands.get(index) ?? [];
   group.stands.set(index, stands);
