@@ -103,9 +103,10 @@ function whyFrozen({ control }: StabilityView, cluster: KnownNodes): string | un
     return 'upgrade mode is on; end it with POST /cluster/upgrade/done';
   }
   const alive = cluster.alive.size;
+  if (alive === 0) return 'no datanode is alive; start them';
   const remedy =
     'the network may be cut in two: bring the others back or, when they are gone for good, ' +
-    `lower the stable node count with POST /stable/nodenum?number=${Math.max(alive, 1)}`;
+    `lower the stable node count with POST /stable/nodenum?number=${alive}`;
   if (alive <= control.stableNodes / 2) {
     return `only ${alive} of ${control.stableNodes} stable datanodes are alive; ${remedy}`;
   }

@@ -137,6 +137,10 @@ describe('frozen', () => {
     expect(leaving.size).toBe(0);
   });
 
+  test('no node at all: no count is proposed that would be refused', () => {
+    expect(judge({ nodes: { n1: away(5) } }).frozen).toBe('no datanode is alive; start them');
+  });
+
   test('no record of the switches', () => {
     const nothing = { alive: [], states: [], partitions: [], control: undefined };
     const verdict = assess({ ...nothing, isSettled: () => true, nowMs: NOW, migrateWaitMs: WAIT });
