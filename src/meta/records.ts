@@ -117,6 +117,7 @@ export const recordKinds = {
       node: text,
       firstSeenMs: z.number(),
       lostSinceMs: z.number().exactOptional(),
+      writtenOff: z.boolean().exactOptional(),
       draining: z.object({ sinceMs: z.number(), replicas: index }).exactOptional(),
     }),
     keyOf: (record) => keys.nodeState(record.node),

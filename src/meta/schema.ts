@@ -62,6 +62,8 @@ export interface NodeStateRecord {
   readonly firstSeenMs: number;
   /** Since when it is away (the master's wall clock); absent while it lives. */
   readonly lostSinceMs?: number;
+  /** An operator has lowered the stable node count since: it is gone, not merely cut off. */
+  readonly writtenOff?: boolean;
   /** An operator wants it empty; `replicas`: what it held then. */
   readonly draining?: { readonly sinceMs: number; readonly replicas: number };
 }

@@ -1,6 +1,8 @@
 /** The placedriver's configuration: one schema is type, check and error text. */
 import { z } from 'zod';
 import { endpointsField, hostField, nameField, portField } from '../common/config-fields.ts';
+import { parseWindow } from './stability/balance-window.ts';
+import { defaultPlacementSettings, type PlacementSettings } from './term.ts';
 
 const metaSchema = z
   .strictObject({
@@ -12,6 +14,36 @@ const metaSchema = z
   .refine(({ endpoints, embedded }) => (endpoints === undefined) !== (embedded === undefined), {
     message: 'needs either endpoints (an etcd) or embedded (a store in this process)',
   });
+
+/** Of the whole cluster: every placedriver is given the same. */
+const placementSchema = z.strictObject({
+  /** From the loss of a datanode until its replicas are made elsewhere. */
+  'migrate-wait-ms': z
+    .number()
+    .int()
+    .min(1_000)
+    .max(7 * 86_400_000)
+    .default(defaultPlacementSettings.migrateWaitMs),
+  /** Replicas that move at the same time, in the whole cluster. */
+  'moves-at-once': z
+    .number()
+    .int()
+    .min(1)
+    .max(1_024)
+    .default(defaultPlacementSettings.movesAtOnceMax),
+  /** From a change until what follows from it is planned. */
+  'plan-delay-ms': z
+    .number()
+    .int()
+    .min(0)
+    .max(60_000)
+    .default(defaultPlacementSettings.planDelayMs),
+  /** UTC; of a new cluster, operators change it later. Replicas are evened out only then. */
+  'balance-window': z
+    .string()
+    .refine((text) => parseWindow(text) !== undefined, 'a time of the day in UTC as 01:00-05:00')
+    .optional(),
+});
 
 const fields = z.strictObject({
   name: nameField,
@@ -32,6 +64,7 @@ const fields = z.strictObject({
       message: 'cannot be more than default.nodes: each lies on a node of its own',
     })
     .prefault({}),
+  placement: placementSchema.prefault({}),
   'run-file': z.string().optional(),
   log: z
     .strictObject({
@@ -50,3 +83,14 @@ export const placedriverConfigSchema = fields.refine(
 );
 
 export type PlacedriverConfig = z.infer<typeof placedriverConfigSchema>;
+
+export function placementSettingsOf({ placement }: PlacedriverConfig): PlacementSettings {
+  const window = placement['balance-window'];
+  const balanceWindow = window === undefined ? undefined : parseWindow(window);
+  return {
+    migrateWaitMs: placement['migrate-wait-ms'],
+    movesAtOnceMax: placement['moves-at-once'],
+    planDelayMs: placement['plan-delay-ms'],
+    ...(balanceWindow && { balanceWindow }),
+  };
+}

@@ -10,6 +10,7 @@ import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import { type ClusterRecord, encodeRecord, keys, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { Leadership, MetaStore } from '../meta/store.ts';
+import { Agenda } from './agenda.ts';
 import { type Chore, createChores } from './chores/chores.ts';
 import type { DefaultNamespace } from './chores/default-namespace.ts';
 import { createOperator } from './operator/create.ts';
@@ -100,56 +101,40 @@ export class PlacedriverCoordinator {
 
   /** Watches everything until mastership ends, and does what each change asks for. */
   async #serve(term: MasterTerm): Promise<void> {
-    const { store, clock, logger, picture } = term;
-    let working = Promise.resolve();
-    let asked = false;
-    const consider = () => {
-      if (asked) return;
-      asked = true;
-      working = working
-        .then(() => {
-          asked = false;
-          return this.#work(term, consider);
-        })
-        .catch((failure) => {
-          logger.warn('placement failed', { error: messageOf(failure) });
-          void sleep(clock, RETRY_MS, this.#stop.signal).then(consider, () => {});
-        });
-    };
+    const { store, clock, picture, settings } = term;
+    const agenda: Agenda = new Agenda(clock, () => this.#work(term, agenda));
     const watch = store.watch(keys.root, {
       onList: (items) => {
         picture.list(items);
         this.#term = term;
-        consider();
+        agenda.ask(0);
       },
       onEvents: (events) => {
         picture.apply(events);
-        consider();
+        agenda.ask(settings.planDelayMs);
       },
     });
     try {
       await aborted(term.leadership.lost, this.#stop.signal);
     } finally {
       watch.close();
-      await working;
+      await agenda.stop();
     }
   }
 
   /** One chore's failure is told and tried again, and does not keep the others from their work. */
-  async #work(term: MasterTerm, again: () => void): Promise<void> {
-    const { clock, leadership } = term;
-    const failures: unknown[] = [];
+  async #work(term: MasterTerm, agenda: Agenda): Promise<void> {
+    const { logger, leadership } = term;
     for (const chore of this.#chores) {
       if (leadership.lost.aborted) return;
       try {
         const afterMs = await chore(term);
-        if (afterMs === undefined) continue;
-        void sleep(clock, afterMs, this.#stop.signal).then(again, () => {});
+        if (afterMs !== undefined) agenda.ask(afterMs);
       } catch (failure) {
-        failures.push(failure);
+        logger.warn('placement failed', { error: messageOf(failure) });
+        agenda.ask(RETRY_MS);
       }
     }
-    if (failures.length > 0) throw failures[0];
   }
 }
 

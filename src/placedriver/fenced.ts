@@ -37,3 +37,18 @@ export async function fenced(
   const { succeeded } = await store.transaction([fence], operations);
   if (!succeeded) throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
 }
+
+/**
+ * Changes what nobody else has changed since it was read: false when a compare does not hold, and
+ * what is wanted is to be decided anew. Throws LEASE_LOST when it is the fence that does not hold.
+ */
+export async function fencedChange(
+  store: MetaStore,
+  fence: Compare,
+  unchanged: readonly Compare[],
+  operations: readonly MetaOperation[],
+): Promise<boolean> {
+  const { succeeded } = await store.transaction([fence, ...unchanged], operations);
+  if (!succeeded) await fenced(store, fence, []);
+  return succeeded;
+}

@@ -7,7 +7,7 @@ import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
-import type { PlacedriverConfig } from './config.ts';
+import { type PlacedriverConfig, placementSettingsOf } from './config.ts';
 import { PlacedriverCoordinator } from './coordinator.ts';
 import { createProbes } from './http/probes.ts';
 import { startHttp } from './http/server.ts';
@@ -39,6 +39,7 @@ export async function startPlacedriver(
     name: config.name,
     leaseTtlMs: config.timing['lease-ttl-ms'],
     default: config.default,
+    placement: placementSettingsOf(config),
   });
   coordinator.start();
   const isMaster = () => coordinator.isMaster;

@@ -39,6 +39,8 @@ export interface Stored<T> {
 class Shelf<T> {
   readonly #kind: RecordKind<T>;
   readonly #records = new Map<string, Stored<T>>();
+  /** What lies there now cannot be read, whatever was read before. */
+  readonly unreadable = new Set<string>();
 
   constructor(kind: RecordKind<T>) {
     this.#kind = kind;
@@ -48,16 +50,21 @@ class Shelf<T> {
   put({ key, value, modRevision }: MetaItem): void {
     const known = this.#records.get(key);
     if (known !== undefined) this.#records.set(key, { ...known, readable: false });
+    this.unreadable.add(key);
     const record = decodeRecord(this.#kind, key, value);
     this.#records.set(key, { record, modRevision, readable: true });
+    this.unreadable.delete(key);
   }
 
   delete(key: string): void {
     this.#records.delete(key);
+    this.unreadable.delete(key);
   }
 
   retain(present: ReadonlySet<string>): void {
-    for (const key of this.#records.keys()) if (!present.has(key)) this.#records.delete(key);
+    for (const key of [...this.#records.keys(), ...this.unreadable]) {
+      if (!present.has(key)) this.delete(key);
+    }
   }
 
   get(key: string): T | undefined {
@@ -183,6 +190,11 @@ export class Picture {
 
   damages(): DamageRecord[] {
     return this.#damages.all();
+  }
+
+  /** Keys below `prefix`, one of `keys`, where something lies that cannot be read. */
+  unreadable(prefix: string): ReadonlySet<string> {
+    return this.#shelfOf(prefix)?.unreadable ?? new Set();
   }
 
   #put(item: MetaItem): void {

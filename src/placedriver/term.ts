@@ -2,6 +2,7 @@
 import type { Clock } from '../common/clock.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
+import type { BalanceWindow } from '../meta/schema.ts';
 import type { Compare, Leadership, MetaStore } from '../meta/store.ts';
 import type { Picture } from './picture.ts';
 
@@ -13,6 +14,8 @@ export interface PlacementSettings {
   readonly movesAtOnceMax: number;
   /** From a change until what follows from it is planned: changes come in crowds. */
   readonly planDelayMs: number;
+  /** Of a new cluster, when nodes are evened out; operators change it later. Absent: at any time. */
+  readonly balanceWindow?: BalanceWindow;
 }
 
 export const defaultPlacementSettings: PlacementSettings = {

@@ -12,6 +12,7 @@ import {
 } from '../../src/meta/schema.ts';
 import type { MetaStore } from '../../src/meta/store.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
+import type { PlacementSettings } from '../../src/placedriver/term.ts';
 
 let meta: MemoryMeta;
 let store: MetaStore;
@@ -27,7 +28,7 @@ afterEach(async () => {
   await Promise.all(running.map(({ coordinator }) => coordinator.stop()));
 });
 
-function start(name: string) {
+function start(name: string, placement: Partial<PlacementSettings> = {}) {
   const client = meta.connect();
   const coordinator = new PlacedriverCoordinator({
     store: client,
@@ -37,6 +38,7 @@ function start(name: string) {
     name,
     leaseTtlMs: 300,
     default: { nodes: 4, partitions: 6, replicas: 3 },
+    placement,
   });
   coordinator.start();
   const entry = { coordinator, client };
@@ -163,5 +165,54 @@ describe('a placedriver', () => {
       .toBe(2);
     expect((await store.get(keys.namespace('default')))?.value).toContain('perhaps');
     expect((await store.get(keys.partition('default', 0)))?.value).toBe('{"version":1}');
+  });
+
+  test('a lost node waits its time over a change of master, and is forgotten by time alone', async () => {
+    const control = { version: 1, stableNodes: 0, balance: { enabled: false } };
+    await store.put(keys.control, encodeRecord(control));
+    await registerAll();
+    const first = start('pd1', { migrateWaitMs: 4_000 });
+    await expect
+      .poll(async () => (await store.get(keys.namespace('default')))?.value)
+      .toContain('"ready":true');
+    for (const { namespace, partition, replicas } of await table()) {
+      const voters = replicas.map(({ replica }) => replica);
+      const leader = {
+        ...{
+          version: 1,
+          namespace,
+          partition,
+          node: replicas[0]!.node,
+          replica: voters[0]!,
+          term: 1,
+        },
+        membership: { epoch: 1, voters, learners: [], joint: false },
+      };
+      await store.put(keys.leader(namespace, partition), encodeRecord(leader));
+    }
+    await register('c1', 'c');
+    const state = async () => (await store.get(keys.nodeState('c1')))?.value;
+    await expect.poll(state).toContain('"firstSeenMs"');
+    await store.delete(keys.node('c1'));
+    await expect.poll(state).toContain('"lostSinceMs"');
+    const before = await state();
+    first.client.crash();
+    const second = start('pd2', { migrateWaitMs: 4_000 });
+    await expect.poll(() => second.coordinator.isMaster, { timeout: 3_000 }).toBe(true);
+    expect(await state()).toBe(before);
+    const { lostSinceMs } = JSON.parse(before!) as { lostSinceMs: number };
+    await expect.poll(state, { timeout: 15_000 }).toBeUndefined();
+    expect(systemClock.wallMs() - lostSinceMs).toBeGreaterThanOrEqual(4_000);
+    expect((await store.get(keys.control))?.value).toContain('"stableNodes":5');
+    expect((await store.range(keys.nodeStates)).items.length).toBe(4);
+  });
+
+  test('an operator asks the master, and no other', async () => {
+    const first = start('pd1');
+    await expect.poll(() => first.coordinator.operator).toBeDefined();
+    const second = start('pd2');
+    expect(second.coordinator.operator).toBeUndefined();
+    await first.coordinator.operator!.setUpgrade(true);
+    expect((await store.get(keys.control))?.value).toContain('"upgradeSinceMs"');
   });
 });
