@@ -67,6 +67,11 @@ export class Tables<P extends KnownPartition> {
     return capacity !== undefined && (this.#held.get(node) ?? 0) >= capacity;
   }
 
+  isOverfull(node: NodeId): boolean {
+    const capacity = this.#states.nodes.get(node)?.capacity;
+    return capacity !== undefined && (this.#held.get(node) ?? 0) > capacity;
+  }
+
   /** Every namespace's next table; the next call starts from there. */
   plan(mode: TableMode): NamespaceTable<P>[] {
     return this.#namespaces.map((namespace) => {
