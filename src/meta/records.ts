@@ -62,6 +62,13 @@ const replicas = list(replica).refine(
 );
 const replicaIds = list(count);
 
+const move = z.object({
+  from: replica.exactOptional(),
+  to: replica.exactOptional(),
+  why: z.string(),
+  sinceMs: z.number(),
+});
+
 const membership = z.object({
   epoch: index,
   voters: replicaIds,
@@ -190,6 +197,7 @@ export const recordKinds = {
         lastSlot: slot,
         birth: replicas,
         replicas,
+        move: move.exactOptional(),
         epoch: count,
         fence: index,
       })

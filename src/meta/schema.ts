@@ -147,6 +147,17 @@ export interface ReplicaRecord {
   readonly incarnation: Incarnation;
 }
 
+/** What was last asked of a partition's replicas; of two nodes, or of one alone. */
+export interface MoveRecord {
+  /** The replica that goes. */
+  readonly from?: ReplicaRecord;
+  /** The replica that comes. */
+  readonly to?: ReplicaRecord;
+  readonly why: string;
+  /** The master's wall clock. */
+  readonly sinceMs: number;
+}
+
 /** The wanted state of one partition, written by the master only. The first replica should lead. */
 export interface PartitionRecord {
   readonly version: number;
@@ -158,6 +169,8 @@ export interface PartitionRecord {
   /** Immutable: the replicas that may start as voters (decision 18). */
   readonly birth: readonly ReplicaRecord[];
   readonly replicas: readonly ReplicaRecord[];
+  /** Under way until the group serves `epoch`; stays afterwards, as what was done last. */
+  readonly move?: MoveRecord;
   /** Counts the versions of this record from 1; the group's configuration carries the one served. */
   readonly epoch: Epoch;
   /** Election revision of the master that wrote it (decision 17). */

@@ -112,6 +112,8 @@ export class Picture {
     [keys.deleted, this.#deleted],
   ];
   readonly #onProblem: (problem: string) => void;
+  /** Written by this master, and not told by the watch yet: key → revision. */
+  readonly #written = new Map<string, Revision>();
 
   constructor(onProblem: (problem: string) => void = () => {}) {
     this.#onProblem = onProblem;
@@ -120,6 +122,7 @@ export class Picture {
   list(items: readonly MetaItem[]): void {
     const present = new Set(items.map(({ key }) => key));
     for (const [, shelf] of this.#shelves) shelf.retain(present);
+    this.#written.clear();
     for (const item of items) this.#put(item);
   }
 
@@ -127,7 +130,20 @@ export class Picture {
     for (const event of events) {
       if (event.type === 'put') this.#put(event.item);
       else this.#shelfOf(event.key)?.delete(event.key);
+      const { key, modRevision } = event.type === 'put' ? event.item : event;
+      if (modRevision >= (this.#written.get(key) ?? modRevision)) this.#written.delete(key);
     }
+  }
+
+  /** This master has written `key`: until the watch tells it, `isBehind`. */
+  expect(key: string, revision: Revision): void {
+    const known = this.#shelfOf(key)?.stored(key)?.modRevision ?? 0;
+    if (known < revision) this.#written.set(key, revision);
+  }
+
+  /** What is counted here may lack what this master wrote last. */
+  get isBehind(): boolean {
+    return this.#written.size > 0;
   }
 
   /** The namespace's record, or what was last read of it. */

@@ -1,6 +1,7 @@
 /** What a master does again and again, in this order, whenever something may have changed. */
 import type { MasterTerm } from '../term.ts';
 import { createDefaultNamespace, type DefaultNamespace } from './default-namespace.ts';
+import { createMoves } from './moves.ts';
 import { trackNodes } from './node-states.ts';
 import { repairReplicas } from './repairs.ts';
 
@@ -12,5 +13,5 @@ import { repairReplicas } from './repairs.ts';
 export type Chore = (term: MasterTerm) => Promise<number | undefined>;
 
 export function createChores(defaultNamespace: DefaultNamespace): readonly Chore[] {
-  return [trackNodes, repairReplicas, createDefaultNamespace(defaultNamespace)];
+  return [trackNodes, repairReplicas, createDefaultNamespace(defaultNamespace), createMoves()];
 }

@@ -1,16 +1,173 @@
-/** Nodes are drained, replicas moved and given up, leaders named. */
+/**
+ * Nodes are drained, replicas moved and given up, leaders named. Each request asks for one change of
+ * wanted state and resolves when that is written; it is carried out behind. What an operator moved
+ * is not taken back: tables within 1 of each other, over data centres as even as can be, are left as
+ * they are. Balancing does move something, maybe the same replica, when the request leaves two nodes
+ * more than 1 apart; the same holds for leaders. To keep such an arrangement, switch balancing off.
+ */
 import { KvorumError } from '../../common/errors.ts';
+import type { NodeId } from '../../common/ids.ts';
+import { hasTags } from '../balance/candidates.ts';
+import { GroupStates } from '../balance/group-states.ts';
+import { leaderFirst, type WantedChange } from '../balance/plan-moves.ts';
+import { Tables } from '../balance/tables.ts';
+import type { BalanceView } from '../balance/view.ts';
+import { balanceView } from '../balance-view.ts';
+import type { StoredPartition } from '../picture.ts';
 import type { MasterTerm } from '../term.ts';
-import type { Operator } from './operator.ts';
+import { writeChanges } from '../wanted-changes.ts';
+import { attempt } from './attempt.ts';
+import { drainRequests } from './drain.ts';
+import type { Operator, PartitionName } from './operator.ts';
 
 type MoveRequests = Pick<
   Operator,
   'drain' | 'undrain' | 'move' | 'transferLeader' | 'removeReplica'
 >;
 
-export function moveRequests(_term: MasterTerm): MoveRequests {
-  const later = async () => {
-    throw new KvorumError('CONFLICT', 'this build cannot do that yet');
+export function moveRequests(term: MasterTerm): MoveRequests {
+  const change = (plan: (ground: Ground) => WantedChange<StoredPartition> | undefined) =>
+    attempt(term, async () => {
+      const wanted = plan(groundOf(term));
+      return wanted === undefined || (await writeChanges(term, [wanted])) === 1;
+    });
+  return {
+    ...drainRequests(term),
+    move: (what, from, to) => change((ground) => planMove(ground, what, from, to)),
+    transferLeader: (what, to) => change((ground) => planTransfer(ground, what, to)),
+    removeReplica: (what, node) => change((ground) => planRemoval(ground, what, node)),
   };
-  return { drain: later, undrain: later, move: later, transferLeader: later, removeReplica: later };
+}
+
+interface Ground {
+  readonly view: BalanceView<StoredPartition>;
+  readonly states: GroupStates;
+}
+
+function groundOf({ picture, settings, clock }: MasterTerm): Ground {
+  const view = balanceView(picture, settings, clock.wallMs());
+  return { view, states: new GroupStates(view) };
+}
+
+function planMove(
+  ground: Ground,
+  what: PartitionName,
+  from: NodeId,
+  to: NodeId,
+): WantedChange<StoredPartition> {
+  const { states, view } = ground;
+  const partition = partitionOf(ground, what);
+  const { record } = partition;
+  const leaving = replicaOn(partition, from, 'from');
+  if (record.replicas.some(({ node }) => node === to)) {
+    throw new KvorumError('BAD_ARGUMENT', `to: node ${to} holds a replica of it already`);
+  }
+  const node = states.nodes.get(to);
+  if (node === undefined) throw new KvorumError('NOT_FOUND', `to: no living node ${to}`);
+  if (states.isLeaving(to)) {
+    throw new KvorumError('CONFLICT', `to: node ${to} is drained; take that back first`);
+  }
+  const namespace = namespaceOf(ground, what);
+  if (!hasTags(node, namespace.tags)) {
+    throw new KvorumError('CONFLICT', `to: node ${to} has not the tags of ${what.namespace}`);
+  }
+  if (new Tables(view, states).isFull(to)) {
+    throw new KvorumError('CONFLICT', `to: node ${to} holds as many replicas as it should`);
+  }
+  checkMayChange(ground, partition, from);
+  const place = { node: to, incarnation: node.incarnation };
+  return replaced(ground, partition, leaving.node, place, 'an operator moved it');
+}
+
+function planTransfer(
+  ground: Ground,
+  what: PartitionName,
+  to: NodeId,
+): WantedChange<StoredPartition> | undefined {
+  const partition = partitionOf(ground, what);
+  const { record } = partition;
+  const next = replicaOn(partition, to, 'to');
+  if (record.replicas[0]?.replica === next.replica) return undefined;
+  if (!ground.states.isAbleToLead(record, next)) {
+    const text = `to: the replica on ${to} cannot lead: its node is away or drained, or it is not filled yet`;
+    throw new KvorumError('CONFLICT', text);
+  }
+  return { partition, replicas: leaderFirst(record.replicas, to) };
+}
+
+function planRemoval(
+  ground: Ground,
+  what: PartitionName,
+  node: NodeId,
+): WantedChange<StoredPartition> {
+  const { states, view } = ground;
+  const partition = partitionOf(ground, what);
+  replicaOn(partition, node, 'node');
+  checkMayChange(ground, partition, node);
+  const tables = new Tables(view, states);
+  const to = tables.elsewhere(namespaceOf(ground, what), partition.record, node) ?? node;
+  const record = states.nodes.get(to);
+  if (record === undefined) {
+    const text = `no other node can take it, and ${node} is away: bring one of them up`;
+    throw new KvorumError('CONFLICT', text);
+  }
+  const place = { node: to, incarnation: record.incarnation };
+  return replaced(ground, partition, node, place, 'an operator gave it up');
+}
+
+/** Whoever should lead goes on; another does when its replica goes. */
+function replaced(
+  { states }: Ground,
+  partition: StoredPartition,
+  from: NodeId,
+  to: { readonly node: NodeId; readonly incarnation: string },
+  why: string,
+): WantedChange<StoredPartition> {
+  const { record } = partition;
+  const drops = record.replicas.find(({ node }) => node === from);
+  const staying = record.replicas.filter(({ node }) => node !== from);
+  const able = staying.filter((replica) => states.isAbleToLead(record, replica));
+  const leader = able.find(({ replica }) => replica === record.replicas[0]?.replica) ?? able[0];
+  return {
+    partition,
+    replicas: [...leaderFirst(staying, leader?.node), to],
+    move: { drops, from: drops, to, kind: 'operator', why },
+  };
+}
+
+function checkMayChange({ states, view }: Ground, partition: StoredPartition, node: NodeId): void {
+  const { record } = partition;
+  const { frozen } = view.stability;
+  if (frozen !== undefined) throw new KvorumError('CONFLICT', `no replica moves now: ${frozen}`);
+  const from = record.replicas.find((replica) => replica.node === node);
+  const settled = states.isSettled(record) ? undefined : 'the last change is not finished';
+  const reason = settled ?? states.whyNot(record, { from, adds: true });
+  if (reason !== undefined) {
+    throw new KvorumError('CONFLICT', `its replicas cannot change now: ${reason}; try again later`);
+  }
+  const moving = view.partitions.filter((known) => states.isMoving(known.record)).length;
+  if (moving < view.movesAtOnceMax) return;
+  throw new KvorumError('CONFLICT', `${moving} replicas are moving, no more do at once; try later`);
+}
+
+function partitionOf({ view }: Ground, { namespace, partition }: PartitionName): StoredPartition {
+  const found = view.partitions.find(
+    ({ record }) => record.namespace === namespace && record.partition === partition,
+  );
+  if (found !== undefined) return found;
+  throw new KvorumError('NOT_FOUND', `no partition ${namespace}/${partition} that can be read`);
+}
+
+function namespaceOf({ view }: Ground, { namespace }: PartitionName) {
+  const found = view.namespaces.find(({ name }) => name === namespace);
+  if (found?.ready && !found.deleting) return found;
+  throw new KvorumError('NOT_FOUND', `no namespace ${namespace}`);
+}
+
+function replicaOn({ record }: StoredPartition, node: NodeId, argument: string) {
+  const found = record.replicas.find((replica) => replica.node === node);
+  if (found !== undefined) return found;
+  const { namespace, partition } = record;
+  const text = `${argument}: node ${node} holds no replica of ${namespace}/${partition}`;
+  throw new KvorumError('BAD_ARGUMENT', text);
 }

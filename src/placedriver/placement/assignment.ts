@@ -12,8 +12,12 @@ export interface CandidateNode {
   readonly dc: string;
   /** Machine (`host` tag or address): nodes that fail together. */
   readonly host: string;
-  /** Replicas it should hold at most; no bound when missing. */
+  /** Replicas it should hold at most, of all namespaces; no bound when missing. */
   readonly capacity?: number;
+  /** Replicas of other namespaces that it holds: among equals, who carries less of those. */
+  readonly heldElsewhere?: number;
+  /** It keeps what it holds and is given nothing: it is away, and may come back with its data. */
+  readonly closed?: boolean;
 }
 
 /** Names → 0, 1, 2 … in the order they are met. */
@@ -44,12 +48,17 @@ export class Assignment {
   readonly dcOf: readonly number[];
   readonly nodesOf: readonly (readonly number[])[];
   readonly #hostOf: readonly number[];
+  /** Of this namespace. */
   readonly #capacity: readonly number[];
+  readonly #heldElsewhere: readonly number[];
+  readonly #closed: readonly boolean[];
   /** There are hosts enough for every replica of a partition to have its own. */
   readonly #hostsApart: boolean;
   /** Per data centre, the replicas of one partition that it has room for. */
   readonly #room: readonly number[];
   readonly #dcCounts: Uint16Array[];
+  /** Of those, what closed nodes hold: it needs no room. */
+  readonly #closedCounts: Uint16Array[];
 
   constructor(nodes: readonly CandidateNode[], partitions: number, replicas: number) {
     const byName = new Map(nodes.map((node) => [node.node, node]));
@@ -58,27 +67,49 @@ export class Assignment {
     this.names = ordered.map(({ node }) => node);
     this.dcOf = ordered.map(({ dc }) => dcs.of(dc));
     this.#hostOf = ordered.map(({ host }) => hosts.of(host));
-    this.#capacity = ordered.map(({ capacity }) => capacity ?? Number.POSITIVE_INFINITY);
+    this.#heldElsewhere = ordered.map(({ heldElsewhere }) => heldElsewhere ?? 0);
+    this.#capacity = ordered.map(({ capacity }, node) =>
+      capacity === undefined
+        ? Number.POSITIVE_INFINITY
+        : Math.max(0, capacity - this.#heldElsewhere[node]!),
+    );
+    this.#closed = ordered.map(({ closed }) => closed === true);
     this.#hostsApart = hosts.size >= replicas;
     this.replicas = replicas;
     this.nodesOf = Array.from({ length: dcs.size }, (_, dc) =>
       ordered.flatMap((_, node) => (this.dcOf[node] === dc ? [node] : [])),
     );
-    this.#room = this.nodesOf.map((all) =>
-      this.#hostsApart ? new Set(all.map((node) => this.#hostOf[node])).size : all.length,
-    );
+    this.#room = this.nodesOf.map((all) => {
+      const open = all.filter((node) => !this.#closed[node]);
+      return this.#hostsApart ? new Set(open.map((node) => this.#hostOf[node])).size : open.length;
+    });
     this.members = Array.from({ length: partitions }, () => []);
     this.held = ordered.map(() => new Set());
     this.#dcCounts = this.members.map(() => new Uint16Array(dcs.size));
+    this.#closedCounts = this.members.map(() => new Uint16Array(dcs.size));
   }
 
   load(node: number): number {
     return this.held[node]!.size;
   }
 
+  /** What it carries of all namespaces. */
+  total(node: number): number {
+    return this.load(node) + this.#heldElsewhere[node]!;
+  }
+
+  /** Other namespaces are to be thought of as well. */
+  get hasOthers(): boolean {
+    return this.#heldElsewhere.some((held) => held > 0);
+  }
+
+  isClosed(node: number): boolean {
+    return this.#closed[node]!;
+  }
+
   /** Holds as much as it should. */
   isFull(node: number): boolean {
-    return this.load(node) >= this.#capacity[node]!;
+    return this.#closed[node]! || this.load(node) >= this.#capacity[node]!;
   }
 
   isOverfull(node: number): boolean {
@@ -86,20 +117,20 @@ export class Assignment {
   }
 
   overfull(): readonly number[] {
-    return [...this.names.keys()].filter((node) => this.isOverfull(node));
+    return [...this.names.keys()].filter((node) => this.isOverfull(node) && !this.isClosed(node));
   }
 
   place(partition: number, node: number): void {
     this.members[partition]!.push(node);
     this.held[node]!.add(partition);
-    this.#dcCounts[partition]![this.dcOf[node]!]!++;
+    this.#count(partition, node, 1);
   }
 
   take(partition: number, node: number): void {
     const members = this.members[partition]!;
     members.splice(members.indexOf(node), 1);
     this.held[node]!.delete(partition);
-    this.#dcCounts[partition]![this.dcOf[node]!]!--;
+    this.#count(partition, node, -1);
   }
 
   /** Distinct nodes, and distinct hosts while there are enough: as if `leaving` held it no more. */
@@ -116,7 +147,7 @@ export class Assignment {
   keepsSpread(partition: number, from: number, to: number): boolean {
     if (from === to) return true;
     const counts = this.#dcCounts[partition]!;
-    return counts[to]! < counts[from]! && counts[to]! < this.#room[to]!;
+    return counts[to]! < counts[from]! && this.#hasRoom(partition, to);
   }
 
   /** The data centres that the next replica of a partition may be in: those that hold fewest. */
@@ -124,9 +155,9 @@ export class Assignment {
     const counts = this.#dcCounts[partition]!;
     let fewest = Number.POSITIVE_INFINITY;
     for (let dc = 0; dc < counts.length; dc++) {
-      if (counts[dc]! < this.#room[dc]!) fewest = Math.min(fewest, counts[dc]!);
+      if (this.#hasRoom(partition, dc)) fewest = Math.min(fewest, counts[dc]!);
     }
-    return [...counts.keys()].filter((dc) => counts[dc] === fewest && fewest < this.#room[dc]!);
+    return [...counts.keys()].filter((dc) => counts[dc] === fewest && this.#hasRoom(partition, dc));
   }
 
   /** A data centre that holds at least two more of a partition than another that has room. */
@@ -135,5 +166,16 @@ export class Assignment {
     const fewest = counts[this.emptiest(partition)[0] ?? -1] ?? Number.POSITIVE_INFINITY;
     const crowded = counts.findIndex((count) => count > fewest + 1);
     return crowded === -1 ? undefined : crowded;
+  }
+
+  #hasRoom(partition: number, dc: number): boolean {
+    const taken = this.#dcCounts[partition]![dc]! - this.#closedCounts[partition]![dc]!;
+    return taken < this.#room[dc]!;
+  }
+
+  #count(partition: number, node: number, by: number): void {
+    const dc = this.dcOf[node]!;
+    this.#dcCounts[partition]![dc]! += by;
+    if (this.#closed[node]) this.#closedCounts[partition]![dc]! += by;
   }
 }

@@ -13,6 +13,10 @@ export function levelOut(assignment: Assignment): void {
   for (let steps = levels.next(); steps !== undefined; steps = levels.next()) {
     for (const step of steps) levels.take(step);
   }
+  if (!assignment.hasOthers) return;
+  for (let step = levels.nextOverAll(); step !== undefined; step = levels.nextOverAll()) {
+    levels.take(step);
+  }
 }
 
 class Levels {
@@ -41,6 +45,26 @@ class Levels {
   /** Heaviest to lightest first; over a third node, which ends as it was, only if nothing else is. */
   next(): readonly Step[] | undefined {
     return this.#search(this.#direct) ?? this.#search(this.#viaAnother);
+  }
+
+  /**
+   * Between two of which one carries one more: this namespace stays as even as it is, and all
+   * namespaces together become more even.
+   */
+  nextOverAll(): Step | undefined {
+    const { names } = this.#assignment;
+    const total = (node: number) => this.#assignment.total(node);
+    const byTotal = [...names.keys()].sort((a, b) => total(a) - total(b) || a - b);
+    for (const from of [...byTotal].reverse()) {
+      for (const to of byTotal) {
+        if (total(from) < total(to) + 2) break;
+        if (this.#assignment.load(from) !== this.#assignment.load(to) + 1) continue;
+        if (this.#assignment.isFull(to)) continue;
+        const partition = this.#movable(from, to);
+        if (partition !== undefined) return { partition, from, to };
+      }
+    }
+    return undefined;
   }
 
   #at(load: number): Set<number> {
@@ -102,6 +126,7 @@ class Levels {
   #movable(from: number, to: number): number | undefined {
     const { dcOf, held } = this.#assignment;
     const [fromDc, toDc] = [dcOf[from]!, dcOf[to]!];
+    if (this.#assignment.isClosed(from) || this.#assignment.isClosed(to)) return undefined;
     if (!this.#reachOf(from).has(toDc)) return undefined;
     for (const partition of held[from]!) {
       if (!this.#assignment.keepsSpread(partition, fromDc, toDc)) continue;

@@ -26,13 +26,28 @@ export function rebalance(
   current: Table,
   replicas: number,
 ): Table {
-  if (candidates.length < replicas) {
-    throw new Error(`${replicas} replicas need as many nodes; only ${candidates.length} are alive`);
-  }
+  assertEnough(candidates, replicas);
   const assignment = new Assignment(candidates, current.length, replicas);
   keepWhatMayStay(assignment, current);
   fillHoles(assignment);
   levelOut(assignment);
+  return named(assignment, current, balanceLeaders(assignment, current));
+}
+
+/**
+ * Only what must move: replicas on nodes that are no candidates, and those too few or too many.
+ * What stays is not moved to mend the spread over data centres or hosts, nor to be more even. Throws
+ * as `rebalance` does.
+ */
+export function repairTable(
+  candidates: readonly CandidateNode[],
+  current: Table,
+  replicas: number,
+): Table {
+  assertEnough(candidates, replicas);
+  const assignment = new Assignment(candidates, current.length, replicas);
+  keepWhatStays(assignment, current);
+  fillHoles(assignment);
   return named(assignment, current, balanceLeaders(assignment, current));
 }
 
@@ -45,18 +60,20 @@ export function firstTable(
   return rebalance(candidates, interleave(candidates, partitions, replicas), replicas);
 }
 
+/** Closed nodes take nothing, so they are none. */
+function assertEnough(candidates: readonly CandidateNode[], replicas: number): void {
+  const open = candidates.filter(({ closed }) => closed !== true).length;
+  if (open >= replicas) return;
+  throw new Error(`${replicas} replicas need as many nodes; only ${open} are alive`);
+}
+
+function keepWhatStays(assignment: Assignment, current: Table): void {
+  keepHolders(assignment, current, () => true);
+}
+
 function keepWhatMayStay(assignment: Assignment, current: Table): void {
-  const numbers = new Map(assignment.names.map((name, number) => [name, number]));
-  for (const [partition, holders] of current.entries()) {
-    for (const holder of holders) {
-      const node = numbers.get(holder);
-      if (node !== undefined && assignment.accepts(partition, node)) {
-        assignment.place(partition, node);
-      }
-    }
-  }
-  for (const [partition, members] of assignment.members.entries()) {
-    while (members.length > assignment.replicas) dropSurplus(assignment, partition);
+  keepHolders(assignment, current, (partition, node) => assignment.accepts(partition, node));
+  for (const [partition] of assignment.members.entries()) {
     for (;;) {
       const crowded = assignment.crowded(partition);
       if (crowded === undefined) break;
@@ -65,7 +82,30 @@ function keepWhatMayStay(assignment: Assignment, current: Table): void {
   }
 }
 
+function keepHolders(
+  assignment: Assignment,
+  current: Table,
+  may: (partition: number, node: number) => boolean,
+): void {
+  const numbers = new Map(assignment.names.map((name, number) => [name, number]));
+  for (const [partition, holders] of current.entries()) {
+    for (const holder of holders) {
+      const node = numbers.get(holder);
+      if (node !== undefined && may(partition, node)) assignment.place(partition, node);
+    }
+  }
+  for (const [partition, members] of assignment.members.entries()) {
+    while (members.length > assignment.replicas) dropSurplus(assignment, partition);
+  }
+}
+
+/** Those that are away first, then where a data centre holds most. */
 function dropSurplus(assignment: Assignment, partition: number): void {
+  const away = assignment.members[partition]!.filter((node) => assignment.isClosed(node));
+  if (away.length > 0) {
+    dropHeaviest(assignment, partition, away);
+    return;
+  }
   const counts = new Map<number, number>();
   for (const node of assignment.members[partition]!) {
     const dc = assignment.dcOf[node]!;
@@ -88,8 +128,10 @@ function dropOneOf(assignment: Assignment, partition: number, dc: number): void 
   );
 }
 
-/** Of equals the last one, so that a leader stays. */
-function dropHeaviest(assignment: Assignment, partition: number, nodes: readonly number[]): void {
+/** Of equals the last one, so that a leader stays. What is away stays where others can go. */
+function dropHeaviest(assignment: Assignment, partition: number, all: readonly number[]): void {
+  const open = all.filter((node) => !assignment.isClosed(node));
+  const nodes = open.length > 0 ? open : all;
   const heaviest = nodes.reduce((a, b) => (assignment.load(b) >= assignment.load(a) ? b : a));
   assignment.take(partition, heaviest);
 }
@@ -117,8 +159,10 @@ function lightest(assignment: Assignment, partition: number): number {
   let bestLoad = Number.POSITIVE_INFINITY;
   for (const dc of assignment.emptiest(partition)) {
     for (const node of assignment.nodesOf[dc]!) {
+      if (assignment.isClosed(node)) continue;
       const load = assignment.load(node) + (assignment.isFull(node) ? FULL : 0);
-      if (load > bestLoad || (load === bestLoad && node > best)) continue;
+      if (load > bestLoad) continue;
+      if (load === bestLoad && !goesBefore(assignment, node, best)) continue;
       if (!assignment.accepts(partition, node)) continue;
       [best, bestLoad] = [node, load];
     }
@@ -126,12 +170,17 @@ function lightest(assignment: Assignment, partition: number): number {
   return best === -1 ? anyNode(assignment, partition) : best;
 }
 
+/** Among equals: who carries less of other namespaces, then the order. */
+function goesBefore(assignment: Assignment, node: number, other: number): boolean {
+  return (assignment.total(node) - assignment.total(other) || node - other) < 0;
+}
+
 /** Heavier than any node that has room. */
 const FULL = 1e9;
 
 /** Where hosts reach over data centres, the evenest choice may have no host left. */
 function anyNode(assignment: Assignment, partition: number): number {
-  const nodes = [...assignment.names.keys()];
+  const nodes = [...assignment.names.keys()].filter((node) => !assignment.isClosed(node));
   const free = nodes.filter((node) => !assignment.members[partition]!.includes(node));
   const apart = free.filter((node) => assignment.accepts(partition, node));
   const choice = apart.length > 0 ? apart : free;

@@ -1,0 +1,166 @@
+/**
+ * What to write next (seed 002, data balance): which replicas of which partitions go and come, and
+ * who should lead. The most urgent first: partitions with the fewest living replicas; then those on
+ * nodes that are lost, those on nodes that are drained, what an operator changed, and balance. One
+ * replica of a partition at a time, and only when its last change is done and a quorum does without
+ * it; a few in the whole cluster at a time. Who should lead changes at once and moves no data. Pure.
+ */
+import type { Incarnation, NodeId } from '../../common/ids.ts';
+import type { ReplicaRecord } from '../../meta/schema.ts';
+import { orderLeaders } from '../placement/leaders.ts';
+import { GroupStates } from './group-states.ts';
+import { Tables } from './tables.ts';
+import { type BalanceView, type KnownPartition, type MoveKind, moveKinds } from './view.ts';
+import { type Wish, wishesOf } from './wishes.ts';
+
+/** A replica to be made: its id is drawn when it is written. */
+export interface NewPlace {
+  readonly node: NodeId;
+  readonly incarnation: Incarnation;
+}
+
+export interface WantedMove {
+  /** Named no more by the record; `from`, or one that was to take its place and is lost. */
+  readonly drops: ReplicaRecord | undefined;
+  readonly from: ReplicaRecord | undefined;
+  readonly to: NewPlace | undefined;
+  readonly kind: MoveKind;
+  readonly why: string;
+}
+
+export interface WantedChange<P extends KnownPartition = KnownPartition> {
+  readonly partition: P;
+  /** The one that should lead first; who stays keeps its id. */
+  readonly replicas: readonly (ReplicaRecord | NewPlace)[];
+  /** Absent: only the order changes. */
+  readonly move?: WantedMove;
+}
+
+/** Nothing when everything is as it should be, or cannot be changed now. */
+export function planMoves<P extends KnownPartition>(view: BalanceView<P>): WantedChange<P>[] {
+  const states = new GroupStates(view);
+  const moves = planReplicas(view, states);
+  return planOrder(view, states, moves);
+}
+
+/** Per partition the one move to be begun. */
+function planReplicas<P extends KnownPartition>(
+  view: BalanceView<P>,
+  states: GroupStates,
+): ReadonlyMap<P, WantedMove> {
+  const moves = new Map<P, WantedMove>();
+  if (view.stability.frozen !== undefined) return moves;
+  const moving = view.partitions.filter(({ record }) => states.isMoving(record)).length;
+  let free = view.movesAtOnceMax - moving;
+  if (free <= 0) return moves;
+  const tables = new Tables(view, states);
+  const wishes = tables
+    .plan(view.stability.unbalanced === undefined ? 'balance' : 'repair')
+    .flatMap((table) => wishesOf(table, states));
+  for (const wish of byUrgency(wishes, states)) {
+    if (free === 0) break;
+    if (moves.has(wish.partition)) continue;
+    const move = begin(wish, tables, states);
+    if (move === undefined) continue;
+    moves.set(wish.partition, move);
+    free--;
+  }
+  return moves;
+}
+
+/** The first wish of each partition, the most urgent first. */
+function byUrgency<P extends KnownPartition>(
+  wishes: readonly Wish<P>[],
+  states: GroupStates,
+): Wish<P>[] {
+  const first = new Map<P, Wish<P>>();
+  for (const wish of wishes) if (!first.has(wish.partition)) first.set(wish.partition, wish);
+  const missing = ({ namespace, partition }: Wish<P>) =>
+    namespace.replicas - states.living(partition.record);
+  return [...first.values()]
+    .map((wish) => ({ wish, missing: missing(wish), rank: moveKinds.indexOf(wish.kind) }))
+    .sort((a, b) => b.missing - a.missing || a.rank - b.rank)
+    .map(({ wish }) => wish);
+}
+
+function begin<P extends KnownPartition>(
+  { namespace, partition, from: source, to: target, kind, why }: Wish<P>,
+  tables: Tables<P>,
+  states: GroupStates,
+): WantedMove | undefined {
+  const { record } = partition;
+  const drops = record.replicas.find(({ node }) => node === source);
+  if (states.whyNot(record, { from: drops, adds: target !== undefined }) !== undefined)
+    return undefined;
+  let to = target;
+  const givenUp = states.givenUp(record);
+  if (to !== undefined && source !== undefined && to === givenUp?.node) {
+    // a replica of the group is still at work there: a second would stop it
+    to = tables.elsewhere(namespace, record, source, [to]);
+    if (to === undefined) return undefined;
+  }
+  const node = to === undefined ? undefined : states.nodes.get(to);
+  if (to !== undefined && node === undefined) return undefined;
+  const place = node && { node: node.node, incarnation: node.incarnation };
+  return { drops, from: givenUp ?? drops, to: place, kind, why };
+}
+
+/** Who should lead each partition once those moves are asked for, within 1 of each other. */
+function planOrder<P extends KnownPartition>(
+  view: BalanceView<P>,
+  states: GroupStates,
+  moves: ReadonlyMap<P, WantedMove>,
+): WantedChange<P>[] {
+  const tables = new Tables(view, states);
+  const led = new Map<NodeId, number>();
+  const lead = (node: NodeId | undefined, by: number) => {
+    if (node !== undefined) led.set(node, (led.get(node) ?? 0) + by);
+  };
+  for (const { record } of view.partitions) lead(record.replicas[0]?.node, 1);
+  return tables.namespaces.flatMap((namespace) => {
+    const partitions = tables.partitionsOf(namespace);
+    const staying = partitions.map((partition) => stayingOf(partition, moves.get(partition)));
+    const current = partitions.map(({ record }) => record.replicas[0]?.node);
+    for (const node of current) lead(node, -1);
+    const leaders = orderLeaders({
+      able: partitions.map(({ record }, row) =>
+        staying[row]!.filter((one) => states.isAbleToLead(record, one)).map(({ node }) => node),
+      ),
+      current,
+      ledElsewhere: (node) => led.get(node) ?? 0,
+      level: view.levelLeaders,
+    });
+    for (const [row, node] of current.entries()) lead(leaders[row] ?? node, 1);
+    return changesOf(partitions, staying, leaders, moves);
+  });
+}
+
+function stayingOf({ record }: KnownPartition, move: WantedMove | undefined): ReplicaRecord[] {
+  return record.replicas.filter(({ replica }) => replica !== move?.drops?.replica);
+}
+
+function changesOf<P extends KnownPartition>(
+  partitions: readonly P[],
+  staying: readonly (readonly ReplicaRecord[])[],
+  leaders: readonly (NodeId | undefined)[],
+  moves: ReadonlyMap<P, WantedMove>,
+): WantedChange<P>[] {
+  return partitions.flatMap((partition, row): WantedChange<P>[] => {
+    const move = moves.get(partition);
+    const ordered = leaderFirst(staying[row]!, leaders[row]);
+    if (move === undefined) {
+      const same = ordered[0]?.replica === partition.record.replicas[0]?.replica;
+      return same ? [] : [{ partition, replicas: ordered }];
+    }
+    return [{ partition, replicas: [...ordered, ...(move.to ? [move.to] : [])], move }];
+  });
+}
+
+/** The others keep their order. */
+export function leaderFirst(
+  replicas: readonly ReplicaRecord[],
+  leader: NodeId | undefined,
+): ReplicaRecord[] {
+  const first = replicas.filter(({ node }) => node === leader);
+  return [...first, ...replicas.filter(({ node }) => node !== leader)];
+}

@@ -1,0 +1,24 @@
+/** A request is decided anew when what it was decided on has changed meanwhile. */
+import { sleep } from '../../common/clock.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { MasterTerm } from '../term.ts';
+
+const ATTEMPTS = 6;
+/** Until the watch has told what another has written. */
+const AGAIN_MS = 50;
+
+/**
+ * `act` resolves to whether its write was made. Throws LEASE_LOST when this placedriver is master no
+ * more, CONFLICT when the records change all the time.
+ */
+export async function attempt(term: MasterTerm, act: () => Promise<boolean>): Promise<void> {
+  for (let count = 0; count < ATTEMPTS; count++) {
+    if (term.leadership.lost.aborted) break;
+    if (await act()) return;
+    await sleep(term.clock, AGAIN_MS);
+  }
+  if (term.leadership.lost.aborted) {
+    throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
+  }
+  throw new KvorumError('CONFLICT', 'what this would change changes all the time; try again');
+}

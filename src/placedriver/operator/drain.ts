@@ -1,0 +1,93 @@
+/** Nodes are emptied: the mark is a node's state, and the moves chore does the rest. */
+import { KvorumError } from '../../common/errors.ts';
+import type { NodeId } from '../../common/ids.ts';
+import { encodeRecord, keys, type NodeStateRecord, SCHEMA_VERSION } from '../../meta/schema.ts';
+import { hasTags } from '../balance/candidates.ts';
+import { GroupStates } from '../balance/group-states.ts';
+import { Tables } from '../balance/tables.ts';
+import type { BalanceView } from '../balance/view.ts';
+import { balanceView } from '../balance-view.ts';
+import type { MasterTerm } from '../term.ts';
+import { attempt } from './attempt.ts';
+import type { Operator } from './operator.ts';
+
+type DrainRequests = Pick<Operator, 'drain' | 'undrain'>;
+
+export function drainRequests(term: MasterTerm): DrainRequests {
+  return {
+    drain: (node) => attempt(term, () => drain(term, node)),
+    undrain: (node) => attempt(term, () => undrain(term, node)),
+  };
+}
+
+/** Also of a node that is away: its replicas are made elsewhere without waiting for it. */
+async function drain(term: MasterTerm, node: NodeId): Promise<boolean> {
+  const { picture, clock, settings } = term;
+  const stored = stateOf(term, node);
+  if (stored?.record.draining !== undefined) return true;
+  const view = balanceView(picture, settings, clock.wallMs());
+  const replicas = view.partitions.flatMap(({ record }) =>
+    record.replicas.filter((replica) => replica.node === node),
+  ).length;
+  const isAlive = view.alive.some((record) => record.node === node);
+  if (stored === undefined && !isAlive && replicas === 0) {
+    throw new KvorumError('NOT_FOUND', `node: no node ${node}`);
+  }
+  checkRoomWithout(view, node);
+  const sinceMs = clock.wallMs();
+  const seen = stored?.record ?? { version: SCHEMA_VERSION, node, firstSeenMs: sinceMs };
+  return write(term, { ...seen, draining: { sinceMs, replicas } }, stored?.modRevision ?? 0);
+}
+
+async function undrain(term: MasterTerm, node: NodeId): Promise<boolean> {
+  const stored = stateOf(term, node);
+  if (stored?.record.draining === undefined) {
+    throw new KvorumError('NOT_FOUND', `node: ${node} is not drained`);
+  }
+  const { draining: _, ...state } = stored.record;
+  return write(term, state, stored.modRevision);
+}
+
+function stateOf({ picture }: MasterTerm, node: NodeId) {
+  return picture.nodeStates().find(({ record }) => record.node === node);
+}
+
+async function write(
+  { store, fence, logger }: MasterTerm,
+  state: NodeStateRecord,
+  modRevision: number,
+): Promise<boolean> {
+  const key = keys.nodeState(state.node);
+  const { succeeded } = await store.transaction(
+    [fence, { key, modRevision }],
+    [{ type: 'put', key, value: encodeRecord(state) }],
+  );
+  if (!succeeded) return false;
+  const { node, draining } = state;
+  logger.info(draining ? 'node to be drained' : 'node is drained no more', { node });
+  return true;
+}
+
+/** Throws CONFLICT when the nodes that stay could not hold what there is. */
+function checkRoomWithout(view: BalanceView, node: NodeId): void {
+  const draining = new Set([...view.draining, node]);
+  const without = { ...view, draining };
+  const states = new GroupStates(without);
+  const tables = new Tables(without, states);
+  for (const { name, replicas, tags } of tables.namespaces) {
+    const staying = view.alive.filter(
+      (record) => !states.isLeaving(record.node) && hasTags(record, tags),
+    ).length;
+    if (staying >= replicas) continue;
+    const text = `node: without ${node} there are ${staying} nodes for ${replicas} replicas of ${name}; add nodes or lower its replicas`;
+    throw new KvorumError('CONFLICT', text);
+  }
+  const before = view.alive.filter((record) => tables.isOverfull(record.node));
+  tables.plan('repair');
+  const over = view.alive.find(
+    (record) => !before.includes(record) && tables.isOverfull(record.node),
+  );
+  if (over === undefined) return;
+  const text = `node: without ${node} node ${over.node} would have to hold more than its capacity of ${over.capacity}; add nodes`;
+  throw new KvorumError('CONFLICT', text);
+}

@@ -1,0 +1,103 @@
+/** Writes what was planned into the wanted records, each only if it is still what was looked at. */
+import { must } from '../common/assert.ts';
+import type { ReplicaId } from '../common/ids.ts';
+import { encodeRecord, keys, type PartitionRecord, type ReplicaRecord } from '../meta/schema.ts';
+import type { NewPlace, WantedChange } from './balance/plan-moves.ts';
+import { reserveIds } from './fenced.ts';
+import type { StoredPartition } from './picture.ts';
+import type { MasterTerm } from './term.ts';
+
+/** Records in one transaction, where it only says who should lead. */
+const ORDERS_PER_WRITE = 32;
+/** In one go: whatever is left is seen again at once. */
+const WRITES_MAX = 16;
+
+type Change = WantedChange<StoredPartition>;
+
+/**
+ * Resolves to how many changes were written: those whose record changed meanwhile are not, nor any
+ * once this placedriver is master no more. Each new replica gets an id that was never used.
+ */
+export async function writeChanges(term: MasterTerm, changes: readonly Change[]): Promise<number> {
+  const groups = grouped(changes).slice(0, WRITES_MAX);
+  const places = groups.flat().filter(({ move }) => move?.to !== undefined).length;
+  if (places > 0 && term.leadership.lost.aborted) return 0;
+  const ids =
+    places > 0
+      ? await reserveIds(term.store, term.fence, { groups: 0, replicas: places })
+      : undefined;
+  let nextReplica = ids?.nextReplica ?? 0;
+  let written = 0;
+  for (const group of groups) {
+    if (term.leadership.lost.aborted) return written;
+    const records = group.map((change) => nextRecord(term, change, () => nextReplica++));
+    if (await write(term, group, records)) written += group.length;
+  }
+  return written;
+}
+
+/** A replica's move is written alone, so that one that fails holds up no other. */
+function grouped(changes: readonly Change[]): Change[][] {
+  const moves = changes.filter(({ move }) => move !== undefined);
+  const orders = changes.filter(({ move }) => move === undefined);
+  const groups = moves.map((change) => [change]);
+  for (let at = 0; at < orders.length; at += ORDERS_PER_WRITE) {
+    groups.push(orders.slice(at, at + ORDERS_PER_WRITE));
+  }
+  return groups;
+}
+
+function nextRecord(
+  { clock, leadership }: MasterTerm,
+  { partition: { record }, replicas, move }: Change,
+  draw: () => ReplicaId,
+): PartitionRecord {
+  const named = replicas.map((replica) => withId(replica, draw));
+  const moved = move && {
+    ...(move.from && { from: move.from }),
+    ...(move.to && { to: must(named.at(-1), 'a new place comes last') }),
+    why: move.why,
+    sinceMs: clock.wallMs(),
+  };
+  return {
+    ...record,
+    replicas: named,
+    ...(moved && { move: moved }),
+    epoch: record.epoch + 1,
+    fence: leadership.revision,
+  };
+}
+
+function withId(replica: ReplicaRecord | NewPlace, draw: () => ReplicaId): ReplicaRecord {
+  return 'replica' in replica ? replica : { replica: draw(), ...replica };
+}
+
+async function write(
+  { store, fence, picture, logger }: MasterTerm,
+  group: readonly Change[],
+  records: readonly PartitionRecord[],
+): Promise<boolean> {
+  const keyOf = ({ namespace, partition }: PartitionRecord) => keys.partition(namespace, partition);
+  const unchanged = group.map(({ partition: { record, modRevision } }) => ({
+    key: keyOf(record),
+    modRevision,
+  }));
+  const { succeeded, revision } = await store.transaction(
+    [fence, ...unchanged],
+    records.map((record) => ({ type: 'put', key: keyOf(record), value: encodeRecord(record) })),
+  );
+  if (!succeeded) return false;
+  for (const record of records) picture.expect(keyOf(record), revision);
+  for (const [at, { move, partition }] of group.entries()) {
+    const { namespace, partition: number, replicas, epoch } = records[at]!;
+    const place = { namespace, partition: number, epoch };
+    if (move !== undefined) {
+      const [from, to] = [move.from?.node ?? null, move.to?.node ?? null];
+      logger.info('replica to be moved', { ...place, from, to, why: move.why });
+    }
+    const [before, after] = [partition.record.replicas[0]?.node, replicas[0]?.node];
+    if (before !== after)
+      logger.debug('leader to be changed', { ...place, from: before!, to: after! });
+  }
+  return true;
+}
