@@ -13,12 +13,24 @@ const metaSchema = z
     message: 'needs either endpoints (an etcd) or embedded (a store in this process)',
   });
 
+const httpSchema = z
+  .strictObject({
+    /** Writes need it (`Authorization: Bearer …`); all placedrivers have the same. */
+    token: z.string().optional(),
+    /** A file that holds it: what surrounds it there is cut off. Read at the start. */
+    'token-file': z.string().min(1).optional(),
+  })
+  .refine((http) => http.token === undefined || http['token-file'] === undefined, {
+    message: 'takes either token or token-file',
+  });
+
 const fields = z.strictObject({
   name: nameField,
   'data-dir': z.string().min(1),
   host: hostField.default('127.0.0.1'),
   listen: hostField.optional(),
   ports: z.strictObject({ http: portField.default(18_001) }).prefault({}),
+  http: httpSchema.prefault({}),
   meta: metaSchema,
   /** Created when this many datanodes have registered for the first time. */
   default: z
