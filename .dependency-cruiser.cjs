@@ -62,6 +62,8 @@ const doors = {
   '@grpc/': 'src/meta/(etcd|embedded)',
   ioredis: 'src/sdk/',
   fastify: '/http/',
+  '@fastify/': 'src/placedriver/http/openapi.ts',
+  ajv: 'src/placedriver/http/validation.ts',
   'prom-client': 'src/common/http/metrics-page.ts',
   commander: 'src/cli/',
   pino: 'src/cli/',

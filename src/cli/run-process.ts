@@ -67,7 +67,13 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
   const config = loadConfig(options.config, placedriverConfigSchema);
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
-  const world = { clock: systemClock, random: systemRandom(), disk: fsDisk, logger };
+  const world = {
+    clock: systemClock,
+    random: systemRandom(),
+    disk: fsDisk,
+    logger,
+    setLogLevel: logger.setLevel,
+  };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));
 }
 

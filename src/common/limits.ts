@@ -172,6 +172,10 @@ export const limits = {
   infoPartitionsMax: 1_024,
   /** A configuration file. */
   configBytesMax: 256 * KIB,
+  /** Body of a request to the HTTP API. */
+  httpBodyBytesMax: 64 * KIB,
+  /** What happened to the cluster lately, as a placedriver tells it. */
+  clusterEventsMax: 10_000,
 
   // metadata
   metaValueBytesMax: 1 * MIB,

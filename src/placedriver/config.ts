@@ -44,6 +44,16 @@ const placementSchema = z.strictObject({
     .refine((text) => parseWindow(text) !== undefined, 'a time of the day in UTC as 01:00-05:00')
     .optional(),
 });
+const httpSchema = z
+  .strictObject({
+    /** Writes need it (`Authorization: Bearer …`); all placedrivers have the same. */
+    token: z.string().optional(),
+    /** A file that holds it: what surrounds it there is cut off. Read at the start. */
+    'token-file': z.string().min(1).optional(),
+  })
+  .refine((http) => http.token === undefined || http['token-file'] === undefined, {
+    message: 'takes either token or token-file',
+  });
 
 const fields = z.strictObject({
   name: nameField,
@@ -51,6 +61,7 @@ const fields = z.strictObject({
   host: hostField.default('127.0.0.1'),
   listen: hostField.optional(),
   ports: z.strictObject({ http: portField.default(18_001) }).prefault({}),
+  http: httpSchema.prefault({}),
   meta: metaSchema,
   /** Created when this many datanodes have registered for the first time. */
   default: z

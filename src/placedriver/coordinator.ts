@@ -11,6 +11,7 @@ import type { Random } from '../common/random.ts';
 import { type ClusterRecord, encodeRecord, keys, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { Leadership, MetaStore } from '../meta/store.ts';
 import { Agenda } from './agenda.ts';
+import { BanWatch } from './ban-watch.ts';
 import { type Chore, createChores } from './chores/chores.ts';
 import type { DefaultNamespace } from './chores/default-namespace.ts';
 import { createOperator } from './operator/create.ts';
@@ -35,12 +36,14 @@ export class PlacedriverCoordinator {
   readonly #options: CoordinatorOptions;
   readonly #chores: readonly Chore[];
   readonly #stop = new AbortController();
+  readonly #ban: BanWatch;
   #running: Promise<void> = Promise.resolve();
   #term: MasterTerm | undefined;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
     this.#chores = createChores(options.default);
+    this.#ban = new BanWatch(options.name);
   }
 
   get isMaster(): boolean {
@@ -53,12 +56,14 @@ export class PlacedriverCoordinator {
   }
 
   start(): void {
+    this.#ban.start(this.#options.store);
     this.#running = this.#run();
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new KvorumError('STOPPING', 'the placedriver stops'));
     await this.#running;
+    this.#ban.close();
   }
 
   async #run(): Promise<void> {
@@ -74,15 +79,17 @@ export class PlacedriverCoordinator {
     }
   }
 
-  /** One mastership, from campaign to loss. */
+  /** One mastership, from campaign to loss; a ban ends either. */
   async #serveTerm(): Promise<void> {
     const { store, logger, name, leaseTtlMs } = this.#options;
+    await this.#ban.lifted(this.#stop.signal);
+    const until = AbortSignal.any([this.#stop.signal, this.#ban.begun]);
     const lease = await store.grantLease(leaseTtlMs);
     try {
-      const leadership = await store.campaign(keys.election, name, lease, this.#stop.signal);
+      const leadership = await store.campaign(keys.election, name, lease, until);
       logger.info('this placedriver is master', { fence: leadership.revision });
       await ensureCluster(this.#options);
-      await this.#serve(this.#termOf(leadership));
+      await this.#serve(this.#termOf(leadership), until);
     } finally {
       this.#term = undefined;
       await lease.revoke().catch(() => {});
@@ -100,7 +107,7 @@ export class PlacedriverCoordinator {
   }
 
   /** Watches everything until mastership ends, and does what each change asks for. */
-  async #serve(term: MasterTerm): Promise<void> {
+  async #serve(term: MasterTerm, until: AbortSignal): Promise<void> {
     const { store, clock, picture, settings } = term;
     const agenda: Agenda = new Agenda(clock, () => this.#work(term, agenda));
     const watch = store.watch(keys.root, {
@@ -115,7 +122,7 @@ export class PlacedriverCoordinator {
       },
     });
     try {
-      await aborted(term.leadership.lost, this.#stop.signal);
+      await aborted(term.leadership.lost, until);
     } finally {
       watch.close();
       await agenda.stop();

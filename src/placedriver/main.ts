@@ -1,23 +1,31 @@
 /** Start-up of a placedriver, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
-import type { Disk } from '../common/disk.ts';
+import { type Disk, readFile } from '../common/disk.ts';
+import { KvorumError, messageOf } from '../common/errors.ts';
+import { limits } from '../common/limits.ts';
 import type { Logger } from '../common/log.ts';
 import { LoopMeter } from '../common/loop-meter.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
+import { SCHEMA_VERSION } from '../meta/schema.ts';
+import type { MetaStore } from '../meta/store.ts';
 import { type PlacedriverConfig, placementSettingsOf } from './config.ts';
 import { PlacedriverCoordinator } from './coordinator.ts';
+import type { LogLevel } from './http/context.ts';
 import { createProbes } from './http/probes.ts';
 import { startHttp } from './http/server.ts';
-import { ClusterQueries } from './queries.ts';
+import { checkToken } from './http/token.ts';
+import { ClusterView } from './view/cluster-view.ts';
+import { Registration } from './view/registration.ts';
 
 export interface PlacedriverWorld {
   readonly clock: Clock;
   readonly random: Random;
   readonly disk: Disk;
   readonly logger: Logger;
+  setLogLevel(level: LogLevel): void;
 }
 
 export interface RunningPlacedriver {
@@ -29,35 +37,86 @@ export async function startPlacedriver(
   config: PlacedriverConfig,
   world: PlacedriverWorld,
 ): Promise<RunningPlacedriver> {
+  const token = await readToken(config, world.disk);
   const listen = config.listen ?? config.host;
   const embedded = await startEmbedded(config, world, listen);
   const urls = config.meta.endpoints ?? [embedded!.url];
   const store = connectEtcd({ ...world, urls });
-  const coordinator = new PlacedriverCoordinator({
-    ...world,
-    store,
-    name: config.name,
-    leaseTtlMs: config.timing['lease-ttl-ms'],
-    default: config.default,
-    placement: placementSettingsOf(config),
-  });
-  coordinator.start();
-  const isMaster = () => coordinator.isMaster;
-  const queries = new ClusterQueries(store, config.name, KVORUM_VERSION, isMaster);
-  const loop = new LoopMeter(world.clock);
-  const probes = createProbes(queries, loop);
-  const http = await startHttp({ host: listen, port: config.ports.http }, queries, probes);
-  loop.start();
+  const serving = await serve(config, world, store, token);
   return {
-    ports: { http: http.port, ...(embedded && { meta: embedded.port }) },
+    ports: { http: serving.port, ...(embedded && { meta: embedded.port }) },
     async stop() {
-      loop.stop();
-      await http.close();
-      await coordinator.stop();
+      await serving.stop();
       await store.close();
       await embedded?.close();
     },
   };
+}
+
+/** A placedriver on a metadata store: mastership, its view of the cluster, its door. */
+export async function serve(
+  config: PlacedriverConfig,
+  world: PlacedriverWorld,
+  store: MetaStore,
+  token: string | undefined,
+): Promise<{ readonly port: number; stop(): Promise<void> }> {
+  const { name, host } = config;
+  const version = KVORUM_VERSION;
+  const leaseTtlMs = config.timing['lease-ttl-ms'];
+  const options = { ...world, store, name, leaseTtlMs };
+  const coordinator = new PlacedriverCoordinator({
+    ...options,
+    default: config.default,
+    placement: placementSettingsOf(config),
+  });
+  const view = new ClusterView(options);
+  const registration = new Registration(options);
+  const loop = new LoopMeter(world.clock);
+  const isMaster = () => coordinator.isMaster;
+  const probes = createProbes({ name, version, store, view, loop, isMaster });
+  const context = {
+    ...options,
+    version,
+    view,
+    token,
+    operator: () => coordinator.operator,
+    awayForMs: () => registration.awayForMs,
+  };
+  const address = { host: config.listen ?? host, port: config.ports.http };
+  const http = await startHttp(address, context, probes);
+  view.start();
+  coordinator.start();
+  registration.start({
+    version: SCHEMA_VERSION,
+    name,
+    host,
+    httpPort: http.port,
+    build: version,
+  });
+  loop.start();
+  return {
+    port: http.port,
+    async stop() {
+      loop.stop();
+      await http.close();
+      await registration.stop();
+      await coordinator.stop();
+      await view.close();
+    },
+  };
+}
+
+/** Rejects with BAD_CONFIG for a token or a file that cannot be used. */
+async function readToken(config: PlacedriverConfig, disk: Disk): Promise<string | undefined> {
+  const { token, 'token-file': file } = config.http;
+  if (token !== undefined) return checkToken(token, 'http.token');
+  if (file === undefined) return undefined;
+  try {
+    const bytes = await readFile(disk, file, limits.configBytesMax);
+    return checkToken(bytes.toString('utf8').trim(), file);
+  } catch (failure) {
+    throw new KvorumError('BAD_CONFIG', `http.token-file: ${messageOf(failure)}`);
+  }
 }
 
 async function startEmbedded(config: PlacedriverConfig, world: PlacedriverWorld, host: string) {

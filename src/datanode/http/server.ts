@@ -2,7 +2,9 @@
 import fastify from 'fastify';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import type { Address } from '../../common/network.ts';
+import { KVORUM_VERSION } from '../../common/version.ts';
 import type { ReplicaStatus } from '../status.ts';
+import { addZanRoutes, zanRoutes } from './zan-routes.ts';
 
 export interface NodeStatus {
   readonly node: string;
@@ -34,9 +36,10 @@ export async function startHttp(address: Address, sources: HttpSources): Promise
     if (status !== undefined) return status;
     return reply.code(503).send({ message: 'this datanode is starting; see /readyz' });
   });
+  addZanRoutes(app, KVORUM_VERSION, sources.status);
   addProbeRoutes(app, sources);
   app.setNotFoundHandler((request, reply) => {
-    const routes = '/ping, /status, /livez, /readyz and /metrics';
+    const routes = `/ping, /status, ${zanRoutes.join(', ')}, /livez, /readyz and /metrics`;
     const message = `no route ${request.method} ${request.url}; there are ${routes}`;
     void reply.code(404).send({ message });
   });

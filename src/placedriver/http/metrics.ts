@@ -1,7 +1,7 @@
 /** A placedriver's /metrics: what the metadata store holds, who is master, and the process. */
 import { type Family, MetricsPage } from '../../common/http/metrics-page.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
-import type { ClusterMeasures } from '../queries.ts';
+import type { ClusterMeasures } from '../view/measures.ts';
 
 export interface PlacedriverMetrics {
   readonly isMaster: boolean;

@@ -1,46 +1,58 @@
-/** The placedriver's HTTP API; routes as ZanRedisDB names them. */
+/** The placedriver's HTTP API: ZanRedisDB's routes, those of /v1, and the probes. */
 import fastify, { type FastifyInstance } from 'fastify';
-import { messageOf } from '../../common/errors.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
-import type { ClusterQueries } from '../queries.ts';
+import { limits } from '../../common/limits.ts';
+import type { ApiContext } from './context.ts';
+import { addFailures } from './failures.ts';
+import { addLogLevel } from './log-level.ts';
+import { addOpenapi, describeRoutes } from './openapi.ts';
+import { addV1Reads } from './v1-reads.ts';
+import { addV1Writes } from './v1-writes.ts';
+import { addBodyParsers, addValidation } from './validation.ts';
+import { createWrites } from './writes.ts';
+import { addZanReads } from './zan-reads.ts';
+import { addZanWrites } from './zan-writes.ts';
 
 export interface HttpServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
+/** Rejects when the address is taken. */
 export async function startHttp(
   address: { readonly host: string; readonly port: number },
-  queries: ClusterQueries,
+  context: ApiContext,
   probes: Probes,
 ): Promise<HttpServer> {
-  const app = fastify({ logger: false, forceCloseConnections: true });
-  app.setErrorHandler((failure, _request, reply) => {
-    void reply.code(503).send({ message: messageOf(failure) });
-  });
-  app.setNotFoundHandler((request, reply) => {
-    void reply.code(404).send({ message: `no route ${request.method} ${request.url}` });
-  });
-  addRoutes(app, queries);
-  addProbeRoutes(app, probes);
+  const app = await createApi(context, probes);
   await app.listen({ host: address.host, port: address.port });
   const bound = app.server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
   return { port, close: () => app.close() };
 }
 
-function addRoutes(app: FastifyInstance, queries: ClusterQueries): void {
-  app.get('/ping', async (_request, reply) => reply.type('text/plain').send('OK'));
-  app.get('/info', async () => ({ version: queries.version }));
-  app.get('/listpd', async () => queries.placedrivers());
-  app.get('/datanodes', async () => ({ nodes: await queries.datanodes() }));
-  app.get('/namespaces', async () => ({ namespaces: await queries.namespaces() }));
-  app.get('/cluster/stats', async () => queries.stats());
-  app.get<{ Params: { namespace: string } }>('/query/:namespace', async (request, reply) => {
-    const found = await queries.namespace(request.params.namespace);
-    if (found === undefined) {
-      return reply.code(404).send({ message: `no namespace ${request.params.namespace}` });
-    }
-    return found;
+/** All routes, without a socket. */
+export async function createApi(context: ApiContext, probes: Probes): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    bodyLimit: limits.httpBodyBytesMax,
   });
+  addFailures(app, context.logger);
+  addValidation(app);
+  addBodyParsers(app);
+  await describeRoutes(app, context.version);
+  app.addHook('onSend', async (_request, reply) => {
+    const awayMs = context.awayForMs();
+    if (awayMs !== undefined) reply.header('kvorum-stale-ms', String(awayMs));
+  });
+  addZanReads(app, context);
+  addV1Reads(app, context);
+  const write = createWrites(app, context);
+  addZanWrites(write);
+  addV1Writes(write);
+  addLogLevel(app, context);
+  addProbeRoutes(app, probes);
+  addOpenapi(app);
+  return app;
 }

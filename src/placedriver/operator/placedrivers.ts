@@ -1,13 +1,70 @@
 /** Placedrivers are kept from mastership. */
 import { KvorumError } from '../../common/errors.ts';
+import type { NodeId } from '../../common/ids.ts';
+import { type BannedRecord, encodeRecord, keys, SCHEMA_VERSION } from '../../meta/schema.ts';
+import type { Compare, MetaItem, MetaOperation } from '../../meta/store.ts';
 import type { MasterTerm } from '../term.ts';
 import type { Operator } from './operator.ts';
 
 type PlacedriverRequests = Pick<Operator, 'banPlacedriver'>;
 
-export function placedriverRequests(_term: MasterTerm): PlacedriverRequests {
-  const later = async () => {
-    throw new KvorumError('CONFLICT', 'this build cannot do that yet');
+/** A decision on records that change meanwhile is made anew this often. */
+const TRIES = 3;
+
+export function placedriverRequests(term: MasterTerm): PlacedriverRequests {
+  return {
+    async banPlacedriver(name, banned) {
+      for (let tries = 0; tries < TRIES; tries++) {
+        if (await tryToBan(term, name, banned)) return;
+        if (term.leadership.lost.aborted) break;
+      }
+      if (term.leadership.lost.aborted) {
+        throw new KvorumError('LEASE_LOST', 'this placedriver is master no more; ask again');
+      }
+      throw new KvorumError('CONFLICT', 'placedrivers come and go at the moment; ask again');
+    },
   };
-  return { banPlacedriver: later };
+}
+
+/** False: what it was decided on changed meanwhile. */
+async function tryToBan(term: MasterTerm, name: NodeId, banned: boolean): Promise<boolean> {
+  const { store, clock, logger, fence } = term;
+  const key = keys.ban(name);
+  const bans = (await store.range(keys.banned)).items;
+  const own = bans.find((ban) => ban.key === key);
+  if (own === undefined && !banned) {
+    throw new KvorumError('NOT_FOUND', `placedriver ${name} is not banned`);
+  }
+  if (own !== undefined && banned) return true;
+  const unchanged: Compare = { key, modRevision: own?.modRevision ?? 0 };
+  const heir = banned ? heirOf(name, (await store.range(keys.placedrivers)).items, bans) : [];
+  const record: BannedRecord = { version: SCHEMA_VERSION, name, sinceMs: clock.wallMs() };
+  const operation: MetaOperation = banned
+    ? { type: 'put', key, value: encodeRecord(record) }
+    : { type: 'delete', key };
+  const { succeeded } = await store.transaction([fence, unchanged, ...heir], [operation]);
+  if (succeeded) logger.info(banned ? 'placedriver banned' : 'ban lifted', { placedriver: name });
+  return succeeded;
+}
+
+/** What must hold so that another one can be master: it lives, and is not banned meanwhile. */
+function heirOf(
+  name: NodeId,
+  living: readonly MetaItem[],
+  bans: readonly MetaItem[],
+): readonly Compare[] {
+  if (!living.some(({ key }) => key === keys.placedriver(name))) {
+    throw new KvorumError('NOT_FOUND', `no placedriver ${name} is alive`);
+  }
+  const banned = new Set(bans.map(({ key }) => key));
+  for (const { key, modRevision } of living) {
+    const other = key.slice(keys.placedrivers.length);
+    if (other === name || banned.has(keys.ban(other))) continue;
+    return [
+      { key, modRevision },
+      { key: keys.ban(other), modRevision: 0 },
+    ];
+  }
+  const text = `${name} is the last placedriver that may be master: start another one first`;
+  throw new KvorumError('CONFLICT', text);
 }

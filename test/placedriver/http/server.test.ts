@@ -1,142 +1,168 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../../src/common/clock.ts';
-import { LoopMeter } from '../../../src/common/loop-meter.ts';
-import { MemoryMeta } from '../../../src/meta/memory.ts';
-import {
-  encodeRecord,
-  keys,
-  type LeaderRecord,
-  type NamespaceRecord,
-  type NodeRecord,
-  type PartitionRecord,
-} from '../../../src/meta/schema.ts';
-import { createProbes } from '../../../src/placedriver/http/probes.ts';
-import { type HttpServer, startHttp } from '../../../src/placedriver/http/server.ts';
-import { ClusterQueries } from '../../../src/placedriver/queries.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { keys } from '../../../src/meta/schema.ts';
 import { parseMetrics } from '../../common/http/parse-metrics.ts';
+import { ApiUnderTest, leaderRecord, nodeRecord, partitionRecord } from './api.ts';
 
-let meta: MemoryMeta;
-let http: HttpServer;
-let loop: LoopMeter;
+let api: ApiUnderTest;
 
 beforeEach(async () => {
-  meta = new MemoryMeta({ clock: systemClock });
-  const store = meta.connect();
-  const put = (
-    key: string,
-    record: NodeRecord | NamespaceRecord | PartitionRecord | LeaderRecord,
-  ) => store.put(key, encodeRecord(record));
-  const replica = { replica: 1, node: 'n1', incarnation: 'i' };
-  await put(keys.node('n1'), {
-    version: 1,
-    node: 'n1',
-    incarnation: 'i',
-    bootId: 'b',
-    host: '127.0.0.1',
-    transportPort: 1,
-    gatewayPort: 6_379,
-    clusterPort: 7_001,
-    httpPort: 4,
-    tags: { dc_info: 'dc1' },
-  });
-  await put(keys.namespace('default'), {
-    version: 1,
-    name: 'default',
-    kind: 'redis',
-    hash: 'slots',
-    partitions: 1,
-    replicas: 1,
-    expiry: 'consistent',
-    ready: true,
-  });
-  await put(keys.partition('default', 0), {
-    version: 1,
-    namespace: 'default',
-    partition: 0,
-    group: 1,
-    firstSlot: 0,
-    lastSlot: 16_383,
-    birth: [replica],
-    replicas: [replica],
-    epoch: 1,
-    fence: 1,
-  });
-  await put(keys.leader('default', 0), {
-    version: 1,
-    namespace: 'default',
-    partition: 0,
-    node: 'n1',
-    replica: 1,
-    term: 2,
-    membership: { epoch: 1, voters: [1], learners: [], joint: false },
-  });
-  loop = new LoopMeter(systemClock);
-  loop.start();
-  const queries = new ClusterQueries(store, 'pd1', '9', () => true);
-  http = await startHttp({ host: '127.0.0.1', port: 0 }, queries, createProbes(queries, loop));
+  api = await new ApiUnderTest().start();
+  await api.fill();
 });
 
-afterEach(() => {
-  loop.stop();
-  return http.close();
-});
+afterEach(() => api.stop());
 
-async function get(path: string) {
-  const response = await fetch(`http://127.0.0.1:${http.port}${path}`);
-  const text = await response.text();
-  return { code: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
-}
+const n1 = {
+  node_id: 'n1',
+  broadcast_address: '10.0.0.1',
+  hostname: '10.0.0.1',
+  redis_port: '6379',
+  http_port: '4',
+  grpc_port: '',
+  version: '',
+  dc_info: 'dc1',
+};
 
-test('tells the nodes, the namespaces and who leads them', async () => {
-  expect(await get('/ping')).toEqual({ code: 200, body: 'OK' });
-  expect((await get('/info')).body).toEqual({ version: '9' });
-  expect((await get('/datanodes')).body.nodes).toMatchObject([{ node_id: 'n1', dc_info: 'dc1' }]);
-  expect((await get('/namespaces')).body).toEqual({ namespaces: ['default'] });
-  expect((await get('/query/default')).body).toMatchObject({
-    partition_num: 1,
-    partitions: { 0: { leader: 'n1', replicas: ['n1'] } },
+describe("ZanRedisDB's reads", () => {
+  test('tell the nodes, the namespaces and that all is well', async () => {
+    expect(await api.get('/ping')).toMatchObject({ code: 200, body: 'OK' });
+    expect((await api.get('/info')).body).toEqual({ version: '9' });
+    expect((await api.get('/datanodes')).body.nodes).toHaveLength(3);
+    expect((await api.get('/datanodes')).body.nodes[0]).toEqual(n1);
+    expect((await api.get('/namespaces')).body).toEqual({ namespaces: ['default'] });
+    const stats = { stable: true, master: true, datanodes: 3, partitions: 2, led: 2 };
+    expect((await api.get('/cluster/stats')).body).toMatchObject(stats);
   });
-  expect((await get('/cluster/stats')).body).toMatchObject({ stable: true, master: true, led: 1 });
+
+  test('/query tells each partition with its leader and replicas as nodes', async () => {
+    const { body } = await api.get('/query/default');
+    expect(body).toMatchObject({ partition_num: 2, replicator: 3, hash: 'slots' });
+    expect(Object.keys(body.partitions)).toEqual(['0', '1']);
+    expect(body.partitions['0'].leader).toEqual(n1);
+    expect(body.partitions['0'].replicas.map((node: typeof n1) => node.node_id)).toEqual([
+      'n1',
+      'n2',
+      'n3',
+    ]);
+    expect(await api.get('/query/nothing')).toMatchObject({
+      code: 404,
+      body: { message: 'no namespace nothing' },
+    });
+  });
+
+  test('/query leaves out nodes that are away, and keeps the partition they led', async () => {
+    await api.store.delete(keys.node('n1'));
+    await api.seen();
+    const { partitions } = (await api.get('/query/default')).body;
+    expect(partitions['0'].leader).toMatchObject({ node_id: '', redis_port: '' });
+    expect(partitions['0'].replicas.map((node: typeof n1) => node.node_id)).toEqual(['n2', 'n3']);
+    expect((await api.get('/cluster/stats')).body).toMatchObject({ stable: false, led: 0 });
+  });
+
+  test('/query answers 304 until the table, a leader, an address or the options change', async () => {
+    const epoch = async () => (await api.get('/query/default')).body.epoch as number;
+    const record = partitionRecord('default', 0, ['n1', 'n2', 'n3']);
+    const changes = [
+      () => api.put(keys.leader('default', 0), leaderRecord(record, 'n2')),
+      () => api.put(keys.partition('default', 0), { ...record, epoch: 2 }),
+      () => api.put(keys.node('n1'), nodeRecord('n1', { gatewayPort: 6_380 })),
+      () => api.store.delete(keys.node('n3')),
+    ];
+    for (const change of changes) {
+      const before = await epoch();
+      const unchanged = await api.get(`/query/default?epoch=${before}`);
+      expect(unchanged).toMatchObject({ code: 304, body: '' });
+      await change();
+      await api.seen();
+      expect(await epoch()).toBeGreaterThan(before);
+      expect((await api.get(`/query/default?epoch=${before}`)).code).toBe(200);
+    }
+    const last = await epoch();
+    await api.put(keys.setting('x'), { version: 1 });
+    await api.seen();
+    expect(await epoch(), 'what clients are not told changes nothing').toBe(last);
+    expect((await api.get(`/query/default?epoch=${last}&disable_cache=true`)).code).toBe(304);
+    const fresh = await api.get('/query/default?disable_cache=true');
+    expect(fresh.body).toEqual((await api.get('/query/default')).body);
+  });
+
+  test('/listpd tells them in Go’s names, without banned ones', async () => {
+    const pd = { version: 1, host: '10.0.0.9', httpPort: 18_001, build: '9' };
+    await api.put(keys.placedriver('pd1'), { ...pd, name: 'pd1' });
+    await api.put(keys.placedriver('pd2'), { ...pd, name: 'pd2' });
+    await api.seen();
+    const none = (await api.get('/listpd')).body.pdleader;
+    expect(none).toMatchObject({ ID: '', NodeIP: '', HttpPort: '' });
+    await api.store.put(`${keys.election}1`, 'pd2');
+    await api.put(keys.ban('pd1'), { version: 1, name: 'pd1', sinceMs: 1 });
+    await api.seen();
+    const { pdnodes, pdleader } = (await api.get('/listpd')).body;
+    expect(pdnodes.map(({ ID }: { ID: string }) => ID)).toEqual(['pd2']);
+    expect(pdleader).toMatchObject({ ID: 'pd2', NodeIP: '10.0.0.9', HttpPort: '18001', Tags: {} });
+  });
 });
 
-test('says what does not exist, and when the store is away', async () => {
-  expect(await get('/query/nothing')).toMatchObject({ code: 404 });
-  expect(await get('/what')).toEqual({ code: 404, body: { message: 'no route GET /what' } });
-  meta.available = false;
-  expect(await get('/datanodes')).toMatchObject({ code: 503 });
+describe('what goes wrong', () => {
+  test('says what does not exist', async () => {
+    const message = 'no route GET /what; see /v1/openapi.json';
+    expect(await api.get('/what')).toMatchObject({ code: 404, body: { message } });
+  });
+
+  test('answers what it knows while the store is away, and says how old it is', async () => {
+    expect((await api.get('/datanodes')).headers['kvorum-stale-ms']).toBeUndefined();
+    api.meta.available = false;
+    api.awayMs = 1_234;
+    const { code, headers, body } = await api.get('/datanodes');
+    expect([code, headers['kvorum-stale-ms'], body.nodes.length]).toEqual([200, '1234', 3]);
+    expect((await api.get('/v1/cluster')).body.staleMs).toBe(1_234);
+    expect(await api.get('/query/default?disable_cache=true')).toMatchObject({ code: 503 });
+  });
+
+  test('is asked to wait before it has heard from the store', async () => {
+    const fresh = new ApiUnderTest();
+    fresh.meta.available = false;
+    await fresh.start();
+    const { code, headers, body } = await fresh.get('/datanodes');
+    expect([code, headers['retry-after']]).toEqual([503, '1']);
+    expect(body.message).toContain('has not heard from the metadata store yet');
+    expect((await fresh.get('/v1/events')).code).toBe(503);
+    expect((await fresh.get('/readyz')).code).toBe(503);
+    await fresh.stop();
+  });
 });
 
-test('is live while its loop turns, ready while the metadata store answers', async () => {
-  expect(await get('/livez')).toEqual({ code: 200, body: 'OK' });
-  expect(await get('/readyz')).toEqual({ code: 200, body: { ready: true, reasons: [] } });
-  meta.available = false;
-  expect(await get('/livez')).toEqual({ code: 200, body: 'OK' });
-  const away = await get('/readyz');
-  expect(away.code).toBe(503);
-  expect(away.body.ready).toBe(false);
-  expect(away.body.reasons[0]).toMatch(/^the metadata store does not answer: /);
-});
+describe('probes', () => {
+  test('it is live while its loop turns, ready while the metadata store answers', async () => {
+    expect(await api.get('/livez')).toMatchObject({ code: 200, body: 'OK' });
+    expect(await api.get('/readyz')).toMatchObject({ code: 200, body: { ready: true } });
+    api.meta.available = false;
+    expect(await api.get('/livez')).toMatchObject({ code: 200, body: 'OK' });
+    const away = await api.get('/readyz');
+    expect(away.code).toBe(503);
+    expect(away.body.reasons[0]).toMatch(/^the metadata store does not answer: /);
+  });
 
-test('/metrics tells of the cluster, and of the process alone when the store is away', async () => {
-  const store = meta.connect();
-  const lease = await store.grantLease(60_000);
-  const election = await store.campaign(keys.election, 'pd1', lease);
-  const page = parseMetrics((await get('/metrics')).body);
-  const { revision } = await store.range(keys.nodes);
-  expect(page.value('kvorum_pd_election_revision')).toBe(election.revision);
-  expect(page.value('kvorum_pd_metadata_revision')).toBe(revision);
-  expect(page.value('kvorum_pd_is_master')).toBe(1);
-  expect(page.value('kvorum_pd_datanodes_alive')).toBe(1);
-  expect(page.value('kvorum_pd_placedrivers')).toBe(1);
-  expect(page.value('kvorum_pd_partitions')).toBe(1);
-  expect(page.value('kvorum_pd_partitions_led')).toBe(1);
-  expect(page.value('kvorum_pd_info', { placedriver: 'pd1', version: '9' })).toBe(1);
-  expect(page.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
-  await lease.revoke();
+  test('/metrics tells of the cluster, and of the process alone when the store is away', async () => {
+    const lease = await api.store.grantLease(60_000);
+    const election = await api.store.campaign(keys.election, 'pd1', lease);
+    await api.seen();
+    const page = parseMetrics((await api.get('/metrics')).body);
+    const { revision } = await api.store.range(keys.nodes);
+    expect(page.value('kvorum_pd_election_revision')).toBe(election.revision);
+    expect(page.value('kvorum_pd_metadata_revision')).toBe(revision);
+    expect(page.value('kvorum_pd_is_master')).toBe(1);
+    expect(page.value('kvorum_pd_datanodes_alive')).toBe(3);
+    expect(page.value('kvorum_pd_placedrivers')).toBe(1);
+    expect(page.value('kvorum_pd_partitions')).toBe(2);
+    expect(page.value('kvorum_pd_partitions_led')).toBe(2);
+    expect(page.value('kvorum_pd_info', { placedriver: 'pd1', version: '9' })).toBe(1);
+    expect(page.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+    await lease.revoke();
 
-  meta.available = false;
-  const away = parseMetrics((await get('/metrics')).body);
-  expect(away.value('kvorum_pd_store_up')).toBe(0);
-  expect(away.samples('kvorum_pd_datanodes_alive')).toEqual([]);
-  expect(away.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+    api.meta.available = false;
+    const away = parseMetrics((await api.get('/metrics')).body);
+    expect(away.value('kvorum_pd_store_up')).toBe(0);
+    expect(away.samples('kvorum_pd_datanodes_alive')).toEqual([]);
+    expect(away.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+  });
 });

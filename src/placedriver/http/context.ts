@@ -1,0 +1,24 @@
+/** What the routes of the HTTP API work with. */
+import type { Clock } from '../../common/clock.ts';
+import type { Logger } from '../../common/log.ts';
+import type { Operator } from '../operator/operator.ts';
+import type { ClusterView } from '../view/cluster-view.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface ApiContext {
+  /** This placedriver's. */
+  readonly name: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly view: ClusterView;
+  /** Writes need it; undefined: they are open to everybody. */
+  readonly token: string | undefined;
+  /** While this placedriver is master. */
+  operator(): Operator | undefined;
+  /** For how long the metadata store has been out of reach; undefined while it is not. */
+  awayForMs(): number | undefined;
+  /** Of this process. */
+  setLogLevel(level: LogLevel): void;
+}

@@ -1,0 +1,106 @@
+/**
+ * A write that reached a placedriver that is not master is sent on to the one that is, once: whoever
+ * gets it so and is not master either says so instead of sending it round.
+ */
+import type { Clock } from '../../common/clock.ts';
+import { messageOf, systemCodeOf } from '../../common/errors.ts';
+import type { PlacedriverRecord } from '../../meta/schema.ts';
+import type { ClusterView } from '../view/cluster-view.ts';
+
+/** The placedriver that sent a request on. */
+export const PASSED_ON = 'kvorum-passed-on-by';
+
+const TIMEOUT_MS = 15_000;
+
+export interface PassedRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: unknown;
+}
+
+export interface PassedAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly type: string;
+}
+
+export class PassOn {
+  readonly #name: string;
+  readonly #view: ClusterView;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+
+  constructor(name: string, view: ClusterView, clock: Clock, timeoutMs = TIMEOUT_MS) {
+    this.#name = name;
+    this.#view = view;
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Never rejects: an answer of its own says why there is none of the master. */
+  async send(request: PassedRequest): Promise<PassedAnswer> {
+    const master = this.#masterFor(request);
+    return typeof master === 'string' ? refused(503, master) : this.#ask(master, request);
+  }
+
+  /** Or why it is sent to nobody. */
+  #masterFor({ headers }: PassedRequest): PlacedriverRecord | string {
+    const sender = headers[PASSED_ON];
+    if (sender !== undefined) {
+      return `${sender} took ${this.#name} for the master, which it is not (any more); try again`;
+    }
+    const master = this.#view.ready ? this.#view.master : undefined;
+    if (master === undefined) return 'no placedriver is master at the moment; try again';
+    if (master.name === this.#name) return `${this.#name} is about to be master; try again`;
+    const record = this.#view.picture.placedrivers().find(({ name }) => name === master.name);
+    if (record !== undefined) return record;
+    return `${master.name} is master, but has not told where it can be reached; try again`;
+  }
+
+  async #ask(master: PlacedriverRecord, request: PassedRequest): Promise<PassedAnswer> {
+    const given = new AbortController();
+    const timer = this.#clock.setTimer(this.#timeoutMs, () => given.abort());
+    const host = master.host.includes(':') ? `[${master.host}]` : master.host;
+    const { authorization } = request.headers;
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    try {
+      const answer = await fetch(`http://${host}:${master.httpPort}${request.url}`, {
+        method: request.method,
+        headers: {
+          [PASSED_ON]: this.#name,
+          ...(typeof authorization === 'string' && { authorization }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body }),
+        redirect: 'error',
+        signal: given.signal,
+      });
+      const type = answer.headers.get('content-type') ?? 'application/json';
+      return { status: answer.status, body: await answer.text(), type };
+    } catch (failure) {
+      return this.#unanswered(master, failure, given.signal.aborted);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #unanswered({ name, host, httpPort }: PlacedriverRecord, failure: unknown, late: boolean) {
+    const where = `the master ${name} at ${host}:${httpPort}`;
+    if (late) {
+      const text = `${where} did not answer within ${this.#timeoutMs} ms`;
+      return refused(504, `${text}: the request may have taken effect`);
+    }
+    const cause = (failure as { readonly cause?: unknown }).cause;
+    if (systemCodeOf(cause) === 'ECONNREFUSED') {
+      return refused(503, `${where} refuses connections: nothing was done; try again`);
+    }
+    const why = messageOf(cause ?? failure);
+    return refused(503, `${where} did not answer (${why}): the request may have taken effect`);
+  }
+}
+
+function refused(status: number, message: string): PassedAnswer {
+  return { status, body: JSON.stringify({ message }), type: 'application/json' };
+}

@@ -1,0 +1,208 @@
+/** GET /v1/…: what ZanRedisDB's routes cannot say. */
+import type { FastifyInstance } from 'fastify';
+import { KvorumError } from '../../common/errors.ts';
+import { outlook, plannedMoves } from '../view/outlook.ts';
+import { isSettled } from '../view/under-way.ts';
+import type { ApiContext } from './context.ts';
+import {
+  answers,
+  listOf,
+  namespaceName,
+  nodeName,
+  noParameters,
+  objectOf,
+  partitionNumber,
+  revision,
+  told,
+} from './schemas.ts';
+import {
+  clusterAnswer,
+  eventsSchema,
+  namespaceSchema,
+  nodeSchema,
+  operationSchema,
+  partitionSchema,
+  plannedSchema,
+} from './v1-schemas.ts';
+import {
+  holdingsOf,
+  namespaceAnswer,
+  nodeAnswer,
+  nodeNames,
+  operationAnswers,
+  partitionAnswer,
+  partitionsOf,
+  windowAnswer,
+} from './v1-shapes.ts';
+import { byText, zanStats } from './zan-shapes.ts';
+
+const reading = (
+  summary: string,
+  answer: object,
+  params: Readonly<Record<string, object>> = {},
+) => {
+  const names = Object.keys(params);
+  return {
+    schema: {
+      tags: ['v1'],
+      summary,
+      querystring: noParameters,
+      ...(names.length > 0 && { params: objectOf(params, ...names) }),
+      response: { 200: answer, ...answers(...(names.length > 0 ? [400, 404, 503] : [400, 503])) },
+    },
+  };
+};
+
+export function addV1Reads(app: FastifyInstance, context: ApiContext): void {
+  app.get('/v1/cluster', reading('the whole cluster in one look', clusterAnswer), async () =>
+    clusterNow(context),
+  );
+  addNodeReads(app, context);
+  addNamespaceReads(app, context);
+  addWorkReads(app, context);
+}
+
+function clusterNow(context: ApiContext) {
+  const { view, clock, name, version } = context;
+  const { picture, master, clusterId } = view;
+  const control = picture.control()?.record;
+  const banned = new Set(picture.banned().map((record) => record.name));
+  const { frozen, unbalanced } = outlook(picture, clock.wallMs());
+  const records = picture.partitions().map(({ record }) => record);
+  const alive = picture.aliveNodes();
+  return {
+    clusterId: clusterId ?? null,
+    version,
+    placedriver: name,
+    master: master?.name ?? null,
+    placedrivers: byText(picture.placedrivers(), (one) => one.name).map((one) => ({
+      name: one.name,
+      host: one.host,
+      httpPort: one.httpPort,
+      build: one.build,
+      master: one.name === master?.name,
+      banned: banned.has(one.name),
+    })),
+    revision: view.revision,
+    staleMs: context.awayForMs() ?? null,
+    stability: { frozen: frozen ?? null, unbalanced: unbalanced ?? null },
+    nodes: {
+      alive: alive.length,
+      stable: control?.stableNodes ?? alive.length,
+      draining: picture.nodeStates().filter(({ record }) => record.draining).length,
+    },
+    partitions: {
+      total: records.length,
+      led: zanStats(picture).led,
+      settled: records.filter((record) => isSettled(record, picture.leader(record))).length,
+    },
+    balance: {
+      enabled: control?.balance.enabled ?? true,
+      window: windowAnswer(control?.balance.window),
+    },
+    upgrade: {
+      on: control?.upgradeSinceMs !== undefined,
+      sinceMs: control?.upgradeSinceMs ?? null,
+    },
+  };
+}
+
+function addNodeReads(app: FastifyInstance, { view, clock }: ApiContext): void {
+  app.get('/v1/nodes', reading('all datanodes', told({ nodes: listOf(nodeSchema) })), async () => {
+    const { picture } = view;
+    const holdings = holdingsOf(picture);
+    const nowMs = clock.wallMs();
+    return { nodes: nodeNames(picture).map((one) => nodeAnswer(picture, one, holdings, nowMs)) };
+  });
+  app.get<{ Params: { node: string } }>(
+    '/v1/nodes/:node',
+    reading('one datanode', nodeSchema, { node: nodeName }),
+    async ({ params: { node } }) => {
+      const { picture } = view;
+      const found = nodeAnswer(picture, node, holdingsOf(picture), clock.wallMs());
+      return found ?? missing(`no node ${node}`);
+    },
+  );
+}
+
+function addNamespaceReads(app: FastifyInstance, { view }: ApiContext): void {
+  const find = (name: string) => view.picture.namespace(name) ?? missing(`no namespace ${name}`);
+  app.get(
+    '/v1/namespaces',
+    reading('all namespaces', told({ namespaces: listOf(namespaceSchema) })),
+    async () => {
+      const { picture } = view;
+      const records = byText(picture.namespaces(), ({ name }) => name);
+      return { namespaces: records.map((record) => namespaceAnswer(picture, record)) };
+    },
+  );
+  app.get<{ Params: { namespace: string } }>(
+    '/v1/namespaces/:namespace',
+    reading('one namespace', namespaceSchema, { namespace: namespaceName }),
+    async ({ params }) => namespaceAnswer(view.picture, find(params.namespace)),
+  );
+  app.get<{ Params: { namespace: string } }>(
+    '/v1/namespaces/:namespace/partitions',
+    reading('its partitions', told({ partitions: listOf(partitionSchema) }), {
+      namespace: namespaceName,
+    }),
+    async ({ params }) => {
+      const { picture } = view;
+      const records = partitionsOf(picture, find(params.namespace).name);
+      return { partitions: records.map((record) => partitionAnswer(picture, record)) };
+    },
+  );
+  app.get<{ Params: { namespace: string; partition: number } }>(
+    '/v1/namespaces/:namespace/partitions/:partition',
+    reading('one partition', partitionSchema, {
+      namespace: namespaceName,
+      partition: partitionNumber,
+    }),
+    async ({ params: { namespace, partition } }) => {
+      const records = partitionsOf(view.picture, find(namespace).name);
+      const record = records.find((one) => one.partition === partition);
+      if (record === undefined) return missing(`no partition ${namespace}/${partition}`);
+      return partitionAnswer(view.picture, record);
+    },
+  );
+}
+
+function addWorkReads(app: FastifyInstance, { view, clock }: ApiContext): void {
+  app.get(
+    '/v1/operations',
+    reading('what is being done', told({ operations: listOf(operationSchema) })),
+    async () => ({ operations: operationAnswers(view.picture, clock.wallMs()) }),
+  );
+  app.get(
+    '/v1/moves/planned',
+    reading('which replicas would move, and what holds them back', plannedSchema),
+    async () => {
+      const { frozen, unbalanced } = outlook(view.picture, clock.wallMs());
+      const moves = plannedMoves(view.picture).map(({ from, to, ...what }) => {
+        return { ...what, from: from ?? null, to: to ?? null };
+      });
+      return { frozen: frozen ?? null, unbalanced: unbalanced ?? null, moves };
+    },
+  );
+  const schema = {
+    tags: ['v1'],
+    summary: 'what happened lately, as this placedriver saw it',
+    querystring: objectOf({ since: { ...revision, description: 'only what came after it' } }),
+    response: { 200: eventsSchema, ...answers(400, 503) },
+  };
+  app.get<{ Querystring: { since?: number } }>('/v1/events', { schema }, async ({ query }) => {
+    const told = view.toldEvents(query.since ?? 0);
+    return {
+      ...told,
+      events: told.events.map(({ revision: by, atMs, event }) => ({
+        revision: by,
+        atMs,
+        ...event,
+      })),
+    };
+  });
+}
+
+function missing(what: string): never {
+  throw new KvorumError('NOT_FOUND', what);
+}

@@ -1,0 +1,191 @@
+/** The cluster as /v1 tells it. Pure. */
+import type { NodeId } from '../../common/ids.ts';
+import type { BalanceWindow, NamespaceRecord, PartitionRecord } from '../../meta/schema.ts';
+import type { Picture } from '../picture.ts';
+import { isSettled, movesUnderWay } from '../view/under-way.ts';
+import { byText } from './zan-shapes.ts';
+
+const HOUR_MINUTES = 60;
+
+/** Replicas and leaders by node, counted once for a whole answer. */
+interface Holdings {
+  readonly replicas: ReadonlyMap<NodeId, number>;
+  readonly leaders: ReadonlyMap<NodeId, number>;
+}
+
+export function holdingsOf(picture: Picture): Holdings {
+  const replicas = new Map<NodeId, number>();
+  const leaders = new Map<NodeId, number>();
+  const count = (counts: Map<NodeId, number>, node: NodeId) =>
+    counts.set(node, (counts.get(node) ?? 0) + 1);
+  for (const { record } of picture.partitions()) {
+    for (const { node } of record.replicas) count(replicas, node);
+    const leader = picture.leader(record);
+    if (leader !== undefined) count(leaders, leader.node);
+  }
+  return { replicas, leaders };
+}
+
+/** Names of all nodes: those that live, and those that the cluster has not forgotten. */
+export function nodeNames(picture: Picture): NodeId[] {
+  const alive = picture.aliveNodes().map(({ node }) => node);
+  const seen = picture.nodeStates().map(({ record }) => record.node);
+  const held = picture.partitions().flatMap(({ record }) => record.replicas.map((r) => r.node));
+  return byText([...new Set([...alive, ...seen, ...held])], (name) => name);
+}
+
+/** Undefined: no such node. */
+export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, nowMs: number) {
+  const record = picture.aliveNodes().find((one) => one.node === node);
+  const state = picture.nodeStates().find((one) => one.record.node === node)?.record;
+  const held = holdings.replicas.get(node);
+  if (record === undefined && state === undefined && held === undefined) return undefined;
+  const load = picture.load(node);
+  return {
+    name: node,
+    alive: record !== undefined,
+    lostSinceMs: record === undefined ? (state?.lostSinceMs ?? null) : null,
+    address: record && {
+      host: record.host,
+      gatewayPort: record.gatewayPort,
+      clusterPort: record.clusterPort,
+      httpPort: record.httpPort,
+      transportPort: record.transportPort,
+    },
+    incarnation: record?.incarnation ?? picture.incarnations().get(node) ?? null,
+    build: record?.build ?? null,
+    tags: record?.tags ?? {},
+    capacity: record?.capacity ?? null,
+    replicas: held ?? 0,
+    leaders: holdings.leaders.get(node) ?? 0,
+    load: load && {
+      keys: load.keys,
+      diskBytes: load.diskBytes,
+      memoryBytes: load.memoryBytes,
+    },
+    draining: drainAnswer(state?.draining, held ?? 0, nowMs),
+  };
+}
+
+/** How far a drain has come, and when it ends if it goes on as it did. */
+export function drainAnswer(
+  draining: { readonly sinceMs: number; readonly replicas: number } | undefined,
+  left: number,
+  nowMs: number,
+) {
+  if (draining === undefined) return null;
+  const all = Math.max(draining.replicas, left);
+  const done = all - left;
+  const sinceMs = draining.sinceMs;
+  const elapsedMs = Math.max(0, nowMs - sinceMs);
+  return {
+    sinceMs,
+    replicas: all,
+    left,
+    progress: all === 0 ? 1 : done / all,
+    etaMs: left === 0 ? 0 : done === 0 ? null : Math.round((elapsedMs / done) * left),
+  };
+}
+
+export function namespaceAnswer(picture: Picture, record: NamespaceRecord) {
+  const partitions = picture.partitions().filter((one) => one.record.namespace === record.name);
+  const alive = new Set(picture.aliveNodes().map(({ node }) => node));
+  const led = partitions.filter((one) => alive.has(picture.leader(one.record)?.node ?? ''));
+  const settled = partitions.filter((one) => isSettled(one.record, picture.leader(one.record)));
+  return {
+    name: record.name,
+    state: record.deleting ? 'deleting' : record.ready ? 'ready' : 'creating',
+    partitions: record.partitions,
+    replicas: record.replicas,
+    hash: record.hash,
+    reads: record.reads ?? 'linearizable',
+    tags: record.tags ?? [],
+    led: led.length,
+    settled: settled.length,
+  };
+}
+
+export function partitionsOf(picture: Picture, namespace: string): PartitionRecord[] {
+  return picture
+    .partitions()
+    .flatMap(({ record }) => (record.namespace === namespace ? [record] : []))
+    .sort((a, b) => a.partition - b.partition);
+}
+
+export function partitionAnswer(picture: Picture, record: PartitionRecord) {
+  const leader = picture.leader(record);
+  return {
+    namespace: record.namespace,
+    partition: record.partition,
+    group: record.group,
+    slots: [record.firstSlot, record.lastSlot],
+    epoch: record.epoch,
+    wanted: record.replicas.map(({ replica, node, incarnation }) => {
+      return { replica, node, incarnation };
+    }),
+    leader: leader ? { node: leader.node, replica: leader.replica, term: leader.term } : null,
+    actual: leader ? leader.membership : null,
+    settled: isSettled(record, leader),
+  };
+}
+
+/** What is being done, whoever asked for it. */
+export function operationAnswers(picture: Picture, nowMs: number) {
+  const { replicas } = holdingsOf(picture);
+  return [
+    ...namespaceOperations(picture),
+    ...picture.nodeStates().flatMap(({ record: { node, draining } }) => {
+      const drain = drainAnswer(draining, replicas.get(node) ?? 0, nowMs);
+      if (drain === null || drain.left === 0) return [];
+      const { sinceMs, progress, etaMs } = drain;
+      return [{ ...noSubject, kind: 'drain', node, phase: 'moving', sinceMs, progress, etaMs }];
+    }),
+    ...movesUnderWay(picture).map((move) => ({
+      ...noSubject,
+      kind: 'move',
+      namespace: move.namespace,
+      partition: move.partition,
+      from: move.from ?? null,
+      to: move.to ?? null,
+      phase: move.phase,
+    })),
+  ];
+}
+
+const noSubject = {
+  namespace: null,
+  partition: null,
+  node: null,
+  from: null,
+  to: null,
+  sinceMs: null,
+  progress: null,
+  etaMs: null,
+};
+
+function namespaceOperations(picture: Picture) {
+  return picture.namespaces().flatMap((record) => {
+    if (record.ready) return [];
+    const written = partitionsOf(picture, record.name).length / record.partitions;
+    const common = { ...noSubject, namespace: record.name };
+    return record.deleting
+      ? [{ ...common, kind: 'deletion', phase: 'removing', progress: 1 - written }]
+      : [{ ...common, kind: 'creation', phase: 'placing', progress: written }];
+  });
+}
+
+/** `HH:MM`, UTC. */
+export function windowAnswer(window: BalanceWindow | undefined) {
+  return window ? { from: timeOfDay(window.fromMinute), to: timeOfDay(window.toMinute) } : null;
+}
+
+export function timeOfDay(minute: number): string {
+  const two = (part: number) => String(part).padStart(2, '0');
+  return `${two(Math.floor(minute / HOUR_MINUTES))}:${two(minute % HOUR_MINUTES)}`;
+}
+
+/** Of `HH:MM`. */
+export function minuteOfDay(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number);
+  return hours * HOUR_MINUTES + minutes;
+}

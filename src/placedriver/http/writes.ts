@@ -1,0 +1,79 @@
+/**
+ * A route that changes the cluster: the token first, then the parameters, then the master does it,
+ * this one or another.
+ */
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  HTTPMethods,
+} from 'fastify';
+import type { Operator } from '../operator/operator.ts';
+import type { ApiContext } from './context.ts';
+import { PASSED_ON, PassOn } from './pass-on.ts';
+import { answers, tokenSecurity } from './schemas.ts';
+import { judgeToken } from './token.ts';
+
+/** What a request brings, checked against the route's schema. */
+export interface WriteRequest {
+  readonly query?: unknown;
+  readonly params?: unknown;
+  readonly body?: unknown;
+}
+
+export interface WriteOptions<Request extends WriteRequest> {
+  readonly method: HTTPMethods;
+  readonly url: string;
+  readonly schema: FastifySchema;
+  /** Throws as Operator's requests do. */
+  run(operator: Operator, request: Request): Promise<void>;
+}
+
+export type AddWrite = <Request extends WriteRequest>(options: WriteOptions<Request>) => void;
+
+export function createWrites(app: FastifyInstance, context: ApiContext): AddWrite {
+  const { name, view, clock, logger } = context;
+  const passOn = new PassOn(name, view, clock);
+  return <Request extends WriteRequest>(options: WriteOptions<Request>) => {
+    app.route({
+      method: options.method,
+      url: options.url,
+      schema: describeWrite(options.schema),
+      onRequest: needToken(context),
+      handler: async (request, reply) => {
+        const operator = context.operator();
+        if (operator === undefined) {
+          const { method, url, headers, body } = request;
+          const answer = await passOn.send({ method, url, headers, body });
+          return reply.code(answer.status).type(answer.type).send(answer.body);
+        }
+        // the schema has said that it is one
+        await options.run(operator, request as unknown as Request);
+        logger.info('carried out for an operator', {
+          request: `${request.method} ${request.url}`,
+          from: request.headers[PASSED_ON] ?? request.ip,
+        });
+        return {};
+      },
+    });
+  };
+}
+
+/** An onRequest hook. */
+export function needToken({ token }: ApiContext) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const refused = judgeToken(token, request.headers.authorization);
+    if (refused === undefined) return;
+    if (refused.status === 401) reply.header('www-authenticate', 'Bearer');
+    await reply.code(refused.status).send({ message: refused.message });
+  };
+}
+
+export function describeWrite(schema: FastifySchema): FastifySchema {
+  const response = {
+    200: { description: 'it is decided; what follows from it is under way', type: 'object' },
+    ...answers(400, 401, 403, 404, 409, 503, 504),
+  };
+  return { ...schema, security: tokenSecurity, response };
+}

@@ -1,0 +1,147 @@
+/** The cluster in the shapes of ZanRedisDB's placedriver, as its clients read them. Pure. */
+import type { NodeId } from '../../common/ids.ts';
+import type { NodeRecord, PlacedriverRecord } from '../../meta/schema.ts';
+import type { Picture } from '../picture.ts';
+import type { ClusterView } from '../view/cluster-view.ts';
+import { isSettled } from '../view/under-way.ts';
+
+/** A datanode; ports are texts. */
+export interface ZanNode {
+  readonly node_id: string;
+  readonly broadcast_address: string;
+  readonly hostname: string;
+  readonly redis_port: string;
+  readonly http_port: string;
+  readonly grpc_port: string;
+  readonly version: string;
+  readonly dc_info: string;
+}
+
+/** Stands where there is none. */
+const NO_NODE: ZanNode = {
+  node_id: '',
+  broadcast_address: '',
+  hostname: '',
+  redis_port: '',
+  http_port: '',
+  grpc_port: '',
+  version: '',
+  dc_info: '',
+};
+
+export function zanNode({ node, host, tags, gatewayPort, httpPort, build }: NodeRecord): ZanNode {
+  return {
+    node_id: node,
+    broadcast_address: host,
+    hostname: tags['host'] ?? host,
+    redis_port: String(gatewayPort),
+    http_port: String(httpPort),
+    grpc_port: '',
+    version: build ?? '',
+    dc_info: tags['dc_info'] ?? '',
+  };
+}
+
+export function zanNodes(picture: Picture): ZanNode[] {
+  return byText(picture.aliveNodes(), ({ node }) => node).map(zanNode);
+}
+
+/** As Go writes the structure: names in upper case, ports as texts. */
+function zanPlacedriver(
+  { name, host, httpPort, build }: PlacedriverRecord,
+  epoch: number,
+): Record<string, unknown> {
+  return {
+    RegID: 0,
+    ID: name,
+    NodeIP: host,
+    Hostname: host,
+    RedisPort: '',
+    HttpPort: httpPort === 0 ? '' : String(httpPort),
+    RpcPort: '',
+    RaftTransportAddr: '',
+    Version: build,
+    Tags: {},
+    DataRoot: '',
+    RsyncModule: '',
+    LearnerRole: '',
+    Epoch: epoch,
+  };
+}
+
+/** Banned ones are left out, as ZanRedisDB leaves out its tombstones. */
+export function zanPlacedrivers(view: ClusterView): Record<string, unknown> {
+  const { picture, master } = view;
+  const banned = new Set(picture.banned().map(({ name }) => name));
+  const living = byText(picture.placedrivers(), ({ name }) => name);
+  const leader = living.find(({ name }) => name === master?.name);
+  const none: PlacedriverRecord = { version: 1, name: '', host: '', httpPort: 0, build: '' };
+  return {
+    pdnodes: living.filter(({ name }) => !banned.has(name)).map((one) => zanPlacedriver(one, 0)),
+    pdleader: zanPlacedriver(leader ?? none, master?.revision ?? 0),
+  };
+}
+
+export function zanNamespaces(picture: Picture): string[] {
+  return byText(picture.namespaces(), ({ name }) => name)
+    .filter(({ ready }) => ready)
+    .map(({ name }) => name);
+}
+
+/** Partition → leader and replicas, of nodes that are alive; undefined for an unknown namespace. */
+export function zanNamespace(
+  picture: Picture,
+  name: string,
+  epoch: number,
+): Record<string, unknown> | undefined {
+  const namespace = picture.namespace(name);
+  if (!namespace?.ready) return undefined;
+  const alive = new Map(picture.aliveNodes().map((record) => [record.node, zanNode(record)]));
+  const nodesOf = (nodes: readonly NodeId[]) => nodes.flatMap((node) => alive.get(node) ?? []);
+  const partitions: Record<string, unknown> = {};
+  for (const { record } of picture.partitions()) {
+    if (record.namespace !== name) continue;
+    const leader = picture.leader(record);
+    partitions[String(record.partition)] = {
+      leader: (leader && alive.get(leader.node)) ?? NO_NODE,
+      replicas: nodesOf(record.replicas.map(({ node }) => node)),
+    };
+  }
+  return {
+    epoch,
+    partition_num: namespace.partitions,
+    replicator: namespace.replicas,
+    expire_policy: 'wait_compact',
+    fsync_optimized: false,
+    eng_type: 'leveldb',
+    hash: namespace.hash,
+    partitions,
+  };
+}
+
+export interface ZanStats {
+  /** Every partition is led, has the members it should have, and none may be about to move away. */
+  readonly stable: boolean;
+  readonly datanodes: number;
+  readonly partitions: number;
+  readonly led: number;
+}
+
+export function zanStats(picture: Picture): ZanStats {
+  const alive = new Set(picture.aliveNodes().map(({ node }) => node));
+  const records = picture.partitions().map(({ record }) => record);
+  const led = records.filter((record) => alive.has(picture.leader(record)?.node ?? '')).length;
+  const whole = records.every((record) => isSettled(record, picture.leader(record)));
+  const upgrading = picture.control()?.record.upgradeSinceMs !== undefined;
+  return {
+    stable: records.length > 0 && led === records.length && whole && !upgrading,
+    datanodes: alive.size,
+    partitions: records.length,
+    led,
+  };
+}
+
+/** In order of code units. */
+export function byText<T>(items: readonly T[], textOf: (item: T) => string): T[] {
+  return [...items].sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
+}

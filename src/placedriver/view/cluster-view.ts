@@ -1,0 +1,193 @@
+/**
+ * What one placedriver knows of the cluster, master or not: all of `/kvorum/` by a watch of its own.
+ * Every read of the HTTP API is answered from here, also while the metadata store is away.
+ */
+import { type Clock, sleep } from '../../common/clock.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { Namespace, Revision } from '../../common/ids.ts';
+import type { Logger } from '../../common/log.ts';
+import { decodeRecord, recordKinds } from '../../meta/records.ts';
+import { keys } from '../../meta/schema.ts';
+import type { MetaEvent, MetaItem, MetaStore, Watch } from '../../meta/store.ts';
+import { Picture } from '../picture.ts';
+import { Epochs } from './epochs.ts';
+import { EventRing, type ToldEvent } from './event-ring.ts';
+import { diffFacts, type Facts, factsOf } from './facts.ts';
+
+/** Changes come in crowds: they are compared with what was before this long after the first. */
+const COMPARE_AFTER_MS = 100;
+
+export interface ClusterViewOptions {
+  readonly store: MetaStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Who is master, and the revision of its election. */
+export interface Mastership {
+  readonly name: string;
+  readonly revision: Revision;
+}
+
+export class ClusterView {
+  readonly #events = new EventRing();
+  readonly #options: ClusterViewOptions;
+  readonly #picture: Picture;
+  readonly #epochs = new Epochs();
+  readonly #candidates = new Map<string, MetaItem>();
+  readonly #stop = new AbortController();
+  #watch: Watch | undefined;
+  #revision: Revision = 0;
+  #clusterId: string | undefined;
+  #facts: Facts | undefined;
+  /** `#facts` are of it. */
+  #comparedRevision: Revision = 0;
+  #comparing: Promise<void> | undefined;
+
+  constructor(options: ClusterViewOptions) {
+    this.#options = options;
+    this.#picture = new Picture((problem) => {
+      options.logger.error('metadata that cannot be read: what was last read is shown', {
+        problem,
+      });
+    });
+  }
+
+  start(): void {
+    this.#watch = this.#options.store.watch(keys.root, {
+      onList: (items, revision) => this.#onList(items, revision),
+      onEvents: (events, revision) => this.#onEvents(events, revision),
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#watch?.close();
+    this.#stop.abort(new KvorumError('STOPPING', 'the placedriver stops'));
+    await this.#comparing;
+  }
+
+  /** True once the store has told everything. */
+  get ready(): boolean {
+    return this.#revision > 0;
+  }
+
+  /** Of the store, as far as this placedriver has heard; 0 until it is ready. */
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  /** Throws STORE_UNAVAILABLE until the store has told everything for the first time. */
+  get picture(): Picture {
+    if (!this.ready) throw unheard();
+    return this.#picture;
+  }
+
+  /** Undefined until some placedriver was master for the first time. */
+  get clusterId(): string | undefined {
+    return this.#clusterId;
+  }
+
+  /** Undefined while there is none. */
+  get master(): Mastership | undefined {
+    const [first] = [...this.#candidates.values()].sort(
+      (a, b) => a.createRevision - b.createRevision,
+    );
+    return first && { name: first.value, revision: first.createRevision };
+  }
+
+  /** Placedrivers that are master or want to be. */
+  get candidates(): number {
+    return this.#candidates.size;
+  }
+
+  /**
+   * Grows with every change of what clients are told of the namespace: its options, its table, its
+   * leaders, and the addresses of nodes. A revision of the store: all placedrivers speak of the same.
+   */
+  epochOf(namespace: Namespace): Revision {
+    return this.#epochs.of(namespace);
+  }
+
+  /** A namespace and the nodes, as the metadata store has them now; rejects while it is away. */
+  async fresh(namespace: Namespace): Promise<{ picture: Picture; epoch: Revision }> {
+    const prefixes = [
+      keys.nodes,
+      keys.namespaces,
+      `${keys.partitions}${namespace}/`,
+      `${keys.leaders}${namespace}/`,
+    ];
+    const ranges = await Promise.all(prefixes.map((prefix) => this.#options.store.range(prefix)));
+    const items = ranges.flatMap((range) => range.items);
+    const picture = new Picture();
+    picture.list(items);
+    const epochs = new Epochs();
+    epochs.list(items, 0);
+    return { picture, epoch: Math.max(epochs.of(namespace), this.epochOf(namespace)) };
+  }
+
+  /** As `picture`; what happened after `since`, and the `since` from which nothing will be missing then. */
+  toldEvents(since: Revision): {
+    readonly revision: Revision;
+    readonly completeSince: Revision;
+    readonly events: readonly ToldEvent[];
+  } {
+    if (!this.ready) throw unheard();
+    return { revision: this.#comparedRevision, ...this.#events.since(since) };
+  }
+
+  #onList(items: readonly MetaItem[], revision: Revision): void {
+    this.#picture.list(items);
+    this.#epochs.list(items, revision);
+    this.#candidates.clear();
+    for (const item of items) this.#put(item);
+    this.#revision = revision;
+    this.#considerEvents();
+  }
+
+  #onEvents(events: readonly MetaEvent[], revision: Revision): void {
+    this.#picture.apply(events);
+    this.#epochs.apply(events);
+    for (const event of events) {
+      if (event.type === 'put') this.#put(event.item);
+      else this.#candidates.delete(event.key);
+    }
+    this.#revision = revision;
+    this.#considerEvents();
+  }
+
+  #put(item: MetaItem): void {
+    if (item.key.startsWith(keys.election)) this.#candidates.set(item.key, item);
+    if (item.key === keys.cluster) {
+      this.#clusterId = decodeRecord(recordKinds.cluster, item.key, item.value).clusterId;
+    }
+  }
+
+  /** The first picture is where the story begins: it is no event itself. */
+  #considerEvents(): void {
+    if (this.#facts === undefined) {
+      this.#facts = factsOf(this.#picture, this.master?.name);
+      this.#comparedRevision = this.#revision;
+      this.#events.begin(this.#revision);
+      return;
+    }
+    this.#comparing ??= sleep(this.#options.clock, COMPARE_AFTER_MS, this.#stop.signal)
+      .then(() => this.#compare())
+      .catch(() => {})
+      .finally(() => {
+        this.#comparing = undefined;
+      });
+  }
+
+  #compare(): void {
+    const before = this.#facts!;
+    const after = factsOf(this.#picture, this.master?.name);
+    this.#facts = after;
+    this.#comparedRevision = this.#revision;
+    this.#events.add(diffFacts(before, after), this.#revision, this.#options.clock.wallMs());
+  }
+}
+
+function unheard(): KvorumError {
+  const text = 'this placedriver has not heard from the metadata store yet; try again';
+  return new KvorumError('STORE_UNAVAILABLE', text);
+}

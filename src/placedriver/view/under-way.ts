@@ -1,0 +1,73 @@
+/**
+ * Moves as they can be seen: where the wanted record of a partition and the members its leader
+ * reports are not the same. Pure.
+ */
+import type { NodeId, ReplicaId } from '../../common/ids.ts';
+import type { LeaderRecord, PartitionRecord } from '../../meta/schema.ts';
+import type { Picture } from '../picture.ts';
+
+export interface Move {
+  readonly namespace: string;
+  readonly partition: number;
+  /** The replica that comes, and the one that goes: either may be missing. */
+  readonly arriving: ReplicaId | undefined;
+  readonly leaving: ReplicaId | undefined;
+  /** Undefined: nobody goes, or the records do not say any more where it was. */
+  readonly from: NodeId | undefined;
+  readonly to: NodeId | undefined;
+  /**
+   * `waiting`: the group has not begun; `learning`: the new replica is sent the data; `switching`: the
+   * members change; `removing`: the old one is about to go.
+   */
+  readonly phase: 'waiting' | 'learning' | 'switching' | 'removing';
+}
+
+/** The group acts with the members that are wanted, and knows so for good. */
+export function isSettled(record: PartitionRecord, leader: LeaderRecord | undefined): boolean {
+  if (leader === undefined) return false;
+  const { voters, learners, joint, epoch } = leader.membership;
+  if (joint || learners.length > 0 || epoch < record.epoch) return false;
+  const wanted = new Set(record.replicas.map(({ replica }) => replica));
+  return voters.length === wanted.size && voters.every((voter) => wanted.has(voter));
+}
+
+export function movesUnderWay(picture: Picture): Move[] {
+  return picture.partitions().flatMap(({ record }) => {
+    const leader = picture.leader(record);
+    return leader === undefined || isSettled(record, leader) ? [] : movesOf(record, leader);
+  });
+}
+
+function movesOf(record: PartitionRecord, { membership }: LeaderRecord): Move[] {
+  const { namespace, partition, replicas, birth } = record;
+  const { voters, learners, joint } = membership;
+  const wanted = new Set(replicas.map(({ replica }) => replica));
+  const nodeOf = new Map([...birth, ...replicas].map(({ replica, node }) => [replica, node]));
+  const leaving = [...voters, ...learners].filter((member) => !wanted.has(member));
+  // ids grow: while both halves decide, the newest are those that came
+  const newest = [...wanted].sort((a, b) => b - a).slice(0, leaving.length);
+  const arriving = joint ? newest : [...wanted].filter((replica) => !voters.includes(replica));
+  return Array.from({ length: Math.max(arriving.length, leaving.length) }, (_, at) => {
+    const come = arriving[at];
+    const go = leaving[at];
+    return {
+      namespace,
+      partition,
+      arriving: come,
+      leaving: go,
+      from: go === undefined ? undefined : nodeOf.get(go),
+      to: come === undefined ? undefined : nodeOf.get(come),
+      phase: phaseOf(come, joint, learners),
+    };
+  });
+}
+
+function phaseOf(
+  arriving: ReplicaId | undefined,
+  joint: boolean,
+  learners: readonly ReplicaId[],
+): Move['phase'] {
+  if (joint) return 'switching';
+  if (arriving === undefined) return 'removing';
+  return learners.includes(arriving) ? 'learning' : 'waiting';
+}

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { tcpNetwork } from '../../../src/common/tcp.ts';
+import { MemoryMeta } from '../../../src/meta/memory.ts';
+import { encodeRecord, keys } from '../../../src/meta/schema.ts';
+import type { MetaStore } from '../../../src/meta/store.ts';
+import { placedriverConfigSchema } from '../../../src/placedriver/config.ts';
+import { PASSED_ON, PassOn } from '../../../src/placedriver/http/pass-on.ts';
+import { serve } from '../../../src/placedriver/main.ts';
+import { ClusterView } from '../../../src/placedriver/view/cluster-view.ts';
+
+const TOKEN = 'correct-horse-battery';
+
+let meta: MemoryMeta;
+let store: MetaStore;
+let running: Map<string, { readonly port: number; stop(): Promise<void> }>;
+
+beforeEach(() => {
+  meta = new MemoryMeta({ clock: systemClock });
+  store = meta.connect();
+  running = new Map();
+});
+
+afterEach(async () => {
+  await Promise.all([...running.values()].map((one) => one.stop()));
+});
+
+async function start(name: string, token?: string): Promise<void> {
+  const config = placedriverConfigSchema.parse({
+    name,
+    'data-dir': '/nowhere',
+    ports: { http: 0 },
+    meta: { embedded: { port: 1 } },
+    default: { nodes: 9, replicas: 3 },
+    timing: { 'lease-ttl-ms': 1_000 },
+  });
+  const world = {
+    clock: systemClock,
+    random: seededRandom(name),
+    disk: undefined as never, // no file is read: the store and the token are handed in
+    logger: silentLogger,
+    setLogLevel() {},
+  };
+  running.set(name, await serve(config, world, meta.connect(), token));
+}
+
+async function ask(name: string, method: string, path: string, headers = {}) {
+  const url = `http://127.0.0.1:${running.get(name)!.port}${path}`;
+  const answer = await fetch(url, { method, headers });
+  const text = await answer.text();
+  const body = text.startsWith('{') ? JSON.parse(text) : text;
+  return { code: answer.status, body };
+}
+
+/** Until all have registered, and see that `master` can be asked. */
+async function settled(master: string): Promise<void> {
+  for (const name of running.keys()) {
+    await expect
+      .poll(async () => {
+        const { body } = await ask(name, 'GET', '/v1/cluster');
+        return [body.master, body.placedrivers?.length];
+      })
+      .toEqual([master, running.size]);
+  }
+  await expect
+    .poll(async () => (await ask(master, 'GET', '/cluster/stats')).body.master)
+    .toBe(true);
+}
+
+describe('two placedrivers', () => {
+  test('take the same writes: the one that is not master sends them on', async () => {
+    await start('pd1');
+    await start('pd2');
+    await settled('pd1');
+    const banned = await ask('pd2', 'POST', '/cluster/pd/tombstone?node=pd2');
+    expect(banned).toEqual({ code: 200, body: {} });
+    expect(await store.get(keys.ban('pd2'))).toBeDefined();
+    const last = await ask('pd2', 'POST', '/cluster/pd/tombstone?node=pd1');
+    expect(last.code, 'the refusal of the master comes back').toBe(409);
+    expect(last.body.message).toMatch(/^pd1 is the last placedriver that may be master/);
+    const unknown = await ask('pd2', 'POST', '/cluster/pd/tombstone?node=pd9');
+    expect(unknown).toMatchObject({ code: 404 });
+    expect(await ask('pd2', 'POST', '/cluster/pd/tombstone?node=pd2&restore=true')).toMatchObject({
+      code: 200,
+    });
+    expect(await store.get(keys.ban('pd2'))).toBeUndefined();
+  });
+
+  test('check the token at both, and hand it on', async () => {
+    await start('pd1', TOKEN);
+    await start('pd2', TOKEN);
+    await settled('pd1');
+    const path = '/cluster/pd/tombstone?node=pd2';
+    expect(await ask('pd2', 'POST', path)).toMatchObject({ code: 401 });
+    const right = { authorization: `Bearer ${TOKEN}` };
+    expect(await ask('pd2', 'POST', path, right)).toEqual({ code: 200, body: {} });
+  });
+
+  test('send on once only: whoever is asked so and is not master says so', async () => {
+    await start('pd1');
+    await start('pd2');
+    await settled('pd1');
+    const path = '/cluster/pd/tombstone?node=pd2';
+    const { code, body } = await ask('pd2', 'POST', path, { [PASSED_ON]: 'pd7' });
+    expect([code, body.message]).toEqual([
+      503,
+      'pd7 took pd2 for the master, which it is not (any more); try again',
+    ]);
+  });
+
+  test('follow a master that goes; while there is none, say so', async () => {
+    await start('pd1');
+    await start('pd2');
+    await settled('pd1');
+    await running.get('pd1')!.stop();
+    running.delete('pd1');
+    await settled('pd2');
+    const refused = await ask('pd2', 'POST', '/cluster/pd/tombstone?node=pd2');
+    expect(refused).toMatchObject({ code: 409 });
+    await store.put(
+      keys.ban('pd2'),
+      encodeRecord({ version: 1, name: 'pd2', sinceMs: 1 } as never),
+    );
+    await expect
+      .poll(async () => (await ask('pd2', 'POST', '/stable/nodenum?number=1')).body.message)
+      .toBe('no placedriver is master at the moment; try again');
+  });
+});
+
+describe('a master that does not answer', () => {
+  const request = { method: 'POST', url: '/x', headers: {}, body: undefined };
+  async function passOn(port: number, timeoutMs?: number) {
+    const view = new ClusterView({ store, clock: systemClock, logger: silentLogger });
+    const record = { version: 1, name: 'pd1', host: '127.0.0.1', httpPort: port, build: '9' };
+    await store.put(keys.placedriver('pd1'), encodeRecord(record));
+    await store.put(`${keys.election}1`, 'pd1');
+    view.start();
+    await expect.poll(() => view.ready && view.master?.name).toBe('pd1');
+    const answer = await new PassOn('pd2', view, systemClock, timeoutMs).send(request);
+    await view.close();
+    return { status: answer.status, message: JSON.parse(answer.body).message as string };
+  }
+
+  test('in time: the outcome is not known', async () => {
+    const host = '127.0.0.1';
+    const silent = await tcpNetwork.listen({ host, port: 0 }, () => {});
+    const { status, message } = await passOn(silent.port, 50);
+    expect([status, message]).toEqual([
+      504,
+      `the master pd1 at 127.0.0.1:${silent.port} did not answer within 50 ms: the request may have taken effect`,
+    ]);
+    await silent.close();
+  });
+
+  test('because nobody listens: nothing was done', async () => {
+    const silent = await tcpNetwork.listen({ host: '127.0.0.1', port: 0 }, () => {});
+    await silent.close();
+    const { status, message } = await passOn(silent.port);
+    expect(status).toBe(503);
+    expect(message).toMatch(/refuses connections: nothing was done; try again$/);
+  });
+});
