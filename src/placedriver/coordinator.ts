@@ -109,12 +109,24 @@ export class PlacedriverCoordinator {
       working = working
         .then(() => {
           asked = false;
-          return this.#work(term, consider);
+          return this.#work(term, lookAgain);
         })
         .catch((failure) => {
           logger.warn('placement failed', { error: messageOf(failure) });
           void sleep(clock, RETRY_MS, this.#stop.signal).then(consider, () => {});
         });
+    };
+    // one look that is due makes later ones needless: it asks every chore
+    let dueMs = Number.POSITIVE_INFINITY;
+    const lookAgain = (afterMs: number) => {
+      const atMs = clock.monotonicMs() + afterMs;
+      if (atMs >= dueMs) return;
+      dueMs = atMs;
+      const look = () => {
+        if (dueMs === atMs) dueMs = Number.POSITIVE_INFINITY;
+        consider();
+      };
+      void sleep(clock, afterMs, this.#stop.signal).then(look, () => {});
     };
     const watch = store.watch(keys.root, {
       onList: (items) => {
@@ -136,15 +148,14 @@ export class PlacedriverCoordinator {
   }
 
   /** One chore's failure is told and tried again, and does not keep the others from their work. */
-  async #work(term: MasterTerm, again: () => void): Promise<void> {
-    const { clock, leadership } = term;
+  async #work(term: MasterTerm, lookAgain: (afterMs: number) => void): Promise<void> {
+    const { leadership } = term;
     const failures: unknown[] = [];
     for (const chore of this.#chores) {
       if (leadership.lost.aborted) return;
       try {
         const afterMs = await chore(term);
-        if (afterMs === undefined) continue;
-        void sleep(clock, afterMs, this.#stop.signal).then(again, () => {});
+        if (afterMs !== undefined) lookAgain(afterMs);
       } catch (failure) {
         failures.push(failure);
       }

@@ -1,6 +1,7 @@
 /** What a master does again and again, in this order, whenever something may have changed. */
 import type { MasterTerm } from '../term.ts';
 import { createDefaultNamespace, type DefaultNamespace } from './default-namespace.ts';
+import { carryOutDeletions } from './deletions.ts';
 import { repairReplicas } from './repairs.ts';
 
 /**
@@ -11,5 +12,5 @@ import { repairReplicas } from './repairs.ts';
 export type Chore = (term: MasterTerm) => Promise<number | undefined>;
 
 export function createChores(defaultNamespace: DefaultNamespace): readonly Chore[] {
-  return [repairReplicas, createDefaultNamespace(defaultNamespace)];
+  return [repairReplicas, carryOutDeletions, createDefaultNamespace(defaultNamespace)];
 }

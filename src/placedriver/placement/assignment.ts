@@ -14,6 +14,8 @@ export interface CandidateNode {
   readonly host: string;
   /** Replicas it should hold at most; no bound when missing. */
   readonly capacity?: number;
+  /** What it carries beside this table: replicas of other namespaces; 0 when missing. */
+  readonly load?: number;
 }
 
 /** Names → 0, 1, 2 … in the order they are met. */
@@ -45,6 +47,7 @@ export class Assignment {
   readonly nodesOf: readonly (readonly number[])[];
   readonly #hostOf: readonly number[];
   readonly #capacity: readonly number[];
+  readonly #elsewhere: readonly number[];
   /** There are hosts enough for every replica of a partition to have its own. */
   readonly #hostsApart: boolean;
   /** Per data centre, the replicas of one partition that it has room for. */
@@ -59,6 +62,7 @@ export class Assignment {
     this.dcOf = ordered.map(({ dc }) => dcs.of(dc));
     this.#hostOf = ordered.map(({ host }) => hosts.of(host));
     this.#capacity = ordered.map(({ capacity }) => capacity ?? Number.POSITIVE_INFINITY);
+    this.#elsewhere = ordered.map(({ load }) => load ?? 0);
     this.#hostsApart = hosts.size >= replicas;
     this.replicas = replicas;
     this.nodesOf = Array.from({ length: dcs.size }, (_, dc) =>
@@ -73,7 +77,7 @@ export class Assignment {
   }
 
   load(node: number): number {
-    return this.held[node]!.size;
+    return this.held[node]!.size + this.#elsewhere[node]!;
   }
 
   /** Holds as much as it should. */
