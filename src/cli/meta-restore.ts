@@ -86,6 +86,7 @@ export function lostStoreOf(image: KeptImage): LostStore {
       (record) => [keys.leader(record.namespace, record.partition), record] as const,
     ),
     ...(image.users ?? []).map((record) => [keys.user(record.user), record] as const),
+    ...(image.deletions ?? []).map((record) => [keys.deletion(record.firstGroup), record] as const),
     ...(image.settings ?? []).map((record) => [keys.setting(record.name), record] as const),
   ];
   const items = [

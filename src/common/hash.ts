@@ -1,13 +1,49 @@
 /**
  * Key → slot, shared by server and SDK: CRC16 (XMODEM) of the hash tag, modulo 16,384
- * (Redis Cluster specification). A partition owns a contiguous slot range kept in the table.
+ * (Redis Cluster specification). A partition owns a contiguous slot range kept in the table; in a
+ * namespace with hash `murmur3`, what `murmur3.ts` deals to it.
  *
  * Our own, because cluster-key-slot 1.1.2 hashes `foo{}{bar}` by `bar`: to the specification an
  * empty first tag means the whole key.
  */
-import type { Slot } from './ids.ts';
+import type { PartitionId, Slot } from './ids.ts';
+import { murmur3 } from './murmur3.ts';
 
 export const SLOT_COUNT = 16_384;
+
+/** Which keys are a partition's. */
+export interface KeyShare {
+  readonly firstSlot: Slot;
+  readonly lastSlot: Slot;
+  /** Keys are dealt out by murmur3 modulo the number of partitions instead; the slots are all then. */
+  readonly murmur3?: Murmur3Share;
+}
+
+export interface Murmur3Share {
+  readonly modulo: number;
+  /** The partition's number. */
+  readonly remainder: PartitionId;
+}
+
+export function holdsKey({ firstSlot, lastSlot, murmur3: dealt }: KeyShare, key: Buffer): boolean {
+  if (dealt !== undefined) return murmur3(key) % dealt.modulo === dealt.remainder;
+  const slot = slotOfKey(key);
+  return firstSlot <= slot && slot <= lastSlot;
+}
+
+/** The share of partition `partition` of `count` when a namespace is created. */
+export function initialShare(
+  hash: 'slots' | 'murmur3',
+  partition: PartitionId,
+  count: number,
+): KeyShare {
+  if (hash === 'murmur3') {
+    const dealt = { modulo: count, remainder: partition };
+    return { firstSlot: 0, lastSlot: SLOT_COUNT - 1, murmur3: dealt };
+  }
+  const [firstSlot, lastSlot] = initialSlotRange(partition, count);
+  return { firstSlot, lastSlot };
+}
 
 const OPEN = 0x7b;
 const CLOSE = 0x7d;

@@ -185,6 +185,11 @@ export const limits = {
   metaTxnBytesMax: 1.25 * MIB,
   /** Replicas that one record names. */
   metaReplicasMax: 64,
+  namespaceNameMax: 255,
+  namespacePartitionsMax: 1_024,
+  namespaceReplicasMax: 7,
+  namespaceTagsMax: 16,
+  namespaceTagMax: 255,
   metaRequestBytesMax: 2 * MIB,
   /** Keys and values that live in the embedded store. */
   metaDataBytesMax: 256 * MIB,

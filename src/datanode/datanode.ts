@@ -128,7 +128,8 @@ export class Datanode {
       node: identity.node,
       clock: options.clock,
       routes: this.#routes,
-      local: (namespace, partition) => this.#host.local(namespace, partition),
+      local: (namespace, partition) =>
+        this.#host.local(namespace, partition, this.#routes.groupOf(namespace, partition)),
       transport: () => this.#transport!,
     });
     this.#server = this.#createServer();
@@ -337,14 +338,16 @@ export class Datanode {
   #takeTable(view: ClusterView): void {
     const records = view.partitions();
     this.#routes.setPartitions(records);
-    if (records.length === 0) return;
-    void this.#host.applyTable(records, view.memberships()).then(() => {
+    const deletions = view.deletions();
+    if (records.length + deletions.length === 0) return;
+    void this.#host.applyTable(records, view.memberships(), deletions).then(() => {
       this.#opened = true;
     });
   }
 
   #onLeader({ record, node, replica, term, own, membership }: LeaderNews): void {
     const { namespace, partition, group } = record;
+    if (this.#routes.groupOf(namespace, partition) !== group) return;
     if (node === undefined) {
       const hint = this.#routes.leader(namespace, partition);
       if (hint === undefined) return;
@@ -369,14 +372,12 @@ export class Datanode {
 
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {
     const { namespace, partition } = record;
-    const { logger } = this.#options;
     const remedy = error.code === 'DISK_FAILED' ? { remedy: DISK_REMEDY } : {};
     const fields = { namespace, partition, replica, error: error.message, ...remedy };
-    logger.error('a replica stopped', fields);
+    this.#options.logger.error('a replica stopped', fields);
     if (error.code !== 'CORRUPT') return;
     const { node, incarnation } = this.#identity;
-    const reason = error.message;
-    const damage = { namespace, partition, replica, node, incarnation, reason };
+    const damage = { namespace, partition, replica, node, incarnation, reason: error.message };
     this.#coordinator.reportDamage({ version: SCHEMA_VERSION, ...damage });
   }
 

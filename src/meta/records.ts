@@ -195,6 +195,7 @@ export const recordKinds = {
         group: count,
         firstSlot: slot,
         lastSlot: slot,
+        murmur3: z.object({ modulo: count.max(SLOT_COUNT), remainder: index }).exactOptional(),
         birth: replicas,
         replicas,
         move: move.exactOptional(),
@@ -204,7 +205,13 @@ export const recordKinds = {
       .refine(({ firstSlot, lastSlot }) => firstSlot <= lastSlot, {
         path: ['lastSlot'],
         message: 'lies before firstSlot',
-      }),
+      })
+      .refine(
+        ({ partition, murmur3 }) =>
+          murmur3 === undefined ||
+          (murmur3.remainder === partition && murmur3.remainder < murmur3.modulo),
+        { path: ['murmur3'], message: 'is the share of another partition' },
+      ),
     keyOf: (record) => keys.partition(record.namespace, record.partition),
     remedy: RESTORE,
   }),

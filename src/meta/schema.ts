@@ -2,6 +2,7 @@
  * The metadata records and where they live: the contract between placedriver, datanodes and
  * tools. Values are JSON with a `version`; `records.ts` reads them.
  */
+import type { Murmur3Share } from '../common/hash.ts';
 import type {
   Epoch,
   GroupId,
@@ -127,6 +128,7 @@ export interface NamespaceRecord {
   readonly version: number;
   readonly name: Namespace;
   readonly kind: 'redis';
+  /** How keys find their partition: by Redis Cluster's slots, or as in ZanRedisDB (no hash tags). */
   readonly hash: 'slots' | 'murmur3';
   readonly partitions: number;
   readonly replicas: number;
@@ -166,6 +168,8 @@ export interface PartitionRecord {
   readonly group: GroupId;
   readonly firstSlot: Slot;
   readonly lastSlot: Slot;
+  /** In a namespace with that hash, where a partition may have keys of every slot. */
+  readonly murmur3?: Murmur3Share;
   /** Immutable: the replicas that may start as voters (decision 18). */
   readonly birth: readonly ReplicaRecord[];
   readonly replicas: readonly ReplicaRecord[];
@@ -260,6 +264,7 @@ export const keys = {
   namespaces: `${ROOT}namespaces/`,
   namespace: (name: Namespace) => `${ROOT}namespaces/${name}`,
   partitions: `${ROOT}partitions/`,
+  partitionsOf: (name: Namespace) => `${ROOT}partitions/${name}/`,
   partition: (name: Namespace, partition: PartitionId) =>
     `${ROOT}partitions/${name}/${String(partition).padStart(5, '0')}`,
   users: `${ROOT}users/`,
@@ -269,6 +274,7 @@ export const keys = {
   settings: `${ROOT}settings/`,
   setting: (name: string) => `${ROOT}settings/${name}`,
   leaders: `${ROOT}leaders/`,
+  leadersOf: (name: Namespace) => `${ROOT}leaders/${name}/`,
   leader: (name: Namespace, partition: PartitionId) =>
     `${ROOT}leaders/${name}/${String(partition).padStart(5, '0')}`,
 } as const;

@@ -1,5 +1,6 @@
 /** Writes of a master: each fails once another is master (decision 17). */
 import { KvorumError } from '../common/errors.ts';
+import { limits } from '../common/limits.ts';
 import { decodeRecord, recordKinds } from '../meta/records.ts';
 import { type CountersRecord, encodeRecord, keys, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { Compare, MetaOperation, MetaStore } from '../meta/store.ts';
@@ -28,14 +29,21 @@ export async function reserveIds(
   return current;
 }
 
-/** Throws LEASE_LOST when the master behind `fence` is none any more. */
-export async function fenced(
+/**
+ * Writes in as many transactions as it takes, each of which holds only while all of `guard` does.
+ * False: one did not any more; those before it have taken effect.
+ */
+export async function writeGuarded(
   store: MetaStore,
-  fence: Compare,
+  guard: readonly Compare[],
   operations: readonly MetaOperation[],
-): Promise<void> {
-  const { succeeded } = await store.transaction([fence], operations);
-  if (!succeeded) throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
+): Promise<boolean> {
+  for (let at = 0; at < operations.length; at += limits.metaTxnOperationsMax) {
+    const some = operations.slice(at, at + limits.metaTxnOperationsMax);
+    const { succeeded } = await store.transaction(guard, some);
+    if (!succeeded) return false;
+  }
+  return true;
 }
 
 /**
@@ -49,6 +57,6 @@ export async function fencedChange(
   operations: readonly MetaOperation[],
 ): Promise<boolean> {
   const { succeeded } = await store.transaction([fence, ...unchanged], operations);
-  if (!succeeded) await fenced(store, fence, []);
-  return succeeded;
+  if (succeeded || (await store.transaction([fence], [])).succeeded) return succeeded;
+  throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
 }

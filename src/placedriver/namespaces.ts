@@ -1,9 +1,17 @@
-/** Making a namespace: its partitions, their first table and their replicas' ids. */
+/**
+ * Making a namespace: its partitions, their first table and their replicas' ids.
+ *
+ * A record that is not ready comes first and claims the name; everything else is written only while
+ * that record is the newest, and the namespace is visible when it becomes ready. What a dead master,
+ * or a request that failed, leaves half written is removed by the chore of deletions.
+ */
 import { must } from '../common/assert.ts';
-import { initialSlotRange } from '../common/hash.ts';
-import { limits } from '../common/limits.ts';
-import type { Logger } from '../common/log.ts';
+import { codeOf, KvorumError } from '../common/errors.ts';
+import { initialShare } from '../common/hash.ts';
+import type { Namespace, NodeId, Revision } from '../common/ids.ts';
+import { decodeRecord, recordKinds } from '../meta/records.ts';
 import {
+  type CountersRecord,
   encodeRecord,
   keys,
   type NamespaceRecord,
@@ -11,85 +19,196 @@ import {
   type PartitionRecord,
   SCHEMA_VERSION,
 } from '../meta/schema.ts';
-import type { Compare, Leadership, MetaOperation, MetaStore } from '../meta/store.ts';
-import { fenced, reserveIds } from './fenced.ts';
+import type { Compare, MetaItem, MetaOperation } from '../meta/store.ts';
+import { candidateNode, hasTags } from './balance/candidates.ts';
+import { reserveIds, writeGuarded } from './fenced.ts';
+import type { NamespaceSpec } from './operator/operator.ts';
+import type { Picture } from './picture.ts';
 import { firstTable } from './placement/rebalance.ts';
+import type { MasterTerm } from './term.ts';
+
+/** Names that requests of a term are making. */
+const beingMade = new WeakMap<MasterTerm, Set<Namespace>>();
+
+export function isBeingMade(term: MasterTerm, name: Namespace): boolean {
+  return beingMade.get(term)?.has(name) === true;
+}
 
 /**
- * Writes a namespace in several transactions, each fenced by the master's election key; it
- * becomes visible by its last record. A half-written one is overwritten by the next attempt,
- * with ids never used before.
+ * Resolves when the namespace is visible. Rejects with CONFLICT when there is one of this name, or
+ * fewer datanodes than replicas; with BAD_RECORD when the one there cannot be read.
  */
-export async function createNamespace(
-  options: { readonly store: MetaStore; readonly logger: Logger },
-  leadership: Leadership,
-  nodes: readonly NodeRecord[],
-  namespace: NamespaceRecord,
-): Promise<void> {
-  const { store, logger } = options;
-  const fence: Compare = { key: leadership.key, createRevision: leadership.revision };
-  const { nextGroup, nextReplica } = await reserveIds(store, fence, {
-    groups: namespace.partitions,
-    replicas: namespace.partitions * namespace.replicas,
-  });
-  const table = planTable(nodes, namespace, nextGroup, nextReplica, leadership.revision);
-  const records = table.map(
-    (record): MetaOperation => ({
-      type: 'put',
-      key: keys.partition(record.namespace, record.partition),
-      value: encodeRecord(record),
-    }),
-  );
-  for (let at = 0; at < records.length; at += limits.metaTxnOperationsMax) {
-    await fenced(store, fence, records.slice(at, at + limits.metaTxnOperationsMax));
+export async function createNamespace(term: MasterTerm, spec: NamespaceSpec): Promise<void> {
+  const { name } = spec;
+  const making = beingMade.get(term) ?? new Set();
+  beingMade.set(term, making);
+  if (making.has(name)) throw conflict(`namespace ${name} is being created by another request`);
+  making.add(name);
+  try {
+    const found = await term.store.get(keys.namespace(name));
+    checkIsFree(name, found);
+    await makeNamespace(term, spec, found?.modRevision ?? 0);
+  } finally {
+    making.delete(name);
   }
-  const ready = { ...namespace, ready: true };
-  await fenced(store, fence, [
-    { type: 'put', key: keys.namespace(namespace.name), value: encodeRecord(ready) },
+  const { partitions, replicas, hash } = spec;
+  term.logger.info('namespace created', { namespace: name, partitions, replicas, hash });
+}
+
+function checkIsFree(name: Namespace, found: MetaItem | undefined): void {
+  if (found === undefined) return;
+  const { ready, deleting } = decodeRecord(recordKinds.namespace, found.key, found.value);
+  if (ready) throw conflict(`namespace ${name} exists already`);
+  if (deleting) throw conflict(`namespace ${name} is being deleted: try again in a moment`);
+}
+
+async function makeNamespace(
+  term: MasterTerm,
+  spec: NamespaceSpec,
+  foundRevision: Revision,
+): Promise<void> {
+  const { store, fence, picture, leadership } = term;
+  const nodes = candidatesOf(picture, spec);
+  const key = keys.namespace(spec.name);
+  const record = recordOf(spec);
+  const put = (value: NamespaceRecord): MetaOperation[] => [
+    { type: 'put', key, value: encodeRecord(value) },
+  ];
+  const claim = await store.transaction([fence, { key, modRevision: foundRevision }], put(record));
+  if (!claim.succeeded) throw lost(term, spec.name);
+  const guard: readonly Compare[] = [fence, { key, modRevision: claim.revision }];
+  const table = planTable(picture, nodes, spec, await reserve(term, spec), leadership.revision);
+  const operations = [...(await leftovers(term, table, spec.name)), ...table.map(putPartition)];
+  const done =
+    (await writeGuarded(store, guard, operations)) &&
+    (await writeGuarded(store, guard, put({ ...record, ready: true })));
+  if (!done) throw lost(term, spec.name);
+}
+
+function recordOf({ name, hash, partitions, replicas, tags, reads }: NamespaceSpec) {
+  const record: NamespaceRecord = {
+    version: SCHEMA_VERSION,
+    ...{ name, kind: 'redis', hash, partitions, replicas, expiry: 'consistent' },
+    ...(tags !== undefined && tags.length > 0 && { tags }),
+    ...(reads !== undefined && { reads }),
+    ready: false,
+  };
+  return record;
+}
+
+const RESERVE_TRIES = 8;
+
+/** Ids never used before; chores reserve some at the same time. */
+async function reserve(
+  { store, fence }: MasterTerm,
+  { partitions, replicas }: NamespaceSpec,
+): Promise<CountersRecord> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await reserveIds(store, fence, {
+        groups: partitions,
+        replicas: partitions * replicas,
+      });
+    } catch (failure) {
+      if (codeOf(failure) !== 'CONFLICT' || tries === RESERVE_TRIES) throw failure;
+    }
+  }
+}
+
+/** Records that an earlier, half-written or deleted namespace of this name has left. */
+async function leftovers(
+  { store }: MasterTerm,
+  table: readonly PartitionRecord[],
+  name: Namespace,
+): Promise<MetaOperation[]> {
+  const written = new Set(table.map(({ partition }) => keys.partition(name, partition)));
+  const [partitions, leaders] = await Promise.all([
+    store.range(keys.partitionsOf(name)),
+    store.range(keys.leadersOf(name)),
   ]);
-  logger.info('namespace created', {
-    namespace: namespace.name,
-    partitions: namespace.partitions,
-    replicas: namespace.replicas,
-  });
+  return [...partitions.items, ...leaders.items]
+    .filter(({ key }) => !written.has(key))
+    .map(({ key }) => ({ type: 'delete', key }));
+}
+
+function putPartition(record: PartitionRecord): MetaOperation {
+  const key = keys.partition(record.namespace, record.partition);
+  return { type: 'put', key, value: encodeRecord(record) };
+}
+
+/** Whoever may hold its replicas. Throws CONFLICT when these are too few. */
+export function candidatesOf(
+  picture: Picture,
+  { name, replicas, tags = [] }: Pick<NamespaceSpec, 'name' | 'replicas' | 'tags'>,
+): readonly NodeRecord[] {
+  const nodes = candidatesFor(picture, tags);
+  if (nodes.length >= replicas) return nodes;
+  const having = tags.length === 0 ? '' : ` with the tags ${tags.join(', ')}`;
+  throw conflict(
+    `namespace ${name} wants ${replicas} replicas, each on a datanode of its own${having}; ` +
+      `there are ${nodes.length} that live and are not being drained: start more, or want less`,
+  );
+}
+
+/** Datanodes that live, have the tags, and are not being emptied. */
+export function candidatesFor(picture: Picture, tags: readonly string[]): readonly NodeRecord[] {
+  const draining = new Set(
+    picture
+      .nodeStates()
+      .filter(({ record }) => record.draining !== undefined)
+      .map(({ record }) => record.node),
+  );
+  return picture.aliveNodes().filter((node) => !draining.has(node.node) && hasTags(node, tags));
 }
 
 function planTable(
+  picture: Picture,
   nodes: readonly NodeRecord[],
-  namespace: NamespaceRecord,
-  firstGroup: number,
-  firstReplica: number,
-  fence: number,
+  { name, hash, partitions: count, replicas: each }: NamespaceSpec,
+  { nextGroup, nextReplica }: CountersRecord,
+  fence: Revision,
 ): readonly PartitionRecord[] {
   const byName = new Map(nodes.map((record) => [record.node, record]));
-  const placement = firstTable(
-    nodes.map(({ node, tags, host }) => ({
-      node,
-      dc: tags['dc_info'] ?? '',
-      host: tags['host'] ?? host,
-    })),
-    namespace.partitions,
-    namespace.replicas,
-  );
-  let nextReplica = firstReplica;
-  return placement.map((holders, partition) => {
-    const [firstSlot, lastSlot] = initialSlotRange(partition, namespace.partitions);
+  const loads = loadsBeside(picture, name);
+  const candidates = nodes.map((record) => candidateNode(record, loads.get(record.node) ?? 0));
+  let replica = nextReplica;
+  return firstTable(candidates, count, each).map((holders, partition) => {
     const replicas = holders.map((node) => ({
-      replica: nextReplica++,
+      replica: replica++,
       node,
       incarnation: must(byName.get(node), 'placement names live nodes').incarnation,
     }));
     return {
       version: SCHEMA_VERSION,
-      namespace: namespace.name,
+      namespace: name,
       partition,
-      group: firstGroup + partition,
-      firstSlot,
-      lastSlot,
+      group: nextGroup + partition,
+      ...initialShare(hash, partition, count),
       birth: replicas,
       replicas,
       epoch: 1,
       fence,
     };
   });
+}
+
+/** Replicas that each node holds of other namespaces. */
+function loadsBeside(picture: Picture, name: Namespace): ReadonlyMap<NodeId, number> {
+  const loads = new Map<NodeId, number>();
+  for (const { record } of picture.partitions()) {
+    if (record.namespace === name) continue;
+    for (const { node } of record.replicas) loads.set(node, (loads.get(node) ?? 0) + 1);
+  }
+  return loads;
+}
+
+function conflict(text: string): KvorumError {
+  return new KvorumError('CONFLICT', text);
+}
+
+/** Why a write with the claim in its compares did not happen. */
+function lost({ leadership }: MasterTerm, name: Namespace): KvorumError {
+  return leadership.lost.aborted
+    ? new KvorumError('LEASE_LOST', 'this placedriver is master no more')
+    : conflict(`namespace ${name} was changed by somebody else meanwhile: look, then try again`);
 }

@@ -170,6 +170,10 @@ export class Picture {
     return this.#leaders.get(keys.leader(namespace, partition));
   }
 
+  leaders(): Stored<LeaderRecord>[] {
+    return this.#leaders.newest();
+  }
+
   /** Also those being made or deleted. */
   namespaces(): NamespaceRecord[] {
     return this.#namespaces.all();

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { initialSlotRange, SLOT_COUNT, slotOfKey } from '../../src/common/hash.ts';
+import {
+  holdsKey,
+  initialShare,
+  initialSlotRange,
+  SLOT_COUNT,
+  slotOfKey,
+} from '../../src/common/hash.ts';
+import { murmur3 } from '../../src/common/murmur3.ts';
 
 test.each([
   ['foo', 12_182],
@@ -29,5 +36,18 @@ test('new partitions cover every slot, evenly', () => {
       next = last + 1;
     }
     expect(next).toBe(SLOT_COUNT);
+  }
+});
+
+test.each(['slots', 'murmur3'] as const)('each key is in one share of %s', (hash) => {
+  const counts = [1, 3, 16];
+  for (const count of counts) {
+    const shares = Array.from({ length: count }, (_, at) => initialShare(hash, at, count));
+    for (let at = 0; at < 200; at++) {
+      const key = Buffer.from(`table:{tag}${at}`);
+      const holders = shares.filter((share) => holdsKey(share, key));
+      expect(holders).toHaveLength(1);
+      if (hash === 'murmur3') expect(holders[0]!.murmur3?.remainder).toBe(murmur3(key) % count);
+    }
   }
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decodeRecord, recordKinds } from '../../src/meta/records.ts';
-import { encodeRecord, keys } from '../../src/meta/schema.ts';
+import { encodeRecord, keys, type PartitionRecord } from '../../src/meta/schema.ts';
 
 const leader = {
   version: 1,
@@ -63,13 +63,18 @@ test('a table names no replica twice, and no range backwards', () => {
     fence: 1,
   };
   const at = keys.partition('default', 0);
-  const read = (record: typeof partition) =>
+  const read = (record: PartitionRecord) =>
     decodeRecord(recordKinds.partition, at, encodeRecord(record));
   expect(read(partition)).toEqual(partition);
   const twice = { ...partition, replicas: [replica, { ...replica, node: 'b' }] };
   expect(() => read(twice)).toThrow(/replicas: names a replica twice; restore it from a backup/);
   const backwards = { ...partition, firstSlot: 5, lastSlot: 4 };
   expect(() => read(backwards)).toThrow(/lastSlot: lies before firstSlot/);
+  expect(
+    read({ ...partition, murmur3: { modulo: 9, remainder: partition.partition } }),
+  ).toBeDefined();
+  const anothers = { ...partition, murmur3: { modulo: 9, remainder: partition.partition + 1 } };
+  expect(() => read(anothers)).toThrow(/murmur3: is the share of another partition/);
 });
 
 test('a refusal is short, however long what it speaks of', () => {

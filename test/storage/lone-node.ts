@@ -19,6 +19,7 @@ import { MemoryMeta } from '../../src/meta/memory.ts';
 import { keys } from '../../src/meta/schema.ts';
 import type { MetaItem } from '../../src/meta/store.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
+import type { Operator } from '../../src/placedriver/operator/operator.ts';
 import { eventually } from '../cluster/cluster.ts';
 
 const KIB = 1_024;
@@ -80,6 +81,13 @@ export class LoneNode {
   get datanode(): Datanode {
     if (this.#datanode === undefined) throw new Error('the datanode does not run');
     return this.#datanode;
+  }
+
+  /** To ask the placedriver, which `startDriver` has started. */
+  get operator(): Operator {
+    const operator = this.#driver?.operator;
+    if (operator === undefined) throw new Error('no placedriver is master here');
+    return operator;
   }
 
   /** Makes the cluster and its table. */

@@ -126,6 +126,12 @@ const managed: Run = () =>
 
 const forAdmins = new Set<string>(['replicas', 'slaves', 'count-failure-reports']);
 
+const tellsSlots = new Set<string>(['info', 'nodes', 'slots', 'shards']);
+const NO_SLOTS = error(
+  'ERR this namespace has no slots: its keys are dealt out to partitions by murmur3; send commands ' +
+    'to any node, without a cluster client',
+);
+
 function sub(name: string, arity: number, since: string, summary: string, run: Run): NodeCommand {
   const isAdmin = run === managed || forAdmins.has(name);
   return node({
@@ -137,10 +143,11 @@ function sub(name: string, arity: number, since: string, summary: string, run: R
     group: 'cluster',
     since,
     summary,
-    run: (args, context) =>
-      context.session.door === 'cluster' || name === 'keyslot' || name === 'help'
-        ? run(args, context)
-        : DISABLED,
+    run: (args, context) => {
+      const everywhere = name === 'keyslot' || name === 'help';
+      if (context.session.door !== 'cluster' && !everywhere) return DISABLED;
+      return tellsSlots.has(name) && !context.hasSlots() ? NO_SLOTS : run(args, context);
+    },
   });
 }
 

@@ -3,6 +3,7 @@
  * and docs derive from it. Rows are made by the builders `node`, `read`, `write` (below), which
  * close over the parsed type.
  */
+import type { KeyShare } from '../../common/hash.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { Reply } from '../resp/reply.ts';
@@ -56,14 +57,11 @@ export interface FanOut {
 export type GatheredType = 'string' | 'set' | 'zset';
 
 /** What a run may know beside the data: from the entry (write) or the leader (read), never the host. */
-export interface RunContext {
+export interface RunContext extends KeyShare {
   /** The entry's time, or the leader's group time for reads: milliseconds since 1970. */
   readonly nowMs: number;
   /** Uniform in [0, 1); drawn from the entry's seed in a write. */
   random(): number;
-  /** Slots this partition owns. */
-  readonly firstSlot: number;
-  readonly lastSlot: number;
 }
 
 /** A run that needs a range yields it and is continued with its pairs (decision 7a). */

@@ -205,6 +205,8 @@ export interface NodeContext {
   clusterNodes(): readonly ClusterNode[];
   /** False while some slot has never had a leader. */
   clusterOk(): boolean;
+  /** False in a namespace whose keys are dealt out in another way. */
+  hasSlots(): boolean;
   hasNamespace(namespace: Namespace): boolean;
   /** Keys and keys with a deadline per namespace, over the partitions this node leads. */
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;

@@ -1,14 +1,13 @@
 /**
  * Walks over all keys of a partition: SCAN, KEYS, RANDOMKEY, DBSIZE, FLUSHALL.
  *
- * A SCAN cursor is a position, not a handle: slot × 2^32 + hash, below which every key has been
- * given. Keys of a slot are stored in order of their hash, so no node keeps anything for it and it
- * survives changes of leader and of node. A key present throughout is always given: the walk never
- * passes a position before all keys there are given (keys of equal hash go together). Cursors stay
- * below 2^46: exact in every client's numbers.
+ * A SCAN cursor is a position, not a handle (`scan-cursor.ts`). Keys of a slot are stored in order of
+ * their hash, so no node keeps anything for it and it survives changes of leader and of node. A key
+ * present throughout is always given: the walk never passes a position before all keys there are
+ * given (keys of equal hash go together).
  */
 
-import type { Slot } from '../../common/ids.ts';
+import type { KeyShare } from '../../common/hash.ts';
 import { limits } from '../../common/limits.ts';
 import { decodeHeader } from '../encoding/header.ts';
 import { decodeKey, type KeyPlace, keyAfter, keyRange, redisDataRange } from '../encoding/key.ts';
@@ -19,49 +18,20 @@ import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import { array, bulk, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
-import { argument, countArgument, SYNTAX_ERROR, syntaxError, textBytes, word } from './args.ts';
+import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, read, write } from './command.ts';
 import { type Glob, matchesGlob, parseGlob } from './glob.ts';
+import { cursorOf, parseCursor, positionOf, type ScanPosition } from './scan-cursor.ts';
 
 const HASHES = 2 ** 32;
-const CURSOR_END = 16_384 * HASHES;
 const SCAN_COUNT = 10;
 /** Partitions up to this size are read whole for RANDOMKEY: then its choice is uniform. */
 const RANDOM_WHOLE_MAX = 50;
 /** Pairs read at a random place. */
 const RANDOM_SLICE = 16;
-const CURSOR_MAX = 2n ** 64n - 1n;
-const CURSOR_CHARACTERS_MAX = 64;
-
-/** Where a SCAN goes on: keys at or after (slot, hash). */
-export interface ScanPosition {
-  readonly slot: Slot;
-  readonly hash: number;
-}
-
-/**
- * Undefined when `cursor` is no 64-bit number; one beyond every slot is given as slot 16,384. As
- * in Redis nothing at all means 0, and negative ones wrap.
- */
-export function decodeCursor(arg: Buffer): ScanPosition | undefined {
-  const cursor = textBytes(arg);
-  if (cursor.length > CURSOR_CHARACTERS_MAX) return undefined;
-  const text = cursor.toString('latin1');
-  if (!/^(?:|[+-]?\d+)$/.test(text)) return undefined;
-  const number = BigInt(text);
-  if (number > CURSOR_MAX || number < -CURSOR_MAX) return undefined;
-  const position = number < 0n ? CURSOR_END : Math.min(Number(number), CURSOR_END);
-  return { slot: Math.floor(position / HASHES), hash: position % HASHES };
-}
-
-/** `0`, the end, for a position beyond the last slot. */
-export function encodeCursor({ slot, hash }: ScanPosition): string {
-  const position = slot * HASHES + hash;
-  return position >= CURSOR_END ? '0' : position.toString();
-}
 
 interface ScanRequest {
-  readonly start: ScanPosition;
+  readonly cursor: number;
   readonly count: number;
   readonly glob: Glob | undefined;
   readonly type: string | undefined;
@@ -69,8 +39,8 @@ interface ScanRequest {
 
 /** SCAN cursor [MATCH pattern] [COUNT count] [TYPE type] */
 function parseScan(args: readonly Buffer[]): ScanRequest {
-  const start = decodeCursor(argument(args, 1));
-  if (start === undefined) throw new ArgumentError('ERR invalid cursor');
+  const cursor = parseCursor(argument(args, 1));
+  if (cursor === undefined) throw new ArgumentError('ERR invalid cursor');
   let count = SCAN_COUNT;
   let glob: Glob | undefined;
   let type: string | undefined;
@@ -84,7 +54,7 @@ function parseScan(args: readonly Buffer[]): ScanRequest {
     else throw syntaxError();
     if (count < 1) throw new ArgumentError(SYNTAX_ERROR);
   }
-  return { start, count: Math.min(count, limits.scanCountMax), glob, type };
+  return { cursor, count: Math.min(count, limits.scanCountMax), glob, type };
 }
 
 /** Undefined for the pattern that matches every key. */
@@ -98,10 +68,9 @@ function parsePattern(pattern: Buffer): Glob | undefined {
  * partition's slots starts at the first, one behind them comes back as it is.
  */
 function* runScan(_view: View, request: ScanRequest, context: RunContext): Slices<Reply> {
-  const { firstSlot, lastSlot, nowMs } = context;
-  const before = request.start.slot < firstSlot;
-  const start = before ? { slot: firstSlot, hash: 0 } : request.start;
-  if (start.slot > lastSlot) return scanReply(start, []);
+  const { lastSlot, nowMs } = context;
+  const start = positionOf(request.cursor, context);
+  if (start.slot > lastSlot) return scanReply(start, [], context);
   const keys: Reply[] = [];
   let range = keyRange(start.slot, start.hash, lastSlot);
   let read = 0;
@@ -109,11 +78,11 @@ function* runScan(_view: View, request: ScanRequest, context: RunContext): Slice
   for (;;) {
     const limit = Math.max(1, request.count - read + 1);
     const pairs = yield { ...range, limit };
-    if (pairs.length === 0) return scanReply({ slot: lastSlot + 1, hash: 0 }, keys);
+    if (pairs.length === 0) return scanReply({ slot: lastSlot + 1, hash: 0 }, keys, context);
     for (const [encoded, value] of pairs) {
       const place = decodeKey(encoded);
       const sameHash = last?.slot === place.slot && last.hash === place.hash;
-      if (read >= request.count && !sameHash) return scanReply(place, keys);
+      if (read >= request.count && !sameHash) return scanReply(place, keys, context);
       if (isWanted(place, encoded, value, request, nowMs)) keys.push(bulk(place.key));
       read++;
       last = place;
@@ -135,8 +104,8 @@ function isWanted(
   return glob === undefined || matchesGlob(glob, place.key);
 }
 
-function scanReply(next: ScanPosition, keys: readonly Reply[]): Reply {
-  return array([bulk(encodeCursor(next)), array(keys)]);
+function scanReply(next: ScanPosition, keys: readonly Reply[], share: KeyShare): Reply {
+  return array([bulk(cursorOf(next, share)), array(keys)]);
 }
 
 /** KEYS pattern */

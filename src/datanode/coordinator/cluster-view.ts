@@ -9,6 +9,7 @@ import { SLOT_COUNT } from '../../common/hash.ts';
 import type { GroupId, Namespace, NodeId, Revision } from '../../common/ids.ts';
 import { decodeRecord, type RecordKind, recordKinds } from '../../meta/records.ts';
 import {
+  type DeletedRecord,
   keys,
   type LeaderRecord,
   type Membership,
@@ -37,6 +38,8 @@ export interface ClusterImage {
   readonly kept?: Readonly<Record<string, string>>;
   /** The store that told all this, and when in its history; absent when no list has come yet. */
   readonly store?: { readonly id?: string; readonly revision: Revision };
+  /** Not in pictures of earlier builds. */
+  readonly deletions?: readonly DeletedRecord[];
 }
 
 /** Records that nobody could make anew if the metadata store were lost. */
@@ -48,7 +51,6 @@ const KEPT = [
   keys.nodeStates,
   keys.damages,
   keys.banned,
-  keys.deleted,
 ];
 
 /** Which parts of the view a set of events changed. */
@@ -70,9 +72,10 @@ export class ClusterView {
   readonly #settings = new Map<string, SettingRecord>();
   readonly #kept = new Map<string, string>();
   #store: ClusterImage['store'];
+  readonly #deletions = new Map<string, DeletedRecord>();
   /** Addresses outlive the lease: a node that is away may come back to the same place. */
   readonly #addresses = new Map<NodeId, NodeRecord>();
-  /** The last table of each namespace that had every slot. */
+  /** The last table of each namespace that had every key. */
   readonly #tables = new Map<Namespace, readonly PartitionRecord[]>();
   readonly #onProblem: (problem: string) => void;
 
@@ -98,6 +101,9 @@ export class ClusterView {
     }
     for (const [key, value] of Object.entries(image.kept ?? {})) view.#kept.set(key, value);
     view.#store = image.store;
+    for (const record of image.deletions ?? []) {
+      view.#deletions.set(keys.deletion(record.firstGroup), record);
+    }
     view.#fold();
     return view;
   }
@@ -113,6 +119,7 @@ export class ClusterView {
       settings: [...this.#settings.values()],
       kept: Object.fromEntries(this.#kept),
       ...(this.#store && { store: this.#store }),
+      deletions: this.deletions(),
     };
   }
 
@@ -158,9 +165,14 @@ export class ClusterView {
     return [...this.#namespaces.values()].filter((record) => record.ready);
   }
 
-  /** Every slot of every namespace, or none of it. */
+  /** Each namespace's whole, or none of it. */
   partitions(): readonly PartitionRecord[] {
     return [...this.#tables.values()].flat();
+  }
+
+  /** Groups that are gone for ever: their replicas are to be destroyed. */
+  deletions(): readonly DeletedRecord[] {
+    return [...this.#deletions.values()];
   }
 
   leaders(): readonly LeaderRecord[] {
@@ -208,6 +220,8 @@ export class ClusterView {
       this.#readUser(item);
     } else if (key.startsWith(keys.settings)) {
       this.#read(recordKinds.setting, this.#settings, item);
+    } else if (key.startsWith(keys.deleted)) {
+      this.#read(recordKinds.deleted, this.#deletions, item);
     } else if (KEPT.some((prefix) => key.startsWith(prefix))) {
       this.#kept.set(key, item.value);
     }
@@ -232,7 +246,7 @@ export class ClusterView {
     }
   }
 
-  /** Routes need every slot: a table with a gap is not taken over. */
+  /** Routes need every key: a table with a gap is not taken over. */
   #fold(): void {
     const ready = new Map(this.namespaces().map((record) => [record.name, record]));
     for (const name of this.#tables.keys()) if (!ready.has(name)) this.#tables.delete(name);
@@ -242,7 +256,7 @@ export class ClusterView {
     for (const record of this.#partitions.values()) found.get(record.namespace)?.push(record);
     for (const [name, records] of found) {
       records.sort((a, b) => a.partition - b.partition);
-      const gap = gapOf(records, ready.get(name)!.partitions);
+      const gap = gapOf(records, ready.get(name)!);
       if (gap === undefined) this.#tables.set(name, records);
       else this.#onProblem(`the table of namespace ${name} is not taken over: ${gap}`);
     }
@@ -257,6 +271,7 @@ export class ClusterView {
       this.#users,
       this.#settings,
       this.#kept,
+      this.#deletions,
     ];
   }
 }
@@ -271,12 +286,18 @@ function nameOf(key: string): string | undefined {
   }
 }
 
-/** What a table (by number) lacks to give every slot to one partition; undefined: nothing. */
-function gapOf(records: readonly PartitionRecord[], count: number): string | undefined {
+/** What a table (by number) lacks to give every key to one partition; undefined: nothing. */
+function gapOf(
+  records: readonly PartitionRecord[],
+  { partitions: count, hash }: NamespaceRecord,
+): string | undefined {
   for (let number = 0; number < count; number++) {
     if (records[number]?.partition !== number) return `partition ${number} has no readable record`;
   }
   if (records.length !== count) return `${records.length} partitions instead of ${count}`;
+  const odd = records.find(({ murmur3 }) => murmur3?.modulo !== moduloOf(hash, count));
+  if (odd !== undefined) return `partition ${odd.partition} deals keys out in another way`;
+  if (hash === 'murmur3') return undefined;
   let next = 0;
   for (const record of [...records].sort((a, b) => a.firstSlot - b.firstSlot)) {
     const { partition, firstSlot } = record;
@@ -287,9 +308,14 @@ function gapOf(records: readonly PartitionRecord[], count: number): string | und
   return next === SLOT_COUNT ? undefined : `no partition has slot ${next}`;
 }
 
+function moduloOf(hash: NamespaceRecord['hash'], partitions: number): number | undefined {
+  return hash === 'murmur3' ? partitions : undefined;
+}
+
 function partOf(key: string): keyof ViewChange | undefined {
   if (key.startsWith(keys.nodes)) return 'nodes';
   if (key.startsWith(keys.namespaces) || key.startsWith(keys.partitions)) return 'table';
+  if (key.startsWith(keys.deleted)) return 'table';
   if (key.startsWith(keys.leaders)) return 'leaders';
   if (key.startsWith(keys.users)) return 'users';
   if (key.startsWith(keys.settings)) return 'settings';

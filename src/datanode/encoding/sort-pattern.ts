@@ -4,7 +4,7 @@
  */
 
 import { readU64 } from '../../common/bytes.ts';
-import { slotOfKey } from '../../common/hash.ts';
+import { holdsKey, type KeyShare } from '../../common/hash.ts';
 import { readCollection } from './collection.ts';
 import { elementFlags, encodeMemberKey } from './element-key.ts';
 import { findKey } from './keyspace.ts';
@@ -25,11 +25,9 @@ export type SortPattern =
       readonly field: Buffer | undefined;
     };
 
-export interface PatternContext {
+/** With the keys that can be read here. */
+export interface PatternContext extends KeyShare {
   readonly nowMs: number;
-  /** Slots whose keys can be read here. */
-  readonly firstSlot: number;
-  readonly lastSlot: number;
 }
 
 const STAR = 0x2a;
@@ -49,18 +47,18 @@ export function parseSortPattern(pattern: Buffer): SortPattern {
   };
 }
 
-/** What the pattern means for `element`; undefined: nothing is there; `elsewhere`: another slot. */
+/** What the pattern means for `element`; undefined: nothing is there; `elsewhere`: in another partition. */
 export function lookUpPattern(
   view: View,
   pattern: SortPattern,
   element: Buffer,
-  { nowMs, firstSlot, lastSlot }: PatternContext,
+  context: PatternContext,
 ): Buffer | undefined | 'elsewhere' {
   if (pattern.kind === 'element') return element;
   if (pattern.kind === 'nothing') return undefined;
   const key = Buffer.concat([pattern.before, element, pattern.behind]);
-  const slot = slotOfKey(key);
-  if (slot < firstSlot || slot > lastSlot) return 'elsewhere';
+  if (!holdsKey(context, key)) return 'elsewhere';
+  const { nowMs } = context;
   if (pattern.field !== undefined) return readField(view, key, pattern.field, nowMs);
   const { live } = findKey(view, key, nowMs);
   return live?.type === 'string' ? live.body : undefined;

@@ -5,7 +5,8 @@
  */
 import { assert } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
-import type { LogIndex, Slot, Term } from '../../common/ids.ts';
+import type { KeyShare } from '../../common/hash.ts';
+import type { LogIndex, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
 import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
@@ -77,7 +78,7 @@ interface Work {
 
 export class Applier {
   readonly #hooks: ApplierHooks;
-  readonly #slots: { readonly firstSlot: Slot; readonly lastSlot: Slot };
+  readonly #share: KeyShare;
   readonly #clock: Clock;
   #timer: Timer | undefined;
   #engine: Engine;
@@ -93,13 +94,13 @@ export class Applier {
     clock: Clock,
     engine: Engine,
     state: ReplicaState,
-    slots: { readonly firstSlot: Slot; readonly lastSlot: Slot },
+    share: KeyShare,
     hooks: ApplierHooks,
   ) {
     this.#clock = clock;
     this.#engine = engine;
     this.#state = state;
-    this.#slots = slots;
+    this.#share = share;
     this.#hooks = hooks;
   }
 
@@ -300,7 +301,7 @@ export class Applier {
 
   #contextOf({ seed }: Envelope, { timeMs }: ReplicaState): RunContext {
     const random = seededRandom(seed);
-    return { nowMs: timeMs, random: () => random.float(), ...this.#slots };
+    return { nowMs: timeMs, random: () => random.float(), ...this.#share };
   }
 
   #applyEnvelope(

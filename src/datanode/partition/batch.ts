@@ -4,7 +4,7 @@
  */
 
 import type { ErrorCode } from '../../common/errors.ts';
-import type { Namespace, PartitionId, Term } from '../../common/ids.ts';
+import type { GroupId, Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { ReadRun } from '../commands/command.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
@@ -22,6 +22,8 @@ export interface PreparedRead {
 export interface CommandBatch {
   readonly namespace: Namespace;
   readonly partition: PartitionId;
+  /** Only to be taken on by this group: the namespace may have been deleted and made anew. */
+  readonly group?: GroupId;
   readonly kind: 'read' | 'write';
   readonly lines: readonly CommandLine[];
   /** Of reads that came in at this node: what is parsed already, by line. */

@@ -17,7 +17,7 @@ import type {
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { Membership, PartitionRecord } from '../../meta/schema.ts';
+import type { DeletedRecord, Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
@@ -120,16 +120,18 @@ export class PartitionHost {
 
   /**
    * Takes over the wanted table and what the leaders reported: replicas of this incarnation are
-   * opened or, from a record that names them, created; those their groups have let go are removed.
+   * opened or, from a record that names them, created; those that their groups have let go, or whose
+   * groups are deleted, are removed.
    * Resolves when that is done; a replica that fails is reported, not thrown.
    */
   applyTable(
     records: readonly PartitionRecord[],
     memberships: ReadonlyMap<GroupId, Membership> = new Map(),
+    deletions: readonly DeletedRecord[] = [],
   ): Promise<void> {
     const changed = this.#members.setRecords(records);
     for (const group of changed) this.#set.get(group)?.wake();
-    return this.#set.apply({ records, memberships });
+    return this.#set.apply({ records, memberships, deletions });
   }
 
   /** Before the node has to go: its leaders ask others to take over. */
@@ -137,8 +139,10 @@ export class PartitionHost {
     for (const replica of this.#set.all()) replica.handOver();
   }
 
-  local(namespace: Namespace, partition: PartitionId): Replica | undefined {
-    return this.#set.of(namespace, partition);
+  /** `group`: whose it must be; one that runs here may be of a namespace that was deleted since. */
+  local(namespace: Namespace, partition: PartitionId, group?: GroupId): Replica | undefined {
+    const replica = this.#set.of(namespace, partition);
+    return group === undefined || replica?.record.group === group ? replica : undefined;
   }
 
   replicas(): readonly Replica[] {

@@ -4,7 +4,8 @@
  */
 
 import type { ErrorCode } from '../../common/errors.ts';
-import type { LogIndex, Slot } from '../../common/ids.ts';
+import type { KeyShare } from '../../common/hash.ts';
+import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
 import { gatherRow } from '../commands/gather.ts';
@@ -44,15 +45,15 @@ export interface ReadGround {
 export class Reads {
   readonly #ground: ReadGround;
   readonly #random = () => this.#ground.random();
-  readonly #slots: { readonly firstSlot: Slot; readonly lastSlot: Slot };
+  readonly #share: KeyShare;
   #fresh: PendingRead[] = [];
   #unconfirmed: { readonly context: number; reads: PendingRead[] }[] = [];
   #confirmed: { readonly index: LogIndex; reads: PendingRead[] }[] = [];
   #count = 0;
 
-  constructor(ground: ReadGround, slots: { readonly firstSlot: Slot; readonly lastSlot: Slot }) {
+  constructor(ground: ReadGround, share: KeyShare) {
     this.#ground = ground;
-    this.#slots = slots;
+    this.#share = share;
   }
 
   /** Batches that are not answered yet. */
@@ -105,7 +106,7 @@ export class Reads {
       const writing = this.#ground.writing();
       const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
-      const context = { nowMs, random: this.#random, ...this.#slots };
+      const context = { nowMs, random: this.#random, ...this.#share };
       for (const read of runnable) this.#run(read, context);
       if (postponed.length > 0) {
         next.reads = postponed;

@@ -84,10 +84,14 @@ export class ReplicaNotes {
     return this.#write();
   }
 
-  /** Nothing of the replica is left. */
-  async forget(replica: ReplicaId): Promise<void> {
-    const known = this.#origins.delete(replica);
-    if (this.#damages.delete(replica) || known) await this.#write();
+  /** Nothing of the replicas is left. */
+  async forget(replicas: readonly ReplicaId[]): Promise<void> {
+    let known = false;
+    for (const replica of replicas) {
+      known = this.#origins.delete(replica) || known;
+      known = this.#damages.delete(replica) || known;
+    }
+    if (known) await this.#write();
   }
 
   #write(): Promise<void> {

@@ -44,7 +44,7 @@ export interface ReplicaSetOptions {
   after(delayMs: number, run: () => void): void;
 }
 
-export type WantedTable = Pick<RosterInput, 'records' | 'memberships'>;
+export type WantedTable = Pick<RosterInput, 'records' | 'memberships' | 'deletions'>;
 
 interface Fault {
   readonly id: ReplicaId;
@@ -56,7 +56,7 @@ export class ReplicaSet {
   readonly #groups = new Map<GroupId, Replica>();
   readonly #faults = new Map<GroupId, Fault>();
   readonly #byPartition = new Map<Namespace, Map<PartitionId, Replica>>();
-  #table: WantedTable = { records: [], memberships: new Map() };
+  #table: WantedTable = { records: [], memberships: new Map(), deletions: [] };
   #arranging: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -124,7 +124,7 @@ export class ReplicaSet {
     const origins = notes.origins();
     const roster = planRoster({ node, incarnation, ...this.#table, held, origins });
     await this.#stopReplaced(roster);
-    for (const id of roster.retired) await this.#retire(id);
+    await this.#retire(roster.retired);
     await notes.addOrigins(newOrigins(roster, held));
     await this.#openMissing(roster);
   }
@@ -143,27 +143,33 @@ export class ReplicaSet {
     await Promise.all(Array.from({ length: limits.replicasOpenedAtOnceMax }, openNext));
   }
 
-  /** Another replica takes the place, or the group goes on without it. */
+  /** Another replica takes the place, the group goes on without it, or is deleted. */
   async #stopReplaced({ run, retired }: Roster): Promise<void> {
-    for (const [group, replica] of this.#groups) {
+    const gone = new Set(retired);
+    const replaced = [...this.#groups].filter(([group, { id }]) => {
       const next = run.get(group)?.id;
-      if (next === replica.id || (next === undefined && !retired.includes(replica.id))) continue;
+      return next === undefined ? gone.has(id) : next !== id;
+    });
+    for (const [group, replica] of replaced) {
       this.#drop(replica);
       this.#options.onRemoved(group);
-      await replica.stop();
     }
+    await Promise.all(replaced.map(([, replica]) => replica.stop()));
   }
 
-  /** Never to come back under this id; its data goes. */
-  async #retire(id: ReplicaId): Promise<void> {
+  /** Never to come back under these ids; their data goes. */
+  async #retire(ids: readonly ReplicaId[]): Promise<void> {
+    if (ids.length === 0) return;
     const { log, engines, notes, logger } = this.#options;
-    log.append({ replica: id, tombstone: true }, () => {});
+    for (const replica of ids) log.append({ replica, tombstone: true }, () => {});
     await log.flush();
+    const gone = new Set(ids);
     for (const name of await engines.list()) {
-      if (name.startsWith(`${id}-`)) await engines.remove(name);
+      if (gone.has(Number(name.split('-', 1)[0]))) await engines.remove(name);
     }
-    await notes.forget(id);
-    logger.info('replica removed: its group goes on without it', { replica: id });
+    await notes.forget(ids);
+    for (const [group, { id }] of this.#faults) if (gone.has(id)) this.#faults.delete(group);
+    for (const replica of ids) logger.info('replica removed for good', { replica });
   }
 
   async #open(record: PartitionRecord, id: ReplicaId): Promise<void> {
@@ -197,7 +203,9 @@ export class ReplicaSet {
 
   #drop({ namespace, partition, record }: Replica): void {
     this.#groups.delete(record.group);
-    this.#byPartition.get(namespace)?.delete(partition);
+    const partitions = this.#byPartition.get(namespace);
+    partitions?.delete(partition);
+    if (partitions?.size === 0) this.#byPartition.delete(namespace);
   }
 
   /** The disk may have been mended (or emptied) meanwhile. */

@@ -85,8 +85,7 @@ export class ReplicaSnapshots {
    * engine's place: the log may have switched to it, then it is opened the next time.
    */
   async close(): Promise<void> {
-    await this.#outbox.close();
-    await this.#inbox.close();
+    await Promise.all([this.#outbox.end(), this.#inbox.close()]);
     for (const { engine } of this.#installing) await engine.close();
   }
 

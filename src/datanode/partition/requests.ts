@@ -3,7 +3,7 @@
  * a confirmed leader, elements that are not there yet, and the watches between WATCH and EXEC.
  */
 import type { Clock } from '../../common/clock.ts';
-import type { Slot } from '../../common/ids.ts';
+import type { KeyShare } from '../../common/hash.ts';
 import { limits } from '../../common/limits.ts';
 import type { Random } from '../../common/random.ts';
 import { findKey } from '../encoding/keyspace.ts';
@@ -40,10 +40,10 @@ export class Requests {
   /** Since when there have been confirmations that no entry has taken along. */
   #confirmingSinceMs: number | undefined;
 
-  constructor(ground: RequestGround, slots: { readonly firstSlot: Slot; readonly lastSlot: Slot }) {
+  constructor(ground: RequestGround, share: KeyShare) {
     this.#ground = ground;
     const { random, raft, engine, nowMs } = ground;
-    this.#reads = new Reads({ ...ground, random: () => random.float() }, slots);
+    this.#reads = new Reads({ ...ground, random: () => random.float() }, share);
     this.#watches = new Watches({
       view: () => createView(engine()),
       nowMs,

@@ -2,10 +2,16 @@
  * Which replicas a node runs, and which are gone for ever (decision 18); pure. A replica runs when
  * the wanted record names it, or while its group may still count on it. It is retired when a record
  * newer than the one it came from leaves it out, and its group's leader reported members without it
- * that serve that record: the table a node has may be older than its replicas.
+ * that serve that record: the table a node has may be older than its replicas. Or when its group is
+ * deleted: a record says so, never that the table lacks the group.
  */
 import type { GroupId, Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
-import type { Membership, PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
+import type {
+  DeletedRecord,
+  Membership,
+  PartitionRecord,
+  ReplicaRecord,
+} from '../../meta/schema.ts';
 import type { Origin } from './replica-notes.ts';
 
 export interface RosterInput {
@@ -14,6 +20,7 @@ export interface RosterInput {
   readonly records: readonly PartitionRecord[];
   /** What each group's leader reported last. */
   readonly memberships: ReadonlyMap<GroupId, Membership>;
+  readonly deletions: readonly DeletedRecord[];
   /** Replicas that this node's log holds, and the record each was made from. */
   readonly held: readonly ReplicaId[];
   readonly origins: ReadonlyMap<ReplicaId, Origin>;
@@ -27,6 +34,7 @@ export interface Roster {
 export function planRoster(input: RosterInput): Roster {
   const run = new Map<GroupId, { record: PartitionRecord; id: ReplicaId }>();
   for (const record of input.records) {
+    if (isDeleted(input, record.group)) continue;
     const id = ownReplica(input, record);
     if (id !== undefined) run.set(record.group, { record, id });
   }
@@ -61,8 +69,17 @@ function isOwn({ node, incarnation }: RosterInput, replica: ReplicaRecord): bool
   return replica.node === node && replica.incarnation === incarnation;
 }
 
-function isRetired({ records, memberships, origins }: RosterInput, id: ReplicaId): boolean {
+/** They are few: one for each namespace that was ever deleted. */
+function isDeleted({ deletions }: RosterInput, group: GroupId): boolean {
+  return deletions.some(
+    ({ firstGroup, groups }) => firstGroup <= group && group < firstGroup + groups,
+  );
+}
+
+function isRetired(input: RosterInput, id: ReplicaId): boolean {
+  const { records, memberships, origins } = input;
   const origin = origins.get(id);
+  if (origin !== undefined && isDeleted(input, origin.group)) return true;
   const record = records.find(({ group }) => group === origin?.group);
   if (origin === undefined || record === undefined || record.epoch <= origin.epoch) return false;
   if (record.replicas.some(({ replica }) => replica === id)) return false;

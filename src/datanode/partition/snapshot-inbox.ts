@@ -28,12 +28,19 @@ interface Filling {
   bytes: number;
 }
 
+const STOPS = 'the replica stops';
+
 export class SnapshotInbox {
   readonly #engines: EngineHost;
   readonly #replica: ReplicaId;
   #received: ReceivedSnapshot | undefined;
   #partial: Filling | undefined;
   #busy = false;
+  /** The stream that comes in; settles, whatever comes of it. */
+  #receiving: Promise<void> = Promise.resolve();
+  /** While the next chunk of it is waited for: ends that. */
+  #interrupt: (() => void) | undefined;
+  #closed = false;
 
   constructor(node: { readonly engines: EngineHost }, replica: ReplicaId) {
     this.#engines = node.engines;
@@ -47,12 +54,23 @@ export class SnapshotInbox {
 
   /** Rejects when the stream is damaged, ends early, or another is being received. */
   async receive(
+    header: SnapshotHeader,
+    chunks: AsyncIterable<Buffer>,
+    generation: number,
+  ): Promise<void> {
+    if (this.#closed) throw new KvorumError('STOPPING', STOPS);
+    if (this.#busy) throw new KvorumError('BUSY', 'another snapshot is being received');
+    this.#busy = true;
+    const received = this.#receive(header, chunks, generation);
+    this.#receiving = received.catch(() => {});
+    return received;
+  }
+
+  async #receive(
     { id, offset, message }: SnapshotHeader,
     chunks: AsyncIterable<Buffer>,
     generation: number,
   ): Promise<void> {
-    if (this.#busy) throw new KvorumError('BUSY', 'another snapshot is being received');
-    this.#busy = true;
     try {
       const filling = await this.#begin(id, offset, generation);
       await this.#fill(filling, chunks);
@@ -78,8 +96,15 @@ export class SnapshotInbox {
     return received;
   }
 
-  /** Drops what was received and never installed. */
+  /** Ends a stream that comes in, and drops what was received and never installed. */
   async close(): Promise<void> {
+    this.#closed = true;
+    this.#interrupt?.();
+    await this.#receiving;
+    await this.#drop();
+  }
+
+  async #drop(): Promise<void> {
     const [received, partial] = [this.#received, this.#partial];
     this.#received = undefined;
     this.#partial = undefined;
@@ -93,7 +118,7 @@ export class SnapshotInbox {
       this.#partial = undefined;
       return partial;
     }
-    await this.close();
+    await this.#drop();
     if (offset !== 0) throw new KvorumError('CONFLICT', 'that part of the snapshot is not here');
     const name = `${this.#replica}-${generation}`;
     await this.#engines.remove(name);
@@ -105,7 +130,7 @@ export class SnapshotInbox {
   async #fill(filling: Filling, chunks: AsyncIterable<Buffer>): Promise<void> {
     let broken = true;
     try {
-      for await (const chunk of chunks) {
+      for await (const chunk of this.#untilClosed(chunks)) {
         broken = false;
         const operations = filling.decoder.decode(chunk);
         if (operations.length > 0) await filling.engine.write(operations);
@@ -119,6 +144,25 @@ export class SnapshotInbox {
       if (broken && codeOf(failure) !== 'CORRUPT') this.#partial = filling;
       else await filling.engine.close();
       throw failure;
+    }
+  }
+
+  /** Not even a stream that stands still keeps the replica from stopping. */
+  async *#untilClosed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    const iterator = chunks[Symbol.asyncIterator]();
+    try {
+      while (!this.#closed) {
+        const next = await new Promise<IteratorResult<Buffer> | undefined>((resolve, reject) => {
+          this.#interrupt = () => resolve(undefined);
+          iterator.next().then(resolve, reject);
+        });
+        if (next?.done) return;
+        if (next !== undefined) yield next.value;
+      }
+      throw new KvorumError('STOPPING', STOPS);
+    } finally {
+      this.#interrupt = undefined;
+      void iterator.return?.().catch(() => {});
     }
   }
 

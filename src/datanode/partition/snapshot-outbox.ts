@@ -53,6 +53,7 @@ export class SnapshotOutbox {
   readonly #replica: ReplicaId;
   #captured: Captured | undefined;
   readonly #sending = new Set<Promise<void>>();
+  #ended = false;
 
   constructor(wire: SnapshotWire, group: GroupId, engine: () => Engine, replica: ReplicaId) {
     this.#wire = wire;
@@ -118,6 +119,19 @@ export class SnapshotOutbox {
     await Promise.allSettled(this.#sending);
   }
 
+  /** As `close`, and what is being sent ends with its next chunk. */
+  end(): Promise<void> {
+    this.#ended = true;
+    return this.close();
+  }
+
+  async *#untilEnded(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    for await (const chunk of chunks) {
+      if (this.#ended) throw new KvorumError('STOPPING', 'the replica stops');
+      yield chunk;
+    }
+  }
+
   async #stream(message: SnapshotMessage, captured: Captured): Promise<void> {
     const { id, engineSnapshot } = captured;
     captured.users++;
@@ -126,7 +140,7 @@ export class SnapshotOutbox {
     try {
       const offset = await this.#wire.snapshotProgress(message, id);
       const header = encodeSnapshotHeader({ group: this.#group, id, offset, message });
-      const chunks = skipBytes(encodeSnapshotChunks(engineSnapshot), offset);
+      const chunks = this.#untilEnded(skipBytes(encodeSnapshotChunks(engineSnapshot), offset));
       await this.#wire.streamSnapshot(message, header, chunks);
       if (captured === this.#captured) this.#captured = undefined;
     } catch (failure) {

@@ -1,10 +1,11 @@
 /**
  * Forwarded batches between datanodes (decision 10), bodies of the transport's request channel.
- * Frozen format, version 1:
+ * Frozen format, version 2 (a request of version 1 has no group):
  *
- *   request  u8 version · text namespace · u32 partition · u8 kind · u8 protocol · u64 term
- *            · u32 milliseconds left · u32 lines, each: u32 arguments, each: u32 length, bytes
- *   answer   u8 version · u32 lines, each: u8 1, u32 length, RESP bytes of the asked protocol
+ *   request  u8 version · text namespace · u32 partition · u64 group, 0: any · u8 kind · u8 protocol
+ *            · u64 term · u32 milliseconds left · u32 lines, each: u32 arguments, each: u32 length,
+ *            bytes
+ *   answer   u8 1 · u32 lines, each: u8 1, u32 length, RESP bytes of the asked protocol
  *                                      or: u8 0, text error code, text message
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
@@ -17,6 +18,7 @@ import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 
 const VERSION = 1;
+const REQUEST_VERSION = 2;
 /** Of a frame, for all that is not a reply. */
 const FRAME_ROOM_BYTES = 1_048_576;
 const KINDS = ['read', 'write'] as const;
@@ -24,9 +26,10 @@ const KINDS = ['read', 'write'] as const;
 /** `leftMs`: what is left of the batch's deadline, for a clock with another zero. */
 export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
   const writer = new ByteWriter(512)
-    .u8(VERSION)
+    .u8(REQUEST_VERSION)
     .text(batch.namespace)
     .u32(batch.partition)
+    .u64(batch.group ?? 0)
     .u8(KINDS.indexOf(batch.kind))
     .u8(batch.protocol)
     .u64(batch.term ?? 0)
@@ -42,9 +45,14 @@ export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
 /** `nowMs`: this node's monotone clock. Throws KvorumError BAD_FRAME. */
 export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
   return decodeFrame('forwarded request', () => {
-    const reader = versioned(body);
+    const reader = new ByteReader(body);
+    const version = reader.u8();
+    if (version !== VERSION && version !== REQUEST_VERSION) {
+      throw new ByteRangeError(`unknown version ${version}`);
+    }
     const namespace = reader.text();
     const partition = reader.u32();
+    const group = version === VERSION ? 0 : reader.u64();
     const kind = KINDS[reader.u8()];
     const protocol = reader.u8();
     const term = reader.u64();
@@ -65,6 +73,7 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
     return {
       namespace,
       partition,
+      ...(group !== 0 && { group }),
       kind,
       lines,
       protocol: protocol satisfies Protocol,

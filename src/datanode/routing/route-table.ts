@@ -1,13 +1,14 @@
 /** RouteTable in memory: the coordinator and this node's replicas feed it, doors and router read. */
-import { SLOT_COUNT } from '../../common/hash.ts';
+import { SLOT_COUNT, slotOfKey } from '../../common/hash.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, Slot, Term } from '../../common/ids.ts';
+import { murmur3 } from '../../common/murmur3.ts';
 import type { NodeRecord, PartitionRecord } from '../../meta/schema.ts';
 import type { KnownNode, LeaderHint, RouteTable } from './table.ts';
 
 interface NamespaceRoutes {
   readonly partitions: readonly PartitionRecord[];
-  /** Slot → partition. */
-  readonly slots: Int32Array;
+  /** Slot → partition; undefined: keys are dealt out by murmur3. */
+  readonly slots: Int32Array | undefined;
 }
 
 interface Leadership {
@@ -23,7 +24,7 @@ export class MutableRouteTable implements RouteTable {
   readonly #leaders = new Map<GroupId, Leadership>();
   readonly #listeners = new Map<GroupId, Set<() => void>>();
 
-  /** Replaces the table; leaders of groups that stay are kept. */
+  /** Replaces the table; leaders of groups that stay are kept, those of others forgotten. */
   setPartitions(records: readonly PartitionRecord[]): void {
     const grouped = new Map<Namespace, PartitionRecord[]>();
     for (const record of records) {
@@ -32,6 +33,9 @@ export class MutableRouteTable implements RouteTable {
       grouped.set(record.namespace, list);
     }
     this.#namespaces = new Map([...grouped].map(([name, list]) => [name, routesOf(list)]));
+    const groups = new Set(records.map(({ group }) => group));
+    for (const group of this.#leaders.keys()) if (!groups.has(group)) this.#leaders.delete(group);
+    for (const group of [...this.#listeners.keys()]) if (!groups.has(group)) this.#tell(group);
   }
 
   /** `alive`: those registered now; `addresses`: the last registration of every node ever seen. */
@@ -53,7 +57,7 @@ export class MutableRouteTable implements RouteTable {
     known.current = { node, term };
     known.last = known.current;
     this.#leaders.set(group, known);
-    if (changed) for (const listener of [...(this.#listeners.get(group) ?? [])]) listener();
+    if (changed) this.#tell(group);
   }
 
   /** The hint proved wrong (refused, or the node is gone): wait for newer news. */
@@ -76,9 +80,25 @@ export class MutableRouteTable implements RouteTable {
     return this.#namespaces.get(namespace)?.partitions;
   }
 
+  /** Undefined when the table has no such partition. */
+  groupOf(namespace: Namespace, partition: PartitionId): GroupId | undefined {
+    return this.#namespaces.get(namespace)?.partitions[partition]?.group;
+  }
+
+  partitionOfKey(namespace: Namespace, key: Buffer): PartitionId | undefined {
+    const routes = this.#namespaces.get(namespace);
+    if (routes === undefined) return undefined;
+    if (routes.slots !== undefined) return this.partitionOfSlot(namespace, slotOfKey(key));
+    return murmur3(key) % routes.partitions.length;
+  }
+
   partitionOfSlot(namespace: Namespace, slot: Slot): PartitionId | undefined {
-    const partition = this.#namespaces.get(namespace)?.slots[slot];
+    const partition = this.#namespaces.get(namespace)?.slots?.[slot];
     return partition === undefined || partition < 0 ? undefined : partition;
+  }
+
+  hasSlots(namespace: Namespace): boolean {
+    return this.#namespaces.get(namespace)?.slots !== undefined;
   }
 
   leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined {
@@ -101,7 +121,16 @@ export class MutableRouteTable implements RouteTable {
     const listeners = this.#listeners.get(group) ?? new Set();
     listeners.add(listener);
     this.#listeners.set(group, listeners);
-    return () => listeners.delete(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(group) === listeners) {
+        this.#listeners.delete(group);
+      }
+    };
+  }
+
+  #tell(group: GroupId): void {
+    for (const listener of [...(this.#listeners.get(group) ?? [])]) listener();
   }
 
   #leadership(namespace: Namespace, partition: PartitionId): Leadership | undefined {
@@ -112,6 +141,9 @@ export class MutableRouteTable implements RouteTable {
 
 function routesOf(list: readonly PartitionRecord[]): NamespaceRoutes {
   const partitions = [...list].sort((a, b) => a.partition - b.partition);
+  if (partitions.some(({ murmur3: dealt }) => dealt !== undefined)) {
+    return { partitions, slots: undefined };
+  }
   const slots = new Int32Array(SLOT_COUNT).fill(-1);
   for (const { firstSlot, lastSlot, partition } of partitions) {
     slots.fill(partition, firstSlot, lastSlot + 1);

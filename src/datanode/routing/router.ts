@@ -11,13 +11,14 @@ import type { Transport } from '../transport/transport.ts';
 import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
 import type { MutableRouteTable } from './route-table.ts';
 import type { LeaderHint } from './table.ts';
-import { isWaitMessage } from './wait-codec.ts';
+import { isWaitMessage, type WaitPlace } from './wait-codec.ts';
 import { WaitRouter } from './wait-router.ts';
 
 export interface RouterOptions {
   readonly node: NodeId;
   readonly clock: Clock;
   readonly routes: MutableRouteTable;
+  /** Of the group that the table names. */
   local(namespace: Namespace, partition: PartitionId): LocalPartition | undefined;
   transport(): Pick<Transport, 'request' | 'isReachable'>;
 }
@@ -88,11 +89,16 @@ export class Router {
     if (isWaitMessage(body)) return this.waits.serve(body, gone);
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
     this.#served += batch.lines.length;
-    const local = this.#options.local(batch.namespace, batch.partition);
+    const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
     const results = local
       ? await local.execute(batch)
       : failed(batch, 'NO_PARTITION', 'this node has no replica of the partition');
     return encodeResults(results, batch.protocol);
+  }
+
+  /** A peer may not have heard yet that the namespace was deleted, or made anew. */
+  isOfTable({ namespace, partition, group }: WaitPlace): boolean {
+    return group === undefined || this.#options.routes.groupOf(namespace, partition) === group;
   }
 
   async #forward(

@@ -17,7 +17,12 @@ export interface RouteTable {
   hasNamespace(namespace: Namespace): boolean;
   /** Partitions of a namespace by number; undefined for an unknown namespace. */
   partitions(namespace: Namespace): readonly PartitionRecord[] | undefined;
+  /** Undefined for an unknown namespace. */
+  partitionOfKey(namespace: Namespace, key: Buffer): PartitionId | undefined;
+  /** Undefined for an unknown namespace, and for one whose keys are not dealt out by slots. */
   partitionOfSlot(namespace: Namespace, slot: Slot): PartitionId | undefined;
+  /** False for an unknown namespace, and for one whose keys are not dealt out by slots. */
+  hasSlots(namespace: Namespace): boolean;
   /** The newest known leader that has not been withdrawn. */
   leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
   /** The newest leader ever known, for answers that must always cover every slot. */
@@ -25,6 +30,6 @@ export interface RouteTable {
   nodes(): ReadonlyMap<NodeId, NodeRecord>;
   /** Every node seen since this process started. */
   knownNodes(): ReadonlyMap<NodeId, KnownNode>;
-  /** Runs `listener` after a leader of the partition becomes known or changes; returns the undo. */
+  /** Runs `listener` when a leader of the group becomes known or changes, and when the group goes. */
   onLeader(group: GroupId, listener: () => void): () => void;
 }

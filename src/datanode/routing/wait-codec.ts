@@ -1,32 +1,35 @@
 /**
  * Clients that wait, between datanodes: bodies of the transport's request channel. Frozen format,
- * version 1:
+ * version 2 (a place of version 1 has no group):
  *
  *   ask      u8 0x57 · u8 version · u8 1, or 3 to withdraw · place · id · u8 protocol
  *            · u32 arguments, each: u32 length, bytes
  *   confirm  u8 0x57 · u8 version · u8 2 · place · u32 ids, each as above
- *   place    text namespace · u32 partition · u64 term;  id: u32 length, bytes
- *   answer   u8 version · u8 0 noted, 1 served: u32 length, RESP bytes of the asked protocol,
+ *   place    text namespace · u32 partition · u64 group, 0: any · u64 term;  id: u32 length, bytes
+ *   answer   u8 1 · u8 0 noted, 1 served: u32 length, RESP bytes of the asked protocol,
  *            2 withdrawn, 3 superseded, or 4 failed: text error code, text message
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
-import type { Namespace, PartitionId, Term } from '../../common/ids.ts';
+import type { GroupId, Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { WaitOutcome, WaitRequest } from '../partition/wait.ts';
 import { decodeList, encodeList } from '../partition/waiter-codec.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import type { Protocol } from '../resp/reply.ts';
 
-/** No forwarded batch begins with it: those begin with their version, 1. */
+/** No forwarded batch begins with it: those begin with their version. */
 const WAIT = 0x57;
 const VERSION = 1;
+const ASK_VERSION = 2;
 const KIND = { ask: 1, confirm: 2, withdraw: 3 } as const;
 const ANSWER = { noted: 0, served: 1, withdrawn: 2, superseded: 3, failed: 4 } as const;
 
 export interface WaitPlace {
   readonly namespace: Namespace;
   readonly partition: PartitionId;
+  /** As in CommandBatch. */
+  readonly group?: GroupId;
 }
 
 export type WaitMessage = WaitPlace & { readonly term: Term } & (
@@ -39,15 +42,16 @@ export function isWaitMessage(body: Buffer): boolean {
 }
 
 export function encodeWaitMessage(message: WaitMessage): Buffer {
-  const { namespace, partition, term } = message;
+  const { namespace, partition, group = 0, term } = message;
   const asks = message.kind === 'ask';
   const kind = asks ? (message.request.withdraw ? KIND.withdraw : KIND.ask) : KIND.confirm;
   const writer = new ByteWriter(256)
     .u8(WAIT)
-    .u8(VERSION)
+    .u8(ASK_VERSION)
     .u8(kind)
     .text(namespace)
     .u32(partition)
+    .u64(group)
     .u64(term);
   if (asks) {
     const { id, protocol, line } = message.request;
@@ -61,9 +65,14 @@ export function encodeWaitMessage(message: WaitMessage): Buffer {
 export function decodeWaitMessage(body: Buffer): WaitMessage {
   return decodeFrame('waiting client', () => {
     const reader = new ByteReader(body, 1);
-    checkVersion(reader);
+    const version = reader.u8();
+    if (version !== VERSION && version !== ASK_VERSION) {
+      throw new ByteRangeError(`unknown version ${version}`);
+    }
     const kind = reader.u8();
-    const place = { namespace: reader.text(), partition: reader.u32(), term: reader.u64() };
+    const [namespace, partition] = [reader.text(), reader.u32()];
+    const group = version === VERSION ? 0 : reader.u64();
+    const place = { namespace, partition, ...(group !== 0 && { group }), term: reader.u64() };
     const message: WaitMessage =
       kind === KIND.confirm
         ? { ...place, kind: 'confirm', ids: decodeList(reader) }

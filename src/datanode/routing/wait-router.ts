@@ -71,7 +71,7 @@ export class WaitRouter {
   }
 
   #serve(message: WaitMessage, gone: AbortSignal): Promise<WaitOutcome> | WaitOutcome | undefined {
-    const local = this.#local(message);
+    const local = this.#router.isOfTable(message) ? this.#local(message) : undefined;
     if (!local?.isLeader || local.term !== message.term) return NOT_LED_HERE;
     if (message.kind === 'ask') return local.wait(message.request, gone);
     local.confirmServed(message.ids);

@@ -13,6 +13,7 @@ import type { WaitOutcome } from '../partition/wait.ts';
 import { error, NULL_ARRAY, type Protocol, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import type { LeaderHint } from '../routing/table.ts';
+import { goneReply } from './gone.ts';
 import type { LanePlace } from './lane.ts';
 
 export interface BlockedRequest {
@@ -117,6 +118,8 @@ export class BlockedClient {
   async #run(): Promise<Reply> {
     while (!this.#isOver) {
       if (this.#ending !== undefined && !this.#asked) return this.#endReply();
+      const gone = this.#gone();
+      if (gone !== undefined) return gone;
       const leader = this.#leader();
       const outcome = leader && (await this.#ask(leader));
       const reply = outcome && this.#replyOf(outcome);
@@ -159,6 +162,7 @@ export class BlockedClient {
     const { waits } = this.#world.router;
     const outcome = waits.ask(place, leader, { id, line, protocol, withdraw }, ask.signal);
     while (withdraw === (this.#ending !== undefined) && !this.#isOver && !this.#isOld(leader)) {
+      if (this.#gone() !== undefined) break;
       const settled = await Promise.race([outcome, this.#news.told]);
       if (settled === undefined) continue;
       this.#asks.delete(ask);
@@ -168,6 +172,11 @@ export class BlockedClient {
     // at the same leader the next attempt takes this one's place
     if (this.#isOld(leader)) ask.abort();
     return undefined;
+  }
+
+  /** Its namespace was deleted, and all its partitions with it. */
+  #gone(): Reply | undefined {
+    return goneReply(this.#world.router.routes, this.#request.place);
   }
 
   #isOld({ node, term }: LeaderHint): boolean {

@@ -2,7 +2,7 @@
  * One client: its requests are dispatched in order, its replies leave in order and in one write per
  * turn. What is not for one partition waits for all before it and holds back all after (10a).
  */
-import type { PartitionId } from '../../common/ids.ts';
+import type { GroupId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Command } from '../commands/command.ts';
@@ -24,7 +24,8 @@ import {
   runExclusive,
   type Waiting,
 } from './exclusive.ts';
-import type { Fate, LaneItem, LanePlace, LaneWorld } from './lane.ts';
+import { goneReply } from './gone.ts';
+import { type Fate, type LaneItem, type LanePlace, type LaneWorld, NO_GROUP } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { OneRequest } from './one-request.ts';
@@ -49,6 +50,8 @@ export class Connection {
   readonly #exclusiveGround: ExclusiveGround;
   #exclusive: ExclusiveRequest | undefined;
   #exclusiveRuns = false;
+  /** Of its namespace's partitions when it was dispatched. */
+  #exclusiveBirth: GroupId = NO_GROUP;
   #waiting: Waiting[] = [];
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
@@ -130,7 +133,7 @@ export class Connection {
       gatherBudget: this.#world.gatherBudget,
       gone: () => this.#gone.signal,
       context: () => this.#world.contextOf(session),
-      place: (partition) => this.#place(partition),
+      place: (partition) => this.#place(partition, this.#exclusiveBirth),
       redirect: (partition, line) => this.#redirect(partition, line),
       block: (request) => waiting.block(request, this.#world.settings().holdMs),
       end: (slot, reply) => this.#endExclusive(slot, reply),
@@ -141,6 +144,7 @@ export class Connection {
     const { random, access } = this.#world;
     return new Transaction({
       namespace: () => this.session.namespace,
+      birth: () => this.#birth(),
       refusedNow: (line) => access.execRefusalOf(this.session, resolveCommand(line)!, line),
       newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
       redirect: (partition, line) => this.#redirect(partition, line),
@@ -163,7 +167,8 @@ export class Connection {
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#mayStart(item),
       redirect: (lane, item) =>
-        this.session.door === 'cluster' ? redirectTo(router, lane.place, item.line) : undefined,
+        goneReply(router.routes, lane.place) ??
+        (this.session.door === 'cluster' ? redirectTo(router, lane.place, item.line) : undefined),
       onLeader: (group, listener) => router.routes.onLeader(group, listener),
     };
   }
@@ -225,6 +230,7 @@ export class Connection {
       return;
     }
     this.#exclusive = { args, slot, target: alone };
+    this.#exclusiveBirth = this.#birth();
     this.#runExclusive();
   }
 
@@ -255,10 +261,18 @@ export class Connection {
     this.#settle(slot, reply);
   }
 
-  #place(partition: PartitionId): LanePlace {
+  /** `birth`: when the command was dispatched, which may have waited since. */
+  #place(partition: PartitionId, birth = this.#birth()): LanePlace {
     const { namespace } = this.session;
-    const { group } = this.#world.router.routes.partitions(namespace)![partition]!;
+    const record = this.#world.router.routes.partitions(namespace)?.[partition];
+    const group = record !== undefined && birth === this.#birth() ? record.group : NO_GROUP;
     return { namespace, partition, group };
+  }
+
+  /** Another once the namespace was deleted and made anew: then its partitions may be others. */
+  #birth(): GroupId {
+    const { routes } = this.#world.router;
+    return routes.partitions(this.session.namespace)?.[0]?.group ?? NO_GROUP;
   }
 
   /** Runs the command that waits for all before it, once all before it are answered. */

@@ -1,7 +1,8 @@
 /** Decides where a request goes: an answer at once, the node itself, one partition, or several. */
-import { SLOT_COUNT, slotOfKey } from '../../common/hash.ts';
-import type { Namespace, PartitionId, Slot } from '../../common/ids.ts';
+import { SLOT_COUNT } from '../../common/hash.ts';
+import type { Namespace, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import type { PartitionRecord } from '../../meta/schema.ts';
 import { shownText } from '../commands/args.ts';
 import {
   type Command,
@@ -13,12 +14,13 @@ import {
   type WriteRun,
 } from '../commands/command.ts';
 import type { Door } from '../commands/node-context.ts';
-import { decodeCursor, encodeCursor } from '../commands/scan.ts';
+import { cursorOf, parseCursor, partitionOfCursor, positionOf } from '../commands/scan-cursor.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine, PreparedRead } from '../partition/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { RouteTable } from '../routing/table.ts';
 import { type Part, splitByKeys } from './fan-out.ts';
+import { noNamespace } from './gone.ts';
 
 export type DataCommand = ReadCommand | WriteCommand;
 
@@ -103,12 +105,13 @@ function keyed(
   if (keys.every((key, at) => at === 0 || partitionOfKey(world, key) === partition)) {
     return { kind: 'one', command, partition, prepared };
   }
-  if (world.door === 'cluster') return refusal(command, crossSlot);
+  const apart = world.routes.hasSlots(world.namespace()) ? crossSlot : crossPartition;
+  if (doorOf(world) === 'cluster') return refusal(command, apart);
   if (command.kind === 'read' && command.gathers !== undefined) {
     const dealt = keysByPartition(keys, world);
     return { kind: 'gather', command, run: prepared!.run, keys: dealt };
   }
-  if (command.fanOut?.over !== 'keys') return refusal(command, crossSlot);
+  if (command.fanOut?.over !== 'keys') return refusal(command, apart);
   const parts = splitByKeys(args, command.keys, (key) => partitionOfKey(world, key));
   return { kind: 'many', command, parts };
 }
@@ -132,35 +135,44 @@ function keysByPartition(keys: readonly Buffer[], world: DispatchWorld): GatherT
 function keyless(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {
   const all = world.routes.partitions(world.namespace()) ?? [];
   const mine = all.filter(
-    ({ partition }) => world.door === 'gateway' || world.leadsHere(partition),
+    ({ partition }) => doorOf(world) === 'gateway' || world.leadsHere(partition),
   );
   if (command.fanOut?.merge === 'scan') return scan(command, args, mine, world);
   const parts = mine.map(({ partition }) => ({ partition, line: args, keyAt: [] }));
   return { kind: 'many', command, parts };
 }
 
-/** SCAN visits the partitions one after the other, in slot order; the cursor names the slot. */
+/** Nobody can be sent to another node by slots where keys have none: there it forwards as well. */
+function doorOf({ routes, door, namespace }: DispatchWorld): Door {
+  return routes.hasSlots(namespace()) ? door : 'gateway';
+}
+
+/** SCAN visits the partitions one after the other; the cursor says which. */
 function scan(
   command: DataCommand,
   args: CommandLine,
-  mine: readonly { partition: PartitionId; firstSlot: Slot; lastSlot: Slot }[],
+  mine: readonly PartitionRecord[],
   world: DispatchWorld,
 ): Target {
-  const position = decodeCursor(args[1]!)!;
-  const next = mine.find(({ lastSlot }) => lastSlot >= position.slot);
-  if (position.slot >= SLOT_COUNT || next === undefined) {
-    return answer(command, array([bulk('0'), EMPTY_ARRAY]));
-  }
-  if (world.door === 'gateway') {
+  const cursor = parseCursor(args[1]!)!;
+  const next = mine.find((record) => !isBehind(cursor, record));
+  if (next === undefined) return answer(command, array([bulk('0'), EMPTY_ARRAY]));
+  if (doorOf(world) === 'gateway') {
     return { kind: 'one', command, partition: next.partition, prepared: undefined };
   }
-  const start = position.slot < next.firstSlot ? { slot: next.firstSlot, hash: 0 } : position;
-  const line = [args[0]!, Buffer.from(encodeCursor(start)), ...args.slice(2)];
+  const start = cursorOf(positionOf(cursor, next), next);
+  const line = [args[0]!, Buffer.from(start), ...args.slice(2)];
   return { kind: 'many', command, parts: [{ partition: next.partition, line, keyAt: [] }] };
 }
 
+/** The cursor has passed all keys of the partition. */
+function isBehind(cursor: number, { partition, lastSlot, murmur3 }: PartitionRecord): boolean {
+  if (murmur3 !== undefined) return partitionOfCursor(cursor, murmur3.modulo) > partition;
+  return positionOf(cursor, { firstSlot: 0, lastSlot: SLOT_COUNT - 1 }).slot > lastSlot;
+}
+
 function partitionOfKey({ routes, namespace }: DispatchWorld, key: Buffer): PartitionId {
-  return routes.partitionOfSlot(namespace(), slotOfKey(key))!;
+  return routes.partitionOfKey(namespace(), key)!;
 }
 
 function badShape(command: Command, args: CommandLine, world: DispatchWorld): Reply | undefined {
@@ -202,13 +214,12 @@ function shown(argument: Buffer): string {
   return shownText(argument.subarray(0, SHOWN_CHARACTERS_MAX));
 }
 
-function noNamespace(namespace: Namespace): string {
-  return namespace === 'default'
-    ? 'LOADING kvorum waits for its first partition table; is a placedriver running?'
-    : `ERR namespace '${namespace}' does not exist (any more)`;
-}
-
 export const crossSlot = error(
   "CROSSSLOT Keys in request don't hash to the same slot: they belong to several partitions; " +
     'give them a common hash tag, as in {user1}:name {user1}:mail',
+);
+
+export const crossPartition = error(
+  'CROSSSLOT Keys in request belong to several partitions, and this namespace deals keys out by ' +
+    'murmur3 of the whole key: hash tags do not bring them together',
 );

@@ -1,10 +1,10 @@
 /** All lanes of one connection, and how many of its commands they have not answered. */
-import type { GroupId } from '../../common/ids.ts';
-import { Lane, type LaneItem, type LanePlace, type LaneWorld } from './lane.ts';
+import type { GroupId, Namespace } from '../../common/ids.ts';
+import { Lane, type LaneItem, type LanePlace, type LaneWorld, NO_GROUP } from './lane.ts';
 
 export class LaneSet {
   readonly #world: LaneWorld;
-  readonly #lanes = new Map<GroupId, Lane>();
+  readonly #lanes = new Map<GroupId | Namespace, Lane>();
   /** Lanes with something new, to be started once all that has come in is distributed. */
   readonly #stirred = new Set<Lane>();
   #unanswered = 0;
@@ -47,11 +47,11 @@ export class LaneSet {
   }
 
   #lane(place: LanePlace): Lane {
-    const { group } = place;
-    let lane = this.#lanes.get(group);
+    const key = place.group === NO_GROUP ? place.namespace : place.group;
+    let lane = this.#lanes.get(key);
     if (lane === undefined) {
       lane = new Lane(place, this.#world);
-      this.#lanes.set(group, lane);
+      this.#lanes.set(key, lane);
     }
     return lane;
   }

@@ -37,12 +37,15 @@ export interface LaneWorld {
   execute(batch: CommandBatch): Promise<readonly LineResult[]>;
   /** False while the client takes its replies too slowly to let `next` make more of them. */
   mayStart(next: LaneItem): boolean;
-  /** On the cluster door: MOVED while another node leads the partition. */
+  /** That the partition is gone; and on the cluster door, MOVED while another node leads it. */
   redirect(lane: Lane, item: LaneItem): Reply | undefined;
   onLeader(group: GroupId, listener: () => void): () => void;
   /** Hands the answer over. */
   settle(item: LaneItem, reply: Reply, fate: Fate): void;
 }
+
+/** Of a partition that went while a command waited for its turn: the lane says so. */
+export const NO_GROUP: GroupId = 0;
 
 export interface LanePlace {
   readonly namespace: Namespace;
@@ -136,10 +139,8 @@ export class Lane {
 
   #start(items: readonly LaneItem[]): void {
     this.#underWay = true;
-    const { namespace, partition } = this.place;
     const batch: CommandBatch = {
-      namespace,
-      partition,
+      ...this.place,
       kind: items[0]!.kind,
       lines: items.map((item) => item.line),
       prepared: items.map((item) => item.prepared),

@@ -36,6 +36,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     sessions: () => world.sessions(),
     clusterNodes: () => clusterNodes(routes, node, session.namespace),
     clusterOk: () => everySlotHasLeader(routes, session.namespace),
+    hasSlots: () => !routes.hasNamespace(session.namespace) || routes.hasSlots(session.namespace),
     hasNamespace: (namespace) => routes.hasNamespace(namespace),
     keyCounts: () => world.keyCounts(),
     settings: () => world.settings(),

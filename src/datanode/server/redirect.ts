@@ -7,12 +7,16 @@ import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import type { LanePlace } from './lane.ts';
 
-/** Undefined while this node leads, or nobody is known to: then the command is held. */
+/**
+ * Undefined while this node leads, or nobody is known to: then the command is held. And where keys
+ * have no slots that MOVED could name: then it is forwarded.
+ */
 export function redirectTo(
   router: Router,
   { namespace, partition }: LanePlace,
   line: CommandLine,
 ): Reply | undefined {
+  if (!router.routes.hasSlots(namespace)) return undefined;
   if (router.isLocalLeader(namespace, partition)) return undefined;
   const leader = router.leader(namespace, partition);
   const known = leader && router.routes.knownNodes().get(leader.node);

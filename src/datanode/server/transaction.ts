@@ -3,7 +3,7 @@
  * runs: commands are queued, and those of partitions must all belong to one, because a transaction
  * is one entry of one log. Commands of the node itself run at EXEC, in their places.
  */
-import type { Namespace, PartitionId } from '../../common/ids.ts';
+import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import type { Command, NodeCommand } from '../commands/command.ts';
 import { selectedNamespace } from '../commands/connection.ts';
 import { encodeExec } from '../commands/exec-line.ts';
@@ -22,6 +22,8 @@ interface Open {
   readonly queue: Queued[];
   /** Of all commands with keys; undefined: none yet. */
   partition: PartitionId | undefined;
+  /** Of the namespace when that was found. */
+  birth: GroupId | undefined;
   /** Something was refused: EXEC runs nothing. */
   broken: boolean;
 }
@@ -30,6 +32,7 @@ interface Watching {
   readonly token: string;
   readonly namespace: Namespace;
   readonly partition: PartitionId;
+  readonly birth: GroupId;
   calls: number;
 }
 
@@ -44,6 +47,8 @@ export interface ExecTarget {
 
 export interface TransactionWorld {
   namespace(): Namespace;
+  /** Another once the namespace was deleted and made anew. */
+  birth(): GroupId;
   /** Why the client may not run this any more, though it might when it was queued. */
   refusedNow(line: CommandLine): Reply | undefined;
   /** Unlike that of any other connection of the cluster. */
@@ -126,7 +131,7 @@ export class Transaction {
 
   #begin(): Reply {
     if (this.#open !== undefined) return error('ERR MULTI calls can not be nested');
-    this.#open = { queue: [], partition: undefined, broken: false };
+    this.#open = { queue: [], partition: undefined, birth: undefined, broken: false };
     return OK;
   }
 
@@ -151,7 +156,8 @@ export class Transaction {
     if (target.kind !== 'one') return { target, args };
     const namespace = this.#world.namespace();
     const { partition } = target;
-    this.#watching ??= { token: this.#world.newToken(), namespace, partition, calls: 0 };
+    const birth = this.#world.birth();
+    this.#watching ??= { token: this.#world.newToken(), namespace, partition, birth, calls: 0 };
     if (this.#watching.partition !== partition || this.#watching.namespace !== namespace) {
       return { target: answerOf(target, crossSlot), args };
     }
@@ -178,6 +184,7 @@ export class Transaction {
     const bound = open.partition ?? this.#watching?.partition ?? partition;
     if (bound !== partition) return crossSlot;
     open.partition = partition;
+    open.birth ??= this.#world.birth();
     return this.#world.redirect(partition, item.line);
   }
 
@@ -189,8 +196,14 @@ export class Transaction {
     }
     this.reset();
     if (open.broken) return { target: answerOf(target, ABORTED), args };
+    const birth = this.#world.birth();
+    if (open.birth !== undefined && open.birth !== birth) {
+      return { target: answerOf(target, GONE), args };
+    }
     // another user has logged in, whose namespace is another: what was watched is out of sight
-    if (watching !== undefined && watching.namespace !== this.#world.namespace()) {
+    const isOutOfSight =
+      watching?.namespace !== this.#world.namespace() || watching.birth !== birth;
+    if (watching !== undefined && isOutOfSight) {
       return { target: answerOf(target, NULL_ARRAY), args };
     }
     const queue = open.queue.map((item) => this.#allowed(item));
@@ -217,6 +230,7 @@ const OTHER_NAMESPACE = error(
     'partitions of their own, and nothing is atomic over partitions',
 );
 const NOT_ALLOWED = error('ERR Command not allowed inside a transaction');
+const GONE = error('EXECABORT Transaction discarded because its namespace was deleted meanwhile.');
 const ABORTED = error('EXECABORT Transaction discarded because of previous errors.');
 
 /**

@@ -1,6 +1,7 @@
 /** What a master does again and again, in this order, whenever something may have changed. */
 import type { MasterTerm } from '../term.ts';
 import { createDefaultNamespace, type DefaultNamespace } from './default-namespace.ts';
+import { carryOutDeletions } from './deletions.ts';
 import { createMoves } from './moves.ts';
 import { trackNodes } from './node-states.ts';
 import { repairReplicas } from './repairs.ts';
@@ -13,5 +14,11 @@ import { repairReplicas } from './repairs.ts';
 export type Chore = (term: MasterTerm) => Promise<number | undefined>;
 
 export function createChores(defaultNamespace: DefaultNamespace): readonly Chore[] {
-  return [trackNodes, repairReplicas, createDefaultNamespace(defaultNamespace), createMoves()];
+  return [
+    trackNodes,
+    repairReplicas,
+    carryOutDeletions,
+    createDefaultNamespace(defaultNamespace),
+    createMoves(),
+  ];
 }

@@ -1,7 +1,7 @@
 /** Makes the namespace `default` once the nodes it is configured for are there. */
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
-import { keys, SCHEMA_VERSION } from '../../meta/schema.ts';
-import { createNamespace } from '../namespaces.ts';
+import { keys } from '../../meta/schema.ts';
+import { candidatesFor, createNamespace, isBeingMade } from '../namespaces.ts';
 import type { MasterTerm } from '../term.ts';
 import type { Chore } from './chores.ts';
 
@@ -14,23 +14,14 @@ export interface DefaultNamespace {
 /** The chore throws BAD_RECORD when the namespace is there and cannot be read: it is not made anew. */
 export function createDefaultNamespace(wanted: DefaultNamespace): Chore {
   return async (term: MasterTerm) => {
-    const { picture, store, leadership } = term;
-    if (picture.namespace('default')?.ready) return undefined;
-    const nodes = picture.aliveNodes();
-    if (nodes.length < wanted.nodes) return undefined;
+    const { picture, store } = term;
+    if (picture.namespace('default')?.ready || isBeingMade(term, 'default')) return undefined;
+    if (candidatesFor(picture, []).length < wanted.nodes) return undefined;
     const found = await store.get(keys.namespace('default'));
-    if (found && decodeRecord(recordKinds.namespace, found.key, found.value).ready)
-      return undefined;
-    await createNamespace(term, leadership, nodes, {
-      version: SCHEMA_VERSION,
-      name: 'default',
-      kind: 'redis',
-      hash: 'slots',
-      partitions: wanted.partitions,
-      replicas: wanted.replicas,
-      expiry: 'consistent',
-      ready: false,
-    });
+    const known = found && decodeRecord(recordKinds.namespace, found.key, found.value);
+    if (known?.ready || known?.deleting) return undefined;
+    const { partitions, replicas } = wanted;
+    await createNamespace(term, { name: 'default', hash: 'slots', partitions, replicas });
     return undefined;
   };
 }

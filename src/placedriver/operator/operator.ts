@@ -30,7 +30,10 @@ export interface Operator {
   /** Resolves when the namespace is visible. */
   createNamespace(spec: NamespaceSpec): Promise<void>;
   updateNamespace(name: Namespace, change: NamespaceChange): Promise<void>;
-  /** Resolves when it is gone for clients; its data is destroyed behind. */
+  /**
+   * Resolves when it is gone for clients; its data is destroyed behind. `default`, which clients are
+   * in before they SELECT anything, is made anew at once, empty and as the placedriver is configured.
+   */
   deleteNamespace(name: Namespace): Promise<void>;
 
   setBalance(change: BalanceChange): Promise<void>;

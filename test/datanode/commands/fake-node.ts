@@ -117,6 +117,7 @@ export class FakeNode {
   statisticsResets = 0;
   activeExpire = true;
   info: ServerInfo = serverInfo;
+  slotted = true;
   nodes: readonly ClusterNode[] = [
     datanode(1, [[0, 8_191]]),
     datanode(2, [
@@ -150,6 +151,7 @@ export class FakeNode {
       info: () => this.info,
       sessions: () => [this.session, ...this.others],
       clusterNodes: () => this.nodes,
+      hasSlots: () => this.slotted,
       clusterOk: () => true,
       hasNamespace: (namespace) => namespace === 'default' || namespace === 'db2',
       keyCounts: async () => new Map([['default', { keys: 7, expires: 2 }]]),

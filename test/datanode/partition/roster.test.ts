@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/datanode/partition/replica-notes.ts';
 import { planRoster } from '../../../src/datanode/partition/roster.ts';
-import type { Membership, PartitionRecord } from '../../../src/meta/schema.ts';
+import type { DeletedRecord, Membership, PartitionRecord } from '../../../src/meta/schema.ts';
 
 const on = (replica: number, node: string, incarnation = 'i') => ({ replica, node, incarnation });
 const birth = [on(1, 'n1'), on(2, 'n2'), on(3, 'n3')];
@@ -22,9 +22,10 @@ function roster(
   memberships: [number, Membership][] = [],
   incarnation = 'i',
   origins: [number, Origin][] = held.map((id) => [id, { group: 1, epoch: 1 }]),
+  deletions: DeletedRecord[] = [],
 ) {
   const known = { memberships: new Map(memberships), origins: new Map(origins) };
-  const input = { node, incarnation, records, held, ...known };
+  const input = { node, incarnation, records, held, deletions, ...known };
   const { run, retired } = planRoster(input);
   return { run: [...run].map(([group, { id }]) => `${group}:${id}`), retired };
 }
@@ -83,5 +84,21 @@ describe('retires', () => {
 
   test('nothing while the table has not come', () => {
     expect(roster('n3', [3], [])).toEqual({ run: [], retired: [] });
+  });
+
+  test('whatever is of a deleted group, though no table has it', () => {
+    const deleted = (firstGroup: number, groups: number): DeletedRecord => {
+      return { version: 1, namespace: 'db1', firstGroup, groups, deletedMs: 1 };
+    };
+    const origins: [number, Origin][] = [4, 5, 6, 7].map((group) => [group, { group, epoch: 9 }]);
+    const held = [4, 5, 6, 7, 8];
+    const run = (...deletions: DeletedRecord[]) =>
+      roster('n3', held, [], [], 'i', origins, deletions).retired;
+    expect(run()).toEqual([]);
+    expect(run(deleted(5, 2))).toEqual([5, 6]);
+    expect(run(deleted(4, 1), deleted(7, 100))).toEqual([4, 7]);
+    // what the table says of it does not count any more
+    const stale = roster('n3', [3], [record(1)], [], 'i', undefined, [deleted(1, 1)]);
+    expect(stale).toEqual({ run: [], retired: [3] });
   });
 });

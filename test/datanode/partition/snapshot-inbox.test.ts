@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KvorumError } from '../../../src/common/errors.ts';
+import { codeOf, KvorumError } from '../../../src/common/errors.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -82,4 +82,24 @@ test('what came of a stream is kept when it broke, not when it was found damaged
   const damaged = new KvorumError('CORRUPT', 'a wrong checksum');
   await expect(inbox.receive(header(), source(some, damaged), 1)).rejects.toThrow('checksum');
   expect(inbox.progress(4)).toBe(0);
+});
+
+test('a replica that stops does not wait for a stream that stands still', async () => {
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+  const [first] = await streamOf(sealed);
+  const still: AsyncIterable<Buffer> = {
+    async *[Symbol.asyncIterator]() {
+      yield first!.subarray(0, 0);
+      await new Promise(() => {});
+    },
+  };
+  const receiving = inbox.receive(header(), still, 1).then(
+    () => 'taken',
+    (failure) => codeOf(failure),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await inbox.close();
+  expect(await receiving).toBe('STOPPING');
+  const again = inbox.receive(header(), source([]), 1);
+  await expect(again).rejects.toThrow('the replica stops');
 });

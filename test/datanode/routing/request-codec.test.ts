@@ -19,6 +19,19 @@ const batch = fc.record({
   lines: fc.array(fc.array(bytes, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
   protocol: fc.constantFrom(2 as const, 3 as const),
   term: fc.integer({ min: 1, max: 2 ** 50 }),
+  group: fc.integer({ min: 1, max: 2 ** 50 }),
+});
+
+test('a batch that names no group, or comes from a build that knew none, is for any', () => {
+  const lines = [[Buffer.from('GET'), Buffer.from('k')]];
+  const each = { namespace: 'n', partition: 3, kind: 'read', lines, protocol: 2, term: 9 } as const;
+  const sent: CommandBatch = { ...each, deadlineMs: 0 };
+  expect(decodeBatch(encodeBatch(sent, 0), 0)).toEqual(sent);
+  const hex = encodeBatch(sent, 0).toString('hex');
+  const [start, group] = ['02000000016e00000003', '0000000000000000'];
+  expect(hex.startsWith(start + group)).toBe(true);
+  const older = `01${start.slice(2)}${hex.slice(start.length + group.length)}`;
+  expect(decodeBatch(Buffer.from(older, 'hex'), 0)).toEqual(sent);
 });
 
 test('a forwarded batch arrives as it was sent, its deadline on the new clock', () => {

@@ -4,7 +4,11 @@ import { KvorumError } from '../../../src/common/errors.ts';
 import type { CommandBatch, LocalPartition } from '../../../src/datanode/partition/batch.ts';
 import type { WaitRequest } from '../../../src/datanode/partition/wait.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
-import { encodeResults } from '../../../src/datanode/routing/request-codec.ts';
+import {
+  decodeResults,
+  encodeBatch,
+  encodeResults,
+} from '../../../src/datanode/routing/request-codec.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
 import { partitionRecord } from './records.ts';
@@ -133,4 +137,18 @@ test('a peer that has no replica says so', async () => {
   routes.setLeader(10, 'other', 9);
   request = (_to, body) => router.serve(body, new AbortController().signal);
   expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
+});
+
+test('a peer’s batch for a group that is not the table’s is not taken on', async () => {
+  local = replica(true);
+  const serve = async (group: number) => {
+    const body = encodeBatch({ ...batch(), group }, 1_000);
+    const [result] = decodeResults(await router.serve(body, new AbortController().signal), 1);
+    return result!.ok ? 'taken' : result!.code;
+  };
+  const { group } = partitionRecord(0, 1);
+  expect(await serve(group)).toBe('taken');
+  expect(await serve(group + 1)).toBe('NO_PARTITION');
+  routes.setPartitions([]);
+  expect(await serve(group)).toBe('NO_PARTITION');
 });

@@ -67,10 +67,18 @@ test('the bytes are these for ever', () => {
   const words = ['BLPOP', 'k', '0'].map((word) => Buffer.from(word));
   const request = { id: Buffer.from('id'), line: words, protocol: 2, withdraw: false } as const;
   const ask = { namespace: 'ns', partition: 3, term: 9, kind: 'ask', request } as const;
-  expect(encodeWaitMessage(ask).toString('hex')).toBe(
-    `${'570101'}${'000000026e73'}${'00000003'}${'0000000000000009'}${'000000026964'}${'02'}` +
-      `${'00000003'}${'00000005424c504f50'}${'000000016b'}${'0000000130'}`,
+  const [place, group] = [`${'000000026e73'}${'00000003'}`, '0000000000000007'];
+  const rest =
+    `${'0000000000000009'}${'000000026964'}${'02'}` +
+    `${'00000003'}${'00000005424c504f50'}${'000000016b'}${'0000000130'}`;
+  expect(encodeWaitMessage({ ...ask, group: 7 }).toString('hex')).toBe(
+    `570201${place}${group}${rest}`,
   );
+  expect(decodeWaitMessage(Buffer.from(`570201${place}${group}${rest}`, 'hex'))).toEqual({
+    ...ask,
+    group: 7,
+  });
+  expect(decodeWaitMessage(Buffer.from(`570101${place}${rest}`, 'hex'))).toEqual(ask);
 });
 
 function failureOf(work: () => unknown): string | undefined {

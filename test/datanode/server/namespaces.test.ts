@@ -3,9 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { silentLogger } from '../../../src/common/log.ts';
-import { keys, type NodeRecord, SCHEMA_VERSION } from '../../../src/meta/schema.ts';
-import { createNamespace } from '../../../src/placedriver/namespaces.ts';
 import { LoneNode } from '../../storage/lone-node.ts';
 import { RawClient } from './doors.ts';
 
@@ -25,22 +22,8 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 }, 60_000);
 
-/** Fenced by the election that the node's placedriver has won. */
 async function addNamespace(name: string): Promise<void> {
-  const [election] = [...node.meta.items].filter(([key]) => key.startsWith(keys.election));
-  const [key, item] = election!;
-  const lost = new AbortController().signal;
-  const resign = () => Promise.resolve();
-  const leadership = { key, revision: item.createRevision, lost, resign };
-  const nodes: NodeRecord[] = [...node.meta.items]
-    .filter(([at]) => at.startsWith(keys.nodes))
-    .map(([, { value }]) => JSON.parse(value));
-  const store = node.meta.connect();
-  await createNamespace({ store, logger: silentLogger }, leadership, nodes, {
-    version: SCHEMA_VERSION,
-    ...{ name, kind: 'redis', hash: 'slots', partitions: 2, replicas: 1 },
-    ...{ expiry: 'consistent', ready: false },
-  });
+  await node.operator.createNamespace({ name, hash: 'slots', partitions: 2, replicas: 1 });
 }
 
 async function open(door: 'gateway' | 'cluster' = 'gateway'): Promise<RawClient> {

@@ -32,10 +32,7 @@ beforeEach(async () => {
   await store.put(keys.control, encodeRecord(calm));
   master = await becomeMaster(meta, systemClock, { planDelayMs: 0 });
   const { term } = master;
-  await createNamespace(term, term.leadership, term.picture.aliveNodes(), {
-    ...{ version: 1, name: 'default', kind: 'redis', hash: 'slots', expiry: 'consistent' },
-    ...{ partitions: 5, replicas: 3, ready: false },
-  } as const);
+  await createNamespace(term, { name: 'default', hash: 'slots', partitions: 5, replicas: 3 });
   await settle();
   operator = moveRequests(term);
 });

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { encodeRecord, keys, type NamespaceRecord } from '../../../src/meta/schema.ts';
+import type { NamespaceSpec } from '../../../src/placedriver/operator/operator.ts';
+import { eventually } from '../../cluster/cluster.ts';
+import { TestDriver } from '../driver.ts';
+
+let driver: TestDriver;
+
+const spec: NamespaceSpec = { name: 'db1', partitions: 3, replicas: 1, hash: 'slots' };
+
+beforeEach(async () => {
+  driver = new TestDriver();
+  await driver.register('n1');
+});
+
+afterEach(() => driver.stop());
+
+const created = (name: string) =>
+  eventually(5_000, 'created', async () => {
+    await driver.operator.createNamespace({ ...spec, name });
+    return true;
+  });
+
+const gone = (name: string) =>
+  eventually(5_000, 'gone', async () => (await driver.namespace(name)) === undefined);
+
+test('the next master goes on with a deletion, and tells of groups before they are removed', async () => {
+  const first = await driver.start('pd1');
+  await created('db1');
+  await first.stop();
+  const { group } = (await driver.partitions('db1'))[0]!;
+  const record = { ...(await driver.namespace('db1'))!, ready: false, deleting: true };
+  await driver.store.put(keys.namespace('db1'), encodeRecord(record));
+  await driver.store.delete(keys.partition('db1', 2));
+  await driver.start('pd2');
+  await gone('db1');
+  expect(await driver.partitions('db1')).toEqual([]);
+  // of the third it had been told before, had this been a master that died
+  expect(await driver.deletions()).toMatchObject([{ firstGroup: group, groups: 2 }]);
+});
+
+test('what was never finished is removed, and no datanode is told to destroy anything', async () => {
+  const first = await driver.start('pd1');
+  await created('db1');
+  await first.stop();
+  const half: NamespaceRecord = { ...(await driver.namespace('db1'))!, ready: false };
+  await driver.store.put(keys.namespace('db1'), encodeRecord(half));
+  await driver.start('pd2');
+  await gone('db1');
+  expect(await driver.partitions('db1')).toEqual([]);
+  expect(await driver.deletions()).toEqual([]);
+  await created('db1');
+  expect(await driver.partitions('db1')).toHaveLength(3);
+});
+
+test('partitions whose namespace has no record are left alone, and so is one that is bad', async () => {
+  const first = await driver.start('pd1');
+  await created('db1');
+  await created('db2');
+  await first.stop();
+  await driver.store.delete(keys.namespace('db1'));
+  await driver.store.put(keys.namespace('db2'), '{"version":1}');
+  await driver.start('pd2');
+  await created('db3');
+  await driver.operator.deleteNamespace('db3');
+  await gone2();
+  expect((await driver.store.range(keys.partitionsOf('db1'))).items).toHaveLength(3);
+  expect((await driver.store.range(keys.partitionsOf('db2'))).items).toHaveLength(3);
+  expect((await driver.store.get(keys.namespace('db2')))?.value).toBe('{"version":1}');
+
+  async function gone2(): Promise<void> {
+    await eventually(5_000, 'gone', async () => {
+      return (await driver.store.get(keys.namespace('db3'))) === undefined;
+    });
+  }
+});
+
+test('default comes back, empty, with groups of its own', async () => {
+  await driver.start('pd1', 1);
+  const whole = async () => (await driver.namespace('default'))?.ready === true;
+  await eventually(5_000, 'default', whole);
+  const [before] = await driver.partitions('default');
+  await driver.operator.deleteNamespace('default');
+  await eventually(5_000, 'default anew', async () => {
+    const [now] = await driver.partitions('default');
+    return (await whole()) && now !== undefined && now.group > before!.group + 1;
+  });
+  expect(await driver.deletions()).toMatchObject([{ firstGroup: before!.group, groups: 2 }]);
+});
