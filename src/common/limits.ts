@@ -181,6 +181,8 @@ export const limits = {
   metaTxnBytesMax: 1.25 * MIB,
   /** Replicas that one record names. */
   metaReplicasMax: 64,
+  /** Groups given up that one record names: more rebuilds of a partition are refused. */
+  metaRebuildsMax: 64,
   metaRequestBytesMax: 2 * MIB,
   /** Keys and values that live in the embedded store. */
   metaDataBytesMax: 256 * MIB,

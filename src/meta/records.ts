@@ -61,6 +61,11 @@ const replicas = list(replica).refine(
   'names a replica twice',
 );
 const replicaIds = list(count);
+const rebuilt = z.object({
+  epoch: count,
+  formerGroups: z.array(count).min(1).max(limits.metaRebuildsMax),
+  lost: replicas,
+});
 
 const membership = z.object({
   epoch: index,
@@ -191,6 +196,7 @@ export const recordKinds = {
         replicas,
         epoch: count,
         fence: index,
+        rebuilt: rebuilt.exactOptional(),
       })
       .refine(({ firstSlot, lastSlot }) => firstSlot <= lastSlot, {
         path: ['lastSlot'],

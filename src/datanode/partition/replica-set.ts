@@ -56,6 +56,7 @@ export class ReplicaSet {
   readonly #groups = new Map<GroupId, Replica>();
   readonly #faults = new Map<GroupId, Fault>();
   readonly #byPartition = new Map<Namespace, Map<PartitionId, Replica>>();
+  readonly #denied = new Set<GroupId>();
   #table: WantedTable = { records: [], memberships: new Map() };
   #arranging: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -92,6 +93,20 @@ export class ReplicaSet {
     return this.#arrangeNext(() => this.#arrange());
   }
 
+  /** A peer knows that the group was given up: nothing of it runs here, whatever the table says. */
+  deny(group: GroupId): void {
+    if (this.#denied.has(group)) return;
+    this.#denied.add(group);
+    const text = 'a peer knows that the group was rebuilt without this replica: it stops';
+    this.#options.logger.warn(text, { group });
+    void this.#arrangeNext(() => this.#arrange());
+  }
+
+  /** Resolves when what was asked so far is done. */
+  arranged(): Promise<void> {
+    return this.#arranging;
+  }
+
   /** A replica stopped, or could not be opened; the node goes on with the others. */
   fault(record: PartitionRecord, id: ReplicaId, failure: unknown): void {
     if (this.#stopped) return;
@@ -122,10 +137,11 @@ export class ReplicaSet {
     const { node, incarnation, log, notes } = this.#options;
     const held = log.replicas();
     const origins = notes.origins();
-    const roster = planRoster({ node, incarnation, ...this.#table, held, origins });
+    const denied = this.#denied;
+    const roster = planRoster({ node, incarnation, ...this.#table, held, origins, denied });
     await this.#stopReplaced(roster);
     for (const id of roster.retired) await this.#retire(id);
-    await notes.addOrigins(newOrigins(roster, held));
+    await notes.addOrigins(newOrigins(roster, held, origins));
     await this.#openMissing(roster);
   }
 
@@ -144,10 +160,12 @@ export class ReplicaSet {
   }
 
   /** Another replica takes the place, or the group goes on without it. */
-  async #stopReplaced({ run, retired }: Roster): Promise<void> {
+  async #stopReplaced({ run, retired, former }: Roster): Promise<void> {
     for (const [group, replica] of this.#groups) {
       const next = run.get(group)?.id;
-      if (next === replica.id || (next === undefined && !retired.includes(replica.id))) continue;
+      if (next === replica.id) continue;
+      const gone = former.has(group) || retired.includes(replica.id);
+      if (next === undefined && !gone) continue;
       this.#drop(replica);
       this.#options.onRemoved(group);
       await replica.stop();

@@ -1,6 +1,7 @@
 /** What a master does again and again, in this order, whenever something may have changed. */
 import type { MasterTerm } from '../term.ts';
 import { createDefaultNamespace, type DefaultNamespace } from './default-namespace.ts';
+import { fillRebuilt } from './fill-ups.ts';
 import { repairReplicas } from './repairs.ts';
 
 /**
@@ -11,5 +12,5 @@ import { repairReplicas } from './repairs.ts';
 export type Chore = (term: MasterTerm) => Promise<number | undefined>;
 
 export function createChores(defaultNamespace: DefaultNamespace): readonly Chore[] {
-  return [repairReplicas, createDefaultNamespace(defaultNamespace)];
+  return [repairReplicas, fillRebuilt, createDefaultNamespace(defaultNamespace)];
 }
