@@ -156,6 +156,22 @@ test('the lost two come back with the store in reach, and are filled anew', asyn
   await scene.whole();
 }, 120_000);
 
+test('all three start again with the store away: they ask each other, and serve soon', async () => {
+  const scene = new Scene('all back');
+  const { cluster } = scene;
+  expect(await scene.until(() => isWhole(cluster))).toBe(true);
+  expect(await scene.ask('n1', 5_000, 'SET', 'k0', 'old')).toBe('OK');
+  await scene.pass(1_000);
+  for (const node of ['n1', 'n2', 'n3']) cluster.crash(node, 'process');
+  cluster.meta.available = false;
+  for (const node of ['n1', 'n2', 'n3']) cluster.start(node);
+  const led = () => ['n1', 'n2', 'n3'].some((node) => scene.replica(node)?.isLeader === true);
+  expect(await scene.until(led, 3_000)).toBe(true);
+  expect(await scene.ask('n2', 5_000, 'GET', 'k0')).toBe('old');
+  cluster.meta.available = true;
+  expect(await scene.until(() => isWhole(cluster))).toBe(true);
+}, 120_000);
+
 test.each([0, 1, 2, 3, 4, 6, 8, 11, 15, 25, 60, 200])(
   'the survivor loses power %i ms after the rebuild, the master with it',
   async (afterMs) => {
