@@ -190,6 +190,8 @@ export const limits = {
   namespaceReplicasMax: 7,
   namespaceTagsMax: 16,
   namespaceTagMax: 255,
+  /** Groups given up that one record names: more rebuilds of a partition are refused. */
+  metaRebuildsMax: 64,
   metaRequestBytesMax: 2 * MIB,
   /** Keys and values that live in the embedded store. */
   metaDataBytesMax: 256 * MIB,

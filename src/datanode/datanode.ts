@@ -28,7 +28,6 @@ import { type LeaderNews, PartitionHost } from './partition/host.ts';
 import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
 import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
-import { isProgressQuery } from './partition/snapshot-resume.ts';
 import { peerAddresses } from './peers.ts';
 import { processFacts } from './process-facts.ts';
 import { PubSubHub } from './pubsub/hub.ts';
@@ -268,6 +267,7 @@ export class Datanode {
       dataDir: config['data-dir'],
       leaseTtlMs: config.timing['lease-ttl-ms'],
       onChange: (view, change) => this.#onView(view, change),
+      onCurrent: () => this.#host.current(),
       onRefused: (error: KvorumError) => fatal(error),
     });
   }
@@ -288,9 +288,7 @@ export class Datanode {
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
         onRequest: async (_from, body, gone) =>
-          isProgressQuery(body)
-            ? this.#host.snapshotProgress(body)
-            : this.#router.serve(body, gone),
+          this.#host.answer(body) ?? this.#router.serve(body, gone),
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
@@ -359,15 +357,9 @@ export class Datanode {
     this.#routes.setLeader(group, node, term);
     if (!own) return;
     if (known?.term !== term) this.#host.meters.electionsWon++;
-    this.#coordinator.reportLeader({
-      version: SCHEMA_VERSION,
-      namespace,
-      partition,
-      node,
-      replica,
-      term,
-      membership,
-    });
+    const place = { namespace, partition, group };
+    const report = { version: SCHEMA_VERSION, ...place, node, replica, term, membership };
+    this.#coordinator.reportLeader(report);
   }
 
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {

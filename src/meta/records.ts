@@ -61,6 +61,11 @@ const replicas = list(replica).refine(
   'names a replica twice',
 );
 const replicaIds = list(count);
+const rebuilt = z.object({
+  epoch: count,
+  formerGroups: z.array(count).min(1).max(limits.metaRebuildsMax),
+  lost: replicas,
+});
 
 const move = z.object({
   from: replica.exactOptional(),
@@ -201,6 +206,7 @@ export const recordKinds = {
         move: move.exactOptional(),
         epoch: count,
         fence: index,
+        rebuilt: rebuilt.exactOptional(),
       })
       .refine(({ firstSlot, lastSlot }) => firstSlot <= lastSlot, {
         path: ['lastSlot'],

@@ -170,7 +170,7 @@ export interface PartitionRecord {
   readonly lastSlot: Slot;
   /** In a namespace with that hash, where a partition may have keys of every slot. */
   readonly murmur3?: Murmur3Share;
-  /** Immutable: the replicas that may start as voters (decision 18). */
+  /** Immutable within a group: the replicas that may start as voters (decision 18). */
   readonly birth: readonly ReplicaRecord[];
   readonly replicas: readonly ReplicaRecord[];
   /** Under way until the group serves `epoch`; stays afterwards, as what was done last. */
@@ -179,6 +179,22 @@ export interface PartitionRecord {
   readonly epoch: Epoch;
   /** Election revision of the master that wrote it (decision 17). */
   readonly fence: Revision;
+  /** How the group came from one that had lost its quorum. */
+  readonly rebuilt?: Rebuilt;
+}
+
+/**
+ * The partition's group had lost its quorum and was given up: this one goes on, under a group id
+ * never used before, with what the one replica of its birth record holds. Every frame names its
+ * group, so the group id is the epoch that keeps replicas of the lost majority out.
+ */
+export interface Rebuilt {
+  /** The first version of the record with this group; its configuration serves this or a later. */
+  readonly epoch: Epoch;
+  /** Groups given up, the newest last: their replicas serve nothing, and are destroyed. */
+  readonly formerGroups: readonly GroupId[];
+  /** What the group before had beside the survivor. */
+  readonly lost: readonly ReplicaRecord[];
 }
 
 /** Who leads a partition, and the members it acts with; compare-and-put, never to a lower term. */

@@ -1,6 +1,7 @@
 /**
  * What tells datanodes that groups are gone for ever: a record for each run of consecutive groups,
- * which are one run in a namespace that was made at once.
+ * which are one run in a namespace that was made at once. Groups that were given up before go with
+ * those that came from them.
  */
 import type { GroupId, Namespace } from '../common/ids.ts';
 import { decodeRecord, recordKinds } from '../meta/records.ts';
@@ -27,7 +28,8 @@ export function deletionsOf(
 ): MetaOperation[] {
   const isKnown = (group: GroupId) =>
     known.some(({ firstGroup, groups }) => firstGroup <= group && group < firstGroup + groups);
-  const left = partitions.map(({ group }) => group).filter((group) => !isKnown(group));
+  const all = partitions.flatMap(({ group, rebuilt }) => [group, ...(rebuilt?.formerGroups ?? [])]);
+  const left = all.filter((group) => !isKnown(group));
   return runsOf(left).map(({ firstGroup, groups }) => {
     const record: DeletedRecord = {
       ...{ version: SCHEMA_VERSION, namespace, firstGroup, groups, deletedMs },

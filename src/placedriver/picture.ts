@@ -166,8 +166,10 @@ export class Picture {
     return this.#partitions.newest();
   }
 
-  leader({ namespace, partition }: PartitionRecord): LeaderRecord | undefined {
-    return this.#leaders.get(keys.leader(namespace, partition));
+  /** Of the record's group. */
+  leader({ namespace, partition, group }: PartitionRecord): LeaderRecord | undefined {
+    const leader = this.#leaders.get(keys.leader(namespace, partition));
+    return (leader?.group ?? group) === group ? leader : undefined;
   }
 
   leaders(): Stored<LeaderRecord>[] {

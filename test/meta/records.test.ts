@@ -91,3 +91,20 @@ test('a refusal is short, however long what it speaks of', () => {
     }
   }
 });
+
+test('a rebuilt partition names the groups that were given up', () => {
+  const replica = { replica: 1, node: 'a', incarnation: 'i' };
+  const place = { version: 1, namespace: 'default', partition: 0, firstSlot: 0, lastSlot: 16_383 };
+  const rest = { group: 2, birth: [replica], replicas: [replica], epoch: 5, fence: 1 };
+  const at = keys.partition('default', 0);
+  const read = (rebuilt: object) => {
+    const record = { ...place, ...rest, rebuilt };
+    return decodeRecord(recordKinds.partition, at, encodeRecord(record));
+  };
+  const lost = [{ ...replica, replica: 2 }];
+  const rebuilt = { epoch: 5, formerGroups: [1], lost };
+  expect(read(rebuilt).rebuilt).toEqual(rebuilt);
+  expect(() => read({ ...rebuilt, formerGroups: [] })).toThrow('rebuilt.formerGroups: ');
+  expect(() => read({ ...rebuilt, epoch: 0 })).toThrow('rebuilt.epoch: ');
+  expect(() => read({ epoch: 5, formerGroups: [1] })).toThrow('rebuilt.lost: ');
+});

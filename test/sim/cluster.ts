@@ -11,6 +11,7 @@ import { createDatanode } from '../../src/datanode/datanode.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
 import { keys, type PartitionRecord } from '../../src/meta/schema.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
+import type { Operator } from '../../src/placedriver/operator/operator.ts';
 import { SimClock } from './clock.ts';
 import { DurableWatch } from './durable-watch.ts';
 import { createSimEngines, type Stall } from './engine.ts';
@@ -38,7 +39,13 @@ export class SimCluster {
   readonly lines: string[] = [];
   /** Failures of the product that no fault explains. */
   readonly broken: string[] = [];
-  #driver: { readonly clock: SimClock; readonly meta: SimMetaClient } | undefined;
+  #driver:
+    | {
+        readonly clock: SimClock;
+        readonly meta: SimMetaClient;
+        readonly coordinator: PlacedriverCoordinator;
+      }
+    | undefined;
   #starts = 0;
 
   constructor(plan: RunPlan) {
@@ -149,9 +156,8 @@ export class SimCluster {
     if (this.#driver !== undefined) return;
     const clock = new SimClock(this.scheduler);
     const meta = connectSimMeta(this.meta, clock);
-    this.#driver = { clock, meta };
     const { nodes, partitions, replicas } = this.plan;
-    new PlacedriverCoordinator({
+    const coordinator = new PlacedriverCoordinator({
       store: meta,
       clock,
       random: this.random.fork(`${DRIVER} ${this.#starts++}`),
@@ -159,7 +165,14 @@ export class SimCluster {
       name: DRIVER,
       leaseTtlMs: 3_000,
       default: { nodes, partitions, replicas },
-    }).start();
+    });
+    this.#driver = { clock, meta, coordinator };
+    coordinator.start();
+  }
+
+  /** What an operator may ask of the master; undefined while there is none. */
+  get operator(): Operator | undefined {
+    return this.#driver?.coordinator.operator;
   }
 
   crashDriver(): void {

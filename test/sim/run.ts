@@ -4,26 +4,15 @@
  */
 import { messageOf } from '../../src/common/errors.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
-import { applyChecker } from './checkers/apply.ts';
-import { boundsChecker } from './checkers/bounds.ts';
-import { type Checker, type Observed, Violation } from './checkers/checker.ts';
-import { durableChecker } from './checkers/durable.ts';
-import { electionChecker } from './checkers/election.ts';
+import { Violation } from './checkers/checker.ts';
 import { checkElements } from './checkers/elements.ts';
 import { checkHistory } from './checkers/history.ts';
-import { identityChecker } from './checkers/identity.ts';
-import { logChecker } from './checkers/log.ts';
-import { lossChecker } from './checkers/loss.ts';
-import { matchingChecker } from './checkers/matching.ts';
-import { membershipChecker } from './checkers/membership.ts';
-import { quorumChecker } from './checkers/quorum.ts';
-import { readChecker } from './checkers/reads.ts';
 import { checkReplies } from './checkers/replies.ts';
-import { roundChecker } from './checkers/rounds.ts';
 import { Witness } from './checkers/witness.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, SimCluster } from './cluster.ts';
 import { beginFault } from './faults.ts';
+import { Judge } from './judge.ts';
 import type { FaultKind, RunPlan } from './plan.ts';
 import { setTraps } from './traps.ts';
 import { queueKeys, queueSet, type Waits, waitsOf } from './typed.ts';
@@ -91,8 +80,7 @@ class Run {
   undecided = 0;
   /** Of runs whose commands are not judged key by key. */
   readonly #witness = new Witness();
-  readonly #checkers: readonly Checker[];
-  readonly #moved = new WeakMap<object, { state: string }>();
+  readonly #judge: Judge;
   readonly #askers = new Map<string, SimClient>();
   #ends: (() => void)[] = [];
   #frozen = false;
@@ -100,21 +88,8 @@ class Run {
   constructor(plan: RunPlan) {
     this.cluster = new SimCluster(plan);
     this.workload = new Workload(this.cluster);
-    this.#checkers = [
-      electionChecker(),
-      logChecker(),
-      matchingChecker(),
-      durableChecker(),
-      applyChecker(),
-      membershipChecker(),
-      identityChecker(),
-      lossChecker(),
-      quorumChecker(),
-      readChecker(),
-      roundChecker(),
-      boundsChecker(),
-      ...(plan.topic === 'types' ? [this.#witness] : []),
-    ];
+    const typed = plan.topic === 'types' ? [this.#witness] : [];
+    this.#judge = new Judge(this.cluster, typed);
   }
 
   async execute(): Promise<void> {
@@ -236,7 +211,7 @@ class Run {
   /** Every replica has applied what its group has committed. */
   #level(): boolean {
     const applied = new Map<number, Set<number>>();
-    for (const { group, replica } of this.#observed()) {
+    for (const { group, replica } of this.#judge.observed()) {
       const indexes = applied.get(group) ?? new Set();
       applied.set(group, indexes.add(replica.appliedIndex));
     }
@@ -286,34 +261,9 @@ class Run {
         await scheduler.run(untilMs);
         return condition();
       }
-      this.#check();
+      this.#judge.check();
     }
     return true;
-  }
-
-  #check(): void {
-    const { broken } = this.cluster;
-    if (broken.length > 0) throw new Violation('crash', broken.join('\n'));
-    for (const observed of this.#observed()) {
-      const { raft } = observed.replica.inspect();
-      const known = this.#moved.get(observed.replica);
-      const state = `${raft.term} ${raft.role} ${raft.committed} ${observed.replica.appliedIndex}`;
-      if (known?.state === state) continue;
-      this.#moved.set(observed.replica, { state });
-      for (const checker of this.#checkers) checker.onMoved?.(observed, this.cluster);
-    }
-  }
-
-  *#observed(): Generator<Observed> {
-    for (const { name, life } of this.cluster.machines) {
-      const { datanode } = life ?? {};
-      if (datanode === undefined) continue;
-      for (const replica of datanode.replicas()) {
-        if (replica.stopped) continue;
-        const { incarnation } = datanode;
-        yield { node: name, incarnation, group: replica.record.group, replica };
-      }
-    }
   }
 }
 

@@ -175,8 +175,12 @@ export class ClusterView {
     return [...this.#deletions.values()];
   }
 
+  /** Of the groups that are wanted: one that was given up has no leader. */
   leaders(): readonly LeaderRecord[] {
-    return [...this.#leaders.values()];
+    return [...this.#leaders.values()].filter(({ namespace, partition, group }) => {
+      const wanted = this.#partitions.get(keys.partition(namespace, partition))?.group;
+      return group === undefined || wanted === undefined || group === wanted;
+    });
   }
 
   /** Undefined until somebody has told: the store, or a picture of an earlier time. */
@@ -198,7 +202,7 @@ export class ClusterView {
       ]),
     );
     const memberships = new Map<GroupId, Membership>();
-    for (const { namespace, partition, membership } of this.#leaders.values()) {
+    for (const { namespace, partition, membership } of this.leaders()) {
       const group = groups.get(`${namespace} ${partition}`);
       if (group !== undefined) memberships.set(group, membership);
     }

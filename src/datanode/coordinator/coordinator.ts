@@ -32,6 +32,8 @@ export interface DatanodeCoordinatorOptions {
   readonly leaseTtlMs: number;
   /** Called with the view of disk first (when there is one), then with every change. */
   onChange(view: ClusterView, change: ViewChange): void;
+  /** Once: the view shows all that was in the store when this node registered in this life. */
+  onCurrent(): void;
   /** The registration was refused for good: another incarnation of this name lives. */
   onRefused(error: KvorumError): void;
 }
@@ -53,6 +55,9 @@ export class DatanodeCoordinator {
   #registering: Promise<void> = Promise.resolve();
   #saving: Promise<void> | undefined;
   #unsaved = false;
+  #registeredAt: Revision | undefined;
+  #seenRevision: Revision = 0;
+  #current = false;
 
   constructor(options: DatanodeCoordinatorOptions) {
     this.#options = options;
@@ -115,6 +120,16 @@ export class DatanodeCoordinator {
     this.#unsaved = true;
     this.#saving ??= this.#save();
     this.#options.onChange(this.#view, change);
+    this.#seenRevision = revision;
+    this.#tellCurrent();
+  }
+
+  #tellCurrent(): void {
+    const { signal } = this.#stop;
+    if (this.#current || signal.aborted || this.#registeredAt === undefined) return;
+    if (this.#seenRevision < this.#registeredAt) return;
+    this.#current = true;
+    this.#options.onCurrent();
   }
 
   #onProblem(problem: string): void {
@@ -191,7 +206,7 @@ export class DatanodeCoordinator {
           `incarnation ${record.incarnation}: give it another name, or start it empty`,
       );
     }
-    const { succeeded } = await store.transaction(
+    const { succeeded, revision } = await store.transaction(
       [
         { key, modRevision: known?.modRevision ?? 0 },
         { key: keys.incarnation(record.node), modRevision: name?.modRevision ?? 0 },
@@ -201,13 +216,17 @@ export class DatanodeCoordinator {
     if (!succeeded)
       throw new KvorumError('STORE_UNAVAILABLE', 'the registration changed meanwhile');
     logger.info('registered', { node: record.node });
+    this.#registeredAt ??= revision;
+    this.#tellCurrent();
     await aborted(lease.lost, this.#stop.signal);
     if (lease.lost.aborted) logger.warn('the lease was lost; registering again');
   }
 }
 
-/** Only ever to a higher term; within a term only its one leader has news (decision 17). */
+/** Only ever to a newer group or a higher term; within a term only its one leader has news (decision 17). */
 function isKnownLeader(stored: LeaderRecord, news: LeaderRecord): boolean {
+  const [before, now] = [stored.group ?? 0, news.group ?? 0];
+  if (before !== now) return before > now;
   if (stored.term !== news.term) return stored.term > news.term;
   return encodeRecord(stored) === encodeRecord(news);
 }

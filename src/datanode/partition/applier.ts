@@ -289,7 +289,10 @@ export class Applier {
   /** A change that serves an older wanted record than one before it did is refused (decision 17). */
   #changeMembers({ data }: Entry, state: ReplicaState): ReplicaState {
     const change = decodeConfChange(data);
-    const epoch = leavesJoint(change) ? state.epoch : decodeServedEpoch(change.context);
+    const leaves = leavesJoint(change);
+    // a survivor that went on alone has no joint configuration to leave (`take-over.ts`)
+    if (leaves && state.confState.votersOutgoing.length === 0) return state;
+    const epoch = leaves ? state.epoch : decodeServedEpoch(change.context);
     if (epoch < state.epoch) return state;
     return { ...state, epoch, confState: this.#hooks.applyConfChange(change) };
   }

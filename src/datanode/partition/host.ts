@@ -31,10 +31,12 @@ import type { Replica } from './replica.ts';
 import type { ReplicaNotes } from './replica-notes.ts';
 import { ReplicaSet } from './replica-set.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
+import { ReturnHold } from './return-hold.ts';
 import { SleepWatch, sleepersOf } from './sleep-watch.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
-import { decodeProgressQuery, encodeProgress } from './snapshot-resume.ts';
+import { decodeProgressQuery, encodeProgress, isProgressQuery } from './snapshot-resume.ts';
 import { Stand } from './stand.ts';
+import { decodeStandingQuery, encodeStandings, isStandingQuery } from './standing.ts';
 import { Upkeep } from './upkeep.ts';
 
 export interface LeaderNews {
@@ -75,6 +77,7 @@ export class PartitionHost {
   readonly #stand: Stand;
   readonly #upkeep: Upkeep;
   readonly #sleepWatch: SleepWatch;
+  readonly #hold: ReturnHold;
   /** Groups whose membership this node's leaders are changing. */
   readonly #changing = new Set<GroupId>();
   /** Replicas whose nodes said that they are gone; each is logged once. */
@@ -97,6 +100,13 @@ export class PartitionHost {
       after: (delayMs, run) => this.#after(delayMs, run),
     });
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
+    this.#hold = new ReturnHold({
+      nodeOf: (group, replica) => this.#members.nodeOf(group, replica),
+      request: (to, body, timeoutMs) => this.#transport!.request(to, body, timeoutMs),
+      after: (delayMs, run) => this.#after(delayMs, run),
+      onReleased: (group) => this.#standFirst(this.#set.get(group)),
+      onGivenUp: (group) => this.#set.deny(group),
+    });
     this.#sleepWatch = new SleepWatch({
       sleepers: () => sleepersOf(this.#set, this.#members),
       peers: () => this.#members.nodes().filter((node) => node !== options.node),
@@ -134,6 +144,14 @@ export class PartitionHost {
     return this.#set.apply({ records, memberships, deletions });
   }
 
+  /**
+   * The table is not older than the node's registration in this life: replicas of groups that it
+   * still names take part again (`return-hold.ts`).
+   */
+  current(): void {
+    void this.#set.arranged().then(() => this.#hold.end());
+  }
+
   /** Before the node has to go: its leaders ask others to take over. */
   handOver(): void {
     for (const replica of this.#set.all()) replica.handOver();
@@ -165,6 +183,7 @@ export class PartitionHost {
       if (message.type === 'gone') this.#onGone(from, group, message.from);
       else if (message.type === 'sleepers') this.#sleepWatch.onDigest(from, message);
       else if (replica?.id === message.to) {
+        if (this.#hold.holds(group)) continue;
         this.#members.heard(group, message.from, from);
         if (message.type === 'sleep' || message.type === 'asleep') replica.stepSleep(message);
         else replica.step(message);
@@ -190,6 +209,7 @@ export class PartitionHost {
     const replica = this.#set.get(group);
     if (replica === undefined || replica.id === id) return;
     replica.reportUnreachable(id);
+    this.#hold.askWhy(node, { group, replica: id });
     if (this.#gone.has(id)) return;
     this.#gone.add(id);
     const { namespace, partition } = replica;
@@ -201,14 +221,28 @@ export class PartitionHost {
     const snapshot = decodeSnapshotHeader(header);
     const { group, message } = snapshot;
     const replica = this.#set.get(group);
-    if (replica?.id !== message.to) {
+    if (replica?.id !== message.to || this.#hold.holds(group)) {
       throw new KvorumError('REPLICA_GONE', `replica ${message.to} of group ${group} is not here`);
     }
     await replica.receiveSnapshot(snapshot, chunks);
   }
 
+  /** A peer's question about what is here; undefined when `body` is none. */
+  answer(body: Buffer): Buffer | undefined {
+    if (isProgressQuery(body)) return this.#snapshotProgress(body);
+    return isStandingQuery(body) ? this.#standings(body) : undefined;
+  }
+
+  #standings(body: Buffer): Buffer {
+    const answers = decodeStandingQuery(body).map(({ group, replica }) => {
+      if (this.#members.isFormer(group)) return 'given-up';
+      return this.#set.get(group)?.id === replica ? 'runs' : 'absent';
+    });
+    return encodeStandings(answers);
+  }
+
   /** A peer asks how much of its snapshot is here. */
-  snapshotProgress(body: Buffer): Buffer {
+  #snapshotProgress(body: Buffer): Buffer {
     const { group, replica, id } = decodeProgressQuery(body);
     const own = this.#set.get(group);
     return encodeProgress(own?.id === replica ? own.snapshotProgress(id) : 0);
@@ -226,7 +260,7 @@ export class PartitionHost {
         replica.wake();
         if (reachable) continue;
         replica.reportUnreachable(member);
-        if (replica.leader !== member) continue;
+        if (replica.leader !== member || this.#hold.holds(group)) continue;
         replica.forgetLeader();
         this.#stand.for(replica, random.below(settings.orphanCampaignMs));
       }
@@ -243,8 +277,13 @@ export class PartitionHost {
 
   #onOpened(replica: Replica): void {
     this.#requestTurn(replica);
-    // The replica that should lead.
-    if (replica.record.replicas[0]?.replica !== replica.id) return;
+    this.#hold.opened(replica);
+    if (!this.#hold.holds(replica.record.group)) this.#standFirst(replica);
+  }
+
+  /** The replica that should lead does not wait for an election timeout. */
+  #standFirst(replica: Replica | undefined): void {
+    if (replica === undefined || replica.record.replicas[0]?.replica !== replica.id) return;
     this.#stand.for(replica, 100 + this.#options.random.below(100));
   }
 
@@ -328,7 +367,9 @@ export class PartitionHost {
     this.#after(this.#options.settings.tickMs, () => {
       this.#options.clock.endOfTurn(() => {
         if (this.#stopped) return;
-        for (const replica of this.#set.all()) replica.tick();
+        for (const [group, replica] of this.#set.entries()) {
+          if (!this.#hold.holds(group)) replica.tick();
+        }
         this.#sleepWatch.tick();
         this.#scheduleTick();
       });

@@ -11,12 +11,14 @@ const HEARD_MAX = 64;
 export class MemberNodes {
   #records = new Map<GroupId, PartitionRecord>();
   #nodes: readonly NodeId[] = [];
+  #former: ReadonlySet<GroupId> = new Set();
   readonly #heard = new Map<GroupId, Map<ReplicaId, NodeId>>();
 
   /** Returns the groups whose members, or where they live, are not what they were. */
   setRecords(records: readonly PartitionRecord[]): GroupId[] {
     const before = this.#records;
     this.#records = new Map(records.map((record) => [record.group, record]));
+    this.#former = new Set(records.flatMap(({ rebuilt }) => rebuilt?.formerGroups ?? []));
     this.#nodes = [...new Set(records.flatMap(({ replicas }) => replicas.map((of) => of.node)))];
     return records
       .filter(({ group, epoch }) => before.get(group)?.epoch !== epoch)
@@ -31,6 +33,11 @@ export class MemberNodes {
   /** The wanted table has come. */
   get known(): boolean {
     return this.#records.size > 0;
+  }
+
+  /** The group was given up: the table has another that came from it. */
+  isFormer(group: GroupId): boolean {
+    return this.#former.has(group);
   }
 
   record(group: GroupId): PartitionRecord | undefined {

@@ -14,6 +14,7 @@ import { NONE } from '../raft/message.ts';
 import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
 import type { OpenReplica } from './replica-world.ts';
 import { decodeState, encodeState, type ReplicaState } from './state.ts';
+import { checkSurvives, takeOver } from './take-over.ts';
 
 export interface NodeStores {
   readonly log: RaftLog;
@@ -31,6 +32,7 @@ export async function openReplica(
     throw new KvorumError('REPLICA_GONE', `replica ${id} was removed and never returns`);
   }
   const log = stores.log.replica(id);
+  if (log === undefined) checkSurvives(record, id);
   return log === undefined
     ? createReplica(stores, record, id)
     : reopenReplica(stores, record, id, log);
@@ -69,11 +71,12 @@ function birthState(record: PartitionRecord): ReplicaState {
 }
 
 async function reopenReplica(
-  { engines, logger }: NodeStores,
+  stores: NodeStores,
   record: PartitionRecord,
   id: ReplicaId,
   log: ReplicaLog,
 ): Promise<OpenReplica> {
+  const { engines, logger } = stores;
   const name = `${id}-${log.generation}`;
   const { engine, report } = await engines.open(name);
   if (report.cutBytes > 0) {
@@ -86,7 +89,7 @@ async function reopenReplica(
   try {
     const state = readState(engine, name);
     checkFits(state, log, name);
-    return { id, record, engine, state };
+    return { id, record, engine, state: await takeOver(stores, engine, record, id, state) };
   } catch (failure) {
     await engine.close();
     throw failure;

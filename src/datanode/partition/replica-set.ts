@@ -56,6 +56,7 @@ export class ReplicaSet {
   readonly #groups = new Map<GroupId, Replica>();
   readonly #faults = new Map<GroupId, Fault>();
   readonly #byPartition = new Map<Namespace, Map<PartitionId, Replica>>();
+  readonly #denied = new Set<GroupId>();
   #table: WantedTable = { records: [], memberships: new Map(), deletions: [] };
   #arranging: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -92,6 +93,20 @@ export class ReplicaSet {
     return this.#arrangeNext(() => this.#arrange());
   }
 
+  /** A peer knows that the group was given up: nothing of it runs here, whatever the table says. */
+  deny(group: GroupId): void {
+    if (this.#denied.has(group)) return;
+    this.#denied.add(group);
+    const text = 'a peer knows that the group was rebuilt without this replica: it stops';
+    this.#options.logger.warn(text, { group });
+    void this.#arrangeNext(() => this.#arrange());
+  }
+
+  /** Resolves when what was asked so far is done. */
+  arranged(): Promise<void> {
+    return this.#arranging;
+  }
+
   /** A replica stopped, or could not be opened; the node goes on with the others. */
   fault(record: PartitionRecord, id: ReplicaId, failure: unknown): void {
     if (this.#stopped) return;
@@ -122,10 +137,11 @@ export class ReplicaSet {
     const { node, incarnation, log, notes } = this.#options;
     const held = log.replicas();
     const origins = notes.origins();
-    const roster = planRoster({ node, incarnation, ...this.#table, held, origins });
+    const denied = this.#denied;
+    const roster = planRoster({ node, incarnation, ...this.#table, held, origins, denied });
     await this.#stopReplaced(roster);
     await this.#retire(roster.retired);
-    await notes.addOrigins(newOrigins(roster, held));
+    await notes.addOrigins(newOrigins(roster, held, origins));
     await this.#openMissing(roster);
   }
 
@@ -143,12 +159,12 @@ export class ReplicaSet {
     await Promise.all(Array.from({ length: limits.replicasOpenedAtOnceMax }, openNext));
   }
 
-  /** Another replica takes the place, the group goes on without it, or is deleted. */
-  async #stopReplaced({ run, retired }: Roster): Promise<void> {
+  /** Another replica takes the place, the group goes on without it, is given up or deleted. */
+  async #stopReplaced({ run, retired, former }: Roster): Promise<void> {
     const gone = new Set(retired);
     const replaced = [...this.#groups].filter(([group, { id }]) => {
       const next = run.get(group)?.id;
-      return next === undefined ? gone.has(id) : next !== id;
+      return next === undefined ? former.has(group) || gone.has(id) : next !== id;
     });
     for (const [group, replica] of replaced) {
       this.#drop(replica);

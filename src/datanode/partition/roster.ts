@@ -4,6 +4,9 @@
  * newer than the one it came from leaves it out, and its group's leader reported members without it
  * that serve that record: the table a node has may be older than its replicas. Or when its group is
  * deleted: a record says so, never that the table lacks the group.
+ *
+ * A group that lost its quorum and was given up runs nowhere any more. Its survivor goes on in the
+ * group that came from it; the others are kept until that group's leader has reported, and retired.
  */
 import type { GroupId, Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
 import type {
@@ -24,33 +27,49 @@ export interface RosterInput {
   /** Replicas that this node's log holds, and the record each was made from. */
   readonly held: readonly ReplicaId[];
   readonly origins: ReadonlyMap<ReplicaId, Origin>;
+  /** Groups of which a peer said that they were given up: its table is newer than ours. */
+  readonly denied?: ReadonlySet<GroupId>;
 }
 
 export interface Roster {
   readonly run: ReadonlyMap<GroupId, { readonly record: PartitionRecord; readonly id: ReplicaId }>;
   readonly retired: readonly ReplicaId[];
+  /** Groups that were given up: nothing of them runs. */
+  readonly former: ReadonlySet<GroupId>;
 }
 
 export function planRoster(input: RosterInput): Roster {
   const run = new Map<GroupId, { record: PartitionRecord; id: ReplicaId }>();
-  for (const record of input.records) {
-    if (isDeleted(input, record.group)) continue;
-    const id = ownReplica(input, record);
-    if (id !== undefined) run.set(record.group, { record, id });
+  const former = new Set(input.denied);
+  for (const { rebuilt } of input.records) {
+    for (const group of rebuilt?.formerGroups ?? []) former.add(group);
   }
-  return { run, retired: input.held.filter((id) => isRetired(input, id)) };
+  for (const record of input.records) {
+    if (former.has(record.group) || isDeleted(input, record.group)) continue;
+    const id = ownReplica(input, record);
+    if (id !== undefined && mayServe(input, record, id)) run.set(record.group, { record, id });
+  }
+  return { run, retired: input.held.filter((id) => isRetired(input, id)), former };
 }
 
-/** Where the replicas that are to be made come from. */
+/** Where the replicas that are to be made come from, and those that go over to another group. */
 export function newOrigins(
   { run }: Roster,
   held: readonly ReplicaId[],
+  known: ReadonlyMap<ReplicaId, Origin>,
 ): ReadonlyMap<ReplicaId, Origin> {
   const origins = new Map<ReplicaId, Origin>();
   for (const [group, { record, id }] of run) {
-    if (!held.includes(id)) origins.set(id, { group, epoch: record.epoch });
+    const stays = held.includes(id) && (known.get(id)?.group ?? group) === group;
+    if (!stays) origins.set(id, { group, epoch: record.epoch });
   }
   return origins;
+}
+
+/** A replica serves its own group, or the one that came from it. */
+function mayServe({ origins }: RosterInput, record: PartitionRecord, id: ReplicaId): boolean {
+  const origin = origins.get(id)?.group ?? record.group;
+  return origin === record.group || isFormer(record, origin);
 }
 
 function ownReplica(input: RosterInput, record: PartitionRecord): ReplicaId | undefined {
@@ -79,12 +98,18 @@ function isDeleted({ deletions }: RosterInput, group: GroupId): boolean {
 function isRetired(input: RosterInput, id: ReplicaId): boolean {
   const { records, memberships, origins } = input;
   const origin = origins.get(id);
-  if (origin !== undefined && isDeleted(input, origin.group)) return true;
-  const record = records.find(({ group }) => group === origin?.group);
-  if (origin === undefined || record === undefined || record.epoch <= origin.epoch) return false;
+  if (origin === undefined) return false;
+  const { group } = origin;
+  if (isDeleted(input, group)) return true;
+  const record = records.find((of) => of.group === group || isFormer(of, group));
+  if (record === undefined || record.epoch <= origin.epoch) return false;
   if (record.replicas.some(({ replica }) => replica === id)) return false;
   const membership = memberships.get(record.group);
   return membership !== undefined && serves(membership, record) && !isMember(membership, id);
+}
+
+function isFormer({ rebuilt }: PartitionRecord, group: GroupId): boolean {
+  return rebuilt?.formerGroups.includes(group) === true;
 }
 
 function isMember({ voters, learners }: Membership, id: ReplicaId): boolean {

@@ -56,10 +56,11 @@ const namespace = (ready: boolean, partitions = 1) =>
     ready,
   } as NamespaceRecord);
 
-const leaderRecord = (partitionId: number, term: number) => ({
+const leaderRecord = (partitionId: number, term: number, group?: number) => ({
   version: 1,
   namespace: 'default',
   partition: partitionId,
+  ...(group !== undefined && { group }),
   node: 'n1',
   replica: 1,
   term,
@@ -90,6 +91,7 @@ let errors: string[];
 function start(own: Partial<NodeRecord> = {}) {
   const changes: ViewChange[] = [];
   const refusals: Error[] = [];
+  const currents: number[] = [];
   let view: ClusterView | undefined;
   const coordinator = new DatanodeCoordinator({
     store,
@@ -105,6 +107,7 @@ function start(own: Partial<NodeRecord> = {}) {
       view = now;
       changes.push(change);
     },
+    onCurrent: () => currents.push(view!.partitions().length),
     onRefused: (error) => refusals.push(error),
   });
   running.push(coordinator);
@@ -112,6 +115,7 @@ function start(own: Partial<NodeRecord> = {}) {
     coordinator,
     changes,
     refusals,
+    currents,
     view: () => view,
     started: coordinator.start({ ...record, ...own }),
   };
@@ -159,6 +163,38 @@ describe('a datanode on its control path', () => {
     const second = start();
     await second.started;
     expect(second.view()?.partitions()).toEqual([partition]);
+  });
+
+  test('knows when what it sees is not older than its registration, once per life', async () => {
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(partition));
+    const first = start();
+    await first.started;
+    await expect.poll(() => first.currents).toEqual([1]);
+    meta.relist();
+    await expect.poll(() => disk.exists('/d/table')).toBe(true);
+    await first.coordinator.stop();
+    expect(first.currents).toEqual([1]);
+    meta.available = false;
+    const second = start();
+    await second.started;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(second.view()?.partitions()).toEqual([partition]);
+    expect(second.currents).toEqual([]);
+    meta.available = true;
+    await expect.poll(() => second.currents).toEqual([1]);
+  });
+
+  test('reports the leader of a newer group, whatever its term, and of no older one', async () => {
+    const { coordinator, started } = start();
+    await started;
+    const key = keys.leader('default', 0);
+    await store.put(key, encodeRecord(leaderRecord(0, 9, 1)));
+    coordinator.reportLeader(leaderRecord(0, 3, 2));
+    await expect.poll(async () => (await store.get(key))?.value).toContain('"group":2');
+    coordinator.reportLeader(leaderRecord(0, 10, 1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await store.get(key))?.value).toContain('"group":2');
   });
 
   test('a setting of the cluster reaches every node, and is kept while the store is away', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/datanode/partition/replica-notes.ts';
-import { planRoster } from '../../../src/datanode/partition/roster.ts';
+import { newOrigins, planRoster } from '../../../src/datanode/partition/roster.ts';
 import type { DeletedRecord, Membership, PartitionRecord } from '../../../src/meta/schema.ts';
 
 const on = (replica: number, node: string, incarnation = 'i') => ({ replica, node, incarnation });
@@ -100,5 +100,60 @@ describe('retires', () => {
     // what the table says of it does not count any more
     const stale = roster('n3', [3], [record(1)], [], 'i', undefined, [deleted(1, 1)]);
     expect(stale).toEqual({ run: [], retired: [3] });
+  });
+});
+
+describe('a group that was given up', () => {
+  const own = [on(1, 'n1')];
+  const lost = [on(2, 'n2'), on(3, 'n3')];
+  const rebuilt: PartitionRecord = {
+    ...record(2, own, 2),
+    ...{ partition: 0, birth: own, rebuilt: { epoch: 2, formerGroups: [1], lost } },
+  };
+  const led: [number, Membership][] = [[2, membership(2, [1])]];
+
+  test('goes on in its survivor, which belongs to the new group from then on', () => {
+    expect(roster('n1', [1], [rebuilt])).toEqual({ run: ['2:1'], retired: [] });
+    const known = new Map([[1, { group: 1, epoch: 1 }]]);
+    const planned = planRoster({
+      ...{ node: 'n1', incarnation: 'i', records: [rebuilt], held: [1] },
+      ...{ memberships: new Map(), deletions: [], origins: known },
+    });
+    expect([...newOrigins(planned, [1], known)]).toEqual([[1, { group: 2, epoch: 2 }]]);
+    expect([...planned.former]).toEqual([1]);
+    const gone: [number, Origin][] = [[1, { group: 2, epoch: 2 }]];
+    expect(roster('n1', [1], [rebuilt], led, 'i', gone)).toEqual({ run: ['2:1'], retired: [] });
+    // an older table does not bring it back
+    expect(roster('n1', [1], [record(1)], [], 'i', gone)).toEqual({ run: [], retired: [] });
+  });
+
+  test('runs nowhere else, and is destroyed there when the new group has a leader', () => {
+    expect(roster('n2', [2], [rebuilt])).toEqual({ run: [], retired: [] });
+    expect(roster('n2', [2], [rebuilt], [[2, membership(1, [1])]]).retired).toEqual([]);
+    expect(roster('n2', [2], [rebuilt], led)).toEqual({ run: [], retired: [2] });
+    const filled = { ...rebuilt, replicas: [...own, on(4, 'n2')], epoch: 3 };
+    const later: [number, Membership][] = [[2, membership(3, [1], [4])]];
+    expect(roster('n2', [2], [filled], later)).toEqual({ run: ['2:4'], retired: [2] });
+  });
+
+  test('may be given up a second time, for another survivor', () => {
+    const next: PartitionRecord = {
+      ...record(3, [on(2, 'n2')], 3),
+      ...{ partition: 0, birth: [on(2, 'n2')] },
+      rebuilt: { epoch: 3, formerGroups: [1, 2], lost: [on(1, 'n1'), on(3, 'n3')] },
+    };
+    expect(roster('n2', [2], [next])).toEqual({ run: ['3:2'], retired: [] });
+    const second: [number, Origin][] = [[1, { group: 2, epoch: 2 }]];
+    const now: [number, Membership][] = [[3, membership(3, [2])]];
+    expect(roster('n1', [1], [next], now, 'i', second)).toEqual({ run: [], retired: [1] });
+  });
+
+  test('runs nowhere when a peer says so, whatever the table says', () => {
+    const known = new Map([[2, { group: 1, epoch: 1 }]]);
+    const planned = planRoster({
+      ...{ node: 'n2', incarnation: 'i', records: [record(1)], held: [2], origins: known },
+      ...{ memberships: new Map(), deletions: [], denied: new Set([1]) },
+    });
+    expect([[...planned.run], planned.retired]).toEqual([[], []]);
   });
 });

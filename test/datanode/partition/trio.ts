@@ -37,6 +37,8 @@ export class Trio {
     ['n3', 'i'],
   ]);
   readonly memberships = new Map<number, Membership>();
+  /** Nodes that cannot read the metadata store, and the record that they have saved. */
+  readonly offline = new Map<string, PartitionRecord>();
   record: PartitionRecord;
 
   /** `settings`: what differs from those of all tests, where groups do not sleep. */
@@ -92,14 +94,23 @@ export class Trio {
       },
       notes: await ReplicaNotes.open(fsDisk, join(this.dir, node), this.incarnations.get(node)!),
       onLeader: (news) => {
-        if (news.own) this.reported(news.membership);
+        if (news.own) this.reported(news.record.group, news.membership);
       },
       onReplicaFault: (_record, _replica, error) => this.faults.push(error.message),
     });
     this.hosts.set(node, host);
     this.logs.set(node, log);
     await host.start(this.transport(node));
-    await host.applyTable([this.record], this.memberships);
+    const saved = this.offline.get(node);
+    await host.applyTable([saved ?? this.record], this.memberships);
+    if (saved === undefined) host.current();
+  }
+
+  /** The node reads the metadata store again. */
+  async online(node: string): Promise<void> {
+    this.offline.delete(node);
+    await this.arrange();
+    this.hosts.get(node)!.current();
   }
 
   /** What the placedriver would write: the next version of the wanted record. */
@@ -108,9 +119,25 @@ export class Trio {
     await this.arrange();
   }
 
+  /** As an operator's rebuild writes it. */
+  async rebuild(survivor: PartitionRecord['replicas'][number]): Promise<void> {
+    const { record } = this;
+    const epoch = record.epoch + 1;
+    const members = [
+      ...new Map([...record.birth, ...record.replicas].map((of) => [of.replica, of])),
+    ];
+    const lost = members.map(([, of]) => of).filter(({ replica }) => replica !== survivor.replica);
+    const formerGroups = [...(record.rebuilt?.formerGroups ?? []), record.group];
+    const group = record.group + 1;
+    const [birth, replicas] = [[survivor], [survivor]];
+    const rebuilt = { epoch, formerGroups, lost };
+    this.record = { ...record, group, birth, replicas, epoch, rebuilt };
+    await this.arrange();
+  }
+
   async arrange(): Promise<void> {
-    const hosts = [...this.hosts.values()];
-    await Promise.all(hosts.map((host) => host.applyTable([this.record], this.memberships)));
+    const hosts = [...this.hosts].filter(([node]) => !this.offline.has(node));
+    await Promise.all(hosts.map(([, host]) => host.applyTable([this.record], this.memberships)));
   }
 
   /** The node's disk is new: it comes back as another incarnation. */
@@ -122,8 +149,8 @@ export class Trio {
     await this.start(node);
   }
 
-  private reported(membership: Membership): void {
-    this.memberships.set(1, membership);
+  private reported(group: number, membership: Membership): void {
+    this.memberships.set(group, membership);
     setImmediate(() => void this.arrange());
   }
 
@@ -171,7 +198,7 @@ export class Trio {
       request: async (to, body) => {
         const host = reach(to);
         if (host === undefined) throw new Error('unreachable');
-        return host.snapshotProgress(body);
+        return host.answer(body)!;
       },
       stream: (to, header, chunks) => {
         this.offsets.push(decodeSnapshotHeader(header).offset);

@@ -1,6 +1,7 @@
 /**
  * Nobody gives up data that no fault has taken: a replica is replaced only on a node whose disk was
- * wiped or had bits flipped. Crashes, losses of power and failing writes cost nothing.
+ * wiped or had bits flipped. Crashes, losses of power and failing writes cost nothing. A group that
+ * an operator rebuilt has given up what only the lost ones had, and is filled up on any node.
  */
 import { type Checker, type Observed, Violation } from './checker.ts';
 
@@ -11,7 +12,8 @@ export function lossChecker(): Checker {
     onMoved(_: Observed, cluster) {
       if (seen === cluster.meta.revision) return;
       seen = cluster.meta.revision;
-      for (const { partition, birth, replicas } of cluster.records()) {
+      for (const { partition, birth, replicas, rebuilt } of cluster.records()) {
+        if (rebuilt !== undefined) continue;
         const born = new Set(birth.map(({ replica }) => replica));
         for (const { replica, node } of replicas) {
           if (born.has(replica) || cluster.machine(node).everSpoiled) continue;

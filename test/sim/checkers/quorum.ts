@@ -1,6 +1,7 @@
 /**
  * No change of members takes a group's quorum away: at every moment most voters of the newest
  * configuration (of both, while it is joint) are replicas that were neither wiped nor removed.
+ * A group that an operator has given up decides nothing any more.
  */
 import type { GroupId } from '../../../src/common/ids.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
@@ -18,6 +19,7 @@ export function quorumChecker(): Checker {
       for (const half of [voters, votersOutgoing]) {
         const intact = half.filter((voter) => cluster.durable.isIntact(voter));
         if (half.length === 0 || intact.length > half.length / 2) continue;
+        if (cluster.records().some(({ rebuilt }) => rebuilt?.formerGroups.includes(group))) return;
         const text = `group ${group}: of voters ${half} only ${intact} are left`;
         throw new Violation('quorum', text);
       }

@@ -1,0 +1,110 @@
+/**
+ * Whether a group may be given up and rebuilt, and from what. Pure. Refused while a quorum of its
+ * voters is on living nodes: they may have acknowledged what the survivor lacks.
+ */
+import { KvorumError } from '../../common/errors.ts';
+import type { Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { LeaderRecord, PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
+
+export interface RebuildView {
+  readonly record: PartitionRecord;
+  /** What the group's leader reported last. */
+  readonly leader: LeaderRecord | undefined;
+  /** The registered nodes among those that `membersOf` names. */
+  readonly alive: ReadonlyMap<NodeId, Incarnation>;
+  readonly damaged: ReadonlySet<ReplicaId>;
+  readonly survivor: NodeId;
+}
+
+export interface RebuildPlan {
+  readonly survivor: ReplicaRecord;
+  readonly lost: readonly ReplicaRecord[];
+}
+
+/** Every replica that may hold something of the group. */
+export function membersOf(
+  { birth, replicas, rebuilt }: PartitionRecord,
+  leader: LeaderRecord | undefined,
+): ReplicaRecord[] {
+  // until the rebuilt group has a leader, nothing of the former one is destroyed
+  const former = leader === undefined ? (rebuilt?.lost ?? []) : [];
+  return [...new Map([...former, ...birth, ...replicas].map((of) => [of.replica, of])).values()];
+}
+
+/** Undefined: that is what the record wants already. Throws CONFLICT: why not, and what to do. */
+export function planRebuild(view: RebuildView): RebuildPlan | undefined {
+  const { record, leader } = view;
+  const members = membersOf(record, leader);
+  const rebuilding = record.rebuilt !== undefined && leader === undefined;
+  if (rebuilding && record.birth[0]?.node === view.survivor) return undefined;
+  if ((record.rebuilt?.formerGroups.length ?? 0) >= limits.metaRebuildsMax) {
+    throw conflict(view, `it was rebuilt ${limits.metaRebuildsMax} times; make a new namespace`);
+  }
+  checkQuorumLost(view, members, rebuilding);
+  const survivor = survivorOf(view, members);
+  return { survivor, lost: members.filter(({ replica }) => replica !== survivor.replica) };
+}
+
+function checkQuorumLost(
+  view: RebuildView,
+  members: readonly ReplicaRecord[],
+  rebuilding: boolean,
+): void {
+  const voters = votersOf(view);
+  const whole = members.filter(
+    (member) => voters.includes(member.replica) && isWhole(view, member),
+  );
+  const joint = view.leader?.membership.joint === true;
+  const quorum = joint ? whole.length * 2 >= voters.length : whole.length * 2 > voters.length;
+  if (!quorum) return;
+  const nodes = whole.map(({ node }) => node).join(', ');
+  if (rebuilding) {
+    throw conflict(view, `it is being rebuilt from ${nodes}: stop that node if it cannot be`);
+  }
+  throw conflict(
+    view,
+    `a quorum of its replicas lives (${nodes}): wait for them to elect a leader; ` +
+      'if they cannot, stop those that are to be given up',
+  );
+}
+
+function survivorOf(view: RebuildView, members: readonly ReplicaRecord[]): ReplicaRecord {
+  const { survivor: node, alive, damaged } = view;
+  const voters = votersOf(view);
+  const there = members.filter((member) => member.node === node);
+  const found = there.find(({ replica }) => voters.includes(replica)) ?? there[0];
+  if (found === undefined) {
+    const nodes = members.map((member) => member.node).join(', ');
+    throw conflict(view, `node ${node} holds no replica of it; those that do: ${nodes}`);
+  }
+  const incarnation = alive.get(node);
+  if (incarnation === undefined) throw conflict(view, `node ${node} is not alive: start it`);
+  if (incarnation !== found.incarnation) {
+    const text = `node ${node} came back as another incarnation, without the data`;
+    throw conflict(view, `${text}: name a node that kept its disk`);
+  }
+  if (damaged.has(found.replica)) {
+    throw conflict(view, `the replica of node ${node} is damaged: name another node`);
+  }
+  const better = members.find((of) => voters.includes(of.replica) && isWhole(view, of));
+  if (!voters.includes(found.replica) && better !== undefined) {
+    const text = `the replica of node ${node} was only being filled`;
+    throw conflict(view, `${text}: name ${better.node}, which voted`);
+  }
+  return found;
+}
+
+/** As last reported; a group that never reported has those of its birth. */
+function votersOf({ record, leader }: RebuildView): readonly ReplicaId[] {
+  return leader?.membership.voters ?? record.birth.map(({ replica }) => replica);
+}
+
+function isWhole({ alive, damaged }: RebuildView, member: ReplicaRecord): boolean {
+  return alive.get(member.node) === member.incarnation && !damaged.has(member.replica);
+}
+
+function conflict({ record }: RebuildView, why: string): KvorumError {
+  const name = `${record.namespace}/${record.partition}`;
+  return new KvorumError('CONFLICT', `partition ${name} is not rebuilt: ${why}`);
+}

@@ -1,0 +1,66 @@
+/** Judges every running replica of a cluster that has moved since the last look. */
+import { applyChecker } from './checkers/apply.ts';
+import { boundsChecker } from './checkers/bounds.ts';
+import { type Checker, type Observed, Violation } from './checkers/checker.ts';
+import { durableChecker } from './checkers/durable.ts';
+import { electionChecker } from './checkers/election.ts';
+import { identityChecker } from './checkers/identity.ts';
+import { logChecker } from './checkers/log.ts';
+import { lossChecker } from './checkers/loss.ts';
+import { matchingChecker } from './checkers/matching.ts';
+import { membershipChecker } from './checkers/membership.ts';
+import { quorumChecker } from './checkers/quorum.ts';
+import { readChecker } from './checkers/reads.ts';
+import { roundChecker } from './checkers/rounds.ts';
+import type { SimCluster } from './cluster.ts';
+
+export class Judge {
+  readonly #cluster: SimCluster;
+  readonly #checkers: readonly Checker[];
+  readonly #moved = new WeakMap<object, { state: string }>();
+
+  constructor(cluster: SimCluster, more: readonly Checker[] = []) {
+    this.#cluster = cluster;
+    this.#checkers = [
+      electionChecker(),
+      logChecker(),
+      matchingChecker(),
+      durableChecker(),
+      applyChecker(),
+      membershipChecker(),
+      identityChecker(),
+      lossChecker(),
+      quorumChecker(),
+      readChecker(),
+      roundChecker(),
+      boundsChecker(),
+      ...more,
+    ];
+  }
+
+  /** After every step; throws Violation. */
+  check(): void {
+    const { broken } = this.#cluster;
+    if (broken.length > 0) throw new Violation('crash', broken.join('\n'));
+    for (const observed of this.observed()) {
+      const { raft } = observed.replica.inspect();
+      const known = this.#moved.get(observed.replica);
+      const state = `${raft.term} ${raft.role} ${raft.committed} ${observed.replica.appliedIndex}`;
+      if (known?.state === state) continue;
+      this.#moved.set(observed.replica, { state });
+      for (const checker of this.#checkers) checker.onMoved?.(observed, this.#cluster);
+    }
+  }
+
+  *observed(): Generator<Observed> {
+    for (const { name, life } of this.#cluster.machines) {
+      const { datanode } = life ?? {};
+      if (datanode === undefined) continue;
+      for (const replica of datanode.replicas()) {
+        if (replica.stopped) continue;
+        const { incarnation } = datanode;
+        yield { node: name, incarnation, group: replica.record.group, replica };
+      }
+    }
+  }
+}
