@@ -9,9 +9,9 @@ import {
 } from '../common/config-fields.ts';
 import { limits } from '../common/limits.ts';
 
-/** LevelDB is told in 32 bits. */
 /** Faster than any network here: more is a mistyped number. */
 const SNAPSHOT_BYTES_PER_SECOND_MAX = 10 * 1024 ** 3;
+/** LevelDB is told in 32 bits. */
 const ENGINE_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024 - 1;
 /** Longer, and a timer of Node.js would be due at once. */
 const PERIOD_MS_MAX = 86_400_000;
@@ -39,6 +39,8 @@ export const datanodeConfigSchema = z.strictObject({
   meta: z.strictObject({ endpoints: endpointsField }),
   /** `dc_info` and `host` are failure domains in placement. */
   tags: z.record(z.string(), z.string()).default({}),
+  /** Replicas it is to hold at most; the placedriver knows no bound when absent. */
+  capacity: z.number().int().min(1).max(1_000_000).optional(),
   /** Where name, pid and ports are told to `kvorum status`; none when absent. */
   'run-file': z.string().optional(),
   log: z

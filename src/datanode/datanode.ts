@@ -11,7 +11,7 @@ import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import { type NodeRecord, type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import { type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
 import { NOTIFY_SETTING } from './commands/notify-flags.ts';
@@ -34,6 +34,7 @@ import { processFacts } from './process-facts.ts';
 import { PubSubHub } from './pubsub/hub.ts';
 import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
+import { leaderRecord, nodeRecord } from './reports.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { RedisServer } from './server/server.ts';
@@ -183,8 +184,11 @@ export class Datanode {
     await this.#host.start(countStreams(this.#transport, this.#host.meters));
     const gateway = await this.#server.listen('gateway', { host, port: config.ports.gateway });
     const cluster = await this.#server.listen('cluster', { host, port: config.ports.cluster });
-    this.#ports = { gateway, cluster, transport: this.#transport.port };
-    await this.#coordinator.start(this.#record());
+    const { port: transportPort } = this.#transport;
+    this.#ports = { gateway, cluster, transport: transportPort };
+    const doors = { gatewayPort: gateway, clusterPort: cluster, transportPort };
+    const record = nodeRecord(config, this.#identity, doors, this.#options.random.hex(8));
+    await this.#coordinator.start(record);
   }
 
   /** Resolves once the node has its table and its replicas, and the groups' leaders are known. */
@@ -298,22 +302,6 @@ export class Datanode {
     });
   }
 
-  #record(): NodeRecord {
-    const { config, random } = this.#options;
-    return {
-      version: SCHEMA_VERSION,
-      node: this.#identity.node,
-      incarnation: this.#identity.incarnation,
-      bootId: random.hex(8),
-      host: config.host,
-      transportPort: this.ports.transport,
-      gatewayPort: this.ports.gateway,
-      clusterPort: this.ports.cluster,
-      httpPort: config.ports.http,
-      tags: config.tags,
-    };
-  }
-
   #onView(view: ClusterView, change: ViewChange): void {
     const users = change.users ? view.users() : undefined;
     if (users !== undefined) this.#server.setUsers(users);
@@ -321,9 +309,8 @@ export class Datanode {
     if (change.settings) this.#keyEvents.take(view.setting(NOTIFY_SETTING));
     if (change.table || change.leaders) this.#takeTable(view);
     else return;
-    for (const { namespace, partition, node, term } of view.leaders()) {
-      const record = this.#routes.partitions(namespace)?.[partition];
-      if (record !== undefined) this.#routes.setLeader(record.group, node, term);
+    for (const [group, { node, term }] of view.wantedLeaders()) {
+      this.#routes.setLeader(group, node, term);
     }
   }
 
@@ -343,8 +330,9 @@ export class Datanode {
     });
   }
 
-  #onLeader({ record, node, replica, term, own, membership }: LeaderNews): void {
-    const { namespace, partition, group } = record;
+  #onLeader(news: LeaderNews): void {
+    const { node, term, own } = news;
+    const { namespace, partition, group } = news.record;
     if (node === undefined) {
       const hint = this.#routes.leader(namespace, partition);
       if (hint === undefined) return;
@@ -356,15 +344,7 @@ export class Datanode {
     this.#routes.setLeader(group, node, term);
     if (!own) return;
     if (known?.term !== term) this.#host.meters.electionsWon++;
-    this.#coordinator.reportLeader({
-      version: SCHEMA_VERSION,
-      namespace,
-      partition,
-      node,
-      replica,
-      term,
-      membership,
-    });
+    this.#coordinator.reportLeader(leaderRecord(node, news));
   }
 
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {

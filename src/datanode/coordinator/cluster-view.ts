@@ -153,18 +153,18 @@ export class ClusterView {
 
   /** What the groups' leaders reported, of the groups that are wanted. */
   memberships(): ReadonlyMap<GroupId, Membership> {
-    const groups = new Map(
-      this.partitions().map(({ namespace, partition, group }) => [
-        `${namespace} ${partition}`,
-        group,
-      ]),
-    );
-    const memberships = new Map<GroupId, Membership>();
-    for (const { namespace, partition, membership } of this.#leaders.values()) {
-      const group = groups.get(`${namespace} ${partition}`);
-      if (group !== undefined) memberships.set(group, membership);
+    return new Map(this.wantedLeaders().map(([group, { membership }]) => [group, membership]));
+  }
+
+  /** Of the groups that are wanted: a report of another group tells nothing of these. */
+  wantedLeaders(): readonly (readonly [GroupId, LeaderRecord])[] {
+    const wanted: (readonly [GroupId, LeaderRecord])[] = [];
+    for (const { namespace, partition, group } of this.partitions()) {
+      const leader = this.#leaders.get(keys.leader(namespace, partition));
+      // one without a group is an older build's
+      if (leader !== undefined && (leader.group ?? group) === group) wanted.push([group, leader]);
     }
-    return memberships;
+    return wanted;
   }
 
   #put(item: MetaItem): void {

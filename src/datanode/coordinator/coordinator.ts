@@ -208,8 +208,15 @@ export class DatanodeCoordinator {
   }
 }
 
-/** Only ever to a higher term; within a term only its one leader has news (decision 17). */
+/**
+ * Only ever to a higher term; within a term only its one leader has news (decision 17). Terms count
+ * within a group: one of a namespace made anew, or rebuilt, is a higher one and begins with low terms.
+ */
 function isKnownLeader(stored: LeaderRecord, news: LeaderRecord): boolean {
+  const { group = news.group } = stored; // an older build names none
+  if (group !== undefined && news.group !== undefined && group !== news.group) {
+    return group > news.group;
+  }
   if (stored.term !== news.term) return stored.term > news.term;
   return encodeRecord(stored) === encodeRecord(news);
 }

@@ -9,6 +9,7 @@ import { MemoryMeta } from '../../../src/meta/memory.ts';
 import {
   encodeRecord,
   keys,
+  type LeaderRecord,
   type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
@@ -56,13 +57,14 @@ const namespace = (ready: boolean, partitions = 1) =>
     ready,
   } as NamespaceRecord);
 
-const leaderRecord = (partitionId: number, term: number) => ({
+const leaderRecord = (partitionId: number, term: number, group?: number): LeaderRecord => ({
   version: 1,
   namespace: 'default',
   partition: partitionId,
   node: 'n1',
   replica: 1,
   term,
+  ...(group !== undefined && { group }),
   membership: { epoch: 1, voters: [1, 2, 3], learners: [], joint: false },
 });
 
@@ -202,6 +204,42 @@ describe('a datanode on its control path', () => {
     await expect
       .poll(async () => (await store.get(keys.leader('default', 0)))?.value)
       .toContain('"term":6');
+  });
+
+  test('a report of a higher group always wins, one of a lower group never', async () => {
+    const { coordinator, started } = start();
+    await started;
+    const key = keys.leader('default', 0);
+    const stored = async () => JSON.parse((await store.get(key))!.value) as LeaderRecord;
+    // an older build named no group: then terms alone are compared
+    await store.put(key, encodeRecord(leaderRecord(0, 9)));
+    coordinator.reportLeader(leaderRecord(0, 10, 4));
+    await expect.poll(stored).toMatchObject({ group: 4, term: 10 });
+    coordinator.reportLeader(leaderRecord(0, 2, 5));
+    await expect.poll(stored).toMatchObject({ group: 5, term: 2 });
+    coordinator.reportLeader(leaderRecord(0, 11, 4));
+    coordinator.reportLeader(leaderRecord(1, 1, 1));
+    await expect.poll(() => store.get(keys.leader('default', 1))).toBeDefined();
+    expect(await stored()).toMatchObject({ group: 5, term: 2 });
+  });
+
+  test('what was reported of another group tells nothing of the one that is wanted', async () => {
+    const { started, view } = start();
+    await started;
+    const key = keys.leader('default', 0);
+    const wanted: PartitionRecord = { ...partition, group: 7 };
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(wanted));
+    await store.put(key, encodeRecord(leaderRecord(0, 5, 6)));
+    await expect.poll(() => view()?.partitions()).toHaveLength(1);
+    await store.put(keys.leader('default', 1), encodeRecord(leaderRecord(1, 1)));
+    expect(view()!.wantedLeaders()).toEqual([]);
+    expect([...view()!.memberships()]).toEqual([]);
+    await store.put(key, encodeRecord(leaderRecord(0, 1, 7)));
+    await expect.poll(() => view()!.memberships().get(7)).toMatchObject({ epoch: 1 });
+    await store.put(key, encodeRecord(leaderRecord(0, 2)));
+    await expect.poll(() => view()!.wantedLeaders()).toEqual([[7, leaderRecord(0, 2)]]);
+    expect(view()!.memberships().get(7)).toBeDefined();
   });
 
   test('keeps a record that was overwritten by something that is none, and says so', async () => {
