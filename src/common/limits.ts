@@ -83,10 +83,12 @@ export const limits = {
   servedReplyBytesMax: 64 * KIB,
   servedRepliesBytesMax: 32 * MIB,
   confirmationsPerEntryMax: 4_096,
-  /** Groups led by one node whose membership changes at the same time. */
   /** Replicas that a node opens at the same time. */
   replicasOpenedAtOnceMax: 8,
+  /** Groups led by one node whose membership changes at the same time. */
   membershipChangesPerNodeMax: 4,
+  /** Groups whose leadership a node hands to another at the same time. */
+  leaderTransfersPerNodeMax: 16,
 
   // raft log
   logSegmentBytes: 64 * MIB,

@@ -21,6 +21,7 @@ import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import type { Identity } from './coordinator/identity.ts';
 import { MetaUserStore } from './coordinator/user-store.ts';
 import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
+import { depart } from './departure.ts';
 import { doorSettings } from './door-settings.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
@@ -28,7 +29,6 @@ import { type LeaderNews, PartitionHost } from './partition/host.ts';
 import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
 import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
-import { isProgressQuery } from './partition/snapshot-resume.ts';
 import { peerAddresses } from './peers.ts';
 import { processFacts } from './process-facts.ts';
 import { PubSubHub } from './pubsub/hub.ts';
@@ -68,6 +68,10 @@ export interface DatanodeTuning {
   readonly host?: Partial<HostSettings>;
   readonly transport?: Partial<TransportSettings>;
   readonly log?: LogTuning;
+}
+
+export interface StopOptions {
+  readonly handOver?: boolean;
 }
 
 export interface DatanodePorts {
@@ -199,8 +203,17 @@ export class Datanode {
     while (!this.#isReady() && clock.monotonicMs() < untilMs) await sleep(clock, READY_POLL_MS);
   }
 
-  /** Lets clients have their last replies, then closes everything; what is acknowledged is kept. */
-  async stop(): Promise<void> {
+  /**
+   * Hands over the leaders and withdraws the registration, then lets clients have their last replies
+   * and closes everything; what is acknowledged is kept. `handOver` false: the others stop as well.
+   */
+  async stop({ handOver = true }: StopOptions = {}): Promise<void> {
+    const boundMs = this.#options.config.timing['hand-over-ms'];
+    if (handOver && boundMs > 0 && this.#opened) {
+      const { node } = this.#identity;
+      const parts = { node, host: this.#host, coordinator: this.#coordinator };
+      await depart({ ...this.#options, ...parts }, boundMs);
+    }
     await this.#server.close();
     await this.#coordinator.stop();
     await this.#host.stop();
@@ -290,10 +303,8 @@ export class Datanode {
       },
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
-        onRequest: async (_from, body, gone) =>
-          isProgressQuery(body)
-            ? this.#host.snapshotProgress(body)
-            : this.#router.serve(body, gone),
+        onRequest: async (from, body, gone) =>
+          this.#host.onRequest(from, body) ?? this.#router.serve(body, gone),
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),

@@ -1,5 +1,5 @@
-/** Scripted: many groups of a cluster change members at once, because a node lost its disk. */
-import { expect, test } from 'vitest';
+/** Scripted: many groups of a cluster change members or leaders at once, because of one node. */
+import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/common/limits.ts';
 import { SimCluster } from './cluster.ts';
 import { drawPlan, type RunPlan } from './plan.ts';
@@ -25,6 +25,50 @@ function changing(cluster: SimCluster, name: string): number {
     return learners.length > 0 || votersOutgoing.length > 0;
   }).length;
 }
+
+/** Which node leads each partition; undefined: none that is running. */
+function leaders(cluster: SimCluster): (string | undefined)[] {
+  return cluster.records().map(({ group }) => {
+    const leads = cluster.machines.find(({ life }) =>
+      life?.datanode?.replicas().some(({ record, isLeader }) => record.group === group && isLeader),
+    );
+    return leads?.name;
+  });
+}
+
+/** Every partition is led by the first replica of its record. */
+function isLedAsWanted(cluster: SimCluster): boolean {
+  const wanted = cluster.records().map(({ replicas }) => replicas[0]!.node);
+  return leaders(cluster).join() === wanted.join();
+}
+
+describe('leaders', () => {
+  test.each(['crash', 'stop'] as const)(
+    'are where the table wants them again after a node’s %s and return',
+    async (how) => {
+      const cluster = new SimCluster({ ...plan, sleepAfterTicks: 30 });
+      const { scheduler } = cluster;
+      const settled = () => isWhole(cluster) && isLedAsWanted(cluster);
+      expect(await scheduler.runUntil(settled, WITHIN_MS)).toBe(true);
+      const own = cluster.records().filter(({ replicas }) => replicas[0]!.node === 'n1').length;
+      expect(own).toBeGreaterThan(PARTITIONS / 4);
+      let gone = false;
+      if (how === 'crash') cluster.crash('n1', 'process');
+      else void cluster.stop('n1').then(() => (gone = true));
+      const stopped = () => how === 'crash' || gone;
+      expect(await scheduler.runUntil(stopped, 10_000)).toBe(true);
+      const others = () => leaders(cluster).every((name) => name === 'n2' || name === 'n3');
+      // one that stops has handed them over; one that died is missed first
+      expect(await scheduler.runUntil(others, how === 'crash' ? 5_000 : 100)).toBe(true);
+      cluster.start('n1');
+      const began = scheduler.nowMs;
+      expect(await scheduler.runUntil(settled, WITHIN_MS)).toBe(true);
+      expect(scheduler.nowMs - began).toBeLessThan(6_000);
+      expect(cluster.broken).toEqual([]);
+    },
+    120_000,
+  );
+});
 
 test('a node’s leaders change the members of a few groups at a time, and in the end of all', async () => {
   const cluster = new SimCluster(plan);

@@ -141,6 +141,11 @@ export class ClusterView {
     return [...this.#leaders.values()];
   }
 
+  /** How many groups `node` leads, as far as the store has been told. */
+  leads(node: NodeId): number {
+    return this.wantedLeaders().filter(([, leader]) => leader.node === node).length;
+  }
+
   /** Undefined until somebody has told: the store, or a picture of an earlier time. */
   users(): readonly UserRecord[] | undefined {
     return this.#usersKnown ? [...this.#users.values()] : undefined;

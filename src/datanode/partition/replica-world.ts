@@ -69,6 +69,11 @@ export interface ReplicaWorld {
   /** A place among the node's changes of membership; see limits.membershipChangesPerNodeMax. */
   beginChange(): boolean;
   endChange(): void;
+  /** Its node can be reached, and is not about to stop. */
+  mayLead(member: ReplicaId): boolean;
+  /** A place among the node's transfers; see limits.leaderTransfersPerNodeMax. */
+  beginTransfer(): boolean;
+  endTransfer(): void;
   /** Wall clock of each other member's node minus ours. */
   peerOffsetsMs(): readonly number[];
 }

@@ -171,7 +171,7 @@ export class Trio {
       request: async (to, body) => {
         const host = reach(to);
         if (host === undefined) throw new Error('unreachable');
-        return host.snapshotProgress(body);
+        return host.onRequest(from, body)!;
       },
       stream: (to, header, chunks) => {
         this.offsets.push(decodeSnapshotHeader(header).offset);
