@@ -25,6 +25,7 @@ import { depart } from './departure.ts';
 import { doorSettings } from './door-settings.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
+import { LoadMeter } from './load-meter.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
 import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
 import type { Replica } from './partition/replica.ts';
@@ -276,6 +277,11 @@ export class Datanode {
 
   #createCoordinator(): DatanodeCoordinator {
     const { store, disk, clock, logger, config, fatal } = this.#options;
+    const meter = new LoadMeter({
+      ...{ node: this.#identity.node, clock, disk, host: this.#host },
+      dataDir: config['data-dir'],
+      memoryBytes: () => this.#options.usage().rssBytes,
+    });
     return new DatanodeCoordinator({
       store,
       disk,
@@ -283,6 +289,8 @@ export class Datanode {
       logger,
       dataDir: config['data-dir'],
       leaseTtlMs: config.timing['lease-ttl-ms'],
+      loadReportMs: config.timing['load-report-ms'],
+      load: () => meter.read(),
       onChange: (view, change) => this.#onView(view, change),
       onRefused: (error: KvorumError) => fatal(error),
     });

@@ -30,7 +30,17 @@ export function nodeRecord(
 }
 
 export function leaderRecord(node: NodeId, news: LeaderNews): LeaderRecord {
-  const { record, replica, term, membership } = news;
+  const { record, replica, term, membership, catchingUp } = news;
   const { namespace, partition, group } = record;
-  return { version: SCHEMA_VERSION, namespace, partition, group, node, replica, term, membership };
+  return {
+    version: SCHEMA_VERSION,
+    namespace,
+    partition,
+    group,
+    node,
+    replica,
+    term,
+    membership,
+    ...(catchingUp.length > 0 && { catchingUp }),
+  };
 }

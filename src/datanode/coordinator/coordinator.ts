@@ -15,11 +15,13 @@ import {
   encodeRecord,
   keys,
   type LeaderRecord,
+  type LoadRecord,
   type NodeRecord,
   SCHEMA_VERSION,
 } from '../../meta/schema.ts';
 import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
 import { type ClusterImage, ClusterView, IMAGE_VERSION, type ViewChange } from './cluster-view.ts';
+import { LoadReporter } from './load-reporter.ts';
 import { Reporter } from './reporter.ts';
 
 export interface DatanodeCoordinatorOptions {
@@ -29,6 +31,9 @@ export interface DatanodeCoordinatorOptions {
   readonly logger: Logger;
   readonly dataDir: string;
   readonly leaseTtlMs: number;
+  readonly loadReportMs: number;
+  /** What this node carries now. */
+  load(): Promise<LoadRecord>;
   /** Called with the view of disk first (when there is one), then with every change. */
   onChange(view: ClusterView, change: ViewChange): void;
   /** The registration was refused for good: another incarnation of this name lives. */
@@ -45,6 +50,7 @@ export class DatanodeCoordinator {
   readonly #options: DatanodeCoordinatorOptions;
   readonly #leaders: Reporter<LeaderRecord>;
   readonly #damages: Reporter<DamageRecord>;
+  readonly #loads: LoadReporter;
   readonly #stop = new AbortController();
   #view: ClusterView;
   #watch: Watch | undefined;
@@ -57,6 +63,7 @@ export class DatanodeCoordinator {
     this.#options = options;
     this.#view = new ClusterView((problem) => this.#onProblem(problem));
     this.#leaders = new Reporter({ ...options, kind: recordKinds.leader, isKnown: isKnownLeader });
+    this.#loads = new LoadReporter(options);
     this.#damages = new Reporter({ ...options, kind: recordKinds.damage, isKnown: () => true });
   }
 
@@ -114,6 +121,8 @@ export class DatanodeCoordinator {
 
   #changed(change: ViewChange): void {
     if (this.#stop.signal.aborted) return;
+    // what others carry, and what else no datanode asks for
+    if (!Object.values(change).includes(true)) return;
     this.#unsaved = true;
     this.#saving ??= this.#save();
     this.#options.onChange(this.#view, change);
@@ -203,7 +212,11 @@ export class DatanodeCoordinator {
     if (!succeeded)
       throw new KvorumError('STORE_UNAVAILABLE', 'the registration changed meanwhile');
     logger.info('registered', { node: record.node });
+    const ended = new AbortController();
+    const telling = this.#loads.tell(lease, ended.signal);
     await aborted(lease.lost, this.#stop.signal);
+    ended.abort();
+    await telling;
     if (lease.lost.aborted) logger.warn('the lease was lost; registering again');
   }
 }

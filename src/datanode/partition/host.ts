@@ -17,7 +17,7 @@ import type {
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { Membership, PartitionRecord } from '../../meta/schema.ts';
+import type { CatchingUp, Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
@@ -49,6 +49,8 @@ export interface LeaderNews {
   /** This node's own replica leads. */
   readonly own: boolean;
   readonly membership: Membership;
+  /** Learners, as this node's leader sees them. */
+  readonly catchingUp: readonly CatchingUp[];
 }
 
 export interface HostOptions {
@@ -318,11 +320,11 @@ export class PartitionHost {
     return this.#transport?.isReachable(node) === true;
   }
 
-  #onRole(birth: PartitionRecord, { leader, term, own, membership }: RoleNews): void {
+  #onRole(birth: PartitionRecord, { leader, ...news }: RoleNews): void {
     const { group } = birth;
     const record = this.#members.record(group) ?? birth;
     const node = leader === 0 ? undefined : this.#members.nodeOf(group, leader);
-    this.#options.onLeader({ record, node, replica: leader, term, own, membership });
+    this.#options.onLeader({ ...news, record, node, replica: leader });
   }
 
   #requestTurn(replica: Replica): void {

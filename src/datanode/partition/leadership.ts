@@ -16,6 +16,14 @@ import {
 } from './leader-preference.ts';
 import type { ReplicaWorld } from './replica-world.ts';
 
+/** How far learners are is told this often at most. */
+const PROGRESS_MS = 1_000;
+
+export interface LeadershipGround extends Pick<ConvergenceGround, 'state'> {
+  /** There is news of the members. */
+  tell(): void;
+}
+
 export class Leadership {
   readonly #world: ReplicaWorld;
   readonly #self: ReplicaId;
@@ -24,17 +32,16 @@ export class Leadership {
   readonly #preference: LeaderPreference;
   /** To whom it was offered; the node counts it until that has ended. */
   #offeredTo: ReplicaId = NONE;
+  readonly #tell: () => void;
+  #toldMs = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    world: ReplicaWorld,
-    self: ReplicaId,
-    raft: RaftNode,
-    own: Pick<ConvergenceGround, 'state' | 'onConfirmed'>,
-  ) {
+  constructor(world: ReplicaWorld, self: ReplicaId, raft: RaftNode, own: LeadershipGround) {
+    this.#tell = own.tell;
     this.#world = world;
     this.#self = self;
     this.#raft = raft;
-    this.#convergence = createConvergence(world, self, raft, own);
+    const ground = { state: own.state, onConfirmed: own.tell };
+    this.#convergence = createConvergence(world, self, raft, ground);
     const timing = preferenceTiming(world.settings.electionTicks);
     this.#preference = new LeaderPreference(timing, (below) => world.random.below(below));
   }
@@ -55,6 +62,7 @@ export class Leadership {
     if (this.#raft.role !== 'leader') return;
     this.#convergence.tick();
     const view = this.#view();
+    if (view.status.confState.learners.length > 0) this.#tellProgress();
     if (this.#offeredTo !== NONE) {
       if (view.status.leadTransferee !== NONE) return;
       this.#world.logger.info('leadership was not taken over', { by: this.#offeredTo });
@@ -88,6 +96,13 @@ export class Leadership {
     this.#offered(NONE);
     this.#preference.stepDown();
     this.#convergence.stepDown();
+  }
+
+  #tellProgress(): void {
+    const nowMs = this.#world.clock.monotonicMs();
+    if (nowMs - this.#toldMs < PROGRESS_MS) return;
+    this.#toldMs = nowMs;
+    this.#tell();
   }
 
   #offer(to: ReplicaId): void {

@@ -78,7 +78,7 @@ export class Replica implements LocalPartition {
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
     this.#requests = this.#createRequests();
-    const own = { state: () => this.state, onConfirmed: () => this.#roles.tell() };
+    const own = { state: () => this.state, tell: () => this.#roles.tell() };
     this.#leadership = new Leadership(world, this.id, this.#raft, own);
     this.#effects = this.#createEffects();
     this.#sleep = this.#createSleep();

@@ -10,6 +10,7 @@ import {
   encodeRecord,
   keys,
   type LeaderRecord,
+  type LoadRecord,
   type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
@@ -80,6 +81,7 @@ beforeEach(async () => {
   await disk.makeDir('/d');
   running = [];
   errors = [];
+  load = { version: 1, node: 'n1', replicas: 3, leaders: 1, keys: 7, ...bytes(1_600, 3_200) };
 });
 
 afterEach(async () => {
@@ -88,6 +90,9 @@ afterEach(async () => {
 });
 
 let errors: string[];
+let load: LoadRecord;
+
+const bytes = (diskBytes: number, memoryBytes: number) => ({ diskBytes, memoryBytes });
 
 function start(own: Partial<NodeRecord> = {}) {
   const changes: ViewChange[] = [];
@@ -103,6 +108,8 @@ function start(own: Partial<NodeRecord> = {}) {
     },
     dataDir: '/d',
     leaseTtlMs: 1_000,
+    loadReportMs: 20,
+    load: async () => load,
     onChange: (now, change) => {
       view = now;
       changes.push(change);
@@ -127,6 +134,24 @@ describe('a datanode on its control path', () => {
     await expect.poll(() => view()?.isAlive('n1')).toBe(true);
     await coordinator.stop();
     expect(await store.get(keys.node('n1'))).toBeUndefined();
+  });
+
+  test('tells what it carries under its lease, when that has changed', async () => {
+    const { coordinator, started } = start();
+    await started;
+    const told = () => store.get(keys.load('n1'));
+    await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
+    const { modRevision } = (await told())!;
+    // a sixteenth more or less is no news
+    load = { ...load, ...bytes(1_700, 3_000) };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await told()).toMatchObject({ modRevision });
+    load = { ...load, leaders: 2 };
+    await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
+    load = { ...load, ...bytes(1_807, 3_000) };
+    await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
+    await coordinator.stop();
+    expect(await told()).toBeUndefined();
   });
 
   test('is told when its name belongs to another incarnation', async () => {
