@@ -36,10 +36,12 @@ function processUsage() {
 
 interface Running {
   readonly ports: RunFile['ports'];
-  stop(): Promise<void>;
+  /** `handOver` false: the whole cluster stops, nobody takes over. */
+  stop(options: { readonly handOver: boolean }): Promise<void>;
 }
 
 const STOP_MS = 15_000;
+const PARENT_ENDED = 'the parent ended';
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
   boundHeapGrowth();
@@ -115,8 +117,8 @@ function onEnd(lifeLine: boolean, end: (why: string) => void): void {
     // The terminal's Ctrl-C reaches the whole group; the parent alone decides the order.
     process.on('SIGINT', () => {});
     process.stdin.resume();
-    process.stdin.on('end', () => once('the parent ended'));
-    process.stdin.on('error', () => once('the parent ended'));
+    process.stdin.on('end', () => once(PARENT_ENDED));
+    process.stdin.on('error', () => once(PARENT_ENDED));
   } else {
     process.on('SIGINT', () => once('SIGINT'));
   }
@@ -127,7 +129,7 @@ function stop(running: Running | undefined, logger: Logger, why: string): void {
   logger.info('stopping', { why });
   if (running === undefined) process.exit(0);
   setTimeout(() => process.exit(1), STOP_MS).unref();
-  running.stop().then(
+  running.stop({ handOver: why !== PARENT_ENDED }).then(
     () => process.exit(0),
     (failure) => die(logger, failure instanceof Error ? failure : new Error(messageOf(failure))),
   );

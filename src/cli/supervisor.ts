@@ -62,7 +62,7 @@ export class Supervisor {
     await Promise.all(this.#children.map((child) => this.#whenReady(child)));
   }
 
-  /** Asks all to stop (flush, no hand-over of leaders), then makes sure of it. */
+  /** Ends all life lines: all stop (flush, no hand-over of leaders); then makes sure of it. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.all(this.#children.map((child) => stopChild(child)));
@@ -193,7 +193,7 @@ function stopChild(child: Child): Promise<void> {
       clearTimeout(force);
       resolve();
     });
-    running.kill('SIGTERM');
+    running.stdin?.end();
   });
 }
 

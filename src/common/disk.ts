@@ -36,6 +36,8 @@ export interface Disk {
   exists(path: string): Promise<boolean>;
   /** Names in a directory, sorted; empty when it does not exist. */
   list(path: string): Promise<string[]>;
+  /** Sizes of all files below a directory, together; about, while they change. */
+  bytesBelow(path: string): Promise<number>;
   /** Creates the directory and its parents; no error when it is there. */
   makeDir(path: string): Promise<void>;
   /** Removes a directory or file and all below it; no error when it is not there. */

@@ -8,6 +8,7 @@ import {
   readdir,
   rename,
   rm,
+  stat,
   unlink,
 } from 'node:fs/promises';
 import type { Disk, DiskFile, OpenMode } from './disk.ts';
@@ -41,6 +42,7 @@ export const fsDisk: Disk = {
       throw error;
     }
   },
+  bytesBelow: (path) => bytesBelow(path),
   async makeDir(path) {
     await mkdir(path, { recursive: true });
   },
@@ -54,6 +56,22 @@ export const fsDisk: Disk = {
     }
   },
 };
+
+/** One file after the other: it is in no hurry, and others need the disk. */
+async function bytesBelow(path: string): Promise<number> {
+  let bytes = 0;
+  try {
+    for (const entry of await readdir(path, { withFileTypes: true })) {
+      const below = `${path}/${entry.name}`;
+      if (entry.isDirectory()) bytes += await bytesBelow(below);
+      else bytes += (await stat(below)).size;
+    }
+  } catch (error) {
+    // removed meanwhile
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
+  }
+  return bytes;
+}
 
 class FsFile implements DiskFile {
   readonly path: string;

@@ -87,6 +87,8 @@ export const limits = {
   replicasOpenedAtOnceMax: 8,
   /** Groups led by one node whose membership changes at the same time. */
   membershipChangesPerNodeMax: 4,
+  /** Groups whose leadership a node hands to another at the same time. */
+  leaderTransfersPerNodeMax: 16,
 
   // raft log
   logSegmentBytes: 64 * MIB,

@@ -39,6 +39,8 @@ export const datanodeConfigSchema = z.strictObject({
   meta: z.strictObject({ endpoints: endpointsField }),
   /** `dc_info` and `host` are failure domains in placement. */
   tags: z.record(z.string(), z.string()).default({}),
+  /** Replicas it is to hold at most; the placedriver knows no bound when absent. */
+  capacity: z.number().int().min(1).max(1_000_000).optional(),
   /** Where name, pid and ports are told to `kvorum status`; none when absent. */
   'run-file': z.string().optional(),
   log: z
@@ -89,6 +91,10 @@ export const datanodeConfigSchema = z.strictObject({
       'max-clock-skew-ms': z.number().int().min(0).max(PERIOD_MS_MAX).default(500),
       'engine-sync-interval-ms': z.number().int().min(1).max(PERIOD_MS_MAX).default(250),
       'hold-ms': z.number().int().min(0).max(60_000).default(5_000),
+      /** Between two looks at what this node carries; the placedriver is told what has changed. */
+      'load-report-ms': z.number().int().min(100).max(PERIOD_MS_MAX).default(10_000),
+      /** How long a node that stops waits for others to take over its leaders; 0: not at all. */
+      'hand-over-ms': z.number().int().min(0).max(10_000).default(5_000),
       /** From the end of one pass of the scrub over all tables to the next. */
       'scrub-pause-ms': z
         .number()

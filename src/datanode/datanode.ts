@@ -11,7 +11,7 @@ import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import { type NodeRecord, type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import { type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
 import { NOTIFY_SETTING } from './commands/notify-flags.ts';
@@ -21,9 +21,11 @@ import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import type { Identity } from './coordinator/identity.ts';
 import { MetaUserStore } from './coordinator/user-store.ts';
 import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
+import { depart } from './departure.ts';
 import { doorSettings } from './door-settings.ts';
 import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
+import { LoadMeter } from './load-meter.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
 import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
 import type { Replica } from './partition/replica.ts';
@@ -33,6 +35,7 @@ import { processFacts } from './process-facts.ts';
 import { PubSubHub } from './pubsub/hub.ts';
 import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
+import { leaderRecord, nodeRecord } from './reports.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { RedisServer } from './server/server.ts';
@@ -66,6 +69,10 @@ export interface DatanodeTuning {
   readonly host?: Partial<HostSettings>;
   readonly transport?: Partial<TransportSettings>;
   readonly log?: LogTuning;
+}
+
+export interface StopOptions {
+  readonly handOver?: boolean;
 }
 
 export interface DatanodePorts {
@@ -183,8 +190,11 @@ export class Datanode {
     await this.#host.start(countStreams(this.#transport, this.#host.meters));
     const gateway = await this.#server.listen('gateway', { host, port: config.ports.gateway });
     const cluster = await this.#server.listen('cluster', { host, port: config.ports.cluster });
-    this.#ports = { gateway, cluster, transport: this.#transport.port };
-    await this.#coordinator.start(this.#record());
+    const { port: transportPort } = this.#transport;
+    this.#ports = { gateway, cluster, transport: transportPort };
+    const doors = { gatewayPort: gateway, clusterPort: cluster, transportPort };
+    const record = nodeRecord(config, this.#identity, doors, this.#options.random.hex(8));
+    await this.#coordinator.start(record);
   }
 
   /** Resolves once the node has its table and its replicas, and the groups' leaders are known. */
@@ -195,8 +205,17 @@ export class Datanode {
     while (!this.#isReady() && clock.monotonicMs() < untilMs) await sleep(clock, READY_POLL_MS);
   }
 
-  /** Lets clients have their last replies, then closes everything; what is acknowledged is kept. */
-  async stop(): Promise<void> {
+  /**
+   * Hands over the leaders and withdraws the registration, then lets clients have their last replies
+   * and closes everything; what is acknowledged is kept. `handOver` false: the others stop as well.
+   */
+  async stop({ handOver = true }: StopOptions = {}): Promise<void> {
+    const boundMs = this.#options.config.timing['hand-over-ms'];
+    if (handOver && boundMs > 0 && this.#opened) {
+      const { node } = this.#identity;
+      const parts = { node, host: this.#host, coordinator: this.#coordinator };
+      await depart({ ...this.#options, ...parts }, boundMs);
+    }
     await this.#server.close();
     await this.#coordinator.stop();
     await this.#host.stop();
@@ -259,6 +278,11 @@ export class Datanode {
 
   #createCoordinator(): DatanodeCoordinator {
     const { store, disk, clock, logger, config, fatal } = this.#options;
+    const meter = new LoadMeter({
+      ...{ node: this.#identity.node, clock, disk, host: this.#host },
+      dataDir: config['data-dir'],
+      memoryBytes: () => this.#options.usage().rssBytes,
+    });
     return new DatanodeCoordinator({
       store,
       disk,
@@ -266,6 +290,8 @@ export class Datanode {
       logger,
       dataDir: config['data-dir'],
       leaseTtlMs: config.timing['lease-ttl-ms'],
+      loadReportMs: config.timing['load-report-ms'],
+      load: () => meter.read(),
       onChange: (view, change) => this.#onView(view, change),
       onCurrent: () => this.#host.current(),
       onRefused: (error: KvorumError) => fatal(error),
@@ -287,30 +313,14 @@ export class Datanode {
       },
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
-        onRequest: async (_from, body, gone) =>
-          this.#host.answer(body) ?? this.#router.serve(body, gone),
+        onRequest: async (from, body, gone) =>
+          this.#host.onRequest(from, body) ?? this.#router.serve(body, gone),
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
         pubsub: this.#pubsub,
       },
     });
-  }
-
-  #record(): NodeRecord {
-    const { config, random } = this.#options;
-    return {
-      version: SCHEMA_VERSION,
-      node: this.#identity.node,
-      incarnation: this.#identity.incarnation,
-      bootId: random.hex(8),
-      host: config.host,
-      transportPort: this.ports.transport,
-      gatewayPort: this.ports.gateway,
-      clusterPort: this.ports.cluster,
-      httpPort: config.ports.http,
-      tags: config.tags,
-    };
   }
 
   #onView(view: ClusterView, change: ViewChange): void {
@@ -320,9 +330,8 @@ export class Datanode {
     if (change.settings) this.#keyEvents.take(view.setting(NOTIFY_SETTING));
     if (change.table || change.leaders) this.#takeTable(view);
     else return;
-    for (const { namespace, partition, node, term } of view.leaders()) {
-      const record = this.#routes.partitions(namespace)?.[partition];
-      if (record !== undefined) this.#routes.setLeader(record.group, node, term);
+    for (const [group, { node, term }] of view.wantedLeaders()) {
+      this.#routes.setLeader(group, node, term);
     }
   }
 
@@ -343,8 +352,9 @@ export class Datanode {
     });
   }
 
-  #onLeader({ record, node, replica, term, own, membership }: LeaderNews): void {
-    const { namespace, partition, group } = record;
+  #onLeader(news: LeaderNews): void {
+    const { node, term, own } = news;
+    const { namespace, partition, group } = news.record;
     if (this.#routes.groupOf(namespace, partition) !== group) return;
     if (node === undefined) {
       const hint = this.#routes.leader(namespace, partition);
@@ -357,9 +367,7 @@ export class Datanode {
     this.#routes.setLeader(group, node, term);
     if (!own) return;
     if (known?.term !== term) this.#host.meters.electionsWon++;
-    const place = { namespace, partition, group };
-    const report = { version: SCHEMA_VERSION, ...place, node, replica, term, membership };
-    this.#coordinator.reportLeader(report);
+    this.#coordinator.reportLeader(leaderRecord(node, news));
   }
 
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {

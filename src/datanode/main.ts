@@ -8,7 +8,7 @@ import { connectEtcd } from '../meta/etcd.ts';
 import type { ProcessUsage } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import { lockDataDir } from './data-lock.ts';
-import { createDatanode, type Datanode, type DatanodePorts } from './datanode.ts';
+import { createDatanode, type Datanode, type DatanodePorts, type StopOptions } from './datanode.ts';
 import { createLevelHost } from './engine/leveldb.ts';
 import { openHttpDoor } from './http/door.ts';
 
@@ -29,7 +29,7 @@ export interface DatanodeWorld {
 
 export interface RunningDatanode {
   readonly ports: DatanodePorts & { readonly http: number };
-  stop(): Promise<void>;
+  stop(options?: StopOptions): Promise<void>;
 }
 
 /** Resolves when the node is ready. Rejects with an error that names cause and remedy. */
@@ -59,9 +59,9 @@ export async function startDatanode(
   await datanode.ready();
   return {
     ports: { ...datanode.ports, http: door.port },
-    async stop() {
+    async stop(options) {
       door.stopping();
-      await datanode.stop();
+      await datanode.stop(options);
       await door.close();
       await store.close();
       await lock.release();

@@ -231,6 +231,7 @@ export const recordKinds = {
       replica: count,
       term: index,
       membership,
+      catchingUp: list(z.object({ replica: count, match: index, last: index })).exactOptional(),
     }),
     keyOf: (record) => keys.leader(record.namespace, record.partition),
     remedy: 'remove the key: the next leader writes it again',

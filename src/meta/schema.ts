@@ -7,6 +7,7 @@ import type {
   Epoch,
   GroupId,
   Incarnation,
+  LogIndex,
   Namespace,
   NodeId,
   PartitionId,
@@ -208,6 +209,16 @@ export interface LeaderRecord {
   readonly replica: ReplicaId;
   readonly term: Term;
   readonly membership: Membership;
+  /** Learners that are being filled, as of a second ago; absent when there are none. */
+  readonly catchingUp?: readonly CatchingUp[];
+}
+
+/** How far a learner is: what it holds of the log, while a snapshot is on its way nothing. */
+export interface CatchingUp {
+  readonly replica: ReplicaId;
+  readonly match: LogIndex;
+  /** The leader's last index. */
+  readonly last: LogIndex;
 }
 
 /** A group's configuration as its leader has applied it. */

@@ -33,12 +33,14 @@ export type Door = number | { readonly host: string; readonly port: number };
 export interface LoadOptions {
   /** Gateway ports; every other client uses them in turn. */
   readonly ports: readonly Door[];
-  /** Cluster ports; the clients between use them all. */
+  /** Cluster ports; the clients between use them all. None: every client uses a gateway. */
   readonly clusterPorts: readonly Door[];
   readonly partitions: number;
   readonly writers: number;
   readonly readers: number;
   readonly keysPerWriter: number;
+  /** Begins every key: a second load on a cluster needs its own. */
+  readonly prefix?: string;
 }
 
 export class Load {
@@ -63,7 +65,7 @@ export class Load {
     for (let writer = 0; writer < options.writers; writer++) {
       const own: Register[] = [];
       for (let at = 0; at < options.keysPerWriter; at++) {
-        const key = `load:${writer}:${at}`;
+        const key = `${options.prefix ?? 'load'}:${writer}:${at}`;
         own.push({ key, acked: 0, sent: 0, partition: partitionOf(key, options.partitions) });
       }
       this.#registers.push(...own);
@@ -97,9 +99,10 @@ export class Load {
   }
 
   #client({ ports, clusterPorts }: LoadOptions, number: number): Client {
+    const gatewayOnly = clusterPorts.length === 0;
     const client =
-      number % 2 === 0
-        ? connect(ports[(number / 2) % ports.length]!)
+      gatewayOnly || number % 2 === 0
+        ? connect(ports[Math.floor(number / 2) % ports.length]!)
         : connectCluster(clusterPorts);
     this.#clients.push(client);
     return client;

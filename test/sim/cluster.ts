@@ -134,6 +134,14 @@ export class SimCluster {
     machine.disk.crash(kind === 'power' ? 'os' : 'process');
   }
 
+  /** As SIGTERM does: leaders are handed over, then the process ends. */
+  async stop(name: string): Promise<void> {
+    const { life } = this.machine(name);
+    this.note(`stop ${name}`);
+    await life?.datanode?.stop();
+    if (this.machine(name).life === life) this.crash(name, 'process');
+  }
+
   pause(name: string): void {
     const machine = this.machine(name);
     if (machine.life === undefined || machine.paused) return;

@@ -146,6 +146,13 @@ export class SimDisk implements Disk {
     });
   }
 
+  bytesBelow(path: string): Promise<number> {
+    return this.#operate('look', path, () => {
+      const below = [...this.#names].filter(([name]) => name.startsWith(`${path}/`));
+      return below.reduce((sum, [, file]) => sum + file.size, 0);
+    });
+  }
+
   makeDir(path: string): Promise<void> {
     return this.#operate('look', path, () => {
       for (let at = path; at !== '' && at !== '/' && at !== '.'; at = directoryOf(at)) {
@@ -302,6 +309,7 @@ export class SimDisk implements Disk {
       unlink: guard((path: string) => this.unlink(path)),
       exists: guard((path: string) => this.exists(path)),
       list: guard((path: string) => this.list(path)),
+      bytesBelow: guard((path: string) => this.bytesBelow(path)),
       makeDir: guard((path: string) => this.makeDir(path)),
       removeTree: guard((path: string) => this.removeTree(path)),
       syncDir: guard((path: string) => this.syncDir(path)),

@@ -1,7 +1,9 @@
-/** Scripted: many groups of a cluster change members at once, because a node lost its disk. */
-import { expect, test } from 'vitest';
+/** Scripted: many groups of a cluster change members or leaders at once, because of one node. */
+import { describe, expect, test } from 'vitest';
+import { sleep } from '../../src/common/clock.ts';
 import { limits } from '../../src/common/limits.ts';
-import { SimCluster } from './cluster.ts';
+import { SimClient } from './client.ts';
+import { GATEWAY_PORT, SimCluster } from './cluster.ts';
 import { drawPlan, type RunPlan } from './plan.ts';
 import { isWhole } from './whole.ts';
 
@@ -25,6 +27,74 @@ function changing(cluster: SimCluster, name: string): number {
     return learners.length > 0 || votersOutgoing.length > 0;
   }).length;
 }
+
+/** Which node leads each partition; undefined: none that is running. */
+function leaders(cluster: SimCluster): (string | undefined)[] {
+  return cluster.records().map(({ group }) => {
+    const leads = cluster.machines.find(({ life }) =>
+      life?.datanode?.replicas().some(({ record, isLeader }) => record.group === group && isLeader),
+    );
+    return leads?.name;
+  });
+}
+
+/** Every partition is led by the first replica of its record. */
+function isLedAsWanted(cluster: SimCluster): boolean {
+  const wanted = cluster.records().map(({ replicas }) => replicas[0]!.node);
+  return leaders(cluster).join() === wanted.join();
+}
+
+/** Clients of n2 that write all the while, each another key. */
+function startWriters(cluster: SimCluster) {
+  const report = { count: 0, longestMs: 0, errors: [] as string[] };
+  const write = async (key: string) => {
+    const client = new SimClient(cluster.network.node(`writer of ${key}`), cluster.clock);
+    for (;;) {
+      const began = cluster.scheduler.nowMs;
+      const reply = await client.call({ host: 'n2', port: GATEWAY_PORT }, ['INCR', key], 8_000);
+      report.count++;
+      report.longestMs = Math.max(report.longestMs, cluster.scheduler.nowMs - began);
+      if (reply?.kind !== 'integer') report.errors.push(JSON.stringify(reply));
+      await sleep(cluster.clock, 10);
+    }
+  };
+  for (let at = 0; at < PARTITIONS; at++) void write(`key:${at}`);
+  return report;
+}
+
+describe('leaders', () => {
+  test.each(['crash', 'stop'] as const)(
+    'are where the table wants them again after a node’s %s and return',
+    async (how) => {
+      const cluster = new SimCluster({ ...plan, sleepAfterTicks: 30 });
+      const { scheduler } = cluster;
+      const settled = () => isWhole(cluster) && isLedAsWanted(cluster);
+      expect(await scheduler.runUntil(settled, WITHIN_MS)).toBe(true);
+      const own = cluster.records().filter(({ replicas }) => replicas[0]!.node === 'n1').length;
+      expect(own).toBeGreaterThan(PARTITIONS / 4);
+      const writes = startWriters(cluster);
+      let gone = false;
+      if (how === 'crash') cluster.crash('n1', 'process');
+      else void cluster.stop('n1').then(() => (gone = true));
+      const stopped = () => how === 'crash' || gone;
+      expect(await scheduler.runUntil(stopped, 10_000)).toBe(true);
+      const others = () => leaders(cluster).every((name) => name === 'n2' || name === 'n3');
+      // one that stops has handed them over; one that died is missed first
+      expect(await scheduler.runUntil(others, how === 'crash' ? 5_000 : 100)).toBe(true);
+      cluster.start('n1');
+      const began = scheduler.nowMs;
+      expect(await scheduler.runUntil(settled, WITHIN_MS)).toBe(true);
+      expect(scheduler.nowMs - began).toBeLessThan(6_000);
+      expect(writes.errors).toEqual([]);
+      expect(writes.count).toBeGreaterThan(500);
+      process.stdout.write(`${how}: a write took ${writes.longestMs.toFixed(0)} ms at most\n`);
+      // one that stops keeps nobody waiting for long, and neither does its return
+      if (how === 'stop') expect(writes.longestMs).toBeLessThan(200);
+      expect(cluster.broken).toEqual([]);
+    },
+    300_000,
+  );
+});
 
 test('a node’s leaders change the members of a few groups at a time, and in the end of all', async () => {
   const cluster = new SimCluster(plan);

@@ -60,7 +60,17 @@ export interface ViewChange {
   readonly leaders: boolean;
   readonly users: boolean;
   readonly settings: boolean;
+  /** What is only kept. */
+  readonly kept: boolean;
 }
+
+const nothingChanged = {
+  ...{ nodes: false, table: false, leaders: false, users: false, settings: false, kept: false },
+};
+
+export const everythingChanged: ViewChange = {
+  ...{ nodes: true, table: true, leaders: true, users: true, settings: true, kept: true },
+};
 
 export class ClusterView {
   readonly #nodes = new Map<string, NodeRecord>();
@@ -136,11 +146,11 @@ export class ClusterView {
     for (const item of items) this.#put(item);
     this.#fold();
     this.#usersKnown = true;
-    return { nodes: true, table: true, leaders: true, users: true, settings: true };
+    return everythingChanged;
   }
 
   apply(events: readonly MetaEvent[]): ViewChange {
-    const changed = { nodes: false, table: false, leaders: false, users: false, settings: false };
+    const changed = { ...nothingChanged };
     for (const event of events) {
       const key = event.type === 'put' ? event.item.key : event.key;
       const part = partOf(key);
@@ -183,6 +193,11 @@ export class ClusterView {
     });
   }
 
+  /** How many groups `node` leads, as far as the store has been told. */
+  leads(node: NodeId): number {
+    return this.wantedLeaders().filter(([, leader]) => leader.node === node).length;
+  }
+
   /** Undefined until somebody has told: the store, or a picture of an earlier time. */
   users(): readonly UserRecord[] | undefined {
     return this.#usersKnown ? [...this.#users.values()] : undefined;
@@ -195,18 +210,18 @@ export class ClusterView {
 
   /** What the groups' leaders reported, of the groups that are wanted. */
   memberships(): ReadonlyMap<GroupId, Membership> {
-    const groups = new Map(
-      this.partitions().map(({ namespace, partition, group }) => [
-        `${namespace} ${partition}`,
-        group,
-      ]),
-    );
-    const memberships = new Map<GroupId, Membership>();
-    for (const { namespace, partition, membership } of this.leaders()) {
-      const group = groups.get(`${namespace} ${partition}`);
-      if (group !== undefined) memberships.set(group, membership);
+    return new Map(this.wantedLeaders().map(([group, { membership }]) => [group, membership]));
+  }
+
+  /** Of the groups that are wanted: a report of another group tells nothing of these. */
+  wantedLeaders(): readonly (readonly [GroupId, LeaderRecord])[] {
+    const wanted: (readonly [GroupId, LeaderRecord])[] = [];
+    for (const { namespace, partition, group } of this.partitions()) {
+      const leader = this.#leaders.get(keys.leader(namespace, partition));
+      // one without a group is an older build's
+      if (leader !== undefined && (leader.group ?? group) === group) wanted.push([group, leader]);
     }
-    return memberships;
+    return wanted;
   }
 
   #put(item: MetaItem): void {
@@ -226,7 +241,7 @@ export class ClusterView {
       this.#read(recordKinds.setting, this.#settings, item);
     } else if (key.startsWith(keys.deleted)) {
       this.#read(recordKinds.deleted, this.#deletions, item);
-    } else if (KEPT.some((prefix) => key.startsWith(prefix))) {
+    } else if (isKept(key)) {
       this.#kept.set(key, item.value);
     }
   }
@@ -290,6 +305,10 @@ function nameOf(key: string): string | undefined {
   }
 }
 
+function isKept(key: string): boolean {
+  return KEPT.some((prefix) => key.startsWith(prefix));
+}
+
 /** What a table (by number) lacks to give every key to one partition; undefined: nothing. */
 function gapOf(
   records: readonly PartitionRecord[],
@@ -323,5 +342,5 @@ function partOf(key: string): keyof ViewChange | undefined {
   if (key.startsWith(keys.leaders)) return 'leaders';
   if (key.startsWith(keys.users)) return 'users';
   if (key.startsWith(keys.settings)) return 'settings';
-  return undefined;
+  return isKept(key) ? 'kept' : undefined;
 }

@@ -16,11 +16,19 @@ import {
   encodeRecord,
   keys,
   type LeaderRecord,
+  type LoadRecord,
   type NodeRecord,
   SCHEMA_VERSION,
 } from '../../meta/schema.ts';
 import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
-import { type ClusterImage, ClusterView, IMAGE_VERSION, type ViewChange } from './cluster-view.ts';
+import {
+  type ClusterImage,
+  ClusterView,
+  everythingChanged,
+  IMAGE_VERSION,
+  type ViewChange,
+} from './cluster-view.ts';
+import { LoadReporter } from './load-reporter.ts';
 import { Reporter } from './reporter.ts';
 
 export interface DatanodeCoordinatorOptions {
@@ -30,6 +38,9 @@ export interface DatanodeCoordinatorOptions {
   readonly logger: Logger;
   readonly dataDir: string;
   readonly leaseTtlMs: number;
+  readonly loadReportMs: number;
+  /** What this node carries now. */
+  load(): Promise<LoadRecord>;
   /** Called with the view of disk first (when there is one), then with every change. */
   onChange(view: ClusterView, change: ViewChange): void;
   /** Once: the view shows all that was in the store when this node registered in this life. */
@@ -40,6 +51,8 @@ export interface DatanodeCoordinatorOptions {
 
 const RETRY_MS = 500;
 const SAVE_DELAY_MS = 50;
+/** A picture is saved at least this often, so that it is never far behind its store. */
+const REVISIONS_UNSAVED_MAX = 10_000;
 const SETTING_POLL_MS = 5;
 /** Somebody else may have set it anew. */
 const SETTING_WAIT_MS = 1_000;
@@ -48,8 +61,10 @@ export class DatanodeCoordinator {
   readonly #options: DatanodeCoordinatorOptions;
   readonly #leaders: Reporter<LeaderRecord>;
   readonly #damages: Reporter<DamageRecord>;
+  readonly #loads: LoadReporter;
   readonly #stop = new AbortController();
   #view: ClusterView;
+  #savedRevision: Revision = 0;
   #watch: Watch | undefined;
   #lease: Lease | undefined;
   #registering: Promise<void> = Promise.resolve();
@@ -63,7 +78,12 @@ export class DatanodeCoordinator {
     this.#options = options;
     this.#view = new ClusterView((problem) => this.#onProblem(problem));
     this.#leaders = new Reporter({ ...options, kind: recordKinds.leader, isKnown: isKnownLeader });
+    this.#loads = new LoadReporter(options);
     this.#damages = new Reporter({ ...options, kind: recordKinds.damage, isKnown: () => true });
+  }
+
+  get view(): ClusterView {
+    return this.#view;
   }
 
   /** Serves from the disk's picture at once; registration and watch follow in the background. */
@@ -71,8 +91,7 @@ export class DatanodeCoordinator {
     const image = await this.#readTable();
     if (image !== undefined) {
       this.#view = ClusterView.fromImage(image, (problem) => this.#onProblem(problem));
-      const all = { nodes: true, table: true, leaders: true, users: true, settings: true };
-      this.#options.onChange(this.#view, all);
+      this.#options.onChange(this.#view, everythingChanged);
     }
     this.#registering = this.#keepRegistered(record);
     this.#watch = this.#options.store.watch(keys.root, {
@@ -117,6 +136,10 @@ export class DatanodeCoordinator {
   #changed(change: ViewChange, revision: Revision): void {
     if (this.#stop.signal.aborted) return;
     this.#view.asOf(this.#options.store.identity(), revision);
+    // what others carry, and what else no datanode asks for
+    const changed = Object.values(change).includes(true);
+    if (!changed && revision < this.#savedRevision + REVISIONS_UNSAVED_MAX) return;
+    this.#savedRevision = revision;
     this.#unsaved = true;
     this.#saving ??= this.#save();
     this.#options.onChange(this.#view, change);
@@ -218,15 +241,24 @@ export class DatanodeCoordinator {
     logger.info('registered', { node: record.node });
     this.#registeredAt ??= revision;
     this.#tellCurrent();
+    const ended = new AbortController();
+    const telling = this.#loads.tell(lease, ended.signal);
     await aborted(lease.lost, this.#stop.signal);
+    ended.abort();
+    await telling;
     if (lease.lost.aborted) logger.warn('the lease was lost; registering again');
   }
 }
 
-/** Only ever to a newer group or a higher term; within a term only its one leader has news (decision 17). */
+/**
+ * Only ever to a higher term; within a term only its one leader has news (decision 17). Terms count
+ * within a group: one of a namespace made anew, or rebuilt, is a higher one and begins with low terms.
+ */
 function isKnownLeader(stored: LeaderRecord, news: LeaderRecord): boolean {
-  const [before, now] = [stored.group ?? 0, news.group ?? 0];
-  if (before !== now) return before > now;
+  const { group = news.group } = stored; // an older build names none
+  if (group !== undefined && news.group !== undefined && group !== news.group) {
+    return group > news.group;
+  }
   if (stored.term !== news.term) return stored.term > news.term;
   return encodeRecord(stored) === encodeRecord(news);
 }

@@ -17,16 +17,19 @@ import type {
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { DeletedRecord, Membership, PartitionRecord } from '../../meta/schema.ts';
+import type { CatchingUp, DeletedRecord, Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { Courier } from './courier.ts';
+import { Departures, isFarewell } from './departures.ts';
 import type { HostSettings } from './host-settings.ts';
 import { KeyEventGate, type KeyEventSink } from './key-event-gate.ts';
+import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
 import { removeOtherGenerations } from './open-replica.ts';
+import { Places } from './places.ts';
 import type { Replica } from './replica.ts';
 import type { ReplicaNotes } from './replica-notes.ts';
 import { ReplicaSet } from './replica-set.ts';
@@ -48,6 +51,8 @@ export interface LeaderNews {
   /** This node's own replica leads. */
   readonly own: boolean;
   readonly membership: Membership;
+  /** Learners, as this node's leader sees them. */
+  readonly catchingUp: readonly CatchingUp[];
 }
 
 export interface HostOptions {
@@ -78,8 +83,10 @@ export class PartitionHost {
   readonly #upkeep: Upkeep;
   readonly #sleepWatch: SleepWatch;
   readonly #hold: ReturnHold;
-  /** Groups whose membership this node's leaders are changing. */
-  readonly #changing = new Set<GroupId>();
+  /** Groups whose membership this node's leaders are changing, and those they hand over. */
+  readonly #changing = new Places(limits.membershipChangesPerNodeMax);
+  readonly #transfers = new Places(limits.leaderTransfersPerNodeMax);
+  readonly #departures = new Departures();
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
   #transport: Transport | undefined;
@@ -152,7 +159,19 @@ export class PartitionHost {
     void this.#set.arranged().then(() => this.#hold.end());
   }
 
-  /** Before the node has to go: its leaders ask others to take over. */
+  /**
+   * Before the node stops: the others are told, and its leaders handed over. Resolves, soon after
+   * `boundMs` at the latest, to how many it still leads.
+   */
+  async leave(boundMs: number): Promise<number> {
+    const { node, clock } = this.#options;
+    const transport = must(this.#transport, 'a node that leaves has started');
+    const peers = this.#members.nodes().filter((one) => one !== node && transport.isReachable(one));
+    await this.#departures.announce(transport, peers);
+    return giveAwayAll(clock, () => this.replicas(), boundMs);
+  }
+
+  /** Before the node has to go at once: its leaders ask others to take over. */
   handOver(): void {
     for (const replica of this.#set.all()) replica.handOver();
   }
@@ -227,8 +246,9 @@ export class PartitionHost {
     await replica.receiveSnapshot(snapshot, chunks);
   }
 
-  /** A peer's question about what is here; undefined when `body` is none. */
-  answer(body: Buffer): Buffer | undefined {
+  /** A peer's question about what is here, or its word that it stops; undefined: neither. */
+  onRequest(from: NodeId, body: Buffer): Buffer | undefined {
+    if (isFarewell(body)) return this.#departures.onFarewell(from, body);
     if (isProgressQuery(body)) return this.#snapshotProgress(body);
     return isStandingQuery(body) ? this.#standings(body) : undefined;
   }
@@ -254,6 +274,7 @@ export class PartitionHost {
    */
   onPeer(node: NodeId, reachable: boolean): void {
     const { random, settings } = this.#options;
+    this.#departures.forget(node);
     for (const [group, replica] of this.#set.entries()) {
       for (const member of this.#members.on(node, group)) {
         if (member === replica.id) continue;
@@ -293,7 +314,8 @@ export class PartitionHost {
     error: KvorumError,
     failed: Replica | undefined,
   ): void {
-    this.#changing.delete(record.group);
+    this.#changing.give(record.group);
+    this.#transfers.give(record.group);
     if (error.code === 'CORRUPT' && failed) this.#upkeep.locate(failed, this.#options.logger);
     this.#options.onReplicaFault(record, id, error);
   }
@@ -322,24 +344,26 @@ export class PartitionHost {
         const { epoch, replicas } = this.#members.record(group) ?? record;
         return { epoch, replicas: replicas.map((member) => member.replica) };
       },
-      beginChange: () => this.#beginChange(group),
-      endChange: () => this.#changing.delete(group),
+      beginChange: () => this.#changing.take(group),
+      endChange: () => this.#changing.give(group),
+      mayLead: (member) => this.#mayLead(group, member),
+      beginTransfer: () => this.#transfers.take(group),
+      endTransfer: () => this.#transfers.give(group),
       peerOffsetsMs: () => courier.clockOffsetsMs(group),
     };
   }
 
-  #beginChange(group: GroupId): boolean {
-    if (this.#changing.has(group)) return true;
-    if (this.#changing.size >= limits.membershipChangesPerNodeMax) return false;
-    this.#changing.add(group);
-    return true;
+  #mayLead(group: GroupId, member: ReplicaId): boolean {
+    const node = this.#members.nodeOf(group, member);
+    if (node === undefined || this.#departures.isLeaving(node)) return false;
+    return this.#transport?.isReachable(node) === true;
   }
 
-  #onRole(birth: PartitionRecord, { leader, term, own, membership }: RoleNews): void {
+  #onRole(birth: PartitionRecord, { leader, ...news }: RoleNews): void {
     const { group } = birth;
     const record = this.#members.record(group) ?? birth;
     const node = leader === 0 ? undefined : this.#members.nodeOf(group, leader);
-    this.#options.onLeader({ record, node, replica: leader, term, own, membership });
+    this.#options.onLeader({ ...news, record, node, replica: leader });
   }
 
   #requestTurn(replica: Replica): void {

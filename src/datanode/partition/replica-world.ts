@@ -4,7 +4,7 @@ import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { Membership, PartitionRecord } from '../../meta/schema.ts';
+import type { CatchingUp, Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
 import type { RaftConfig } from '../raft/config.ts';
 import type { PeerMessage, SleepMessage } from '../raft/message.ts';
@@ -38,6 +38,8 @@ export interface RoleNews {
   /** This replica leads. */
   readonly own: boolean;
   readonly membership: Membership;
+  /** While it leads. */
+  readonly catchingUp: readonly CatchingUp[];
 }
 
 /** What a replica needs of its node. */
@@ -69,6 +71,11 @@ export interface ReplicaWorld {
   /** A place among the node's changes of membership; see limits.membershipChangesPerNodeMax. */
   beginChange(): boolean;
   endChange(): void;
+  /** Its node can be reached, and is not about to stop. */
+  mayLead(member: ReplicaId): boolean;
+  /** A place among the node's transfers; see limits.leaderTransfersPerNodeMax. */
+  beginTransfer(): boolean;
+  endTransfer(): void;
   /** Wall clock of each other member's node minus ours. */
   peerOffsetsMs(): readonly number[];
 }

@@ -18,13 +18,12 @@ import type { ReplicaLog } from '../raftlog/raft-log.ts';
 import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
 import { compactLog } from './compaction.ts';
-import { type Convergence, createConvergence } from './convergence.ts';
 import { Effects } from './effects.ts';
 import { EngineSlot } from './engine-slot.ts';
 import { encodeEnvelope } from './envelope.ts';
 import { Expiry } from './expiry.ts';
 import { GroupTime } from './group-time.ts';
-import { handOverRequest } from './hand-over.ts';
+import { Leadership } from './leadership.ts';
 import { LogWriter } from './log-writer.ts';
 import { refusalOf } from './proposals.ts';
 import { ReplicaSnapshots } from './replica-snapshots.ts';
@@ -53,7 +52,7 @@ export class Replica implements LocalPartition {
   readonly #expiry: Expiry;
   readonly #snapshots: ReplicaSnapshots;
   readonly slot: EngineSlot;
-  readonly #convergence: Convergence;
+  readonly #leadership: Leadership;
   readonly #effects: Effects;
   readonly #sleep: Sleep;
   readonly #roles: RoleWatch;
@@ -79,8 +78,8 @@ export class Replica implements LocalPartition {
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
     this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
     this.#requests = this.#createRequests();
-    const own = { state: () => this.state, onConfirmed: () => this.#roles.tell() };
-    this.#convergence = createConvergence(world, this.id, this.#raft, own);
+    const own = { state: () => this.state, tell: () => this.#roles.tell() };
+    this.#leadership = new Leadership(world, this.id, this.#raft, own);
     this.#effects = this.#createEffects();
     this.#sleep = this.#createSleep();
     this.#roles = this.#createRoles();
@@ -169,7 +168,7 @@ export class Replica implements LocalPartition {
     this.#requests.expire();
     this.#expiry.tick();
     this.#requests.resume();
-    if (this.isLeader) this.#convergence.tick();
+    this.#leadership.tick();
     this.#world.requestTurn();
   }
 
@@ -242,18 +241,20 @@ export class Replica implements LocalPartition {
     await this.slot.engine.close();
   }
 
-  /** Before it has to go: see `hand-over.ts`. */
-  handOver(): void {
-    if (!this.isLeader) return;
-    const request = handOverRequest(this.id, this.status());
-    if (request !== undefined) this.#world.send(request);
+  /** Before it has to go at once. */
+  readonly handOver = (): void => this.#leadership.handOver();
+
+  /** Before its node stops: see `leave.ts`. */
+  giveAway(tried: ReadonlySet<ReplicaId>): ReplicaId {
+    this.wake();
+    return this.#leadership.giveAway(tried);
   }
 
   #halt(why: string): void {
     this.#stopped = true;
     this.#requests.stop(why);
     this.#expiry.stepDown();
-    this.#convergence.stepDown();
+    this.#leadership.stepDown();
   }
 
   async #release(): Promise<void> {
@@ -304,11 +305,11 @@ export class Replica implements LocalPartition {
   #createRoles(): RoleWatch {
     return new RoleWatch({
       raft: this.#raft,
-      membership: () => membershipOf(this.state, this.#convergence.confirmed),
+      membership: () => membershipOf(this.state, this.#leadership.confirmed),
       onLead: () => this.#expiry.lead(),
       onStepDown: () => {
         this.#expiry.stepDown();
-        this.#convergence.stepDown();
+        this.#leadership.stepDown();
         this.#requests.stepDown();
       },
       onRole: (news) => this.#world.onRole(news),
@@ -328,7 +329,7 @@ export class Replica implements LocalPartition {
 
   #isIdle(): boolean {
     const { writes, reads } = this.#requests.waiting;
-    return writes + reads === 0 && (!this.isLeader || this.#convergence.finished);
+    return writes + reads === 0 && (!this.isLeader || this.#leadership.finished);
   }
 
   #createRequests(): Requests {

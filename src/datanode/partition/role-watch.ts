@@ -1,7 +1,7 @@
 /** Notices that a replica's role or its leader changed, and tells who has to act on it. */
 import type { ReplicaId } from '../../common/ids.ts';
-import type { Membership } from '../../meta/schema.ts';
-import type { RaftNode, Role } from '../raft/ready.ts';
+import type { CatchingUp, Membership } from '../../meta/schema.ts';
+import type { RaftNode, RaftStatus, Role } from '../raft/ready.ts';
 import type { RoleNews } from './replica-world.ts';
 
 export interface RoleWatchGround {
@@ -34,7 +34,7 @@ export class RoleWatch {
     this.tell();
   }
 
-  /** Also when the members changed. */
+  /** Also when the members changed, or how far one of them is. */
   tell(): void {
     const { raft, membership, onRole } = this.#ground;
     onRole({
@@ -42,6 +42,14 @@ export class RoleWatch {
       term: raft.term,
       own: this.#role === 'leader',
       membership: membership(),
+      catchingUp: catchingUp(raft.status()),
     });
   }
+}
+
+/** The leader's learners, and how far they are. */
+export function catchingUp({ progress, lastIndex }: RaftStatus): CatchingUp[] {
+  return progress
+    .filter(({ learner }) => learner)
+    .map(({ replica, match }) => ({ replica, match, last: lastIndex }));
 }

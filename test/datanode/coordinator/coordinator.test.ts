@@ -9,6 +9,8 @@ import { MemoryMeta } from '../../../src/meta/memory.ts';
 import {
   encodeRecord,
   keys,
+  type LeaderRecord,
+  type LoadRecord,
   type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
@@ -56,7 +58,7 @@ const namespace = (ready: boolean, partitions = 1) =>
     ready,
   } as NamespaceRecord);
 
-const leaderRecord = (partitionId: number, term: number, group?: number) => ({
+const leaderRecord = (partitionId: number, term: number, group?: number): LeaderRecord => ({
   version: 1,
   namespace: 'default',
   partition: partitionId,
@@ -64,6 +66,7 @@ const leaderRecord = (partitionId: number, term: number, group?: number) => ({
   node: 'n1',
   replica: 1,
   term,
+  ...(group !== undefined && { group }),
   membership: { epoch: 1, voters: [1, 2, 3], learners: [], joint: false },
 });
 
@@ -79,6 +82,7 @@ beforeEach(async () => {
   await disk.makeDir('/d');
   running = [];
   errors = [];
+  load = { version: 1, node: 'n1', replicas: 3, leaders: 1, keys: 7, ...bytes(1_600, 3_200) };
 });
 
 afterEach(async () => {
@@ -87,6 +91,9 @@ afterEach(async () => {
 });
 
 let errors: string[];
+let load: LoadRecord;
+
+const bytes = (diskBytes: number, memoryBytes: number) => ({ diskBytes, memoryBytes });
 
 function start(own: Partial<NodeRecord> = {}) {
   const changes: ViewChange[] = [];
@@ -103,6 +110,8 @@ function start(own: Partial<NodeRecord> = {}) {
     },
     dataDir: '/d',
     leaseTtlMs: 1_000,
+    loadReportMs: 20,
+    load: async () => load,
     onChange: (now, change) => {
       view = now;
       changes.push(change);
@@ -129,6 +138,24 @@ describe('a datanode on its control path', () => {
     await expect.poll(() => view()?.isAlive('n1')).toBe(true);
     await coordinator.stop();
     expect(await store.get(keys.node('n1'))).toBeUndefined();
+  });
+
+  test('tells what it carries under its lease, when that has changed', async () => {
+    const { coordinator, started } = start();
+    await started;
+    const told = () => store.get(keys.load('n1'));
+    await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
+    const { modRevision } = (await told())!;
+    // a sixteenth more or less is no news
+    load = { ...load, ...bytes(1_700, 3_000) };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await told()).toMatchObject({ modRevision });
+    load = { ...load, leaders: 2 };
+    await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
+    load = { ...load, ...bytes(1_807, 3_000) };
+    await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
+    await coordinator.stop();
+    expect(await told()).toBeUndefined();
   });
 
   test('is told when its name belongs to another incarnation', async () => {
@@ -238,6 +265,42 @@ describe('a datanode on its control path', () => {
     await expect
       .poll(async () => (await store.get(keys.leader('default', 0)))?.value)
       .toContain('"term":6');
+  });
+
+  test('a report of a higher group always wins, one of a lower group never', async () => {
+    const { coordinator, started } = start();
+    await started;
+    const key = keys.leader('default', 0);
+    const stored = async () => JSON.parse((await store.get(key))!.value) as LeaderRecord;
+    // an older build named no group: then terms alone are compared
+    await store.put(key, encodeRecord(leaderRecord(0, 9)));
+    coordinator.reportLeader(leaderRecord(0, 10, 4));
+    await expect.poll(stored).toMatchObject({ group: 4, term: 10 });
+    coordinator.reportLeader(leaderRecord(0, 2, 5));
+    await expect.poll(stored).toMatchObject({ group: 5, term: 2 });
+    coordinator.reportLeader(leaderRecord(0, 11, 4));
+    coordinator.reportLeader(leaderRecord(1, 1, 1));
+    await expect.poll(() => store.get(keys.leader('default', 1))).toBeDefined();
+    expect(await stored()).toMatchObject({ group: 5, term: 2 });
+  });
+
+  test('what was reported of another group tells nothing of the one that is wanted', async () => {
+    const { started, view } = start();
+    await started;
+    const key = keys.leader('default', 0);
+    const wanted: PartitionRecord = { ...partition, group: 7 };
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(wanted));
+    await store.put(key, encodeRecord(leaderRecord(0, 5, 6)));
+    await expect.poll(() => view()?.partitions()).toHaveLength(1);
+    await store.put(keys.leader('default', 1), encodeRecord(leaderRecord(1, 1)));
+    expect(view()!.wantedLeaders()).toEqual([]);
+    expect([...view()!.memberships()]).toEqual([]);
+    await store.put(key, encodeRecord(leaderRecord(0, 1, 7)));
+    await expect.poll(() => view()!.memberships().get(7)).toMatchObject({ epoch: 1 });
+    await store.put(key, encodeRecord(leaderRecord(0, 2)));
+    await expect.poll(() => view()!.wantedLeaders()).toEqual([[7, leaderRecord(0, 2)]]);
+    expect(view()!.memberships().get(7)).toBeDefined();
   });
 
   test('keeps a record that was overwritten by something that is none, and says so', async () => {

@@ -168,7 +168,8 @@ describe('a group of three', () => {
     await trio.stop(away);
     for (let at = 0; at < 400; at++) await trio.run('write', `SET s${at} ${'x'.repeat(100)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
-    const logged = trio.logs.get(`n${(await trio.leader()).id}`)?.replica(leader.id);
+    const { id } = await trio.leader();
+    const logged = trio.logs.get(`n${id}`)?.replica(id);
     expect(logged?.firstIndex()).toBeGreaterThan(100);
     await trio.start(away);
     await trio.caughtUp(away, (await trio.leader()).appliedIndex);

@@ -37,6 +37,8 @@ describe('members follow the wanted record', () => {
     await votersAre(1, 2, 4);
     writing = false;
     await writer;
+    expect(trio.catchingUp.map(({ replica }) => replica)).toContain(4);
+    expect(trio.catchingUp.every(({ match, last }) => match <= last && last > 300)).toBe(true);
     await trio.caughtUp('n3', (await trio.leader()).appliedIndex);
     const replica = trio.hosts.get('n3')!.local('default', 0)!;
     expect(replica.id).toBe(4);

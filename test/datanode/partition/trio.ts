@@ -19,7 +19,7 @@ import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-c
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
 import type { Transport } from '../../../src/datanode/transport/transport.ts';
-import type { Membership, PartitionRecord } from '../../../src/meta/schema.ts';
+import type { CatchingUp, Membership, PartitionRecord } from '../../../src/meta/schema.ts';
 
 export class Trio {
   readonly dir: string;
@@ -36,6 +36,8 @@ export class Trio {
     ['n2', 'i'],
     ['n3', 'i'],
   ]);
+  /** What leaders told of their learners. */
+  readonly catchingUp: CatchingUp[] = [];
   readonly memberships = new Map<number, Membership>();
   /** Nodes that cannot read the metadata store, and the record that they have saved. */
   readonly offline = new Map<string, PartitionRecord>();
@@ -94,6 +96,7 @@ export class Trio {
       },
       notes: await ReplicaNotes.open(fsDisk, join(this.dir, node), this.incarnations.get(node)!),
       onLeader: (news) => {
+        if (news.own) this.catchingUp.push(...news.catchingUp);
         if (news.own) this.reported(news.record.group, news.membership);
       },
       onReplicaFault: (_record, _replica, error) => this.faults.push(error.message),
@@ -198,7 +201,7 @@ export class Trio {
       request: async (to, body) => {
         const host = reach(to);
         if (host === undefined) throw new Error('unreachable');
-        return host.answer(body)!;
+        return host.onRequest(from, body)!;
       },
       stream: (to, header, chunks) => {
         this.offsets.push(decodeSnapshotHeader(header).offset);

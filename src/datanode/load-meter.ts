@@ -1,0 +1,52 @@
+/** What a datanode carries, for its load record. */
+import type { Clock } from '../common/clock.ts';
+import type { Disk } from '../common/disk.ts';
+import type { NodeId } from '../common/ids.ts';
+import { type LoadRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import { keyCounts } from './status.ts';
+
+/** Looking at every file costs some: sizes of files are this old at most. */
+const DISK_AGE_MS = 60_000;
+
+export interface LoadGround {
+  readonly node: NodeId;
+  readonly clock: Clock;
+  readonly disk: Pick<Disk, 'bytesBelow'>;
+  readonly dataDir: string;
+  readonly host: Parameters<typeof keyCounts>[0];
+  memoryBytes(): number;
+}
+
+export class LoadMeter {
+  readonly #ground: LoadGround;
+  #disk: { readonly bytes: number; readonly atMs: number } | undefined;
+
+  constructor(ground: LoadGround) {
+    this.#ground = ground;
+  }
+
+  async read(): Promise<LoadRecord> {
+    const { node, host, memoryBytes } = this.#ground;
+    const diskBytes = await this.#diskBytes();
+    const replicas = host.replicas();
+    const counts = [...keyCounts(host).values()];
+    return {
+      version: SCHEMA_VERSION,
+      node,
+      replicas: replicas.length,
+      leaders: replicas.filter(({ isLeader }) => isLeader).length,
+      keys: counts.reduce((sum, { keys }) => sum + keys, 0),
+      diskBytes,
+      memoryBytes: memoryBytes(),
+    };
+  }
+
+  async #diskBytes(): Promise<number> {
+    const { clock, disk, dataDir } = this.#ground;
+    const nowMs = clock.monotonicMs();
+    if (this.#disk === undefined || nowMs - this.#disk.atMs > DISK_AGE_MS) {
+      this.#disk = { bytes: await disk.bytesBelow(dataDir), atMs: nowMs };
+    }
+    return this.#disk.bytes;
+  }
+}

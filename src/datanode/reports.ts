@@ -1,0 +1,46 @@
+/** What a datanode writes about itself and its leaders into the metadata store. */
+import type { NodeId } from '../common/ids.ts';
+import { KVORUM_VERSION } from '../common/version.ts';
+import { type LeaderRecord, type NodeRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import type { DatanodeConfig } from './config.ts';
+import type { Identity } from './coordinator/identity.ts';
+import type { LeaderNews } from './partition/host.ts';
+
+type Doors = Pick<NodeRecord, 'gatewayPort' | 'clusterPort' | 'transportPort'>;
+
+/** `bootId`: new at every start of the process. */
+export function nodeRecord(
+  { host, ports, tags, capacity }: DatanodeConfig,
+  { node, incarnation }: Identity,
+  doors: Doors,
+  bootId: string,
+): NodeRecord {
+  return {
+    version: SCHEMA_VERSION,
+    node,
+    incarnation,
+    bootId,
+    host,
+    ...doors,
+    httpPort: ports.http,
+    tags,
+    ...(capacity !== undefined && { capacity }),
+    build: KVORUM_VERSION,
+  };
+}
+
+export function leaderRecord(node: NodeId, news: LeaderNews): LeaderRecord {
+  const { record, replica, term, membership, catchingUp } = news;
+  const { namespace, partition, group } = record;
+  return {
+    version: SCHEMA_VERSION,
+    namespace,
+    partition,
+    group,
+    node,
+    replica,
+    term,
+    membership,
+    ...(catchingUp.length > 0 && { catchingUp }),
+  };
+}

@@ -1,0 +1,176 @@
+/** Nodes that stop gracefully, and come back, under load: nobody connected elsewhere notices. */
+import { once } from 'node:events';
+import { afterEach, describe, expect, test } from 'vitest';
+import { isAlive } from '../../src/cli/run-file.ts';
+import { eventually, pause, startCluster, type TestCluster, within } from './cluster.ts';
+import { connect, Load } from './load.ts';
+
+const PARTITIONS = 6;
+/** What a transfer may keep the writes of a partition waiting. */
+const PAUSE_MS = 200;
+
+let cluster: TestCluster | undefined;
+const loads: Load[] = [];
+
+afterEach(async () => {
+  await Promise.all(loads.splice(0).map((load) => load.stop()));
+  await cluster?.destroy();
+  cluster = undefined;
+}, 60_000);
+
+/** Writers, which judge what they read, through the gateway of one node. */
+function loadThrough(running: TestCluster, node: number): Load {
+  const load = new Load({
+    ports: [running.gatewayPort(node)],
+    clusterPorts: [],
+    partitions: PARTITIONS,
+    prefix: `load ${loads.length}`,
+    ...{ writers: 4, readers: 2, keysPerWriter: 16 },
+  });
+  loads.push(load);
+  return load;
+}
+
+/** Every partition is led by the first replica of its record, and nobody catches up. */
+async function isLedAsWanted(running: TestCluster): Promise<boolean> {
+  const { partitions } = await running.status();
+  return (
+    partitions.length === PARTITIONS &&
+    partitions.every(
+      ({ leader, replicas }) => replicas.length === 3 && leader === replicas[0]!.node,
+    )
+  );
+}
+
+/** Stops one process as an operator would; resolves when it has ended. */
+async function terminate(running: TestCluster, name: string): Promise<number> {
+  const pid = running.pidOf(name);
+  const began = performance.now();
+  process.kill(pid, 'SIGTERM');
+  await eventually(20_000, `${name} ends`, () => !isAlive(pid));
+  return performance.now() - began;
+}
+
+const show = (text: string) => process.stdout.write(`${text}\n`);
+
+describe('a rolling restart under load', () => {
+  test('shows no error to clients of other nodes, and puts the leaders back', async () => {
+    cluster = await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] });
+    const running = cluster;
+    await eventually(15_000, 'leaders are where they belong', () => isLedAsWanted(running));
+    for (const node of [0, 1, 2]) {
+      const name = `datanode${node + 1}`;
+      const through = loadThrough(running, (node + 1) % 3);
+      await pause(1_000);
+      const tookMs = await terminate(running, name);
+      await pause(300);
+      running.startByHand(name);
+      const backMs = await eventually(30_000, `leaders are back on ${name}`, () =>
+        isLedAsWanted(running),
+      );
+      await pause(500);
+      await through.stop();
+      const report = await through.verify(running.gatewayPort((node + 2) % 3));
+      show(`${name} stopped in ${tookMs.toFixed(0)} ms, leads again after ${backMs.toFixed(0)} ms`);
+      show(JSON.stringify(report));
+      expect(report).toMatchObject({ violations: [], refused: 0, unknown: 0 });
+      expect(report.writes).toBeGreaterThan(200);
+    }
+  }, 180_000);
+
+  test('a client of the node that stops gets every reply before its connection ends', async () => {
+    cluster = await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] });
+    const running = cluster;
+    await eventually(15_000, 'leaders are where they belong', () => isLedAsWanted(running));
+    const client = connect(running.gatewayPort(0));
+    const ended = once(client, 'close');
+    const acknowledged = new Map<string, number>();
+    let stopping = false;
+    const writers = Array.from({ length: 12 }, async (_, at) => {
+      const key = `rolling:${at}`;
+      try {
+        while (!stopping) acknowledged.set(key, await client.incr(key));
+      } catch {
+        // sent when nothing was read any more: not carried out
+      }
+    });
+    await pause(500);
+    const gone = terminate(running, 'datanode1');
+    await within(10_000, ended, () => 'the connection does not end');
+    stopping = true;
+    await gone;
+    await Promise.all(writers);
+    const other = connect(running.gatewayPort(1));
+    const carriedOut = new Map<string, number>();
+    for (const key of acknowledged.keys()) carriedOut.set(key, Number(await other.get(key)));
+    expect(carriedOut).toEqual(acknowledged);
+    expect(carriedOut.size).toBe(writers.length);
+    other.disconnect();
+    client.disconnect();
+  }, 90_000);
+});
+
+describe('leaders', () => {
+  test('are back where the table wants them after a kill -9, without an error', async () => {
+    cluster = await startCluster({ partitions: PARTITIONS });
+    const running = cluster;
+    await eventually(15_000, 'leaders are where they belong', () => isLedAsWanted(running));
+    running.kill('datanode1');
+    await eventually(15_000, 'others lead', async () => {
+      const { partitions } = await running.status();
+      return partitions.every(({ leader }) => leader !== null && leader !== 'datanode1');
+    });
+    const load = loadThrough(running, 1);
+    const tookMs = await eventually(15_000, 'leaders are back', () => isLedAsWanted(running));
+    await pause(500);
+    await load.stop();
+    const report = await load.verify(running.gatewayPort(2));
+    show(`killed: leaders are back after ${tookMs.toFixed(0)} ms; ${JSON.stringify(report)}`);
+    expect(report).toMatchObject({ violations: [], refused: 0, unknown: 0 });
+  }, 90_000);
+
+  test('that are handed over keep the writes of their partition waiting for a moment', async () => {
+    cluster = await startCluster({ partitions: 1, flags: ['--no-restart'] });
+    const running = cluster;
+    const gaps: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      await eventually(20_000, 'datanode1 leads', async () => {
+        const [partition] = (await running.status()).partitions;
+        return partition?.leader === partition?.replicas[0]?.node;
+      });
+      const first = (await running.status()).partitions[0]!.leader!;
+      const through = (Number(first.slice(-1)) % 3) as number;
+      const client = connect(running.gatewayPort(through));
+      let longest = 0;
+      let last = performance.now();
+      let writing = true;
+      const writer = (async () => {
+        while (writing) {
+          await client.incr('gap');
+          const now = performance.now();
+          longest = Math.max(longest, now - last);
+          last = now;
+        }
+      })();
+      await pause(1_000);
+      const quiet = longest;
+      longest = 0;
+      await terminate(running, first);
+      writing = false;
+      await writer;
+      client.disconnect();
+      gaps.push(longest - quiet);
+      running.startByHand(first);
+    }
+    // a busy machine keeps writes waiting as well: what it did before does not count
+    show(`writes wait ${gaps.map((ms) => ms.toFixed(0))} ms longer while a node stops`);
+    expect(Math.min(...gaps)).toBeLessThan(PAUSE_MS);
+  }, 120_000);
+});
+
+describe('a node that nobody can take over from', () => {
+  test('stops promptly', async () => {
+    cluster = await startCluster({ nodes: 1, partitions: 2, flags: ['--no-restart'] });
+    expect(await terminate(cluster, 'datanode1')).toBeLessThan(3_000);
+  }, 60_000);
+});

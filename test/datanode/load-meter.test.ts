@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fsDisk } from '../../src/common/fs-disk.ts';
+import { LoadMeter } from '../../src/datanode/load-meter.ts';
+import type { Replica } from '../../src/datanode/partition/replica.ts';
+
+test('a node carries its replicas, the keys of those it leads, and what lies on its disk', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'kvorum-load-'));
+  try {
+    await fsDisk.makeDir(join(dataDir, 'engines', '1-0'));
+    writeFileSync(join(dataDir, 'engines', '1-0', '000001.ldb'), Buffer.alloc(5_000));
+    writeFileSync(join(dataDir, 'identity'), Buffer.alloc(50));
+    const replica = (isLeader: boolean, keys: number) =>
+      ({ isLeader, namespace: 'default', counts: () => ({ keys, expires: 0 }) }) as Replica;
+    let nowMs = 0;
+    const meter = new LoadMeter({
+      node: 'n1',
+      clock: { monotonicMs: () => nowMs } as never,
+      disk: fsDisk,
+      dataDir,
+      host: { replicas: () => [replica(true, 3), replica(false, 9), replica(true, 4)] },
+      memoryBytes: () => 77,
+    });
+    const load = { version: 1, node: 'n1', replicas: 3, leaders: 2, keys: 7, memoryBytes: 77 };
+    expect(await meter.read()).toEqual({ ...load, diskBytes: 5_050 });
+    writeFileSync(join(dataDir, 'table'), Buffer.alloc(1));
+    expect(await meter.read()).toEqual({ ...load, diskBytes: 5_050 });
+    nowMs = 60_001;
+    expect(await meter.read()).toEqual({ ...load, diskBytes: 5_051 });
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
