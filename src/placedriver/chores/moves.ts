@@ -17,14 +17,22 @@ interface Looks {
   wakeMs: number | undefined;
 }
 
+/** A timer may ring this much before its time, as the monotone clock tells it. */
+const EARLY_MS = 2;
+/** Nobody minds when what time changes is seen this much later. */
+const LATE_MS = 100;
+
 export function createMoves(): Chore {
   let looks: Looks | undefined;
   return async (term) => {
     const { clock, settings, picture } = term;
     if (looks?.term !== term) looks = { term, dueMs: undefined, wakeMs: undefined };
     const nowMs = clock.monotonicMs();
-    looks.dueMs ??= nowMs + settings.planDelayMs;
-    if (nowMs < looks.dueMs) return looks.dueMs - nowMs;
+    if (looks.dueMs === undefined) {
+      looks.dueMs = nowMs + settings.planDelayMs;
+      return settings.planDelayMs;
+    }
+    if (nowMs < looks.dueMs - EARLY_MS) return undefined; // its timer runs
     if (picture.isBehind) return undefined; // what it waits for comes as a change
     looks.dueMs = undefined;
     const view = balanceView(picture, settings, clock.wallMs());
@@ -37,9 +45,8 @@ export function createMoves(): Chore {
 function wake(looks: Looks, nowMs: number, changesInMs: number | undefined): number | undefined {
   if (changesInMs === undefined) return undefined;
   const wakeMs = nowMs + changesInMs;
-  if (looks.wakeMs !== undefined && looks.wakeMs > nowMs && looks.wakeMs <= wakeMs) {
-    return undefined;
-  }
+  const runs = looks.wakeMs !== undefined && looks.wakeMs > nowMs;
+  if (runs && looks.wakeMs! <= wakeMs + LATE_MS) return undefined;
   looks.wakeMs = wakeMs;
   return changesInMs;
 }

@@ -66,7 +66,9 @@ describe('a move', () => {
     expect(after.replicas[2]!.replica).toBe(16);
     expect(after.move).toMatchObject({ from: before.replicas[2], to: after.replicas[2] });
     await settle();
-    await createMoves()(master.term);
+    const chore = createMoves();
+    expect(await chore(master.term)).toBe(0);
+    expect(await chore(master.term)).toBeUndefined();
     expect(await record()).toEqual(after);
     await operator.move(first, 'n4', 'n3');
     const back = await record();
