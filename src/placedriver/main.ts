@@ -37,7 +37,7 @@ export async function startPlacedriver(
   config: PlacedriverConfig,
   world: PlacedriverWorld,
 ): Promise<RunningPlacedriver> {
-  const token = await readToken(config, world.disk);
+  const token = await readToken(config.http, world.disk);
   const listen = config.listen ?? config.host;
   const embedded = await startEmbedded(config, world, listen);
   const urls = config.meta.endpoints ?? [embedded!.url];
@@ -107,8 +107,10 @@ export async function serve(
 }
 
 /** Rejects with BAD_CONFIG for a token or a file that cannot be used. */
-async function readToken(config: PlacedriverConfig, disk: Disk): Promise<string | undefined> {
-  const { token, 'token-file': file } = config.http;
+export async function readToken(
+  { token, 'token-file': file }: PlacedriverConfig['http'],
+  disk: Disk,
+): Promise<string | undefined> {
   if (token !== undefined) return checkToken(token, 'http.token');
   if (file === undefined) return undefined;
   try {

@@ -22,13 +22,14 @@ import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { Courier } from './courier.ts';
-import { Departures, isFarewell } from './departures.ts';
+import { Departures } from './departures.ts';
 import type { HostSettings } from './host-settings.ts';
 import { KeyEventGate, type KeyEventSink } from './key-event-gate.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
 import { removeOtherGenerations } from './open-replica.ts';
+import { PeerRequests } from './peer-requests.ts';
 import { Places } from './places.ts';
 import type { Replica } from './replica.ts';
 import type { ReplicaNotes } from './replica-notes.ts';
@@ -37,9 +38,7 @@ import type { ReplicaWorld, RoleNews } from './replica-world.ts';
 import { ReturnHold } from './return-hold.ts';
 import { SleepWatch, sleepersOf } from './sleep-watch.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
-import { decodeProgressQuery, encodeProgress, isProgressQuery } from './snapshot-resume.ts';
 import { Stand } from './stand.ts';
-import { decodeStandingQuery, encodeStandings, isStandingQuery } from './standing.ts';
 import { Upkeep } from './upkeep.ts';
 
 export interface LeaderNews {
@@ -87,6 +86,7 @@ export class PartitionHost {
   readonly #changing = new Places(limits.membershipChangesPerNodeMax);
   readonly #transfers = new Places(limits.leaderTransfersPerNodeMax);
   readonly #departures = new Departures();
+  readonly #requests: PeerRequests;
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
   #transport: Transport | undefined;
@@ -106,6 +106,7 @@ export class PartitionHost {
       onFault: (...fault) => this.#onFault(...fault),
       after: (delayMs, run) => this.#after(delayMs, run),
     });
+    this.#requests = new PeerRequests(this.#set, this.#members, this.#departures);
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
     this.#hold = new ReturnHold({
       nodeOf: (group, replica) => this.#members.nodeOf(group, replica),
@@ -248,24 +249,7 @@ export class PartitionHost {
 
   /** A peer's question about what is here, or its word that it stops; undefined: neither. */
   onRequest(from: NodeId, body: Buffer): Buffer | undefined {
-    if (isFarewell(body)) return this.#departures.onFarewell(from, body);
-    if (isProgressQuery(body)) return this.#snapshotProgress(body);
-    return isStandingQuery(body) ? this.#standings(body) : undefined;
-  }
-
-  #standings(body: Buffer): Buffer {
-    const answers = decodeStandingQuery(body).map(({ group, replica }) => {
-      if (this.#members.isFormer(group)) return 'given-up';
-      return this.#set.get(group)?.id === replica ? 'runs' : 'absent';
-    });
-    return encodeStandings(answers);
-  }
-
-  /** A peer asks how much of its snapshot is here. */
-  #snapshotProgress(body: Buffer): Buffer {
-    const { group, replica, id } = decodeProgressQuery(body);
-    const own = this.#set.get(group);
-    return encodeProgress(own?.id === replica ? own.snapshotProgress(id) : 0);
+    return this.#requests.answer(from, body);
   }
 
   /**

@@ -1,0 +1,42 @@
+/** What other nodes ask a node about its replicas, or tell it, outside of raft. */
+import type { NodeId } from '../../common/ids.ts';
+import { type Departures, isFarewell } from './departures.ts';
+import type { MemberNodes } from './member-nodes.ts';
+import type { ReplicaSet } from './replica-set.ts';
+import { decodeProgressQuery, encodeProgress, isProgressQuery } from './snapshot-resume.ts';
+import { decodeStandingQuery, encodeStandings, isStandingQuery } from './standing.ts';
+
+export class PeerRequests {
+  readonly #set: ReplicaSet;
+  readonly #members: MemberNodes;
+  readonly #departures: Departures;
+
+  constructor(set: ReplicaSet, members: MemberNodes, departures: Departures) {
+    this.#set = set;
+    this.#members = members;
+    this.#departures = departures;
+  }
+
+  /** Undefined: `body` is none of these. */
+  answer(from: NodeId, body: Buffer): Buffer | undefined {
+    if (isFarewell(body)) return this.#departures.onFarewell(from, body);
+    if (isProgressQuery(body)) return this.#snapshotProgress(body);
+    return isStandingQuery(body) ? this.#standings(body) : undefined;
+  }
+
+  /** Which of the replicas that the peer names run here. */
+  #standings(body: Buffer): Buffer {
+    const answers = decodeStandingQuery(body).map(({ group, replica }) => {
+      if (this.#members.isFormer(group)) return 'given-up';
+      return this.#set.get(group)?.id === replica ? 'runs' : 'absent';
+    });
+    return encodeStandings(answers);
+  }
+
+  /** How much of the peer's snapshot is here. */
+  #snapshotProgress(body: Buffer): Buffer {
+    const { group, replica, id } = decodeProgressQuery(body);
+    const own = this.#set.get(group);
+    return encodeProgress(own?.id === replica ? own.snapshotProgress(id) : 0);
+  }
+}
