@@ -64,10 +64,11 @@ export async function serve(
   const version = KVORUM_VERSION;
   const leaseTtlMs = config.timing['lease-ttl-ms'];
   const options = { ...world, store, name, leaseTtlMs };
+  const placement = placementSettingsOf(config);
   const coordinator = new PlacedriverCoordinator({
     ...options,
     default: config.default,
-    placement: placementSettingsOf(config),
+    placement,
   });
   const view = new ClusterView(options);
   const registration = new Registration(options);
@@ -78,6 +79,7 @@ export async function serve(
     ...options,
     version,
     view,
+    placement,
     token,
     operator: () => coordinator.operator,
     awayForMs: () => registration.awayForMs,

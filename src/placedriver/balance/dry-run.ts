@@ -1,6 +1,5 @@
-/** What will move and what moves, for operators: nothing is changed. Pure. */
+/** What will move, for operators: nothing is changed. Pure. */
 import type { Namespace, NodeId, PartitionId } from '../../common/ids.ts';
-import type { PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
 import { GroupStates } from './group-states.ts';
 import { Tables } from './tables.ts';
 import type { BalanceView, MoveKind } from './view.ts';
@@ -17,27 +16,6 @@ export interface PlannedMove {
   readonly why: string;
   /** Why it does not begin now, though there may be room for it; absent: it is its turn. */
   readonly waitsFor?: string;
-}
-
-export type MoveState =
-  /** The group has no leader that could tell. */
-  | 'no-leader'
-  /** The new replica is being filled, or has not been heard of yet. */
-  | 'learning'
-  /** The members are being exchanged. */
-  | 'joint'
-  /** The members are there, and what is left is to confirm them. */
-  | 'confirming';
-
-export interface MoveUnderWay {
-  readonly namespace: Namespace;
-  readonly partition: PartitionId;
-  readonly from?: ReplicaRecord;
-  readonly to?: ReplicaRecord;
-  readonly why: string;
-  /** The master's wall clock. */
-  readonly sinceMs: number;
-  readonly state: MoveState;
 }
 
 /**
@@ -80,34 +58,4 @@ function shown(
     why,
     ...(waitsFor !== undefined && { waitsFor }),
   };
-}
-
-/** Partitions whose last move is not done, the oldest first. */
-export function movesUnderWay(view: BalanceView): MoveUnderWay[] {
-  const states = new GroupStates(view);
-  return view.partitions
-    .flatMap(({ record }) => {
-      const { namespace, partition, move } = record;
-      if (move === undefined) return [];
-      const state = stateOf(view, states, record);
-      return state === undefined ? [] : [{ namespace, partition, ...move, state }];
-    })
-    .sort((a, b) => a.sinceMs - b.sinceMs);
-}
-
-/** Undefined: it is done, or only who should lead is still on its way. */
-function stateOf(
-  view: BalanceView,
-  states: GroupStates,
-  record: PartitionRecord,
-): MoveState | undefined {
-  if (states.isSettled(record)) return undefined;
-  const leader = view.leader(record);
-  if (leader === undefined) return 'no-leader';
-  if (leader.membership.joint) return 'joint';
-  const { from, to } = record.move ?? {};
-  const comes = to !== undefined && !states.isVoter(record, to);
-  const goes = from !== undefined && states.isVoter(record, from);
-  if (comes) return 'learning';
-  return goes ? 'confirming' : undefined;
 }

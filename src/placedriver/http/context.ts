@@ -2,6 +2,7 @@
 import type { Clock } from '../../common/clock.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Operator } from '../operator/operator.ts';
+import type { PlacementSettings } from '../term.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -13,6 +14,8 @@ export interface ApiContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly view: ClusterView;
+  /** As the master is configured, if it is configured alike: for what is planned. */
+  readonly placement: PlacementSettings;
   /** Writes need it; undefined: they are open to everybody. */
   readonly token: string | undefined;
   /** While this placedriver is master. */

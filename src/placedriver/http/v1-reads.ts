@@ -1,8 +1,9 @@
 /** GET /v1/…: what ZanRedisDB's routes cannot say. */
 import type { FastifyInstance } from 'fastify';
 import { KvorumError } from '../../common/errors.ts';
-import { outlook, plannedMoves } from '../view/outlook.ts';
-import { isSettled } from '../view/under-way.ts';
+import { plannedMoves } from '../balance/dry-run.ts';
+import { isSettled } from '../balance/group-states.ts';
+import { balanceView } from '../balance-view.ts';
 import type { ApiContext } from './context.ts';
 import {
   answers,
@@ -63,11 +64,11 @@ export function addV1Reads(app: FastifyInstance, context: ApiContext): void {
 }
 
 function clusterNow(context: ApiContext) {
-  const { view, clock, name, version } = context;
+  const { view, clock, name, version, placement } = context;
   const { picture, master, clusterId } = view;
   const control = picture.control()?.record;
   const banned = new Set(picture.banned().map((record) => record.name));
-  const { frozen, unbalanced } = outlook(picture, clock.wallMs());
+  const { frozen, unbalanced } = balanceView(picture, placement, clock.wallMs()).stability;
   const records = picture.partitions().map(({ record }) => record);
   const alive = picture.aliveNodes();
   return {
@@ -167,7 +168,7 @@ function addNamespaceReads(app: FastifyInstance, { view }: ApiContext): void {
   );
 }
 
-function addWorkReads(app: FastifyInstance, { view, clock }: ApiContext): void {
+function addWorkReads(app: FastifyInstance, { view, clock, placement }: ApiContext): void {
   app.get(
     '/v1/operations',
     reading('what is being done', told({ operations: listOf(operationSchema) })),
@@ -177,9 +178,10 @@ function addWorkReads(app: FastifyInstance, { view, clock }: ApiContext): void {
     '/v1/moves/planned',
     reading('which replicas would move, and what holds them back', plannedSchema),
     async () => {
-      const { frozen, unbalanced } = outlook(view.picture, clock.wallMs());
-      const moves = plannedMoves(view.picture).map(({ from, to, ...what }) => {
-        return { ...what, from: from ?? null, to: to ?? null };
+      const now = balanceView(view.picture, placement, clock.wallMs());
+      const { frozen, unbalanced } = now.stability;
+      const moves = plannedMoves(now).map(({ from, to, waitsFor, ...what }) => {
+        return { ...what, from: from ?? null, to: to ?? null, waitsFor: waitsFor ?? null };
       });
       return { frozen: frozen ?? null, unbalanced: unbalanced ?? null, moves };
     },

@@ -1,4 +1,5 @@
 /** What /v1 answers. */
+import { moveKinds } from '../balance/view.ts';
 import {
   byName,
   flagField,
@@ -114,6 +115,7 @@ export const operationSchema = told({
   from: textOrNull,
   to: textOrNull,
   phase: textField,
+  why: textOrNull,
   sinceMs: numberOrNull,
   progress: { ...numberOrNull, description: '0 to 1; null: not known' },
   etaMs: { ...numberOrNull, description: 'null: not known' },
@@ -123,7 +125,15 @@ export const plannedSchema = told({
   frozen: textOrNull,
   unbalanced: textOrNull,
   moves: listOf(
-    told({ namespace: textField, partition: numberField, from: textOrNull, to: textOrNull }),
+    told({
+      namespace: textField,
+      partition: numberField,
+      from: textOrNull,
+      to: textOrNull,
+      kind: { type: 'string', enum: [...moveKinds] },
+      why: textField,
+      waitsFor: { ...textOrNull, description: 'why it does not begin now; null: it is its turn' },
+    }),
   ),
 });
 

@@ -1,8 +1,9 @@
 /** The cluster as /v1 tells it. Pure. */
 import type { NodeId } from '../../common/ids.ts';
 import type { BalanceWindow, NamespaceRecord, PartitionRecord } from '../../meta/schema.ts';
+import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
-import { isSettled, movesUnderWay } from '../view/under-way.ts';
+import { type Move, movesUnderWay } from '../view/under-way.ts';
 import { byText } from './zan-shapes.ts';
 
 const HOUR_MINUTES = 60;
@@ -148,8 +149,18 @@ export function operationAnswers(picture: Picture, nowMs: number) {
       from: move.from ?? null,
       to: move.to ?? null,
       phase: move.phase,
+      why: move.why ?? null,
+      sinceMs: move.sinceMs ?? null,
+      progress: move.progress ?? null,
+      etaMs: etaOf(move, nowMs),
     })),
   ];
+}
+
+/** When the log is copied if it goes on as it did; null: not known. */
+function etaOf({ sinceMs, progress }: Move, nowMs: number): number | null {
+  if (sinceMs === undefined || !progress) return null;
+  return Math.round((Math.max(0, nowMs - sinceMs) / progress) * (1 - progress));
 }
 
 const noSubject = {
@@ -158,6 +169,7 @@ const noSubject = {
   node: null,
   from: null,
   to: null,
+  why: null,
   sinceMs: null,
   progress: null,
   etaMs: null,

@@ -1,9 +1,9 @@
 /** The cluster in the shapes of ZanRedisDB's placedriver, as its clients read them. Pure. */
 import type { NodeId } from '../../common/ids.ts';
 import type { NodeRecord, PlacedriverRecord } from '../../meta/schema.ts';
+import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
-import { isSettled } from '../view/under-way.ts';
 
 /** A datanode; ports are texts. */
 export interface ZanNode {

@@ -3,7 +3,8 @@
  * reports are not the same. Pure.
  */
 import type { NodeId, ReplicaId } from '../../common/ids.ts';
-import type { LeaderRecord, PartitionRecord } from '../../meta/schema.ts';
+import type { CatchingUp, LeaderRecord, PartitionRecord } from '../../meta/schema.ts';
+import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 
 export interface Move {
@@ -20,15 +21,12 @@ export interface Move {
    * members change; `removing`: the old one is about to go.
    */
   readonly phase: 'waiting' | 'learning' | 'switching' | 'removing';
-}
-
-/** The group acts with the members that are wanted, and knows so for good. */
-export function isSettled(record: PartitionRecord, leader: LeaderRecord | undefined): boolean {
-  if (leader === undefined) return false;
-  const { voters, learners, joint, epoch } = leader.membership;
-  if (joint || learners.length > 0 || epoch < record.epoch) return false;
-  const wanted = new Set(record.replicas.map(({ replica }) => replica));
-  return voters.length === wanted.size && voters.every((voter) => wanted.has(voter));
+  /** What asked for it; undefined: a replica is replaced where it is. */
+  readonly why?: string | undefined;
+  /** The master's wall clock. */
+  readonly sinceMs?: number | undefined;
+  /** Of the log, 0 to 1; undefined: nobody is filled, or by a snapshot as yet. */
+  readonly progress: number | undefined;
 }
 
 export function movesUnderWay(picture: Picture): Move[] {
@@ -38,11 +36,17 @@ export function movesUnderWay(picture: Picture): Move[] {
   });
 }
 
-function movesOf(record: PartitionRecord, { membership }: LeaderRecord): Move[] {
-  const { namespace, partition, replicas, birth } = record;
+function movesOf(record: PartitionRecord, leader: LeaderRecord): Move[] {
+  const { namespace, partition, replicas, birth, move } = record;
+  const { membership, catchingUp } = leader;
   const { voters, learners, joint } = membership;
   const wanted = new Set(replicas.map(({ replica }) => replica));
-  const nodeOf = new Map([...birth, ...replicas].map(({ replica, node }) => [replica, node]));
+  const nodeOf = new Map(
+    [...birth, ...replicas, ...(move?.from ? [move.from] : [])].map(({ replica, node }) => [
+      replica,
+      node,
+    ]),
+  );
   const leaving = [...voters, ...learners].filter((member) => !wanted.has(member));
   // ids grow: while both halves decide, the newest are those that came
   const newest = [...wanted].sort((a, b) => b - a).slice(0, leaving.length);
@@ -58,6 +62,9 @@ function movesOf(record: PartitionRecord, { membership }: LeaderRecord): Move[] 
       from: go === undefined ? undefined : nodeOf.get(go),
       to: come === undefined ? undefined : nodeOf.get(come),
       phase: phaseOf(come, joint, learners),
+      // a repair where the replica is leaves the move that was asked for last
+      ...(move?.to?.replica === come && { why: move?.why, sinceMs: move?.sinceMs }),
+      progress: progressOf(catchingUp?.find(({ replica }) => replica === come)),
     };
   });
 }
@@ -70,4 +77,9 @@ function phaseOf(
   if (joint) return 'switching';
   if (arriving === undefined) return 'removing';
   return learners.includes(arriving) ? 'learning' : 'waiting';
+}
+
+function progressOf(learner: CatchingUp | undefined): number | undefined {
+  if (learner === undefined || learner.match === 0) return undefined;
+  return learner.last === 0 ? 1 : learner.match / learner.last;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { movesUnderWay, plannedMoves } from '../../../src/placedriver/balance/dry-run.ts';
+import { plannedMoves } from '../../../src/placedriver/balance/dry-run.ts';
 import { ClusterModel, WAIT_MS } from './cluster-model.ts';
 
 function cluster(nodes: number, partitions: number): ClusterModel {
@@ -11,9 +11,7 @@ function cluster(nodes: number, partitions: number): ClusterModel {
 }
 
 test('nothing is planned where nothing is to do', () => {
-  const view = cluster(4, 8).view();
-  expect(plannedMoves(view)).toEqual([]);
-  expect(movesUnderWay(view)).toEqual([]);
+  expect(plannedMoves(cluster(4, 8).view())).toEqual([]);
 });
 
 test('what a new node will be given is told before, and then happens', () => {
@@ -52,22 +50,4 @@ test('what waits says what for', () => {
   const frozen = plannedMoves(model.view());
   expect(frozen.length).toBeGreaterThan(0);
   for (const { waitsFor } of frozen) expect(waitsFor).toMatch(/3 of 6/);
-});
-
-test('what is under way tells both ends and how far it is', () => {
-  const model = cluster(4, 4);
-  model.drain('n4');
-  expect(movesUnderWay(model.view())).toEqual([]);
-  model.nowMs = 5_000;
-  model.look();
-  const begun = movesUnderWay(model.view());
-  expect(begun).toHaveLength(3);
-  for (const { from, to, state, sinceMs, why } of begun) {
-    expect(from!.node).toBe('n4');
-    expect(model.nodes.has(to!.node)).toBe(true);
-    expect([state, sinceMs, why]).toEqual(['learning', 5_000, 'node n4 is drained']);
-  }
-  model.step();
-  model.step();
-  expect(movesUnderWay(model.view())).toEqual([]);
 });

@@ -18,6 +18,7 @@ import type { ApiContext, LogLevel } from '../../../src/placedriver/http/context
 import { createProbes } from '../../../src/placedriver/http/probes.ts';
 import { createApi } from '../../../src/placedriver/http/server.ts';
 import type { Operator } from '../../../src/placedriver/operator/operator.ts';
+import { defaultPlacementSettings } from '../../../src/placedriver/term.ts';
 import { ClusterView } from '../../../src/placedriver/view/cluster-view.ts';
 
 export function nodeRecord(node: string, more: Partial<NodeRecord> = {}): NodeRecord {
@@ -116,6 +117,7 @@ export class ApiUnderTest {
       clock: systemClock,
       logger: silentLogger,
       view: this.view,
+      placement: defaultPlacementSettings,
       token,
       operator: () => (this.isMaster ? this.#operator() : undefined),
       awayForMs: () => this.awayMs,

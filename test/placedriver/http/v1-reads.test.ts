@@ -39,7 +39,10 @@ test('/v1/cluster tells it all in one look', async () => {
     placedriver: 'pd1',
     master: null,
     staleMs: null,
-    stability: { frozen: 'upgrade mode is on', unbalanced: 'upgrade mode is on' },
+    stability: {
+      frozen: expect.stringMatching(/^upgrade mode is on; end it/),
+      unbalanced: expect.stringMatching(/^upgrade mode is on/),
+    },
     nodes: { alive: 3, stable: 3, draining: 0 },
     partitions: { total: 2, led: 2, settled: 2 },
     balance: { enabled: false, window: { from: '22:00', to: '00:05' } },
@@ -122,11 +125,17 @@ test('/v1/moves/planned tells what would move before it does', async () => {
   const draining = { sinceMs: 1, replicas: 2 };
   await api.put(keys.nodeState('n2'), { version: 1, node: 'n2', firstSeenMs: 1, draining });
   await api.put(keys.node('n4'), nodeRecord('n4'));
+  await api.put(keys.control, { version: 1, stableNodes: 3, balance: { enabled: true } } as never);
   await api.seen();
-  expect((await api.get('/v1/moves/planned')).body).toEqual({
+  const moves = [0, 1].map((partition) => ({
+    ...{ namespace: 'default', partition, from: 'n2', to: 'n4', kind: 'drain' },
+    ...{ why: 'node n2 is drained', waitsFor: null },
+  }));
+  const planned = (await api.get('/v1/moves/planned')).body;
+  expect(planned).toEqual({
     frozen: null,
-    unbalanced: null,
-    moves: [0, 1].map((partition) => ({ namespace: 'default', partition, from: 'n2', to: 'n4' })),
+    unbalanced: expect.stringMatching(/drained: n2/),
+    moves,
   });
 });
 

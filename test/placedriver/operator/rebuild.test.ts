@@ -131,14 +131,13 @@ test('is filled up on living nodes once it is led, one replica after the other',
   await master.rebuild(what, 'n1', confirmation);
   const { replicas } = await table();
   const [own] = replicas;
-  await register('n4');
+  // two of three are lost for good: an operator says so, else nothing moves
+  await master.lowerStableNodes(1);
+  for (const node of ['n4', 'n5']) await register(node);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect((await table()).replicas).toEqual([own]);
   await report([own!.replica]);
-  await expect
-    .poll(async () => (await table()).replicas.map(({ node }) => node))
-    .toEqual(['n1', 'n4']);
-  await register('n5');
+  await expect.poll(async () => (await table()).replicas.length).toBe(2);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect((await table()).replicas).toHaveLength(2);
   await report((await table()).replicas.map(({ replica }) => replica));
