@@ -39,7 +39,11 @@ export interface PartitionAnswer {
   readonly epoch: number;
   readonly wanted: readonly { readonly replica: number; readonly node: string }[];
   readonly leader: { readonly node: string; readonly term: number } | null;
-  readonly actual: { readonly learners: readonly number[]; readonly joint: boolean } | null;
+  readonly actual: {
+    readonly voters: readonly number[];
+    readonly learners: readonly number[];
+    readonly joint: boolean;
+  } | null;
   readonly settled: boolean;
 }
 
