@@ -187,6 +187,7 @@ export const recordKinds = {
         group: count,
         firstSlot: slot,
         lastSlot: slot,
+        reads: z.literal('lease').exactOptional(),
         birth: replicas,
         replicas,
         epoch: count,

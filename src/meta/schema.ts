@@ -131,7 +131,7 @@ export interface NamespaceRecord {
   readonly expiry: 'consistent';
   /** Tags a node must have to hold replicas: `name`, or `name=value`; any node when absent. */
   readonly tags?: readonly string[];
-  /** How reads are confirmed (decision 8); `linearizable` when absent. */
+  /** How reads are confirmed (decision 8); `linearizable` when absent. Never changed: see PartitionRecord. */
   readonly reads?: 'linearizable' | 'lease';
   /** Only set once every partition's wanted record is written: the namespace is visible. */
   readonly ready: boolean;
@@ -153,6 +153,11 @@ export interface PartitionRecord {
   readonly group: GroupId;
   readonly firstSlot: Slot;
   readonly lastSlot: Slot;
+  /**
+   * Immutable: its leaders serve reads under leases, so its replicas keep the rules of leases, each
+   * from before it can vote. A replica that learned it later could vote too early.
+   */
+  readonly reads?: 'lease';
   /** Immutable: the replicas that may start as voters (decision 18). */
   readonly birth: readonly ReplicaRecord[];
   readonly replicas: readonly ReplicaRecord[];

@@ -86,6 +86,7 @@ function planTable(
       group: firstGroup + partition,
       firstSlot,
       lastSlot,
+      ...(namespace.reads === 'lease' && { reads: 'lease' as const }),
       birth: replicas,
       replicas,
       epoch: 1,

@@ -77,7 +77,7 @@ export class Replica implements LocalPartition {
     this.#snapshots = this.#createSnapshots(open);
     this.#expiry = this.#createExpiry();
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
-    this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
+    this.#raft = createRaftNode(raftConfig(world, open, storage));
     this.#requests = this.#createRequests();
     const own = { state: () => this.state, onConfirmed: () => this.#roles.tell() };
     this.#convergence = createConvergence(world, this.id, this.#raft, own);
@@ -245,6 +245,7 @@ export class Replica implements LocalPartition {
   /** Before it has to go: see `hand-over.ts`. */
   handOver(): void {
     if (!this.isLeader) return;
+    this.#raft.banLease();
     const request = handOverRequest(this.id, this.status());
     if (request !== undefined) this.#world.send(request);
   }

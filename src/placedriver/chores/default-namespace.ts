@@ -1,11 +1,11 @@
 /** Makes the namespace `default` once the nodes it is configured for are there. */
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
-import { keys, SCHEMA_VERSION } from '../../meta/schema.ts';
+import { keys, type NamespaceRecord, SCHEMA_VERSION } from '../../meta/schema.ts';
 import { createNamespace } from '../namespaces.ts';
 import type { MasterTerm } from '../term.ts';
 import type { Chore } from './chores.ts';
 
-export interface DefaultNamespace {
+export interface DefaultNamespace extends Pick<NamespaceRecord, 'reads'> {
   readonly nodes: number;
   readonly partitions: number;
   readonly replicas: number;
@@ -28,6 +28,7 @@ export function createDefaultNamespace(wanted: DefaultNamespace): Chore {
       hash: 'slots',
       partitions: wanted.partitions,
       replicas: wanted.replicas,
+      ...(wanted.reads && { reads: wanted.reads }),
       expiry: 'consistent',
       ready: false,
     });
