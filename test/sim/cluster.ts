@@ -150,7 +150,7 @@ export class SimCluster {
     const clock = new SimClock(this.scheduler);
     const meta = connectSimMeta(this.meta, clock);
     this.#driver = { clock, meta };
-    const { nodes, partitions, replicas } = this.plan;
+    const { nodes, partitions, replicas, reads } = this.plan;
     new PlacedriverCoordinator({
       store: meta,
       clock,
@@ -158,7 +158,7 @@ export class SimCluster {
       logger: this.#logger(DRIVER),
       name: DRIVER,
       leaseTtlMs: 3_000,
-      default: { nodes, partitions, replicas },
+      default: { nodes, partitions, replicas, reads },
     }).start();
   }
 

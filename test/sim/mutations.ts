@@ -155,14 +155,19 @@ export const mutations: readonly Mutation[] = [
     name: 'read under a lease that has ended',
     edits: [
       {
-        file: `${partition}/replica-world.ts`,
-        find: "readOnly: 'safe'",
-        replace: "readOnly: 'lease'",
-      },
-      {
-        file: `${raft}/replication.ts`,
-        find: 'return core.reads.leaseHolds(core.ticks, core.config.electionTicks - LEASE_MARGIN_TICKS);',
+        file: `${raft}/lease.ts`,
+        find: 'return passedMs < lease.lengthMs;',
         replace: 'return true;',
+      },
+    ],
+  },
+  {
+    name: 'let a restarted voter vote under a lease',
+    edits: [
+      {
+        file: `${raft}/core.ts`,
+        find: 'if (config.lease?.restarted) promise(core);',
+        replace: '',
       },
     ],
   },
