@@ -98,6 +98,8 @@ export class ChaosGroup {
   #reports: { from: ReplicaId; to: ReplicaId }[] = [];
   #chaos = true;
   #nowMs = 0;
+  /** Under leases: whose ticks do not come, so that only its clock tells it how late it is. */
+  #stalled: ReplicaId = 0;
 
   constructor(random: Random, settings: ChaosSettings) {
     this.#random = random;
@@ -203,7 +205,7 @@ export class ChaosGroup {
   }
 
   #event(): void {
-    if (this.#settings.lease) this.#nowMs += this.#random.float();
+    if (this.#settings.lease) this.#leaseEvent();
     const dice = this.#random.below(1000);
     const { faultsPermille } = this.#settings;
     const kind = this.#random.below(100);
@@ -234,7 +236,8 @@ export class ChaosGroup {
       const down = this.#replicas.filter((each) => each.node === undefined);
       for (const each of down) if (!this.#gone.has(each.id)) this.#start(each);
     } else if (kind < 9) {
-      replica.wallAheadMs += this.#random.below(2_000) - 1_000;
+      if (this.#random.below(4) === 0) replica.wallAheadMs += this.#random.below(2_000) - 1_000;
+      this.#stalled = (this.#anyLeader() ?? replica).id;
       this.#partition();
     } else {
       this.#cut.clear();
@@ -304,6 +307,7 @@ export class ChaosGroup {
     const live = this.#live();
     if (live.length === 0) return;
     const replica = this.#any(live);
+    if (this.#settings.lease && replica.id === this.#stalled) return;
     replica.node!.tick();
     this.#observe(replica);
   }
@@ -318,10 +322,29 @@ export class ChaosGroup {
 
   #readOne(): void {
     const replica = this.#anyLeader();
-    if (replica === undefined) return;
+    if (replica !== undefined) this.#readAt(replica);
+  }
+
+  #readAt(replica: Replica): void {
     const floor = this.#checker.committedMax;
     const number = replica.node!.requestRead();
     if (number !== undefined) replica.reads.push({ number, floor });
+  }
+
+  /** Time goes on, and whoever leads is asked at once: also who has been replaced and has not heard. */
+  #leaseEvent(): void {
+    this.#nowMs += this.#random.float();
+    // a round takes much less than a lease
+    for (let i = 0; i < 3; i++) {
+      this.#deliverOne();
+      this.#workOne();
+    }
+    if (this.#random.below(8) > 0) return;
+    for (const replica of this.#live()) {
+      if (replica.node!.role !== 'leader') continue;
+      this.#readAt(replica);
+      if (replica.node!.hasReady()) this.#processReady(replica);
+    }
   }
 
   /** What an operator or the node above does: membership, transfer, compaction, … */
