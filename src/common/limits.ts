@@ -112,6 +112,9 @@ export const limits = {
   logKeepBytes: 16 * MIB,
   /** Kept for followers that are being sent it, or a snapshot. */
   logHeldBytes: 256 * MIB,
+  /** Namespaces with leases: the same on all nodes of all clusters, whatever their ticks are. */
+  leasePromiseMs: 1_000,
+  leaseClockJumpMs: 10,
 
   // transport
   frameBytesMax: 128 * MIB,

@@ -89,6 +89,11 @@ export const datanodeConfigSchema = z.strictObject({
       'heartbeat-ticks': z.number().int().min(1).max(10).default(2),
       'lease-ttl-ms': z.number().int().min(1_000).max(600_000).default(10_000),
       'max-clock-skew-ms': z.number().int().min(0).max(PERIOD_MS_MAX).default(500),
+      /**
+       * How much slower than another node's this one's monotone clock may run: where reads are
+       * served under leases, theirs are shorter by so much.
+       */
+      'max-clock-drift-percent': z.number().int().min(1).max(50).default(10),
       'engine-sync-interval-ms': z.number().int().min(1).max(PERIOD_MS_MAX).default(250),
       'hold-ms': z.number().int().min(0).max(60_000).default(5_000),
       /** Between two looks at what this node carries; the placedriver is told what has changed. */

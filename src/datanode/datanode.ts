@@ -242,6 +242,7 @@ export class Datanode {
         electionTicks: timing['election-ticks'],
         heartbeatTicks: timing['heartbeat-ticks'],
         clockSkewMaxMs: timing['max-clock-skew-ms'],
+        clockDriftMax: timing['max-clock-drift-percent'] / 100,
         engineSyncIntervalMs: timing['engine-sync-interval-ms'],
         scrubPauseMs: timing['scrub-pause-ms'],
         ...this.#options.tuning?.host,

@@ -22,6 +22,8 @@ export interface ReplicaStatus {
   readonly state: string;
   /** Its group is idle: nothing ticks there until something comes (decision 19). */
   readonly asleep: boolean;
+  /** How reads are confirmed. */
+  readonly reads: 'linearizable' | 'lease';
   /** What the leader knows of each member; elsewhere `match` is 0. */
   readonly members: readonly {
     readonly node: NodeId;
@@ -57,6 +59,7 @@ function replicaStatus(node: NodeId, replica: Replica, record: PartitionRecord):
     lastIndex: status.lastIndex,
     state: 'running',
     asleep: replica.asleep,
+    reads: replica.record.reads ?? 'linearizable',
     members: replicas.map((member) => ({
       node: member.node,
       id: member.replica,
@@ -84,7 +87,7 @@ export function readiness(
 
 export function partitionInfos(node: NodeId, host: PartitionHost): PartitionInfo[] {
   return replicaStatuses(node, host).map(
-    ({ namespace, partition, group, role, term, commit, applied, leader, asleep }) => ({
+    ({ namespace, partition, group, role, term, commit, applied, leader, asleep, reads }) => ({
       namespace,
       partition,
       group,
@@ -95,6 +98,7 @@ export function partitionInfos(node: NodeId, host: PartitionHost): PartitionInfo
       leader: leader ?? undefined,
       lag: Math.max(0, commit - applied),
       asleep,
+      reads,
     }),
   );
 }

@@ -69,6 +69,7 @@ const fields = z.strictObject({
       nodes: z.number().int().min(1).max(1_000).default(3),
       partitions: z.number().int().min(1).max(1_024).default(8),
       replicas: z.number().int().min(1).max(7).default(3),
+      reads: z.enum(['linearizable', 'lease']).default('linearizable'),
     })
     .refine(({ nodes, replicas }) => replicas <= nodes, {
       path: ['replicas'],

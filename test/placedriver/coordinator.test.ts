@@ -7,6 +7,7 @@ import { decodeRecord, recordKinds } from '../../src/meta/records.ts';
 import {
   encodeRecord,
   keys,
+  type NamespaceRecord,
   type NodeRecord,
   type PartitionRecord,
 } from '../../src/meta/schema.ts';
@@ -28,7 +29,13 @@ afterEach(async () => {
   await Promise.all(running.map(({ coordinator }) => coordinator.stop()));
 });
 
-function start(name: string, placement: Partial<PlacementSettings> = {}) {
+function start(
+  name: string,
+  {
+    placement = {},
+    reads,
+  }: { placement?: Partial<PlacementSettings>; reads?: NamespaceRecord['reads'] } = {},
+) {
   const client = meta.connect();
   const coordinator = new PlacedriverCoordinator({
     store: client,
@@ -37,7 +44,7 @@ function start(name: string, placement: Partial<PlacementSettings> = {}) {
     logger: silentLogger,
     name,
     leaseTtlMs: 300,
-    default: { nodes: 4, partitions: 6, replicas: 3 },
+    default: { nodes: 4, partitions: 6, replicas: 3, ...(reads && { reads }) },
     placement,
   });
   coordinator.start();
@@ -99,6 +106,42 @@ describe('a placedriver', () => {
     }
     expect(new Set(records.map(({ replicas }) => replicas[0]!.node)).size).toBe(4);
   });
+
+  test.each(['linearizable', 'lease'] as const)(
+    '%s reads are a matter of each group',
+    async (reads) => {
+      start('pd1', { reads });
+      await registerAll();
+      await expect.poll(async () => (await table()).length).toBe(6);
+      for (const record of await table()) {
+        expect(record.reads).toBe(reads === 'lease' ? 'lease' : undefined);
+      }
+      await register('a1', 'a', 'a1-2');
+      const { namespace, partition, group, replicas } = (await table())[0]!;
+      const membership = {
+        epoch: 1,
+        voters: replicas.map((one) => one.replica),
+        learners: [],
+        joint: false,
+      };
+      const [{ node, replica }] = replicas as [(typeof replicas)[0]];
+      const leader = {
+        version: 1,
+        namespace,
+        partition,
+        group,
+        node,
+        replica,
+        term: 2,
+        membership,
+      };
+      await store.put(keys.leader(namespace, partition), encodeRecord(leader));
+      await expect.poll(async () => (await table()).some(({ epoch }) => epoch === 2)).toBe(true);
+      for (const record of await table()) {
+        expect(record.reads).toBe(reads === 'lease' ? 'lease' : undefined);
+      }
+    },
+  );
 
   test('one is master; when it dies another takes over and makes nothing twice', async () => {
     const first = start('pd1');
@@ -171,7 +214,7 @@ describe('a placedriver', () => {
     const control = { version: 1, stableNodes: 0, balance: { enabled: false } };
     await store.put(keys.control, encodeRecord(control));
     await registerAll();
-    const first = start('pd1', { migrateWaitMs: 4_000 });
+    const first = start('pd1', { placement: { migrateWaitMs: 4_000 } });
     await expect
       .poll(async () => (await store.get(keys.namespace('default')))?.value)
       .toContain('"ready":true');
@@ -197,7 +240,7 @@ describe('a placedriver', () => {
     await expect.poll(state).toContain('"lostSinceMs"');
     const before = await state();
     first.client.crash();
-    const second = start('pd2', { migrateWaitMs: 4_000 });
+    const second = start('pd2', { placement: { migrateWaitMs: 4_000 } });
     await expect.poll(() => second.coordinator.isMaster, { timeout: 3_000 }).toBe(true);
     expect(await state()).toBe(before);
     const { lostSinceMs } = JSON.parse(before!) as { lostSinceMs: number };

@@ -164,7 +164,7 @@ export class SimCluster {
     if (this.#driver !== undefined) return;
     const clock = new SimClock(this.scheduler);
     const meta = connectSimMeta(this.meta, clock);
-    const { nodes, partitions, replicas } = this.plan;
+    const { nodes, partitions, replicas, reads } = this.plan;
     const coordinator = new PlacedriverCoordinator({
       store: meta,
       clock,
@@ -172,7 +172,7 @@ export class SimCluster {
       logger: this.#logger(DRIVER),
       name: DRIVER,
       leaseTtlMs: 3_000,
-      default: { nodes, partitions, replicas },
+      default: { nodes, partitions, replicas, reads },
     });
     this.#driver = { clock, meta, coordinator };
     coordinator.start();

@@ -17,6 +17,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --seed NAME      this seed alone, with its last events printed
   --hours N        goes on with new seeds for N hours of real time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
+  --reads MODE     all reads linearizable, or lease; else as the seeds draw it
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -41,6 +42,7 @@ async function main(): Promise<number> {
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       hours: { type: 'string' },
+      reads: { type: 'string' },
       core: { type: 'string', default: '0' },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
@@ -70,7 +72,8 @@ async function main(): Promise<number> {
   for (let at = 0; ; at++) {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
-    const result = await judge(drawPlan(seed), values.once);
+    const reads = values.reads as RunPlan['reads'] | undefined;
+    const result = await judge(drawPlan(seed, reads), values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -144,7 +147,8 @@ function lineOf({ plan, trace, events, calls, violation }: RunResult) {
 function report({ plan, violation, lines }: RunResult, short: boolean): void {
   if (!short) say(lines.join('\n'));
   say(`seed ${plan.seed}: ${violation?.text.slice(0, 6_000)}`);
-  say(`again: npm run sim -- --seed ${plan.seed}`);
+  const drawn = plan.reads === drawPlan(plan.seed).reads;
+  say(`again: npm run sim -- --seed ${plan.seed}${drawn ? '' : ` --reads ${plan.reads}`}`);
 }
 
 /** Leaves out faults, halves first, as long as the same checker objects. */

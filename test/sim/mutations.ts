@@ -155,14 +155,19 @@ export const mutations: readonly Mutation[] = [
     name: 'read under a lease that has ended',
     edits: [
       {
-        file: `${partition}/replica-world.ts`,
-        find: "readOnly: 'safe'",
-        replace: "readOnly: 'lease'",
-      },
-      {
-        file: `${raft}/replication.ts`,
-        find: 'return core.reads.leaseHolds(core.ticks, core.config.electionTicks - LEASE_MARGIN_TICKS);',
+        file: `${raft}/lease.ts`,
+        find: 'return passedMs < lease.lengthMs;',
         replace: 'return true;',
+      },
+    ],
+  },
+  {
+    name: 'let a restarted voter vote under a lease',
+    edits: [
+      {
+        file: `${raft}/core.ts`,
+        find: 'if (config.lease?.restarted) promise(core);',
+        replace: '',
       },
     ],
   },
@@ -211,10 +216,10 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/requests.ts`,
-        find: 'new Reads({ ...ground, random: () => random.float() }, slots)',
+        find: 'new Reads({ ...ground, random: () => random.float() }, share)',
         replace:
           'new Reads({ ...ground, random: () => random.float(), ' +
-          'nowMs: () => ground.clock.wallMs(), expirySettled: () => true }, slots)',
+          'nowMs: () => ground.clock.wallMs(), expirySettled: () => true }, share)',
       },
     ],
   },
@@ -280,8 +285,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/applier.ts`,
-        find: 'random: () => random.float(), ...this.#slots };',
-        replace: 'random: () => random.float(), ...this.#slots, collate: this.#hooks.collate };',
+        find: 'random: () => random.float(), ...this.#share };',
+        replace: 'random: () => random.float(), ...this.#share, collate: this.#hooks.collate };',
       },
       {
         file: `${commands}/sort.ts`,

@@ -75,6 +75,8 @@ export interface RunPlan {
   /** Wall clocks differ by this much at most, and run this much too fast or slow. */
   readonly skewMs: number;
   readonly drift: number;
+  readonly reads: 'linearizable' | 'lease';
+  readonly leasePromiseMs: number;
   readonly faults: readonly Fault[];
   /** Clients beside the others that block for elements. */
   readonly consumers: number;
@@ -110,7 +112,8 @@ const engineStalls = [
 /** Half of the networks are as fast as they like; the slowest carry 100 KB/s per connection. */
 const bandwidths = [100, 2_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-export function drawPlan(seed: string): RunPlan {
+/** `reads` instead of what the seed draws. */
+export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
   const random = seededRandom(`plan ${seed}`);
   const focus = pick(random, focuses);
   const focused = focus !== 'everything';
@@ -118,6 +121,7 @@ export function drawPlan(seed: string): RunPlan {
   // drawn apart: the other plans are what they would be without
   const types = seededRandom(`types ${seed}`);
   const topic = types.below(TYPES_SHARE) === 0 ? 'types' : keyed;
+  const leases = drawLeases(seededRandom(`reads ${seed}`), topic, reads);
   const nodes = focused ? 3 : pick(random, [3, 3, 3, 3, 4, 5]);
   const safetyMs = 6_000 + random.below(9_000);
   return {
@@ -153,6 +157,7 @@ export function drawPlan(seed: string): RunPlan {
     diskLatencyMs: pick(random, [0.1, 0.5, 4]),
     skewMs: pick(random, [0, 100, 400]),
     drift: pick(random, [0, 0.0005, 0.01]),
+    ...leases,
     faults:
       focus === 'everything'
         ? drawFaults(random, safetyMs)
@@ -161,6 +166,22 @@ export function drawPlan(seed: string): RunPlan {
             pick(random, focusKinds[focus]),
           ]),
   };
+}
+
+/**
+ * One plan of four has leases. In some of them clocks drift nearly as far apart as leases allow, where
+ * no time is told to clients.
+ */
+function drawLeases(
+  random: Random,
+  topic: RunPlan['topic'],
+  wanted?: RunPlan['reads'],
+): Pick<RunPlan, 'reads' | 'leasePromiseMs'> & Partial<Pick<RunPlan, 'drift'>> {
+  const drawn = random.below(4) === 0 ? 'lease' : 'linearizable';
+  const reads = wanted ?? drawn;
+  const leasePromiseMs = pick(random, [200, 500, 1_000]);
+  const far = topic === 'registers' && random.below(2) === 0;
+  return { reads, leasePromiseMs, ...(reads === 'lease' && far && { drift: 0.05 }) };
 }
 
 function drawLog(random: Random): LogLimits {

@@ -1,4 +1,5 @@
 /** The placedriver's /v1 from the command line: finds one that answers, and says why when none does. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import { readRunFiles } from '../run-file.ts';
 
@@ -13,6 +14,9 @@ export interface ApiFlags {
 
 /** More than a placedriver takes to ask its master, and that its store. */
 const TIMEOUT_MS = 30_000;
+/** An election takes the last master's lease at most. */
+const MASTERLESS_MS = 15_000;
+const RETRY_MS = 500;
 const DEFAULT_URL = 'http://127.0.0.1:18001';
 
 export class Api {
@@ -33,8 +37,21 @@ export class Api {
     await this.#ask<unknown>(method, path, body);
   }
 
-  /** A placedriver that cannot be reached is passed over; the first answer counts. */
+  /** Between two masters nothing is done, and the answer says so: that is waited out. */
   async #ask<T>(method: string, path: string, body?: object): Promise<T> {
+    const untilMs = performance.now() + MASTERLESS_MS;
+    for (;;) {
+      const answer = await this.#send(method, path, body);
+      const text = await answer.text();
+      const { message } = parsed(text) as { message?: unknown };
+      const undone = answer.status === 503 && /try again$/.test(String(message));
+      if (!undone || performance.now() > untilMs) return readAnswer<T>(answer, text);
+      await sleep(RETRY_MS);
+    }
+  }
+
+  /** A placedriver that cannot be reached is passed over; the first answer counts. */
+  async #send(method: string, path: string, body?: object): Promise<Response> {
     const failures: string[] = [];
     for (const url of this.#urls) {
       let answer: Response;
@@ -53,7 +70,7 @@ export class Api {
         if (method !== 'GET' && !isRefused(failure)) break; // it may have been done
         continue;
       }
-      return readAnswer<T>(url, answer);
+      return answer;
     }
     throw new KvorumError(
       'STORE_UNAVAILABLE',
@@ -62,19 +79,21 @@ export class Api {
   }
 }
 
-async function readAnswer<T>(url: string, answer: Response): Promise<T> {
-  const text = await answer.text();
-  let body: unknown;
-  try {
-    body = text === '' ? undefined : JSON.parse(text);
-  } catch {
-    body = undefined;
-  }
+function readAnswer<T>(answer: Response, text: string): T {
+  const body = parsed(text) as { message?: unknown };
   if (answer.ok) return body as T;
-  const told = body as { message?: unknown } | undefined;
-  const why = typeof told?.message === 'string' ? told.message : `${url} answers ${answer.status}`;
+  const { message } = body;
+  const why = typeof message === 'string' ? message : `${answer.url} answers ${answer.status}`;
   const token = answer.status === 401 || answer.status === 403;
   throw new KvorumError('BAD_ARGUMENT', token ? `${why}; give --token or KVORUM_TOKEN` : why);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 function urlsOf(data: string): string[] {

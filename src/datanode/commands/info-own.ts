@@ -32,11 +32,11 @@ const raft: Section['fields'] = (_context, { partitions, replicas }) => {
 };
 
 function partitionLine(one: PartitionInfo): [string, string] {
-  const { namespace, partition, group, role, leader, term, commit, applied, lag } = one;
+  const { namespace, partition, group, role, leader, term, commit, applied, lag, reads } = one;
   return [
     `partition_${namespace}_${partition}`,
     `group=${group},role=${role},leader=${leader ?? ''},term=${term},` +
-      `commit=${commit},applied=${applied},lag=${lag}`,
+      `commit=${commit},applied=${applied},lag=${lag},reads=${reads}`,
   ];
 }
 

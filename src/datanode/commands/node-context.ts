@@ -86,6 +86,7 @@ export interface PartitionInfo {
   readonly lag: number;
   /** Its group is idle; nothing ticks there (decision 19). */
   readonly asleep: boolean;
+  readonly reads: 'linearizable' | 'lease';
 }
 
 /** One command since the start or CONFIG RESETSTAT; the words are Redis's. */

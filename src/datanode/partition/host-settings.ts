@@ -20,6 +20,8 @@ export const defaultHostSettings: HostSettings = {
   electionTicks: 10,
   heartbeatTicks: 2,
   clockSkewMaxMs: 500,
+  clockDriftMax: 0.1,
+  leasePromiseMs: limits.leasePromiseMs,
   orphanCampaignMs: 150,
   engineSyncIntervalMs: limits.engineSyncIntervalMs,
   diskRetryMs: 2_000,

@@ -88,7 +88,9 @@ export class Leadership {
   /** Before the replica has to go at once: it cannot wait for what becomes of it. */
   handOver(): void {
     const request = handOverRequest(this.#self, this.#raft.status());
-    if (request !== undefined) this.#world.send(request);
+    if (request === undefined) return;
+    this.#raft.banLease();
+    this.#world.send(request);
   }
 
   /** Leadership ended. */

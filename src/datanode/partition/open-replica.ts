@@ -55,7 +55,7 @@ async function createReplica(
   const hardState = { term, vote: NONE, commit: index };
   log.append({ replica: id, reset: { base: { index, term }, generation: 0 }, hardState }, () => {});
   await log.flush();
-  return { id, record, engine, state };
+  return { id, record, engine, state, fresh: true };
 }
 
 /** Later members hold nothing, until a snapshot of their leader gives them all, members included. */
@@ -89,7 +89,8 @@ async function reopenReplica(
   try {
     const state = readState(engine, name);
     checkFits(state, log, name);
-    return { id, record, engine, state: await takeOver(stores, engine, record, id, state) };
+    const taken = await takeOver(stores, engine, record, id, state);
+    return { id, record, engine, state: taken, fresh: false };
   } catch (failure) {
     await engine.close();
     throw failure;

@@ -1,12 +1,13 @@
 /** What a replica needs of its node, and the settings it gives the raft core. */
 import type { Clock } from '../../common/clock.ts';
-import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
+import type { ReplicaId, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
 import type { CatchingUp, Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
 import type { RaftConfig } from '../raft/config.ts';
+import type { LeaseConfig } from '../raft/lease.ts';
 import type { PeerMessage, SleepMessage } from '../raft/message.ts';
 import type { RaftStorage } from '../raft/storage.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
@@ -20,6 +21,10 @@ export interface PartitionSettings {
   readonly heartbeatTicks: number;
   /** How far a wall clock may drag group time from the median of the group's clocks. */
   readonly clockSkewMaxMs: number;
+  /** Share by which this node's monotone clock may run slower than another's. */
+  readonly clockDriftMax: number;
+  /** Where reads are served under leases: how long who heard from a leader helps no other. */
+  readonly leasePromiseMs: number;
   /** One append carries entries up to this, and at least one. */
   readonly messageBytesMax: number;
   /** Quiet ticks after which a group sleeps; 0: never (decision 19). */
@@ -85,19 +90,20 @@ export interface OpenReplica {
   readonly record: PartitionRecord;
   readonly engine: Engine;
   readonly state: ReplicaState;
+  /** It was made just now: no life before this one voted or promised anything. */
+  readonly fresh: boolean;
 }
 
 /** Everything that keeps a group safe and lively is on (raft.md 7, items 1 and 2). */
 export function raftConfig(
   world: ReplicaWorld,
-  id: ReplicaId,
+  { id, record, state, fresh }: OpenReplica,
   storage: RaftStorage,
-  applied: LogIndex,
 ): RaftConfig {
   return {
     id,
     storage,
-    applied,
+    applied: state.index,
     random: world.random.fork(`raft-${id}`),
     electionTicks: world.settings.electionTicks,
     heartbeatTicks: world.settings.heartbeatTicks,
@@ -105,7 +111,7 @@ export function raftConfig(
     preVote: true,
     checkQuorum: true,
     stepDownOnRemoval: true,
-    readOnly: 'safe',
+    lease: record.reads === 'lease' ? leaseConfig(world, !fresh) : undefined,
     readFanout: 'quorum',
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
@@ -114,5 +120,19 @@ export function raftConfig(
     uncommittedBytesMax: limits.raftUncommittedBytesMax,
     inflightMessagesMax: limits.raftInflightMessagesMax,
     inflightBytesMax: limits.raftInflightBytesMax,
+  };
+}
+
+/** The lease is over before the promises are, on the clock of any node. */
+function leaseConfig({ clock, settings }: ReplicaWorld, restarted: boolean): LeaseConfig {
+  const { clockDriftMax, leasePromiseMs: promiseMs } = settings;
+  const jumpMs = limits.leaseClockJumpMs;
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs(),
+    promiseMs,
+    lengthMs: promiseMs * (1 - clockDriftMax) - jumpMs,
+    jumpMs,
+    restarted,
   };
 }

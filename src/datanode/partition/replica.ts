@@ -76,7 +76,7 @@ export class Replica implements LocalPartition {
     this.#snapshots = this.#createSnapshots(open);
     this.#expiry = this.#createExpiry();
     const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
-    this.#raft = createRaftNode(raftConfig(world, this.id, storage, open.state.index));
+    this.#raft = createRaftNode(raftConfig(world, open, storage));
     this.#requests = this.#createRequests();
     const own = { state: () => this.state, tell: () => this.#roles.tell() };
     this.#leadership = new Leadership(world, this.id, this.#raft, own);

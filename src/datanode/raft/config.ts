@@ -2,6 +2,7 @@
 
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Random } from '../../common/random.ts';
+import type { LeaseConfig } from './lease.ts';
 import type { RaftStorage } from './storage.ts';
 
 /** What happened inside, as data: for logs, transcripts and the simulator's checkers. */
@@ -23,7 +24,8 @@ export interface RaftConfig {
   readonly preVote: boolean;
   readonly checkQuorum: boolean;
   readonly stepDownOnRemoval: boolean;
-  readonly readOnly: 'safe' | 'lease';
+  /** Reads need no round while a lease runs. Needs `checkQuorum`. */
+  readonly lease?: LeaseConfig | undefined;
   /** Who is asked to confirm a round of reads: `all` members (default), or only a `quorum`. */
   readonly readFanout?: 'all' | 'quorum' | undefined;
   readonly disableProposalForwarding: boolean;
@@ -34,11 +36,5 @@ export interface RaftConfig {
   readonly uncommittedBytesMax: number;
   readonly inflightMessagesMax: number;
   readonly inflightBytesMax: number;
-  /**
-   * Ticks after the start during which this replica neither votes (except for a transfer) nor
-   * campaigns by itself: electionTicks for a restarted voter where readOnly is `lease`, because it
-   * has forgotten whom it promised a lease. Default 0.
-   */
-  readonly restartHoldTicks?: number | undefined;
   readonly trace?: ((event: RaftTrace) => void) | undefined;
 }

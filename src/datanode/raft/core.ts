@@ -8,6 +8,7 @@
 import { assert } from '../../common/assert.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { RaftConfig, RaftTrace } from './config.ts';
+import { promise } from './lease.ts';
 import { RaftLog } from './log.ts';
 import {
   APPEND_THREAD,
@@ -46,8 +47,8 @@ export interface Core {
   uncommittedBytes: number;
   /** Ticks since the start. */
   ticks: number;
-  /** Under leases: until this tick a leader may count on not being replaced by this vote. */
-  promisedUntil: number;
+  /** Under leases: until then a leader may count on not being replaced by this vote. */
+  promisedUntilMs: number;
   electionElapsed: number;
   heartbeatElapsed: number;
   randomizedElectionTicks: number;
@@ -78,7 +79,7 @@ export function createCore(config: RaftConfig): Core {
     confBeforeSnapshot: undefined,
     uncommittedBytes: 0,
     ticks: 0,
-    promisedUntil: config.restartHoldTicks ?? 0,
+    promisedUntilMs: Number.NEGATIVE_INFINITY,
     electionElapsed: 0,
     heartbeatElapsed: 0,
     randomizedElectionTicks: config.electionTicks,
@@ -86,6 +87,7 @@ export function createCore(config: RaftConfig): Core {
     messagesAfterAppend: [],
     readStates: [],
   };
+  if (config.lease?.restarted) promise(core);
   setConf(core, confState);
   restoreMarks(core, hardState);
   becomeFollower(core, core.term, NONE);
@@ -110,7 +112,9 @@ function checkConfig(config: RaftConfig): void {
   assert(heartbeatTicks > 0, 'heartbeatTicks is positive');
   assert(electionTicks > heartbeatTicks, 'an election takes longer than a heartbeat');
   assert(config.inflightBytesMax >= config.messageBytesMax, 'the window holds one message');
-  assert(config.readOnly !== 'lease' || config.checkQuorum, 'leases need checkQuorum');
+  const { lease } = config;
+  assert(lease === undefined || config.checkQuorum, 'leases need checkQuorum');
+  assert(lease === undefined || lease.lengthMs < lease.promiseMs, 'a lease ends before a promise');
 }
 
 /** The saved commit index may lag behind what was applied; then the latter is committed too. */

@@ -42,7 +42,7 @@ export function stepFollower(core: Core, message: PeerMessage): void {
 
 /** Votes may be granted again before the election timeout; under leases never. */
 function forgetLeader(core: Core): void {
-  if (core.config.readOnly === 'lease') {
+  if (core.config.lease !== undefined) {
     core.trace?.({ event: 'forgetLeaderRefused' });
   } else if (core.leader !== NONE) {
     core.trace?.({ event: 'forgetLeader', leader: core.leader, term: core.term });

@@ -17,6 +17,7 @@ import {
   reportUnreachable,
   transferTo,
 } from './leader.ts';
+import { holdsVote } from './lease.ts';
 import { applyConfChange } from './membership.ts';
 import {
   APPEND_THREAD,
@@ -128,7 +129,8 @@ class ReplicaNode implements RaftNode {
   }
 
   campaign(): void {
-    campaignIfAllowed(this.#core, electionOf(this.#core));
+    const core = this.#core;
+    if (!holdsVote(core)) campaignIfAllowed(core, electionOf(core));
   }
 
   transferLeader(to: ReplicaId): void {
@@ -145,6 +147,10 @@ class ReplicaNode implements RaftNode {
   forgetLeader(): void {
     const { id, term } = this.#core;
     step(this.#core, { type: 'forgetLeader', from: id, to: id, term });
+  }
+
+  banLease(): void {
+    this.#core.reads.banLease();
   }
 
   reportUnreachable(replica: ReplicaId): void {

@@ -6,11 +6,12 @@
  * read up to n, and a late answer can never confirm a later read. Answers count for this group and
  * term only: `reset` forgets them at every change of term or role.
  *
- * Lease: an answered round also proves that no other leader can be elected until electionTicks
- * after it was *sent* (voters refuse to vote that long, see checkQuorum), on this node's clock.
+ * Lease: an answered round also proves that no other leader can be elected for a while after it was
+ * *sent*: see lease.ts.
  */
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Random } from '../../common/random.ts';
+import type { Moment } from './lease.ts';
 import type { PeerMessage } from './message.ts';
 import { jointCommitted, jointVote, type Quorum } from './quorum.ts';
 
@@ -25,6 +26,8 @@ export interface ReadRound {
   /** Reads of the round are served at this index. */
   readonly index: LogIndex;
   readonly sentTick: number;
+  /** Taken before it is sent; undefined where there are no leases. */
+  readonly sentAt: Moment | undefined;
   /** False for rounds that only renew the lease. */
   readonly hasReads: boolean;
   /** One per follower: its newest read. */
@@ -43,8 +46,7 @@ export class ReadIndex {
   #openForwarded = new Map<ReplicaId, number>();
   #rounds: ReadRound[] = [];
   readonly #answers = new Map<ReplicaId, number>();
-  /** Tick from which the lease runs; undefined: none. */
-  #leaseStart: number | undefined;
+  #leaseStart: Moment | undefined;
   #leaseBanned = false;
 
   constructor(random: Random) {
@@ -61,7 +63,7 @@ export class ReadIndex {
     this.#leaseBanned = false;
   }
 
-  /** The clock stood still: what was counted in ticks proves nothing any more. */
+  /** The group slept: the next round decides anew. */
   endLease(): void {
     this.#leaseStart = undefined;
   }
@@ -114,7 +116,7 @@ export class ReadIndex {
   }
 
   /** Closes the gathered round: it is served at `index` once confirmed. */
-  close(index: LogIndex, tick: number): ReadRound {
+  close(index: LogIndex, tick: number, sentAt: Moment | undefined): ReadRound {
     const forwarded: ForwardedRead[] = [];
     for (const [replica, readContext] of this.#openForwarded) {
       forwarded.push({ replica, readContext });
@@ -123,6 +125,7 @@ export class ReadIndex {
       number: ++this.#counter,
       index,
       sentTick: tick,
+      sentAt,
       hasReads: this.#open,
       forwarded,
     };
@@ -132,9 +135,9 @@ export class ReadIndex {
   }
 
   /** A round that serves no read: its answers renew the lease. */
-  renew(index: LogIndex, tick: number): void {
+  renew(index: LogIndex, tick: number, sentAt: Moment): void {
     const number = ++this.#counter;
-    this.wait({ number, index, sentTick: tick, hasReads: false, forwarded: [] });
+    this.wait({ number, index, sentTick: tick, sentAt, hasReads: false, forwarded: [] });
   }
 
   /** `round` was sent to the peers and waits for their answers. */
@@ -159,14 +162,13 @@ export class ReadIndex {
     while (count < this.#rounds.length && this.#rounds[count]!.number <= confirmed) count++;
     if (count === 0) return [];
     const rounds = this.#rounds.splice(0, count);
-    this.#leaseStart = rounds[count - 1]!.sentTick;
+    this.#leaseStart = rounds[count - 1]!.sentAt;
     return rounds;
   }
 
-  /** True while no other leader can exist: `ticksMax` after the sending of a confirmed round. */
-  leaseHolds(tick: number, ticksMax: number): boolean {
-    if (this.#leaseBanned || this.#leaseStart === undefined) return false;
-    return tick - this.#leaseStart < ticksMax;
+  /** When the newest confirmed round was sent; undefined: there is no lease. */
+  get leaseStart(): Moment | undefined {
+    return this.#leaseBanned ? undefined : this.#leaseStart;
   }
 
   /** A transfer lets voters vote in spite of the lease: there is none for the rest of the term. */

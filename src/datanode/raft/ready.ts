@@ -81,7 +81,7 @@ export interface RaftStatus {
   readonly progress: readonly ProgressStatus[];
 }
 
-/** One replica of one raft group. Nothing here blocks, waits, or reads a clock. */
+/** One replica of one raft group. Nothing here blocks or waits; only leases read a clock. */
 export interface RaftNode {
   /** One unit of logical time. */
   tick(): void;
@@ -109,9 +109,12 @@ export interface RaftNode {
    * The request or its answer may be lost.
    */
   requestReadFromLeader(): number | undefined;
+  /** Does nothing while a promise of a lease holds. */
   campaign(): void;
   transferLeader(to: ReplicaId): void;
   forgetLeader(): void;
+  /** Somebody else asked a member to campaign in this leader's name: it has no lease from now on. */
+  banLease(): void;
   reportUnreachable(replica: ReplicaId): void;
   reportSnapshot(replica: ReplicaId, outcome: 'sent' | 'failed'): void;
   hasReady(): boolean;

@@ -2,6 +2,7 @@
 import { assert } from '../../common/assert.ts';
 import type { ReplicaId } from '../../common/ids.ts';
 import { becomeFollower, type Core, send, sendAppendResponse } from './core.ts';
+import { promise } from './lease.ts';
 import { switchConf } from './membership.ts';
 import { NONE, type PeerMessage, type Snapshot } from './message.ts';
 
@@ -13,10 +14,7 @@ export type LeaderMessage = Append | Heartbeat | SnapshotMessage;
 
 export function receiveFromLeader(core: Core, message: LeaderMessage): void {
   assert(message.term === core.term, 'a leader message was brought to its own term before');
-  // Kept even when a higher term makes this replica forget its leader.
-  if (core.config.readOnly === 'lease') {
-    core.promisedUntil = core.ticks + core.config.electionTicks;
-  }
+  promise(core);
   if (message.type === 'append') receiveAppend(core, message);
   else if (message.type === 'heartbeat') receiveHeartbeat(core, message);
   else receiveSnapshot(core, message.from, message.snapshot);

@@ -2,12 +2,10 @@
 import { assert } from '../../common/assert.ts';
 import type { ReplicaId } from '../../common/ids.ts';
 import { type Core, committedInTerm, send } from './core.ts';
+import { leaseHolds, moment } from './lease.ts';
 import type { Entry } from './message.ts';
 import type { Progress } from './progress.ts';
 import { type ReadRound, readIndexResponse } from './read-index.ts';
-
-/** Ticks by which a lease ends before a voter may forget the leader: clocks may differ a little. */
-const LEASE_MARGIN_TICKS = 1;
 
 const NO_ENTRIES: readonly Entry[] = [];
 
@@ -93,7 +91,8 @@ function sendHeartbeat(core: Core, to: ReplicaId, readContext: number): void {
 
 /** The periodic heartbeat. With leases every one is a numbered round. */
 export function beat(core: Core): void {
-  if (core.config.readOnly === 'lease') core.reads.renew(core.log.committed, core.ticks);
+  const sentAt = moment(core);
+  if (sentAt !== undefined) core.reads.renew(core.log.committed, core.ticks, sentAt);
   broadcastHeartbeat(core, core.reads.lastWaiting());
 }
 
@@ -108,7 +107,7 @@ export function readsReady(core: Core): boolean {
  */
 export function flushReads(core: Core): void {
   if (!readsReady(core)) return;
-  const round = core.reads.close(core.log.committed, core.ticks);
+  const round = core.reads.close(core.log.committed, core.ticks, moment(core));
   if (core.tracker.isSingleton(core.id) || leaseHolds(core)) {
     serveReads(core, [round]);
     return;
@@ -128,13 +127,6 @@ function askQuorum(core: Core, readContext: number): void {
   for (const voter of core.reads.quickest(core.id, core.tracker.conf)) {
     sendHeartbeat(core, voter, readContext);
   }
-}
-
-/** True while reads need no round: the lease runs, no transfer, and this replica votes. */
-function leaseHolds(core: Core): boolean {
-  if (core.config.readOnly !== 'lease' || core.leadTransferee !== 0) return false;
-  if (!core.tracker.isVoter(core.id)) return false;
-  return core.reads.leaseHolds(core.ticks, core.config.electionTicks - LEASE_MARGIN_TICKS);
 }
 
 /** A quorum has confirmed `rounds`, oldest first: their reads may be served. */

@@ -24,6 +24,7 @@ import {
   reduceUncommitted,
   stepLeader,
 } from './leader.ts';
+import { holdsVote } from './lease.ts';
 import { type Entry, type Message, NONE, type PeerMessage, type Snapshot } from './message.ts';
 import type { ProposeResult, StepResult } from './ready.ts';
 import { beat, dataBytes } from './replication.ts';
@@ -59,11 +60,6 @@ function tickLeader(core: Core): void {
   if (core.heartbeatElapsed < core.config.heartbeatTicks) return;
   core.heartbeatElapsed = 0;
   beat(core);
-}
-
-/** True while a leader may rely on this voter's promise; a restarted one assumes it made one. */
-function holdsVote(core: Core): boolean {
-  return core.ticks < core.promisedUntil;
 }
 
 /** Takes one message; see RaftNode.step. */

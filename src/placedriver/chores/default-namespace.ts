@@ -1,11 +1,11 @@
 /** Makes the namespace `default` once the nodes it is configured for are there. */
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
-import { keys } from '../../meta/schema.ts';
+import { keys, type NamespaceRecord } from '../../meta/schema.ts';
 import { candidatesFor, createNamespace, isBeingMade } from '../namespaces.ts';
 import type { MasterTerm } from '../term.ts';
 import type { Chore } from './chores.ts';
 
-export interface DefaultNamespace {
+export interface DefaultNamespace extends Pick<NamespaceRecord, 'reads'> {
   readonly nodes: number;
   readonly partitions: number;
   readonly replicas: number;
@@ -20,8 +20,9 @@ export function createDefaultNamespace(wanted: DefaultNamespace): Chore {
     const found = await store.get(keys.namespace('default'));
     const known = found && decodeRecord(recordKinds.namespace, found.key, found.value);
     if (known?.ready || known?.deleting) return undefined;
-    const { partitions, replicas } = wanted;
-    await createNamespace(term, { name: 'default', hash: 'slots', partitions, replicas });
+    const { partitions, replicas, reads } = wanted;
+    const options = { partitions, replicas, ...(reads && { reads }) };
+    await createNamespace(term, { name: 'default', hash: 'slots', ...options });
     return undefined;
   };
 }

@@ -97,7 +97,7 @@ export class PassOn {
       return refused(503, `${where} refuses connections: nothing was done; try again`);
     }
     const why = messageOf(cause ?? failure);
-    return refused(503, `${where} did not answer (${why}): the request may have taken effect`);
+    return refused(504, `${where} did not answer (${why}): the request may have taken effect`);
   }
 }
 

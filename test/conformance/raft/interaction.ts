@@ -10,6 +10,7 @@ import {
   LEAVE_JOINT,
 } from '../../../src/datanode/raft/conf-change-codec.ts';
 import type { RaftConfig } from '../../../src/datanode/raft/config.ts';
+import type { LeaseConfig } from '../../../src/datanode/raft/lease.ts';
 import {
   APPEND_THREAD,
   APPLY_THREAD,
@@ -46,7 +47,9 @@ import { LEVELS, type Level, logLine } from './log-lines.ts';
 
 type StorageAppend = Extract<Message, { type: 'storageAppend' }>;
 type StorageApply = Extract<Message, { type: 'storageApply' }>;
-type Settings = Omit<RaftConfig, 'id' | 'storage' | 'trace'>;
+type Settings = Omit<RaftConfig, 'id' | 'storage' | 'trace' | 'lease'> & {
+  readonly leases: boolean;
+};
 
 interface Call {
   readonly words: readonly string[];
@@ -87,7 +90,7 @@ const DEFAULTS: Settings = {
   preVote: false,
   checkQuorum: false,
   stepDownOnRemoval: false,
-  readOnly: 'safe',
+  leases: false,
   disableProposalForwarding: false,
   disableConfChangeValidation: false,
   messageBytesMax: NO_LIMIT,
@@ -104,6 +107,8 @@ export class InteractionGroup {
   #messages: Message[] = [];
   #output = '';
   #level: Level = 'DEBUG';
+  /** The clock of each replica's leases: a millisecond per tick. */
+  readonly #ticks = new Map<number, number>();
 
   constructor(options: DescribeOptions) {
     this.#options = options;
@@ -272,9 +277,21 @@ export class InteractionGroup {
     }
   }
 
-  #open(id: number, storage: MemoryStorage, settings: Settings): RaftNode {
+  #ticksOf(id: number): number {
+    return this.#ticks.get(id) ?? 0;
+  }
+
+  #leaseOf(id: number, electionTicks: number, restarted: boolean): LeaseConfig {
+    const now = () => this.#ticksOf(id);
+    const times = { promiseMs: electionTicks, lengthMs: electionTicks - 1, jumpMs: 0 };
+    return { monotonicMs: now, wallMs: now, ...times, restarted };
+  }
+
+  #open(id: number, storage: MemoryStorage, settings: Settings, restarted = false): RaftNode {
+    const { leases, ...config } = settings;
     return createRaftNode({
-      ...settings,
+      ...config,
+      lease: leases ? this.#leaseOf(id, config.electionTicks, restarted) : undefined,
       id,
       storage,
       trace: (event) => {
@@ -293,9 +310,9 @@ export class InteractionGroup {
     member.applyWork = [];
     this.#messages = this.#messages.filter((message) => !(message.to === id && isLocal(message)));
     member.storage.setConfState(member.history.at(-1)!.confState);
-    const hold = valueAt(args, 'hold');
-    const settings = hold === undefined ? {} : { restartHoldTicks: Number(hold) };
-    member.node = this.#open(id, member.storage, { ...member.settings, ...settings, applied });
+    const leases = valueAt(args, 'leases') === 'true' && { leases: true, checkQuorum: true };
+    const settings = { ...member.settings, ...leases, applied };
+    member.node = this.#open(id, member.storage, settings, true);
   }
 
   #propose(id: number, kind: Entry['kind'], data: Uint8Array): void {
@@ -443,6 +460,7 @@ export class InteractionGroup {
   }
 
   #tick(id: number, count: number): void {
+    this.#ticks.set(id, this.#ticksOf(id) + count);
     for (let i = 0; i < count; i++) this.#member(id).node.tick();
   }
 
@@ -498,7 +516,7 @@ function settingsFrom(args: readonly Argument[]): Settings {
     preVote: flag('prevote'),
     checkQuorum: flag('checkquorum'),
     stepDownOnRemoval: flag('step-down-on-removal'),
-    readOnly: text('read-only') === 'lease-based' ? 'lease' : 'safe',
+    leases: text('read-only') === 'lease-based',
     disableProposalForwarding: flag('disable-proposal-forwarding'),
     disableConfChangeValidation: flag('disable-conf-change-validation'),
     committedBytesMax: count('max-committed-size-per-ready', NO_LIMIT),

@@ -251,6 +251,7 @@ export const serverInfo: ServerInfo = {
       leader: 'n1',
       lag: 1,
       asleep: true,
+      reads: 'lease',
     },
   ],
   replicas: {

@@ -21,6 +21,7 @@ const replica = (more: Partial<ReplicaStatus> = {}): ReplicaStatus => ({
   lastIndex: 91,
   state: 'running',
   asleep: false,
+  reads: 'linearizable',
   members: [
     { node: 'n1', id: 21, match: 91 },
     { node: 'n2', id: 22, match: 90 },

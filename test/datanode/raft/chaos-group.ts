@@ -9,6 +9,7 @@ import type { Random } from '../../../src/common/random.ts';
 import { EMPTY_CONF, members } from '../../../src/datanode/raft/conf-change.ts';
 import { decodeConfChange } from '../../../src/datanode/raft/conf-change-codec.ts';
 import type { RaftConfig } from '../../../src/datanode/raft/config.ts';
+import type { LeaseConfig } from '../../../src/datanode/raft/lease.ts';
 import type {
   ConfChange,
   ConfChangeStep,
@@ -67,6 +68,9 @@ interface Replica {
   ledTerm: Term;
   /** Reads that wait, with what was committed when they began. */
   reads: { number: number; floor: LogIndex }[];
+  /** Its monotone clock's milliseconds per millisecond, and its wall clock. */
+  readonly rate: number;
+  wallAheadMs: number;
 }
 
 /** The first snapshot of all replicas: the configuration begins there. */
@@ -74,6 +78,10 @@ const START: LogIndex = 5;
 const REPLICAS_MAX = 12;
 const IN_FLIGHT_MAX = 200;
 const SETTLE_ROUNDS_MAX = 400;
+/** Of leases; an event takes half a millisecond on average. */
+const PROMISE_MS = 40;
+const DRIFT_MAX = 0.2;
+const JUMP_MS = 1;
 const NO_DATA = new Uint8Array(0);
 
 export class ChaosGroup {
@@ -89,6 +97,9 @@ export class ChaosGroup {
   /** Snapshots that arrived and were not reported to their sender yet. */
   #reports: { from: ReplicaId; to: ReplicaId }[] = [];
   #chaos = true;
+  #nowMs = 0;
+  /** Under leases: whose ticks do not come, so that only its clock tells it how late it is. */
+  #stalled: ReplicaId = 0;
 
   constructor(random: Random, settings: ChaosSettings) {
     this.#random = random;
@@ -155,6 +166,7 @@ export class ChaosGroup {
   }
 
   #settleRound(): void {
+    this.#nowMs += PROMISE_MS / this.#settings.electionTicks;
     for (const replica of this.#live()) replica.node!.tick();
     for (let pass = 0; pass < 12; pass++) {
       for (const replica of this.#live()) {
@@ -193,6 +205,7 @@ export class ChaosGroup {
   }
 
   #event(): void {
+    if (this.#settings.lease) this.#leaseEvent();
     const dice = this.#random.below(1000);
     const { faultsPermille } = this.#settings;
     const kind = this.#random.below(100);
@@ -223,6 +236,8 @@ export class ChaosGroup {
       const down = this.#replicas.filter((each) => each.node === undefined);
       for (const each of down) if (!this.#gone.has(each.id)) this.#start(each);
     } else if (kind < 9) {
+      if (this.#random.below(4) === 0) replica.wallAheadMs += this.#random.below(2_000) - 1_000;
+      this.#stalled = (this.#anyLeader() ?? replica).id;
       this.#partition();
     } else {
       this.#cut.clear();
@@ -288,16 +303,13 @@ export class ChaosGroup {
     else if (replica.node!.hasReady()) this.#processReady(replica);
   }
 
-  /** Leases assume clocks of one speed: then all tick together. */
   #tickOne(): void {
     const live = this.#live();
     if (live.length === 0) return;
-    const ticking = this.#settings.lease ? live : [this.#any(live)];
-    if (this.#settings.lease && this.#random.below(live.length) !== 0) return;
-    for (const replica of ticking) {
-      replica.node!.tick();
-      this.#observe(replica);
-    }
+    const replica = this.#any(live);
+    if (this.#settings.lease && replica.id === this.#stalled) return;
+    replica.node!.tick();
+    this.#observe(replica);
   }
 
   #proposeOne(): void {
@@ -310,10 +322,29 @@ export class ChaosGroup {
 
   #readOne(): void {
     const replica = this.#anyLeader();
-    if (replica === undefined) return;
+    if (replica !== undefined) this.#readAt(replica);
+  }
+
+  #readAt(replica: Replica): void {
     const floor = this.#checker.committedMax;
     const number = replica.node!.requestRead();
     if (number !== undefined) replica.reads.push({ number, floor });
+  }
+
+  /** Time goes on, and whoever leads is asked at once: also who has been replaced and has not heard. */
+  #leaseEvent(): void {
+    this.#nowMs += this.#random.float();
+    // a round takes much less than a lease
+    for (let i = 0; i < 3; i++) {
+      this.#deliverOne();
+      this.#workOne();
+    }
+    if (this.#random.below(8) > 0) return;
+    for (const replica of this.#live()) {
+      if (replica.node!.role !== 'leader') continue;
+      this.#readAt(replica);
+      if (replica.node!.hasReady()) this.#processReady(replica);
+    }
   }
 
   /** What an operator or the node above does: membership, transfer, compaction, … */
@@ -325,7 +356,6 @@ export class ChaosGroup {
     if (kind < 4) this.#changeMembers();
     else if (kind < 6) this.#transfer();
     else if (kind < 10) this.#compact(replica);
-    else if (this.#settings.lease) return;
     else if (kind === 10) replica.node!.campaign();
     else replica.node!.forgetLeader();
     this.#observe(replica);
@@ -399,6 +429,8 @@ export class ChaosGroup {
       commitSeen: 0,
       ledTerm: 0,
       reads: [],
+      rate: 1 - DRIFT_MAX * this.#random.float(),
+      wallAheadMs: 0,
     };
     storage.provideSnapshot(() => this.#snapshotOf(replica));
     this.#replicas.push(replica);
@@ -447,7 +479,7 @@ export class ChaosGroup {
       preVote: settings.preVote,
       checkQuorum: settings.checkQuorum,
       stepDownOnRemoval: true,
-      readOnly: settings.lease ? 'lease' : 'safe',
+      lease: settings.lease ? this.#leaseOf(replica, restarted) : undefined,
       readFanout: settings.readFanout,
       disableProposalForwarding: true,
       disableConfChangeValidation: false,
@@ -456,7 +488,20 @@ export class ChaosGroup {
       uncommittedBytesMax: settings.uncommittedBytesMax,
       inflightMessagesMax: settings.inflightMessagesMax,
       inflightBytesMax: settings.messageBytesMax * settings.inflightMessagesMax,
-      restartHoldTicks: settings.lease && restarted ? settings.electionTicks : 0,
+    };
+  }
+
+  /** Clocks that drift, stand still and are set, as much as leases allow; ticks come as they like. */
+  #leaseOf(replica: Replica, restarted: boolean): LeaseConfig {
+    const promiseMs = PROMISE_MS;
+    const monotonicMs = () => this.#nowMs * replica.rate;
+    return {
+      monotonicMs,
+      wallMs: () => monotonicMs() + replica.wallAheadMs,
+      promiseMs,
+      lengthMs: promiseMs * (1 - DRIFT_MAX) - JUMP_MS,
+      jumpMs: JUMP_MS,
+      restarted,
     };
   }
 

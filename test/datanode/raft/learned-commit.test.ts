@@ -49,7 +49,6 @@ function start(entries = [normal(2, 11), normal(3, 12), normal(4, 13)], snapshot
     preVote: true,
     checkQuorum: true,
     stepDownOnRemoval: true,
-    readOnly: 'safe',
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
     messageBytesMax: 1e6,

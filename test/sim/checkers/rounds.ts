@@ -1,11 +1,14 @@
 /**
  * A round of reads that a leader confirms was heard by a quorum of voters, in its term: an answer to
  * an earlier round, or of another group, proves nothing. White box: a stale read that follows from
- * less needs an old answer, a deposed leader and a client in the same moment.
+ * less needs an old answer, a deposed leader and a client in the same moment. Under leases a round
+ * may be heard by nobody: then a quorum must have promised to elect nobody else, and the promises
+ * hold by the simulator's own time. Who promised does not vote.
  */
 import type { GroupId, ReplicaId, Term } from '../../../src/common/ids.ts';
 import { jointVote } from '../../../src/datanode/raft/quorum.ts';
 import type { RaftNode } from '../../../src/datanode/raft/ready.ts';
+import type { SimCluster } from '../cluster.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 
 type Confirmed = { readonly group: GroupId; readonly term: Term; readonly leader: ReplicaId };
@@ -13,6 +16,11 @@ type Confirmed = { readonly group: GroupId; readonly term: Term; readonly leader
 export function roundChecker(): Checker {
   /** Per leadership and voter, the newest round it has heard of. */
   const heard = new Map<string, Map<ReplicaId, number>>();
+  /** Per voter, whom it heard last, and until when it promised nobody else its vote. */
+  const promises = new Map<
+    ReplicaId,
+    { readonly to: ReplicaId; readonly term: Term; untilMs: number }
+  >();
   const watched = new WeakSet<RaftNode>();
   /** Thrown at the core's door it would only stop the replica. */
   let found: Violation | undefined;
@@ -24,17 +32,33 @@ export function roundChecker(): Checker {
     return rounds;
   };
 
-  const watch = ({ group, node, replica }: Observed) => {
+  const watch = ({ group, node, replica }: Observed, { plan, scheduler }: SimCluster) => {
+    const leases = replica.record.reads === 'lease';
     const { raft } = replica.inspect();
     if (watched.has(raft)) return;
     watched.add(raft);
     const step = raft.step.bind(raft);
     const take = raft.ready.bind(raft);
     raft.step = (message) => {
+      const promise = promises.get(replica.id);
       const result = step(message);
+      if (leases && message.type === 'vote' && !message.transfer) {
+        const { term, vote } = raft.status().hardState;
+        const voted =
+          vote === message.from && term === message.term && term > (promise?.term ?? term);
+        if (voted && scheduler.nowMs < promise!.untilMs) {
+          found ??= new Violation(
+            'rounds',
+            `group ${group}: ${node} votes and has promised not to`,
+          );
+        }
+      }
       if (message.type === 'heartbeat' && message.term === raft.status().hardState.term) {
         const rounds = roundsOf({ group, term: message.term, leader: message.from });
         rounds.set(replica.id, Math.max(rounds.get(replica.id) ?? 0, message.readContext));
+        // the fastest clock has it over first
+        const untilMs = scheduler.nowMs + plan.leasePromiseMs / (1 + plan.drift);
+        promises.set(replica.id, { to: message.from, term: message.term, untilMs });
       }
       return result;
     };
@@ -48,6 +72,12 @@ export function roundChecker(): Checker {
         const votes = new Map([[id, true]]);
         for (const [voter, round] of rounds)
           if (round >= newest.readContext) votes.set(voter, true);
+        if (leases) {
+          for (const [voter, { to, term, untilMs }] of promises) {
+            if (to === id && term === hardState.term && scheduler.nowMs < untilMs)
+              votes.set(voter, true);
+          }
+        }
         // the members may have changed between the answer and now
         if (![before, confState].some((conf) => jointVote(conf, votes) === 'won')) {
           const text = `group ${group}: ${node} confirms round ${newest.readContext} that only ${[...votes.keys()]} heard`;
@@ -61,9 +91,9 @@ export function roundChecker(): Checker {
 
   return {
     name: 'rounds',
-    onMoved(observed) {
+    onMoved(observed, cluster) {
       if (found !== undefined) throw found;
-      watch(observed);
+      watch(observed, cluster);
     },
   };
 }

@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import type { ClusterAnswer, NodeAnswer } from '../../src/cli/admin/shapes.ts';
+import { type EtcdProcess, startEtcd } from '../meta/etcd-process.ts';
+import { eventually, freePorts, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { Load } from './load.ts';
+
+const run = promisify(execFile);
+const PARTITIONS = 8;
+/** One replica at a time, and time between two: a drain takes some seconds. */
+const SLOWLY = { 'moves-at-once': 1, 'plan-delay-ms': 400 };
+
+let cluster: TestCluster | undefined;
+let etcd: EtcdProcess | undefined;
+let load: Load | undefined;
+
+afterEach(async () => {
+  await load?.stop();
+  load = undefined;
+  await cluster?.destroy();
+  cluster = undefined;
+  await etcd?.stop();
+  etcd = undefined;
+}, 90_000);
+
+/** Starts `name` with the first placedriver's config file, changed; resolves to its HTTP port. */
+async function startPlacedriver(
+  running: TestCluster,
+  name: string,
+  change: object,
+): Promise<number> {
+  const text = readFileSync(join(running.data, 'placedriver1.yaml'), 'utf8');
+  const config = parse(text.replaceAll('placedriver1', name)) as { ports: { http: number } };
+  if (name !== 'placedriver1') config.ports.http = (await freePorts(1)).http;
+  const file = `${name}-slow.yaml`;
+  writeFileSync(join(running.data, file), stringify({ ...config, ...change }));
+  running.startByHand(name, file);
+  return config.ports.http;
+}
+
+async function ask<T>(port: number, path: string): Promise<T> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    signal: AbortSignal.timeout(5_000),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return (await answer.json()) as T;
+}
+
+const master = async (port: number) => (await ask<ClusterAnswer>(port, '/v1/cluster')).master;
+
+async function left(port: number, node: string): Promise<number> {
+  return (await ask<NodeAnswer>(port, `/v1/nodes/${node}`)).replicas;
+}
+
+/** Four datanodes, the fourth of which is to be emptied. */
+async function startFour(...flags: string[]): Promise<TestCluster> {
+  cluster = await startCluster({
+    nodes: 4,
+    partitions: PARTITIONS,
+    flags: ['--no-restart', '--replicas', '3', ...flags],
+  });
+  const running = cluster;
+  await eventually(20_000, 'stable', async () => {
+    const stats = await ask<{ stable: boolean }>(running.ports.http, '/cluster/stats');
+    return stats.stable;
+  });
+  load = new Load({
+    ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
+    clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
+    partitions: PARTITIONS,
+    writers: 4,
+    readers: 2,
+    keysPerWriter: 16,
+  });
+  return running;
+}
+
+/** Begins to empty the fourth datanode; resolves when some of it has moved, and some has not. */
+async function drainHalf(port: number): Promise<void> {
+  const url = ['--url', `http://127.0.0.1:${port}`];
+  await run(process.execPath, [kvorum, 'drain', 'datanode4', '--no-wait', ...url]);
+  const begun = await left(port, 'datanode4');
+  await eventually(30_000, 'the drain is in the middle', async () => {
+    const now = await left(port, 'datanode4');
+    return now < begun && now > 0;
+  });
+}
+
+async function expectDrained(port: number): Promise<void> {
+  await eventually(60_000, 'the drain is finished', async () => {
+    const { partitions } = await ask<ClusterAnswer>(port, '/v1/cluster');
+    return (await left(port, 'datanode4')) === 0 && partitions.settled === PARTITIONS;
+  });
+}
+
+async function expectUnharmed(running: TestCluster): Promise<void> {
+  await load!.stop();
+  const report = await load!.verify(running.gatewayPort(0));
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+  expect(report.violations).toEqual([]);
+  expect([report.unknown, report.refused]).toEqual([0, 0]);
+}
+
+describe('a master that ends in the middle of a drain', () => {
+  test.each<[string, NodeJS.Signals]>([
+    ['killed', 'SIGKILL'],
+    ['frozen past its lease, and thawed', 'SIGSTOP'],
+  ])(
+    '%s: the next one finishes it, on real etcd',
+    async (_, signal) => {
+      etcd = await startEtcd();
+      const running = await startFour('--etcd', etcd.url);
+      running.kill('placedriver1');
+      const change = { placement: SLOWLY, timing: { 'lease-ttl-ms': 2_000 } };
+      const first = await startPlacedriver(running, 'placedriver1', change);
+      await eventually(
+        30_000,
+        'it is master',
+        async () => (await master(first)) === 'placedriver1',
+      );
+      const second = await startPlacedriver(running, 'placedriver2', change);
+      await eventually(20_000, 'a second one', async () => (await master(second)) !== null);
+      await drainHalf(second); // passed on to the master
+      process.kill(running.pidOf('placedriver1'), signal);
+      await eventually(20_000, 'another is master', async () => {
+        return (await master(second)) === 'placedriver2';
+      });
+      await expectDrained(second);
+      if (signal === 'SIGSTOP') {
+        process.kill(running.pidOf('placedriver1'), 'SIGCONT');
+        await pause(1_000);
+        await eventually(20_000, 'the first one knows', async () => {
+          return (await master(first)) === 'placedriver2';
+        });
+        expect(await left(second, 'datanode4')).toBe(0);
+      }
+      await expectUnharmed(running);
+    },
+    240_000,
+  );
+
+  test('the one that holds the embedded store goes on when it is started again', async () => {
+    const running = await startFour();
+    running.kill('placedriver1');
+    const port = await startPlacedriver(running, 'placedriver1', { placement: SLOWLY });
+    await eventually(40_000, 'it is master', async () => (await master(port)) === 'placedriver1');
+    await drainHalf(port);
+    running.kill('placedriver1');
+    await pause(2_000);
+    await startPlacedriver(running, 'placedriver1', { placement: SLOWLY });
+    await eventually(40_000, 'it answers', async () => (await master(port)) !== null);
+    await expectDrained(port);
+    await expectUnharmed(running);
+  }, 240_000);
+});
