@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import type { NodeAnswer, PartitionAnswer } from '../../src/cli/admin/shapes.ts';
+import { eventually, kvorum, startCluster, type TestCluster } from './cluster.ts';
+import { connect } from './load.ts';
+
+const run = promisify(execFile);
+const PARTITIONS = 2;
+const KEYS = 200;
+
+let cluster: TestCluster | undefined;
+
+afterEach(async () => {
+  await cluster?.destroy();
+  cluster = undefined;
+}, 60_000);
+
+async function verb(running: TestCluster, ...args: string[]): Promise<string> {
+  const command = [kvorum, ...args, '--data', running.data];
+  return (await run(process.execPath, command, { timeout: 60_000 })).stdout;
+}
+
+/** Directories of replicas on a node: `<replica id>-<generation>`. */
+function replicasOn(running: TestCluster, name: string): number[] {
+  const names = readdirSync(join(running.data, name, 'engines'));
+  return [...new Set(names.map((one) => Number.parseInt(one, 10)))].sort((a, b) => a - b);
+}
+
+async function partitions(running: TestCluster): Promise<readonly PartitionAnswer[]> {
+  const text = await verb(running, 'partitions', '--json');
+  return (JSON.parse(text) as { partitions: PartitionAnswer[] }).partitions;
+}
+
+test('two of three nodes lost: what the third holds goes on, and the two come back as strangers', async () => {
+  cluster = await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] });
+  const running = cluster;
+  const writer = connect(running.gatewayPort(0));
+  for (let key = 0; key < KEYS; key++) await writer.set(`key:${key}`, `value ${key}`);
+  const before = await partitions(running);
+  const lost = ['datanode2', 'datanode3'];
+  for (const name of lost) running.kill(name);
+  await eventually(40_000, 'their leases have ended', async () => {
+    const { nodes } = JSON.parse(await verb(running, 'nodes', '--json')) as { nodes: NodeAnswer[] };
+    return nodes.filter(({ alive }) => alive).length === 1;
+  });
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const what = `default/${partition}`;
+    const confirm = ['--survivor', 'datanode1', '--confirm', `lose-data-of ${what}`];
+    expect(await verb(running, 'rebuild', what, ...confirm)).toContain('is rebuilt from');
+  }
+  const reader = connect(running.gatewayPort(0));
+  await eventually(30_000, 'the survivor serves alone', async () => {
+    return (await reader.get('key:0')) === 'value 0';
+  });
+  // each was acknowledged by a quorum; what this node had of it is there
+  const found = await reader.mget(Array.from({ length: KEYS }, (_, key) => `key:${key}`));
+  const missing = found.filter((value, key) => value !== null && value !== `value ${key}`);
+  expect(missing).toEqual([]);
+  process.stdout.write(`the survivor held ${found.filter((v) => v !== null).length} of ${KEYS}\n`);
+  for (let key = 0; key < KEYS; key++) await reader.set(`key:${key}`, 'after');
+
+  for (const name of lost) running.startByHand(name);
+  await eventually(90_000, 'filled up again on all three', async () => {
+    const now = await partitions(running);
+    return now.every(({ wanted, settled }) => settled && wanted.length === 3);
+  });
+  const old = before.flatMap(({ wanted }) =>
+    wanted.filter(({ node }) => lost.includes(node)).map(({ replica }) => replica),
+  );
+  await eventually(20_000, 'the old replicas are destroyed', () =>
+    lost.every((name) => !replicasOn(running, name).some((replica) => old.includes(replica))),
+  );
+  for (const node of [0, 1, 2]) {
+    const client = connect(running.gatewayPort(node));
+    const values = await client.mget(Array.from({ length: KEYS }, (_, key) => `key:${key}`));
+    expect(new Set(values)).toEqual(new Set(['after']));
+    client.disconnect();
+  }
+  writer.disconnect();
+  reader.disconnect();
+}, 240_000);
