@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { ClusterAnswer, NodeAnswer } from '../../src/cli/admin/shapes.ts';
+import { isAlive } from '../../src/cli/run-file.ts';
 import { type EtcdProcess, startEtcd } from '../meta/etcd-process.ts';
 import { eventually, freePorts, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
 import { Load } from './load.ts';
@@ -12,7 +13,10 @@ import { Load } from './load.ts';
 const run = promisify(execFile);
 const PARTITIONS = 8;
 /** One replica at a time, and time between two: a drain takes some seconds. */
-const SLOWLY = { 'moves-at-once': 1, 'plan-delay-ms': 400 };
+const change = {
+  placement: { 'moves-at-once': 1, 'plan-delay-ms': 400 },
+  timing: { 'lease-ttl-ms': 2_000 },
+};
 
 let cluster: TestCluster | undefined;
 let etcd: EtcdProcess | undefined;
@@ -31,15 +35,22 @@ afterEach(async () => {
 async function startPlacedriver(
   running: TestCluster,
   name: string,
-  change: object,
+  changed: object,
 ): Promise<number> {
   const text = readFileSync(join(running.data, 'placedriver1.yaml'), 'utf8');
   const config = parse(text.replaceAll('placedriver1', name)) as { ports: { http: number } };
   if (name !== 'placedriver1') config.ports.http = (await freePorts(1)).http;
   const file = `${name}-slow.yaml`;
-  writeFileSync(join(running.data, file), stringify({ ...config, ...change }));
+  writeFileSync(join(running.data, file), stringify({ ...config, ...changed }));
   running.startByHand(name, file);
   return config.ports.http;
+}
+
+/** A placedriver that is stopped gives its lease back: nobody waits for that to end. */
+async function resign(running: TestCluster, name: string): Promise<void> {
+  const pid = running.pidOf(name);
+  process.kill(pid, 'SIGTERM');
+  await eventually(20_000, `${name} ends`, () => !isAlive(pid));
 }
 
 async function ask<T>(port: number, path: string): Promise<T> {
@@ -114,8 +125,7 @@ describe('a master that ends in the middle of a drain', () => {
     async (_, signal) => {
       etcd = await startEtcd();
       const running = await startFour('--etcd', etcd.url);
-      running.kill('placedriver1');
-      const change = { placement: SLOWLY, timing: { 'lease-ttl-ms': 2_000 } };
+      await resign(running, 'placedriver1');
       const first = await startPlacedriver(running, 'placedriver1', change);
       await eventually(
         30_000,
@@ -145,13 +155,13 @@ describe('a master that ends in the middle of a drain', () => {
 
   test('the one that holds the embedded store goes on when it is started again', async () => {
     const running = await startFour();
-    running.kill('placedriver1');
-    const port = await startPlacedriver(running, 'placedriver1', { placement: SLOWLY });
+    await resign(running, 'placedriver1');
+    const port = await startPlacedriver(running, 'placedriver1', change);
     await eventually(40_000, 'it is master', async () => (await master(port)) === 'placedriver1');
     await drainHalf(port);
     running.kill('placedriver1');
     await pause(2_000);
-    await startPlacedriver(running, 'placedriver1', { placement: SLOWLY });
+    await startPlacedriver(running, 'placedriver1', change);
     await eventually(40_000, 'it answers', async () => (await master(port)) !== null);
     await expectDrained(port);
     await expectUnharmed(running);
