@@ -285,10 +285,7 @@ export class Datanode {
       memoryBytes: () => this.#options.usage().rssBytes,
     });
     return new DatanodeCoordinator({
-      store,
-      disk,
-      clock,
-      logger,
+      ...{ store, disk, clock, logger },
       dataDir: config['data-dir'],
       leaseTtlMs: config.timing['lease-ttl-ms'],
       loadReportMs: config.timing['load-report-ms'],

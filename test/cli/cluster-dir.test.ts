@@ -58,7 +58,7 @@ describe('a new directory', () => {
     expect(plans.map((plan) => plan.name)).toEqual(names);
     expect(JSON.parse(readFileSync(mark(), 'utf8'))).toMatchObject({ nodes: 3, replicas: 3 });
     const driver = loadConfig(plans[0]!.config, placedriverConfigSchema);
-    expect(driver.default).toEqual({ nodes: 3, partitions: 4, replicas: 3 });
+    expect(driver.default).toMatchObject({ nodes: 3, partitions: 4, replicas: 3 });
     plans.slice(1).forEach((plan, at) => {
       const config = loadConfig(plan.config, datanodeConfigSchema);
       expect(config.name).toBe(plan.name);
