@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isInstalledAsLocked } from '../src/cli/locked-packages.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const results = join(root, '.cache');
@@ -57,7 +58,7 @@ function checkNode() {
 }
 
 function installPackages() {
-  if (existsSync(join(root, 'node_modules', '.package-lock.json'))) return;
+  if (isInstalledAsLocked(root)) return;
   say('installing the locked npm packages …');
   run('npm', ['ci', '--no-audit', '--no-fund']);
 }

@@ -1,5 +1,5 @@
 /**
- * `npm start`: installs the locked dependencies when they are missing, builds when the sources are
+ * `npm start`: installs the locked dependencies when others are there, builds when the sources are
  * newer than the build, and runs `kvorum start` with the arguments given after `--`.
  * Plain JavaScript: it must run before anything is installed.
  */
@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isInstalledAsLocked } from './locked-packages.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const [major, minor] = process.versions.node.split('.').map(Number);
@@ -16,7 +17,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 
 /** Installs and builds as far as needed. */
 export function prepare() {
-  if (!existsSync(join(root, 'node_modules', '.package-lock.json'))) {
+  if (!isInstalledAsLocked(root)) {
     say('installing the locked dependencies …');
     npm(['ci', '--no-audit', '--no-fund']);
   }
