@@ -76,7 +76,7 @@ async function readKept(source: string): Promise<Found> {
 }
 
 /** As the store had it, but for what is under leases: that is registered anew. */
-export function lostStoreOf(image: KeptImage): LostStore {
+function lostStoreOf(image: KeptImage): LostStore {
   const records: (readonly [key: string, record: { readonly version: number }])[] = [
     ...image.namespaces.map((record) => [keys.namespace(record.name), record] as const),
     ...image.partitions.map(

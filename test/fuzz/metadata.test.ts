@@ -230,7 +230,7 @@ function expectKept(good: ReadonlyMap<string, unknown>, view: ClusterView, pictu
   const sorted = (records: readonly unknown[]) => records.map((one) => JSON.stringify(one)).sort();
   expect(sorted(picture.aliveNodes())).toEqual(sorted(below(keys.nodes)));
   expect(sorted(picture.damages())).toEqual(sorted(below(keys.damages)));
-  expect(sorted(view.leaders())).toEqual(sorted(below(keys.leaders)));
+  expect(sorted(view.image().leaders)).toEqual(sorted(below(keys.leaders)));
   for (const record of below(keys.nodes) as { node: string }[]) {
     expect(view.isAlive(record.node)).toBe(true);
     expect(view.addresses().get(record.node)).toEqual(record);

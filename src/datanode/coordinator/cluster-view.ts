@@ -185,14 +185,6 @@ export class ClusterView {
     return [...this.#deletions.values()];
   }
 
-  /** Of the groups that are wanted: one that was given up has no leader. */
-  leaders(): readonly LeaderRecord[] {
-    return [...this.#leaders.values()].filter(({ namespace, partition, group }) => {
-      const wanted = this.#partitions.get(keys.partition(namespace, partition))?.group;
-      return group === undefined || wanted === undefined || group === wanted;
-    });
-  }
-
   /** How many groups `node` leads, as far as the store has been told. */
   leads(node: NodeId): number {
     return this.wantedLeaders().filter(([, leader]) => leader.node === node).length;

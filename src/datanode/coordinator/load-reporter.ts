@@ -48,7 +48,7 @@ export class LoadReporter {
   }
 }
 
-export function isNews(told: LoadRecord, now: LoadRecord): boolean {
+function isNews(told: LoadRecord, now: LoadRecord): boolean {
   const moved = (before: number, after: number) => Math.abs(after - before) * SHARE > before;
   return (
     told.replicas !== now.replicas ||

@@ -69,7 +69,7 @@ export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, n
 }
 
 /** How far a drain has come, and when it ends if it goes on as it did. */
-export function drainAnswer(
+function drainAnswer(
   draining: { readonly sinceMs: number; readonly replicas: number } | undefined,
   left: number,
   nowMs: number,
@@ -191,7 +191,7 @@ export function windowAnswer(window: BalanceWindow | undefined) {
   return window ? { from: timeOfDay(window.fromMinute), to: timeOfDay(window.toMinute) } : null;
 }
 
-export function timeOfDay(minute: number): string {
+function timeOfDay(minute: number): string {
   const two = (part: number) => String(part).padStart(2, '0');
   return `${two(Math.floor(minute / HOUR_MINUTES))}:${two(minute % HOUR_MINUTES)}`;
 }

@@ -29,7 +29,7 @@ const NO_NODE: ZanNode = {
   dc_info: '',
 };
 
-export function zanNode({ node, host, tags, gatewayPort, httpPort, build }: NodeRecord): ZanNode {
+function zanNode({ node, host, tags, gatewayPort, httpPort, build }: NodeRecord): ZanNode {
   return {
     node_id: node,
     broadcast_address: host,

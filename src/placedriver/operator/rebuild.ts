@@ -23,7 +23,7 @@ import { membersOf, planRebuild, type RebuildPlan } from './rebuild-plan.ts';
 type RebuildRequests = Pick<Operator, 'rebuild'>;
 
 /** What an operator must repeat. */
-export function rebuildConfirmation({ namespace, partition }: PartitionName): string {
+function rebuildConfirmation({ namespace, partition }: PartitionName): string {
   return `lose-data-of ${namespace}/${partition}`;
 }
 

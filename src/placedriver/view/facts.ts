@@ -77,7 +77,7 @@ export function factsOf(picture: Picture, master: string | undefined): Facts {
 }
 
 /** A move is the same as long as the replica that comes, or else the one that goes, is. */
-export function moveName({ namespace, partition, arriving, leaving }: Move): string {
+function moveName({ namespace, partition, arriving, leaving }: Move): string {
   return `${namespace}/${partition}/${arriving ?? `-${leaving}`}`;
 }
 
