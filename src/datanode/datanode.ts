@@ -341,11 +341,11 @@ export class Datanode {
   }
 
   #takeTable(view: ClusterView): void {
-    const records = view.partitions();
+    const [records, deletions] = [view.partitions(), view.deletions()];
     this.#routes.setPartitions(records);
-    const deletions = view.deletions();
     if (records.length + deletions.length === 0) return;
-    void this.#host.applyTable(records, view.memberships(), deletions).then(() => {
+    const more = { memberships: view.memberships(), underLease: view.underLease() };
+    void this.#host.applyTable({ records, deletions, ...more }).then(() => {
       this.#opened = true;
     });
   }

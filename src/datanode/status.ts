@@ -1,7 +1,6 @@
 /** What a datanode tells of its replicas: `kvorum status`, INFO and the HTTP door read it. */
 import type { Readiness } from '../common/http/probe-routes.ts';
 import type { GroupId, Namespace, NodeId, ReplicaId } from '../common/ids.ts';
-import type { PartitionRecord } from '../meta/schema.ts';
 import type { PartitionInfo } from './commands/node-context.ts';
 import type { PartitionHost } from './partition/host.ts';
 import type { Replica } from './partition/replica.ts';
@@ -35,15 +34,15 @@ export interface ReplicaStatus {
 export function replicaStatuses(node: NodeId, host: PartitionHost): ReplicaStatus[] {
   return host
     .replicas()
-    .map((replica) => replicaStatus(node, replica, host.recordOf(replica)))
+    .map((replica) => replicaStatus(node, replica, host))
     .sort((a, b) =>
       a.namespace === b.namespace ? a.partition - b.partition : a.namespace < b.namespace ? -1 : 1,
     );
 }
 
-function replicaStatus(node: NodeId, replica: Replica, record: PartitionRecord): ReplicaStatus {
+function replicaStatus(node: NodeId, replica: Replica, host: PartitionHost): ReplicaStatus {
   const status = replica.status();
-  const { replicas, namespace, partition, group } = record;
+  const { replicas, namespace, partition, group } = host.recordOf(replica);
   const progress = new Map(status.progress.map((of) => [of.replica, of]));
   return {
     namespace,
@@ -59,7 +58,7 @@ function replicaStatus(node: NodeId, replica: Replica, record: PartitionRecord):
     lastIndex: status.lastIndex,
     state: 'running',
     asleep: replica.asleep,
-    reads: replica.record.reads ?? 'linearizable',
+    reads: host.reads(namespace),
     members: replicas.map((member) => ({
       node: member.node,
       id: member.replica,

@@ -201,7 +201,6 @@ export const recordKinds = {
         firstSlot: slot,
         lastSlot: slot,
         murmur3: z.object({ modulo: count.max(SLOT_COUNT), remainder: index }).exactOptional(),
-        reads: z.literal('lease').exactOptional(),
         birth: replicas,
         replicas,
         move: move.exactOptional(),

@@ -136,7 +136,7 @@ export interface NamespaceRecord {
   readonly expiry: 'consistent';
   /** Tags a node must have to hold replicas: `name`, or `name=value`; any node when absent. */
   readonly tags?: readonly string[];
-  /** How reads are confirmed (decision 8); `linearizable` when absent. Never changed: see PartitionRecord. */
+  /** How reads are confirmed (decision 8); `linearizable` when absent. */
   readonly reads?: 'linearizable' | 'lease';
   /** Only set once every partition's wanted record is written: the namespace is visible. */
   readonly ready: boolean;
@@ -171,11 +171,6 @@ export interface PartitionRecord {
   readonly lastSlot: Slot;
   /** In a namespace with that hash, where a partition may have keys of every slot. */
   readonly murmur3?: Murmur3Share;
-  /**
-   * Immutable: its leaders serve reads under leases, so its replicas keep the rules of leases, each
-   * from before it can vote. A replica that learned it later could vote too early.
-   */
-  readonly reads?: 'lease';
   /** Immutable within a group: the replicas that may start as voters (decision 18). */
   readonly birth: readonly ReplicaRecord[];
   readonly replicas: readonly ReplicaRecord[];

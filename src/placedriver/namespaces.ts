@@ -164,7 +164,7 @@ export function candidatesFor(picture: Picture, tags: readonly string[]): readon
 function planTable(
   picture: Picture,
   nodes: readonly NodeRecord[],
-  { name, hash, reads, partitions: count, replicas: each }: NamespaceSpec,
+  { name, hash, partitions: count, replicas: each }: NamespaceSpec,
   { nextGroup, nextReplica }: CountersRecord,
   fence: Revision,
 ): readonly PartitionRecord[] {
@@ -184,7 +184,6 @@ function planTable(
       partition,
       group: nextGroup + partition,
       ...initialShare(hash, partition, count),
-      ...(reads === 'lease' && { reads }),
       birth: replicas,
       replicas,
       epoch: 1,

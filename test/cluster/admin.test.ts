@@ -60,7 +60,7 @@ describe('the command line', () => {
       return (await client.select(1)) === 'OK';
     });
     await client.set('key', 'value');
-    await verb('namespaces', 'update', 'db1', '--replicas', '3');
+    await verb('namespaces', 'update', 'db1', '--replicas', '3', '--reads', 'lease');
     await eventually(30_000, 'three replicas each', async () => {
       const { partitions } = await json<{ partitions: PartitionAnswer[] }>('partitions', 'db1');
       return partitions.every(({ wanted, settled }) => wanted.length === 3 && settled);

@@ -107,42 +107,6 @@ describe('a placedriver', () => {
     expect(new Set(records.map(({ replicas }) => replicas[0]!.node)).size).toBe(4);
   });
 
-  test.each(['linearizable', 'lease'] as const)(
-    '%s reads are a matter of each group',
-    async (reads) => {
-      start('pd1', { reads });
-      await registerAll();
-      await expect.poll(async () => (await table()).length).toBe(6);
-      for (const record of await table()) {
-        expect(record.reads).toBe(reads === 'lease' ? 'lease' : undefined);
-      }
-      await register('a1', 'a', 'a1-2');
-      const { namespace, partition, group, replicas } = (await table())[0]!;
-      const membership = {
-        epoch: 1,
-        voters: replicas.map((one) => one.replica),
-        learners: [],
-        joint: false,
-      };
-      const [{ node, replica }] = replicas as [(typeof replicas)[0]];
-      const leader = {
-        version: 1,
-        namespace,
-        partition,
-        group,
-        node,
-        replica,
-        term: 2,
-        membership,
-      };
-      await store.put(keys.leader(namespace, partition), encodeRecord(leader));
-      await expect.poll(async () => (await table()).some(({ epoch }) => epoch === 2)).toBe(true);
-      for (const record of await table()) {
-        expect(record.reads).toBe(reads === 'lease' ? 'lease' : undefined);
-      }
-    },
-  );
-
   test('one is master; when it dies another takes over and makes nothing twice', async () => {
     const first = start('pd1');
     await expect.poll(() => first.coordinator.isMaster).toBe(true);

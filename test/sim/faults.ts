@@ -166,6 +166,16 @@ const injectors: Record<FaultKind, Injector> = {
     return () => {};
   },
 
+  changeReads(cluster, { draws }) {
+    const { operator } = cluster;
+    if (operator === undefined) return undefined;
+    const reads = draws[0]! < 0.6 ? 'lease' : 'linearizable';
+    cluster.note(`reads are to be ${reads}`);
+    // there may be no namespace yet, or no master any more
+    operator.updateNamespace('default', { reads }).catch(() => {});
+    return () => {};
+  },
+
   driverCrash(cluster) {
     cluster.note('placedriver crashes');
     cluster.crashDriver();

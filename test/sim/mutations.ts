@@ -162,11 +162,21 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'count answers without a promise for a lease',
+    edits: [
+      {
+        file: `${raft}/read-index.ts`,
+        find: 'if (promised) this.#promises.set(from, readContext);',
+        replace: 'this.#promises.set(from, readContext);',
+      },
+    ],
+  },
+  {
     name: 'let a restarted voter vote under a lease',
     edits: [
       {
         file: `${raft}/core.ts`,
-        find: 'if (config.lease?.restarted) promise(core);',
+        find: 'promiseAnew(core);',
         replace: '',
       },
     ],
@@ -176,8 +186,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${raft}/read-index.ts`,
-        find: 'this.#answers.set(replica, number);',
-        replace: 'this.#answers.set(replica, this.#counter);',
+        find: 'this.#answers.set(from, readContext);',
+        replace: 'this.#answers.set(from, this.#counter);',
       },
       {
         file: `${raft}/leader.ts`,

@@ -25,7 +25,8 @@ export const faultKinds = [
   'driverCrash',
 ] as const;
 
-export type FaultKind = (typeof faultKinds)[number];
+/** The last is an operator's doing, and drawn apart. */
+export type FaultKind = (typeof faultKinds)[number] | 'changeReads';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -158,14 +159,26 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     skewMs: pick(random, [0, 100, 400]),
     drift: pick(random, [0, 0.0005, 0.01]),
     ...leases,
-    faults:
-      focus === 'everything'
+    faults: [
+      ...(focus === 'everything'
         ? drawFaults(random, safetyMs)
         : focusedFaults(random, safetyMs, [
             keyed === 'expiry' ? 'clockJump' : pick(random, focusKinds[focus]),
             pick(random, focusKinds[focus]),
-          ]),
+          ])),
+      ...drawChangesOfReads(seededRandom(`changes of reads ${seed}`), safetyMs, leases.reads),
+    ].sort((a, b) => a.atMs - b.atMs),
   };
+}
+
+/** Half of the plans with leases do without them for a while, some others have them for a while. */
+function drawChangesOfReads(random: Random, safetyMs: number, reads: RunPlan['reads']): Fault[] {
+  if (random.below(reads === 'lease' ? 2 : 8) > 0) return [];
+  const changes: Fault[] = [];
+  for (let atMs = 800; atMs < safetyMs; atMs += 200 + random.below(3_000)) {
+    changes.push({ kind: 'changeReads', atMs, durationMs: 0, draws: [random.float()] });
+  }
+  return changes;
 }
 
 /**

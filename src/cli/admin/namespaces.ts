@@ -31,10 +31,10 @@ export async function createNamespace(name: string, flags: NamespaceFlags): Prom
 }
 
 export async function updateNamespace(name: string, flags: NamespaceFlags): Promise<void> {
-  const { replicas, tag } = flags;
-  const body = definedOf({ replicas, tags: tag });
+  const { replicas, reads, tag } = flags;
+  const body = definedOf({ replicas, reads, tags: tag });
   if (Object.keys(body).length === 0) {
-    throw new KvorumError('BAD_ARGUMENT', 'nothing to change: give --replicas or --tag');
+    throw new KvorumError('BAD_ARGUMENT', 'nothing to change: give --replicas, --tag or --reads');
   }
   await new Api(flags).write('PATCH', `/v1/namespaces/${encodeURIComponent(name)}`, body);
   say(`namespace ${name} is to be so; kvorum partitions ${name} shows how far it is`);

@@ -26,15 +26,15 @@ function addNamespaceVerbs(program: Command): void {
   const options = (command: Command) =>
     command
       .option('--replicas <n>', 'replicas per partition, 1 to 7', whole)
-      .option('--tag <tags...>', 'only on nodes with these tags: name or name=value');
+      .option('--tag <tags...>', 'only on nodes with these tags: name or name=value')
+      .option('--reads <mode>', 'linearizable, or lease (faster, trusts clocks)');
   options(verb(namespaces, 'create <name>', 'make a namespace'))
     .option('--partitions <n>', '1 to 1024; never changes', whole)
     .option('--hash <kind>', 'slots (Redis Cluster) or murmur3 (ZanRedisDB); never changes')
-    .option('--reads <mode>', 'linearizable, or lease (faster, trusts clocks); never changes')
     .action(async (name, _flags, command) =>
       (await import('./namespaces.ts')).createNamespace(name, command.optsWithGlobals()),
     );
-  options(verb(namespaces, 'update <name>', 'change replicas or tags')).action(
+  options(verb(namespaces, 'update <name>', 'change replicas, tags or reads')).action(
     async (name, _flags, command) =>
       (await import('./namespaces.ts')).updateNamespace(name, command.optsWithGlobals()),
   );

@@ -175,6 +175,12 @@ export class ClusterView {
     return [...this.#namespaces.values()].filter((record) => record.ready);
   }
 
+  /** Namespaces whose reads are to be served under leases. */
+  underLease(): ReadonlySet<Namespace> {
+    const records = this.namespaces().filter(({ reads }) => reads === 'lease');
+    return new Set(records.map(({ name }) => name));
+  }
+
   /** Each namespace's whole, or none of it. */
   partitions(): readonly PartitionRecord[] {
     return [...this.#tables.values()].flat();

@@ -17,7 +17,7 @@ import type {
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
-import type { CatchingUp, DeletedRecord, Membership, PartitionRecord } from '../../meta/schema.ts';
+import type { CatchingUp, Membership, PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
@@ -33,12 +33,13 @@ import { PeerRequests } from './peer-requests.ts';
 import { Places } from './places.ts';
 import type { Replica } from './replica.ts';
 import type { ReplicaNotes } from './replica-notes.ts';
-import { ReplicaSet } from './replica-set.ts';
+import { ReplicaSet, type WantedTable } from './replica-set.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
 import { ReturnHold } from './return-hold.ts';
 import { SleepWatch, sleepersOf } from './sleep-watch.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
 import { Stand } from './stand.ts';
+import { Turns } from './turns.ts';
 import { Upkeep } from './upkeep.ts';
 
 export interface LeaderNews {
@@ -70,6 +71,11 @@ export interface HostOptions {
   onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
 }
 
+export interface HostTable extends WantedTable {
+  /** Namespaces whose reads are to be served under leases. */
+  readonly underLease: ReadonlySet<Namespace>;
+}
+
 /** Frames from node to node, not from replica to replica. */
 const NO_GROUP = 0;
 
@@ -87,12 +93,12 @@ export class PartitionHost {
   readonly #transfers = new Places(limits.leaderTransfersPerNodeMax);
   readonly #departures = new Departures();
   readonly #requests: PeerRequests;
+  readonly #turns: Turns;
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
+  #underLease: ReadonlySet<Namespace> = new Set();
   #transport: Transport | undefined;
   #courier: Courier | undefined;
-  #dirty = new Set<Replica>();
-  #turnAsked = false;
   #timers = new Set<Timer>();
   #stopped = false;
 
@@ -106,6 +112,7 @@ export class PartitionHost {
       onFault: (...fault) => this.#onFault(...fault),
       after: (delayMs, run) => this.#after(delayMs, run),
     });
+    this.#turns = new Turns(options.clock);
     this.#requests = new PeerRequests(this.#set, this.#members, this.#departures);
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
     this.#hold = new ReturnHold({
@@ -142,14 +149,16 @@ export class PartitionHost {
    * groups are deleted, are removed.
    * Resolves when that is done; a replica that fails is reported, not thrown.
    */
-  applyTable(
-    records: readonly PartitionRecord[],
-    memberships: ReadonlyMap<GroupId, Membership> = new Map(),
-    deletions: readonly DeletedRecord[] = [],
-  ): Promise<void> {
-    const changed = this.#members.setRecords(records);
+  applyTable(table: HostTable): Promise<void> {
+    this.#underLease = table.underLease;
+    const changed = this.#members.setRecords(table.records);
     for (const group of changed) this.#set.get(group)?.wake();
-    return this.#set.apply({ records, memberships, deletions });
+    return this.#set.apply(table);
+  }
+
+  /** How reads of the namespace are to be confirmed. */
+  reads(namespace: Namespace): 'linearizable' | 'lease' {
+    return this.#underLease.has(namespace) ? 'lease' : 'linearizable';
   }
 
   /**
@@ -281,7 +290,7 @@ export class PartitionHost {
   }
 
   #onOpened(replica: Replica): void {
-    this.#requestTurn(replica);
+    this.#turns.request(replica);
     this.#hold.opened(replica);
     if (!this.#hold.holds(replica.record.group)) this.#standFirst(replica);
   }
@@ -320,7 +329,7 @@ export class PartitionHost {
       isReachable: (member) => courier.isReachable(group, member),
       snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),
       streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
-      requestTurn: () => this.#requestTurn(replica()),
+      requestTurn: () => this.#turns.request(replica()),
       onRole: (news) => this.#onRole(record, news),
       keyEvents: new KeyEventGate(this.#options.keyEvents, namespace, replica),
       onFault: (error) => this.#set.fault(record, id, error),
@@ -328,6 +337,7 @@ export class PartitionHost {
         const { epoch, replicas } = this.#members.record(group) ?? record;
         return { epoch, replicas: replicas.map((member) => member.replica) };
       },
+      underLease: () => this.#underLease.has(namespace),
       beginChange: () => this.#changing.take(group),
       endChange: () => this.#changing.give(group),
       mayLead: (member) => this.#mayLead(group, member),
@@ -348,26 +358,6 @@ export class PartitionHost {
     const record = this.#members.record(group) ?? birth;
     const node = leader === 0 ? undefined : this.#members.nodeOf(group, leader);
     this.#options.onLeader({ ...news, record, node, replica: leader });
-  }
-
-  #requestTurn(replica: Replica): void {
-    this.#dirty.add(replica);
-    if (this.#turnAsked) return;
-    this.#turnAsked = true;
-    this.#options.clock.endOfTurn(() => this.#turn());
-  }
-
-  #turn(): void {
-    this.#turnAsked = false;
-    const dirty = this.#dirty;
-    this.#dirty = new Set();
-    for (const replica of dirty) {
-      try {
-        replica.turn();
-      } catch (failure) {
-        replica.fail(failure);
-      }
-    }
   }
 
   /** Ticks at the end of a turn: after a stall the sockets are read first (decision 19). */

@@ -23,7 +23,7 @@ export interface PartitionSettings {
   readonly clockSkewMaxMs: number;
   /** Share by which this node's monotone clock may run slower than another's. */
   readonly clockDriftMax: number;
-  /** Where reads are served under leases: how long who heard from a leader helps no other. */
+  /** Under leases: how long who heard from a leader helps no other. Equal on all nodes. */
   readonly leasePromiseMs: number;
   /** One append carries entries up to this, and at least one. */
   readonly messageBytesMax: number;
@@ -73,6 +73,8 @@ export interface ReplicaWorld {
   onFault(error: unknown): void;
   /** The members the newest wanted record names. */
   wanted(): WantedMembers;
+  /** Reads of the namespace are to be served under leases, as far as this node knows. */
+  underLease(): boolean;
   /** A place among the node's changes of membership; see limits.membershipChangesPerNodeMax. */
   beginChange(): boolean;
   endChange(): void;
@@ -97,7 +99,7 @@ export interface OpenReplica {
 /** Everything that keeps a group safe and lively is on (raft.md 7, items 1 and 2). */
 export function raftConfig(
   world: ReplicaWorld,
-  { id, record, state, fresh }: OpenReplica,
+  { id, state, fresh }: OpenReplica,
   storage: RaftStorage,
 ): RaftConfig {
   return {
@@ -111,7 +113,7 @@ export function raftConfig(
     preVote: true,
     checkQuorum: true,
     stepDownOnRemoval: true,
-    lease: record.reads === 'lease' ? leaseConfig(world, !fresh) : undefined,
+    lease: leaseConfig(world, !fresh),
     readFanout: 'quorum',
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
@@ -124,10 +126,12 @@ export function raftConfig(
 }
 
 /** The lease is over before the promises are, on the clock of any node. */
-function leaseConfig({ clock, settings }: ReplicaWorld, restarted: boolean): LeaseConfig {
+function leaseConfig(world: ReplicaWorld, restarted: boolean): LeaseConfig {
+  const { clock, settings } = world;
   const { clockDriftMax, leasePromiseMs: promiseMs } = settings;
   const jumpMs = limits.leaseClockJumpMs;
   return {
+    inUse: () => world.underLease(),
     monotonicMs: () => clock.monotonicMs(),
     wallMs: () => clock.wallMs(),
     promiseMs,

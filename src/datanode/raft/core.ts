@@ -8,7 +8,7 @@
 import { assert } from '../../common/assert.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { RaftConfig, RaftTrace } from './config.ts';
-import { promise } from './lease.ts';
+import { promiseAnew } from './lease.ts';
 import { RaftLog } from './log.ts';
 import {
   APPEND_THREAD,
@@ -87,7 +87,7 @@ export function createCore(config: RaftConfig): Core {
     messagesAfterAppend: [],
     readStates: [],
   };
-  if (config.lease?.restarted) promise(core);
+  promiseAnew(core);
   setConf(core, confState);
   restoreMarks(core, hardState);
   becomeFollower(core, core.term, NONE);

@@ -1,6 +1,7 @@
 /** What a follower does with the messages of its term. */
 import { campaignIfAllowed } from './candidate.ts';
 import { type Core, send } from './core.ts';
+import { holdsVote } from './lease.ts';
 import { NONE, type PeerMessage } from './message.ts';
 import { receiveFromLeader } from './receive.ts';
 
@@ -40,9 +41,9 @@ export function stepFollower(core: Core, message: PeerMessage): void {
   }
 }
 
-/** Votes may be granted again before the election timeout; under leases never. */
+/** Votes may be granted again before the election timeout; with leases, or a promise, never. */
 function forgetLeader(core: Core): void {
-  if (core.config.lease !== undefined) {
+  if (core.config.lease?.inUse() || holdsVote(core)) {
     core.trace?.({ event: 'forgetLeaderRefused' });
   } else if (core.leader !== NONE) {
     core.trace?.({ event: 'forgetLeader', leader: core.leader, term: core.term });

@@ -252,7 +252,7 @@ function recoverFromSnapshot(core: Core, from: ReplicaId, progress: Progress): v
 }
 
 function stepHeartbeatResponse(core: Core, message: HeartbeatResponse, progress: Progress): void {
-  const { from, readContext } = message;
+  const { from, readContext, promised = false } = message;
   progress.heard();
   progress.flowPaused = false;
   // A full window gets an empty append, so that lost messages are noticed; a caught-up follower in
@@ -261,7 +261,7 @@ function stepHeartbeatResponse(core: Core, message: HeartbeatResponse, progress:
     sendAppend(core, from, true);
   }
   if (readContext === 0) return;
-  const confirmed = core.reads.answer(core.id, core.tracker.conf, from, readContext);
+  const confirmed = core.reads.answer(core.id, core.tracker.conf, { from, readContext, promised });
   if (confirmed.length > 0) {
     assert(committedInTerm(core) || confirmed.every((round) => !round.hasReads), 'reads wait');
     serveReads(core, confirmed);

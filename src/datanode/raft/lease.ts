@@ -11,8 +11,13 @@
 import type { Core } from './core.ts';
 import { NONE } from './message.ts';
 
-/** Present in all replicas of a group or in none, from their birth on. */
 export interface LeaseConfig {
+  /**
+   * Whether the group is to have leases, as far as this replica knows: that may change, and reaches
+   * each replica at another time. One that does not know promises nothing, and its answers begin no
+   * lease; a promise that was made is kept.
+   */
+  inUse(): boolean;
   monotonicMs(): number;
   wallMs(): number;
   /** How long who heard from a leader helps no other; equal for all replicas of the group. */
@@ -33,13 +38,25 @@ export interface Moment {
 /** Now, or undefined where there are no leases. The monotone clock is read last: never too early. */
 export function moment({ config }: Core): Moment | undefined {
   const { lease } = config;
-  return lease && { wallMs: lease.wallMs(), monotonicMs: lease.monotonicMs() };
+  if (!lease?.inUse()) return undefined;
+  return { wallMs: lease.wallMs(), monotonicMs: lease.monotonicMs() };
 }
 
-/** A promise to the leader that was just heard. Kept even when a higher term makes it forgotten. */
-export function promise(core: Core): void {
+/**
+ * A promise to the leader that was just heard, kept even when a higher term makes it forgotten.
+ * False: there are no leases, and none was made.
+ */
+export function promise(core: Core): boolean {
   const { lease } = core.config;
-  if (lease !== undefined) core.promisedUntilMs = lease.monotonicMs() + lease.promiseMs;
+  if (!lease?.inUse()) return false;
+  core.promisedUntilMs = lease.monotonicMs() + lease.promiseMs;
+  return true;
+}
+
+/** A life before this one may have promised something, whether or not there are leases now. */
+export function promiseAnew(core: Core): void {
+  const { lease } = core.config;
+  if (lease?.restarted) core.promisedUntilMs = lease.monotonicMs() + lease.promiseMs;
 }
 
 /** True while a leader may rely on this voter's promise: it neither votes nor campaigns. */
@@ -53,7 +70,9 @@ export function leaseHolds(core: Core): boolean {
   const { leaseStart } = core.reads;
   if (lease === undefined || leaseStart === undefined || core.leadTransferee !== NONE) return false;
   if (!core.tracker.isVoter(core.id)) return false;
-  const { wallMs, monotonicMs } = moment(core)!;
+  const now = moment(core);
+  if (now === undefined) return false;
+  const { wallMs, monotonicMs } = now;
   const passedMs = monotonicMs - leaseStart.monotonicMs;
   if (Math.abs(wallMs - leaseStart.wallMs - passedMs) > lease.jumpMs) return false;
   return passedMs < lease.lengthMs;

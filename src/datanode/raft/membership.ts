@@ -27,6 +27,8 @@ export function applyConfChange(core: Core, change: ConfChange): ConfState {
 /** Acts under `conf` from now on. */
 export function switchConf(core: Core, conf: ConfState): void {
   setConf(core, conf);
+  // What promised was a quorum of the former members.
+  core.reads.endLease();
   if (core.role !== 'leader') return;
   const own = core.tracker.progress(core.id);
   if (own === undefined || own.learner) {

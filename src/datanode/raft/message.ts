@@ -103,7 +103,12 @@ export type PeerMessage =
       /** Number of the newest read this round confirms; 0: none. */
       readonly readContext: number;
     })
-  | (Envelope & { readonly type: 'heartbeatResponse'; readonly readContext: number })
+  | (Envelope & {
+      readonly type: 'heartbeatResponse';
+      readonly readContext: number;
+      /** Its sender helps no other leader for a while: see lease.ts. */
+      readonly promised?: true;
+    })
   | (Envelope &
       CommitMark & {
         readonly type: 'vote' | 'preVote';

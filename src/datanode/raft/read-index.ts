@@ -6,8 +6,9 @@
  * read up to n, and a late answer can never confirm a later read. Answers count for this group and
  * term only: `reset` forgets them at every change of term or role.
  *
- * Lease: an answered round also proves that no other leader can be elected for a while after it was
- * *sent*: see lease.ts.
+ * Lease: a round that a quorum answered with promises also proves that no other leader can be elected
+ * for a while after it was *sent*: see lease.ts. After a change of members, or a sleep, only rounds
+ * sent since then count.
  */
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Random } from '../../common/random.ts';
@@ -19,6 +20,13 @@ import { jointCommitted, jointVote, type Quorum } from './quorum.ts';
 export interface ForwardedRead {
   readonly replica: ReplicaId;
   readonly readContext: number;
+}
+
+/** A member's answer to the round `readContext`. */
+export interface RoundAnswer {
+  readonly from: ReplicaId;
+  readonly readContext: number;
+  readonly promised: boolean;
 }
 
 export interface ReadRound {
@@ -46,7 +54,11 @@ export class ReadIndex {
   #openForwarded = new Map<ReplicaId, number>();
   #rounds: ReadRound[] = [];
   readonly #answers = new Map<ReplicaId, number>();
+  /** Of those answers the newest that came with a promise. */
+  readonly #promises = new Map<ReplicaId, number>();
   #leaseStart: Moment | undefined;
+  /** Rounds up to this one begin no lease. */
+  #leaseAfter = 0;
   #leaseBanned = false;
 
   constructor(random: Random) {
@@ -59,13 +71,15 @@ export class ReadIndex {
     this.#openForwarded = new Map();
     this.#rounds = [];
     this.#answers.clear();
-    this.#leaseStart = undefined;
+    this.#promises.clear();
+    this.endLease();
     this.#leaseBanned = false;
   }
 
-  /** The group slept: the next round decides anew. */
+  /** The group slept, or has other members: rounds that are sent from now on decide anew. */
   endLease(): void {
     this.#leaseStart = undefined;
+    this.#leaseAfter = this.#counter;
   }
 
   /** A local read joins the round that is being gathered. Returns that round's number. */
@@ -149,21 +163,32 @@ export class ReadIndex {
   }
 
   /**
-   * `replica` answered round `number`. Returns the rounds that a quorum has now confirmed, oldest
-   * first; `self` answers every round.
+   * Takes an answer. Returns the rounds that a quorum has now confirmed, oldest first; `self` answers
+   * every round.
    */
-  answer(self: ReplicaId, quorum: Quorum, replica: ReplicaId, number: number): ReadRound[] {
-    if (number > this.#counter || number <= (this.#answers.get(replica) ?? 0)) return [];
-    this.#answers.set(replica, number);
-    const confirmed = jointCommitted(quorum, (voter) =>
-      voter === self ? this.#counter : this.#answers.get(voter),
-    );
+  answer(
+    self: ReplicaId,
+    quorum: Quorum,
+    { from, readContext, promised }: RoundAnswer,
+  ): ReadRound[] {
+    if (readContext > this.#counter || readContext <= (this.#answers.get(from) ?? 0)) return [];
+    this.#answers.set(from, readContext);
+    if (promised) this.#promises.set(from, readContext);
+    const newest = (answers: ReadonlyMap<ReplicaId, number>) =>
+      jointCommitted(quorum, (voter) => (voter === self ? this.#counter : answers.get(voter)));
+    const confirmed = newest(this.#answers);
     let count = 0;
     while (count < this.#rounds.length && this.#rounds[count]!.number <= confirmed) count++;
     if (count === 0) return [];
     const rounds = this.#rounds.splice(0, count);
-    this.#leaseStart = rounds[count - 1]!.sentAt;
+    this.#beginLease(rounds[count - 1]!, newest(this.#promises));
     return rounds;
+  }
+
+  /** `promised`: the newest round that a quorum answered with promises. */
+  #beginLease({ number, sentAt }: ReadRound, promised: number): void {
+    if (sentAt === undefined || number > promised || number <= this.#leaseAfter) return;
+    this.#leaseStart = sentAt;
   }
 
   /** When the newest confirmed round was sent; undefined: there is no lease. */

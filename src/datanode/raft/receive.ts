@@ -14,9 +14,9 @@ export type LeaderMessage = Append | Heartbeat | SnapshotMessage;
 
 export function receiveFromLeader(core: Core, message: LeaderMessage): void {
   assert(message.term === core.term, 'a leader message was brought to its own term before');
-  promise(core);
+  const promised = promise(core);
   if (message.type === 'append') receiveAppend(core, message);
-  else if (message.type === 'heartbeat') receiveHeartbeat(core, message);
+  else if (message.type === 'heartbeat') receiveHeartbeat(core, message, promised);
   else receiveSnapshot(core, message.from, message.snapshot);
 }
 
@@ -39,7 +39,7 @@ function receiveAppend(core: Core, message: Append): void {
   sendAppendResponse(core, from, index, { hint: hint.index, term: hint.term });
 }
 
-function receiveHeartbeat(core: Core, message: Heartbeat): void {
+function receiveHeartbeat(core: Core, message: Heartbeat, promised: boolean): void {
   const { from, commit, readContext } = message;
   core.log.commitTo(commit);
   send(core, {
@@ -48,6 +48,7 @@ function receiveHeartbeat(core: Core, message: Heartbeat): void {
     to: from,
     term: core.term,
     readContext,
+    ...(promised && { promised }),
   });
 }
 

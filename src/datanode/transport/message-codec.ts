@@ -6,7 +6,8 @@
  *   entry    varint term, index · u8 kind · bytes data
  *
  * A type never gets other fields: then it gets another number, and PROTOCOL_VERSION grows. 5 to 8
- * were votes and their answers in version 1, without what is committed.
+ * were votes and their answers in version 1, without what is committed; 4 the answer to a heartbeat
+ * in version 2, without promises.
  *
  * Decoded entries' data are views into the body they came in (which the decoder copied once).
  */
@@ -20,7 +21,7 @@ const typeNumbers = {
   append: 1,
   appendResponse: 2,
   heartbeat: 3,
-  heartbeatResponse: 4,
+  heartbeatResponse: 24,
   vote: 20,
   preVote: 21,
   voteResponse: 22,
@@ -96,6 +97,8 @@ export function encodeMessage(w: FrameWriter, group: number, m: WireMessage): vo
       w.varint(m.commit).varint(m.readContext);
       return;
     case 'heartbeatResponse':
+      w.varint(m.readContext).u8(m.promised ? 1 : 0);
+      return;
     case 'readIndex':
       w.varint(m.readContext);
       return;
@@ -180,7 +183,10 @@ function decodeFields(r: BodyReader, type: WireMessage['type'], e: Envelope): Wi
     }
     case 'heartbeat':
       return { type, ...e, commit: r.varint(), readContext: r.varint() };
-    case 'heartbeatResponse':
+    case 'heartbeatResponse': {
+      const [readContext, promised] = [r.varint(), r.flag()];
+      return { type, ...e, readContext, ...(promised && { promised }) };
+    }
     case 'readIndex':
       return { type, ...e, readContext: r.varint() };
     case 'vote':

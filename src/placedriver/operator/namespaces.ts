@@ -31,7 +31,6 @@ async function updateNamespace(
 ): Promise<void> {
   checkOptions(change);
   await changeRecord(term, name, async (record) => {
-    checkReads(record, change);
     const { tags, ...rest } = { ...record, ...change };
     const next: NamespaceRecord = {
       ...rest,
@@ -43,13 +42,6 @@ async function updateNamespace(
     return { next, more: [] };
   });
   term.logger.info('namespace changed', { namespace: name, ...change });
-}
-
-/** A replica has to know the rules of leases from before it can vote: they cannot come later. */
-function checkReads({ name, reads = 'linearizable' }: NamespaceRecord, change: NamespaceChange) {
-  if (change.reads === undefined || change.reads === reads) return;
-  const text = `reads: namespace ${name} was made with ${reads}, which does not change`;
-  throw new KvorumError('BAD_ARGUMENT', `${text}; make another namespace and copy the data`);
 }
 
 async function deleteNamespace(term: MasterTerm, name: Namespace): Promise<void> {

@@ -15,7 +15,7 @@ async function start(
   settings: Partial<HostSettings>,
 ): Promise<Replica> {
   trio = new Trio(settings);
-  if (reads !== undefined) trio.record = { ...trio.record, reads };
+  if (reads !== undefined) for (const node of NODES) trio.underLease.add(node);
   for (const node of NODES) await trio.start(node);
   expect(await trio.run('write', 'SET a 1')).toEqual(['+OK']);
   return trio.leader();
@@ -60,6 +60,23 @@ describe('a namespace with leases', () => {
     expect(await get(leader)).toBe('NO_LEADER');
   });
 
+  test('can be made one, and no more be one, while it serves', async () => {
+    const leader = await start(undefined, LONG);
+    // the leader knows first: its followers' answers begin no lease
+    trio.underLease.add(`n${leader.id}`);
+    await trio.arrange();
+    await beats(3);
+    expect(await roundsOf(() => get(leader))).toBeGreaterThan(0);
+    for (const node of NODES) trio.underLease.add(node);
+    await trio.arrange();
+    await expect.poll(() => roundsOf(() => get(leader))).toBe(0);
+    trio.underLease.clear();
+    await trio.arrange();
+    expect(await roundsOf(() => get(leader))).toBeGreaterThan(0);
+    isolate(leader);
+    expect(await get(leader)).toBe('NO_LEADER');
+  });
+
   test('others do not', async () => {
     const leader = await start(undefined, LONG);
     expect(await roundsOf(() => get(leader))).toBeGreaterThan(0);
@@ -99,6 +116,13 @@ describe('a namespace with leases', () => {
     expect(status!.reads).toBe('lease');
   });
 });
+
+/** Until so many heartbeats have been answered. */
+async function beats(count: number): Promise<void> {
+  const answers = () => trio.sent.filter((sent) => sent.startsWith('heartbeatResponse ')).length;
+  const target = answers() + 2 * count;
+  await expect.poll(answers).toBeGreaterThanOrEqual(target);
+}
 
 /** Numbered heartbeats that were sent at once for a read, beside those that come with the ticks. */
 async function roundsOf(read: () => Promise<unknown>): Promise<number> {

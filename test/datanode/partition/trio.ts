@@ -9,7 +9,7 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { LineResult } from '../../../src/datanode/partition/batch.ts';
-import { PartitionHost } from '../../../src/datanode/partition/host.ts';
+import { type HostTable, PartitionHost } from '../../../src/datanode/partition/host.ts';
 import {
   defaultHostSettings,
   type HostSettings,
@@ -41,6 +41,8 @@ export class Trio {
   readonly memberships = new Map<number, Membership>();
   /** Nodes that cannot read the metadata store, and the record that they have saved. */
   readonly offline = new Map<string, PartitionRecord>();
+  /** Nodes that know that reads are to be served under leases. */
+  readonly underLease = new Set<string>();
   record: PartitionRecord;
 
   /** `settings`: what differs from those of all tests, where groups do not sleep. */
@@ -105,7 +107,7 @@ export class Trio {
     this.logs.set(node, log);
     await host.start(this.transport(node));
     const saved = this.offline.get(node);
-    await host.applyTable([saved ?? this.record], this.memberships);
+    await host.applyTable(this.table(saved ?? this.record, node));
     if (saved === undefined) host.current();
   }
 
@@ -138,9 +140,14 @@ export class Trio {
     await this.arrange();
   }
 
+  private table(record: PartitionRecord, node: string): HostTable {
+    const underLease = new Set(this.underLease.has(node) ? [record.namespace] : []);
+    return { records: [record], memberships: this.memberships, deletions: [], underLease };
+  }
+
   async arrange(): Promise<void> {
     const hosts = [...this.hosts].filter(([node]) => !this.offline.has(node));
-    await Promise.all(hosts.map(([, host]) => host.applyTable([this.record], this.memberships)));
+    await Promise.all(hosts.map(([node, host]) => host.applyTable(this.table(this.record, node))));
   }
 
   /** The node's disk is new: it comes back as another incarnation. */

@@ -71,6 +71,8 @@ interface Replica {
   /** Its monotone clock's milliseconds per millisecond, and its wall clock. */
   readonly rate: number;
   wallAheadMs: number;
+  /** What it has heard about leases. */
+  underLease: boolean;
 }
 
 /** The first snapshot of all replicas: the configuration begins there. */
@@ -334,6 +336,10 @@ export class ChaosGroup {
   /** Time goes on, and whoever leads is asked at once: also who has been replaced and has not heard. */
   #leaseEvent(): void {
     this.#nowMs += this.#random.float();
+    if (this.#random.below(100) === 0) {
+      const replica = this.#any(this.#replicas);
+      replica.underLease = !replica.underLease;
+    }
     // a round takes much less than a lease
     for (let i = 0; i < 3; i++) {
       this.#deliverOne();
@@ -431,6 +437,7 @@ export class ChaosGroup {
       reads: [],
       rate: 1 - DRIFT_MAX * this.#random.float(),
       wallAheadMs: 0,
+      underLease: this.#random.below(4) > 0,
     };
     storage.provideSnapshot(() => this.#snapshotOf(replica));
     this.#replicas.push(replica);
@@ -496,6 +503,7 @@ export class ChaosGroup {
     const promiseMs = PROMISE_MS;
     const monotonicMs = () => this.#nowMs * replica.rate;
     return {
+      inUse: () => replica.underLease,
       monotonicMs,
       wallMs: () => monotonicMs() + replica.wallAheadMs,
       promiseMs,

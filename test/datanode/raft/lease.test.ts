@@ -14,6 +14,8 @@ const ELECTION_TICKS = 10;
 
 class Subject {
   readonly clock = { monotonicMs: 5_000, wallMs: 7_000_000 };
+  /** What the replica has heard about leases. */
+  underLease = true;
   readonly node: RaftNode;
   readonly #storage = memoryStorage({
     index: 10,
@@ -37,6 +39,7 @@ class Subject {
       checkQuorum: true,
       stepDownOnRemoval: true,
       lease: {
+        inUse: () => this.underLease,
         monotonicMs: () => clock.monotonicMs,
         wallMs: () => clock.wallMs,
         promiseMs: PROMISE_MS,
@@ -92,18 +95,19 @@ class Subject {
   }
 
   /** Sends a round. Returns its number. */
-  beat(): number {
+  beat(peers = 2): number {
     this.node.tick();
     this.node.tick();
     const { sent } = this.work();
     const beats = sent.filter((message) => message.type === 'heartbeat');
-    expect(beats).toHaveLength(2);
+    expect(beats).toHaveLength(peers);
     return beats[0]!.readContext;
   }
 
-  answer(readContext: number): void {
+  answer(readContext: number, promised = true, from = 2): void {
     const { term } = this.node;
-    this.node.step({ type: 'heartbeatResponse', from: 2, to: 1, term, readContext });
+    const response = { from, to: 1, term, readContext, ...(promised && { promised }) } as const;
+    this.node.step({ type: 'heartbeatResponse', ...response });
     this.work();
   }
 
@@ -115,10 +119,10 @@ class Subject {
     return reads === 1;
   }
 
-  hear(term = this.node.term): void {
+  hear(term = this.node.term): readonly PeerMessage[] {
     const beat = { from: 3, to: 1, term, commit: 10, readContext: 0 } as const;
     this.node.step({ type: 'heartbeat', ...beat });
-    this.work();
+    return this.work().sent;
   }
 
   /** Whether it helps replica 2 in its election. */
@@ -187,6 +191,39 @@ describe('a leader', () => {
     expect(subject.readsAlone()).toBe(true);
   });
 
+  test('has none by answers without a promise, and none while it knows of no leases', () => {
+    const subject = new Subject();
+    subject.lead();
+    subject.answer(subject.beat(), false);
+    expect(subject.readsAlone()).toBe(false);
+    subject.underLease = false;
+    subject.node.requestRead();
+    const [round] = subject.work().sent;
+    subject.answer((round as { readContext: number }).readContext);
+    expect(subject.readsAlone()).toBe(false);
+    subject.underLease = true;
+    subject.answer(subject.beat());
+    expect(subject.readsAlone()).toBe(true);
+    subject.underLease = false;
+    expect(subject.readsAlone()).toBe(false);
+  });
+
+  test('has none by rounds that were sent to other members', () => {
+    const subject = leader();
+    const round = subject.beat();
+    subject.node.applyConfChange({
+      transition: 'auto',
+      steps: [{ kind: 'addLearner', replica: 4 }],
+      context: NO_DATA,
+    });
+    subject.work();
+    expect(subject.readsAlone()).toBe(false);
+    subject.answer(round, true, 3);
+    expect(subject.readsAlone()).toBe(false);
+    subject.answer(subject.beat(3));
+    expect(subject.readsAlone()).toBe(true);
+  });
+
   test('has none once it hands over, for the rest of its term', () => {
     const subject = leader();
     subject.node.transferLeader(2);
@@ -228,6 +265,26 @@ describe('a voter', () => {
     expect(subject.votes()).toBe(false);
     subject.pass(PROMISE_MS);
     expect(subject.votes()).toBe(true);
+  });
+
+  test('keeps the promise when there are to be no leases any more, and makes none', () => {
+    const subject = new Subject();
+    subject.hear();
+    subject.underLease = false;
+    subject.pass(PROMISE_MS - 1);
+    subject.hear();
+    subject.node.forgetLeader();
+    expect(subject.votes()).toBe(false);
+    subject.pass(1);
+    subject.node.forgetLeader();
+    expect(subject.votes()).toBe(true);
+  });
+
+  test('tells whether it has promised', () => {
+    const subject = new Subject();
+    expect(subject.hear()).toMatchObject([{ type: 'heartbeatResponse', promised: true }]);
+    subject.underLease = false;
+    expect(subject.hear()).not.toMatchObject([{ promised: true }]);
   });
 
   test('helps whom the leader hands over to', () => {

@@ -32,7 +32,7 @@ const vectors: Readonly<Record<WireMessage['type'], string>> = {
     '018101010002fdffffffffffff0f0203070707',
   appendResponse: '0200ac020581808080200102010304',
   heartbeat: '0300ac02058180808020fdffffffffffff0f8080808008',
-  heartbeatResponse: '0400ac02058180808020ffffffff0f',
+  heartbeatResponse: '1800ac02058180808020ffffffff0f01',
   vote: '1400ac02058180808020808080808001ff7f017e02',
   preVote: '1500ac0205818080802000808001000000',
   voteResponse: '1600ac0205818080802000fdffffffffffff0f8080808020',

@@ -20,7 +20,7 @@ export const everyMessage: readonly WireMessage[] = [
   },
   { type: 'appendResponse', ...e, index: 1, logTerm: 2, reject: true, rejectHint: 3, commit: 4 },
   { type: 'heartbeat', ...e, commit: LARGE, readContext: 2 ** 31 },
-  { type: 'heartbeatResponse', ...e, readContext: 2 ** 32 - 1 },
+  { type: 'heartbeatResponse', ...e, readContext: 2 ** 32 - 1, promised: true },
   {
     type: 'vote',
     ...e,

@@ -2,8 +2,8 @@
  * A round of reads that a leader confirms was heard by a quorum of voters, in its term: an answer to
  * an earlier round, or of another group, proves nothing. White box: a stale read that follows from
  * less needs an old answer, a deposed leader and a client in the same moment. Under leases a round
- * may be heard by nobody: then a quorum must have promised to elect nobody else, and the promises
- * hold by the simulator's own time. Who promised does not vote.
+ * may be heard by nobody: then a quorum must have promised, in their answers, to elect nobody else,
+ * and the promises hold by the simulator's own time. Who promised does not vote.
  */
 import type { GroupId, ReplicaId, Term } from '../../../src/common/ids.ts';
 import { jointVote } from '../../../src/datanode/raft/quorum.ts';
@@ -33,7 +33,6 @@ export function roundChecker(): Checker {
   };
 
   const watch = ({ group, node, replica }: Observed, { plan, scheduler }: SimCluster) => {
-    const leases = replica.record.reads === 'lease';
     const { raft } = replica.inspect();
     if (watched.has(raft)) return;
     watched.add(raft);
@@ -42,7 +41,7 @@ export function roundChecker(): Checker {
     raft.step = (message) => {
       const promise = promises.get(replica.id);
       const result = step(message);
-      if (leases && message.type === 'vote' && !message.transfer) {
+      if (message.type === 'vote' && !message.transfer) {
         const { term, vote } = raft.status().hardState;
         const voted =
           vote === message.from && term === message.term && term > (promise?.term ?? term);
@@ -56,15 +55,24 @@ export function roundChecker(): Checker {
       if (message.type === 'heartbeat' && message.term === raft.status().hardState.term) {
         const rounds = roundsOf({ group, term: message.term, leader: message.from });
         rounds.set(replica.id, Math.max(rounds.get(replica.id) ?? 0, message.readContext));
-        // the fastest clock has it over first
-        const untilMs = scheduler.nowMs + plan.leasePromiseMs / (1 + plan.drift);
-        promises.set(replica.id, { to: message.from, term: message.term, untilMs });
+        heardAt.set(message.readContext, scheduler.nowMs);
       }
       return result;
     };
+    const heardAt = new Map<number, number>();
     let before = raft.status().confState;
     raft.ready = () => {
       const ready = take();
+      for (const message of ready.messages) {
+        if (message.type !== 'heartbeatResponse' || !message.promised) continue;
+        // the fastest clock has it over first
+        const { to, term, readContext } = message;
+        const untilMs = heardAt.get(readContext)! + plan.leasePromiseMs / (1 + plan.drift);
+        const before = promises.get(replica.id);
+        if (before?.term === term && before.untilMs > untilMs) continue;
+        promises.set(replica.id, { to, term, untilMs });
+      }
+      heardAt.clear();
       const { id, role, hardState, confState } = raft.status();
       const [newest] = ready.readStates.slice(-1);
       if (newest !== undefined && role === 'leader') {
@@ -72,11 +80,9 @@ export function roundChecker(): Checker {
         const votes = new Map([[id, true]]);
         for (const [voter, round] of rounds)
           if (round >= newest.readContext) votes.set(voter, true);
-        if (leases) {
-          for (const [voter, { to, term, untilMs }] of promises) {
-            if (to === id && term === hardState.term && scheduler.nowMs < untilMs)
-              votes.set(voter, true);
-          }
+        for (const [voter, { to, term, untilMs }] of promises) {
+          if (to === id && term === hardState.term && scheduler.nowMs < untilMs)
+            votes.set(voter, true);
         }
         // the members may have changed between the answer and now
         if (![before, confState].some((conf) => jointVote(conf, votes) === 'won')) {
