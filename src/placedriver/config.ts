@@ -31,6 +31,13 @@ const placementSchema = z.strictObject({
     .min(1)
     .max(1_024)
     .default(defaultPlacementSettings.movesAtOnceMax),
+  /** A node that is away for less should lead what it led: its lease was lost, or it restarted. */
+  'leader-wait-ms': z
+    .number()
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(defaultPlacementSettings.leaderWaitMs),
   /** From a change until what follows from it is planned. */
   'plan-delay-ms': z
     .number()
@@ -101,6 +108,7 @@ export function placementSettingsOf({ placement }: PlacedriverConfig): Placement
   const balanceWindow = window === undefined ? undefined : parseWindow(window);
   return {
     migrateWaitMs: placement['migrate-wait-ms'],
+    leaderWaitMs: placement['leader-wait-ms'],
     movesAtOnceMax: placement['moves-at-once'],
     planDelayMs: placement['plan-delay-ms'],
     ...(balanceWindow && { balanceWindow }),

@@ -10,6 +10,8 @@ import type { Picture } from './picture.ts';
 export interface PlacementSettings {
   /** From the loss of a node until its replicas are made elsewhere (seed 002: ten minutes). */
   readonly migrateWaitMs: number;
+  /** From the loss of a node until others should lead in its place: it may be back sooner. */
+  readonly leaderWaitMs: number;
   /** Replicas that move at the same time, in the whole cluster. */
   readonly movesAtOnceMax: number;
   /** From a change until what follows from it is planned: changes come in crowds. */
@@ -20,6 +22,7 @@ export interface PlacementSettings {
 
 export const defaultPlacementSettings: PlacementSettings = {
   migrateWaitMs: 600_000,
+  leaderWaitMs: 3_000,
   movesAtOnceMax: 8,
   planDelayMs: 100,
 };

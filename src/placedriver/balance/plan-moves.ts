@@ -117,6 +117,8 @@ function planOrder<P extends KnownPartition>(
     if (node !== undefined) led.set(node, (led.get(node) ?? 0) + by);
   };
   for (const { record } of view.partitions) lead(record.replicas[0]?.node, 1);
+  const stays = (node: NodeId, leader: NodeId | undefined) =>
+    node === leader && view.blinking.has(node);
   return tables.namespaces.flatMap((namespace) => {
     const partitions = tables.partitionsOf(namespace);
     const staying = partitions.map((partition) => stayingOf(partition, moves.get(partition)));
@@ -124,11 +126,13 @@ function planOrder<P extends KnownPartition>(
     for (const node of current) lead(node, -1);
     const leaders = orderLeaders({
       able: partitions.map(({ record }, row) =>
-        staying[row]!.filter((one) => states.isAbleToLead(record, one)).map(({ node }) => node),
+        staying[row]!.filter(
+          (one) => states.isAbleToLead(record, one) || stays(one.node, current[row]),
+        ).map(({ node }) => node),
       ),
       current,
       ledElsewhere: (node) => led.get(node) ?? 0,
-      level: view.levelLeaders,
+      level: view.levelLeaders && view.blinking.size === 0,
     });
     for (const [row, node] of current.entries()) lead(leaders[row] ?? node, 1);
     return changesOf(partitions, staying, leaders, moves);

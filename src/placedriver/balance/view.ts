@@ -18,6 +18,8 @@ export interface BalanceView<P extends KnownPartition = KnownPartition> {
   /** Also while nothing may move: they are given nothing, and should lead nothing. */
   readonly draining: ReadonlySet<NodeId>;
   readonly stability: Stability;
+  /** Away for so short a time that what they should lead is not given to others yet. */
+  readonly blinking: ReadonlySet<NodeId>;
   /** False: an operator has switched balancing off, and leaders stay with whoever can lead. */
   readonly levelLeaders: boolean;
   /** Replicas that move at the same time, in the whole cluster. */

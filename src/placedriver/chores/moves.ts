@@ -37,7 +37,7 @@ export function createMoves(): Chore {
     looks.dueMs = undefined;
     const view = balanceView(picture, settings, clock.wallMs());
     await writeChanges(term, planMoves(view));
-    return wake(looks, nowMs, view.stability.changesInMs);
+    return wake(looks, nowMs, view.changesInMs);
   };
 }
 

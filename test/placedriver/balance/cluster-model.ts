@@ -13,10 +13,13 @@ import { isSettled } from '../../../src/placedriver/balance/group-states.ts';
 import { planMoves, type WantedChange } from '../../../src/placedriver/balance/plan-moves.ts';
 import type { BalanceView } from '../../../src/placedriver/balance/view.ts';
 import { firstTable } from '../../../src/placedriver/placement/rebalance.ts';
+import { blinkingNodes } from '../../../src/placedriver/stability/blinking.ts';
 import { assess } from '../../../src/placedriver/stability/stability.ts';
 
 export const MOVES_AT_ONCE = 4;
 export const WAIT_MS = 600_000;
+/** From the loss of a node until others should lead in its place. */
+export const LEADER_WAIT_MS = WAIT_MS / 10;
 
 export interface ModelNode {
   readonly name: string;
@@ -141,6 +144,7 @@ export class ClusterModel {
         control: { version: 1, stableNodes: this.stableNodes, balance: { enabled: true } },
         isSettled: (record) => settled.get(record)!,
       }),
+      blinking: new Set(blinkingNodes(alive, states, this.nowMs - LEADER_WAIT_MS).keys()),
       levelLeaders: true,
       movesAtOnceMax: MOVES_AT_ONCE,
       leader,

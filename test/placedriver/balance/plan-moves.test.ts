@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ClusterModel, MOVES_AT_ONCE, WAIT_MS } from './cluster-model.ts';
+import { ClusterModel, LEADER_WAIT_MS, MOVES_AT_ONCE, WAIT_MS } from './cluster-model.ts';
 
 /** `dcs` data centres of `each` nodes: a1, a2 …, b1 … */
 function cluster(dcs: number, each: number): ClusterModel {
@@ -134,6 +134,40 @@ describe('replicas move', () => {
     settle(model);
     expect(model.held('a2')).toBe(held);
     checkEven(model);
+  });
+});
+
+describe('who should lead', () => {
+  test('is nobody else while a node is away for a moment only', () => {
+    const model = cluster(1, 4);
+    model.create({ name: 'default', partitions: 16, replicas: 3 });
+    settle(model);
+    model.die('a1');
+    expect(model.look()).toBe(0);
+    model.join(node(0, 1));
+    expect(model.look()).toBe(0);
+    model.die('a1');
+    model.nowMs += LEADER_WAIT_MS - 1;
+    expect(model.look()).toBe(0);
+    model.nowMs += 1;
+    model.look();
+    const led = (name: string) =>
+      model.records.filter(({ replicas }) => replicas[0]!.node === name).length;
+    expect(led('a1')).toBe(0);
+    expect(spread(['a2', 'a3', 'a4'].map(led))).toBeLessThanOrEqual(1);
+  });
+
+  test('changes at once on a node that is drained, another being away or not', () => {
+    const model = cluster(1, 4);
+    model.create({ name: 'default', partitions: 16, replicas: 3 });
+    settle(model);
+    model.die('a1');
+    const kept = model.records.filter(({ replicas }) => replicas[0]!.node === 'a1').length;
+    model.drain('a2');
+    model.look();
+    const leaders = model.records.map(({ replicas }) => replicas[0]!.node);
+    expect(leaders.filter((name) => name === 'a2')).toEqual([]);
+    expect(leaders.filter((name) => name === 'a1')).toHaveLength(kept);
   });
 });
 

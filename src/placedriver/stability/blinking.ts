@@ -1,0 +1,22 @@
+/**
+ * Nodes that are away for so short a time that they may be back before anything is decided: a lease
+ * was lost while the node lived, or it restarted. What they should lead is not given to others, who
+ * would have to give it back. Pure.
+ */
+import type { NodeId } from '../../common/ids.ts';
+import type { NodeRecord, NodeStateRecord } from '../../meta/schema.ts';
+
+/** Since when (wall clock, milliseconds) each is away that was lost after `sinceMs`. */
+export function blinkingNodes(
+  alive: readonly NodeRecord[],
+  states: readonly NodeStateRecord[],
+  sinceMs: number,
+): ReadonlyMap<NodeId, number> {
+  const living = new Set(alive.map(({ node }) => node));
+  const blinking = new Map<NodeId, number>();
+  for (const { node, lostSinceMs } of states) {
+    if (lostSinceMs === undefined || living.has(node) || lostSinceMs <= sinceMs) continue;
+    blinking.set(node, lostSinceMs);
+  }
+  return blinking;
+}
