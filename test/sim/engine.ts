@@ -36,14 +36,19 @@ export type Stall = () => Promise<void>;
 
 const noStall: Stall = async () => {};
 
-/** One life of a node's engines; `rotateBytes`: a log takes no further batch once it is so long. */
+/**
+ * One life of a node's engines; `rotateBytes`: a log takes no further batch once it is so long.
+ * `unsure`: engines of which a sync failed, in this life or one before: what the system holds of them
+ * may never reach the disk.
+ */
 export function createSimEngines(
   disk: Disk,
   dir: string,
   rotateBytes: number,
   stall = noStall,
+  unsure = new Set<string>(),
 ): EngineHost {
-  return new SimEngineHost(disk, dir, rotateBytes, stall);
+  return new SimEngineHost(disk, dir, rotateBytes, stall, unsure);
 }
 
 class SimEngineHost implements EngineHost {
@@ -52,14 +57,14 @@ class SimEngineHost implements EngineHost {
   readonly #rotateBytes: number;
   readonly #stall: Stall;
   readonly #open = new Map<string, Engine>();
-  /** Engines of which a sync failed: what the system holds of them may never reach the disk. */
-  readonly #unsure = new Set<string>();
+  readonly #unsure: Set<string>;
 
-  constructor(disk: Disk, dir: string, rotateBytes: number, stall: Stall) {
+  constructor(disk: Disk, dir: string, rotateBytes: number, stall: Stall, unsure: Set<string>) {
     this.#disk = disk;
     this.#dir = dir;
     this.#rotateBytes = rotateBytes;
     this.#stall = stall;
+    this.#unsure = unsure;
   }
 
   async open(name: string): Promise<{ engine: Engine; report: EngineReport }> {

@@ -30,6 +30,8 @@ export class Machine {
   /** As `spoiled`, and not forgotten when everything is whole again. */
   everSpoiled = false;
   diskFaults = 0;
+  /** Engines of which a sync failed; LevelDB writes what it finds of them anew, in any later life. */
+  readonly unsureEngines = new Set<string>();
   readonly #scheduler: Scheduler;
   readonly #latencyMs: number;
   #disks = 0;
