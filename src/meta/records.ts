@@ -231,7 +231,12 @@ export const recordKinds = {
       replica: count,
       term: index,
       membership,
-      catchingUp: list(z.object({ replica: count, match: index, last: index })).exactOptional(),
+      catchingUp: list(
+        z.object({
+          ...{ replica: count, match: index, last: index },
+          snapshot: z.number().min(0).max(1).exactOptional(),
+        }),
+      ).exactOptional(),
     }),
     keyOf: (record) => keys.leader(record.namespace, record.partition),
     remedy: 'remove the key: the next leader writes it again',

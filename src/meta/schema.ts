@@ -219,6 +219,8 @@ export interface CatchingUp {
   readonly match: LogIndex;
   /** The leader's last index. */
   readonly last: LogIndex;
+  /** What it has been sent of a snapshot that is on its way, 0 to 1, about. */
+  readonly snapshot?: number;
 }
 
 /** A group's configuration as its leader has applied it. */

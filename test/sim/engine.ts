@@ -177,6 +177,7 @@ class SimEngine implements Engine {
   readonly getMany: Engine['getMany'];
   readonly iterate: Engine['iterate'];
   readonly snapshot: Engine['snapshot'];
+  readonly approximateBytes: Engine['approximateBytes'];
   readonly #disk: Disk;
   readonly #path: string;
   readonly #image: Engine;
@@ -208,6 +209,7 @@ class SimEngine implements Engine {
     this.getMany = (keys) => image.getMany(keys);
     this.iterate = (range) => image.iterate(range);
     this.snapshot = () => image.snapshot();
+    this.approximateBytes = () => image.approximateBytes();
     this.#writes = new WriteQueue({
       batch: (operations) => this.#append(operations),
       clear: async (range) => this.#append(await this.#deletes(range)),

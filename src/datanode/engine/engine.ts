@@ -48,6 +48,8 @@ export interface Engine extends EngineReader {
   write(operations: readonly BatchOperation[]): Promise<void>;
   /** Deletes every key in the range, in its place among the writes; not atomic. */
   clearRange(range: KeyRange): Promise<void>;
+  /** What the pairs take on the disk, about; without those that were written last. */
+  approximateBytes(): Promise<number>;
   /** Resolves when everything written before the call survives a power failure (decision 7). */
   sync(): Promise<void>;
   /** Ends the writes and syncs asked for before; open snapshots and iterators end too. */

@@ -251,6 +251,9 @@ interface EngineWorld {
   readonly onClose: () => void;
 }
 
+/** Behind every key: those begin with a tag. */
+const LAST_KEY = Buffer.alloc(8, 0xff);
+
 class LevelEngine extends LevelReader implements Engine {
   readonly #path: string;
   readonly #level: Level;
@@ -282,6 +285,10 @@ class LevelEngine extends LevelReader implements Engine {
 
   clearRange(range: KeyRange): Promise<void> {
     return this.#writes.clear(range);
+  }
+
+  approximateBytes(): Promise<number> {
+    return this.#level.approximateSize(Buffer.alloc(0), LAST_KEY);
   }
 
   sync(): Promise<void> {

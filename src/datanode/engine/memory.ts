@@ -212,6 +212,9 @@ class MemorySnapshot extends MemoryReader implements EngineSnapshot {
   }
 }
 
+/** Behind every key: those begin with a tag. */
+const LAST_KEY = Buffer.alloc(8, 0xff);
+
 class MemoryEngine extends MemoryReader implements Engine {
   readonly #name: string;
   readonly #store: Store;
@@ -244,6 +247,12 @@ class MemoryEngine extends MemoryReader implements Engine {
   write(operations: readonly BatchOperation[]): Promise<void> {
     // copied: the caller's buffers may change after the call ends
     return this.#writes.batch(operations.map(copyOperation));
+  }
+
+  async approximateBytes(): Promise<number> {
+    const all = { gte: Buffer.alloc(0), lt: LAST_KEY };
+    const pairs = this.#image().read(all, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+    return pairs.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   }
 
   clearRange(range: KeyRange): Promise<void> {

@@ -66,6 +66,11 @@ export class ReplicaSnapshots {
     if (!stopped()) step(message);
   }
 
+  /** Of what is being sent to `replica`, 0 to 1; undefined: nothing is. */
+  share(replica: ReplicaId): number | undefined {
+    return this.#outbox.share(replica);
+  }
+
   progress(id: number): number {
     return this.#inbox.progress(id);
   }

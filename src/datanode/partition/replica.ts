@@ -304,7 +304,7 @@ export class Replica implements LocalPartition {
 
   #createRoles(): RoleWatch {
     return new RoleWatch({
-      raft: this.#raft,
+      ...{ raft: this.#raft, share: (replica: ReplicaId) => this.#snapshots.share(replica) },
       membership: () => membershipOf(this.state, this.#leadership.confirmed),
       onLead: () => this.#expiry.lead(),
       onStepDown: () => {

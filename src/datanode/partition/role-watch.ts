@@ -7,6 +7,8 @@ import type { RoleNews } from './replica-world.ts';
 export interface RoleWatchGround {
   readonly raft: RaftNode;
   membership(): Membership;
+  /** Of the snapshot that is being sent to `replica`, 0 to 1. */
+  share(replica: ReplicaId): number | undefined;
   onLead(): void;
   /** It led, and does so no longer. */
   onStepDown(): void;
@@ -36,20 +38,26 @@ export class RoleWatch {
 
   /** Also when the members changed, or how far one of them is. */
   tell(): void {
-    const { raft, membership, onRole } = this.#ground;
+    const { raft, membership, share, onRole } = this.#ground;
     onRole({
       leader: this.#leader,
       term: raft.term,
       own: this.#role === 'leader',
       membership: membership(),
-      catchingUp: catchingUp(raft.status()),
+      catchingUp: catchingUp(raft.status(), share),
     });
   }
 }
 
 /** The leader's learners, and how far they are. */
-export function catchingUp({ progress, lastIndex }: RaftStatus): CatchingUp[] {
+function catchingUp(
+  { progress, lastIndex }: RaftStatus,
+  share: RoleWatchGround['share'],
+): CatchingUp[] {
   return progress
     .filter(({ learner }) => learner)
-    .map(({ replica, match }) => ({ replica, match, last: lastIndex }));
+    .map(({ replica, match }) => {
+      const snapshot = share(replica);
+      return { replica, match, last: lastIndex, ...(snapshot !== undefined && { snapshot }) };
+    });
 }

@@ -43,6 +43,8 @@ interface Captured {
   resumable: Timer | undefined;
 }
 
+/** The size is a guess: only its end tells that a snapshot is whole. */
+const SHARE_MAX = 0.99;
 const ID_HIGH_MAX = 2 ** 20;
 const ID_LOW_SPACE = 2 ** 32;
 
@@ -53,6 +55,8 @@ export class SnapshotOutbox {
   readonly #replica: ReplicaId;
   #captured: Captured | undefined;
   readonly #sending = new Set<Promise<void>>();
+  /** Per receiver: bytes that were handed over, and about how many there are. */
+  readonly #shares = new Map<ReplicaId, { sent: number; readonly all: number }>();
   #ended = false;
 
   constructor(wire: SnapshotWire, group: GroupId, engine: () => Engine, replica: ReplicaId) {
@@ -112,6 +116,13 @@ export class SnapshotOutbox {
     return sending;
   }
 
+  /** What has gone to `replica` of the snapshot that is on its way there, 0 to 1, about. */
+  share(replica: ReplicaId): number | undefined {
+    const share = this.#shares.get(replica);
+    if (share === undefined) return undefined;
+    return share.all === 0 ? 0 : Math.min(share.sent / share.all, SHARE_MAX);
+  }
+
   /** Resolves when nothing of the engine is held any more. */
   async close(): Promise<void> {
     if (this.#captured) this.#release(this.#captured);
@@ -125,9 +136,13 @@ export class SnapshotOutbox {
     return this.close();
   }
 
-  async *#untilEnded(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  async *#untilEnded(
+    chunks: AsyncIterable<Buffer>,
+    share: { sent: number },
+  ): AsyncGenerator<Buffer, void> {
     for await (const chunk of chunks) {
       if (this.#ended) throw new KvorumError('STOPPING', 'the replica stops');
+      share.sent += chunk.length;
       yield chunk;
     }
   }
@@ -139,14 +154,20 @@ export class SnapshotOutbox {
     captured.resumable = undefined;
     try {
       const offset = await this.#wire.snapshotProgress(message, id);
+      const share = { sent: offset, all: await this.#engine().approximateBytes() };
+      this.#shares.set(message.to, share);
       const header = encodeSnapshotHeader({ group: this.#group, id, offset, message });
-      const chunks = this.#untilEnded(skipBytes(encodeSnapshotChunks(engineSnapshot), offset));
+      const chunks = this.#untilEnded(
+        skipBytes(encodeSnapshotChunks(engineSnapshot), offset),
+        share,
+      );
       await this.#wire.streamSnapshot(message, header, chunks);
       if (captured === this.#captured) this.#captured = undefined;
     } catch (failure) {
       if (captured === this.#captured) this.#keepForResume(captured);
       throw failure;
     } finally {
+      this.#shares.delete(message.to);
       captured.users--;
       if (captured !== this.#captured) this.#release(captured);
     }

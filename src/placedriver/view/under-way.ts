@@ -25,7 +25,7 @@ export interface Move {
   readonly why?: string | undefined;
   /** The master's wall clock. */
   readonly sinceMs?: number | undefined;
-  /** Of the log, 0 to 1; undefined: nobody is filled, or by a snapshot as yet. */
+  /** Of the snapshot that is on its way, or else of the log, 0 to 1; undefined: nobody is filled. */
   readonly progress: number | undefined;
 }
 
@@ -80,6 +80,7 @@ function phaseOf(
 }
 
 function progressOf(learner: CatchingUp | undefined): number | undefined {
+  if (learner?.snapshot !== undefined) return learner.snapshot;
   if (learner === undefined || learner.match === 0) return undefined;
   return learner.last === 0 ? 1 : learner.match / learner.last;
 }

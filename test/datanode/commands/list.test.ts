@@ -42,6 +42,7 @@ function counting(engine: Engine, reads: { points: number; pairs: number }): Eng
     },
     getMany: (keys) => engine.getMany(keys),
     snapshot: () => engine.snapshot(),
+    approximateBytes: () => engine.approximateBytes(),
     write: (operations) => engine.write(operations),
     clearRange: (range) => engine.clearRange(range),
     sync: () => engine.sync(),

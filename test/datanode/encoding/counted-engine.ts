@@ -28,6 +28,7 @@ export function countReads(inner: Engine): CountedEngine {
     },
     iterate: (range) => counted(inner.iterate(range)),
     snapshot: () => inner.snapshot(),
+    approximateBytes: () => inner.approximateBytes(),
     write: (operations) => inner.write(operations),
     clearRange: (range) => inner.clearRange(range),
     sync: () => inner.sync(),

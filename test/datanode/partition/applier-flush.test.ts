@@ -75,6 +75,7 @@ function watched(engine: Engine, images: Image[]): Engine {
     getMany: (keys) => engine.getMany(keys),
     iterate: (range) => engine.iterate(range),
     snapshot: () => engine.snapshot(),
+    approximateBytes: () => engine.approximateBytes(),
     sync: () => engine.sync(),
     close: () => engine.close(),
     write,

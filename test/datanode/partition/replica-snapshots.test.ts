@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { seededRandom } from '../../../src/common/random.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -7,6 +8,10 @@ import type { AppendWork, LogWriter } from '../../../src/datanode/partition/log-
 import { ReplicaSnapshots } from '../../../src/datanode/partition/replica-snapshots.ts';
 import type { OpenReplica, ReplicaWorld } from '../../../src/datanode/partition/replica-world.ts';
 import { encodeSnapshotChunks } from '../../../src/datanode/partition/snapshot-codec.ts';
+import {
+  SnapshotOutbox,
+  type SnapshotWire,
+} from '../../../src/datanode/partition/snapshot-outbox.ts';
 import { encodeState } from '../../../src/datanode/partition/state.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
 import type { ReplicaLog } from '../../../src/datanode/raftlog/raft-log.ts';
@@ -64,4 +69,33 @@ test('a replica that stops before it has switched to a snapshot lets its engine 
   // the memory host opens no engine twice
   const { engine } = await engines.open('1-1');
   await engine.close();
+});
+
+test('tells what has gone of a snapshot that is on its way, and nothing afterwards', async () => {
+  const { engine } = await createMemoryHost().open('9-0');
+  const value = sealRecord(STATE_KEY, encodeState(state));
+  await engine.write([{ type: 'put', key: STATE_KEY, value }]);
+  for (let at = 0; at < 40; at++) {
+    await engine.write([{ type: 'put', key: Buffer.of(9, at), value: Buffer.alloc(100_000) }]);
+  }
+  const shares: (number | undefined)[] = [];
+  const wire = {
+    random: seededRandom(1),
+    snapshotProgress: async () => 0,
+    streamSnapshot: async (_message: unknown, _header: Buffer, chunks: AsyncIterable<Buffer>) => {
+      for await (const _ of chunks) shares.push(outbox.share(message.to));
+    },
+  };
+  const outbox = new SnapshotOutbox(wire as unknown as SnapshotWire, 1, () => engine, 2);
+  const taken = outbox.take(1);
+  expect(taken).toMatchObject({ index });
+  expect(outbox.share(message.to)).toBeUndefined();
+  await outbox.send(message);
+  expect(shares.length).toBeGreaterThan(2);
+  expect(shares[0]).toBeGreaterThan(0);
+  expect(shares[0]).toBeLessThan(0.6);
+  expect(shares).toEqual([...shares].sort());
+  expect(shares.at(-1)).toBe(0.99);
+  expect(outbox.share(message.to)).toBeUndefined();
+  await outbox.close();
 });

@@ -120,6 +120,17 @@ test('/v1/operations tells moves, creations and deletions', async () => {
   expect((await api.get('/v1/namespaces/c')).code).toBe(404);
 });
 
+test('/v1/operations tells how far a snapshot is, and when it will be there', async () => {
+  const wanted = await beginMove();
+  const membership = { epoch: 1, voters: [1, 2, 3], learners: [99] };
+  const record = leaderRecord(wanted, 'n1', membership);
+  const catchingUp = [{ replica: 99, match: 0, last: 50, snapshot: 0.25 }];
+  await api.put(keys.leader('default', 0), { ...record, catchingUp });
+  await api.seen();
+  const [operation] = (await api.get('/v1/operations')).body.operations;
+  expect(operation).toMatchObject({ kind: 'move', phase: 'learning', progress: 0.25 });
+});
+
 test('/v1/moves/planned tells what would move before it does', async () => {
   expect((await api.get('/v1/moves/planned')).body.moves).toEqual([]);
   const draining = { sinceMs: 1, replicas: 2 };

@@ -251,6 +251,7 @@ function hashed(engine: Engine, hash: ObservableHash): Engine {
     getMany: (keys) => engine.getMany(keys),
     iterate: (range) => engine.iterate(range),
     snapshot: () => engine.snapshot(),
+    approximateBytes: () => engine.approximateBytes(),
     sync: () => engine.sync(),
     close: () => engine.close(),
     write: (operations) => {
