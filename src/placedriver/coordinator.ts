@@ -110,19 +110,24 @@ export class PlacedriverCoordinator {
   async #serve(term: MasterTerm, until: AbortSignal): Promise<void> {
     const { store, clock, picture, settings } = term;
     const agenda: Agenda = new Agenda(clock, () => this.#work(term, agenda));
+    // its lease may hold while its key is gone: then another is master, and nothing can be written
+    const deposed = new AbortController();
+    const { key } = term.leadership;
     const watch = store.watch(keys.root, {
       onList: (items) => {
         picture.list(items);
+        if (items.every((item) => item.key !== key)) deposed.abort();
         this.#term = term;
         agenda.ask(0);
       },
       onEvents: (events) => {
         picture.apply(events);
+        if (events.some((event) => event.type === 'delete' && event.key === key)) deposed.abort();
         agenda.ask(settings.planDelayMs);
       },
     });
     try {
-      await aborted(term.leadership.lost, until);
+      await aborted(term.leadership.lost, until, deposed.signal);
     } finally {
       watch.close();
       await agenda.stop();

@@ -5,12 +5,36 @@ import { decodeRecord, recordKinds } from '../meta/records.ts';
 import { type CountersRecord, encodeRecord, keys, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { Compare, MetaOperation, MetaStore } from '../meta/store.ts';
 
-/** Group and replica ids are reserved before use, so that none is ever given twice. */
+interface IdCount {
+  readonly groups: number;
+  readonly replicas: number;
+}
+
+/** Chores and requests of one master reserve at the same time: whoever comes second tries again. */
+const RESERVE_TRIES = 16;
+
+/**
+ * Group and replica ids are reserved before use, so that none is ever given twice. Throws LEASE_LOST
+ * when this placedriver is master no more, BAD_RECORD when the counters cannot be read.
+ */
 export async function reserveIds(
   store: MetaStore,
   fence: Compare,
-  count: { readonly groups: number; readonly replicas: number },
+  count: IdCount,
 ): Promise<CountersRecord> {
+  for (let tries = 0; tries < RESERVE_TRIES; tries++) {
+    const reserved = await tryToReserve(store, fence, count);
+    if (reserved !== undefined) return reserved;
+  }
+  throw new KvorumError('CONFLICT', 'ids are reserved all the time; try again');
+}
+
+/** Undefined: somebody else was first. */
+async function tryToReserve(
+  store: MetaStore,
+  fence: Compare,
+  count: IdCount,
+): Promise<CountersRecord | undefined> {
   const item = await store.get(keys.counters);
   const current = item
     ? decodeRecord(recordKinds.counters, item.key, item.value)
@@ -21,12 +45,8 @@ export async function reserveIds(
     nextReplica: current.nextReplica + count.replicas,
   };
   const unchanged: Compare = { key: keys.counters, modRevision: item?.modRevision ?? 0 };
-  const { succeeded } = await store.transaction(
-    [fence, unchanged],
-    [{ type: 'put', key: keys.counters, value: encodeRecord(next) }],
-  );
-  if (!succeeded) throw new KvorumError('CONFLICT', 'another placedriver reserved ids meanwhile');
-  return current;
+  const put: MetaOperation = { type: 'put', key: keys.counters, value: encodeRecord(next) };
+  return (await fencedChange(store, fence, [unchanged], [put])) ? current : undefined;
 }
 
 /**

@@ -6,7 +6,7 @@
  * or a request that failed, leaves half written is removed by the chore of deletions.
  */
 import { must } from '../common/assert.ts';
-import { codeOf, KvorumError } from '../common/errors.ts';
+import { KvorumError } from '../common/errors.ts';
 import { initialShare } from '../common/hash.ts';
 import type { Namespace, NodeId, Revision } from '../common/ids.ts';
 import { decodeRecord, recordKinds } from '../meta/records.ts';
@@ -77,7 +77,10 @@ async function makeNamespace(
   const claim = await store.transaction([fence, { key, modRevision: foundRevision }], put(record));
   if (!claim.succeeded) throw lost(term, spec.name);
   const guard: readonly Compare[] = [fence, { key, modRevision: claim.revision }];
-  const table = planTable(picture, nodes, spec, await reserve(term, spec), leadership.revision);
+  const { partitions, replicas } = spec;
+  const count = { groups: partitions, replicas: partitions * replicas };
+  const ids = await reserveIds(store, fence, count);
+  const table = planTable(picture, nodes, spec, ids, leadership.revision);
   const operations = [...(await leftovers(term, table, spec.name)), ...table.map(putPartition)];
   const done =
     (await writeGuarded(store, guard, operations)) &&
@@ -94,25 +97,6 @@ function recordOf({ name, hash, partitions, replicas, tags, reads }: NamespaceSp
     ready: false,
   };
   return record;
-}
-
-const RESERVE_TRIES = 8;
-
-/** Ids never used before; chores reserve some at the same time. */
-async function reserve(
-  { store, fence }: MasterTerm,
-  { partitions, replicas }: NamespaceSpec,
-): Promise<CountersRecord> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await reserveIds(store, fence, {
-        groups: partitions,
-        replicas: partitions * replicas,
-      });
-    } catch (failure) {
-      if (codeOf(failure) !== 'CONFLICT' || tries === RESERVE_TRIES) throw failure;
-    }
-  }
 }
 
 /** Records that an earlier, half-written or deleted namespace of this name has left. */

@@ -141,6 +141,11 @@ export class Picture {
     if (known < revision) this.#written.set(key, revision);
   }
 
+  /** What is known of `key` is older than what this master wrote there. */
+  awaits(key: string): boolean {
+    return this.#written.has(key);
+  }
+
   /** What is counted here may lack what this master wrote last. */
   get isBehind(): boolean {
     return this.#written.size > 0;

@@ -2,9 +2,10 @@
 import { must } from '../common/assert.ts';
 import type { ReplicaId } from '../common/ids.ts';
 import { encodeRecord, keys, type PartitionRecord, type ReplicaRecord } from '../meta/schema.ts';
+import type { Compare } from '../meta/store.ts';
 import type { NewPlace, WantedChange } from './balance/plan-moves.ts';
 import { reserveIds } from './fenced.ts';
-import type { StoredPartition } from './picture.ts';
+import type { Picture, StoredPartition } from './picture.ts';
 import type { MasterTerm } from './term.ts';
 
 /** Records in one transaction, where it only says who should lead. */
@@ -15,8 +16,9 @@ const WRITES_MAX = 16;
 type Change = WantedChange<StoredPartition>;
 
 /**
- * Resolves to how many changes were written: those whose record changed meanwhile are not, nor any
- * once this placedriver is master no more. Each new replica gets an id that was never used.
+ * Resolves to how many changes were written: those whose record changed meanwhile are not, nor moves
+ * when the cluster's switches did, nor any once this placedriver is master no more. Each new replica
+ * gets an id that was never used.
  */
 export async function writeChanges(term: MasterTerm, changes: readonly Change[]): Promise<number> {
   const groups = grouped(changes).slice(0, WRITES_MAX);
@@ -72,6 +74,12 @@ function withId(replica: ReplicaRecord | NewPlace, draw: () => ReplicaId): Repli
   return 'replica' in replica ? replica : { replica: draw(), ...replica };
 }
 
+/** No replica moves by switches that were others when the move was planned: upgrade mode is one. */
+function switchesFor(picture: Picture, group: readonly Change[]): Compare[] {
+  if (group.every(({ move }) => move === undefined)) return [];
+  return [{ key: keys.control, modRevision: picture.control()?.modRevision ?? 0 }];
+}
+
 async function write(
   { store, fence, picture, logger }: MasterTerm,
   group: readonly Change[],
@@ -83,7 +91,7 @@ async function write(
     modRevision,
   }));
   const { succeeded, revision } = await store.transaction(
-    [fence, ...unchanged],
+    [fence, ...unchanged, ...switchesFor(picture, group)],
     records.map((record) => ({ type: 'put', key: keyOf(record), value: encodeRecord(record) })),
   );
   if (!succeeded) return false;

@@ -167,3 +167,28 @@ describe('a master that ends in the middle of a drain', () => {
     await expectUnharmed(running);
   }, 240_000);
 });
+
+describe('a master of a cluster in which nothing else happens', () => {
+  test('makes the replicas of a lost node elsewhere once its wait is over', async () => {
+    const waitMs = 8_000;
+    const running = await startFour();
+    await load!.stop();
+    await resign(running, 'placedriver1');
+    const placement = { 'migrate-wait-ms': waitMs };
+    const port = await startPlacedriver(running, 'placedriver1', { placement });
+    await eventually(40_000, 'it is master', async () => (await master(port)) === 'placedriver1');
+    const held = await left(port, 'datanode4');
+    expect(held).toBeGreaterThan(0);
+    running.kill('datanode4');
+    await pause(waitMs / 2);
+    expect(await left(port, 'datanode4')).toBe(held);
+    const tookMs = await eventually(60_000, 'nothing is wanted of it', async () => {
+      return (await left(port, 'datanode4')) === 0;
+    });
+    process.stdout.write(`replaced ${(tookMs + waitMs / 2).toFixed(0)} ms after it was killed\n`);
+    await eventually(30_000, 'all is well', async () => {
+      return (await ask<{ stable: boolean }>(port, '/cluster/stats')).stable;
+    });
+    await expectUnharmed(running);
+  }, 240_000);
+});

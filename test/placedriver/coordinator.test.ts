@@ -214,6 +214,19 @@ describe('a placedriver', () => {
     expect((await store.range(keys.nodeStates)).items.length).toBe(4);
   });
 
+  test('a master whose key is taken away, though its lease holds, campaigns anew', async () => {
+    const { coordinator } = start('pd1');
+    await expect.poll(() => coordinator.operator).toBeDefined();
+    for (const { key } of (await store.range(keys.election)).items) await store.delete(key);
+    const began = async () => {
+      await coordinator.operator?.setUpgrade(true);
+      return (await store.get(keys.control))?.value;
+    };
+    await expect
+      .poll(() => began().catch(() => undefined), { timeout: 5_000 })
+      .toContain('"upgradeSinceMs"');
+  });
+
   test('an operator asks the master, and no other', async () => {
     const first = start('pd1');
     await expect.poll(() => first.coordinator.operator).toBeDefined();

@@ -196,7 +196,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${raft}/read-index.ts`,
-        find: 'if (number > this.#counter || number <= (this.#answers.get(replica) ?? 0)) return [];',
+        find: 'if (readContext > this.#counter || readContext <= (this.#answers.get(from) ?? 0)) return [];',
         replace: '',
       },
     ],

@@ -17,6 +17,8 @@ const TIMEOUT_MS = 30_000;
 /** An election takes the last master's lease at most. */
 const MASTERLESS_MS = 15_000;
 const RETRY_MS = 500;
+/** After this a placedriver has heard of what its master has written. */
+export const HEARD_MS = 5_000;
 const DEFAULT_URL = 'http://127.0.0.1:18001';
 
 export class Api {

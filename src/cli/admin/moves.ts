@@ -1,8 +1,8 @@
 /** `kvorum move`, `transfer-leader` and `rebuild`: one partition at a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KvorumError } from '../../common/errors.ts';
-import { Api, type ApiFlags } from './api.ts';
-import { ProgressLine, say } from './print.ts';
+import { Api, type ApiFlags, HEARD_MS } from './api.ts';
+import { ProgressLine, tell } from './print.ts';
 import type { PartitionAnswer } from './shapes.ts';
 
 const LOOK_MS = 250;
@@ -29,9 +29,32 @@ export async function move(
   const api = new Api(flags);
   const path = partitionPath(partition);
   await api.write('POST', `${path}/move`, { from, to });
-  if (!flags.wait) return say(`${partition} moves from ${from} to ${to}; kvorum partitions`);
-  await untilSettled(api, path, partition);
-  say(`${partition} has moved from ${from} to ${to}`);
+  if (!flags.wait) {
+    const text = `${partition} moves from ${from} to ${to}; kvorum partitions`;
+    return tell(flags, text, await api.get<PartitionAnswer>(path));
+  }
+  const line = new ProgressLine(flags);
+  const moved = await untilMoved(api, path, from, ({ actual }) => {
+    const filled = (actual?.learners.length ?? 0) > 0;
+    line.show(`${partition}: ${filled ? 'the new replica is filled' : 'the members change'} …`);
+  });
+  line.end();
+  tell(flags, `${partition} has moved from ${from} to ${to}`, moved);
+}
+
+/** The placedriver that is asked may be one that has not heard of the move yet. */
+async function untilMoved(
+  api: Api,
+  path: string,
+  from: string,
+  onWait: (now: PartitionAnswer) => void,
+): Promise<PartitionAnswer> {
+  for (;;) {
+    const now = await api.get<PartitionAnswer>(path);
+    if (now.settled && now.wanted.every(({ node }) => node !== from)) return now;
+    onWait(now);
+    await sleep(LOOK_MS);
+  }
 }
 
 export async function transferLeader(
@@ -42,16 +65,41 @@ export async function transferLeader(
   const api = new Api(flags);
   const path = partitionPath(partition);
   await api.write('POST', `${path}/transfer-leader`, { to });
-  if (!flags.wait) return say(`${to} should lead ${partition} from now on`);
-  const line = new ProgressLine();
+  if (!flags.wait) {
+    const text = `${to} should lead ${partition} from now on`;
+    return tell(flags, text, await api.get<PartitionAnswer>(path));
+  }
+  const line = new ProgressLine(flags);
+  const led = await untilLed(api, path, partition, to, (text) => line.show(text));
+  line.end();
+  tell(flags, `${partition} is led by ${to}`, led);
+}
+
+/** Throws CONFLICT when somebody else is to lead it again, so that nothing is waited for. */
+async function untilLed(
+  api: Api,
+  path: string,
+  partition: string,
+  to: string,
+  onWait: (text: string) => void,
+): Promise<PartitionAnswer> {
+  const heardByMs = performance.now() + HEARD_MS;
+  let heard = false;
   for (;;) {
-    const { leader } = await api.get<PartitionAnswer>(path);
-    if (leader?.node === to) break;
-    line.show(`${partition} is led by ${leader?.node ?? 'nobody'}`);
+    const now = await api.get<PartitionAnswer>(path);
+    if (now.leader?.node === to) return now;
+    const first = now.wanted[0]?.node;
+    heard ||= first === to;
+    if (first !== to && (heard || performance.now() > heardByMs)) {
+      throw new KvorumError(
+        'CONFLICT',
+        `${partition} is to be led by ${first} again, so that leaders are even; ` +
+          'to keep it otherwise, switch that off first: kvorum balance off',
+      );
+    }
+    onWait(`${partition} is led by ${now.leader?.node ?? 'nobody'}`);
     await sleep(LOOK_MS);
   }
-  line.end();
-  say(`${partition} is led by ${to}`);
 }
 
 export interface RebuildFlags extends ApiFlags {
@@ -69,21 +117,9 @@ export async function rebuild(partition: string, flags: RebuildFlags): Promise<v
         `write that only the others hold, for ever; to mean it, say --confirm "${wanted}"`,
     );
   }
-  await new Api(flags).write('POST', `${partitionPath(partition)}/rebuild`, {
-    survivor,
-    confirmation,
-  });
-  say(`${partition} is rebuilt from what ${survivor} holds; kvorum partitions shows how far`);
-}
-
-async function untilSettled(api: Api, path: string, partition: string): Promise<void> {
-  const line = new ProgressLine();
-  for (;;) {
-    const { settled, actual } = await api.get<PartitionAnswer>(path);
-    if (settled) break;
-    const filled = (actual?.learners.length ?? 0) > 0;
-    line.show(`${partition}: ${filled ? 'the new replica is filled' : 'the members change'} …`);
-    await sleep(LOOK_MS);
-  }
-  line.end();
+  const api = new Api(flags);
+  const path = partitionPath(partition);
+  await api.write('POST', `${path}/rebuild`, { survivor, confirmation });
+  const text = `${partition} is rebuilt from what ${survivor} holds; kvorum partitions shows how far`;
+  tell(flags, text, await api.get<PartitionAnswer>(path));
 }

@@ -1,7 +1,7 @@
 /** `kvorum namespaces …` and `kvorum partitions`. */
 import { KvorumError } from '../../common/errors.ts';
 import { Api, type ApiFlags } from './api.ts';
-import { say, sayJson, tableLines } from './print.ts';
+import { say, sayJson, tableLines, tell } from './print.ts';
 import type { NamespaceAnswer, PartitionAnswer } from './shapes.ts';
 
 export async function listNamespaces(flags: ApiFlags): Promise<void> {
@@ -27,7 +27,8 @@ export async function createNamespace(name: string, flags: NamespaceFlags): Prom
   const { partitions, replicas, hash, reads, tag } = flags;
   const body = definedOf({ name, partitions, replicas, hash, reads, tags: tag });
   await new Api(flags).write('POST', '/v1/namespaces', body);
-  say(`namespace ${name} is there; SELECT ${name} on any connection`);
+  const text = `namespace ${name} is there; SELECT ${name} on any connection`;
+  tell(flags, text, { ...body, state: 'ready' });
 }
 
 export async function updateNamespace(name: string, flags: NamespaceFlags): Promise<void> {
@@ -37,7 +38,8 @@ export async function updateNamespace(name: string, flags: NamespaceFlags): Prom
     throw new KvorumError('BAD_ARGUMENT', 'nothing to change: give --replicas, --tag or --reads');
   }
   await new Api(flags).write('PATCH', `/v1/namespaces/${encodeURIComponent(name)}`, body);
-  say(`namespace ${name} is to be so; kvorum partitions ${name} shows how far it is`);
+  const text = `namespace ${name} is to be so; kvorum partitions ${name} shows how far it is`;
+  tell(flags, text, { name, ...body, state: 'ready' });
 }
 
 /** `--yes` stands in for the question that a script cannot answer. */
@@ -52,7 +54,8 @@ export async function deleteNamespace(
     );
   }
   await new Api(flags).write('DELETE', `/v1/namespaces/${encodeURIComponent(name)}`);
-  say(`namespace ${name} is gone; its data is destroyed on every node as it is reached`);
+  const text = `namespace ${name} is gone; its data is destroyed on every node as it is reached`;
+  tell(flags, text, { name, state: 'deleting' });
 }
 
 export async function listPartitions(name: string, flags: ApiFlags): Promise<void> {

@@ -1,6 +1,6 @@
 /** `kvorum nodes` and `kvorum drain`. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Api, type ApiFlags } from './api.ts';
+import { Api, type ApiFlags, HEARD_MS } from './api.ts';
 import {
   barLine,
   bytesText,
@@ -9,6 +9,7 @@ import {
   say,
   sayJson,
   tableLines,
+  tell,
 } from './print.ts';
 import type { ClusterAnswer, NodeAnswer } from './shapes.ts';
 
@@ -53,24 +54,37 @@ export async function drain(node: string, flags: DrainFlags): Promise<void> {
   const path = `/v1/nodes/${encodeURIComponent(node)}`;
   if (flags.cancel) {
     await api.write('DELETE', `${path}/drain`);
-    return say(`${node} is emptied no more; what has moved stays where it is`);
+    const text = `${node} is emptied no more; what has moved stays where it is`;
+    return tell(flags, text, await api.get<NodeAnswer>(path));
   }
   await api.write('POST', `${path}/drain`);
-  if (!flags.wait) return say(`${node} is being emptied; kvorum nodes shows how far`);
-  const line = new ProgressLine();
+  if (!flags.wait) {
+    const text = `${node} is being emptied; kvorum nodes shows how far`;
+    return tell(flags, text, await api.get<NodeAnswer>(path));
+  }
+  const line = new ProgressLine(flags);
+  const now = await untilEmpty(api, path, line);
+  line.end();
+  const taken = `${node} is not drained any more: somebody took that back`;
+  const done = `${node} holds nothing any more: it may be stopped for good`;
+  tell(flags, now.draining === null ? taken : done, now);
+}
+
+/** Or until the drain is taken back. A placedriver may not have heard of it at first. */
+async function untilEmpty(api: Api, path: string, line: ProgressLine): Promise<NodeAnswer> {
+  const heardByMs = performance.now() + HEARD_MS;
+  let heard = false;
   for (;;) {
-    const { draining } = await api.get<NodeAnswer>(path);
+    const now = await api.get<NodeAnswer>(path);
     const { stability } = await api.get<ClusterAnswer>('/v1/cluster');
-    if (draining === null) {
-      line.end();
-      return say(`${node} is not drained any more: somebody took that back`);
-    }
-    line.show(barLine(draining.progress, noteOf(draining, stability.frozen)));
-    if (draining.left === 0) break;
+    const { draining } = now;
+    if (draining !== null) {
+      heard = true;
+      line.show(barLine(draining.progress, noteOf(draining, stability.frozen)));
+      if (draining.left === 0) return now;
+    } else if (heard || performance.now() > heardByMs) return now;
     await sleep(LOOK_MS);
   }
-  line.end();
-  say(`${node} holds nothing any more: it may be stopped for good`);
 }
 
 function noteOf(draining: NonNullable<NodeAnswer['draining']>, frozen: string | null): string {

@@ -51,12 +51,26 @@ export function sayJson(value: unknown): void {
   say(JSON.stringify(value, null, 2));
 }
 
-/** One line that is written over on a terminal, and written anew elsewhere when it changed. */
+/** What a verb has done: a sentence for people, or JSON where that is asked for. */
+export function tell({ json }: { readonly json?: boolean }, line: string, value: unknown): void {
+  if (json) sayJson(value);
+  else say(line);
+}
+
+/**
+ * One line that is written over on a terminal, and written anew elsewhere when it changed. Nothing
+ * where JSON is asked for.
+ */
 export class ProgressLine {
+  readonly #quiet: boolean;
   #last = '';
 
+  constructor({ json = false }: { readonly json?: boolean }) {
+    this.#quiet = json;
+  }
+
   show(line: string): void {
-    if (line === this.#last) return;
+    if (this.#quiet || line === this.#last) return;
     if (process.stdout.isTTY) process.stdout.write(`\r${line.padEnd(this.#last.length)}`);
     else say(line);
     this.#last = line;

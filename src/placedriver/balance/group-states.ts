@@ -28,6 +28,8 @@ function isOf(record: PartitionRecord, { group }: LeaderRecord): boolean {
 export interface ReplicaChange {
   readonly from: ReplicaRecord | undefined;
   readonly adds: boolean;
+  /** On the same node, which runs one of the two: `from` stops before the other is filled. */
+  readonly inPlace?: boolean;
 }
 
 export class GroupStates {
@@ -94,7 +96,10 @@ export class GroupStates {
   }
 
   /** Why a change cannot be asked of the group now; undefined: it can. */
-  whyNot(record: PartitionRecord, { from, adds }: ReplicaChange): string | undefined {
+  whyNot(
+    record: PartitionRecord,
+    { from, adds, inPlace = false }: ReplicaChange,
+  ): string | undefined {
     const leader = this.#leader(record);
     if (leader === undefined) return 'its group has no leader yet';
     if (leader.membership.joint) return 'the members of its group are changing';
@@ -106,7 +111,7 @@ export class GroupStates {
     const whole = this.#wholeVoters(record);
     const others = whole.filter((id) => id !== from?.replica).length;
     const enough = (): boolean => {
-      if (!member) return others >= quorum(voters.length);
+      if (!member || inPlace) return others >= quorum(voters.length);
       if (!whole.includes(from.replica)) return others >= quorum(voters.length);
       const rest = voters.length - 1;
       if (rest === 0) return adds;

@@ -8,45 +8,35 @@ import type { MasterTerm } from '../term.ts';
 import { writeChanges } from '../wanted-changes.ts';
 import type { Chore } from './chores.ts';
 
-/** When the chore looks next, though nothing changed; milliseconds of the monotone clock. */
-interface Looks {
+interface Look {
   readonly term: MasterTerm;
-  /** Changes come in crowds: the look that the first of a crowd asked for. */
+  /** Changes come in crowds: when to plan what follows from one; milliseconds of the monotone clock. */
   dueMs: number | undefined;
-  /** What time alone changes. */
-  wakeMs: number | undefined;
 }
 
 /** A timer may ring this much before its time, as the monotone clock tells it. */
 const EARLY_MS = 2;
-/** Nobody minds when what time changes is seen this much later. */
-const LATE_MS = 100;
 
+/**
+ * Whenever it is asked it says anew when it wants to be asked next: whoever else is asked earlier
+ * takes the one timer there is.
+ */
 export function createMoves(): Chore {
-  let looks: Looks | undefined;
+  let look: Look | undefined;
   return async (term) => {
     const { clock, settings, picture } = term;
-    if (looks?.term !== term) looks = { term, dueMs: undefined, wakeMs: undefined };
+    if (look?.term !== term) look = { term, dueMs: undefined };
     const nowMs = clock.monotonicMs();
-    if (looks.dueMs === undefined) {
-      looks.dueMs = nowMs + settings.planDelayMs;
+    if (look.dueMs === undefined) {
+      look.dueMs = nowMs + settings.planDelayMs;
       return settings.planDelayMs;
     }
-    if (nowMs < looks.dueMs - EARLY_MS) return undefined; // its timer runs
+    const leftMs = look.dueMs - nowMs;
+    if (leftMs > EARLY_MS) return leftMs;
     if (picture.isBehind) return undefined; // what it waits for comes as a change
-    looks.dueMs = undefined;
+    look.dueMs = undefined;
     const view = balanceView(picture, settings, clock.wallMs());
     await writeChanges(term, planMoves(view));
-    return wake(looks, nowMs, view.changesInMs);
+    return view.changesInMs;
   };
-}
-
-/** Asks for no second timer while an earlier one runs. */
-function wake(looks: Looks, nowMs: number, changesInMs: number | undefined): number | undefined {
-  if (changesInMs === undefined) return undefined;
-  const wakeMs = nowMs + changesInMs;
-  const runs = looks.wakeMs !== undefined && looks.wakeMs > nowMs;
-  if (runs && looks.wakeMs! <= wakeMs + LATE_MS) return undefined;
-  looks.wakeMs = wakeMs;
-  return changesInMs;
 }

@@ -1,4 +1,5 @@
 /** Parameters and answers that several routes of the HTTP API have in common. */
+import { limits } from '../../common/limits.ts';
 import type { ParameterSchema } from './validation.ts';
 
 export const tokenSecurity = [{ token: [] }];
@@ -36,8 +37,8 @@ export function answers(...statuses: readonly number[]): Record<number, object> 
 const text = (description: string, pattern: string) => ({ type: 'string', pattern, description });
 
 export const namespaceName = text(
-  'name of a namespace: letters, digits, dot, dash and underscore, 63 at most',
-  '^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$',
+  `name of a namespace: letters, digits and underscore, ${limits.namespaceNameMax} at most`,
+  `^[A-Za-z0-9_]{1,${limits.namespaceNameMax}}$`,
 );
 export const nodeName = text(
   'name of a node: letters, digits, dot, dash and underscore, 63 at most',
@@ -63,13 +64,21 @@ export const oneOf = (values: readonly string[], description: string): Parameter
 
 export const yesOrNo = (description: string): ParameterSchema => ({ type: 'boolean', description });
 
-export const partitionCount = whole(1, 1_024, 'how many partitions the namespace has, for ever');
-export const replicaCount = whole(1, 7, 'how many replicas each partition has');
+export const partitionCount = whole(
+  1,
+  limits.namespacePartitionsMax,
+  'how many partitions the namespace has, for ever',
+);
+export const replicaCount = whole(
+  1,
+  limits.namespaceReplicasMax,
+  'how many replicas each partition has',
+);
 export const partitionNumber = whole(0, 16_383, 'number of a partition');
 export const hash = oneOf(['slots', 'murmur3'], 'how keys are dealt out to partitions');
 export const reads = oneOf(['linearizable', 'lease'], 'how reads are confirmed');
 export const revision = whole(0, Number.MAX_SAFE_INTEGER, 'a revision of the metadata store');
-export const nodeCount = whole(0, 100_000, 'a number of nodes');
+export const nodeCount = whole(1, 100_000, 'a number of nodes');
 
 export const textField = { type: 'string' };
 export const numberField = { type: 'number' };

@@ -37,6 +37,8 @@ export async function createApi(context: ApiContext, probes: Probes): Promise<Fa
     logger: false,
     forceCloseConnections: true,
     bodyLimit: limits.httpBodyBytesMax,
+    // a longer name is refused by its own rule, which the answer tells
+    routerOptions: { maxParamLength: 4 * limits.namespaceNameMax },
   });
   addFailures(app, context.logger);
   addValidation(app);

@@ -3,7 +3,7 @@ import type { NodeId } from '../../common/ids.ts';
 import type { BalanceWindow, NamespaceRecord, PartitionRecord } from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
-import { type Move, movesUnderWay } from '../view/under-way.ts';
+import { type Move, movesUnderWay, nodesNeeded } from '../view/under-way.ts';
 import { byText } from './zan-shapes.ts';
 
 const HOUR_MINUTES = 60;
@@ -12,19 +12,23 @@ const HOUR_MINUTES = 60;
 interface Holdings {
   readonly replicas: ReadonlyMap<NodeId, number>;
   readonly leaders: ReadonlyMap<NodeId, number>;
+  /** Partitions that need the node: also those whose replica there is only about to go. */
+  readonly needed: ReadonlyMap<NodeId, number>;
 }
 
 export function holdingsOf(picture: Picture): Holdings {
   const replicas = new Map<NodeId, number>();
   const leaders = new Map<NodeId, number>();
+  const needed = new Map<NodeId, number>();
   const count = (counts: Map<NodeId, number>, node: NodeId) =>
     counts.set(node, (counts.get(node) ?? 0) + 1);
   for (const { record } of picture.partitions()) {
     for (const { node } of record.replicas) count(replicas, node);
     const leader = picture.leader(record);
     if (leader !== undefined) count(leaders, leader.node);
+    for (const node of nodesNeeded(record, leader)) count(needed, node);
   }
-  return { replicas, leaders };
+  return { replicas, leaders, needed };
 }
 
 /** Names of all nodes: those that live, and those that the cluster has not forgotten. */
@@ -64,11 +68,14 @@ export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, n
       diskBytes: load.diskBytes,
       memoryBytes: load.memoryBytes,
     },
-    draining: drainAnswer(state?.draining, held ?? 0, nowMs),
+    draining: drainAnswer(state?.draining, holdings.needed.get(node) ?? 0, nowMs),
   };
 }
 
-/** How far a drain has come, and when it ends if it goes on as it did. */
+/**
+ * How far a drain has come, and when it ends if it goes on as it did. What is left is counted until
+ * no group needs the node: what only should be elsewhere may be nowhere else yet.
+ */
 function drainAnswer(
   draining: { readonly sinceMs: number; readonly replicas: number } | undefined,
   left: number,
@@ -132,11 +139,11 @@ export function partitionAnswer(picture: Picture, record: PartitionRecord) {
 
 /** What is being done, whoever asked for it. */
 export function operationAnswers(picture: Picture, nowMs: number) {
-  const { replicas } = holdingsOf(picture);
+  const { needed } = holdingsOf(picture);
   return [
     ...namespaceOperations(picture),
     ...picture.nodeStates().flatMap(({ record: { node, draining } }) => {
-      const drain = drainAnswer(draining, replicas.get(node) ?? 0, nowMs);
+      const drain = drainAnswer(draining, needed.get(node) ?? 0, nowMs);
       if (drain === null || drain.left === 0) return [];
       const { sinceMs, progress, etaMs } = drain;
       return [{ ...noSubject, kind: 'drain', node, phase: 'moving', sinceMs, progress, etaMs }];

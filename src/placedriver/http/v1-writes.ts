@@ -1,4 +1,5 @@
 /** What /v1 is asked to do; parameters are JSON bodies. */
+import { limits } from '../../common/limits.ts';
 import type { BalanceChange, NamespaceChange, NamespaceSpec } from '../operator/operator.ts';
 import {
   hash,
@@ -32,9 +33,9 @@ const schemaOf = (
 const tagsField = {
   type: 'array',
   items: tag,
-  maxItems: 64,
+  maxItems: limits.namespaceTagsMax,
   uniqueItems: true,
-  description: 'tags that nodes must have, each NAME or NAME=VALUE; at most 64',
+  description: `tags that nodes must have, each NAME or NAME=VALUE; at most ${limits.namespaceTagsMax}`,
 };
 
 const ofNamespace = { namespace: namespaceName };
@@ -186,6 +187,7 @@ function addControlWrites(write: AddWrite): void {
       undefined,
       objectOf({ count: nodeCount }, 'count'),
     ),
+    called: { number: 'count' },
     run: (operator, { body }) => operator.lowerStableNodes(body.count),
   });
 }

@@ -9,6 +9,7 @@ import type {
   FastifySchema,
   HTTPMethods,
 } from 'fastify';
+import { KvorumError } from '../../common/errors.ts';
 import type { Operator } from '../operator/operator.ts';
 import type { ApiContext } from './context.ts';
 import { PASSED_ON, PassOn } from './pass-on.ts';
@@ -26,6 +27,8 @@ export interface WriteOptions<Request extends WriteRequest> {
   readonly method: HTTPMethods;
   readonly url: string;
   readonly schema: FastifySchema;
+  /** Arguments of the operator that are called otherwise here: a refusal names the parameter. */
+  readonly called?: Readonly<Record<string, string>>;
   /** Throws as Operator's requests do. */
   run(operator: Operator, request: Request): Promise<void>;
 }
@@ -49,7 +52,9 @@ export function createWrites(app: FastifyInstance, context: ApiContext): AddWrit
           return reply.code(answer.status).type(answer.type).send(answer.body);
         }
         // the schema has said that it is one
-        await options.run(operator, request as unknown as Request);
+        await options.run(operator, request as unknown as Request).catch((failure: unknown) => {
+          throw renamed(failure, options.called);
+        });
         logger.info('carried out for an operator', {
           request: `${request.method} ${request.url}`,
           from: request.headers[PASSED_ON] ?? request.ip,
@@ -58,6 +63,14 @@ export function createWrites(app: FastifyInstance, context: ApiContext): AddWrit
       },
     });
   };
+}
+
+/** A refusal begins with the argument that it is about. */
+function renamed(failure: unknown, called: Readonly<Record<string, string>> = {}): unknown {
+  if (!(failure instanceof KvorumError)) return failure;
+  const [, name = '', rest = ''] = /^(\w+)(: [\s\S]*)$/.exec(failure.message) ?? [];
+  if (!Object.hasOwn(called, name)) return failure;
+  return new KvorumError(failure.code, `${called[name]}${rest}`, { cause: failure });
 }
 
 /** An onRequest hook. */

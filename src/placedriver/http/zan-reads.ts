@@ -132,9 +132,10 @@ function addQuery(app: FastifyInstance, { view }: ApiContext): void {
     const { picture, epoch } = query.disable_cache
       ? await view.fresh(namespace)
       : { picture: view.picture, epoch: view.epochOf(namespace) };
-    const found = zanNamespace(picture, namespace, epoch);
-    if (found === undefined) throw new KvorumError('NOT_FOUND', `no namespace ${namespace}`);
+    if (!picture.namespace(namespace)?.ready) {
+      throw new KvorumError('NOT_FOUND', `no namespace ${namespace}`);
+    }
     if (query.epoch === epoch) return reply.code(304).send();
-    return found;
+    return zanNamespace(picture, namespace, epoch);
   });
 }

@@ -120,7 +120,10 @@ export function zanNamespace(
 }
 
 export interface ZanStats {
-  /** Every partition is led, has the members it should have, and none may be about to move away. */
+  /**
+   * Every partition is led, has the members it should have, all on living nodes that stay, and no
+   * upgrade is under way: another node may be taken away.
+   */
   readonly stable: boolean;
   readonly datanodes: number;
   readonly partitions: number;
@@ -131,7 +134,12 @@ export function zanStats(picture: Picture): ZanStats {
   const alive = new Set(picture.aliveNodes().map(({ node }) => node));
   const records = picture.partitions().map(({ record }) => record);
   const led = records.filter((record) => alive.has(picture.leader(record)?.node ?? '')).length;
-  const whole = records.every((record) => isSettled(record, picture.leader(record)));
+  const staying = stayingNodes(picture);
+  const whole = records.every(
+    (record) =>
+      isSettled(record, picture.leader(record)) &&
+      record.replicas.every(({ node, incarnation }) => staying.get(node) === incarnation),
+  );
   const upgrading = picture.control()?.record.upgradeSinceMs !== undefined;
   return {
     stable: records.length > 0 && led === records.length && whole && !upgrading,
@@ -139,6 +147,13 @@ export function zanStats(picture: Picture): ZanStats {
     partitions: records.length,
     led,
   };
+}
+
+/** Living nodes that nobody empties, and their incarnations. */
+function stayingNodes(picture: Picture): ReadonlyMap<NodeId, string> {
+  const staying = new Map(picture.aliveNodes().map((one) => [one.node, one.incarnation]));
+  for (const { record } of picture.nodeStates()) if (record.draining) staying.delete(record.node);
+  return staying;
 }
 
 /** In order of code units. */

@@ -140,6 +140,7 @@ function addNodeWrites(write: AddWrite): void {
       summary: 'begins to empty a node (DELETE /v1/nodes/:node/drain takes it back)',
       querystring: objectOf({ remove_node: nodeName }, 'remove_node'),
     },
+    called: { node: 'remove_node' },
     run: (operator, { query }) => operator.drain(query.remove_node),
   });
   write<{ query: { namespace: string; partition: number; node: string } }>({

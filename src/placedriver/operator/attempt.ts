@@ -3,7 +3,7 @@ import { sleep } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { MasterTerm } from '../term.ts';
 
-const ATTEMPTS = 6;
+const ATTEMPTS = 20;
 /** Until the watch has told what another has written. */
 const AGAIN_MS = 50;
 

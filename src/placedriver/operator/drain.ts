@@ -1,6 +1,7 @@
 /** Nodes are emptied: the mark is a node's state, and the moves chore does the rest. */
 import { KvorumError } from '../../common/errors.ts';
 import type { NodeId } from '../../common/ids.ts';
+import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import { encodeRecord, keys, type NodeStateRecord, SCHEMA_VERSION } from '../../meta/schema.ts';
 import { hasTags } from '../balance/candidates.ts';
 import { GroupStates } from '../balance/group-states.ts';
@@ -23,7 +24,7 @@ export function drainRequests(term: MasterTerm): DrainRequests {
 /** Also of a node that is away: its replicas are made elsewhere without waiting for it. */
 async function drain(term: MasterTerm, node: NodeId): Promise<boolean> {
   const { picture, clock, settings } = term;
-  const stored = stateOf(term, node);
+  const stored = await stateOf(term, node);
   if (stored?.record.draining !== undefined) return true;
   const view = balanceView(picture, settings, clock.wallMs());
   const replicas = view.partitions.flatMap(({ record }) =>
@@ -40,7 +41,7 @@ async function drain(term: MasterTerm, node: NodeId): Promise<boolean> {
 }
 
 async function undrain(term: MasterTerm, node: NodeId): Promise<boolean> {
-  const stored = stateOf(term, node);
+  const stored = await stateOf(term, node);
   if (stored?.record.draining === undefined) {
     throw new KvorumError('NOT_FOUND', `node: ${node} is not drained`);
   }
@@ -48,8 +49,13 @@ async function undrain(term: MasterTerm, node: NodeId): Promise<boolean> {
   return write(term, state, stored.modRevision);
 }
 
-function stateOf({ picture }: MasterTerm, node: NodeId) {
-  return picture.nodeStates().find(({ record }) => record.node === node);
+/** From the store: a mark that was set or taken back a moment ago counts. Throws BAD_RECORD. */
+async function stateOf({ store }: MasterTerm, node: NodeId) {
+  const key = keys.nodeState(node);
+  const item = await store.get(key);
+  if (item === undefined) return undefined;
+  const record = decodeRecord(recordKinds.nodeState, key, item.value);
+  return { record, modRevision: item.modRevision };
 }
 
 async function write(

@@ -7,6 +7,7 @@
  */
 import { KvorumError } from '../../common/errors.ts';
 import type { NodeId } from '../../common/ids.ts';
+import { keys } from '../../meta/schema.ts';
 import { hasTags } from '../balance/candidates.ts';
 import { GroupStates } from '../balance/group-states.ts';
 import { leaderFirst, type WantedChange } from '../balance/plan-moves.ts';
@@ -26,16 +27,21 @@ type MoveRequests = Pick<
 >;
 
 export function moveRequests(term: MasterTerm): MoveRequests {
-  const change = (plan: (ground: Ground) => WantedChange<StoredPartition> | undefined) =>
+  const change = (
+    { namespace, partition }: PartitionName,
+    plan: (ground: Ground) => WantedChange<StoredPartition> | undefined,
+  ) =>
     attempt(term, async () => {
+      // what was written last may make this request one that has nothing to do, or has something
+      if (term.picture.awaits(keys.partition(namespace, partition))) return false;
       const wanted = plan(groundOf(term));
       return wanted === undefined || (await writeChanges(term, [wanted])) === 1;
     });
   return {
     ...drainRequests(term),
-    move: (what, from, to) => change((ground) => planMove(ground, what, from, to)),
-    transferLeader: (what, to) => change((ground) => planTransfer(ground, what, to)),
-    removeReplica: (what, node) => change((ground) => planRemoval(ground, what, node)),
+    move: (what, from, to) => change(what, (ground) => planMove(ground, what, from, to)),
+    transferLeader: (what, to) => change(what, (ground) => planTransfer(ground, what, to)),
+    removeReplica: (what, node) => change(what, (ground) => planRemoval(ground, what, node)),
   };
 }
 
@@ -103,9 +109,9 @@ function planRemoval(
   const { states, view } = ground;
   const partition = partitionOf(ground, what);
   replicaOn(partition, node, 'node');
-  checkMayChange(ground, partition, node);
   const tables = new Tables(view, states);
   const to = tables.elsewhere(namespaceOf(ground, what), partition.record, node) ?? node;
+  checkMayChange(ground, partition, node, to === node);
   const record = states.nodes.get(to);
   if (record === undefined) {
     const text = `no other node can take it, and ${node} is away: bring one of them up`;
@@ -135,13 +141,22 @@ function replaced(
   };
 }
 
-function checkMayChange({ states, view }: Ground, partition: StoredPartition, node: NodeId): void {
+function checkMayChange(
+  { states, view }: Ground,
+  partition: StoredPartition,
+  node: NodeId,
+  inPlace = false,
+): void {
   const { record } = partition;
   const { frozen } = view.stability;
   if (frozen !== undefined) throw new KvorumError('CONFLICT', `no replica moves now: ${frozen}`);
   const from = record.replicas.find((replica) => replica.node === node);
   const settled = states.isSettled(record) ? undefined : 'the last change is not finished';
-  const reason = settled ?? states.whyNot(record, { from, adds: true });
+  const reason = settled ?? states.whyNot(record, { from, adds: true, inPlace });
+  if (reason !== undefined && inPlace) {
+    const text = `no other node can take it, and on ${node} it cannot be made anew: ${reason}`;
+    throw new KvorumError('CONFLICT', `${text}; add a node, or try again later`);
+  }
   if (reason !== undefined) {
     throw new KvorumError('CONFLICT', `its replicas cannot change now: ${reason}; try again later`);
   }

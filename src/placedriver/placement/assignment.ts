@@ -160,12 +160,28 @@ export class Assignment {
     return [...counts.keys()].filter((dc) => counts[dc] === fewest && this.#hasRoom(partition, dc));
   }
 
-  /** A data centre that holds at least two more of a partition than another that has room. */
-  crowded(partition: number): number | undefined {
+  /**
+   * Members in a data centre that holds at least two more of a partition than another, where an open
+   * node could take them: hosts may reach over data centres.
+   */
+  crowded(partition: number): number[] {
     const counts = this.#dcCounts[partition]!;
     const fewest = counts[this.emptiest(partition)[0] ?? -1] ?? Number.POSITIVE_INFINITY;
-    const crowded = counts.findIndex((count) => count > fewest + 1);
-    return crowded === -1 ? undefined : crowded;
+    if (!counts.some((count) => count > fewest + 1)) return [];
+    return this.members[partition]!.filter((member) => {
+      const most = counts[this.dcOf[member]!]! - 2;
+      return this.names.some(
+        (_, node) =>
+          counts[this.dcOf[node]!]! <= most &&
+          !this.#closed[node] &&
+          this.accepts(partition, node, member),
+      );
+    });
+  }
+
+  /** Replicas of a partition in a node's data centre. */
+  beside(partition: number, node: number): number {
+    return this.#dcCounts[partition]![this.dcOf[node]!]!;
   }
 
   #hasRoom(partition: number, dc: number): boolean {

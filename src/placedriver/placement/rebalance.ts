@@ -76,8 +76,8 @@ function keepWhatMayStay(assignment: Assignment, current: Table): void {
   for (const [partition] of assignment.members.entries()) {
     for (;;) {
       const crowded = assignment.crowded(partition);
-      if (crowded === undefined) break;
-      dropOneOf(assignment, partition, crowded);
+      if (crowded.length === 0) break;
+      dropHeaviest(assignment, partition, crowded);
     }
   }
 }
@@ -117,14 +117,6 @@ function dropSurplus(assignment: Assignment, partition: number): void {
     assignment,
     partition,
     assignment.members[partition]!.filter((node) => dcs.includes(assignment.dcOf[node]!)),
-  );
-}
-
-function dropOneOf(assignment: Assignment, partition: number, dc: number): void {
-  dropHeaviest(
-    assignment,
-    partition,
-    assignment.members[partition]!.filter((node) => assignment.dcOf[node] === dc),
   );
 }
 
@@ -184,7 +176,9 @@ function anyNode(assignment: Assignment, partition: number): number {
   const free = nodes.filter((node) => !assignment.members[partition]!.includes(node));
   const apart = free.filter((node) => assignment.accepts(partition, node));
   const choice = apart.length > 0 ? apart : free;
-  return choice.reduce((a, b) => (assignment.load(b) < assignment.load(a) ? b : a));
+  const weight = (node: number) =>
+    assignment.beside(partition, node) * FULL + assignment.load(node);
+  return choice.reduce((a, b) => (weight(b) < weight(a) ? b : a));
 }
 
 /** The leader first, then who was there before in its order, then who is new. */

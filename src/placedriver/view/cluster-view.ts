@@ -3,7 +3,7 @@
  * Every read of the HTTP API is answered from here, also while the metadata store is away.
  */
 import { type Clock, sleep } from '../../common/clock.ts';
-import { KvorumError } from '../../common/errors.ts';
+import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { Namespace, Revision } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
@@ -16,6 +16,8 @@ import { diffFacts, type Facts, factsOf } from './facts.ts';
 
 /** Changes come in crowds: they are compared with what was before this long after the first. */
 const COMPARE_AFTER_MS = 100;
+/** Of a reading during which nothing may change. */
+const FRESH_TRIES = 5;
 
 export interface ClusterViewOptions {
   readonly store: MetaStore;
@@ -46,11 +48,7 @@ export class ClusterView {
 
   constructor(options: ClusterViewOptions) {
     this.#options = options;
-    this.#picture = new Picture((problem) => {
-      options.logger.error('metadata that cannot be read: what was last read is shown', {
-        problem,
-      });
-    });
+    this.#picture = new Picture((problem) => this.#onProblem(problem));
   }
 
   start(): void {
@@ -110,6 +108,15 @@ export class ClusterView {
 
   /** A namespace and the nodes, as the metadata store has them now; rejects while it is away. */
   async fresh(namespace: Namespace): Promise<{ picture: Picture; epoch: Revision }> {
+    for (let tries = 1; ; tries++) {
+      const { picture, epoch, asOf } = await this.#read(namespace);
+      // what changed while it was read may be missing: an epoch must not stand for it
+      if (epoch <= asOf || tries === FRESH_TRIES) return { picture, epoch: Math.min(epoch, asOf) };
+    }
+  }
+
+  /** `asOf`: all changes up to this revision are in the picture. */
+  async #read(namespace: Namespace) {
     const prefixes = [
       keys.nodes,
       keys.namespaces,
@@ -122,7 +129,8 @@ export class ClusterView {
     picture.list(items);
     const epochs = new Epochs();
     epochs.list(items, 0);
-    return { picture, epoch: Math.max(epochs.of(namespace), this.epochOf(namespace)) };
+    const epoch = Math.max(epochs.of(namespace), this.epochOf(namespace));
+    return { picture, epoch, asOf: Math.min(...ranges.map(({ revision }) => revision)) };
   }
 
   /** As `picture`; what happened after `since`, and the `since` from which nothing will be missing then. */
@@ -157,9 +165,20 @@ export class ClusterView {
 
   #put(item: MetaItem): void {
     if (item.key.startsWith(keys.election)) this.#candidates.set(item.key, item);
-    if (item.key === keys.cluster) {
-      this.#clusterId = decodeRecord(recordKinds.cluster, item.key, item.value).clusterId;
+    if (item.key === keys.cluster) this.#learnCluster(item);
+  }
+
+  #learnCluster({ key, value }: MetaItem): void {
+    try {
+      this.#clusterId = decodeRecord(recordKinds.cluster, key, value).clusterId;
+    } catch (failure) {
+      this.#onProblem(messageOf(failure));
     }
+  }
+
+  #onProblem(problem: string): void {
+    const text = 'metadata that cannot be read: what was last read is shown';
+    this.#options.logger.error(text, { problem });
   }
 
   /** The first picture is where the story begins: it is no event itself. */

@@ -3,7 +3,12 @@
  * reports are not the same. Pure.
  */
 import type { NodeId, ReplicaId } from '../../common/ids.ts';
-import type { CatchingUp, LeaderRecord, PartitionRecord } from '../../meta/schema.ts';
+import type {
+  CatchingUp,
+  LeaderRecord,
+  PartitionRecord,
+  ReplicaRecord,
+} from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 
@@ -29,6 +34,28 @@ export interface Move {
   readonly progress: number | undefined;
 }
 
+/**
+ * Nodes that a partition has on its hands: those that should hold a replica, and those whose replica
+ * its group still counts on. None of the others is needed by it.
+ */
+export function nodesNeeded(
+  record: PartitionRecord,
+  leader: LeaderRecord | undefined,
+): Set<NodeId> {
+  const nodes = new Set(record.replicas.map(({ node }) => node));
+  const members = leader && [...leader.membership.voters, ...leader.membership.learners];
+  for (const { replica, node } of known(record)) {
+    // until a leader tells the members, all that there may be count
+    if (members === undefined || members.includes(replica)) nodes.add(node);
+  }
+  return nodes;
+}
+
+/** Every replica that the record says the place of. */
+function known({ birth, replicas, move }: PartitionRecord): readonly ReplicaRecord[] {
+  return [...birth, ...replicas, ...(move?.from ? [move.from] : [])];
+}
+
 export function movesUnderWay(picture: Picture): Move[] {
   return picture.partitions().flatMap(({ record }) => {
     const leader = picture.leader(record);
@@ -37,16 +64,11 @@ export function movesUnderWay(picture: Picture): Move[] {
 }
 
 function movesOf(record: PartitionRecord, leader: LeaderRecord): Move[] {
-  const { namespace, partition, replicas, birth, move } = record;
+  const { namespace, partition, replicas, move } = record;
   const { membership, catchingUp } = leader;
   const { voters, learners, joint } = membership;
   const wanted = new Set(replicas.map(({ replica }) => replica));
-  const nodeOf = new Map(
-    [...birth, ...replicas, ...(move?.from ? [move.from] : [])].map(({ replica, node }) => [
-      replica,
-      node,
-    ]),
-  );
+  const nodeOf = new Map(known(record).map(({ replica, node }) => [replica, node]));
   const leaving = [...voters, ...learners].filter((member) => !wanted.has(member));
   // ids grow: while both halves decide, the newest are those that came
   const newest = [...wanted].sort((a, b) => b - a).slice(0, leaving.length);

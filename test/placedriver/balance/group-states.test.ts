@@ -81,6 +81,17 @@ test('the last replica is not given up, and a second is added to it', () => {
   expect(whyNot({ ...three, alive: [1] }, undefined)).toBe(FEW);
 });
 
+test('made anew where it is, a replica is away until it is filled', () => {
+  const inPlace = (situation: Situation, from: number) => {
+    const { record, states } = ground(situation);
+    return states.whyNot(record, { from: on(from), adds: true, inPlace: true });
+  };
+  expect(inPlace(three, 3)).toBeUndefined();
+  expect(inPlace({ ...three, alive: [1, 3] }, 3)).toBe(FEW);
+  expect(inPlace({ replicas: [1, 2], alive: [1, 2] }, 2)).toBe(FEW);
+  expect(inPlace({ replicas: [1], alive: [1] }, 1)).toBe(FEW);
+});
+
 test('the next change waits for the last, but for one to a node that is lost', () => {
   const learning = { replicas: [1, 2, 4], voters: [1, 2, 3], learners: [4], gone: 3, served: 1 };
   expect(whyNot({ ...learning, alive: [1, 2, 3, 4] }, 2)).toBe('its last change is not finished');

@@ -215,7 +215,7 @@ describe('whatever comes and goes', () => {
           else if (kind === 'drain' && staying.length >= replicas) model.drain(name);
           else if (kind === 'undrain') model.undrain(name);
           else if (kind === 'wait') model.nowMs += WAIT_MS;
-          else if (kind === 'count') {
+          else if (kind === 'count' && staying.length > 0) {
             namespace.replicas = 1 + (who % Math.min(5, staying.length));
           }
           for (let round = 0; round < rounds; round++) {

@@ -7,6 +7,7 @@ import { type ControlRecord, encodeRecord, keys } from '../../../src/meta/schema
 import type { MetaStore } from '../../../src/meta/store.ts';
 import { createMoves } from '../../../src/placedriver/chores/moves.ts';
 import { PlacedriverCoordinator } from '../../../src/placedriver/coordinator.ts';
+import type { PlacementSettings } from '../../../src/placedriver/term.ts';
 import { Groups } from '../groups.ts';
 import { becomeMaster, register } from '../master.ts';
 
@@ -35,12 +36,12 @@ afterEach(async () => {
   await groups.stop();
 });
 
-function start(name: string) {
+function start(name: string, placement: Partial<PlacementSettings> = {}) {
   const client = meta.connect();
   const coordinator = new PlacedriverCoordinator({
     ...{ store: client, clock: systemClock, random: seededRandom(name), logger: silentLogger },
     ...{ name, leaseTtlMs: 300, default: { nodes: 4, partitions: PARTITIONS, replicas: 3 } },
-    placement: { planDelayMs: 5, movesAtOnceMax: MOVES_AT_ONCE },
+    placement: { planDelayMs: 5, movesAtOnceMax: MOVES_AT_ONCE, ...placement },
   });
   coordinator.start();
   running.push(coordinator);
@@ -133,6 +134,40 @@ test('a master that was deposed writes nothing', async () => {
   const before = await groups.records();
   const chore = createMoves();
   expect(await chore(deposed.term)).toBe(0);
-  await expect(chore(deposed.term)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await expect(chore(deposed.term)).rejects.toMatchObject({ code: 'LEASE_LOST' });
   expect(await groups.records()).toEqual(before);
+});
+
+test('a node that stays away is given up by time alone, whatever happened meanwhile', async () => {
+  const { coordinator } = start('pd1', { migrateWaitMs: 1_500 });
+  await expect.poll(isSettled, WITHIN).toBe(true);
+  await store.delete(keys.node('n2'));
+  await expect.poll(() => coordinator.isMaster, WITHIN).toBe(true);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const load = { version: 1, node: 'n1', replicas: 1, leaders: 1, keys: 1 };
+  await store.put(
+    keys.load('n1'),
+    encodeRecord({ ...load, diskBytes: 1, memoryBytes: 1 } as never),
+  );
+  expect(await held('n2')).toBeGreaterThan(0);
+  // from here on nobody writes anything but the master and the groups it changes
+  await expect.poll(() => held('n2'), WITHIN).toBe(0);
+});
+
+test('nothing is begun once upgrade mode is on, though the master has not heard of it yet', async () => {
+  start('pd1');
+  await expect.poll(isSettled, WITHIN).toBe(true);
+  await running.pop()!.stop();
+  const { term, look } = await becomeMaster(meta, systemClock, { planDelayMs: 0 });
+  const draining = { sinceMs: 1, replicas: 9 };
+  const state = { version: 1, node: 'n2', firstSeenMs: 1, draining };
+  await store.put(keys.nodeState('n2'), encodeRecord(state as { version: number }));
+  await look();
+  await store.put(keys.control, encodeRecord({ ...calm, upgradeSinceMs: 1 } as ControlRecord));
+  const replicas = async () => (await groups.records()).map((record) => record.move);
+  const before = await replicas();
+  const chore = createMoves();
+  await chore(term);
+  await chore(term);
+  expect(await replicas()).toEqual(before);
 });

@@ -34,6 +34,25 @@ describe("ZanRedisDB's reads", () => {
     expect((await api.get('/cluster/stats')).body).toMatchObject(stats);
   });
 
+  test('tell that not all is well while a node is away, comes back empty, or is emptied', async () => {
+    const stable = async () => {
+      await api.seen();
+      return (await api.get('/cluster/stats')).body.stable;
+    };
+    await api.store.delete(keys.node('n3')); // it led nothing
+    expect(await stable()).toBe(false);
+    await api.put(keys.node('n3'), nodeRecord('n3', { incarnation: 'n3-2' }));
+    expect(await stable()).toBe(false);
+    await api.put(keys.node('n3'), nodeRecord('n3'));
+    expect(await stable()).toBe(true);
+    const draining = { sinceMs: 1, replicas: 2 };
+    const state = { version: 1, node: 'n3', firstSeenMs: 1 };
+    await api.put(keys.nodeState('n3'), { ...state, draining } as { version: number });
+    expect(await stable()).toBe(false);
+    await api.put(keys.nodeState('n3'), state as { version: number });
+    expect(await stable()).toBe(true);
+  });
+
   test('/query tells each partition with its leader and replicas as nodes', async () => {
     const { body } = await api.get('/query/default');
     expect(body).toMatchObject({ partition_num: 2, replicator: 3, hash: 'slots' });

@@ -80,6 +80,24 @@ test('a drain shows how far it is and when it ends', async () => {
   expect((await api.get('/v1/cluster')).body.nodes.draining).toBe(1);
 });
 
+test('a drain is not over while a group still counts on what the node holds', async () => {
+  const draining = { sinceMs: 1, replicas: 1 };
+  await api.put(keys.nodeState('n3'), { version: 1, node: 'n3', firstSeenMs: 1, draining });
+  const record = partitionRecord('default', 1, ['n1', 'n2', 'n4']);
+  await api.put(keys.partition('default', 1), record);
+  await api.put(keys.leader('default', 1), leaderRecord(record));
+  await beginMove(); // of the only replica on n3 that is left
+  const shown = async () => (await api.get('/v1/nodes/n3')).body;
+  expect(await shown()).toMatchObject({ replicas: 0, draining: { left: 1, progress: 0 } });
+  const operations = async () => (await api.get('/v1/operations')).body.operations;
+  expect(await operations()).toMatchObject([{ kind: 'drain', node: 'n3' }, { kind: 'move' }]);
+  const moved = JSON.parse((await api.store.get(keys.partition('default', 0)))!.value);
+  await api.put(keys.leader('default', 0), leaderRecord(moved));
+  await api.seen();
+  expect(await shown()).toMatchObject({ draining: { left: 0, progress: 1, etaMs: 0 } });
+  expect(await operations()).toEqual([]);
+});
+
 test('a partition shows what is wanted, what is, and whether that is the same', async () => {
   await beginMove();
   const { body } = await api.get('/v1/namespaces/default/partitions/0');

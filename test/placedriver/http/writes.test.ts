@@ -21,6 +21,7 @@ const at = '/v1/namespaces/a/partitions/3';
 const what = { namespace: 'a', partition: 3 };
 const create = '/cluster/namespace/create?namespace=a&partition_num=8&replicator=3';
 const made = { name: 'a', partitions: 8, replicas: 3, hash: 'slots' };
+const long = 'n'.repeat(255);
 const night = { fromMinute: 1_320, toMinute: 390 };
 
 /** Each request, and what the operator is asked. */
@@ -71,6 +72,7 @@ const good: readonly (readonly [Method, string, object | undefined, readonly unk
   ],
   ['PATCH', '/v1/namespaces/a', { reads: 'lease' }, ['updateNamespace', 'a', { reads: 'lease' }]],
   ['DELETE', '/v1/namespaces/a', undefined, ['deleteNamespace', 'a']],
+  ['DELETE', `/v1/namespaces/${long}`, undefined, ['deleteNamespace', long]],
   ['POST', `${at}/move`, { from: 'n1', to: 'n2' }, ['move', what, 'n1', 'n2']],
   ['POST', `${at}/transfer-leader`, { to: 'n2' }, ['transferLeader', what, 'n2']],
   [
@@ -104,6 +106,9 @@ const spec = { name: 'a', partitions: 8, replicas: 3 };
 const bad: readonly (readonly ['GET' | Method, string, unknown, RegExp])[] = [
   ['POST', '/cluster/namespace/create', undefined, /^namespace is missing: it must be name of/],
   ['POST', create.replace('=a', '=a/b'), undefined, /^namespace must be name of a namespace: /],
+  ['POST', create.replace('=a', '=a-b'), undefined, /^namespace must be .* letters, digits and un/],
+  ['POST', create.replace('=a', `=${long}x`), undefined, /^namespace must be .* 255 at most/],
+  ['GET', `/query/${long}x`, undefined, /^namespace must be name of a namespace/],
   ['POST', create.replace('=8', '=0'), undefined, /^partition_num must be a whole .* 1 to 1024/],
   ['POST', create.replace('=8', '=1025'), undefined, /^partition_num must be a whole number/],
   ['POST', create.replace('=8', '=eight'), undefined, /^partition_num must be a whole number/],
@@ -140,8 +145,9 @@ const bad: readonly (readonly ['GET' | Method, string, unknown, RegExp])[] = [
   ['POST', '/cluster/pd/tombstone', undefined, /^node is missing/],
   ['POST', '/cluster/pd/tombstone?node=p&restore=maybe', undefined, /^restore must be true or fa/],
   ['POST', '/stable/nodenum', undefined, /^number is missing/],
-  ['POST', '/stable/nodenum?number=-1', undefined, /^number must be a whole number from 0/],
-  ['POST', '/stable/nodenum?number=1.5', undefined, /^number must be a whole number from 0/],
+  ['POST', '/stable/nodenum?number=-1', undefined, /^number must be a whole number from 1/],
+  ['POST', '/stable/nodenum?number=0', undefined, /^number must be a whole number from 1/],
+  ['POST', '/stable/nodenum?number=1.5', undefined, /^number must be a whole number from 1/],
   ['POST', '/loglevel/set?loglevel=loud', undefined, /^loglevel must be one of/],
   ['POST', '/loglevel/set', undefined, /^loglevel is missing/],
   ['POST', '/v1/namespaces', undefined, /^the body must be a JSON object/],
@@ -150,6 +156,12 @@ const bad: readonly (readonly ['GET' | Method, string, unknown, RegExp])[] = [
   ['POST', '/v1/namespaces', { ...spec, partitions: null }, /^partitions must be a whole number/],
   ['POST', '/v1/namespaces', { ...spec, name: '' }, /^name must be name of a namespace/],
   ['POST', '/v1/namespaces', { ...spec, replicas: 8 }, /^replicas must be a whole number/],
+  [
+    'POST',
+    '/v1/namespaces',
+    { ...spec, tags: Array.from({ length: 17 }, (_, at) => `t${at}`) },
+    /^tags must be a list: .* at most 16/,
+  ],
   ['POST', '/v1/namespaces', { ...spec, tags: 'ssd' }, /^tags must be a list/],
   ['POST', '/v1/namespaces', { ...spec, tags: ['ok', 'a b'] }, /^tags.1 must be a tag/],
   ['POST', '/v1/namespaces', { ...spec, hash: 'md5' }, /^hash must be one of/],
@@ -250,6 +262,18 @@ test.each([
   api.failure = new KvorumError(code, 'what is wrong');
   const answer = await api.send('POST', create);
   expect(answer).toMatchObject({ code: status, body: { message: 'what is wrong' } });
+});
+
+test('a refusal of the operator names the parameter as the route calls it', async () => {
+  api.failure = new KvorumError('BAD_ARGUMENT', 'number: 9 is more than there are');
+  const count = await api.send('PUT', '/v1/control/stable-nodes', { count: 9 });
+  expect(count.body.message).toBe('count: 9 is more than there are');
+  const number = await api.send('POST', '/stable/nodenum?number=9');
+  expect(number.body.message).toBe('number: 9 is more than there are');
+  api.failure = new KvorumError('CONFLICT', 'node: too few\nremain: so it is');
+  const node = await api.send('POST', '/cluster/node/remove?remove_node=n1');
+  expect(node.body.message).toBe('remove_node: too few\nremain: so it is');
+  expect(node.code).toBe(409);
 });
 
 test('POST /loglevel/set takes names and ZanRedisDB’s numbers', async () => {

@@ -158,6 +158,63 @@ describe('a replica that is given up', () => {
   });
 });
 
+describe('a replica without which there is no quorum', () => {
+  test.each([1, 2])('is not made anew where it is, as one of %i', async (replicas) => {
+    const all = ['n1', 'n2', 'n3', 'n4'];
+    for (const node of all.slice(replicas)) await store.delete(keys.node(node));
+    await store.put(
+      keys.control,
+      encodeRecord({ ...calm, stableNodes: replicas } as ControlRecord),
+    );
+    for (const node of all) await store.delete(keys.nodeState(node));
+    await store.delete(keys.namespace('default'));
+    for (const { partition } of await groups.records()) {
+      await store.delete(keys.partition('default', partition));
+    }
+    await master.look();
+    await createNamespace(master.term, {
+      ...{ name: 'small', hash: 'slots', partitions: 1, replicas },
+    });
+    await settle();
+    const before = await record();
+    const asked = operator.removeReplica({ namespace: 'small', partition: 0 }, 'n1');
+    expect(await refusal(asked)).toMatch(/^CONFLICT no other node .* too few .*; add a node/);
+    expect(await record()).toEqual(before);
+  });
+});
+
+describe('who asks twice', () => {
+  test('is answered from what was written, not from what was heard', async () => {
+    await operator.transferLeader(first, 'n3');
+    const back = operator.transferLeader(first, 'n1');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await master.look();
+    await back;
+    expect(nodesOf(await record())[0]).toBe('n1');
+  });
+
+  test('and a drain that was taken back begins again', async () => {
+    await operator.drain('n1');
+    await master.look();
+    await operator.undrain('n1');
+    await operator.drain('n1');
+    expect((await store.get(keys.nodeState('n1')))?.value).toContain('"draining"');
+    await operator.undrain('n1');
+    expect((await store.get(keys.nodeState('n1')))?.value).not.toContain('"draining"');
+  });
+});
+
+describe('ids', () => {
+  test('that somebody else reserves at the same time are no reason to refuse', async () => {
+    await Promise.all([
+      operator.move(first, 'n3', 'n4'),
+      operator.move({ namespace: 'default', partition: 1 }, 'n2', 'n1'),
+    ]);
+    const ids = (await groups.records()).flatMap(({ replicas }) => replicas);
+    expect(new Set(ids.map(({ replica }) => replica)).size).toBe(ids.length);
+  });
+});
+
 describe('a drained node', () => {
   test('is marked once, and the mark is taken back', async () => {
     await operator.drain('n1');

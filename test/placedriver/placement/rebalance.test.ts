@@ -2,7 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CandidateNode } from '../../../src/placedriver/placement/assignment.ts';
 import { interleave } from '../../../src/placedriver/placement/interleave.ts';
-import { firstTable, rebalance, type Table } from '../../../src/placedriver/placement/rebalance.ts';
+import {
+  firstTable,
+  rebalance,
+  repairTable,
+  type Table,
+} from '../../../src/placedriver/placement/rebalance.ts';
 
 /** `dcs` data centres (a, b …) of `each` nodes (a1, a2 …), a host each. */
 function cluster(dcs: number, each: number): CandidateNode[] {
@@ -171,6 +176,51 @@ describe('whatever comes and goes', () => {
       { numRuns: 400 },
     );
     expect(histories).toBeGreaterThan(100);
+  });
+
+  /** Hosts may reach over data centres, and nodes may hold as much as they should. */
+  const narrow = fc.record({
+    nodes: fc.array(
+      fc.record({
+        dc: fc.constantFrom('a', 'b', 'c'),
+        host: fc.constantFrom('h1', 'h2', 'h3', 'h4'),
+        capacity: fc.integer({ min: 1, max: 12 }),
+        heldElsewhere: fc.integer({ min: 0, max: 6 }),
+      }),
+      { minLength: 1, maxLength: 8 },
+    ),
+    partitions: fc.integer({ min: 1, max: 12 }),
+    replicas: fc.integer({ min: 1, max: 4 }),
+    bounded: fc.boolean(),
+    gone: fc.nat(100),
+  });
+
+  /** As balancing does, until it has nothing to do. */
+  function evenedOut(nodes: readonly CandidateNode[], table: Table, replicas: number): Table {
+    let now = table;
+    for (let rounds = 0; rounds < 6; rounds++) {
+      const next = rebalance(nodes, now, replicas);
+      if (moves(now, next) === 0) return next;
+      now = next;
+    }
+    throw new Error('replicas move for ever');
+  }
+
+  test('balancing comes to an end, however narrow it is', () => {
+    fc.assert(
+      fc.property(narrow, ({ nodes: drawn, partitions, replicas, bounded, gone }) => {
+        const all = drawn.map(({ capacity, ...node }, at) => {
+          return { ...node, node: `n${at}`, ...(bounded && { capacity }) };
+        });
+        fc.pre(all.length >= replicas);
+        const first = evenedOut(all, firstTable(all, partitions, replicas), replicas);
+        const rest = all.filter((_, at) => at !== gone % all.length);
+        if (rest.length < replicas) return;
+        const after = evenedOut(rest, repairTable(rest, first, replicas), replicas);
+        evenedOut(all, after, replicas);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   function check(nodes: readonly CandidateNode[], table: Table, replicas: number): void {

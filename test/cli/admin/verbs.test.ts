@@ -1,0 +1,121 @@
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { move, rebuild, transferLeader } from '../../../src/cli/admin/moves.ts';
+import {
+  createNamespace,
+  deleteNamespace,
+  updateNamespace,
+} from '../../../src/cli/admin/namespaces.ts';
+import { drain } from '../../../src/cli/admin/nodes.ts';
+
+/** What a placedriver answers to one path after the other; the last answer stays. */
+let answers: Map<string, object[]>;
+let written: string[];
+let server: Server;
+let flags: { url: string[]; data: string; wait: boolean };
+let said: string;
+
+beforeEach(async () => {
+  answers = new Map();
+  written = [];
+  said = '';
+  server = createServer((request, response) => {
+    if (request.method !== 'GET') written.push(`${request.method} ${request.url}`);
+    const known = answers.get(`${request.method} ${request.url}`) ?? [{}];
+    response.end(JSON.stringify(known.length > 1 ? known.shift() : known[0]));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  flags = { url: [`http://127.0.0.1:${port}`], data: tmpdir(), wait: true };
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    said += String(text);
+    return true;
+  });
+  answers.set('GET /v1/cluster', [{ stability: { frozen: null, unbalanced: null } }]);
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const place = '/v1/namespaces/default/partitions/3';
+const settled = (...nodes: string[]) => ({
+  ...{ namespace: 'default', partition: 3, epoch: 1, settled: true },
+  wanted: nodes.map((node, at) => ({ replica: at + 1, node })),
+  leader: { node: nodes[0], term: 1 },
+  actual: { voters: [1], learners: [], joint: false },
+});
+const draining = (left: number) => ({
+  ...{ name: 'n1', alive: true, replicas: left, leaders: 0 },
+  draining: { replicas: 4, left, progress: 1 - left / 4, etaMs: null },
+});
+
+describe('a placedriver that has not heard of what its master has written', () => {
+  test('does not end a move before it has begun', async () => {
+    const moving = { ...settled('n1', 'n4'), settled: false };
+    answers.set(`GET ${place}`, [settled('n1', 'n2'), moving, settled('n1', 'n4')]);
+    await move('default/3', 'n2', 'n4', flags);
+    expect(answers.get(`GET ${place}`)).toHaveLength(1);
+    expect(said).toContain('default/3 has moved from n2 to n4\n');
+  });
+
+  test('does not end a drain either', async () => {
+    const before = { ...draining(4), draining: null };
+    answers.set('GET /v1/nodes/n1', [before, before, draining(4), draining(0)]);
+    await drain('n1', flags);
+    expect(said).toContain('n1 holds nothing any more');
+    expect(said).not.toContain('took that back');
+  });
+
+  test('but a drain that is taken back ends', async () => {
+    answers.set('GET /v1/nodes/n1', [draining(4), { ...draining(4), draining: null }]);
+    await drain('n1', flags);
+    expect(said).toContain('n1 is not drained any more: somebody took that back');
+  });
+});
+
+test('a leader that is taken back is not waited for, and the text says what to do', async () => {
+  const named = { ...settled('n2', 'n1'), leader: { node: 'n1', term: 1 } };
+  answers.set(`GET ${place}`, [settled('n1', 'n2'), named, settled('n1', 'n2')]);
+  await expect(transferLeader('default/3', 'n2', flags)).rejects.toThrow(/kvorum balance off/);
+});
+
+describe('--json', () => {
+  test('a verb that changes something prints one JSON document, and no progress', async () => {
+    const json = { ...flags, json: true };
+    const now = async (verb: Promise<void>): Promise<unknown> => {
+      await verb;
+      const text = said;
+      said = '';
+      return JSON.parse(text);
+    };
+    const waiting = { ...settled('n1', 'n4'), settled: false };
+    answers.set(`GET ${place}`, [waiting, settled('n1', 'n4')]);
+    expect(await now(move('default/3', 'n2', 'n4', json))).toEqual(settled('n1', 'n4'));
+    const noWait = { ...json, wait: false };
+    expect(await now(move('default/3', 'n2', 'n4', noWait))).toEqual(settled('n1', 'n4'));
+    expect(await now(transferLeader('default/3', 'n1', json))).toEqual(settled('n1', 'n4'));
+    expect(await now(transferLeader('default/3', 'n1', noWait))).toEqual(settled('n1', 'n4'));
+    const meant = { survivor: 'n1', confirm: 'lose-data-of default/3' };
+    expect(await now(rebuild('default/3', { ...json, ...meant }))).toEqual(settled('n1', 'n4'));
+    answers.set('GET /v1/nodes/n1', [draining(2), draining(0)]);
+    expect(await now(drain('n1', json))).toEqual(draining(0));
+    expect(await now(drain('n1', noWait))).toEqual(draining(0));
+    expect(await now(drain('n1', { ...json, cancel: true }))).toEqual(draining(0));
+    const spec = { partitions: 2, replicas: 1 };
+    expect(await now(createNamespace('a', { ...json, ...spec }))).toEqual({
+      ...{ name: 'a', state: 'ready', ...spec },
+    });
+    expect(await now(updateNamespace('a', { ...json, replicas: 3 }))).toEqual({
+      ...{ name: 'a', state: 'ready', replicas: 3 },
+    });
+    expect(await now(deleteNamespace('a', { ...json, yes: true }))).toEqual({
+      ...{ name: 'a', state: 'deleting' },
+    });
+    expect(written).toHaveLength(11);
+  });
+});
