@@ -147,19 +147,28 @@ export class Txn implements WriteView {
     this.#overlay.set({ key, after: undefined });
   }
 
-  /** The first slice of `range` in the engine as changed by this Txn. */
+  /**
+   * The first slice of `range` in the engine as changed by this Txn. How many pairs it has does not
+   * depend on what of them is in the engine already: commands draw from slices, and replicas gather
+   * their batches as they like.
+   */
   async range(range: KeyRange): Promise<KeyValue[]> {
     const limit = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
     let rest = range;
     const ordering = this.#overlay.order(range);
     while (!ordering.next().done) await readSlice(this.#reader, NOTHING);
+    if (range.gte.compare(range.lt) >= 0) return [];
+    const found: KeyValue[] = [];
+    let bytes = 0;
     for (;;) {
       const slice = await readSlice(this.#reader, rest);
-      if (rest.gte.compare(rest.lt) >= 0) return [];
       const last = slice.ended ? undefined : slice.pairs.at(-1)![0];
-      const merged = this.#overlay.merge(slice.pairs, upTo(rest, last), limit);
-      if (merged.length > 0) return merged;
-      if (last === undefined) return [];
+      for (const pair of this.#overlay.merge(slice.pairs, upTo(rest, last), limit - found.length)) {
+        found.push(pair);
+        bytes += pair[0].length + pair[1].length;
+        if (bytes >= limits.rangeSliceBytes) return found;
+      }
+      if (last === undefined || found.length === limit) return found;
       rest = beyond(rest, last);
     }
   }

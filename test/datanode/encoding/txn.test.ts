@@ -113,6 +113,7 @@ describe('a Txn', () => {
               .sort(([a], [b]) => (a < b ? -1 : 1))
               .map(([k, v]) => `${k}=${Buffer.from(v).toString()}`);
             if (step.reverse) expected.reverse();
+            expect(await txn.range(range)).toHaveLength(Math.min(step.limit, expected.length));
             expect(await walk(range, (rest) => txn.range(rest))).toEqual(expected);
           }
         }
