@@ -14,7 +14,7 @@ const all: KeyRange = { gte: Buffer.from([1]), lt: Buffer.from([0xff]) };
 
 async function walk(
   range: KeyRange,
-  read: (range: KeyRange) => Promise<KeyValue[]>,
+  read: (range: KeyRange) => readonly KeyValue[] | Promise<readonly KeyValue[]>,
 ): Promise<string[]> {
   const found: string[] = [];
   let rest = range;
