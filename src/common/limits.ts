@@ -149,6 +149,11 @@ export const limits = {
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 512,
   rangeSliceBytes: 1 * MIB,
+  /** Pairs of it that a command is given at once: between them it may give way. */
+  rangeHandedPairs: 64,
+  /** Work on commands in one turn of the event loop, and small steps of it (of some 64 items). */
+  turnMs: 2,
+  turnStepsMax: 32,
   /** Transient table of LCS: it is computed in one step. */
   lcsBytesMax: 64 * MIB,
 

@@ -3,8 +3,10 @@ import { giveWay, type Slices } from '../encoding/slices.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';
 
-/** Arguments worked off in one turn: one to two milliseconds. */
-const ARGUMENTS_STEP = 256;
+/** So few take a millisecond at most. */
+const AT_ONCE_MAX = 256;
+/** Arguments worked off before others may have their turn. */
+const ARGUMENTS_STEP = 64;
 
 /** `each` for all items, then `end`: at once where they are few, else giving way in between. */
 export function inSteps<T>(
@@ -12,7 +14,7 @@ export function inSteps<T>(
   each: (item: T) => void,
   end: () => RunResult,
 ): RunResult {
-  if (items.length > ARGUMENTS_STEP) return step(items, each, end);
+  if (items.length > AT_ONCE_MAX) return step(items, each, end);
   for (const item of items) each(item);
   return end();
 }

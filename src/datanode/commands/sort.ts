@@ -37,7 +37,7 @@ interface SortRequest {
 }
 
 /** Lookups and pushes before others get their turn. */
-const STEP_ITEMS = 512;
+const STEP_ITEMS = 64;
 
 const NOT_A_NUMBER = error("ERR One or more scores can't be converted into double");
 const elsewhere = (option: string) =>

@@ -1,7 +1,8 @@
 /** Unions, intersections and differences of sorted sets and sets, given or stored. */
 
+import { SteadyMap } from '../../common/steady-map.ts';
 import { findKey } from '../encoding/keyspace.ts';
-import { giveWay, type Slices } from '../encoding/slices.ts';
+import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
 import { sortStepwise } from '../encoding/stepwise-sort.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { Entry } from '../encoding/zset.ts';
@@ -216,7 +217,7 @@ function* runCombine(
   const opened = openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
-  const found = new Map<string, Entry>();
+  const found = new SteadyMap<Entry>();
   yield* combine(view, operation, inputs, options, ({ member, score }) => {
     const name = member.toString('latin1');
     const before = found.get(name)?.score;
@@ -224,7 +225,9 @@ function* runCombine(
     found.set(name, { member, score: sum });
     return undefined;
   });
-  const entries = yield* sortStepwise([...found.values()], compareEntries, giveWay);
+  const together: Entry[] = [];
+  yield* eachItem(found.values(), (entry) => void together.push(entry));
+  const entries = yield* sortStepwise(together, compareEntries, giveWay);
   return yield* entriesReply(entries, options.withScores, 'fewer or smaller keys');
 }
 

@@ -9,9 +9,9 @@
  */
 import { ByteRangeError, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
-import { limits } from '../../common/limits.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { ELEMENT_PREFIX_BYTES } from './element-key.ts';
+import { handedMax } from './read-ahead.ts';
 import { tags } from './tags.ts';
 import type { View } from './view.ts';
 
@@ -76,12 +76,13 @@ export class Gathered implements View {
   }
 
   /** The first slice of `range`, which lies within one collection's elements of one kind. */
-  range({ gte, lt, reverse, limit }: KeyRange): KeyValue[] {
+  range(range: KeyRange): KeyValue[] {
+    const { gte, lt, reverse } = range;
     const section = this.#sections.get(prefixOf(gte));
     if (section === undefined) return [];
     const from = lowerBound(section, gte);
     const to = lowerBound(section, lt);
-    const count = Math.min(to - from, limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
+    const count = Math.min(to - from, handedMax(range));
     const pairs: KeyValue[] = [];
     for (let at = 0; at < count; at++) {
       pairs.push(pairAt(section, reverse ? to - 1 - at : from + at));

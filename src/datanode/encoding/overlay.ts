@@ -5,12 +5,22 @@
  * Only what a range needs is ordered: changes are kept apart by collection, so a walk of one that
  * fills another never orders what it fills.
  */
+import { SteadyMap } from '../../common/steady-map.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { ELEMENT_PREFIX_BYTES } from './element-key.ts';
-import { STEP_ITEMS } from './slices.ts';
 import { sortStepwise } from './stepwise-sort.ts';
 import { tags } from './tags.ts';
 import type { Change } from './txn.ts';
+
+/** A change, and its key as a string. */
+interface Named {
+  readonly name: string;
+  change: Change;
+}
+
+const PART_ITEMS = 1_024;
+/** Names that are looked at between two pauses. */
+const STEP_ITEMS = 1_024;
 
 /** Changed keys of one collection and kind, or of one tag. */
 interface Run {
@@ -23,20 +33,29 @@ interface Run {
 type Steps<Result> = Generator<undefined, Result, unknown>;
 
 export class Overlay {
-  readonly #changes = new Map<string, Change>();
+  readonly #changes = new SteadyMap<Named>();
+  /** In the order of their first change, in parts: an array of a million moves when it grows. */
+  readonly #inOrder: Named[][] = [[]];
   /** By the beginning of their names; whole keys before another come in an earlier run. */
   readonly #runs = new Map<string, Run>();
-  /** Names that no range has asked about yet. */
-  #loose: string[] = [];
+  /** So many of them, from the first on, are in a run; no range has asked about the others yet. */
+  #inRuns = 0;
 
   get(key: Buffer): Change | undefined {
-    return this.#changes.size === 0 ? undefined : this.#changes.get(key.toString('latin1'));
+    return this.#changes.size === 0 ? undefined : this.#changes.get(key.toString('latin1'))?.change;
   }
 
   set(change: Change): void {
     const name = change.key.toString('latin1');
-    if (!this.#changes.has(name)) this.#loose.push(name);
-    this.#changes.set(name, change);
+    const known = this.#changes.get(name);
+    if (known !== undefined) {
+      known.change = change;
+      return;
+    }
+    const named = { name, change };
+    this.#changes.set(name, named);
+    const part = this.#inOrder.at(-1)!;
+    if (part.push(named) === PART_ITEMS) this.#inOrder.push([]);
   }
 
   /** Keys that are changed. */
@@ -44,18 +63,19 @@ export class Overlay {
     return this.#changes.size;
   }
 
-  changes(): Iterable<Change> {
-    return this.#changes.values();
+  /** In the order of their first change. */
+  *changes(): Generator<Change, void, unknown> {
+    for (const part of this.#inOrder) for (const { change } of part) yield change;
   }
 
   /** Orders what `merge` needs for `range`; nothing may be changed between its steps. */
   *order(range: KeyRange): Steps<void> {
-    const loose = this.#loose;
-    for (let at = 0; at < loose.length; at++) {
-      if (at % STEP_ITEMS === STEP_ITEMS - 1) yield;
-      this.#runOf(loose[at]!).added.push(loose[at]!);
+    for (; this.#inRuns < this.#changes.size; this.#inRuns++) {
+      const part = this.#inOrder[Math.floor(this.#inRuns / PART_ITEMS)]!;
+      const { name } = part[this.#inRuns % PART_ITEMS]!;
+      this.#runOf(name).added.push(name);
+      if (this.#inRuns % STEP_ITEMS === STEP_ITEMS - 1) yield;
     }
-    this.#loose = [];
     for (const run of this.#runsIn(range)) {
       const { sorted, added } = run;
       if (added.length === 0) continue;
@@ -75,7 +95,7 @@ export class Overlay {
     if (next === undefined) return pairs.slice(0, limit);
     const merged: KeyValue[] = [];
     const takeChange = (name: string) => {
-      const { key, after } = this.#changes.get(name)!;
+      const { key, after } = this.#changes.get(name)!.change;
       next = names.next().value;
       if (after !== undefined) merged.push([key, after]);
     };
@@ -161,7 +181,10 @@ function* pause(): Steps<void> {
 function* joinSorted(left: string[], right: string[]): Steps<string[]> {
   if (left.length === 0) return right;
   if (left.at(-1)! < right[0]!) {
-    for (const name of right) left.push(name);
+    for (let at = 0; at < right.length; at++) {
+      left.push(right[at]!);
+      if (at % STEP_ITEMS === STEP_ITEMS - 1) yield;
+    }
     return left;
   }
   const merged: string[] = [];

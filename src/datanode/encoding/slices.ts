@@ -4,14 +4,27 @@ import type { KeyRange, KeyValue } from '../engine/engine.ts';
 /** An empty slice is the end of its range (decision 7a). */
 export type Slices<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 
-/** Items that are worked on between two pauses where each costs a microsecond or so. */
-export const STEP_ITEMS = 1_024;
+/** Where ranges are read: at once where they have been read ahead. */
+export interface RangeSource {
+  range(range: KeyRange): readonly KeyValue[] | Promise<readonly KeyValue[]>;
+}
+
+/** Says when others are to have their turn. What a run comes to does not depend on it. */
+export interface Pacing {
+  /** Asked after each small step. */
+  isDue(): boolean;
+  /** Resolves in a later turn of the event loop. */
+  pause(): Promise<void>;
+}
+
+/** Items that are worked on before others may have their turn. */
+export const STEP_ITEMS = 64;
 
 const EDGE = Buffer.from([0xff]);
-/** A range that is empty: reading it takes a turn of the event loop and nothing else. */
+/** A range that is empty: who asks for it does not want to read but to give way. */
 export const NOTHING: KeyRange = { gte: EDGE, lt: EDGE, limit: 1 };
 
-/** Others get their turn while the engine looks at a range that is empty. */
+/** Others get their turn here if it is due. */
 export function* giveWay(): Slices<void> {
   yield NOTHING;
 }

@@ -1,7 +1,7 @@
 /** A stable sort that gives way after every step: a million elements do not hold up the others. */
 
 /** Items sorted at once, and items merged before the next pause. */
-const STEP_ITEMS = 2_048;
+const STEP_ITEMS = 512;
 
 type Compare<T> = (a: T, b: T) => number;
 

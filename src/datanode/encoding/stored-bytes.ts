@@ -36,8 +36,7 @@ function* bytesUnder(
     const pairs = limit > 0 ? yield { ...rest, limit } : [];
     for (const [at, value] of pairs) bytes += at.length + value.length + CHECKSUM_BYTES;
     met += pairs.length;
-    // fewer than asked for are all there are
-    if (pairs.length < limit) return bytes;
+    if (pairs.length === 0) return bytes;
     if (met === samples) return Math.round((bytes / met) * Math.max(met, count));
     rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
   }

@@ -3,17 +3,18 @@
  * entries, many commands) and lets its reads see them. Records are sealed and checked here, so
  * nobody above meets a checksum.
  *
- * Range reads come in slices: at most `limit` pairs and about `rangeSliceBytes`, at least one pair
- * unless the range is empty. Whoever wants more asks again behind the last key; an empty slice is
- * the end.
+ * Range reads come in slices: at most `limit` pairs (and `rangeHandedPairs`) and about
+ * `rangeSliceBytes`, at least one pair unless the range is empty. Whoever wants more asks again
+ * behind the last key; an empty slice is the end.
  */
 import { limits } from '../../common/limits.ts';
 import type { BatchOperation, EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
 import type { Version } from './header.ts';
 import { isExpiryKey, keyAfter } from './key.ts';
 import { Overlay } from './overlay.ts';
+import { handedMax, ReadAhead, readSlice } from './read-ahead.ts';
 import { openRecord, sealRecord } from './record.ts';
-import { NOTHING } from './slices.ts';
+import { NOTHING, type Pacing } from './slices.ts';
 import { tags } from './tags.ts';
 import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
@@ -29,37 +30,13 @@ export function createView(reader: Pick<EngineReader, 'getSync'>, lookups?: Look
 
 /** The first slice of `range` in `reader`. */
 export async function readRange(reader: EngineReader, range: KeyRange): Promise<KeyValue[]> {
-  return (await readSlice(reader, range)).pairs;
+  return [...(await readSlice(reader, range)).pairs];
 }
 
-interface Slice {
-  readonly pairs: KeyValue[];
-  /** Nothing of the range lies beyond the pairs. */
-  readonly ended: boolean;
-}
-
-async function readSlice(reader: EngineReader, range: KeyRange): Promise<Slice> {
-  const countMax = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
-  const pairs: KeyValue[] = [];
-  let bytes = 0;
-  const iterator = reader.iterate({ ...range, limit: countMax });
-  try {
-    while (pairs.length < countMax && bytes < limits.rangeSliceBytes) {
-      const read = await iterator.next(countMax - pairs.length);
-      if (read.length === 0) return { pairs, ended: true };
-      for (const [key, record] of read) {
-        pairs.push([key, openRecord(key, record)]);
-        bytes += key.length + record.length;
-      }
-    }
-    return { pairs, ended: false };
-  } finally {
-    await iterator.close();
-  }
-}
-
-/** Records sealed between two pauses: about a millisecond. */
-const SEALED_STEP = 1_024;
+/** Records sealed before others may have their turn. */
+const SEALED_STEP = 64;
+/** More changes than these are sealed in steps. */
+const CHANGES_AT_ONCE_MAX = 512;
 
 /** One change of a Txn as observers see it; `after` is undefined for a deletion. */
 export interface Change {
@@ -78,6 +55,7 @@ export class Txn implements WriteView {
   readonly #before: View;
   readonly #observers: readonly WriteObserver[];
   readonly #overlay = new Overlay();
+  readonly #ahead: ReadAhead;
   #entryIndex = 0;
   #ordinal = 0;
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
@@ -89,6 +67,7 @@ export class Txn implements WriteView {
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
     this.#before = createView(reader);
+    this.#ahead = new ReadAhead(reader);
     this.#observers = observers;
   }
 
@@ -147,26 +126,51 @@ export class Txn implements WriteView {
     this.#overlay.set({ key, after: undefined });
   }
 
-  /** The first slice of `range` in the engine as changed by this Txn. */
-  async range(range: KeyRange): Promise<KeyValue[]> {
-    const limit = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
-    let rest = range;
+  /**
+   * The first slice of `range` in the engine as changed by this Txn. How many pairs it has does not
+   * depend on what of them is in the engine already: commands draw from slices, and replicas gather
+   * their batches as they like.
+   */
+  range(range: KeyRange): readonly KeyValue[] | Promise<readonly KeyValue[]> {
+    if (range.gte.compare(range.lt) >= 0) return [];
+    const filling: Filling = { range, left: handedMax(range), bytes: 0, pairs: [] };
     const ordering = this.#overlay.order(range);
-    while (!ordering.next().done) await readSlice(this.#reader, NOTHING);
+    if (!ordering.next().done) return this.#orderAndFill(ordering, filling);
+    return this.#fillKnown(filling) ? filling.pairs : this.#fill(filling);
+  }
+
+  async #orderAndFill(ordering: Iterator<unknown>, filling: Filling): Promise<KeyValue[]> {
+    do await readSlice(this.#reader, NOTHING);
+    while (!ordering.next().done);
+    return this.#fill(filling);
+  }
+
+  async #fill(filling: Filling): Promise<KeyValue[]> {
+    while (!this.#fillKnown(filling)) await this.#ahead.read(filling.range);
+    return filling.pairs;
+  }
+
+  /** As far as the engine has been read; true when nothing is to be added. */
+  #fillKnown(filling: Filling): boolean {
     for (;;) {
-      const slice = await readSlice(this.#reader, rest);
-      if (rest.gte.compare(rest.lt) >= 0) return [];
+      const slice = this.#ahead.known(filling.range);
+      if (slice === undefined) return false;
       const last = slice.ended ? undefined : slice.pairs.at(-1)![0];
-      const merged = this.#overlay.merge(slice.pairs, upTo(rest, last), limit);
-      if (merged.length > 0) return merged;
-      if (last === undefined) return [];
-      rest = beyond(rest, last);
+      const covered = upTo(filling.range, last);
+      for (const pair of this.#overlay.merge(slice.pairs, covered, filling.left)) {
+        filling.pairs.push(pair);
+        filling.left--;
+        filling.bytes += pair[0].length + pair[1].length;
+        if (filling.bytes >= limits.rangeSliceBytes) return true;
+      }
+      if (filling.left === 0 || last === undefined) return true;
+      filling.range = beyond(filling.range, last);
     }
   }
 
   /** More changes than should be sealed at once. */
   get isLarge(): boolean {
-    return this.#overlay.size > SEALED_STEP;
+    return this.#overlay.size > CHANGES_AT_ONCE_MAX;
   }
 
   changes(): Iterable<Change> {
@@ -180,13 +184,13 @@ export class Txn implements WriteView {
     return Array.from(this.#overlay.changes(), operationOf);
   }
 
-  /** The same, with a pause after some thousand of them. Nothing may be changed meanwhile. */
-  async operationsInSteps(pause: () => Promise<void>): Promise<BatchOperation[]> {
+  /** The same, with pauses. Nothing may be changed meanwhile. */
+  async operationsInSteps(pace: Pacing): Promise<BatchOperation[]> {
     this.#observe();
     const operations: BatchOperation[] = [];
     for (const change of this.#overlay.changes()) {
       operations.push(operationOf(change));
-      if (operations.length % SEALED_STEP === 0) await pause();
+      if (operations.length % SEALED_STEP === 0 && pace.isDue()) await pace.pause();
     }
     return operations;
   }
@@ -207,6 +211,15 @@ function operationOf({ key, after }: Change): BatchOperation {
   return after === undefined
     ? { type: 'del', key }
     : { type: 'put', key, value: sealRecord(key, after) };
+}
+
+/** A slice of a range that is being put together. */
+interface Filling {
+  /** What is to be looked at yet. */
+  range: KeyRange;
+  left: number;
+  bytes: number;
+  readonly pairs: KeyValue[];
 }
 
 /** The part of `range` that a slice ending with `last` covers. */

@@ -8,7 +8,6 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
-import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY } from '../encoding/system.ts';
@@ -18,11 +17,12 @@ import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import { OK, type Reply } from '../resp/reply.ts';
-import { type ApplyStep, applyExpiry } from './apply-lines.ts';
+import { type ApplyContext, type ApplyStep, applyExpiry } from './apply-lines.ts';
 import { applyAfterFlush, applyBeforeFlush, applyCommands, servedBy } from './apply-serving.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope, type EnvelopeBody } from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
+import { Pace } from './pace.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import type { Served } from './serving.ts';
 import { encodeState, type ReplicaState } from './state.ts';
@@ -41,6 +41,8 @@ export interface ApplierHooks {
   /** An engine batch is written: entries up to the state's index are visible to readers. */
   onApplied(entries: readonly AppliedEntry[], state: ReplicaState, batch: AppliedBatch): void;
   readonly keyEvents: KeyEventGate;
+  /** The node's; its own by default. */
+  readonly pace?: Pace;
   /** Apply cannot go on: damage, or an engine that refuses writes. */
   onFault(error: unknown): void;
 }
@@ -80,6 +82,7 @@ export class Applier {
   readonly #hooks: ApplierHooks;
   readonly #share: KeyShare;
   readonly #clock: Clock;
+  readonly #pace: Pace;
   #timer: Timer | undefined;
   #engine: Engine;
   #state: ReplicaState;
@@ -98,6 +101,7 @@ export class Applier {
     hooks: ApplierHooks,
   ) {
     this.#clock = clock;
+    this.#pace = hooks.pace ?? new Pace(clock);
     this.#engine = engine;
     this.#state = state;
     this.#share = share;
@@ -217,8 +221,7 @@ export class Applier {
   async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
-    const pause = () => new Promise<void>((resolve) => this.#clock.endOfTurn(resolve));
-    const operations = txn.isLarge ? await txn.operationsInSteps(pause) : txn.operations();
+    const operations = txn.isLarge ? await txn.operationsInSteps(this.#pace) : txn.operations();
     this.#writing = true;
     await this.#engine.write(operations);
     this.#writing = false;
@@ -302,9 +305,10 @@ export class Applier {
     return { ...before, index, term, timeMs: Math.max(before.timeMs, timeMs) };
   }
 
-  #contextOf({ seed }: Envelope, { timeMs }: ReplicaState): RunContext {
+  #contextOf({ seed }: Envelope, { timeMs }: ReplicaState): ApplyContext {
     const random = seededRandom(seed);
-    return { nowMs: timeMs, random: () => random.float(), ...this.#share };
+    const pace = this.#pace;
+    return { nowMs: timeMs, random: () => random.float(), ...this.#share, pace };
   }
 
   #applyEnvelope(
@@ -315,7 +319,7 @@ export class Applier {
     const { body } = envelope;
     if (body.family === 'internal') {
       if (body.operation !== 'expire') return { state, replies: [] };
-      return applyExpiry(txn, body.keys, state);
+      return applyExpiry(txn, body.keys, state, this.#pace);
     }
     return applyCommands(txn, body.lines, body.waiting, this.#contextOf(envelope, state), state);
   }

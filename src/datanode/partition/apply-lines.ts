@@ -6,9 +6,8 @@
 import type { RunContext } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
-import type { Slices } from '../encoding/slices.ts';
+import type { Pacing, RangeSource, Slices } from '../encoding/slices.ts';
 import type { Txn } from '../encoding/txn.ts';
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { ReplyTooLargeError } from '../resp/reply-pile.ts';
 import type { CommandLine } from './batch.ts';
@@ -26,50 +25,68 @@ export interface ApplyStep {
   readonly served?: readonly Served[];
 }
 
+/** What commands may know, and when they are to pause. */
+export interface ApplyContext extends RunContext {
+  readonly pace: Pacing;
+}
+
+/** Lines that are run before others may have their turn. */
+const LINES_STEP = 16;
+
 export async function applyExpiry(
   txn: Txn,
   due: readonly DueKey[],
   state: ReplicaState,
+  pace: Pacing,
 ): Promise<ApplyStep> {
   const run = expireKeys(txn, due, state.timeMs);
-  return { state, replies: [], expired: await runRanges(run, (range) => txn.range(range)) };
+  return { state, replies: [], expired: await runRanges(run, txn, pace) };
 }
 
 export function applyLines(
   txn: Txn,
   lines: readonly CommandLine[],
-  context: RunContext,
+  context: ApplyContext,
   state: ReplicaState,
 ): ApplyStep | Promise<ApplyStep> {
   const replies: Reply[] = [];
-  for (let at = 0; at < lines.length; at++) {
-    const reply = applyLine(txn, lines[at]!, context);
-    if (reply instanceof Promise) return applyRest(reply, txn, lines, at, context, replies, state);
+  for (const line of lines) {
+    if (isPauseDue(replies, context))
+      return applyRest(undefined, txn, lines, context, replies, state);
+    const reply = applyLine(txn, line, context);
+    if (reply instanceof Promise) return applyRest(reply, txn, lines, context, replies, state);
     replies.push(reply);
   }
   return { state, replies };
 }
 
+/** The lines behind those that `replies` are of; the first of them may be under way. */
 async function applyRest(
-  suspended: Promise<Reply>,
+  suspended: Promise<Reply> | undefined,
   txn: Txn,
   lines: readonly CommandLine[],
-  at: number,
-  context: RunContext,
+  context: ApplyContext,
   replies: Reply[],
   state: ReplicaState,
 ): Promise<ApplyStep> {
-  replies.push(await suspended);
-  for (let next = at + 1; next < lines.length; next++) {
-    replies.push(await applyLine(txn, lines[next]!, context));
+  if (suspended === undefined) await context.pace.pause();
+  else replies.push(await suspended);
+  while (replies.length < lines.length) {
+    const reply = applyLine(txn, lines[replies.length]!, context);
+    replies.push(reply instanceof Promise ? await reply : reply);
+    if (isPauseDue(replies, context)) await context.pace.pause();
   }
   return { state, replies };
+}
+
+function isPauseDue(replies: readonly Reply[], { pace }: ApplyContext): boolean {
+  return replies.length % LINES_STEP === LINES_STEP - 1 && pace.isDue();
 }
 
 export function applyLine(
   txn: Txn,
   line: CommandLine,
-  context: RunContext,
+  context: ApplyContext,
 ): Reply | Promise<Reply> {
   const command = resolveCommand(line);
   if (command?.kind !== 'write') {
@@ -78,7 +95,7 @@ export function applyLine(
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
   const result = orTooLarge(() => prepared.run(txn, context));
-  return 'kind' in result ? result : runReply(result, (range) => txn.range(range));
+  return 'kind' in result ? result : runReply(result, txn, context.pace);
 }
 
 /** What `run` returns, or the error that its reply would be too large. */
@@ -94,10 +111,11 @@ export function orTooLarge<Result>(run: () => Result): Result | Reply {
 /** `runRanges` for a command: a reply that grows too large is an error. */
 export async function runReply(
   run: Slices<Reply>,
-  readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
+  source: RangeSource,
+  pace: Pacing,
 ): Promise<Reply> {
   try {
-    return await runRanges(run, readRange);
+    return await runRanges(run, source, pace);
   } catch (failure) {
     if (!(failure instanceof ReplyTooLargeError)) throw failure;
     return failure.reply;
@@ -107,9 +125,14 @@ export async function runReply(
 /** Drives a suspended run to its end, reading the ranges it asks for. */
 export async function runRanges<Result>(
   run: Slices<Result>,
-  readRange: (range: KeyRange) => Promise<readonly KeyValue[]>,
+  source: RangeSource,
+  pace: Pacing,
 ): Promise<Result> {
   let step = run.next();
-  while (!step.done) step = run.next(await readRange(step.value));
+  while (!step.done) {
+    if (pace.isDue()) await pace.pause();
+    const pairs = source.range(step.value);
+    step = run.next(pairs instanceof Promise ? await pairs : pairs);
+  }
   return step.value;
 }

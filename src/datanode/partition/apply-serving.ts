@@ -1,13 +1,12 @@
 /** Entries that carry clients who wait: after each command those it has something for are served. */
 import type { LogIndex } from '../../common/ids.ts';
-import type { RunContext } from '../commands/command.ts';
 import { findEmptying, markEmptying, unmarkEmptying } from '../encoding/emptying.ts';
 import { keepServed } from '../encoding/served.ts';
 import { writeCounts } from '../encoding/system.ts';
 import { createView, Txn } from '../encoding/txn.ts';
 import type { Engine } from '../engine/engine.ts';
 import { error, type Reply } from '../resp/reply.ts';
-import { type ApplyStep, applyLine, applyLines } from './apply-lines.ts';
+import { type ApplyContext, type ApplyStep, applyLine, applyLines } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { NOT_KEPT, type Served, Serving } from './serving.ts';
 import type { ReplicaState } from './state.ts';
@@ -18,7 +17,7 @@ export function applyCommands(
   txn: Txn,
   lines: readonly CommandLine[],
   waiting: WaitingPart | undefined,
-  context: RunContext,
+  context: ApplyContext,
   state: ReplicaState,
 ): ApplyStep | Promise<ApplyStep> {
   if (waiting === undefined) return applyLines(txn, lines, context, state);
@@ -29,7 +28,7 @@ async function applyServing(
   txn: Txn,
   lines: readonly CommandLine[],
   waiting: WaitingPart,
-  context: RunContext,
+  context: ApplyContext,
   state: ReplicaState,
 ): Promise<ApplyStep> {
   const serving = new Serving(txn, context, waiting);
@@ -57,7 +56,7 @@ export async function applyBeforeFlush(
   index: LogIndex,
   lines: readonly CommandLine[],
   waiting: WaitingPart | undefined,
-  context: RunContext,
+  context: ApplyContext,
   state: ReplicaState,
 ): Promise<ApplyStep> {
   const done = findEmptying(createView(engine));
@@ -87,7 +86,7 @@ export function applyAfterFlush(
   txn: Txn,
   lines: readonly CommandLine[],
   waiting: WaitingPart | undefined,
-  context: RunContext,
+  context: ApplyContext,
   state: ReplicaState,
 ): ApplyStep | Promise<ApplyStep> {
   unmarkEmptying(txn);

@@ -29,6 +29,7 @@ import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
 import { removeOtherGenerations } from './open-replica.ts';
+import { Pace } from './pace.ts';
 import { PeerRequests } from './peer-requests.ts';
 import { Places } from './places.ts';
 import type { Replica } from './replica.ts';
@@ -93,6 +94,7 @@ export class PartitionHost {
   readonly #transfers = new Places(limits.leaderTransfersPerNodeMax);
   readonly #departures = new Departures();
   readonly #requests: PeerRequests;
+  readonly #pace: Pace;
   readonly #turns: Turns;
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
@@ -113,6 +115,7 @@ export class PartitionHost {
       after: (delayMs, run) => this.#after(delayMs, run),
     });
     this.#turns = new Turns(options.clock);
+    this.#pace = new Pace(options.clock);
     this.#requests = new PeerRequests(this.#set, this.#members, this.#departures);
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
     this.#hold = new ReturnHold({
@@ -324,6 +327,7 @@ export class PartitionHost {
       engines,
       settings,
       meters: this.meters,
+      pace: this.#pace,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => courier.send(group, message),
       isReachable: (member) => courier.isReachable(group, member),

@@ -10,13 +10,15 @@ import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
 import { gatherRow } from '../commands/gather.ts';
 import { resolveCommand } from '../commands/table.ts';
-import { createView, readRange } from '../encoding/txn.ts';
+import { ReadAhead } from '../encoding/read-ahead.ts';
+import type { Pacing } from '../encoding/slices.ts';
+import { createView } from '../encoding/txn.ts';
 import type { Lookups, View } from '../encoding/view.ts';
 import type { Engine, EngineSnapshot } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
 import { error } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
-import { orTooLarge, runReply } from './apply-lines.ts';
+import { type ApplyContext, orTooLarge, runReply } from './apply-lines.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { failAll } from './proposals.ts';
 
@@ -40,6 +42,7 @@ export interface ReadGround {
   expirySettled(nowMs: number): boolean;
   onFault(error: unknown): void;
   readonly lookups: Lookups;
+  readonly pace: Pacing;
 }
 
 export class Reads {
@@ -146,8 +149,8 @@ export class Reads {
 
   #run(read: PendingRead, context: RunContext): void {
     try {
-      const { lookups } = this.#ground;
-      const results = runLines(read.batch, this.#ground.engine(), context, lookups);
+      const { lookups, pace } = this.#ground;
+      const results = runLines(read.batch, this.#ground.engine(), context, lookups, pace);
       if (!(results instanceof Promise)) {
         this.#finish(read, results);
         return;
@@ -189,6 +192,7 @@ function runLines(
   engine: Engine,
   context: RunContext,
   lookups: Lookups,
+  pace: Pacing,
 ): LineResult[] | Promise<LineResult[]> {
   const { lines } = batch;
   /** The engine, then a snapshot of it taken in the same turn: what was begun can go on. */
@@ -202,7 +206,7 @@ function runLines(
     if (!('kind' in reply)) {
       const snapshot = engine.snapshot();
       reader = snapshot;
-      return runOnSnapshot(batch, reply, snapshot, view, context, results);
+      return runOnSnapshot(batch, reply, snapshot, view, { ...context, pace }, results);
     }
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
@@ -222,11 +226,12 @@ async function runOnSnapshot(
   first: RunResult,
   snapshot: EngineSnapshot,
   view: View,
-  context: RunContext,
+  context: ApplyContext,
   results: LineResult[],
 ): Promise<LineResult[]> {
   const { lines } = batch;
   const from = results.length;
+  const source = new ReadAhead(snapshot);
   try {
     let bytes = results.reduce(
       (sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0),
@@ -235,10 +240,7 @@ async function runOnSnapshot(
     for (let at = from; at < lines.length; at++) {
       if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
       const started = at === from ? first : startLine(batch, at, view, context);
-      const reply =
-        'kind' in started
-          ? started
-          : await runReply(started, (range) => readRange(snapshot, range));
+      const reply = 'kind' in started ? started : await runReply(started, source, context.pace);
       bytes += replyBytes(reply);
       results.push({ ok: true, reply });
     }

@@ -14,6 +14,7 @@ import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { WantedMembers } from './convergence.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
 import type { PartitionMeters } from './meters.ts';
+import type { Pace } from './pace.ts';
 import type { ReplicaState } from './state.ts';
 
 export interface PartitionSettings {
@@ -56,6 +57,7 @@ export interface ReplicaWorld {
   readonly engines: EngineHost;
   readonly settings: PartitionSettings;
   readonly meters: PartitionMeters;
+  readonly pace: Pace;
   /** Queues the message for the end of the turn; snapshots are streamed. */
   send(message: PeerMessage | SleepMessage): void;
   isReachable(member: ReplicaId): boolean;

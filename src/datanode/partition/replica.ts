@@ -263,12 +263,14 @@ export class Replica implements LocalPartition {
   }
 
   #createApplier(open: OpenReplica): Applier {
-    return new Applier(this.#world.clock, open.engine, open.state, open.record, {
+    const { clock, keyEvents, pace } = this.#world;
+    return new Applier(clock, open.engine, open.state, open.record, {
       mayGather: () => this.#raft.role === 'follower',
       applyConfChange: (change) => this.#raft.applyConfChange(change),
       onClear: () => this.#requests.onClear(),
       onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
-      keyEvents: this.#world.keyEvents,
+      keyEvents,
+      pace,
       onFault: (error) => this.fail(error),
     });
   }
@@ -334,10 +336,9 @@ export class Replica implements LocalPartition {
 
   #createRequests(): Requests {
     const ground = {
-      clock: this.#world.clock,
-      random: this.#world.random,
+      ...this.#world,
+      lookups: this.#world.meters.lookups,
       raft: this.#raft,
-      requestTurn: () => this.#world.requestTurn(),
       engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
       writing: () => this.#applier.writing,
@@ -345,7 +346,6 @@ export class Replica implements LocalPartition {
       nowMs: () => this.#time.nowMs(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
       onFault: (error: unknown) => this.fail(error),
-      lookups: this.#world.meters.lookups,
     };
     return new Requests(ground, this.record);
   }

@@ -5,14 +5,14 @@
  * sees an element that was somebody's. What each is given is kept under its id, which is served at
  * most once whatever entries carry it.
  */
-import type { BlockingForm, RunContext } from '../commands/command.ts';
+import type { BlockingForm } from '../commands/command.ts';
 import { encodeKey } from '../encoding/key.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { findServed, forgetServed, keepServed } from '../encoding/served.ts';
 import type { Txn } from '../encoding/txn.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
-import { applyLine } from './apply-lines.ts';
+import { type ApplyContext, applyLine } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { blockingRequest } from './blocking-request.ts';
 import type { CarriedWaiter, WaitingPart } from './waiter-codec.ts';
@@ -41,7 +41,7 @@ interface Candidate {
 export class Serving {
   readonly served: Served[] = [];
   readonly #txn: Txn;
-  readonly #context: RunContext;
+  readonly #context: ApplyContext;
   /** In the order in which they are served. */
   readonly #candidates: readonly Candidate[];
   /** By the engine key of a key's record. */
@@ -49,7 +49,7 @@ export class Serving {
   /** Places to be looked at, in the order in which they were filled. */
   readonly #filled = new Set<string>();
 
-  constructor(txn: Txn, context: RunContext, { ready, waiters, confirmed }: WaitingPart) {
+  constructor(txn: Txn, context: ApplyContext, { ready, waiters, confirmed }: WaitingPart) {
     this.#txn = txn;
     this.#context = context;
     for (const id of confirmed) forgetServed(txn, id);

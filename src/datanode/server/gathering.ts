@@ -10,6 +10,7 @@ import { limits } from '../../common/limits.ts';
 import { Gathered, gatherLine, runGathered } from '../commands/gather.ts';
 import { orTooLarge, runReply } from '../partition/apply-lines.ts';
 import { lineBytes } from '../partition/envelope.ts';
+import { Pace } from '../partition/pace.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { GatherTarget } from './dispatch.ts';
@@ -100,10 +101,8 @@ async function run(
   const gathered = await Gathered.open(bodies, pause);
   const result = orTooLarge(() => runGathered(target.run, gathered));
   if ('kind' in result) return result;
-  return runReply(result, async (range) => {
-    await pause();
-    return gathered.range(range);
-  });
+  const pace = new Pace(clock);
+  return runReply(result, gathered, { isDue: () => pace.isDue(), pause });
 }
 
 function askPartition(

@@ -8,15 +8,20 @@ import type { RunContext, RunResult } from '../../../src/datanode/commands/comma
 import { gatherRow } from '../../../src/datanode/commands/gather.ts';
 import { findCommand, resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { expireKeys } from '../../../src/datanode/encoding/expiry.ts';
-import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
+import { ReadAhead } from '../../../src/datanode/encoding/read-ahead.ts';
+import type { Pacing, RangeSource } from '../../../src/datanode/encoding/slices.ts';
+import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { KeyEvent } from '../../../src/datanode/encoding/view.ts';
-import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
+import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { orTooLarge, runReply } from '../../../src/datanode/partition/apply-lines.ts';
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { error, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { noteSent } from '../../sent-commands.ts';
+
+/** Every step is followed by a pause. */
+const ALWAYS_DUE: Pacing = { isDue: () => true, pause: () => Promise.resolve() };
 
 export class LonePartition {
   readonly engine: Engine;
@@ -55,7 +60,7 @@ export class LonePartition {
       noteSent(row);
       return runToReply(
         () => prepared.run(createView(this.engine), this.#context()),
-        (range) => readRange(this.engine, range),
+        new ReadAhead(this.engine),
       );
     }
     const prepared = command.prepare(args);
@@ -64,10 +69,7 @@ export class LonePartition {
     const txn = new Txn(this.engine);
     txn.beginEntry(++this.#index);
     txn.recordEvents(true);
-    const reply = await runToReply(
-      () => prepared.run(txn, this.#context()),
-      (range) => txn.range(range),
-    );
+    const reply = await runToReply(() => prepared.run(txn, this.#context()), txn);
     await this.engine.write(txn.operations());
     this.events.push(...txn.events);
     return reply;
@@ -94,12 +96,9 @@ export class LonePartition {
   }
 }
 
-async function runToReply(
-  run: () => RunResult,
-  range: (range: KeyRange) => Promise<readonly KeyValue[]>,
-): Promise<Reply> {
+async function runToReply(run: () => RunResult, source: RangeSource): Promise<Reply> {
   const result = orTooLarge(run);
-  return unpacked('kind' in result ? result : await runReply(result, range));
+  return unpacked('kind' in result ? result : await runReply(result, source, ALWAYS_DUE));
 }
 
 /** A reply that is encoded already, as the data that it was made of. */

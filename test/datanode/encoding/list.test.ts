@@ -62,7 +62,7 @@ class Bench {
     const txn = new Txn(this.engine);
     txn.beginEntry(++this.#index);
     const list = openList(txn, KEY, NOW) as OpenList;
-    const result = await inSlices(run(txn, list), (range) => txn.range(range));
+    const result = await inSlices(run(txn, list), async (range) => [...(await txn.range(range))]);
     await this.engine.write(txn.operations());
     return result;
   }

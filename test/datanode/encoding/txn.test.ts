@@ -14,7 +14,7 @@ const all: KeyRange = { gte: Buffer.from([1]), lt: Buffer.from([0xff]) };
 
 async function walk(
   range: KeyRange,
-  read: (range: KeyRange) => Promise<KeyValue[]>,
+  read: (range: KeyRange) => readonly KeyValue[] | Promise<readonly KeyValue[]>,
 ): Promise<string[]> {
   const found: string[] = [];
   let rest = range;
@@ -113,6 +113,7 @@ describe('a Txn', () => {
               .sort(([a], [b]) => (a < b ? -1 : 1))
               .map(([k, v]) => `${k}=${Buffer.from(v).toString()}`);
             if (step.reverse) expected.reverse();
+            expect(await txn.range(range)).toHaveLength(Math.min(step.limit, expected.length));
             expect(await walk(range, (rest) => txn.range(rest))).toEqual(expected);
           }
         }

@@ -74,9 +74,9 @@ class Subject {
     }
     const saving = saveZset(txn, zset);
     if (saving) {
-      await drive(saving, (range) => {
+      await drive(saving, async (range) => {
         this.ranges++;
-        return txn.range(range);
+        return [...(await txn.range(range))];
       });
     }
     await this.engine.write(txn.operations());

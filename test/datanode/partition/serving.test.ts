@@ -17,7 +17,13 @@ import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 
 const NOW_MS = 1_700_000_000_000;
-const context = { nowMs: NOW_MS, random: () => 0.5, firstSlot: 0, lastSlot: 16_383 };
+const context = {
+  pace: { isDue: () => true, pause: () => Promise.resolve() },
+  nowMs: NOW_MS,
+  random: () => 0.5,
+  firstSlot: 0,
+  lastSlot: 16_383,
+};
 const state = {
   index: 1,
   term: 1,

@@ -6,7 +6,9 @@ import { slotOfKey } from '../../../src/common/hash.ts';
 import type { GroupId, LogIndex, Slot } from '../../../src/common/ids.ts';
 import { keysOf, type ReadCommand } from '../../../src/datanode/commands/command.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
-import { createView, readRange } from '../../../src/datanode/encoding/txn.ts';
+import { ReadAhead } from '../../../src/datanode/encoding/read-ahead.ts';
+import type { Pacing } from '../../../src/datanode/encoding/slices.ts';
+import { createView } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { runRanges } from '../../../src/datanode/partition/apply-lines.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
@@ -14,6 +16,8 @@ import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import type { Sent } from '../typed.ts';
 import { textOf } from '../workload.ts';
 import { Violation } from './checker.ts';
+
+const UNHURRIED: Pacing = { isDue: () => false, pause: () => Promise.resolve() };
 
 interface Slots {
   readonly firstSlot: Slot;
@@ -109,5 +113,5 @@ async function answer(line: readonly Buffer[], { engine, slots, timeMs }: State)
   if (!prepared.ok) return prepared.reply;
   const context = { nowMs: timeMs(), random: () => 0, ...slots };
   const result = prepared.run(createView(engine), context);
-  return 'kind' in result ? result : runRanges(result, (range) => readRange(engine, range));
+  return 'kind' in result ? result : runRanges(result, new ReadAhead(engine), UNHURRIED);
 }

@@ -1,0 +1,36 @@
+/**
+ * How long a node's commands work before everybody else has a turn. The clock says when to pause and
+ * nothing else: what a command comes to must not depend on where it paused. Shared by all replicas
+ * of a node, so a turn has one measure of work.
+ */
+import type { Clock } from '../../common/clock.ts';
+import { limits } from '../../common/limits.ts';
+
+export class Pace {
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
+  /** When a command first asked in this turn; undefined: none has. */
+  #sinceMs: number | undefined;
+  #steps = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
+    this.#clock = clock;
+  }
+
+  /** Called after each small step of work; true: `pause` before the next. */
+  isDue(): boolean {
+    if (this.#sinceMs === undefined) {
+      this.#sinceMs = this.#clock.monotonicMs();
+      this.#steps = 0;
+      this.#clock.endOfTurn(() => {
+        this.#sinceMs = undefined;
+      });
+    }
+    if (++this.#steps >= limits.turnStepsMax) return true;
+    return this.#clock.monotonicMs() - this.#sinceMs >= limits.turnMs;
+  }
+
+  /** Resolves in a later turn of the event loop. */
+  pause(): Promise<void> {
+    return new Promise((resolve) => this.#clock.endOfTurn(resolve));
+  }
+}

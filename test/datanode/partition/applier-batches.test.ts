@@ -1,0 +1,83 @@
+/**
+ * A follower gathers entries into larger engine batches than a leader does. Whatever entries share a
+ * batch, every replica's engine holds the same, and everybody is answered the same.
+ */
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { type AppliedEntry, Applier } from '../../../src/datanode/partition/applier.ts';
+import { encodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
+import { KeyEventGate } from '../../../src/datanode/partition/key-event-gate.ts';
+import type { Entry } from '../../../src/datanode/raft/message.ts';
+import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
+
+const BIRTH = {
+  index: 1,
+  term: 1,
+  timeMs: 0,
+  epoch: 1,
+  confState: { voters: [1], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false },
+};
+
+function entriesOf(commands: readonly (readonly string[])[]): Entry[] {
+  return commands.map((words, at) => {
+    const body = { family: 'redis', lines: [words.map((word) => Buffer.from(word))] } as const;
+    const data = encodeEnvelope({ timeMs: 1_700_000_000_000, seed: 77 + at, body });
+    return { index: 2 + at, term: 1, kind: 'normal', data };
+  });
+}
+
+/** What the engine holds and what was answered when so many entries share a batch. */
+async function applied(entries: readonly Entry[], together: number) {
+  const { engine } = await createMemoryHost().open('1-0');
+  const done: AppliedEntry[] = [];
+  let fault: unknown;
+  const applier = new Applier(
+    systemClock,
+    engine,
+    BIRTH,
+    { firstSlot: 0, lastSlot: 16_383 },
+    {
+      mayGather: () => false,
+      applyConfChange: () => BIRTH.confState,
+      onClear: () => {},
+      onApplied: (some) => done.push(...some),
+      keyEvents: new KeyEventGate(undefined, 'default', () => ({ isLeader: false, term: 0 })),
+      onFault: (failure) => {
+        fault = failure;
+      },
+    },
+  );
+  for (let at = 0; at < entries.length; at += together) {
+    applier.enqueue(entries.slice(at, at + together), () => {});
+    await applier.whenIdle();
+  }
+  expect(fault).toBeUndefined();
+  const iterator = engine.iterate({ gte: Buffer.from([2]), lt: Buffer.from([0xff]) });
+  const image: string[] = [];
+  for (let pairs = await iterator.next(1_000); pairs.length > 0; ) {
+    for (const pair of pairs) image.push(pair.map((part) => part.toString('latin1')).join('='));
+    pairs = await iterator.next(1_000);
+  }
+  await iterator.close();
+  const replies = done.flatMap(({ replies }) => replies.map((reply) => encodeReply(reply, 3)));
+  return { image, replies: replies.map(String) };
+}
+
+const members = (count: number) => Array.from({ length: count }, (_, at) => `member ${at}`);
+
+test('members at random are the same ones however entries are gathered', async () => {
+  const entries = entriesOf([
+    ['SADD', 'set', ...members(400)],
+    ...Array.from({ length: 60 }, () => [
+      ['SPOP', 'set'],
+      ['SPOP', 'set', '3'],
+      ['SADD', 'set', 'member 5', 'member 77', 'member 300'],
+    ]).flat(),
+  ]);
+  const alone = await applied(entries, 1);
+  expect(alone.image.length).toBeGreaterThan(100);
+  for (const together of [2, 7, entries.length]) {
+    expect(await applied(entries, together)).toEqual(alone);
+  }
+});
