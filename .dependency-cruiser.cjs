@@ -43,6 +43,14 @@ const rooms = {
     'datanode/pubsub',
     'meta/schema.ts',
   ],
+  'datanode/zan': [
+    'datanode/server',
+    'datanode/resp',
+    'datanode/commands',
+    'datanode/partition',
+    'datanode/routing',
+    'datanode/config.ts',
+  ],
   'datanode/coordinator': ['datanode/partition', 'datanode/routing', 'meta'],
   'datanode/http': [
     'datanode/commands/table.ts',

@@ -36,6 +36,8 @@ export const datanodeConfigSchema = z.strictObject({
         `${samePorts(input as Record<string, number>)?.join(' and ')} are the same`,
     })
     .prefault({}),
+  /** A port for ZanRedisDB's clients, with their keys and commands; none when absent. */
+  zan: z.strictObject({ port: portField }).optional(),
   meta: z.strictObject({ endpoints: endpointsField }),
   /** `dc_info` and `host` are failure domains in placement. */
   tags: z.record(z.string(), z.string()).default({}),

@@ -35,7 +35,7 @@ import { processFacts } from './process-facts.ts';
 import { PubSubHub } from './pubsub/hub.ts';
 import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
-import { leaderRecord, nodeRecord } from './reports.ts';
+import { type DatanodePorts, leaderRecord, nodeRecord } from './reports.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { RedisServer } from './server/server.ts';
@@ -44,6 +44,7 @@ import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses }
 import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
+import { listenForZan } from './zan/door.ts';
 
 export interface DatanodeOptions {
   readonly config: DatanodeConfig;
@@ -73,12 +74,6 @@ export interface DatanodeTuning {
 
 export interface StopOptions {
   readonly handOver?: boolean;
-}
-
-export interface DatanodePorts {
-  readonly gateway: number;
-  readonly cluster: number;
-  readonly transport: number;
 }
 
 const READY_POLL_MS = 10;
@@ -190,10 +185,10 @@ export class Datanode {
     await this.#host.start(countStreams(this.#transport, this.#host.meters));
     const gateway = await this.#server.listen('gateway', { host, port: config.ports.gateway });
     const cluster = await this.#server.listen('cluster', { host, port: config.ports.cluster });
-    const { port: transportPort } = this.#transport;
-    this.#ports = { gateway, cluster, transport: transportPort };
-    const doors = { gatewayPort: gateway, clusterPort: cluster, transportPort };
-    const record = nodeRecord(config, this.#identity, doors, this.#options.random.hex(8));
+    const zan = await listenForZan(this.#server, config);
+    const ports = { gateway, cluster, transport: this.#transport.port, ...zan };
+    this.#ports = ports;
+    const record = nodeRecord(config, this.#identity, ports, this.#options.random.hex(8));
     await this.#coordinator.start(record);
   }
 

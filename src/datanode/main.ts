@@ -8,9 +8,10 @@ import { connectEtcd } from '../meta/etcd.ts';
 import type { ProcessUsage } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import { lockDataDir } from './data-lock.ts';
-import { createDatanode, type Datanode, type DatanodePorts, type StopOptions } from './datanode.ts';
+import { createDatanode, type Datanode, type StopOptions } from './datanode.ts';
 import { createLevelHost } from './engine/leveldb.ts';
 import { openHttpDoor } from './http/door.ts';
+import type { DatanodePorts } from './reports.ts';
 
 export interface DatanodeWorld {
   readonly clock: Clock;

@@ -6,13 +6,20 @@ import type { DatanodeConfig } from './config.ts';
 import type { Identity } from './coordinator/identity.ts';
 import type { LeaderNews } from './partition/host.ts';
 
-type Doors = Pick<NodeRecord, 'gatewayPort' | 'clusterPort' | 'transportPort'>;
+/** The ports that a datanode has bound. */
+export interface DatanodePorts {
+  readonly gateway: number;
+  readonly cluster: number;
+  readonly transport: number;
+  /** For ZanRedisDB's clients, where the configuration asks for it. */
+  readonly zan?: number;
+}
 
 /** `bootId`: new at every start of the process. */
 export function nodeRecord(
   { host, ports, tags, capacity }: DatanodeConfig,
   { node, incarnation }: Identity,
-  doors: Doors,
+  { gateway, cluster, transport, zan }: DatanodePorts,
   bootId: string,
 ): NodeRecord {
   return {
@@ -21,7 +28,10 @@ export function nodeRecord(
     incarnation,
     bootId,
     host,
-    ...doors,
+    gatewayPort: gateway,
+    clusterPort: cluster,
+    transportPort: transport,
+    ...(zan !== undefined && { zanPort: zan }),
     httpPort: ports.http,
     tags,
     ...(capacity !== undefined && { capacity }),

@@ -103,6 +103,7 @@ export const recordKinds = {
       gatewayPort: port,
       clusterPort: port,
       httpPort: port,
+      zanPort: port.exactOptional(),
       tags: z.record(z.string(), z.string()),
       capacity: count.exactOptional(),
       build: text.exactOptional(),

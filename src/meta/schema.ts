@@ -38,6 +38,8 @@ export interface NodeRecord {
   readonly gatewayPort: number;
   readonly clusterPort: number;
   readonly httpPort: number;
+  /** Where ZanRedisDB's clients are served; absent: not on this node. */
+  readonly zanPort?: number;
   readonly tags: Readonly<Record<string, string>>;
   /** Replicas it should hold at most; no bound when absent. */
   readonly capacity?: number;

@@ -290,8 +290,23 @@ slowlog|get [count]
 swapdb index1:integer index2:integer
 `;
 
+const zan = `
+delifeq key old
+plset data=(key value)+
+setifeq key old new [EX seconds]
+zan.clear type key+
+zan.elements type key cursor:string [REV] [MATCH pattern] [COUNT count]
+zan.exists type key+
+zan.expire type key seconds
+zan.fullscan type table cursor:string [MATCH pattern] [COUNT count]
+zan.persist type key
+zan.scan type table cursor:string [REV] [MATCH pattern] [COUNT count]
+zan.set key value condition=[NX | XX] [EX seconds]
+zan.ttl type key
+`;
+
 /** Lines that begin with a space go on with the one before. */
-const families = [strings, lists, hashes, sets, sortedSets, keyspace, connections, server];
+const families = [strings, lists, hashes, sets, sortedSets, keyspace, connections, server, zan];
 const lines = families.flatMap((family) => family.trim().replace(/\n +/g, ' ').split('\n'));
 
 /** By the command's name, `config|get` for a subcommand. */

@@ -54,7 +54,7 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
     specs: ['index 1 · range 0 1 0 · RW access update'],
     of:
       'decr decrby getex getset hincrby hincrbyfloat incr incrby incrbyfloat move ' +
-      'setbit zincrby',
+      'setbit setifeq zincrby',
   },
   {
     specs: ['index 1 · range 0 1 0 · RO'],
@@ -70,7 +70,7 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access delete'],
-    of: 'getdel lpop rpop spop zpopmax zpopmin',
+    of: 'delifeq getdel lpop rpop spop zpopmax zpopmin',
   },
   {
     specs: ['index 2 · range 0 1 0 · RO'],
@@ -99,7 +99,7 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
   },
   {
     specs: ['index 1 · range 0 1 0 · OW update'],
-    of: 'psetex restore setex',
+    of: 'psetex restore setex zan.set',
   },
   {
     specs: ['index 1 · range 0 1 0 · OW update', 'index 2 · keynum 0 1 1 · RO access'],
@@ -138,12 +138,28 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
     of: 'pfcount',
   },
   {
+    specs: ['index 2 · range -1 1 0 · RO'],
+    of: 'zan.exists',
+  },
+  {
+    specs: ['index 2 · range -1 1 0 · RM delete'],
+    of: 'zan.clear',
+  },
+  {
+    specs: ['index 2 · range 0 1 0 · RO access'],
+    of: 'zan.ttl zan.elements',
+  },
+  {
+    specs: ['index 2 · range 0 1 0 · RW update'],
+    of: 'zan.expire zan.persist',
+  },
+  {
     specs: ['index 1 · range -1 2 0 · OW insert'],
     of: 'msetnx',
   },
   {
     specs: ['index 1 · range -1 2 0 · OW update'],
-    of: 'mset',
+    of: 'mset plset',
   },
   {
     specs: ['index 1 · range 0 1 0 · OW insert'],

@@ -6,7 +6,7 @@ import type { AclView } from './acl-view.ts';
 import type { NodeWatch } from './node-watch.ts';
 import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
 
-export type Door = 'gateway' | 'cluster';
+export type Door = 'gateway' | 'cluster' | 'zan';
 
 /** What of a connection is under way. */
 export interface Queued {

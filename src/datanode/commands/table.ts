@@ -43,6 +43,10 @@ import { stringNumberCommands } from './string-number.ts';
 import { stringRangeCommands } from './string-range.ts';
 import { transactionCommands } from './transaction.ts';
 import { waitCommands } from './wait.ts';
+import { zanElementCommands } from './zan-elements.ts';
+import { zanKeyCommands } from './zan-keys.ts';
+import { zanScanCommands } from './zan-scan.ts';
+import { zanStringCommands } from './zan-strings.ts';
 import { zsetCommands } from './zset.ts';
 import { zsetCombineCommands } from './zset-combine.ts';
 import { zsetPopCommands } from './zset-pop.ts';
@@ -97,6 +101,10 @@ const rows: readonly Command[] = [
   ...monitorCommands,
   ...namespaceMoveCommands,
   ...waitCommands,
+  ...zanStringCommands,
+  ...zanKeyCommands,
+  ...zanElementCommands,
+  ...zanScanCommands,
   ...aclCommands(() => commandTable),
 ];
 

@@ -1,18 +1,27 @@
 /** What a client's connection needs of the server it belongs to. */
 import type { Clock } from '../../common/clock.ts';
+import type { NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
 import type { Access } from '../acl/access.ts';
 import type { NodeContext, Session } from '../commands/node-context.ts';
 import type { Router } from '../routing/router.ts';
 import type { CommandWatch } from './command-watch.ts';
-import type { Connection } from './connection.ts';
 import type { HoldBudget } from './hold-budget.ts';
 import type { ServerSettings } from './settings.ts';
 import type { ServerStats } from './stats.ts';
 import type { WaitingClients } from './waiting-clients.ts';
 
+/** A client, whatever door it came through. */
+export interface ClientConnection {
+  readonly session: Session;
+  /** Answers what is under way, takes nothing more, and closes. */
+  finish(): void;
+  destroy(): void;
+}
+
 export interface ConnectionWorld {
+  readonly node: NodeId;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -25,6 +34,6 @@ export interface ConnectionWorld {
   readonly access: Access;
   settings(): ServerSettings;
   contextOf(session: Session): NodeContext;
-  onClose(connection: Connection): void;
+  onClose(connection: ClientConnection): void;
   onSlowSubscriber(): void;
 }

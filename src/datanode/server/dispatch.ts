@@ -175,7 +175,11 @@ function partitionOfKey({ routes, namespace }: DispatchWorld, key: Buffer): Part
   return routes.partitionOfKey(namespace(), key)!;
 }
 
-function badShape(command: Command, args: CommandLine, world: DispatchWorld): Reply | undefined {
+export function badShape(
+  command: Command,
+  args: CommandLine,
+  world: Pick<DispatchWorld, 'valueBytesMax'>,
+): Reply | undefined {
   const { arity, name } = command;
   if (arity > 0 ? args.length !== arity : args.length < -arity) {
     return error(`ERR wrong number of arguments for '${name}' command`);

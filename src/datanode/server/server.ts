@@ -26,7 +26,7 @@ import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';
 import { CommandWatch } from './command-watch.ts';
 import { Connection } from './connection.ts';
-import type { ConnectionWorld } from './connection-world.ts';
+import type { ClientConnection, ConnectionWorld } from './connection-world.ts';
 import { HoldBudget } from './hold-budget.ts';
 import { createNodeContext } from './node-info.ts';
 import { RateMeter } from './rates.ts';
@@ -60,6 +60,18 @@ export interface ServerOptions {
 /** How long a stopping server lets clients take their last replies. */
 const FINISH_MS = 1_000;
 
+/** Makes a client of a stream; `local`: the address that it came to. */
+export type OpenClient = (
+  id: number,
+  local: string,
+  stream: ByteStream,
+  world: ConnectionWorld,
+) => ClientConnection;
+
+function openClient(door: Door): OpenClient {
+  return (id, local, stream, world) => new Connection(id, door, local, stream, world);
+}
+
 const tooManyClients = Buffer.from('-ERR max number of clients reached\r\n');
 
 export class RedisServer {
@@ -68,7 +80,7 @@ export class RedisServer {
   readonly #budget = new HoldBudget();
   readonly #gatherBudget = new HoldBudget(limits.clientsMax, limits.gatherNodeBytesMax);
   readonly #rates: RateMeter;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<ClientConnection>();
   readonly #listeners: Listener[] = [];
   readonly #world: ConnectionWorld;
   readonly #watch: CommandWatch;
@@ -91,6 +103,7 @@ export class RedisServer {
     this.#access = new Access({ clock, random, store: options.userStore, sessions });
     this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
     this.#world = {
+      node: options.node,
       clock,
       random,
       logger,
@@ -109,9 +122,9 @@ export class RedisServer {
   }
 
   /** Opens a door; returns the port bound. Rejects with the system's error when it is taken. */
-  async listen(door: Door, address: Address): Promise<number> {
+  async listen(door: Door, address: Address, open: OpenClient = openClient(door)): Promise<number> {
     const listener = await this.#options.network.listen(address, (stream) =>
-      this.#accept(door, `${address.host}:${listener.port}`, stream),
+      this.#accept(open, `${address.host}:${listener.port}`, stream),
     );
     this.#listeners.push(listener);
     if (door === 'gateway') this.#gatewayPort = listener.port;
@@ -183,7 +196,7 @@ export class RedisServer {
     });
   }
 
-  #accept(door: Door, local: string, stream: ByteStream): void {
+  #accept(open: OpenClient, local: string, stream: ByteStream): void {
     if (this.#closing || this.#connections.size >= this.#settings.clientsMax) {
       this.#stats.rejected++;
       stream.attach({ onData: () => {}, onClose: () => {} });
@@ -192,10 +205,10 @@ export class RedisServer {
       return;
     }
     this.#stats.connections++;
-    this.#connections.add(new Connection(this.#nextId++, door, local, stream, this.#world));
+    this.#connections.add(open(this.#nextId++, local, stream, this.#world));
   }
 
-  #onClose(connection: Connection): void {
+  #onClose(connection: ClientConnection): void {
     this.#connections.delete(connection);
     this.#options.pubsub.unsubscribeAll(connection.session.subscriber);
     if (this.#connections.size === 0) this.#allClosed?.();

@@ -1,6 +1,6 @@
 /** The cluster in the shapes of ZanRedisDB's placedriver, as its clients read them. Pure. */
 import type { NodeId } from '../../common/ids.ts';
-import type { NodeRecord, PlacedriverRecord } from '../../meta/schema.ts';
+import type { NamespaceRecord, NodeRecord, PlacedriverRecord } from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
@@ -29,12 +29,13 @@ const NO_NODE: ZanNode = {
   dc_info: '',
 };
 
-function zanNode({ node, host, tags, gatewayPort, httpPort, build }: NodeRecord): ZanNode {
+function zanNode(record: NodeRecord, redisPort: number | undefined): ZanNode {
+  const { node, host, tags, httpPort, build } = record;
   return {
     node_id: node,
     broadcast_address: host,
     hostname: tags['host'] ?? host,
-    redis_port: String(gatewayPort),
+    redis_port: redisPort === undefined ? '' : String(redisPort),
     http_port: String(httpPort),
     grpc_port: '',
     version: build ?? '',
@@ -42,8 +43,23 @@ function zanNode({ node, host, tags, gatewayPort, httpPort, build }: NodeRecord)
   };
 }
 
+/** The port for ZanRedisDB's clients; without one the gateway port, for every other client. */
+function anyPort({ zanPort, gatewayPort }: NodeRecord): number {
+  return zanPort ?? gatewayPort;
+}
+
+/**
+ * The port that a client of the namespace dials. Where keys are dealt out as ZanRedisDB does, its
+ * clients come: on another port they would be understood wrongly, so they are told none.
+ */
+function portFor(hash: NamespaceRecord['hash']): (record: NodeRecord) => number | undefined {
+  return hash === 'murmur3' ? ({ zanPort }) => zanPort : anyPort;
+}
+
 export function zanNodes(picture: Picture): ZanNode[] {
-  return byText(picture.aliveNodes(), ({ node }) => node).map(zanNode);
+  return byText(picture.aliveNodes(), ({ node }) => node).map((record) =>
+    zanNode(record, anyPort(record)),
+  );
 }
 
 /** As Go writes the structure: names in upper case, ports as texts. */
@@ -96,7 +112,10 @@ export function zanNamespace(
 ): Record<string, unknown> | undefined {
   const namespace = picture.namespace(name);
   if (!namespace?.ready) return undefined;
-  const alive = new Map(picture.aliveNodes().map((record) => [record.node, zanNode(record)]));
+  const portOf = portFor(namespace.hash);
+  const alive = new Map(
+    picture.aliveNodes().map((record) => [record.node, zanNode(record, portOf(record))]),
+  );
   const nodesOf = (nodes: readonly NodeId[]) => nodes.flatMap((node) => alive.get(node) ?? []);
   const partitions: Record<string, unknown> = {};
   for (const { record } of picture.partitions()) {

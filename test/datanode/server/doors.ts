@@ -1,7 +1,7 @@
 /** The doors of a node over scripted partitions, on real sockets. */
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../../src/common/clock.ts';
-import { initialSlotRange } from '../../../src/common/hash.ts';
+import { initialShare } from '../../../src/common/hash.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
@@ -16,7 +16,7 @@ import {
   defaultServerSettings,
   type ServerSettings,
 } from '../../../src/datanode/server/settings.ts';
-import type { NodeRecord, PartitionRecord } from '../../../src/meta/schema.ts';
+import type { NamespaceRecord, NodeRecord, PartitionRecord } from '../../../src/meta/schema.ts';
 import { noteSent } from '../../sent-commands.ts';
 import { MemoryUsers } from '../acl/users.ts';
 import { ScriptedPartition } from './scripted-partition.ts';
@@ -44,16 +44,16 @@ const node = (name: string, clusterPort: number): NodeRecord => ({
   tags: {},
 });
 
-const record = (partition: number, count: number): PartitionRecord => {
-  const [firstSlot, lastSlot] = initialSlotRange(partition, count);
+type Hash = NamespaceRecord['hash'];
+
+const record = (partition: number, count: number, hash: Hash): PartitionRecord => {
   const replicas = [{ replica: partition + 1, node: 'a', incarnation: 'a-1' }];
   return {
     version: 1,
     namespace: 'default',
     partition,
     group: partition + 1,
-    firstSlot,
-    lastSlot,
+    ...initialShare(hash, partition, count),
     birth: replicas,
     replicas,
     epoch: 1,
@@ -61,8 +61,12 @@ const record = (partition: number, count: number): PartitionRecord => {
   };
 };
 
-export async function openDoors(count = 4, settings: Partial<ServerSettings> = {}): Promise<Doors> {
-  const records = Array.from({ length: count }, (_, at) => record(at, count));
+export async function openDoors(
+  count = 4,
+  settings: Partial<ServerSettings> = {},
+  hash: Hash = 'slots',
+): Promise<Doors> {
+  const records = Array.from({ length: count }, (_, at) => record(at, count, hash));
   const partitions = await Promise.all(
     records.map(({ partition, firstSlot, lastSlot }) =>
       ScriptedPartition.open(partition, firstSlot, lastSlot),

@@ -5,6 +5,7 @@ import { keyCommands, keyReads } from './key.ts';
 import { listCommands, listReads } from './list.ts';
 import { setCommands, setReads } from './set.ts';
 import { stringCommands, stringReads } from './string.ts';
+import { zanCommands, zanReads } from './zan.ts';
 import { geoCommands, geoReads, zsetCommands, zsetReads } from './zset.ts';
 
 export const writeCommands: Readonly<Record<string, Arguments>> = {
@@ -15,6 +16,7 @@ export const writeCommands: Readonly<Record<string, Arguments>> = {
   ...zsetCommands,
   ...geoCommands,
   ...keyCommands,
+  ...zanCommands,
 };
 
 export const readCommands: Readonly<Record<string, Arguments>> = {
@@ -25,6 +27,7 @@ export const readCommands: Readonly<Record<string, Arguments>> = {
   ...zsetReads,
   ...geoReads,
   ...keyReads,
+  ...zanReads,
 };
 
 /** Rows of the command table that are not drawn here, and where they are. */
