@@ -79,6 +79,7 @@ export interface StopOptions {
 export interface DatanodePorts {
   readonly gateway: number;
   readonly cluster: number;
+  readonly follower: number;
   readonly transport: number;
 }
 
@@ -191,9 +192,11 @@ export class Datanode {
     await this.#host.start(countStreams(this.#transport, this.#host.meters));
     const gateway = await this.#server.listen('gateway', { host, port: config.ports.gateway });
     const cluster = await this.#server.listen('cluster', { host, port: config.ports.cluster });
+    const follower = await this.#server.listen('follower', { host, port: config.ports.follower });
     const { port: transportPort } = this.#transport;
-    this.#ports = { gateway, cluster, transport: transportPort };
-    const doors = { gatewayPort: gateway, clusterPort: cluster, transportPort };
+    this.#ports = { gateway, cluster, follower, transport: transportPort };
+    const clientDoors = { gatewayPort: gateway, clusterPort: cluster, followerPort: follower };
+    const doors = { ...clientDoors, transportPort };
     const record = nodeRecord(config, this.#identity, doors, this.#options.random.hex(8));
     await this.#coordinator.start(record);
   }

@@ -6,11 +6,11 @@ import type { DatanodeConfig } from './config.ts';
 import type { Identity } from './coordinator/identity.ts';
 import type { LeaderNews } from './partition/host.ts';
 
-type Doors = Pick<NodeRecord, 'gatewayPort' | 'clusterPort' | 'transportPort'>;
+type Doors = Pick<NodeRecord, 'gatewayPort' | 'clusterPort' | 'followerPort' | 'transportPort'>;
 
 /** `bootId`: new at every start of the process. */
 export function nodeRecord(
-  { host, ports, tags, capacity }: DatanodeConfig,
+  { host, announce, ports, tags, capacity }: DatanodeConfig,
   { node, incarnation }: Identity,
   doors: Doors,
   bootId: string,
@@ -23,10 +23,25 @@ export function nodeRecord(
     host,
     ...doors,
     httpPort: ports.http,
+    ...announced(announce),
     tags,
     ...(capacity !== undefined && { capacity }),
     build: KVORUM_VERSION,
   };
+}
+
+/** Only what is set: the rest is as the record says. */
+function announced(announce: DatanodeConfig['announce']): Pick<NodeRecord, 'announce'> {
+  const { host, port } = announce;
+  const gatewayPort = announce['gateway-port'];
+  const followerPort = announce['follower-port'];
+  const told = {
+    ...(host !== undefined && { host }),
+    ...(gatewayPort !== undefined && { gatewayPort }),
+    ...(port !== undefined && { clusterPort: port }),
+    ...(followerPort !== undefined && { followerPort }),
+  };
+  return Object.keys(told).length === 0 ? {} : { announce: told };
 }
 
 export function leaderRecord(node: NodeId, news: LeaderNews): LeaderRecord {

@@ -1,6 +1,6 @@
 /** The cluster in the shapes of ZanRedisDB's placedriver, as its clients read them. Pure. */
 import type { NodeId } from '../../common/ids.ts';
-import type { NodeRecord, PlacedriverRecord } from '../../meta/schema.ts';
+import { clientAddress, type NodeRecord, type PlacedriverRecord } from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
@@ -11,6 +11,8 @@ export interface ZanNode {
   readonly broadcast_address: string;
   readonly hostname: string;
   readonly redis_port: string;
+  /** Ours: its follower-read port; empty when it has none. */
+  readonly follower_port: string;
   readonly http_port: string;
   readonly grpc_port: string;
   readonly version: string;
@@ -23,18 +25,22 @@ const NO_NODE: ZanNode = {
   broadcast_address: '',
   hostname: '',
   redis_port: '',
+  follower_port: '',
   http_port: '',
   grpc_port: '',
   version: '',
   dc_info: '',
 };
 
-function zanNode({ node, host, tags, gatewayPort, httpPort, build }: NodeRecord): ZanNode {
+function zanNode(record: NodeRecord): ZanNode {
+  const { node, tags, httpPort, build } = record;
+  const { host, gatewayPort, followerPort } = clientAddress(record);
   return {
     node_id: node,
     broadcast_address: host,
     hostname: tags['host'] ?? host,
     redis_port: String(gatewayPort),
+    follower_port: followerPort === undefined ? '' : String(followerPort),
     http_port: String(httpPort),
     grpc_port: '',
     version: build ?? '',
