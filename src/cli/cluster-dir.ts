@@ -16,7 +16,14 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import { makeDirs } from './places.ts';
-import { choosePorts, isFree, type PortPlan, planPorts, requireFree } from './port-plan.ts';
+import {
+  choosePorts,
+  isFree,
+  type KeptPorts,
+  type PortPlan,
+  planPorts,
+  requireFree,
+} from './port-plan.ts';
 import { isAlive, readRunFiles } from './run-file.ts';
 
 const MARK = 'kvorum-cluster.json';
@@ -57,7 +64,12 @@ const markSchema = z.object({
   ports: z.object({
     meta: port.optional(),
     http: port,
-    datanodes: z.array(z.object({ gateway: port, cluster: port, transport: port, http: port })),
+    datanodes: z.array(
+      z.object({
+        ...{ gateway: port, cluster: port, transport: port, http: port },
+        follower: port.optional(),
+      }),
+    ),
   }),
 });
 
@@ -67,7 +79,7 @@ interface Mark {
   readonly partitions: number;
   readonly replicas: number;
   readonly etcd?: readonly string[] | undefined;
-  readonly ports: PortPlan;
+  readonly ports: KeptPorts;
 }
 
 /** Creates or reopens the directory; writes the config files; checks that every port is free. */
@@ -78,7 +90,7 @@ export async function prepareDirectory(options: StartOptions): Promise<readonly 
   const kept = readMark(data) ?? (await createMark(options));
   refuseOtherShape(kept, options);
   const mark = { ...kept, etcd: options.etcd };
-  const ports = choosePorts(mark.ports, options);
+  const ports = await choosePorts(mark.ports, options);
   await requireFree(ports);
   try {
     saveMark(data, { ...mark, ports });

@@ -19,43 +19,60 @@ export interface PortPlan {
   readonly datanodes: readonly {
     readonly gateway: number;
     readonly cluster: number;
+    readonly follower: number;
     readonly transport: number;
     readonly http: number;
   }[];
 }
 
+type NodePorts = PortPlan['datanodes'][number];
+
+/** As an earlier start made it: older ones made no port for reads of followers. */
+export interface KeptPorts extends Omit<PortPlan, 'datanodes'> {
+  readonly datanodes: readonly (Omit<NodePorts, 'follower'> & {
+    readonly follower?: number | undefined;
+  })[];
+}
+
 /** The doors follow the options of this start; the inner ports stay as they were made. */
-export function choosePorts(kept: PortPlan, options: DoorOptions): PortPlan {
-  return {
-    meta: kept.meta,
-    http: options.httpPort,
-    datanodes: kept.datanodes.map((ports, at) => ({
-      ...ports,
-      gateway: options.port + at,
-      cluster: options.clusterPort + at,
-    })),
-  };
+export async function choosePorts(kept: KeptPorts, options: DoorOptions): Promise<PortPlan> {
+  const taken = new Set([options.httpPort, ...doorPorts(options)]);
+  for (const ports of kept.datanodes) for (const port of Object.values(ports)) taken.add(port ?? 0);
+  const datanodes: NodePorts[] = [];
+  for (const [at, ports] of kept.datanodes.entries()) {
+    const [gateway, cluster] = [options.port + at, options.clusterPort + at];
+    const follower = ports.follower ?? (await freePortNear(followerPort(options, at), taken));
+    taken.add(follower);
+    datanodes.push({ ...ports, gateway, cluster, follower });
+  }
+  return { meta: kept.meta, http: options.httpPort, datanodes };
+}
+
+function doorPorts({ nodes, port, clusterPort }: DoorOptions): number[] {
+  return Array.from({ length: nodes }, (_, at) => [port + at, clusterPort + at]).flat();
+}
+
+function followerPort({ clusterPort }: DoorOptions, at: number): number {
+  return clusterPort + 1_000 + at;
 }
 
 /** Inner ports: near the doors when free there, else any free one. */
 export async function planPorts(
   options: DoorOptions & { readonly embedded: boolean },
 ): Promise<PortPlan> {
-  const taken = new Set([options.httpPort]);
-  for (let at = 0; at < options.nodes; at++) {
-    taken.add(options.port + at).add(options.clusterPort + at);
-  }
+  const taken = new Set([options.httpPort, ...doorPorts(options)]);
   const choose = async (wanted: number) => {
     const port = await freePortNear(wanted, taken);
     taken.add(port);
     return port;
   };
   const meta = options.embedded ? await choose(options.httpPort + 1) : undefined;
-  const datanodes: PortPlan['datanodes'][number][] = [];
+  const datanodes: NodePorts[] = [];
   for (let at = 0; at < options.nodes; at++) {
     datanodes.push({
       gateway: options.port + at,
       cluster: options.clusterPort + at,
+      follower: await choose(followerPort(options, at)),
       transport: await choose(options.clusterPort + 10_000 + at),
       http: await choose(options.clusterPort + 20_000 + at),
     });
@@ -79,7 +96,8 @@ export async function requireFree(ports: PortPlan): Promise<void> {
   if (ports.meta !== undefined) wanted.push([ports.meta, '--http-port']);
   for (const node of ports.datanodes) {
     wanted.push([node.gateway, '--port'], [node.cluster, '--cluster-port']);
-    wanted.push([node.transport, '--data'], [node.http, '--data']);
+    const inner = [node.follower, node.transport, node.http];
+    for (const port of inner) wanted.push([port, '--data']);
   }
   const options = new Map<number, string>();
   for (const [port, option] of wanted) {

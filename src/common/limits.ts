@@ -57,6 +57,8 @@ export const limits = {
 
   // held requests (decision 11)
   holdMs: 5_000,
+  /** How long a read waits for its leader to say how old a follower's state is. */
+  followerAskMs: 3_000,
   holdRequestsMax: 100_000,
   holdBytesMax: 256 * MIB,
 
@@ -239,6 +241,7 @@ assert(
   2 * limits.replyBytesMax <= limits.execReplyBytesMax,
   'a transaction has room for one read more',
 );
+assert(limits.followerAskMs < limits.holdMs, 'a read that fails at a follower can go elsewhere');
 assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
 assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
 assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');

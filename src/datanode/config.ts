@@ -16,6 +16,8 @@ const ENGINE_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024 - 1;
 /** Longer, and a timer of Node.js would be due at once. */
 const PERIOD_MS_MAX = 86_400_000;
 
+const announcedPort = portField.min(1);
+
 export const datanodeConfigSchema = z.strictObject({
   /** Unique in the cluster; stays with the data directory. */
   name: nameField,
@@ -24,10 +26,21 @@ export const datanodeConfigSchema = z.strictObject({
   host: hostField.default('127.0.0.1'),
   /** Address to listen on; the announced one when absent. */
   listen: hostField.optional(),
+  /** Where clients are told to connect, when it is not where the doors listen (NAT, containers). */
+  announce: z
+    .strictObject({
+      host: hostField.optional(),
+      /** Of the cluster port. */
+      port: announcedPort.optional(),
+      'gateway-port': announcedPort.optional(),
+      'follower-port': announcedPort.optional(),
+    })
+    .prefault({}),
   ports: z
     .strictObject({
       gateway: portField.default(6379),
       cluster: portField.default(7001),
+      follower: portField.default(8001),
       transport: portField.default(17_001),
       http: portField.default(27_001),
     })
@@ -97,6 +110,8 @@ export const datanodeConfigSchema = z.strictObject({
        */
       'max-clock-drift-percent': z.number().int().min(1).max(50).default(10),
       'engine-sync-interval-ms': z.number().int().min(1).max(PERIOD_MS_MAX).default(250),
+      /** How old the state may be from which the follower-read port answers. */
+      'replica-max-staleness-ms': z.number().int().min(100).max(PERIOD_MS_MAX).default(10_000),
       'hold-ms': z.number().int().min(0).max(60_000).default(5_000),
       /** Between two looks at what this node carries; the placedriver is told what has changed. */
       'load-report-ms': z.number().int().min(100).max(PERIOD_MS_MAX).default(10_000),

@@ -27,7 +27,7 @@ import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
 import { LoadMeter } from './load-meter.ts';
 import { type LeaderNews, PartitionHost } from './partition/host.ts';
-import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
+import type { HostSettings } from './partition/host-settings.ts';
 import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
 import { peerAddresses } from './peers.ts';
@@ -35,6 +35,7 @@ import { processFacts } from './process-facts.ts';
 import { PubSubHub } from './pubsub/hub.ts';
 import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
+import { replicaSettings } from './replica-settings.ts';
 import { type DatanodePorts, leaderRecord, nodeRecord } from './reports.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
@@ -185,8 +186,9 @@ export class Datanode {
     await this.#host.start(countStreams(this.#transport, this.#host.meters));
     const gateway = await this.#server.listen('gateway', { host, port: config.ports.gateway });
     const cluster = await this.#server.listen('cluster', { host, port: config.ports.cluster });
+    const follower = await this.#server.listen('follower', { host, port: config.ports.follower });
     const zan = await listenForZan(this.#server, config);
-    const ports = { gateway, cluster, transport: this.#transport.port, ...zan };
+    const ports = { gateway, cluster, follower, transport: this.#transport.port, ...zan };
     this.#ports = ports;
     const record = nodeRecord(config, this.#identity, ports, this.#options.random.hex(8));
     await this.#coordinator.start(record);
@@ -221,7 +223,6 @@ export class Datanode {
 
   #createHost(notes: ReplicaNotes): PartitionHost {
     const { config, clock, random, logger, engines } = this.#options;
-    const { timing } = config;
     return new PartitionHost({
       node: this.#identity.node,
       incarnation: this.#identity.incarnation,
@@ -231,17 +232,7 @@ export class Datanode {
       log: this.#log,
       engines,
       notes,
-      settings: {
-        ...defaultHostSettings,
-        tickMs: timing['tick-ms'],
-        electionTicks: timing['election-ticks'],
-        heartbeatTicks: timing['heartbeat-ticks'],
-        clockSkewMaxMs: timing['max-clock-skew-ms'],
-        clockDriftMax: timing['max-clock-drift-percent'] / 100,
-        engineSyncIntervalMs: timing['engine-sync-interval-ms'],
-        scrubPauseMs: timing['scrub-pause-ms'],
-        ...this.#options.tuning?.host,
-      },
+      settings: { ...replicaSettings(config), ...this.#options.tuning?.host },
       keyEvents: this.#keyEvents,
       onLeader: (news) => this.#onLeader(news),
       onReplicaFault: (record, replica, error) => this.#onReplicaFault(record, replica, error),

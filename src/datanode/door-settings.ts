@@ -9,5 +9,6 @@ export function doorSettings({ limits, timing }: DatanodeConfig): ServerSettings
     valueBytesMax: limits['value-bytes-max'],
     replyBytesMax: limits['reply-bytes-max'],
     holdMs: timing['hold-ms'],
+    replicaStalenessMs: timing['replica-max-staleness-ms'],
   };
 }

@@ -10,6 +10,7 @@ import type { LeaderNews } from './partition/host.ts';
 export interface DatanodePorts {
   readonly gateway: number;
   readonly cluster: number;
+  readonly follower: number;
   readonly transport: number;
   /** For ZanRedisDB's clients, where the configuration asks for it. */
   readonly zan?: number;
@@ -17,9 +18,9 @@ export interface DatanodePorts {
 
 /** `bootId`: new at every start of the process. */
 export function nodeRecord(
-  { host, ports, tags, capacity }: DatanodeConfig,
+  { host, announce, ports, tags, capacity }: DatanodeConfig,
   { node, incarnation }: Identity,
-  { gateway, cluster, transport, zan }: DatanodePorts,
+  { gateway, cluster, follower, transport, zan }: DatanodePorts,
   bootId: string,
 ): NodeRecord {
   return {
@@ -30,13 +31,29 @@ export function nodeRecord(
     host,
     gatewayPort: gateway,
     clusterPort: cluster,
+    followerPort: follower,
     transportPort: transport,
     ...(zan !== undefined && { zanPort: zan }),
     httpPort: ports.http,
+    ...announced(announce),
     tags,
     ...(capacity !== undefined && { capacity }),
     build: KVORUM_VERSION,
   };
+}
+
+/** Only what is set: the rest is as the record says. */
+function announced(announce: DatanodeConfig['announce']): Pick<NodeRecord, 'announce'> {
+  const { host, port } = announce;
+  const gatewayPort = announce['gateway-port'];
+  const followerPort = announce['follower-port'];
+  const told = {
+    ...(host !== undefined && { host }),
+    ...(gatewayPort !== undefined && { gatewayPort }),
+    ...(port !== undefined && { clusterPort: port }),
+    ...(followerPort !== undefined && { followerPort }),
+  };
+  return Object.keys(told).length === 0 ? {} : { announce: told };
 }
 
 export function leaderRecord(node: NodeId, news: LeaderNews): LeaderRecord {

@@ -102,8 +102,17 @@ export const recordKinds = {
       transportPort: port,
       gatewayPort: port,
       clusterPort: port,
+      followerPort: port.exactOptional(),
       httpPort: port,
       zanPort: port.exactOptional(),
+      announce: z
+        .object({
+          host: text.exactOptional(),
+          gatewayPort: port.exactOptional(),
+          clusterPort: port.exactOptional(),
+          followerPort: port.exactOptional(),
+        })
+        .exactOptional(),
       tags: z.record(z.string(), z.string()),
       capacity: count.exactOptional(),
       build: text.exactOptional(),

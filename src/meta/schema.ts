@@ -37,14 +37,37 @@ export interface NodeRecord {
   readonly transportPort: number;
   readonly gatewayPort: number;
   readonly clusterPort: number;
+  /** Where reads may be answered by followers; absent: told by an older build, which has none. */
+  readonly followerPort?: number;
   readonly httpPort: number;
   /** Where ZanRedisDB's clients are served; absent: not on this node. */
   readonly zanPort?: number;
+  /** Where clients reach it, when that differs from `host` and the ports above. */
+  readonly announce?: {
+    readonly host?: string;
+    readonly gatewayPort?: number;
+    readonly clusterPort?: number;
+    readonly followerPort?: number;
+  };
   readonly tags: Readonly<Record<string, string>>;
   /** Replicas it should hold at most; no bound when absent. */
   readonly capacity?: number;
   /** Version of kvorum that runs there. */
   readonly build?: string;
+}
+
+export type ClientAddress = Pick<
+  NodeRecord,
+  'host' | 'gatewayPort' | 'clusterPort' | 'followerPort'
+>;
+
+/** Where clients are told to go; peers use the record's own host and ports. */
+export function clientAddress(
+  record: Pick<NodeRecord, 'host' | 'gatewayPort' | 'clusterPort' | 'followerPort' | 'announce'>,
+): ClientAddress {
+  const { host, gatewayPort, clusterPort, followerPort, announce } = record;
+  const ports = { gatewayPort, clusterPort, ...(followerPort !== undefined && { followerPort }) };
+  return { host, ...ports, ...announce };
 }
 
 /** What a datanode carries, told now and then; under its lease. */

@@ -75,6 +75,12 @@ export class TestCluster {
     return this.ports.cluster + node;
   }
 
+  /** Where its node answers reads from the state of followers. */
+  followerPort(node: number): number {
+    const file = join(this.data, 'run', `datanode${node + 1}.json`);
+    return JSON.parse(readFileSync(file, 'utf8')).ports.follower as number;
+  }
+
   async status(): Promise<StatusReport> {
     const { stdout } = await execFileAsync(process.execPath, [
       kvorum,
@@ -159,15 +165,15 @@ export async function planCluster(options: ClusterOptions = {}): Promise<TestClu
   return new TestCluster(data, ports, nodes, flags);
 }
 
-/** What `kvorum start` adds to a cluster port for the transport and for HTTP. */
-const DERIVED = [0, 10_000, 20_000];
+/** What `kvorum start` adds to a cluster port for reads of followers, the transport and HTTP. */
+const DERIVED = [0, 1_000, 10_000, 20_000];
 /** Systems use ports from 32,768 on for outgoing connections: a free one may be taken at once. */
 const CLUSTER_PORT_MAX = 32_767 - 20_000;
 
 /** Consecutive free ports for each door, all of them below those of outgoing connections. */
 export async function freePorts(nodes: number): Promise<Ports> {
   const cluster = await freeRun(nodes, DERIVED, 10_000, CLUSTER_PORT_MAX - nodes);
-  const gateway = await freeRun(nodes, [0], CLUSTER_PORT_MAX + 1, 16_000);
+  const gateway = await freeRun(nodes, [0], CLUSTER_PORT_MAX + 1_001, 16_000);
   const http = await freeRun(2, [0], 16_001, 19_900);
   return { gateway, cluster, http };
 }

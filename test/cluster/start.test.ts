@@ -97,7 +97,7 @@ describe('kvorum start', () => {
     directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
     const file = join(directory, 'n1.yaml');
     const log = join(directory, 'n1.log');
-    const ports = '{ gateway: 0, cluster: 0, transport: 0, http: 0 }';
+    const ports = '{ gateway: 0, cluster: 0, follower: 0, transport: 0, http: 0 }';
     const nowhere = '{ endpoints: ["http://127.0.0.1:1"] }';
     writeFileSync(
       file,

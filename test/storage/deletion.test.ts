@@ -44,7 +44,7 @@ async function start(name: string): Promise<void> {
   const datanode = await createDatanode({
     config: datanodeConfigSchema.parse({
       ...{ name, 'data-dir': dataDir, meta: { endpoints: ['memory'] } },
-      ports: { gateway: 0, cluster: 0, transport: 0, http: 0 },
+      ports: { gateway: 0, cluster: 0, follower: 0, transport: 0, http: 0 },
       timing: { 'hold-ms': 20_000 },
     }),
     ...{ clock: systemClock, random: systemRandom(), network: tcpNetwork, disk: fsDisk },

@@ -110,7 +110,7 @@ export class LoneNode {
       config: datanodeConfigSchema.parse({
         name: 'n1',
         'data-dir': this.dir,
-        ports: { gateway: 0, cluster: 0, transport: 0, http: 0 },
+        ports: { gateway: 0, cluster: 0, follower: 0, transport: 0, http: 0 },
         meta: { endpoints: ['memory'] },
         timing: { 'tick-ms': 20, 'hold-ms': this.#holdMs },
       }),

@@ -7,7 +7,12 @@ import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { helpReply } from './help.ts';
-import type { ClusterNode, NodeContext } from './node-context.ts';
+import {
+  type ClusterNode,
+  type Follower,
+  isClusterDoor,
+  type NodeContext,
+} from './node-context.ts';
 
 type Run = NodeCommand['run'];
 
@@ -63,19 +68,19 @@ function infoText(context: NodeContext): string {
     .join('');
 }
 
-function address({ host, clusterPort, clusterNodeId }: ClusterNode): Reply {
-  return array([bulk(host), integer(clusterPort), bulk(clusterNodeId), array([])]);
+function address({ id, host, port }: Follower): Reply {
+  return array([bulk(host), integer(port), bulk(id), array([])]);
 }
 
-const slots: Run = (_args, { clusterNodes }) => {
-  const ranges = clusterNodes().flatMap((each) =>
-    each.slots.map(([from, to]) => ({ from, to, each })),
+/** Followers stand here only: NODES and SHARDS name a node once, as a master. */
+const slots: Run = (_args, { slotRanges }) =>
+  array(
+    slotRanges().map(({ from, to, leader, followers }) => {
+      const { host, clusterPort, clusterNodeId } = leader;
+      const nodes = [{ id: clusterNodeId, host, port: clusterPort }, ...followers];
+      return array([integer(from), integer(to), ...nodes.map(address)]);
+    }),
   );
-  ranges.sort((a, b) => a.from - b.from);
-  return array(
-    ranges.map(({ from, to, each }) => array([integer(from), integer(to), address(each)])),
-  );
-};
 
 const shards: Run = (_args, { clusterNodes }) =>
   array(
@@ -145,7 +150,7 @@ function sub(name: string, arity: number, since: string, summary: string, run: R
     summary,
     run: (args, context) => {
       const everywhere = name === 'keyslot' || name === 'help';
-      if (context.session.door !== 'cluster' && !everywhere) return DISABLED;
+      if (!isClusterDoor(context.session) && !everywhere) return DISABLED;
       return tellsSlots.has(name) && !context.hasSlots() ? NO_SLOTS : run(args, context);
     },
   });

@@ -3,7 +3,7 @@
  * that only answer what tools of Redis ask, with the value that is true of kvorum.
  */
 import { limits } from '../../common/limits.ts';
-import type { Session } from './node-context.ts';
+import { isClusterDoor, type Session } from './node-context.ts';
 import { BAD_NOTIFY_FLAGS, NOTIFY_SETTING, parseNotifyFlags } from './notify-flags.ts';
 
 /** A number that CONFIG SET changes in this process; the configuration file is what lasts. */
@@ -66,7 +66,7 @@ const notifyRow: ClusterRow = {
   problemOf: (text) => (parseNotifyFlags(text) === undefined ? BAD_NOTIFY_FLAGS : undefined),
 };
 
-const isCluster = ({ door }: Session) => (door === 'cluster' ? 'yes' : 'no');
+const isCluster = (session: Session) => (isClusterDoor(session) ? 'yes' : 'no');
 
 /** Sizes at which Redis changes a collection's encoding; `…-ziplist-…` are their older names. */
 const encodings: readonly (readonly [name: string, value: number])[] = [

@@ -4,7 +4,7 @@ import { REDIS_VERSION } from '../../common/version.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, word } from './args.ts';
 import { type Command, NO_KEYS, node } from './command.ts';
-import type { NodeContext, Session } from './node-context.ts';
+import { isClusterDoor, type NodeContext, type Session } from './node-context.ts';
 import { isSubscribed } from './pubsub-port.ts';
 
 const PONG: Reply = { kind: 'simple', text: 'PONG' };
@@ -83,8 +83,8 @@ function greeting(session: Session): Reply {
       [bulk('version'), bulk(REDIS_VERSION)],
       [bulk('proto'), integer(session.protocol)],
       [bulk('id'), integer(session.id)],
-      [bulk('mode'), bulk(session.door === 'cluster' ? 'cluster' : 'standalone')],
-      [bulk('role'), bulk('master')],
+      [bulk('mode'), bulk(isClusterDoor(session) ? 'cluster' : 'standalone')],
+      [bulk('role'), bulk(session.door === 'follower' ? 'replica' : 'master')],
       [bulk('modules'), array([])],
     ],
   };
@@ -110,7 +110,7 @@ export function selectedNamespace(arg: Buffer): Namespace {
 /** SELECT index or namespace; on the cluster port a connection stays in its user's. */
 function select(args: readonly Buffer[], { session, acl, hasNamespace }: NodeContext): Reply {
   const wanted = argument(args, 1);
-  if (session.door === 'cluster') {
+  if (isClusterDoor(session)) {
     const isZero = wanted.toString('latin1') === '0';
     return isZero ? OK : error('ERR SELECT is not allowed in cluster mode');
   }
@@ -221,7 +221,7 @@ export const connectionCommands: readonly Command[] = [
       since: '3.0.0',
       summary: `Marks the connection for ${name === 'readonly' ? 'reads' : 'reads and writes'}.`,
       run: (_args, { session }) => {
-        if (session.door !== 'cluster') {
+        if (!isClusterDoor(session)) {
           return error('ERR This instance has cluster support disabled');
         }
         session.readOnly = name === 'readonly';
@@ -238,6 +238,6 @@ export const connectionCommands: readonly Command[] = [
     since: '3.0.0',
     summary: 'Signals that the client follows an -ASK redirection; kvorum never sends one.',
     run: (_args, { session }) =>
-      session.door === 'cluster' ? OK : error('ERR This instance has cluster support disabled'),
+      isClusterDoor(session) ? OK : error('ERR This instance has cluster support disabled'),
   }),
 ];

@@ -5,7 +5,7 @@
  * whole text, so no field may be the end of an earlier one's name.
  */
 import { REDIS_VERSION } from '../../common/version.ts';
-import type { NodeContext, ServerInfo } from './node-context.ts';
+import { isClusterDoor, type NodeContext, type ServerInfo } from './node-context.ts';
 
 export type Fields = Readonly<Record<string, string | number>>;
 
@@ -36,7 +36,7 @@ const server: Section['fields'] = ({ session, nowMs }, { facts }) => {
     redis_version: REDIS_VERSION,
     server_name: 'kvorum',
     kvorum_version: facts.version,
-    redis_mode: session.door === 'cluster' ? 'cluster' : 'standalone',
+    redis_mode: isClusterDoor(session) ? 'cluster' : 'standalone',
     os: facts.os,
     arch_bits: 64,
     process_id: facts.processId,
@@ -124,9 +124,13 @@ export function replicationOffset({ partitions }: ServerInfo): number {
   return partitions.reduce((sum, { applied }) => sum + applied, 0);
 }
 
-/** Every node takes every command, so each is a master; replicas of partitions are no slaves. */
-const replication: Section['fields'] = (_context, info) => ({
-  role: 'master',
+/**
+ * Every node takes every command, so each is a master; replicas of partitions are no slaves. The
+ * follower-read port shows as a slave of its own node, whose cluster port sends on what it may not.
+ */
+const replication: Section['fields'] = (context, info) => ({
+  role: context.session.door === 'follower' ? 'slave' : 'master',
+  ...(context.session.door === 'follower' && masterOf(context, info)),
   connected_slaves: 0,
   master_failover_state: 'no-failover',
   master_replid: info.facts.clusterRunId,
@@ -134,6 +138,23 @@ const replication: Section['fields'] = (_context, info) => ({
   master_repl_offset: replicationOffset(info),
   second_repl_offset: -1,
 });
+
+function masterOf({ clusterNodes }: NodeContext, info: ServerInfo) {
+  const own = clusterNodes().find(({ myself }) => myself);
+  const offset = replicationOffset(info);
+  return {
+    master_host: own?.host ?? '',
+    master_port: own?.clusterPort ?? 0,
+    master_link_status: 'up',
+    master_last_io_seconds_ago: 0,
+    master_sync_in_progress: 0,
+    slave_read_repl_offset: offset,
+    slave_repl_offset: offset,
+    slave_priority: 0,
+    slave_read_only: 1,
+    replica_announced: 1,
+  };
+}
 
 const cpu: Section['fields'] = (_context, { usage }) => ({
   used_cpu_sys: usage.cpuSystemSeconds.toFixed(6),
@@ -169,7 +190,7 @@ const latencystats: Section['fields'] = (_context, { commandStats }) =>
   );
 
 const cluster: Section['fields'] = ({ session }) => ({
-  cluster_enabled: session.door === 'cluster' ? 1 : 0,
+  cluster_enabled: isClusterDoor(session) ? 1 : 0,
 });
 
 /** The keys that this node leads; monitoring adds up the nodes. */

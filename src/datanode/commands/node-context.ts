@@ -6,7 +6,13 @@ import type { AclView } from './acl-view.ts';
 import type { NodeWatch } from './node-watch.ts';
 import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
 
-export type Door = 'gateway' | 'cluster' | 'zan';
+/** `follower`: the follower-read port, which cluster clients take for replicas; `zan`: ZanRedisDB's. */
+export type Door = 'gateway' | 'cluster' | 'follower' | 'zan';
+
+/** It speaks the protocol of Redis Cluster. */
+export function isClusterDoor({ door }: Pick<Session, 'door'>): boolean {
+  return door === 'cluster' || door === 'follower';
+}
 
 /** What of a connection is under way. */
 export interface Queued {
@@ -64,6 +70,7 @@ export interface ClusterNode {
   readonly node: NodeId;
   /** 40 hex digits, derived from name and incarnation. */
   readonly clusterNodeId: string;
+  /** Where clients are told to go. */
   readonly host: string;
   readonly clusterPort: number;
   readonly gatewayPort: number;
@@ -71,6 +78,22 @@ export interface ClusterNode {
   readonly myself: boolean;
   /** Slot ranges this node leads (last known), ascending; together the nodes cover every slot. */
   readonly slots: readonly (readonly [Slot, Slot])[];
+}
+
+/** Slots that one node leads and the same nodes follow. */
+export interface SlotRange {
+  readonly from: Slot;
+  to: Slot;
+  readonly leader: ClusterNode;
+  /** Those that answer at their follower-read ports. */
+  readonly followers: readonly Follower[];
+}
+
+export interface Follower {
+  /** 40 hex digits; not those of the node as a leader, for clients that know nodes by them. */
+  readonly id: string;
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface PartitionInfo {
@@ -204,6 +227,8 @@ export interface NodeContext {
   sessions(): readonly Session[];
   /** The nodes of the session's namespace, sorted by name. */
   clusterNodes(): readonly ClusterNode[];
+  /** All slots in order, with who follows. */
+  slotRanges(): readonly SlotRange[];
   /** False while some slot has never had a leader. */
   clusterOk(): boolean;
   /** False in a namespace whose keys are dealt out in another way. */

@@ -11,8 +11,13 @@ const time: Run = (_args, { nowMs }) => {
   return array([bulk(String(seconds)), bulk(String((nowMs - seconds * 1_000) * 1_000))]);
 };
 
-const role: Run = (_args, context) =>
-  array([bulk('master'), integer(replicationOffset(context.info())), array([])]);
+const role: Run = (_args, context) => {
+  const offset = integer(replicationOffset(context.info()));
+  if (context.session.door !== 'follower') return array([bulk('master'), offset, array([])]);
+  const own = context.clusterNodes().find(({ myself }) => myself);
+  const place = [bulk(own?.host ?? ''), integer(own?.clusterPort ?? 0)];
+  return array([bulk('slave'), ...place, bulk('connected'), offset]);
+};
 
 const lastSave: Run = (_args, { nowMs }) => integer(Math.floor(nowMs / 1_000));
 

@@ -33,6 +33,8 @@ export interface CommandBatch {
   readonly term: Term | undefined;
   /** Monotone deadline of this node's clock; a write not proposed by then never will be. */
   readonly deadlineMs: number;
+  /** Of a read that a follower of this node may answer: its state is not older than this. */
+  readonly maxStalenessMs?: number | undefined;
 }
 
 /** `failed` holds the code: its outcome says whether the line may be sent again. */

@@ -81,7 +81,7 @@ export class Expiry {
     if (!expiredEntry) return;
     this.#proposed = false;
     this.#boundMs = Number.NEGATIVE_INFINITY;
-    this.#scan();
+    if (this.#leading) this.#scan();
   }
 
   /** True when no deadline at or before `nowMs` still has to be committed. */
@@ -89,6 +89,25 @@ export class Expiry {
     if (this.#boundMs > nowMs || this.#ground.appliedTimeMs() >= nowMs) return true;
     this.#round();
     return false;
+  }
+
+  /**
+   * What reads of a follower see: as late as can be without a deadline passing that no entry has
+   * committed yet. Undefined while the next deadline is looked up: `resume` is called then.
+   */
+  readTimeMs(): number | undefined {
+    if (this.#boundMs === Number.NEGATIVE_INFINITY) {
+      this.#scan();
+      return undefined;
+    }
+    const { appliedTimeMs, nowMs } = this.#ground;
+    return Math.max(appliedTimeMs(), Math.min(nowMs(), this.#boundMs - 1));
+  }
+
+  /** Another engine took the place of the one that was looked at. */
+  replaced(): void {
+    this.#boundMs = Number.NEGATIVE_INFINITY;
+    this.#writtenMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Called from time to time: deletes what is due even when nobody reads. */
@@ -130,7 +149,7 @@ export class Expiry {
   }
 
   #scan(): void {
-    if (!this.#leading || this.#scanning) return;
+    if (this.#scanning) return;
     this.#scanning = true;
     this.#writtenMs = Number.POSITIVE_INFINITY;
     void this.#scanNext();
@@ -147,6 +166,7 @@ export class Expiry {
       const ahead = Math.min(key?.deadlineMs ?? NEVER, hash?.deadlineMs ?? NEVER);
       this.#boundMs = fieldsBehind ? coveredMs : Math.min(ahead, this.#writtenMs);
     } catch (failure) {
+      this.#boundMs = Math.max(this.#boundMs, coveredMs);
       this.#logger.warn('expiry scan failed', { error: messageOf(failure) });
     }
     this.#scanning = false;

@@ -194,6 +194,8 @@ export function refusalOf(
   at: { readonly stopped: boolean; readonly isLeader: boolean; readonly term: Term },
 ): readonly LineResult[] | undefined {
   if (at.stopped) return failAll(batch, 'STOPPING', 'the replica stops');
+  const mayFollow = batch.maxStalenessMs !== undefined;
+  if (!at.isLeader && mayFollow) return undefined;
   if (!at.isLeader) return failAll(batch, 'NOT_LEADER', 'this replica does not lead');
   if (batch.term === undefined || batch.term === at.term) return undefined;
   return failAll(batch, 'TERM_CHANGED', `asked for term ${batch.term}, it is ${at.term}`);

@@ -20,7 +20,7 @@ import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
 import { compactLog } from './compaction.ts';
 import { Effects } from './effects.ts';
 import { EngineSlot } from './engine-slot.ts';
-import { encodeEnvelope } from './envelope.ts';
+import type { DueKey } from './envelope.ts';
 import { Expiry } from './expiry.ts';
 import { GroupTime } from './group-time.ts';
 import { Leadership } from './leadership.ts';
@@ -125,7 +125,7 @@ export class Replica implements LocalPartition {
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
     const refused = refusalOf(batch, this);
     if (refused !== undefined) return Promise.resolve(refused);
-    this.#sleep.wake();
+    if (this.isLeader) this.#sleep.wake();
     this.#world.requestTurn();
     return this.#requests.gather(batch);
   }
@@ -345,6 +345,8 @@ export class Replica implements LocalPartition {
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
+      readTimeMs: () => this.#expiry.readTimeMs(),
+      wake: () => this.#sleep.wake(),
       onFault: (error: unknown) => this.fail(error),
     };
     return new Requests(ground, this.record);
@@ -355,25 +357,16 @@ export class Replica implements LocalPartition {
       engine: () => this.slot.engine,
       appliedTimeMs: () => this.state.timeMs,
       nowMs: () => this.#time.nowMs(),
-      propose: (keys: Parameters<typeof this.proposeExpiry>[0]) => this.proposeExpiry(keys),
+      propose: (keys: readonly DueKey[]) => this.#requests.proposeExpiry(keys),
       resume: () => this.#requests.resume(),
     };
     return new Expiry(ground, this.#world.logger, this.#world.meters);
   }
 
-  /** Appends an expire entry; false when this replica cannot propose now. */
-  proposeExpiry(keys: readonly { readonly key: Buffer; readonly deadlineMs: number }[]): boolean {
-    if (!this.isLeader) return false;
-    this.#sleep.wake();
-    const body = { family: 'internal', operation: 'expire', keys } as const;
-    const entry = encodeEnvelope({ timeMs: this.#time.nowMs(), seed: 0, body });
-    this.#world.requestTurn();
-    return this.#raft.propose([entry]).ok;
-  }
-
   #onSwitched({ engine, state }: ReceivedSnapshot): void {
     this.#applier.replace(engine, state);
     this.#time.observe(state.timeMs);
+    this.#expiry.replaced();
     this.#requests.skipTo(state.index);
     this.#world.logger.info('snapshot installed', { index: state.index });
   }

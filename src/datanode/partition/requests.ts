@@ -13,7 +13,8 @@ import type { ProposeResult, RaftNode, ReadState } from '../raft/ready.ts';
 import { OK } from '../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from './applier.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
-import { encodeEnvelope } from './envelope.ts';
+import { type DueKey, encodeEnvelope } from './envelope.ts';
+import { FollowerReads } from './follower-reads.ts';
 import { Proposals } from './proposals.ts';
 import { type ReadGround, Reads } from './reads.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
@@ -27,6 +28,10 @@ export interface RequestGround extends Omit<ReadGround, 'random'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly raft: RaftNode;
+  /** The group is needed, should it be asleep. */
+  wake(): void;
+  /** What reads of a follower see; see Expiry. */
+  readTimeMs(): number | undefined;
   /** Asks for `flush` at the end of this turn. */
   requestTurn(): void;
 }
@@ -35,6 +40,7 @@ export class Requests {
   readonly #ground: RequestGround;
   readonly #proposals = new Proposals();
   readonly #reads: Reads;
+  readonly #followerReads: FollowerReads;
   readonly #watches: Watches;
   readonly #waiters: Waiters;
   /** Since when there have been confirmations that no entry has taken along. */
@@ -44,6 +50,13 @@ export class Requests {
     this.#ground = ground;
     const { random, raft, engine, nowMs } = ground;
     this.#reads = new Reads({ ...ground, random: () => random.float() }, share);
+    const followerGround = {
+      ...ground,
+      random: () => random.float(),
+      monotonicMs: () => ground.clock.monotonicMs(),
+      askLeader: () => this.#askLeader(),
+    };
+    this.#followerReads = new FollowerReads(followerGround, share);
     this.#watches = new Watches({
       view: () => createView(engine()),
       nowMs,
@@ -63,11 +76,28 @@ export class Requests {
   /** What is not answered yet; who waits for an element asks nothing of the group meanwhile. */
   get waiting(): { readonly writes: number; readonly reads: number } {
     const due = this.#waiters.confirmations + (this.#waiters.isDue ? 1 : 0);
-    return { writes: this.#proposals.count + due, reads: this.#reads.count };
+    const reads = this.#reads.count + this.#followerReads.count;
+    return { writes: this.#proposals.count + due, reads };
   }
 
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
-    return batch.kind === 'write' ? this.#watches.gather(batch) : this.#reads.gather(batch);
+    if (batch.kind === 'write') return this.#watches.gather(batch);
+    const { maxStalenessMs } = batch;
+    if (maxStalenessMs === undefined || this.#ground.raft.role === 'leader') {
+      return this.#reads.gather(batch);
+    }
+    return this.#followerReads.gather(batch, maxStalenessMs);
+  }
+
+  /** Appends an expire entry; false when this replica cannot propose now. */
+  proposeExpiry(keys: readonly DueKey[]): boolean {
+    const { raft, nowMs, wake, requestTurn } = this.#ground;
+    if (raft.role !== 'leader') return false;
+    wake();
+    const body = { family: 'internal', operation: 'expire', keys } as const;
+    const entry = encodeEnvelope({ timeMs: nowMs(), seed: 0, body });
+    requestTurn();
+    return raft.propose([entry]).ok;
   }
 
   /** `gone` aborts when nobody waits for the outcome any more. */
@@ -93,6 +123,7 @@ export class Requests {
 
   confirm(states: readonly ReadState[]): void {
     this.#reads.confirm(states);
+    this.#followerReads.confirm(states);
   }
 
   onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
@@ -120,6 +151,7 @@ export class Requests {
   /** Runs reads that had to wait for something other than a round. */
   resume(): void {
     this.#reads.resume();
+    this.#followerReads.resume();
   }
 
   /** Gives up on what is past its deadline. */
@@ -127,6 +159,10 @@ export class Requests {
     const nowMs = this.#ground.clock.monotonicMs();
     this.#proposals.expire(nowMs);
     this.#reads.expire(nowMs);
+    if (this.#ground.raft.role === 'leader') {
+      this.#followerReads.failAll('NOT_LEADER', 'this replica leads by now');
+    }
+    this.#followerReads.tick();
   }
 
   /** Leadership is gone: reads may be sent elsewhere; what was proposed is settled by the log. */
@@ -138,6 +174,7 @@ export class Requests {
   stop(why: string): void {
     this.#proposals.stop();
     this.#reads.failAll('STOPPING', why);
+    this.#followerReads.failAll('STOPPING', why);
     this.#waiters.failAll('STOPPING', why);
   }
 
@@ -156,6 +193,13 @@ export class Requests {
     if (!result!.ok) return this.#waiters.fail(request, result!.code, result!.message);
     this.#waiters.confirm(request);
     if (this.#waiters.isDue) this.#ground.requestTurn();
+  }
+
+  /** Wakes the group: nobody asleep can tell how old the state is. */
+  #askLeader(): number | undefined {
+    this.#ground.wake();
+    this.#ground.requestTurn();
+    return this.#ground.raft.requestReadFromLeader();
   }
 
   #confirmIsDue(): boolean {

@@ -75,10 +75,16 @@ export class Router {
     return this.#options.local(namespace, partition)?.isLeader === true;
   }
 
+  /** This node has a replica of it, and does not lead it. */
+  isLocalFollower(namespace: Namespace, partition: PartitionId): boolean {
+    return this.#options.local(namespace, partition)?.isLeader === false;
+  }
+
   /** One result per line; see LocalPartition.execute for what they may be. */
   execute(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]> {
     const local = this.#options.local(batch.namespace, batch.partition);
-    if (local?.isLeader) return local.execute(batch);
+    const mayFollow = batch.maxStalenessMs !== undefined;
+    if (local?.isLeader || (local && mayFollow)) return local.execute(batch);
     const hint = this.leader(batch.namespace, batch.partition);
     if (hint === undefined) return Promise.resolve(failed(batch, 'NO_LEADER', 'no leader known'));
     return this.#forward(batch, hint, signal);

@@ -5,7 +5,7 @@
  */
 import { slotOfKey } from '../../common/hash.ts';
 import { type Command, keysOf } from '../commands/command.ts';
-import type { Session } from '../commands/node-context.ts';
+import { isClusterDoor, type Session } from '../commands/node-context.ts';
 import { isSubscribed } from '../commands/pubsub-port.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
@@ -30,7 +30,7 @@ export function refusedByChannels(
         'are allowed in this context',
     );
   }
-  if (session.door !== 'cluster' || !SHARD_COMMANDS.has(name)) return undefined;
+  if (!isClusterDoor(session) || !SHARD_COMMANDS.has(name)) return undefined;
   return refusedShardChannels(command, args, session, router);
 }
 

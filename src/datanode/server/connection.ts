@@ -2,7 +2,7 @@
  * One client: its requests are dispatched in order, its replies leave in order and in one write per
  * turn. What is not for one partition waits for all before it and holds back all after (10a).
  */
-import type { GroupId, PartitionId } from '../../common/ids.ts';
+import type { GroupId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Command } from '../commands/command.ts';
@@ -25,16 +25,16 @@ import {
   type Waiting,
 } from './exclusive.ts';
 import { goneReply } from './gone.ts';
-import { type Fate, type LaneItem, type LanePlace, type LaneWorld, NO_GROUP } from './lane.ts';
+import { type Fate, type LaneItem, type LaneWorld, NO_GROUP } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { OneRequest } from './one-request.ts';
 import { Output } from './output.ts';
 import { PushOutlet } from './push-outlet.ts';
-import { redirectTo } from './redirect.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
 import { asSent, linesOf, Transaction } from './transaction.ts';
+import { Whereabouts } from './whereabouts.ts';
 
 export class Connection {
   readonly session: Session;
@@ -42,6 +42,7 @@ export class Connection {
   readonly #stream: ByteStream;
   readonly #parser: RequestParser;
   readonly #replies = new ReplyQueue();
+  readonly #whereabouts: Whereabouts;
   readonly #lanes: LaneSet;
   readonly #dispatchWorld: DispatchWorld;
   readonly #output: Output;
@@ -80,6 +81,7 @@ export class Connection {
       }),
       push: (reply) => this.#settle(this.#replies.open(0, this.session.protocol), reply),
     });
+    this.#whereabouts = new Whereabouts(this.session, world.router);
     this.#output = new Output(stream, this.#replies, world);
     this.#pushes = new PushOutlet(this.#output, world, () => this.#askFlush());
     this.#parser = createRequestParser({
@@ -118,7 +120,7 @@ export class Connection {
       door: session.door,
       namespace: () => session.namespace,
       valueBytesMax: () => settings().valueBytesMax,
-      leadsHere: (partition) => router.isLocalLeader(session.namespace, partition),
+      answersHere: (partition) => this.#whereabouts.answersHere(partition),
       refused: (command, args) =>
         access.refusalOf(session, command, args) ??
         refusedByChannels(command, args, session, router),
@@ -133,8 +135,8 @@ export class Connection {
       gatherBudget: this.#world.gatherBudget,
       gone: () => this.#gone.signal,
       context: () => this.#world.contextOf(session),
-      place: (partition) => this.#place(partition, this.#exclusiveBirth),
-      redirect: (partition, line) => this.#redirect(partition, line),
+      place: (partition) => this.#whereabouts.place(partition, this.#exclusiveBirth),
+      redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
       block: (request) => waiting.block(request, this.#world.settings().holdMs),
       end: (slot, reply) => this.#endExclusive(slot, reply),
     };
@@ -144,17 +146,11 @@ export class Connection {
     const { random, access } = this.#world;
     return new Transaction({
       namespace: () => this.session.namespace,
-      birth: () => this.#birth(),
+      birth: () => this.#whereabouts.birth(),
       refusedNow: (line) => access.execRefusalOf(this.session, resolveCommand(line)!, line),
       newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
-      redirect: (partition, line) => this.#redirect(partition, line),
+      redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
     });
-  }
-
-  /** On the cluster port: MOVED while another node leads the partition. */
-  #redirect(partition: PartitionId, line: CommandLine): Reply | undefined {
-    if (this.session.door === 'gateway') return undefined;
-    return redirectTo(this.#world.router, this.#place(partition), line);
   }
 
   #createLaneWorld(): Omit<LaneWorld, 'settle'> {
@@ -164,11 +160,12 @@ export class Connection {
       budget,
       holdMs: this.#world.settings().holdMs,
       protocol: () => this.session.protocol,
+      maxStalenessMs: () =>
+        this.session.door === 'follower' ? this.#world.settings().replicaStalenessMs : undefined,
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#mayStart(item),
       redirect: (lane, item) =>
-        goneReply(router.routes, lane.place) ??
-        (this.session.door === 'cluster' ? redirectTo(router, lane.place, item.line) : undefined),
+        goneReply(router.routes, lane.place) ?? this.#whereabouts.redirectItem(lane.place, item),
       onLeader: (group, listener) => router.routes.onLeader(group, listener),
     };
   }
@@ -224,13 +221,13 @@ export class Connection {
     const alone = blockingTarget(target, args) ?? target;
     if (alone.kind === 'one') {
       this.#lanes.push(
-        this.#place(alone.partition),
+        this.#whereabouts.place(alone.partition),
         new OneRequest(this, alone, args, slot, this.#world.clock.monotonicMs()),
       );
       return;
     }
     this.#exclusive = { args, slot, target: alone };
-    this.#exclusiveBirth = this.#birth();
+    this.#exclusiveBirth = this.#whereabouts.birth();
     this.#runExclusive();
   }
 
@@ -259,20 +256,6 @@ export class Connection {
     const shown = asSent(command, line);
     watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
     this.#settle(slot, reply);
-  }
-
-  /** `birth`: when the command was dispatched, which may have waited since. */
-  #place(partition: PartitionId, birth = this.#birth()): LanePlace {
-    const { namespace } = this.session;
-    const record = this.#world.router.routes.partitions(namespace)?.[partition];
-    const group = record !== undefined && birth === this.#birth() ? record.group : NO_GROUP;
-    return { namespace, partition, group };
-  }
-
-  /** Another once the namespace was deleted and made anew: then its partitions may be others. */
-  #birth(): GroupId {
-    const { routes } = this.#world.router;
-    return routes.partitions(this.session.namespace)?.[0]?.group ?? NO_GROUP;
   }
 
   /** Runs the command that waits for all before it, once all before it are answered. */

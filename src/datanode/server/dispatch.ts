@@ -56,8 +56,8 @@ export interface DispatchWorld {
   readonly door: Door;
   namespace(): Namespace;
   valueBytesMax(): number;
-  /** This node leads the partition now. */
-  leadsHere(partition: PartitionId): boolean;
+  /** But for the gateway: this node answers for the partition, as leader or as follower. */
+  answersHere(partition: PartitionId): boolean;
   /** Why this client may not run the command now, whatever its arguments are worth. */
   refused(command: Command, args: CommandLine): Reply | undefined;
 }
@@ -106,7 +106,7 @@ function keyed(
     return { kind: 'one', command, partition, prepared };
   }
   const apart = world.routes.hasSlots(world.namespace()) ? crossSlot : crossPartition;
-  if (doorOf(world) === 'cluster') return refusal(command, apart);
+  if (doorOf(world) !== 'gateway') return refusal(command, apart);
   if (command.kind === 'read' && command.gathers !== undefined) {
     const dealt = keysByPartition(keys, world);
     return { kind: 'gather', command, run: prepared!.run, keys: dealt };
@@ -135,8 +135,9 @@ function keysByPartition(keys: readonly Buffer[], world: DispatchWorld): GatherT
 function keyless(command: DataCommand, args: CommandLine, world: DispatchWorld): Target {
   const all = world.routes.partitions(world.namespace()) ?? [];
   const mine = all.filter(
-    ({ partition }) => doorOf(world) === 'gateway' || world.leadsHere(partition),
+    ({ partition }) => doorOf(world) === 'gateway' || world.answersHere(partition),
   );
+  if (doorOf(world) === 'follower' && command.kind === 'write') return refusal(command, readOnly);
   if (command.fanOut?.merge === 'scan') return scan(command, args, mine, world);
   const parts = mine.map(({ partition }) => ({ partition, line: args, keyAt: [] }));
   return { kind: 'many', command, parts };
@@ -217,6 +218,10 @@ function unknownCommand(args: CommandLine): Reply {
 function shown(argument: Buffer): string {
   return shownText(argument.subarray(0, SHOWN_CHARACTERS_MAX));
 }
+
+const readOnly = error(
+  "READONLY You can't write against a read only replica: this is the follower-read port",
+);
 
 export const crossSlot = error(
   "CROSSSLOT Keys in request don't hash to the same slot: they belong to several partitions; " +

@@ -34,10 +34,12 @@ export interface LaneWorld {
   readonly budget: HoldBudget;
   readonly holdMs: number;
   protocol(): Protocol;
+  /** How old a follower's answer to a read may be; undefined: only the leader answers. */
+  maxStalenessMs(): number | undefined;
   execute(batch: CommandBatch): Promise<readonly LineResult[]>;
   /** False while the client takes its replies too slowly to let `next` make more of them. */
   mayStart(next: LaneItem): boolean;
-  /** That the partition is gone; and on the cluster door, MOVED while another node leads it. */
+  /** That the partition is gone; and but for the gateway, MOVED while this node cannot answer. */
   redirect(lane: Lane, item: LaneItem): Reply | undefined;
   onLeader(group: GroupId, listener: () => void): () => void;
   /** Hands the answer over. */
@@ -145,6 +147,7 @@ export class Lane {
       lines: items.map((item) => item.line),
       prepared: items.map((item) => item.prepared),
       protocol: this.#world.protocol(),
+      maxStalenessMs: items[0]!.kind === 'read' ? this.#world.maxStalenessMs() : undefined,
       term: undefined,
       deadlineMs: this.#waitingSinceMs(items[0]!) + this.#world.holdMs,
     };

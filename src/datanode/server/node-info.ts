@@ -3,8 +3,16 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../common/clock.ts';
 import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
+import { clientAddress, type PartitionRecord } from '../../meta/schema.ts';
 import type { AclView } from '../commands/acl-view.ts';
-import type { ClusterNode, NodeContext, ServerInfo, Session } from '../commands/node-context.ts';
+import type {
+  ClusterNode,
+  Follower,
+  NodeContext,
+  ServerInfo,
+  Session,
+  SlotRange,
+} from '../commands/node-context.ts';
 import type { NodeWatch } from '../commands/node-watch.ts';
 import type { PubSub } from '../commands/pubsub-port.ts';
 import type { RouteTable } from '../routing/table.ts';
@@ -35,6 +43,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     info: () => world.info(),
     sessions: () => world.sessions(),
     clusterNodes: () => clusterNodes(routes, node, session.namespace),
+    slotRanges: () => slotRanges(routes, node, session.namespace),
     clusterOk: () => everySlotHasLeader(routes, session.namespace),
     hasSlots: () => !routes.hasNamespace(session.namespace) || routes.hasSlots(session.namespace),
     hasNamespace: (namespace) => routes.hasNamespace(namespace),
@@ -77,9 +86,7 @@ export function clusterNodes(
   const nodes = [...routes.knownNodes()].map(([node, { record, alive }]) => ({
     node,
     clusterNodeId: clusterNodeId(node, record.incarnation),
-    host: record.host,
-    clusterPort: record.clusterPort,
-    gatewayPort: record.gatewayPort,
+    ...clientAddress(record),
     alive: alive || node === myself,
     myself: node === myself,
     slots: slots.get(node) ?? [],
@@ -87,15 +94,57 @@ export function clusterNodes(
   return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
 }
 
+/** Followers that are away are left out: clients would only try them in vain. */
+export function slotRanges(
+  routes: RouteTable,
+  myself: NodeId,
+  namespace: Namespace,
+): readonly SlotRange[] {
+  const nodes = new Map(clusterNodes(routes, myself, namespace).map((each) => [each.node, each]));
+  const ranges: SlotRange[] = [];
+  for (const record of routes.partitions(namespace) ?? []) {
+    const leader = nodes.get(shownLeader(routes, record) ?? '');
+    if (leader === undefined) continue;
+    const followers = record.replicas
+      .filter(({ node }) => node !== leader.node)
+      .flatMap(({ node }) => followerOf(routes, node))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    const range = { from: record.firstSlot, to: record.lastSlot, leader, followers };
+    const last = ranges.at(-1);
+    if (last && last.to + 1 === range.from && isServedAlike(last, range)) last.to = range.to;
+    else ranges.push(range);
+  }
+  return ranges;
+}
+
+function followerOf(routes: RouteTable, node: NodeId): Follower[] {
+  const known = routes.knownNodes().get(node);
+  if (known?.alive !== true) return [];
+  const { host, followerPort } = clientAddress(known.record);
+  if (followerPort === undefined) return [];
+  return [
+    { id: clusterNodeId(`${node}/follower`, known.record.incarnation), host, port: followerPort },
+  ];
+}
+
+function isServedAlike(one: SlotRange, other: SlotRange): boolean {
+  return (
+    one.leader === other.leader &&
+    one.followers.map(({ id }) => id).join() === other.followers.map(({ id }) => id).join()
+  );
+}
+
+function shownLeader(routes: RouteTable, record: PartitionRecord): NodeId | undefined {
+  const known = routes.knownNodes();
+  const leader = routes.lastLeader(record.namespace, record.partition)?.node;
+  if (leader !== undefined && known.has(leader)) return leader;
+  return record.replicas.find((replica) => known.has(replica.node))?.node;
+}
+
 function slotsByNode(routes: RouteTable, namespace: Namespace): Map<NodeId, [Slot, Slot][]> {
   const found = new Map<NodeId, [Slot, Slot][]>();
-  const known = routes.knownNodes();
   for (const record of routes.partitions(namespace) ?? []) {
-    const leader = routes.lastLeader(namespace, record.partition)?.node;
-    const node =
-      leader !== undefined && known.has(leader)
-        ? leader
-        : record.replicas.find((replica) => known.has(replica.node))?.node;
+    const node = shownLeader(routes, record);
     if (node === undefined) continue;
     const ranges = found.get(node) ?? [];
     const last = ranges.at(-1);

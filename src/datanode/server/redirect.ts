@@ -1,11 +1,12 @@
-/** The cluster port's MOVED (Redis cluster specification): where the partition of a key is led. */
+/** MOVED of the cluster and follower-read ports (Redis cluster specification): where the partition of a key is led. */
 import { slotOfKey } from '../../common/hash.ts';
+import { clientAddress } from '../../meta/schema.ts';
 import { keysOf } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
-import type { LanePlace } from './lane.ts';
+import type { LaneItem, LanePlace } from './lane.ts';
 
 /**
  * Undefined while this node leads, or nobody is known to: then the command is held. And where keys
@@ -16,8 +17,41 @@ export function redirectTo(
   { namespace, partition }: LanePlace,
   line: CommandLine,
 ): Reply | undefined {
-  if (!router.routes.hasSlots(namespace)) return undefined;
   if (router.isLocalLeader(namespace, partition)) return undefined;
+  return movedToLeader(router, { namespace, partition }, line);
+}
+
+/**
+ * The same at the follower-read port, which answers reads of clients that have sent READONLY, and
+ * those without keys, as long as this node has a replica; also while that leads. A read that its
+ * follower could not answer goes to the leader.
+ */
+export function redirectFromFollower(
+  router: Router,
+  place: LanePlace,
+  item: Pick<LaneItem, 'kind' | 'line' | 'held'>,
+  readOnly: boolean,
+): Reply | undefined {
+  const { namespace, partition } = place;
+  const isHere =
+    router.isLocalLeader(namespace, partition) ||
+    (router.isLocalFollower(namespace, partition) && item.held !== true);
+  const mayRead = item.kind === 'read' && (readOnly || !hasKeys(item.line));
+  return isHere && mayRead ? undefined : movedToLeader(router, place, item.line);
+}
+
+function hasKeys(line: CommandLine): boolean {
+  const command = resolveCommand(line);
+  return command === undefined || keysOf(command, line).length > 0;
+}
+
+/** Undefined while nobody is known to lead. */
+function movedToLeader(
+  router: Router,
+  { namespace, partition }: Pick<LanePlace, 'namespace' | 'partition'>,
+  line: CommandLine,
+): Reply | undefined {
+  if (!router.routes.hasSlots(namespace)) return undefined;
   const leader = router.leader(namespace, partition);
   const known = leader && router.routes.knownNodes().get(leader.node);
   if (known === undefined) return undefined;
@@ -25,5 +59,6 @@ export function redirectTo(
   const key = command && keysOf(command, line)[0];
   const first = router.routes.partitions(namespace)?.[partition]?.firstSlot ?? 0;
   const slot = key === undefined ? first : slotOfKey(key);
-  return error(`MOVED ${slot} ${known.record.host}:${known.record.clusterPort}`);
+  const { host, clusterPort } = clientAddress(known.record);
+  return error(`MOVED ${slot} ${host}:${clusterPort}`);
 }

@@ -9,6 +9,8 @@ export interface ServerSettings {
   readonly replyBytesMax: number;
   /** How long a request waits for its partition to have a leader (decision 11). */
   readonly holdMs: number;
+  /** How old the state may be from which a follower answers reads. */
+  readonly replicaStalenessMs: number;
   /** Commands that take this long are kept in the slow log; −1: none are. */
   readonly slowLogMicroseconds: number;
   readonly slowLogEntriesMax: number;
@@ -21,6 +23,7 @@ export const defaultServerSettings: ServerSettings = {
   valueBytesMax: limits.valueBytesMax,
   replyBytesMax: limits.replyBytesMax,
   holdMs: limits.holdMs,
+  replicaStalenessMs: 10_000,
   slowLogMicroseconds: 10_000,
   slowLogEntriesMax: 128,
   latencyThresholdMs: 0,

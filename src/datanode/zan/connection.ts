@@ -102,6 +102,7 @@ export class ZanConnection implements ClientConnection {
       budget,
       holdMs: Math.min(settings().holdMs, HOLD_MS_MAX),
       protocol: () => this.session.protocol,
+      maxStalenessMs: () => undefined,
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#mayStart(item),
       redirect: ({ place }, item) => {

@@ -50,19 +50,36 @@ const drain = told({
   etaMs: numberOrNull,
 });
 
+const clientAddress = {
+  type: 'object',
+  properties: {
+    host: textField,
+    gatewayPort: numberField,
+    clusterPort: numberField,
+    followerPort: { ...numberField, description: 'absent: a build that has no such port' },
+  },
+  required: ['host', 'gatewayPort', 'clusterPort'],
+  additionalProperties: false,
+};
+
+const address = {
+  ...clientAddress,
+  properties: {
+    ...clientAddress.properties,
+    httpPort: numberField,
+    transportPort: numberField,
+    announced: { ...clientAddress, description: 'where clients are told to go, when elsewhere' },
+  },
+  required: [...clientAddress.required, 'httpPort', 'transportPort'],
+};
+
 export const nodeSchema = {
   type: 'object',
   properties: {
     name: textField,
     alive: flagField,
     lostSinceMs: numberOrNull,
-    address: told({
-      host: textField,
-      gatewayPort: numberField,
-      clusterPort: numberField,
-      httpPort: numberField,
-      transportPort: numberField,
-    }),
+    address,
     incarnation: textOrNull,
     build: textOrNull,
     tags: byName(textField),

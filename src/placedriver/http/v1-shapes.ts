@@ -1,6 +1,11 @@
 /** The cluster as /v1 tells it. Pure. */
 import type { NodeId } from '../../common/ids.ts';
-import type { BalanceWindow, NamespaceRecord, PartitionRecord } from '../../meta/schema.ts';
+import {
+  type BalanceWindow,
+  clientAddress,
+  type NamespaceRecord,
+  type PartitionRecord,
+} from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 import { type Move, movesUnderWay, nodesNeeded } from '../view/under-way.ts';
@@ -54,6 +59,8 @@ export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, n
       host: record.host,
       gatewayPort: record.gatewayPort,
       clusterPort: record.clusterPort,
+      ...(record.followerPort !== undefined && { followerPort: record.followerPort }),
+      ...(record.announce !== undefined && { announced: clientAddress(record) }),
       httpPort: record.httpPort,
       transportPort: record.transportPort,
     },

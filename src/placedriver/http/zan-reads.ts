@@ -25,6 +25,7 @@ const node = told({
   broadcast_address: textField,
   hostname: textField,
   redis_port: textField,
+  follower_port: textField,
   http_port: textField,
   grpc_port: textField,
   version: textField,

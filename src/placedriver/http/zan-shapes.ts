@@ -1,6 +1,11 @@
 /** The cluster in the shapes of ZanRedisDB's placedriver, as its clients read them. Pure. */
 import type { NodeId } from '../../common/ids.ts';
-import type { NamespaceRecord, NodeRecord, PlacedriverRecord } from '../../meta/schema.ts';
+import {
+  clientAddress,
+  type NamespaceRecord,
+  type NodeRecord,
+  type PlacedriverRecord,
+} from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
@@ -11,6 +16,8 @@ export interface ZanNode {
   readonly broadcast_address: string;
   readonly hostname: string;
   readonly redis_port: string;
+  /** Ours: its follower-read port; empty when it has none. */
+  readonly follower_port: string;
   readonly http_port: string;
   readonly grpc_port: string;
   readonly version: string;
@@ -23,6 +30,7 @@ const NO_NODE: ZanNode = {
   broadcast_address: '',
   hostname: '',
   redis_port: '',
+  follower_port: '',
   http_port: '',
   grpc_port: '',
   version: '',
@@ -30,12 +38,14 @@ const NO_NODE: ZanNode = {
 };
 
 function zanNode(record: NodeRecord, redisPort: number | undefined): ZanNode {
-  const { node, host, tags, httpPort, build } = record;
+  const { node, tags, httpPort, build } = record;
+  const { host, followerPort } = clientAddress(record);
   return {
     node_id: node,
     broadcast_address: host,
     hostname: tags['host'] ?? host,
     redis_port: redisPort === undefined ? '' : String(redisPort),
+    follower_port: followerPort === undefined ? '' : String(followerPort),
     http_port: String(httpPort),
     grpc_port: '',
     version: build ?? '',
@@ -44,8 +54,8 @@ function zanNode(record: NodeRecord, redisPort: number | undefined): ZanNode {
 }
 
 /** The port for ZanRedisDB's clients; without one the gateway port, for every other client. */
-function anyPort({ zanPort, gatewayPort }: NodeRecord): number {
-  return zanPort ?? gatewayPort;
+function anyPort(record: NodeRecord): number {
+  return record.zanPort ?? clientAddress(record).gatewayPort;
 }
 
 /**

@@ -26,6 +26,24 @@ test('CLUSTER SLOTS and SHARDS cover every slot', async () => {
   expect(shards).toContain('failed');
 });
 
+test('CLUSTER SLOTS alone names followers, at the ports where they answer', async () => {
+  node.followers = [{ id: 'f'.repeat(40), host: '127.0.0.1', port: 8_002 }];
+  const slots = await ask(node, 'CLUSTER SLOTS');
+  expect(slots.match(/:8002\r\n\$40\r\nf{40}\r\n/g)).toHaveLength(3);
+  expect(await ask(node, 'CLUSTER NODES')).not.toContain('8002');
+  expect(await ask(node, 'CLUSTER SHARDS')).not.toContain('8002');
+});
+
+test('the follower-read port shows as a slave of its node', async () => {
+  const slave = new FakeNode('follower');
+  const info = await ask(slave, 'INFO replication');
+  expect(info).toContain('role:slave\r\nmaster_host:127.0.0.1\r\nmaster_port:7001\r\n');
+  expect(await ask(slave, 'ROLE')).toMatch(/^\*5\r\n\$5\r\nslave\r\n\$9\r\n127.0.0.1\r\n:7001\r\n/);
+  expect(await ask(slave, 'HELLO 3')).toContain('$7\r\nreplica\r\n');
+  expect(await ask(slave, 'INFO cluster')).toContain('cluster_enabled:1');
+  expect(await ask(node, 'INFO replication')).toContain('role:master');
+});
+
 test('CLUSTER INFO says ok only when every slot has a leader', async () => {
   expect(await ask(node, 'CLUSTER INFO')).toMatch(
     /cluster_state:ok\r\ncluster_slots_assigned:16384/,

@@ -9,6 +9,7 @@ import { Access } from '../../../src/datanode/acl/access.ts';
 import type {
   ClusterNode,
   Door,
+  Follower,
   NodeContext,
   Queued,
   ServerInfo,
@@ -118,6 +119,7 @@ export class FakeNode {
   activeExpire = true;
   info: ServerInfo = serverInfo;
   slotted = true;
+  followers: readonly Follower[] = [];
   nodes: readonly ClusterNode[] = [
     datanode(1, [[0, 8_191]]),
     datanode(2, [
@@ -151,6 +153,11 @@ export class FakeNode {
       info: () => this.info,
       sessions: () => [this.session, ...this.others],
       clusterNodes: () => this.nodes,
+      slotRanges: () =>
+        this.nodes
+          .flatMap((leader) => leader.slots.map(([from, to]) => ({ from, to, leader })))
+          .map((range) => ({ ...range, followers: this.followers }))
+          .sort((a, b) => a.from - b.from),
       hasSlots: () => this.slotted,
       clusterOk: () => true,
       hasNamespace: (namespace) => namespace === 'default' || namespace === 'db2',

@@ -6,6 +6,7 @@ import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
+import type { Door } from '../../../src/datanode/commands/node-context.ts';
 import { PartitionMeters } from '../../../src/datanode/partition/meters.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import { KeyEventPublisher } from '../../../src/datanode/pubsub/key-events.ts';
@@ -24,6 +25,7 @@ import { ScriptedPartition } from './scripted-partition.ts';
 export interface Doors {
   readonly gateway: number;
   readonly cluster: number;
+  readonly follower: number;
   readonly partitions: readonly ScriptedPartition[];
   readonly routes: MutableRouteTable;
   readonly server: RedisServer;
@@ -40,6 +42,7 @@ const node = (name: string, clusterPort: number): NodeRecord => ({
   transportPort: 0,
   gatewayPort: 0,
   clusterPort,
+  followerPort: clusterPort + 1_000,
   httpPort: 0,
   tags: {},
 });
@@ -133,16 +136,16 @@ export async function openDoors(
     keyCounts: async () => new Map(),
   });
   users.follow(server);
-  const listen = (door: 'gateway' | 'cluster') =>
-    server.listen(door, { host: '127.0.0.1', port: 0 });
+  const listen = (door: Door) => server.listen(door, { host: '127.0.0.1', port: 0 });
   const gateway = await listen('gateway');
   const cluster = await listen('cluster');
+  const follower = await listen('follower');
   const close = () => {
     const called = [...server.info().commandStats].filter(([, { calls }]) => calls > 0);
     noteSent(...called.map(([row]) => row));
     return server.close();
   };
-  return { gateway, cluster, partitions, routes, server, users, close };
+  return { gateway, cluster, follower, partitions, routes, server, users, close };
 }
 
 /** A raw client: bytes out, text in. */

@@ -31,6 +31,7 @@ export function nodeRecord(node: string, more: Partial<NodeRecord> = {}): NodeRe
     transportPort: 1,
     gatewayPort: 6_379,
     clusterPort: 7_001,
+    followerPort: 8_001,
     httpPort: 4,
     tags: { dc_info: 'dc1' },
     ...more,

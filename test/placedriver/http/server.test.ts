@@ -17,6 +17,7 @@ const n1 = {
   broadcast_address: '10.0.0.1',
   hostname: '10.0.0.1',
   redis_port: '6379',
+  follower_port: '8001',
   http_port: '4',
   grpc_port: '',
   version: '',

@@ -66,6 +66,18 @@ test('/v1/nodes tells what nodes carry, and of those that are away', async () =>
   });
 });
 
+test('where clients are told to go is told, and where /query sends them', async () => {
+  const announce = { host: 'kv.example.org', gatewayPort: 17, followerPort: 19 };
+  await api.put(keys.node('n1'), nodeRecord('n1', { announce }));
+  await api.seen();
+  const announced = { ...announce, clusterPort: 7_001 };
+  const { address } = (await api.get('/v1/nodes/n1')).body;
+  expect(address).toMatchObject({ host: '10.0.0.1', followerPort: 8_001, announced });
+  const [node] = (await api.get('/datanodes')).body.nodes;
+  const zan = { broadcast_address: 'kv.example.org', redis_port: '17', follower_port: '19' };
+  expect(node).toMatchObject(zan);
+});
+
 test('a drain shows how far it is and when it ends', async () => {
   const nowMs = Date.now();
   const draining = { sinceMs: nowMs - 10_000, replicas: 8 };

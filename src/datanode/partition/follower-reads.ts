@@ -1,0 +1,178 @@
+/**
+ * Reads that a follower answers from its own state, which may be old, but never older than the
+ * client allows. What proves its age is the answer of the group's leader to a read index request of
+ * this replica: all that was acknowledged when the request was sent is in the entries up to that
+ * index. So the age is measured from the sending, on this node's own monotone clock: no other clock
+ * is trusted, and a message that was long on its way proves nothing newer than what it answers.
+ *
+ * One proof serves all reads until it is too old; it is renewed before that while there are reads.
+ */
+import type { ErrorCode } from '../../common/errors.ts';
+import type { KeyShare } from '../../common/hash.ts';
+import type { LogIndex } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { RunContext } from '../commands/command.ts';
+import type { ReadState } from '../raft/ready.ts';
+import type { CommandBatch, LineResult } from './batch.ts';
+import { failAll } from './proposals.ts';
+import type { ReadGround } from './reads.ts';
+import { isSinglePoint, runReads } from './run-reads.ts';
+
+export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySettled'> {
+  monotonicMs(): number;
+  /** Asks the leader for a read index; the number to wait for, or undefined: no leader is known. */
+  askLeader(): number | undefined;
+  /** The time that reads see; undefined while it is looked up: then `resume` is called. */
+  readTimeMs(): number | undefined;
+}
+
+interface WaitingRead {
+  readonly batch: CommandBatch;
+  readonly maxAgeMs: number;
+  readonly singlePoint: boolean;
+  /** A proof that was asked for since is young enough in any case. */
+  readonly arrivedMs: number;
+  readonly giveUpMs: number;
+  readonly resolve: (results: readonly LineResult[]) => void;
+}
+
+/** All that was acknowledged by `sentMs` is in the entries up to `index`. */
+interface Proof {
+  readonly index: LogIndex;
+  readonly sentMs: number;
+}
+
+/** Request or answer may be lost: the leader is asked again after this. */
+const ASK_AGAIN_MS = 300;
+/** Requests whose answers are waited for; beyond, the oldest is forgotten. */
+const ASKED_MAX = 64;
+
+export class FollowerReads {
+  readonly #ground: FollowerReadGround;
+  readonly #share: KeyShare;
+  #waiting: WaitingRead[] = [];
+  #asked: { readonly context: number; readonly sentMs: number }[] = [];
+  /** Ascending; only the first may be applied here. */
+  #proofs: Proof[] = [];
+  #running = 0;
+
+  constructor(ground: FollowerReadGround, share: KeyShare) {
+    this.#ground = ground;
+    this.#share = share;
+  }
+
+  /** Batches that are not answered yet. */
+  get count(): number {
+    return this.#waiting.length + this.#running;
+  }
+
+  /** Fails with NO_LEADER when no leader proves in time how old the state is. */
+  gather(batch: CommandBatch, maxAgeMs: number): Promise<readonly LineResult[]> {
+    if (this.count >= limits.proposalsPerPartitionMax) {
+      return Promise.resolve(failAll(batch, 'BUSY', 'too many reads are waiting'));
+    }
+    const nowMs = this.#ground.monotonicMs();
+    const giveUpMs = Math.min(batch.deadlineMs, nowMs + limits.followerAskMs);
+    return new Promise((resolve) => {
+      const singlePoint = isSinglePoint(batch);
+      this.#waiting.push({ batch, maxAgeMs, singlePoint, arrivedMs: nowMs, giveUpMs, resolve });
+      this.resume();
+      this.#askWhenDue(maxAgeMs, nowMs);
+    });
+  }
+
+  /** Answers of the leader; those to a newer request answer the older ones, too. */
+  confirm(states: readonly ReadState[]): void {
+    for (const { readContext, index } of states) {
+      const answered = this.#asked.filter(({ context }) => context <= readContext);
+      const newest = answered.at(-1);
+      if (newest === undefined) continue;
+      this.#asked = this.#asked.slice(answered.length);
+      if (this.#proofs.length < ASKED_MAX) this.#proofs.push({ index, sentMs: newest.sentMs });
+    }
+    this.resume();
+    this.#askForWaiting();
+  }
+
+  /** Runs whatever may run now. */
+  resume(): void {
+    if (this.#waiting.length === 0 || this.#ground.clearing()) return;
+    const proof = this.#appliedProof();
+    if (proof === undefined) return;
+    const ageMs = this.#ground.monotonicMs() - proof.sentMs;
+    const writing = this.#ground.writing();
+    const mayRun = ({ arrivedMs, maxAgeMs, singlePoint }: WaitingRead) =>
+      (ageMs <= maxAgeMs || proof.sentMs >= arrivedMs) && (singlePoint || !writing);
+    if (!this.#waiting.some(mayRun)) return;
+    const nowMs = this.#ground.readTimeMs();
+    if (nowMs === undefined) return;
+    const runnable = this.#waiting.filter(mayRun);
+    this.#waiting = this.#waiting.filter((read) => !mayRun(read));
+    const context = { nowMs, random: () => this.#ground.random(), ...this.#share };
+    for (const read of runnable) this.#run(read, context);
+  }
+
+  /** Once per tick: asks again, and gives up on what no leader answered. */
+  tick(): void {
+    if (this.#waiting.length === 0) return;
+    const nowMs = this.#ground.monotonicMs();
+    this.#waiting = this.#waiting.filter((read) => {
+      if (read.giveUpMs > nowMs) return true;
+      const why = 'no leader told in time how old the state of this follower is';
+      read.resolve(failAll(read.batch, 'NO_LEADER', why));
+      return false;
+    });
+    this.resume();
+    this.#askForWaiting();
+  }
+
+  failAll(code: ErrorCode, message: string): void {
+    for (const read of this.#waiting) read.resolve(failAll(read.batch, code, message));
+    this.#waiting = [];
+  }
+
+  #askForWaiting(): void {
+    const nowMs = this.#ground.monotonicMs();
+    for (const { maxAgeMs } of this.#waiting) this.#askWhenDue(maxAgeMs, nowMs);
+  }
+
+  /** Before the newest proof is too old for such reads, and when nobody has answered the last. */
+  #askWhenDue(maxAgeMs: number, nowMs: number): void {
+    const last = this.#asked.at(-1);
+    if (last !== undefined && nowMs - last.sentMs < ASK_AGAIN_MS) return;
+    const newest = this.#proofs.at(-1);
+    if (newest !== undefined && nowMs - newest.sentMs <= maxAgeMs / 2) return;
+    const context = this.#ground.askLeader();
+    if (context === undefined) return;
+    this.#asked.push({ context, sentMs: nowMs });
+    if (this.#asked.length > ASKED_MAX) this.#asked.shift();
+  }
+
+  /** The newest proof whose entries are applied here. */
+  #appliedProof(): Proof | undefined {
+    const applied = this.#ground.appliedIndex();
+    while (this.#proofs.length > 1 && this.#proofs[1]!.index <= applied) this.#proofs.shift();
+    const [first] = this.#proofs;
+    return first !== undefined && first.index <= applied ? first : undefined;
+  }
+
+  #run(read: WaitingRead, context: RunContext): void {
+    this.#running++;
+    const done = (results: readonly LineResult[]) => {
+      this.#running--;
+      read.resolve(results);
+    };
+    const failed = (failure: unknown) => {
+      done(failAll(read.batch, 'CORRUPT', 'this replica is damaged and stops serving'));
+      this.#ground.onFault(failure);
+    };
+    try {
+      const { engine, lookups, pace } = this.#ground;
+      const results = runReads(read.batch, engine(), context, lookups, pace);
+      if (results instanceof Promise) results.then(done, failed);
+      else done(results);
+    } catch (failure) {
+      failed(failure);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** Runs a batch of reads on an engine: synchronously where it can, else on a snapshot. */
+import { limits } from '../../common/limits.ts';
+import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
+import { gatherRow } from '../commands/gather.ts';
+import { resolveCommand } from '../commands/table.ts';
+import { ReadAhead } from '../encoding/read-ahead.ts';
+import type { Pacing } from '../encoding/slices.ts';
+import { createView } from '../encoding/txn.ts';
+import type { Lookups, View } from '../encoding/view.ts';
+import type { Engine, EngineSnapshot } from '../engine/engine.ts';
+import { error } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+import { type ApplyContext, orTooLarge, runReply } from './apply-lines.ts';
+import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+
+/** Each line touches exactly one engine key. */
+export function isSinglePoint(batch: CommandBatch): boolean {
+  return batch.lines.every((line, at) => {
+    return (batch.prepared?.[at] ?? readCommand(line))?.singlePoint === true;
+  });
+}
+
+function readCommand(line: CommandLine): ReadCommand | undefined {
+  const command = resolveCommand(line) ?? gatherRow(line);
+  return command?.kind === 'read' ? command : undefined;
+}
+
+/** Runs lines in order; the first that needs ranges moves the rest onto one snapshot. */
+export function runReads(
+  batch: CommandBatch,
+  engine: Engine,
+  context: RunContext,
+  lookups: Lookups,
+  pace: Pacing,
+): LineResult[] | Promise<LineResult[]> {
+  const { lines } = batch;
+  /** The engine, then a snapshot of it taken in the same turn: what was begun can go on. */
+  let reader: Pick<Engine, 'getSync'> = engine;
+  const view = createView({ getSync: (key) => reader.getSync(key) }, lookups);
+  const results: LineResult[] = [];
+  let bytes = 0;
+  for (let at = 0; at < lines.length; at++) {
+    if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
+    const reply = startLine(batch, at, view, context);
+    if (!('kind' in reply)) {
+      const snapshot = engine.snapshot();
+      reader = snapshot;
+      return runOnSnapshot(batch, reply, snapshot, view, { ...context, pace }, results);
+    }
+    bytes += replyBytes(reply);
+    results.push({ ok: true, reply });
+  }
+  return results;
+}
+
+/** The rest may be asked for again, once the client has taken these replies. */
+function cutShort(results: LineResult[], count: number): LineResult[] {
+  const message = 'the replies before this one fill a batch';
+  while (results.length < count) results.push({ ok: false, code: 'BUSY', message });
+  return results;
+}
+
+async function runOnSnapshot(
+  batch: CommandBatch,
+  first: RunResult,
+  snapshot: EngineSnapshot,
+  view: View,
+  context: ApplyContext,
+  results: LineResult[],
+): Promise<LineResult[]> {
+  const { lines } = batch;
+  const from = results.length;
+  const source = new ReadAhead(snapshot);
+  try {
+    let bytes = results.reduce(
+      (sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0),
+      0,
+    );
+    for (let at = from; at < lines.length; at++) {
+      if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
+      const started = at === from ? first : startLine(batch, at, view, context);
+      const reply = 'kind' in started ? started : await runReply(started, source, context.pace);
+      bytes += replyBytes(reply);
+      results.push({ ok: true, reply });
+    }
+    return results;
+  } finally {
+    await snapshot.close();
+  }
+}
+
+function startLine(
+  { lines, prepared: known }: CommandBatch,
+  at: number,
+  view: View,
+  context: RunContext,
+): RunResult {
+  return orTooLarge(() => {
+    const ready = known?.[at];
+    if (ready !== undefined) return ready.run(view, context);
+    const line = lines[at]!;
+    const command = readCommand(line);
+    if (command === undefined) return error(`ERR '${line[0]?.toString()}' is not a read command`);
+    const prepared = command.prepare(line);
+    return prepared.ok ? prepared.run(view, context) : prepared.reply;
+  });
+}

@@ -1,0 +1,54 @@
+/** Where the commands of one connection go: their partitions' lanes, or another node's port. */
+import type { GroupId, PartitionId } from '../../common/ids.ts';
+import type { Session } from '../commands/node-context.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import type { Reply } from '../resp/reply.ts';
+import type { Router } from '../routing/router.ts';
+import { type LaneItem, type LanePlace, NO_GROUP } from './lane.ts';
+import { redirectFromFollower, redirectTo } from './redirect.ts';
+
+type Redirected = Pick<LaneItem, 'kind' | 'line' | 'held'>;
+
+export class Whereabouts {
+  readonly #session: Pick<Session, 'door' | 'namespace' | 'readOnly'>;
+  readonly #router: Router;
+
+  constructor(session: Pick<Session, 'door' | 'namespace' | 'readOnly'>, router: Router) {
+    this.#session = session;
+    this.#router = router;
+  }
+
+  /** `birth`: when the command was dispatched, which may have waited since. */
+  place(partition: PartitionId, birth = this.birth()): LanePlace {
+    const { namespace } = this.#session;
+    const record = this.#router.routes.partitions(namespace)?.[partition];
+    const group = record !== undefined && birth === this.birth() ? record.group : NO_GROUP;
+    return { namespace, partition, group };
+  }
+
+  /** Another once the namespace was deleted and made anew: then its partitions may be others. */
+  birth(): GroupId {
+    const { routes } = this.#router;
+    return routes.partitions(this.#session.namespace)?.[0]?.group ?? NO_GROUP;
+  }
+
+  /** Keyless commands are for these of the cluster's partitions, unless at the gateway. */
+  answersHere(partition: PartitionId): boolean {
+    const { namespace, door } = this.#session;
+    return door === 'follower'
+      ? this.#router.isLocalFollower(namespace, partition)
+      : this.#router.isLocalLeader(namespace, partition);
+  }
+
+  /** But for the gateway, MOVED while a write is for another node or port. */
+  redirect(partition: PartitionId, line: CommandLine): Reply | undefined {
+    return this.redirectItem(this.place(partition), { kind: 'write', line });
+  }
+
+  redirectItem(place: LanePlace, item: Redirected): Reply | undefined {
+    const { door, readOnly } = this.#session;
+    if (door === 'gateway') return undefined;
+    if (door === 'cluster') return redirectTo(this.#router, place, item.line);
+    return redirectFromFollower(this.#router, place, item, readOnly);
+  }
+}

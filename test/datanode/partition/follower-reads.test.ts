@@ -1,0 +1,114 @@
+/** A follower answers from its state only what is proven to be young enough. */
+import { afterEach, expect, test } from 'vitest';
+import type { HostSettings } from '../../../src/datanode/partition/host-settings.ts';
+import type { Replica } from '../../../src/datanode/partition/replica.ts';
+import { eventually } from '../../cluster/cluster.ts';
+import { Trio, textOf } from './trio.ts';
+
+const TEN_SECONDS_MS = 10_000;
+let trio: Trio;
+
+afterEach(() => trio.destroy());
+
+/** Begins a group; resolves to one of its followers. */
+async function begin(settings: Partial<HostSettings> = {}): Promise<Replica> {
+  trio = new Trio(settings);
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  await trio.run('write', 'SET k old');
+  const { id } = await trio.leader();
+  return trio.hosts.get(id === 2 ? 'n3' : 'n2')!.local('default', 0)!;
+}
+
+async function read(
+  at: Replica,
+  words: string,
+  maxStalenessMs: number,
+  patienceMs = TEN_SECONDS_MS,
+): Promise<string> {
+  const [result] = await at.execute({
+    namespace: 'default',
+    partition: 0,
+    kind: 'read',
+    lines: [words.split(' ').map((word) => Buffer.from(word))],
+    protocol: 2,
+    term: undefined,
+    deadlineMs: performance.now() + patienceMs,
+    maxStalenessMs,
+  });
+  return textOf(result!);
+}
+
+/** How often a follower asked its leader. */
+const asked = () => trio.sent.filter((sent) => sent.startsWith('readIndex ')).length;
+
+/** No message passes between the replica and the others. */
+function isolate({ id }: Replica): void {
+  for (const other of [1, 2, 3].filter((one) => one !== id)) {
+    trio.cut.add(`n${id}>n${other}`).add(`n${other}>n${id}`);
+  }
+}
+
+test('shows what was acknowledged before, and asks the leader once for many reads', async () => {
+  const follower = await begin();
+  await trio.run('write', 'SET k new', 'RPUSH l a b');
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nnew');
+  for (let turn = 0; turn < 20; turn++) {
+    expect(await read(follower, 'LLEN l', TEN_SECONDS_MS)).toBe(':2');
+    expect(await read(follower, 'LRANGE l 0 -1', TEN_SECONDS_MS)).toContain('"kind":"array"');
+  }
+  expect(asked()).toBe(1);
+});
+
+test('cut off, it answers from its state until that is too old, and not a moment longer', async () => {
+  const follower = await begin();
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
+  const provenMs = performance.now();
+  isolate(follower);
+  await trio.run('write', 'SET k new');
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(performance.now() - provenMs).toBeGreaterThan(250);
+  expect(await read(follower, 'GET k', 250, 500)).toBe('NO_LEADER');
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
+  trio.cut.clear();
+  expect(await read(follower, 'GET k', 0)).toBe('$3\r\nnew');
+});
+
+test('answers of the leader that do not arrive prove nothing', async () => {
+  const follower = await begin();
+  const leader = await trio.leader();
+  trio.cut.add(`n${leader.id}>n${follower.id}`);
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS, 500)).toBe('NO_LEADER');
+  expect(asked()).toBeGreaterThan(0);
+});
+
+test('a sleeping group is woken only by reads that need it', async () => {
+  const follower = await begin({ sleepAfterTicks: 5 });
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
+  await eventually(10_000, 'it sleeps', () => follower.asleep);
+  const before = asked();
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
+  expect([follower.asleep, asked()]).toEqual([true, before]);
+  expect(await read(follower, 'GET k', 0)).toBe('$3\r\nold');
+  expect(asked()).toBe(before + 1);
+});
+
+test('time goes on in its reads, but past no deadline that is not committed', async () => {
+  const follower = await begin();
+  await trio.run('write', 'SET short x PX 60000', 'SET k old');
+  const ttl = async () => Number((await read(follower, 'PTTL short', TEN_SECONDS_MS)).slice(1));
+  const first = await ttl();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const second = await ttl();
+  expect(first).toBeLessThanOrEqual(60_000);
+  expect(second).toBeLessThanOrEqual(first - 150);
+  await trio.run('write', 'PEXPIRE short 300');
+  await read(follower, 'GET k', 0);
+  isolate(follower);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(await read(follower, 'GET short', TEN_SECONDS_MS)).toBe('$1\r\nx');
+  trio.cut.clear();
+  await eventually(10_000, 'the deadline arrives', async () => {
+    return (await read(follower, 'GET short', 0)) === '$-1';
+  });
+});

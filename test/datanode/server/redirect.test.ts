@@ -1,0 +1,68 @@
+/** The follower-read port: what this node's followers answer, and what is sent on. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Doors, openDoors, RawClient } from './doors.ts';
+
+/** Slot 12182: partition 2 of four. */
+const KEY = 'foo';
+const MOVED = '-MOVED 12182 127.0.0.1:7002\r\n';
+
+let doors: Doors;
+let client: RawClient;
+
+beforeEach(async () => {
+  doors = await openDoors(4, { replicaStalenessMs: 1_234 });
+  for (const partition of doors.partitions) partition.isLeader = false;
+  for (const group of [1, 2, 3, 4]) doors.routes.setLeader(group, 'b', 7);
+  client = await RawClient.open(doors.follower);
+});
+
+afterEach(async () => {
+  client.end();
+  await doors.close();
+});
+
+test('sends everything with a key on until the client says READONLY', async () => {
+  expect(await client.ask(`GET ${KEY}`, MOVED)).toBe(MOVED);
+  expect(await client.ask('READONLY', '+OK\r\n')).toBe('+OK\r\n');
+  expect(await client.ask(`GET ${KEY}`, '$-1\r\n')).toBe('$-1\r\n');
+  expect(doors.partitions[2]!.batches.at(-1)!.maxStalenessMs).toBe(1_234);
+  expect(await client.ask(`SET ${KEY} 1`, MOVED)).toBe(MOVED);
+  expect(await client.ask('READWRITE', '+OK\r\n')).toBe('+OK\r\n');
+  expect(await client.ask(`GET ${KEY}`, MOVED)).toBe(MOVED);
+});
+
+test('sends a read on that its follower could not answer', async () => {
+  await client.ask('READONLY', '+OK\r\n');
+  doors.partitions[2]!.faults.push({ after: 0, code: 'NO_LEADER' });
+  expect(await client.ask(`GET ${KEY}`, MOVED)).toBe(MOVED);
+  expect(doors.partitions[2]!.batches).toHaveLength(1);
+});
+
+test('answers also when its node has become the leader, and never a write', async () => {
+  await client.ask('READONLY', '+OK\r\n');
+  doors.partitions[2]!.isLeader = true;
+  doors.routes.setLeader(3, 'a', 8);
+  expect(await client.ask(`GET ${KEY}`, '$-1\r\n')).toBe('$-1\r\n');
+  const moved = '-MOVED 12182 127.0.0.1:7001\r\n';
+  expect(await client.ask(`SET ${KEY} 1`, moved)).toBe(moved);
+  expect(await client.ask(`BLPOP ${KEY} 0`, moved)).toBe(moved);
+});
+
+test('counts and scans what this node follows, without READONLY', async () => {
+  doors.partitions[0]!.isLeader = true;
+  expect(await client.ask('DBSIZE', ':0\r\n')).toBe(':0\r\n');
+  expect(doors.partitions.map(({ batches }) => batches.length)).toEqual([0, 1, 1, 1]);
+  expect(await client.ask('FLUSHALL', '-READONLY')).toMatch(/^-READONLY You can't write/);
+});
+
+test('the cluster port sends clients to announced addresses', async () => {
+  const known = doors.routes.knownNodes().get('b')!.record;
+  const told = { host: 'kv.example.org', clusterPort: 17, followerPort: 18 };
+  doors.routes.setNodes(new Map([['b', { ...known, announce: told }]]));
+  const cluster = await RawClient.open(doors.cluster);
+  const moved = '-MOVED 12182 kv.example.org:17\r\n';
+  expect(await cluster.ask(`GET ${KEY}`, moved)).toBe(moved);
+  cluster.send('CLUSTER SHARDS');
+  expect(await cluster.until((text) => text.includes('online'))).toContain('kv.example.org');
+  cluster.end();
+});
