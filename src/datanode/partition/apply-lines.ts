@@ -26,6 +26,13 @@ export interface ApplyStep {
   readonly served?: readonly Served[];
 }
 
+/** Knows which commands must not run again; asked in order. */
+export interface OnceGuard {
+  /** What the command at `at` answers without being run; undefined: it runs. */
+  before(txn: Txn, at: number): Reply | undefined;
+  after(txn: Txn, at: number, reply: Reply): void;
+}
+
 export async function applyExpiry(
   txn: Txn,
   due: readonly DueKey[],
@@ -40,28 +47,39 @@ export function applyLines(
   lines: readonly CommandLine[],
   context: RunContext,
   state: ReplicaState,
+  once?: OnceGuard,
 ): ApplyStep | Promise<ApplyStep> {
   const replies: Reply[] = [];
   for (let at = 0; at < lines.length; at++) {
-    const reply = applyLine(txn, lines[at]!, context);
-    if (reply instanceof Promise) return applyRest(reply, txn, lines, at, context, replies, state);
+    const reply = once?.before(txn, at) ?? applyLine(txn, lines[at]!, context);
+    if (reply instanceof Promise) {
+      return applyRest(reply, { txn, lines, context, state, replies, once });
+    }
     replies.push(reply);
+    once?.after(txn, at, reply);
   }
   return { state, replies };
 }
 
-async function applyRest(
-  suspended: Promise<Reply>,
-  txn: Txn,
-  lines: readonly CommandLine[],
-  at: number,
-  context: RunContext,
-  replies: Reply[],
-  state: ReplicaState,
-): Promise<ApplyStep> {
-  replies.push(await suspended);
-  for (let next = at + 1; next < lines.length; next++) {
-    replies.push(await applyLine(txn, lines[next]!, context));
+interface Suspended {
+  readonly txn: Txn;
+  readonly lines: readonly CommandLine[];
+  readonly context: RunContext;
+  readonly state: ReplicaState;
+  readonly replies: Reply[];
+  readonly once: OnceGuard | undefined;
+}
+
+async function applyRest(reply: Promise<Reply>, suspended: Suspended): Promise<ApplyStep> {
+  const { txn, lines, context, state, replies, once } = suspended;
+  const done = (given: Reply) => {
+    once?.after(txn, replies.length, given);
+    replies.push(given);
+  };
+  done(await reply);
+  while (replies.length < lines.length) {
+    const at = replies.length;
+    done(once?.before(txn, at) ?? (await applyLine(txn, lines[at]!, context)));
   }
   return { state, replies };
 }
