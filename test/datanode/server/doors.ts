@@ -78,6 +78,7 @@ export async function openDoors(count = 4, settings: Partial<ServerSettings> = {
   );
   const router = new Router({
     node: 'a',
+    bootId: 'b',
     clock: systemClock,
     routes,
     local: (_namespace, partition) => partitions[partition],
