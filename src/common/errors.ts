@@ -15,6 +15,8 @@ export const errorTable = {
   STOPPING: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
   PEER_UNREACHABLE: { outcome: 'not-proposed', reply: 'CLUSTERDOWN' },
   CANCELLED: { outcome: 'not-proposed', reply: 'ERR' },
+  /** The session of a forwarded batch is not known: it was not carried out. */
+  SESSION_LOST: { outcome: 'refused', reply: 'SESSIONLOST' },
   OUTCOME_UNKNOWN: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
   DEADLINE: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
   CONNECTION_LOST: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },

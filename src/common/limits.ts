@@ -85,6 +85,22 @@ export const limits = {
   servedReplyBytesMax: 64 * KIB,
   servedRepliesBytesMax: 32 * MIB,
   confirmationsPerEntryMax: 4_096,
+  /** Sessions of a partition: how many, how long one lives that nobody uses (by the time of the
+   * log), and how exactly its use is noted. */
+  sessionsMax: 16_384,
+  sessionIdleMs: 3_600_000,
+  sessionUseNotedMs: 300_000,
+  /** Replies of a session that may be unconfirmed, and of all sessions of a partition: beyond, new
+   * commands are refused. */
+  sessionKeptMax: 16_384,
+  sessionsKeptMax: 1_048_576,
+  /** Bytes of one of them, of those of a forwarded batch, and of all of a partition: of a larger
+   * one, or beyond, only a mark is kept. */
+  sessionReplyBytesMax: 64 * KIB,
+  sessionBatchBytesMax: 256 * KIB,
+  sessionsBytesMax: 64 * MIB,
+  /** What one use of a session removes at most: of its own old replies, and of ended sessions. */
+  sessionSweepMax: 64,
   /** Replicas that a node opens at the same time. */
   replicasOpenedAtOnceMax: 8,
   /** Groups led by one node whose membership changes at the same time. */
@@ -246,3 +262,7 @@ assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits t
 assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
 assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
 assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');
+assert(
+  limits.sessionUseNotedMs * 4 <= limits.sessionIdleMs,
+  'a session in use does not end for being noted late',
+);

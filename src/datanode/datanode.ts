@@ -128,6 +128,7 @@ export class Datanode {
     this.#host = this.#createHost(notes);
     this.#router = new Router({
       node: identity.node,
+      bootId: options.random.hex(8),
       clock: options.clock,
       routes: this.#routes,
       local: (namespace, partition) =>
@@ -214,6 +215,7 @@ export class Datanode {
       await depart({ ...this.#options, ...parts }, boundMs);
     }
     await this.#server.close();
+    this.#router.close();
     await this.#coordinator.stop();
     await this.#host.stop();
     await this.#transport?.close();

@@ -1,6 +1,6 @@
 /** Whether a user may run a request; pure. */
 
-import { type Command, keysOf } from '../commands/command.ts';
+import { type Command, carriedOut, keysOf } from '../commands/command.ts';
 import { categoriesOf } from '../commands/command-docs.ts';
 import { matchesGlob, parseGlob } from '../commands/glob.ts';
 import { type KeyUse, keyUses } from '../commands/key-specs.ts';
@@ -16,12 +16,12 @@ export interface Denial {
 /** Of several selectors' denials the most telling one is the answer. */
 const telling: readonly Denial['reason'][] = ['command', 'key', 'channel'];
 
-/** Undefined: one of the user's selectors allows all of the request. */
-export function denialOf(
-  user: User,
-  command: Command,
-  args: readonly Buffer[],
-): Denial | undefined {
+/**
+ * Undefined: one of the user's selectors allows all of the request. A command that only carries
+ * another needs what that needs.
+ */
+export function denialOf(user: User, row: Command, request: readonly Buffer[]): Denial | undefined {
+  const { command, line: args } = carriedOut(row, request);
   let worst: Denial | undefined;
   for (const selector of [user.root, ...user.selectors]) {
     const denial = denialBy(selector, command, args);

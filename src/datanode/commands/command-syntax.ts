@@ -282,6 +282,9 @@ latency|graph event
 latency|histogram [command]*
 latency|history event
 latency|reset [event]*
+kv.once id:string sequence:integer low:integer command [argument]*
+kv.session|close id:string key:string
+kv.session|open id:string key:string
 lolwut [VERSION version:integer]
 memory|usage key [SAMPLES count]
 shutdown save=[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]

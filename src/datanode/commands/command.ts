@@ -87,6 +87,13 @@ interface CommandBase {
   readonly fanOut?: FanOut;
   /** For commands whose keys the positions cannot tell. */
   readonly keysOf?: (args: readonly Buffer[]) => readonly Buffer[];
+  /** The command within, of one that only carries another; undefined when there is no such one. */
+  readonly carries?: (args: readonly Buffer[]) => Carried | undefined;
+}
+
+export interface Carried {
+  readonly command: Command;
+  readonly line: readonly Buffer[];
 }
 
 /** Served by the node that the client talks to: no data of a partition. */
@@ -200,6 +207,11 @@ function prepare<Parsed, Run>(
     if (!(failure instanceof ArgumentError)) throw failure;
     return { ok: false, reply: { kind: 'error', text: failure.message } };
   }
+}
+
+/** What is carried out: the command itself, or the one that it carries. */
+export function carriedOut(command: Command, line: readonly Buffer[]): Carried {
+  return command.carries?.(line) ?? { command, line };
 }
 
 /** The keys of a request; empty for keyless commands. `args[0]` is the command's name. */

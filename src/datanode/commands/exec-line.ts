@@ -34,6 +34,16 @@ export function encodeExec(lines: readonly Line[], watched: Watched = NOT_WATCHE
   return [EXEC, Buffer.from(watched.token), Buffer.from(String(watched.calls)), writer.finish()];
 }
 
+/**
+ * In the place of an EXEC whose watch is broken, where the log has to say whether it has been carried
+ * out before.
+ */
+export const BROKEN_EXEC: Line = [...encodeExec([]), Buffer.from('BROKEN')];
+
+export function isBrokenExec(line: Line): boolean {
+  return line.length === BROKEN_EXEC.length;
+}
+
 /** The watch an EXEC line depends on. */
 export function watchedOf([, token, calls]: Line): Watched {
   return { token: String(token ?? ''), calls: Number(String(calls ?? '0')) };

@@ -3,7 +3,7 @@
  * key specifications"). A line is `begin search · find keys · flags`: `index i` or `keyword WORD from`;
  * `range last step limit` or `keynum index first step`.
  */
-import type { Command } from './command.ts';
+import { type Command, carriedOut } from './command.ts';
 
 export interface KeySpec {
   readonly begin:
@@ -218,6 +218,14 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
     of: 'spublish',
   },
   {
+    specs: ['index 3 · range 0 1 0 · not_key'],
+    of: 'kv.session|open kv.session|close',
+  },
+  {
+    specs: ['unknown · unknown · RW access update'],
+    of: 'kv.once',
+  },
+  {
     specs: ['index 1 · range 1 1 0 · RO access'],
     of: 'lcs',
   },
@@ -275,10 +283,11 @@ export function keySpecsOf(command: Command): readonly KeySpec[] {
  * used where a specification is too general to find them.
  */
 export function keyUses(
-  command: Command,
-  args: readonly Buffer[],
+  row: Command,
+  request: readonly Buffer[],
   found: readonly Buffer[],
 ): readonly KeyUse[] {
+  const { command, line: args } = carriedOut(row, request);
   const specs = keySpecsOf(command).filter(({ flags }) => !flags.includes('not_key'));
   const vague = specs.some(
     ({ begin, find, flags }) =>

@@ -30,6 +30,7 @@ import { listSearchCommands } from './list-search.ts';
 import { monitorCommands } from './monitor.ts';
 import { namespaceMoveCommands } from './namespace-moves.ts';
 import { objectCommands } from './object.ts';
+import { onceCommands } from './once.ts';
 import { pubsubCommands } from './pubsub.ts';
 import { scanCommands } from './scan.ts';
 import { serverInfoCommands } from './server-info.ts';
@@ -86,6 +87,7 @@ const rows: readonly Command[] = [
   ...objectCommands,
   ...scanCommands,
   ...transactionCommands((line) => resolveCommand(line)),
+  ...onceCommands((line) => resolveCommand(line)),
   ...connectionCommands,
   ...clientCommands,
   ...clusterCommands,

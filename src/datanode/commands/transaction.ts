@@ -5,11 +5,11 @@
 import { limits } from '../../common/limits.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
-import { array, error, OK, type Reply } from '../resp/reply.ts';
+import { array, error, NULL_ARRAY, OK, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { ReplyTooLargeError, replyTooLarge } from '../resp/reply-pile.ts';
 import { ArgumentError, type Command, NO_KEYS, node, type RunContext, write } from './command.ts';
-import { decodeExec } from './exec-line.ts';
+import { decodeExec, isBrokenExec } from './exec-line.ts';
 
 type Resolve = (line: readonly Buffer[]) => Command | undefined;
 
@@ -67,7 +67,9 @@ function* runLine(
   }
 }
 
-function parseExec(args: readonly Buffer[]): readonly (readonly Buffer[])[] {
+/** Undefined: its watch is broken. */
+function parseExec(args: readonly Buffer[]): readonly (readonly Buffer[])[] | undefined {
+  if (isBrokenExec(args)) return undefined;
   const lines = decodeExec(args);
   if (lines === undefined) throw new ArgumentError('ERR EXEC without MULTI');
   return lines;
@@ -97,7 +99,8 @@ export function transactionCommands(resolve: Resolve): readonly Command[] {
       since: '1.2.0',
       summary: 'Runs the queued commands as one.',
       parse: parseExec,
-      run: (view, lines, context) => runExec(resolve, view, lines, context),
+      run: (view, lines, context) =>
+        lines === undefined ? NULL_ARRAY : runExec(resolve, view, lines, context),
     }),
     node({
       ...column,

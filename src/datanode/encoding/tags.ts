@@ -7,6 +7,11 @@
  *   system      0x01  name
  *   served      0x02  id of a client that waited               → order u64, its reply
  *   servedOrder 0x03  order u64                                 → that id
+ *   session     0x04  id                                        → see sessions.ts
+ *   sessionReply 0x05 number u64 · sequence u64                 → kept reply
+ *   sessionKept 0x06  number u64 · place u64                    → sequence u64
+ *   sessionOrder 0x07 order u64                                 → id
+ *   sessionEnded 0x08 order u64                                 → number u64 · first u64 · next u64
  *   key         0x10  slot u16 · hash u32 · key                     → header (strings: + value)
  *   expiry      0x11  deadline u64 · slot u16 · key                 → flags
  *   hashField   0x12  slot u16 · version · hash u64 · field         → flags, value
@@ -30,6 +35,16 @@ export const tags = {
   served: 0x02,
   /** The same in the order in which they were given. */
   servedOrder: 0x03,
+  /** A client's session: what a write sent twice is known by. */
+  session: 0x04,
+  /** What a command under a session answered. */
+  sessionReply: 0x05,
+  /** The sequences of those, in the order in which they were answered. */
+  sessionKept: 0x06,
+  /** Sessions in the order of their use. */
+  sessionOrder: 0x07,
+  /** One that has ended and whose replies are still to be removed. */
+  sessionEnded: 0x08,
 
   key: 0x10,
   expiry: 0x11,

@@ -12,16 +12,18 @@ import { resolveCommand } from '../commands/table.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { type Change, Txn } from '../encoding/txn.ts';
+import type { View } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
-import { OK, type Reply } from '../resp/reply.ts';
+import type { Reply } from '../resp/reply.ts';
 import { type ApplyContext, type ApplyStep, applyExpiry } from './apply-lines.ts';
 import { applyAfterFlush, applyBeforeFlush, applyCommands, servedBy } from './apply-serving.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeEnvelope, type Envelope, type EnvelopeBody } from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
+import { isOver, OnceBatches } from './once-batches.ts';
 import { Pace } from './pace.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import type { Served } from './serving.ts';
@@ -193,10 +195,10 @@ export class Applier {
         assert(entry.index === batch.state.index + 1, () => `apply in order: ${entry.index}`);
         const envelope = envelopeOf(entry);
         const body = envelope?.body.family === 'redis' ? envelope.body : undefined;
-        const flush = body?.lines.findLastIndex(empties) ?? -1;
-        if (envelope !== undefined && body !== undefined && flush >= 0) {
+        const flushAt = body === undefined ? -1 : flushOf(body, batch.txn);
+        if (envelope !== undefined && body !== undefined && flushAt >= 0) {
           await this.#write(batch);
-          await this.#flush(entry, envelope, body, flush);
+          await this.#flush(entry, envelope, body, flushAt);
           batch = this.#newBatch();
           continue;
         }
@@ -249,27 +251,22 @@ export class Applier {
    * before anything later, and no read is served before that (it is committed, so every leader has
    * it).
    */
-  async #flush(
-    entry: Entry,
-    envelope: Envelope,
-    { lines, waiting }: RedisBody,
-    last: number,
-  ): Promise<void> {
+  async #flush(entry: Entry, envelope: Envelope, body: RedisBody, flushAt: number): Promise<void> {
     const engine = this.#engine;
     const { index } = entry;
     const state = this.#timedState(entry, envelope, this.#state);
     const context = this.#contextOf(envelope, state);
-    const first = lines.slice(0, last);
+    const once = new OnceBatches(body.once ?? [], state.timeMs, flushAt);
+    const flush = { index, body, flushAt, once };
     this.#clearing = true;
-    const early = await applyBeforeFlush(engine, index, first, waiting, context, state);
+    const early = await applyBeforeFlush(engine, flush, context, state);
     this.#hooks.onClear();
     await engine.clearRange(redisDataRange());
     const after = this.#newBatch();
     after.txn.beginEntry(index);
     after.txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
-    const rest = lines.slice(last + 1);
-    const late = await applyAfterFlush(after.txn, rest, waiting, context, state);
-    const replies = [...early.replies, OK, ...late.replies];
+    const late = await applyAfterFlush(after.txn, flush, context, state);
+    const replies = [...early.replies, ...late.replies];
     take(after, entry, { state, replies, served: servedBy(early, late) });
     await this.#write(after);
   }
@@ -321,7 +318,9 @@ export class Applier {
       if (body.operation !== 'expire') return { state, replies: [] };
       return applyExpiry(txn, body.keys, state, this.#pace);
     }
-    return applyCommands(txn, body.lines, body.waiting, this.#contextOf(envelope, state), state);
+    const { lines, waiting } = body;
+    const once = body.once && new OnceBatches(body.once, state.timeMs);
+    return applyCommands(txn, { lines, waiting, once }, this.#contextOf(envelope, state), state);
   }
 }
 
@@ -349,6 +348,11 @@ function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
 /** Undefined for entries without one: a new leader's first, a change of configuration. */
 function envelopeOf({ kind, data }: Entry): Envelope | undefined {
   return kind === 'normal' && data.length > 0 ? decodeEnvelope(data) : undefined;
+}
+
+/** The last command that empties the partition; -1: none does. */
+function flushOf({ lines, once = [] }: RedisBody, view: View): number {
+  return lines.findLastIndex((line, at) => empties(line) && !isOver(view, once, at));
 }
 
 const LETTER_F = 0x66;

@@ -33,6 +33,13 @@ export interface ApplyContext extends RunContext {
 /** Lines that are run before others may have their turn. */
 const LINES_STEP = 16;
 
+/** Knows which commands must not run again; asked in order. */
+export interface OnceGuard {
+  /** What the command at `at` answers without being run; undefined: it runs. */
+  before(txn: Txn, at: number): Reply | undefined;
+  after(txn: Txn, at: number, reply: Reply): void;
+}
+
 export async function applyExpiry(
   txn: Txn,
   due: readonly DueKey[],
@@ -48,32 +55,47 @@ export function applyLines(
   lines: readonly CommandLine[],
   context: ApplyContext,
   state: ReplicaState,
+  once?: OnceGuard,
 ): ApplyStep | Promise<ApplyStep> {
   const replies: Reply[] = [];
-  for (const line of lines) {
-    if (isPauseDue(replies, context))
-      return applyRest(undefined, txn, lines, context, replies, state);
-    const reply = applyLine(txn, line, context);
-    if (reply instanceof Promise) return applyRest(reply, txn, lines, context, replies, state);
+  for (let at = 0; at < lines.length; at++) {
+    if (isPauseDue(replies, context)) {
+      return applyRest(undefined, { txn, lines, context, state, replies, once });
+    }
+    const reply = once?.before(txn, at) ?? applyLine(txn, lines[at]!, context);
+    if (reply instanceof Promise) {
+      return applyRest(reply, { txn, lines, context, state, replies, once });
+    }
     replies.push(reply);
+    once?.after(txn, at, reply);
   }
   return { state, replies };
 }
 
+interface Suspended {
+  readonly txn: Txn;
+  readonly lines: readonly CommandLine[];
+  readonly context: ApplyContext;
+  readonly state: ReplicaState;
+  readonly replies: Reply[];
+  readonly once: OnceGuard | undefined;
+}
+
 /** The lines behind those that `replies` are of; the first of them may be under way. */
 async function applyRest(
-  suspended: Promise<Reply> | undefined,
-  txn: Txn,
-  lines: readonly CommandLine[],
-  context: ApplyContext,
-  replies: Reply[],
-  state: ReplicaState,
+  reply: Promise<Reply> | undefined,
+  suspended: Suspended,
 ): Promise<ApplyStep> {
-  if (suspended === undefined) await context.pace.pause();
-  else replies.push(await suspended);
+  const { txn, lines, context, state, replies, once } = suspended;
+  const done = (given: Reply) => {
+    once?.after(txn, replies.length, given);
+    replies.push(given);
+  };
+  if (reply === undefined) await context.pace.pause();
+  else done(await reply);
   while (replies.length < lines.length) {
-    const reply = applyLine(txn, lines[replies.length]!, context);
-    replies.push(reply instanceof Promise ? await reply : reply);
+    const at = replies.length;
+    done(once?.before(txn, at) ?? (await applyLine(txn, lines[at]!, context)));
     if (isPauseDue(replies, context)) await context.pace.pause();
   }
   return { state, replies };

@@ -1,68 +1,93 @@
-/** Entries that carry clients who wait: after each command those it has something for are served. */
+/**
+ * The commands of an entry, with what it carries beside them: clients who wait (after each command
+ * those it has something for are served), and which commands take effect once. And an entry with a
+ * FLUSHALL, before and behind it.
+ */
 import type { LogIndex } from '../../common/ids.ts';
 import { findEmptying, markEmptying, unmarkEmptying } from '../encoding/emptying.ts';
 import { keepServed } from '../encoding/served.ts';
+import { isSessionKey } from '../encoding/sessions.ts';
 import { writeCounts } from '../encoding/system.ts';
 import { createView, Txn } from '../encoding/txn.ts';
 import type { Engine } from '../engine/engine.ts';
-import { error, type Reply } from '../resp/reply.ts';
-import { type ApplyContext, type ApplyStep, applyLine, applyLines } from './apply-lines.ts';
+import { OK, type Reply } from '../resp/reply.ts';
+import {
+  type ApplyContext,
+  type ApplyStep,
+  applyLine,
+  applyLines,
+  type OnceGuard,
+} from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
+import type { EnvelopeBody } from './envelope.ts';
+import { LOST_BY_FLUSH, type OnceBatches } from './once-batches.ts';
 import { NOT_KEPT, type Served, Serving } from './serving.ts';
 import type { ReplicaState } from './state.ts';
 import type { WaitingPart } from './waiter-codec.ts';
 
+/** Commands of an entry and what it carries beside them. */
+export interface EntryPart {
+  readonly lines: readonly CommandLine[];
+  readonly waiting: WaitingPart | undefined;
+  readonly once: OnceGuard | undefined;
+}
+
 /** Synchronous where nobody waits and no command asks for a range. */
 export function applyCommands(
   txn: Txn,
-  lines: readonly CommandLine[],
-  waiting: WaitingPart | undefined,
+  part: EntryPart,
   context: ApplyContext,
   state: ReplicaState,
 ): ApplyStep | Promise<ApplyStep> {
-  if (waiting === undefined) return applyLines(txn, lines, context, state);
-  return applyServing(txn, lines, waiting, context, state);
+  const { lines, waiting, once } = part;
+  if (waiting === undefined) return applyLines(txn, lines, context, state, once);
+  return applyServing(txn, { lines, waiting, once }, context, state);
 }
 
 async function applyServing(
   txn: Txn,
-  lines: readonly CommandLine[],
-  waiting: WaitingPart,
+  { lines, waiting, once }: EntryPart & { readonly waiting: WaitingPart },
   context: ApplyContext,
   state: ReplicaState,
 ): Promise<ApplyStep> {
   const serving = new Serving(txn, context, waiting);
   const replies: Reply[] = [];
-  for (const line of lines) {
-    replies.push(await applyLine(txn, line, context));
+  for (const [at, line] of lines.entries()) {
+    const reply = once?.before(txn, at) ?? (await applyLine(txn, line, context));
+    once?.after(txn, at, reply);
+    replies.push(reply);
     await serving.serveFilled();
   }
   await serving.finish();
   return { state, replies, served: serving.served };
 }
 
-/** For whoever waits for a reply of an entry that this replica has applied only in part itself. */
-const LOST = error(
-  'UNKNOWNOUTCOME the command was carried out, and a FLUSHALL after it; its reply was lost',
-);
+/** An entry with a FLUSHALL. */
+export interface FlushEntry {
+  readonly index: LogIndex;
+  readonly body: Extract<EnvelopeBody, { family: 'redis' }>;
+  /** Of its commands. */
+  readonly flushAt: number;
+  readonly once: OnceBatches;
+}
 
 /**
- * What comes before a FLUSHALL of the entry at `index`: its changes go with everything else, but not
- * what it gives to clients. When it resolves that is in the engine, with the mark that it need not
- * be done again; nor can it, once data is gone.
+ * What comes before a FLUSHALL of an entry: its changes go with everything else, but not what it
+ * gives to clients, nor what sessions remember. When it resolves that is in the engine, with the mark
+ * that it need not be done again; nor can it, once data is gone.
  */
 export async function applyBeforeFlush(
   engine: Engine,
-  index: LogIndex,
-  lines: readonly CommandLine[],
-  waiting: WaitingPart | undefined,
+  { index, body, flushAt, once }: FlushEntry,
   context: ApplyContext,
   state: ReplicaState,
 ): Promise<ApplyStep> {
+  const lines = body.lines.slice(0, flushAt);
   const done = findEmptying(createView(engine));
   if (done?.index === index) {
     for (let at = 0; at < done.draws; at++) context.random();
-    return { state, replies: lines.map(() => LOST) };
+    once.skipToFlush();
+    return { state, replies: lines.map(() => LOST_BY_FLUSH) };
   }
   let draws = 0;
   const random = () => {
@@ -71,27 +96,45 @@ export async function applyBeforeFlush(
   };
   const txn = new Txn(engine);
   txn.beginEntry(index);
-  const early = await applyCommands(txn, lines, waiting, { ...context, random }, state);
+  const part = { lines, waiting: body.waiting, once };
+  const early = await applyCommands(txn, part, { ...context, random }, state);
   const left = new Txn(engine);
   for (const { id, reply } of early.served ?? []) {
     if (reply.kind === 'encoded') keepServed(left, id, reply.bytes, NOT_KEPT);
+  }
+  for (const { key, after } of txn.changes()) {
+    if (!isSessionKey(key)) continue;
+    if (after === undefined) left.del(key);
+    else left.put(key, after);
   }
   markEmptying(left, { index, draws });
   await engine.write(left.operations());
   return early;
 }
 
-/** What comes after it, on an empty partition. */
-export function applyAfterFlush(
+/** What comes with it and after it, on an empty partition. */
+export async function applyAfterFlush(
   txn: Txn,
-  lines: readonly CommandLine[],
-  waiting: WaitingPart | undefined,
+  { body, flushAt, once }: FlushEntry,
   context: ApplyContext,
   state: ReplicaState,
-): ApplyStep | Promise<ApplyStep> {
+): Promise<ApplyStep> {
   unmarkEmptying(txn);
   writeCounts(txn, { keys: 0, expires: 0 });
-  return applyCommands(txn, lines, waiting && { ...waiting, ready: [] }, context, state);
+  once.before(txn, flushAt);
+  once.after(txn, flushAt, OK);
+  const { waiting } = body;
+  const behind = flushAt + 1;
+  const part = {
+    lines: body.lines.slice(behind),
+    waiting: waiting && { ...waiting, ready: [] },
+    once: {
+      before: (of: Txn, at: number) => once.before(of, behind + at),
+      after: (of: Txn, at: number, reply: Reply) => once.after(of, behind + at, reply),
+    },
+  };
+  const late = await applyCommands(txn, part, context, state);
+  return { ...late, replies: [OK, ...late.replies] };
 }
 
 /** All that an entry with a FLUSHALL gave to clients. */

@@ -6,6 +6,7 @@
 import type { ErrorCode } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { ReadRun } from '../commands/command.ts';
+import type { OnceMark } from '../encoding/sessions.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
 
@@ -31,6 +32,8 @@ export interface CommandBatch {
   readonly protocol: Protocol;
   /** Only to be taken on by a leader of this term; undefined: whoever leads. */
   readonly term: Term | undefined;
+  /** Under this session and sequence it takes effect once, as a whole, however often it is sent. */
+  readonly once?: OnceMark;
   /** Monotone deadline of this node's clock; a write not proposed by then never will be. */
   readonly deadlineMs: number;
   /** Of a read that a follower of this node may answer: its state is not older than this. */

@@ -5,21 +5,26 @@
  *   u8 version · u8 family · u16 apply version · u64 time (ms since 1970) · u32 seed · body
  *   redis body:    u32 commands, each: u8 flags (0; bits reserved for session, origin),
  *                  u32 arguments, each: u32 length, bytes; from apply version 2 on, which an entry
- *                  has only if there are any: waiters (waiter-codec.ts)
+ *                  has only if there are any: waiters (waiter-codec.ts); from apply version 3 on,
+ *                  which an entry has only if there are any: u32 batches that take effect once,
+ *                  each: u32 first command, u32 commands, u32 length, session id, u64 sequence,
+ *                  u64 lowest sequence without an answer
  *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
  *                  length, engine key of the header
  */
 import { asBuffer, ByteRangeError, ByteReader, ByteWriter, readU64 } from '../../common/bytes.ts';
 import { KvorumError } from '../../common/errors.ts';
+import type { OnceMark } from '../encoding/sessions.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.ts';
 
 const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-const APPLY_VERSION = 2;
+const APPLY_VERSION = 3;
 /** That of entries without what came later: older builds apply them as well. */
 const PLAIN_VERSION = 1;
 const WAITING_VERSION = 2;
+const ONCE_VERSION = 3;
 
 const FAMILY = { redis: 1, topic: 2, schema: 3, internal: 4 } as const;
 const INTERNAL = { time: 1, expire: 2 } as const;
@@ -32,11 +37,18 @@ export interface DueKey {
   readonly deadlineMs: number;
 }
 
+/** Consecutive commands of the entry that take effect once, all together. */
+export interface OnceLines extends OnceMark {
+  readonly first: number;
+  readonly count: number;
+}
+
 export type EnvelopeBody =
   | {
       readonly family: 'redis';
       readonly lines: readonly CommandLine[];
       readonly waiting?: WaitingPart;
+      readonly once?: readonly OnceLines[];
     }
   | { readonly family: 'internal'; readonly operation: 'time' }
   | {
@@ -60,19 +72,30 @@ export function lineBytes(line: CommandLine): number {
 
 export function encodeEnvelope(envelope: Envelope): Buffer {
   const { body } = envelope;
-  const waiting = body.family === 'redis' ? body.waiting : undefined;
+  const { waiting, once } = body.family === 'redis' ? body : NEITHER;
   const size =
     body.family === 'redis' ? body.lines.reduce((sum, line) => sum + lineBytes(line), 4) : 64;
   const writer = new ByteWriter(HEADER_BYTES + size)
     .u8(ENVELOPE_VERSION)
     .u8(FAMILY[body.family])
-    .u16(waiting === undefined ? PLAIN_VERSION : WAITING_VERSION)
+    .u16(once ? ONCE_VERSION : waiting ? WAITING_VERSION : PLAIN_VERSION)
     .u64(envelope.timeMs)
     .u32(envelope.seed);
   if (body.family === 'redis') encodeLines(writer, body.lines);
   else encodeInternal(writer, body);
-  if (waiting !== undefined) encodeWaiting(writer, waiting);
+  if (waiting ?? once) encodeWaiting(writer, waiting ?? NOBODY);
+  if (once !== undefined) encodeOnce(writer, once);
   return writer.finish();
+}
+
+const NEITHER = { waiting: undefined, once: undefined };
+const NOBODY: WaitingPart = { ready: [], waiters: [], confirmed: [] };
+
+function encodeOnce(writer: ByteWriter, batches: readonly OnceLines[]): void {
+  writer.u32(batches.length);
+  for (const { first, count, id, sequence, low } of batches) {
+    writer.u32(first).u32(count).bytes(id).u64(sequence).u64(low);
+  }
 }
 
 function encodeLines(writer: ByteWriter, lines: readonly CommandLine[]): void {
@@ -127,7 +150,12 @@ function decodeBody(reader: ByteReader, family: number, applyVersion: number): E
   if (family === FAMILY.redis) {
     const lines = decodeLines(reader);
     if (applyVersion < WAITING_VERSION) return { family: 'redis', lines };
-    return { family: 'redis', lines, waiting: decodeWaiting(reader) };
+    const waiting = decodeWaiting(reader);
+    if (applyVersion < ONCE_VERSION) return { family: 'redis', lines, waiting };
+    const once = decodeOnce(reader, lines.length);
+    return isNobody(waiting)
+      ? { family: 'redis', lines, once }
+      : { family: 'redis', lines, waiting, once };
   }
   if (family !== FAMILY.internal) throw new ByteRangeError(`unknown entry family ${family}`);
   const operation = reader.u8();
@@ -141,6 +169,25 @@ function decodeBody(reader: ByteReader, family: number, applyVersion: number): E
     keys.push({ deadlineMs, key: reader.bytes() });
   }
   return { family: 'internal', operation: 'expire', keys };
+}
+
+function isNobody({ ready, waiters, confirmed }: WaitingPart): boolean {
+  return ready.length + waiters.length + confirmed.length === 0;
+}
+
+/** In order, and none of them over another. */
+function decodeOnce(reader: ByteReader, lines: number): OnceLines[] {
+  const batches: OnceLines[] = [];
+  let end = 0;
+  for (let left = reader.u32(); left > 0; left--) {
+    const [first, count] = [reader.u32(), reader.u32()];
+    if (first < end || count === 0 || first + count > lines) {
+      throw new ByteRangeError(`a batch of ${count} commands at ${first}`);
+    }
+    end = first + count;
+    batches.push({ first, count, id: reader.bytes(), sequence: reader.u64(), low: reader.u64() });
+  }
+  return batches;
 }
 
 function decodeLines(reader: ByteReader): CommandLine[] {

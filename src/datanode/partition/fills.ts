@@ -1,5 +1,5 @@
 /** How many elements commands may add to the keys they name: so many clients are waited on no more. */
-import { type Command, keysOf } from '../commands/command.ts';
+import { type Command, carriedOut, keysOf } from '../commands/command.ts';
 import { decodeExec } from '../commands/exec-line.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from './batch.ts';
@@ -25,9 +25,11 @@ export function fillsOf(lines: readonly CommandLine[]): Map<string, number> {
   return fills;
 }
 
-function collect(line: CommandLine, fills: Map<string, number>): void {
-  const command = resolveCommand(line);
-  if (command?.kind !== 'write') return;
+function collect(request: CommandLine, fills: Map<string, number>): void {
+  const row = resolveCommand(request);
+  if (row === undefined) return;
+  const { command, line } = carriedOut(row, request);
+  if (command.kind !== 'write') return;
   if (command.name === 'exec') {
     for (const inner of decodeExec(line) ?? []) collect(inner, fills);
     return;

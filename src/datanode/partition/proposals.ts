@@ -10,7 +10,8 @@ import { limits } from '../../common/limits.ts';
 import type { ProposeResult, Refusal } from '../raft/ready.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
-import { lineBytes } from './envelope.ts';
+import { lineBytes, type OnceLines } from './envelope.ts';
+import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
 
 /** A batch whose lines settle one after the other. */
 interface Waiter {
@@ -22,7 +23,7 @@ interface Waiter {
 /** Consecutive lines of one batch within one entry. */
 interface Segment {
   readonly waiter: Waiter;
-  readonly count: number;
+  count: number;
 }
 
 interface PendingEntry {
@@ -34,6 +35,7 @@ interface PendingEntry {
 
 interface EntryDraft {
   readonly lines: CommandLine[];
+  readonly once: OnceLines[];
   readonly segments: Segment[];
   bytes: number;
 }
@@ -83,7 +85,7 @@ export class Proposals {
    */
   flush(
     nowMs: number,
-    encode: (lines: readonly CommandLine[]) => Buffer,
+    encode: (lines: readonly CommandLine[], once: readonly OnceLines[]) => Buffer,
     propose: (data: readonly Buffer[]) => ProposeResult,
   ): void {
     const waiters = this.#gathered;
@@ -96,7 +98,7 @@ export class Proposals {
     });
     if (live.length === 0) return;
     const drafts = draftEntries(live);
-    const result = propose(drafts.map((draft) => encode(draft.lines)));
+    const result = propose(drafts.map((draft) => encode(draft.lines, draft.once)));
     if (!result.ok) {
       const code = refusalCode[result.refusal];
       for (const waiter of live) {
@@ -212,35 +214,47 @@ function answerEntry({ segments }: PendingEntry, replies: readonly Reply[]): voi
     for (let i = 0; i < count; i++) {
       const reply = replies[at++];
       assert(reply !== undefined, 'one reply per command');
-      waiter.results.push({ ok: true, reply });
+      waiter.results.push(resultOf(reply));
     }
     finish(waiter);
   }
+}
+
+function resultOf(reply: Reply): LineResult {
+  if (reply !== BATCH_LOST && reply !== BATCH_FULL) return { ok: true, reply };
+  return { ok: false, code: reply === BATCH_LOST ? 'SESSION_LOST' : 'BUSY', message: reply.text };
 }
 
 function finish(waiter: Waiter): void {
   if (waiter.results.length === waiter.batch.lines.length) waiter.resolve(waiter.results);
 }
 
-/** Packs lines into entries of at most entryBytesMax (one longer line has an entry of its own). */
+/**
+ * Packs lines into entries of at most entryBytesMax (one longer line has an entry of its own, and so
+ * has a longer batch that takes effect as a whole).
+ */
 function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
   const drafts: EntryDraft[] = [];
   let draft: EntryDraft | undefined;
-  for (const waiter of waiters) {
-    let count = 0;
-    for (const line of waiter.batch.lines) {
-      const bytes = lineBytes(line);
-      if (draft === undefined || draft.bytes + bytes > limits.entryBytesMax) {
-        if (count > 0) draft?.segments.push({ waiter, count });
-        count = 0;
-        draft = { lines: [], segments: [], bytes: 0 };
-        drafts.push(draft);
-      }
-      draft.lines.push(line);
-      draft.bytes += bytes;
-      count++;
+  const draftFor = (bytes: number): EntryDraft => {
+    if (draft === undefined || (draft.bytes > 0 && draft.bytes + bytes > limits.entryBytesMax)) {
+      draft = { lines: [], once: [], segments: [], bytes: 0 };
+      drafts.push(draft);
     }
-    if (count > 0) draft?.segments.push({ waiter, count });
+    draft.bytes += bytes;
+    return draft;
+  };
+  for (const waiter of waiters) {
+    const { lines, once } = waiter.batch;
+    for (const piece of once === undefined ? lines.map((line) => [line]) : [lines]) {
+      const taking = draftFor(piece.reduce((sum, line) => sum + lineBytes(line), 0));
+      const { segments } = taking;
+      const last = segments.at(-1);
+      if (once) taking.once.push({ ...once, first: taking.lines.length, count: piece.length });
+      taking.lines.push(...piece);
+      if (last?.waiter === waiter) last.count += piece.length;
+      else segments.push({ waiter, count: piece.length });
+    }
   }
   return drafts;
 }

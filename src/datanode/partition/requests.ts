@@ -13,7 +13,7 @@ import type { ProposeResult, RaftNode, ReadState } from '../raft/ready.ts';
 import { OK } from '../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from './applier.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
-import { type DueKey, encodeEnvelope } from './envelope.ts';
+import { type DueKey, encodeEnvelope, type OnceLines } from './envelope.ts';
 import { FollowerReads } from './follower-reads.ts';
 import { Proposals } from './proposals.ts';
 import { type ReadGround, Reads } from './reads.ts';
@@ -211,10 +211,10 @@ export class Requests {
     const drafts: Draft[] = [];
     this.#proposals.flush(
       this.#ground.clock.monotonicMs(),
-      (lines) => {
+      (lines, once) => {
         const draft = this.#waiters.draft(lines);
         drafts.push(draft);
-        return this.#encode(lines, draft);
+        return this.#encode(lines, draft, once);
       },
       (data) => this.#append(data, drafts),
     );
@@ -226,9 +226,14 @@ export class Requests {
     if (draft.part !== undefined) this.#append([this.#encode([], draft)], [draft]);
   }
 
-  #encode(lines: readonly CommandLine[], { part }: Draft): Buffer {
+  #encode(
+    lines: readonly CommandLine[],
+    { part }: Draft,
+    batches: readonly OnceLines[] = [],
+  ): Buffer {
     const { random, nowMs } = this.#ground;
-    const body = { family: 'redis', lines, ...(part && { waiting: part }) } as const;
+    const once = batches.length > 0 && { once: batches };
+    const body = { family: 'redis', lines, ...(part && { waiting: part }), ...once } as const;
     return encodeEnvelope({ timeMs: nowMs(), seed: random.u32(), body });
   }
 

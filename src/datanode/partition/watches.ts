@@ -9,8 +9,9 @@
  */
 import type { Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import { keysOf } from '../commands/command.ts';
-import { decodeExec, type Watched, watchedOf } from '../commands/exec-line.ts';
+import { carriedOut, keysOf } from '../commands/command.ts';
+import { BROKEN_EXEC, decodeExec, type Watched, watchedOf } from '../commands/exec-line.ts';
+import { CARRIED_AT, carrying } from '../commands/once.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { decodeCollection, decodeHeader } from '../encoding/header.ts';
 import { encodeKey } from '../encoding/key.ts';
@@ -66,13 +67,21 @@ export class Watches {
     return this.#byToken.size;
   }
 
-  /** Takes a batch of writes on; an EXEC whose watch is broken is answered here and goes nowhere. */
+  /**
+   * Takes a batch of writes on. An EXEC whose watch is broken is answered here and goes nowhere; under
+   * a session it may be asked for again, having been carried out: the log tells.
+   */
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
+    const first = batch.lines[0]!;
+    const exec = execWithin(first);
+    if (exec === undefined || this.#mayExec(watchedOf(exec))) return this.#take(batch);
+    if (exec !== first) return this.#take({ ...batch, lines: [carrying(first, BROKEN_EXEC)] });
+    if (batch.once !== undefined) return this.#take({ ...batch, lines: [BROKEN_EXEC] });
+    return Promise.resolve([{ ok: true, reply: NULL_ARRAY }]);
+  }
+
+  #take(batch: CommandBatch): Promise<readonly LineResult[]> {
     const { lines } = batch;
-    const [first] = lines;
-    if (isNamed(first!, 'exec') && !this.#mayExec(watchedOf(first!))) {
-      return Promise.resolve([{ ok: true, reply: NULL_ARRAY }]);
-    }
     const begins = lines.some(isWatch);
     const settled = begins && this.#ground.settled();
     const results = this.#ground.gather(batch);
@@ -183,13 +192,16 @@ export class Watches {
   }
 
   /** The watches whose keys `line` names. */
-  #find(line: CommandLine, found: Set<Watch>): void {
-    if (isNamed(line, 'exec')) {
-      for (const inner of decodeExec(line) ?? []) this.#find(inner, found);
+  #find(request: CommandLine, found: Set<Watch>): void {
+    const exec = execWithin(request);
+    if (exec !== undefined) {
+      for (const inner of decodeExec(exec) ?? []) this.#find(inner, found);
       return;
     }
-    const command = resolveCommand(line);
-    if (command?.kind !== 'write') return;
+    const row = resolveCommand(request);
+    if (row?.kind !== 'write') return;
+    const { command, line } = carriedOut(row, request);
+    if (command.kind !== 'write') return;
     if (command.empties === true) for (const watch of this.#byToken.values()) found.add(watch);
     const deletes = command.name === 'del' || command.name === 'unlink';
     for (const key of keysOf(command, line)) {
@@ -219,8 +231,14 @@ function isPast(view: View, place: Buffer, nowMs: number): boolean {
   return record !== undefined && isExpired(place, decodeHeader(place, record), nowMs);
 }
 
+/** An EXEC, by itself or under a session. */
+function execWithin(line: CommandLine): CommandLine | undefined {
+  if (isNamed(line, 'exec')) return line;
+  return isNamed(line, 'kv.once') ? execWithin(line.slice(CARRIED_AT)) : undefined;
+}
+
 /** The first letter spares other lines the comparison. */
-function isNamed(line: CommandLine, name: 'exec' | 'watch'): boolean {
+function isNamed(line: CommandLine, name: 'exec' | 'watch' | 'kv.once'): boolean {
   const word = line[0]!;
   if (word.length !== name.length || (word[0]! | 0x20) !== name.charCodeAt(0)) return false;
   return word.toString('latin1').toLowerCase() === name;

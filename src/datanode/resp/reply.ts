@@ -29,6 +29,8 @@ export type Reply =
       readonly resp2: readonly Buffer[];
       readonly resp3: readonly Buffer[];
     }
+  /** Given before, and kept in both protocols. */
+  | { readonly kind: 'kept'; readonly resp2: Buffer; readonly resp3: Buffer }
   /** Bytes already encoded for this client's protocol (a forwarded reply). */
   | { readonly kind: 'encoded'; readonly bytes: Buffer };
 

@@ -1,9 +1,11 @@
 /**
  * Forwarded batches between datanodes (decision 10), bodies of the transport's request channel.
- * Frozen format, version 2 (a request of version 1 has no group):
+ * Frozen format, version 2 (a request of version 1 has no group), or 3 where the batch takes effect
+ * once:
  *
  *   request  u8 version · text namespace · u32 partition · u64 group, 0: any · u8 kind · u8 protocol
- *            · u64 term · u32 milliseconds left · u32 lines, each: u32 arguments, each: u32 length,
+ *            · u64 term · u32 milliseconds left · version 3: u32 length, session id, u64 sequence,
+ *            u64 lowest sequence without an answer · u32 lines, each: u32 arguments, each: u32 length,
  *            bytes
  *   answer   u8 1 · u32 lines, each: u8 1, u32 length, RESP bytes of the asked protocol
  *                                      or: u8 0, text error code, text message
@@ -12,6 +14,7 @@ import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
+import type { OnceMark } from '../encoding/sessions.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
@@ -19,6 +22,7 @@ import { replyBytes } from '../resp/reply-bytes.ts';
 
 const VERSION = 1;
 const REQUEST_VERSION = 2;
+const ONCE_VERSION = 3;
 /** Of a frame, for all that is not a reply. */
 const FRAME_ROOM_BYTES = 1_048_576;
 const KINDS = ['read', 'write'] as const;
@@ -26,15 +30,17 @@ const KINDS = ['read', 'write'] as const;
 /** `leftMs`: what is left of the batch's deadline, for a clock with another zero. */
 export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
   const writer = new ByteWriter(512)
-    .u8(REQUEST_VERSION)
+    .u8(batch.once === undefined ? REQUEST_VERSION : ONCE_VERSION)
     .text(batch.namespace)
     .u32(batch.partition)
     .u64(batch.group ?? 0)
     .u8(KINDS.indexOf(batch.kind))
     .u8(batch.protocol)
     .u64(batch.term ?? 0)
-    .u32(Math.max(0, Math.ceil(leftMs)))
-    .u32(batch.lines.length);
+    .u32(Math.max(0, Math.ceil(leftMs)));
+  const { once } = batch;
+  if (once !== undefined) writer.bytes(once.id).u64(once.sequence).u64(once.low);
+  writer.u32(batch.lines.length);
   for (const line of batch.lines) {
     writer.u32(line.length);
     for (const argument of line) writer.bytes(argument);
@@ -47,7 +53,7 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
   return decodeFrame('forwarded request', () => {
     const reader = new ByteReader(body);
     const version = reader.u8();
-    if (version !== VERSION && version !== REQUEST_VERSION) {
+    if (version < VERSION || version > ONCE_VERSION) {
       throw new ByteRangeError(`unknown version ${version}`);
     }
     const namespace = reader.text();
@@ -57,6 +63,7 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
     const protocol = reader.u8();
     const term = reader.u64();
     const leftMs = reader.u32();
+    const once = version === ONCE_VERSION ? decodeOnce(reader) : undefined;
     if (kind === undefined || (protocol !== 2 && protocol !== 3)) {
       throw new ByteRangeError('unknown kind or protocol');
     }
@@ -78,9 +85,14 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
       lines,
       protocol: protocol satisfies Protocol,
       term: term === 0 ? undefined : term,
+      ...(once && { once }),
       deadlineMs: nowMs + leftMs,
     };
   });
+}
+
+function decodeOnce(reader: ByteReader): OnceMark {
+  return { id: reader.bytes(), sequence: reader.u64(), low: reader.u64() };
 }
 
 /** A reply that does not fit the frame with those before it becomes an error. */

@@ -1,13 +1,14 @@
 /**
  * Brings a batch to the replica that leads: in this process, or over the node transport in the
- * leader's term. One attempt; holding and trying again is the lane's business, because only it
- * knows what must not be overtaken.
+ * leader's term. One attempt, but for writes whose outcome is not known (`forwarded-writes.ts`);
+ * holding and trying again is the lane's business, because only it knows what must not be overtaken.
  */
 import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import type { CommandBatch, LineResult, LocalPartition } from '../partition/batch.ts';
 import type { Transport } from '../transport/transport.ts';
+import { ForwardedWrites } from './forwarded-writes.ts';
 import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
 import type { MutableRouteTable } from './route-table.ts';
 import type { LeaderHint } from './table.ts';
@@ -16,6 +17,8 @@ import { WaitRouter } from './wait-router.ts';
 
 export interface RouterOptions {
   readonly node: NodeId;
+  /** Of this life of the node: no other ever has it. */
+  readonly bootId: string;
   readonly clock: Clock;
   readonly routes: MutableRouteTable;
   /** Of the group that the table names. */
@@ -30,16 +33,29 @@ export class Router {
   /** Of clients that wait for an element. */
   readonly waits: WaitRouter;
   readonly #options: RouterOptions;
+  readonly #writes: ForwardedWrites;
   #forwarded = 0;
   #served = 0;
 
   constructor(options: RouterOptions) {
     this.#options = options;
     this.waits = new WaitRouter(this, options);
+    this.#writes = new ForwardedWrites({
+      clock: options.clock,
+      bootId: options.bootId,
+      leader: (namespace, partition) => this.leader(namespace, partition),
+      onLeader: (group, listener) => options.routes.onLeader(group, listener),
+      attempt: (batch, signal) => this.#attempt(batch, signal),
+    });
   }
 
   get routes(): MutableRouteTable {
     return this.#options.routes;
+  }
+
+  /** Forwarded batches that were asked for again because their outcome was not known. */
+  get repeatedBatches(): number {
+    return this.#writes.repeated;
   }
 
   /** Commands sent to other nodes, tries counted each. */
@@ -85,6 +101,19 @@ export class Router {
     const local = this.#options.local(batch.namespace, batch.partition);
     const mayFollow = batch.maxStalenessMs !== undefined;
     if (local?.isLeader || (local && mayFollow)) return local.execute(batch);
+    if (batch.kind === 'read' || !batch.group) return this.#attempt(batch, signal);
+    return this.#writes.execute(batch, batch.group);
+  }
+
+  /** The node stops: what has no answer now gets none. */
+  close(): void {
+    this.#writes.close();
+  }
+
+  /** One try, wherever the leader is now. */
+  #attempt(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]> {
+    const local = this.#options.local(batch.namespace, batch.partition);
+    if (local?.isLeader && this.isOfTable(batch)) return local.execute(batch);
     const hint = this.leader(batch.namespace, batch.partition);
     if (hint === undefined) return Promise.resolve(failed(batch, 'NO_LEADER', 'no leader known'));
     return this.#forward(batch, hint, signal);

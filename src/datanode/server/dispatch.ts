@@ -14,6 +14,7 @@ import {
   type WriteRun,
 } from '../commands/command.ts';
 import type { Door } from '../commands/node-context.ts';
+import { CARRIED_AT } from '../commands/once.ts';
 import { cursorOf, parseCursor, partitionOfCursor, positionOf } from '../commands/scan-cursor.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine, PreparedRead } from '../partition/batch.ts';
@@ -184,6 +185,12 @@ export function badShape(
   const { arity, name } = command;
   if (arity > 0 ? args.length !== arity : args.length < -arity) {
     return error(`ERR wrong number of arguments for '${name}' command`);
+  }
+  if (command.carries !== undefined) {
+    const carried = command.carries(args);
+    if (carried === undefined) return unknownCommand(args.slice(CARRIED_AT));
+    const wrong = badShape(carried.command, carried.line, world);
+    if (wrong !== undefined) return wrong;
   }
   if (command.subcommands && args.length > 1 && resolveCommand(args) === command) {
     return error(`ERR unknown subcommand '${shown(args[1]!)}'. Try ${name.toUpperCase()} HELP.`);

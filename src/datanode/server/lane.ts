@@ -164,7 +164,7 @@ export class Lane {
       const item = items[at]!;
       const result = results[at]!;
       if (result.ok) {
-        this.#world.settle(item, result.reply, 'done');
+        this.#world.settle(item, givenIn(result.reply, this.#world.protocol()), 'done');
         continue;
       }
       if (maySendAgain(item, result.code)) {
@@ -232,6 +232,12 @@ export class Lane {
       this.#world.settle(this.#items.shift()!, error(text), 'not-proposed');
     }
   }
+}
+
+/** What was kept, as bytes: whoever looks into replies knows those. */
+function givenIn(reply: Reply, protocol: Protocol): Reply {
+  if (reply.kind !== 'kept') return reply;
+  return { kind: 'encoded', bytes: protocol === 3 ? reply.resp3 : reply.resp2 };
 }
 
 const tooManyHeld = error(

@@ -4,9 +4,10 @@
  * is one entry of one log. Commands of the node itself run at EXEC, in their places.
  */
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
-import type { Command, NodeCommand } from '../commands/command.ts';
+import type { Command, NodeCommand, WriteCommand } from '../commands/command.ts';
 import { selectedNamespace } from '../commands/connection.ts';
 import { encodeExec } from '../commands/exec-line.ts';
+import { carrying } from '../commands/once.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { array, error, NULL_ARRAY, OK, QUEUED, type Reply } from '../resp/reply.ts';
@@ -85,6 +86,7 @@ export class Transaction {
   divert(target: Target, args: CommandLine): Diverted {
     const answer = (reply: Reply) => ({ target: answerOf(target, reply), args });
     if (target.kind === 'reply' && !target.called) return this.#refused(target, args);
+    if (isOnceExec(target, args)) return this.#execOnce(target, args);
     switch (target.command?.name) {
       case 'multi':
         return answer(this.#begin());
@@ -119,7 +121,8 @@ export class Transaction {
   }
 
   #refused(target: Extract<Target, { kind: 'reply' }>, args: CommandLine): Diverted {
-    if (target.command?.name !== 'exec' || target.reply.kind !== 'error') {
+    const ends = target.command?.name === 'exec' || isOnceExec(target, args);
+    if (!ends || target.reply.kind !== 'error') {
       if (this.#open !== undefined) this.#open.broken = true;
       return { target, args };
     }
@@ -217,6 +220,17 @@ export class Transaction {
     return { target: { kind: 'exec', command, queue, one: { partition, line } }, args };
   }
 
+  /** EXEC under a session: the line of the log carries it as it was sent. */
+  #execOnce(target: Target, args: CommandLine): Diverted {
+    const row = target.command as WriteCommand;
+    const checked = row.prepare(carrying(args, encodeExec([])));
+    const { target: found } = this.#exec(target, args);
+    if (found.kind !== 'exec' || found.one === undefined) return { target: found, args };
+    if (!checked.ok) return { target: answerOf(target, checked.reply), args };
+    const one = { ...found.one, line: carrying(args, found.one.line) };
+    return { target: { ...found, one }, args };
+  }
+
   /** The rules may have changed since: what is not allowed any more answers so, the others run. */
   #allowed(item: Queued): Queued {
     if (item.kind === 'known') return item;
@@ -253,6 +267,10 @@ export async function completeExec(
     else replies.push(await run(item.command, item.args));
   }
   return array(replies);
+}
+
+function isOnceExec({ command }: Target, args: CommandLine): boolean {
+  return command?.carries?.(args)?.command.name === 'exec';
 }
 
 function answerOf({ command }: Target, reply: Reply): Target {

@@ -24,6 +24,10 @@ import {
 } from '../../../src/datanode/encoding/rank-node.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { encodeServedKey, encodeServedOrderKey } from '../../../src/datanode/encoding/served.ts';
+import {
+  encodeSessionKey,
+  encodeSessionReplyKey,
+} from '../../../src/datanode/encoding/sessions.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
 
@@ -48,6 +52,8 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['system key `state`', STATE_KEY],
   ['what the client `id` was given', encodeServedKey(Buffer.from('id'))],
   ['the same as the 5th that was', encodeServedOrderKey(5)],
+  ['session `session-1`', encodeSessionKey(Buffer.from('session-1'))],
+  ['reply of its 7th command, when it is number 5', encodeSessionReplyKey(5, 7)],
   ['key record of `foo`', encodeKey(foo)],
   ['expiry of `foo` at 1700000000000', encodeExpiryKey(1_700_000_000_000, foo)],
   [

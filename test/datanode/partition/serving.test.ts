@@ -12,6 +12,7 @@ import {
   applyBeforeFlush,
   applyCommands,
 } from '../../../src/datanode/partition/apply-serving.ts';
+import { OnceBatches } from '../../../src/datanode/partition/once-batches.ts';
 import type { CarriedWaiter, WaitingPart } from '../../../src/datanode/partition/waiter-codec.ts';
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
@@ -55,7 +56,7 @@ async function entry(
   const txn = new Txn(engine);
   txn.beginEntry(++index);
   const lines = texts.map((text) => (typeof text === 'string' ? line(text) : text));
-  const step = await applyCommands(txn, lines, waiting, context, state);
+  const step = await applyCommands(txn, { lines, waiting, once: undefined }, context, state);
   await engine.write(txn.operations());
   return step;
 }
@@ -186,11 +187,13 @@ test('a key that was ready before serves those who wait for it', async () => {
 
 test('what was given before a FLUSHALL of the entry stays given', async () => {
   const waiting = part(waiter('1', 'BLPOP a 0'), waiter('2', 'BLPOP a 0'));
-  const first = [line('RPUSH a x')];
-  const early = await applyBeforeFlush(engine, 1, first, waiting, context, state);
+  const lines = ['RPUSH a x', 'FLUSHALL', 'RPUSH a y z'].map(line);
+  const body = { family: 'redis', lines, waiting } as const;
+  const flush = { index: 1, body, flushAt: 1, once: new OnceBatches([], state.timeMs) };
+  const early = await applyBeforeFlush(engine, flush, context, state);
   const after = new Txn(engine);
   after.beginEntry(1);
-  const late = await applyAfterFlush(after, [line('RPUSH a y z')], waiting, context, state);
+  const late = await applyAfterFlush(after, flush, context, state);
   expect(given(early)).toEqual(['1: a x']);
   expect(given(late)).toEqual(['2: a y']);
   await engine.write(after.operations());

@@ -39,6 +39,7 @@ beforeEach(() => {
   request = async () => encodeResults([{ ok: true, reply: OK }], 2);
   router = new Router({
     node: 'me',
+    bootId: 'b',
     clock: systemClock,
     routes,
     local: () => local,
@@ -85,6 +86,7 @@ test('otherwise to the leader, in its term', async () => {
   request = async (_to, body) => {
     const peer = new Router({
       node: 'other',
+      bootId: 'c',
       clock: systemClock,
       routes: new MutableRouteTable(),
       local: () => ({

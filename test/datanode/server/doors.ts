@@ -85,6 +85,7 @@ export async function openDoors(
   );
   const router = new Router({
     node: 'a',
+    bootId: 'b',
     clock: systemClock,
     routes,
     local: (_namespace, partition) => partitions[partition],

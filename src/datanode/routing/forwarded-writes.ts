@@ -1,0 +1,203 @@
+/**
+ * Writes for partitions that other nodes lead, each batch under a session of this node's and a
+ * sequence (decision 12): when its outcome is not known, because the connection to the leader broke
+ * or another leads, it is asked for again under the same sequence until it is known. So a client of
+ * a gateway sees no unknown outcome when a leader dies. A session belongs to one group and one life
+ * of the node, and is opened through the group's log before its first batch.
+ */
+import type { Clock } from '../../common/clock.ts';
+import { type ErrorCode, errorTable } from '../../common/errors.ts';
+import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { CommandBatch, LineResult } from '../partition/batch.ts';
+import type { LeaderHint } from './table.ts';
+
+export interface WriteGround {
+  readonly clock: Clock;
+  /** Of this life of the node: no other ever has it. */
+  readonly bootId: string;
+  leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
+  onLeader(group: GroupId, listener: () => void): () => void;
+  /** One try; `signal` gives it up. */
+  attempt(batch: CommandBatch, signal: AbortSignal): Promise<readonly LineResult[]>;
+}
+
+/** Of this node with one group. */
+interface GroupSession {
+  readonly id: Buffer;
+  /** Set once it is open, or while it is being opened: what failed, if anything. */
+  opening: Promise<readonly LineResult[] | undefined> | undefined;
+  nextSequence: number;
+  /** Ascending. */
+  readonly unanswered: Set<number>;
+}
+
+const RETRY_MIN_MS = 5;
+const RETRY_MAX_MS = 100;
+const OPEN = [Buffer.from('KV.SESSION'), Buffer.from('OPEN')];
+/** A place in the command that says which group; the batch does. */
+const ANY_KEY = Buffer.from('-');
+
+export class ForwardedWrites {
+  readonly #ground: WriteGround;
+  readonly #sessions = new Map<GroupId, GroupSession>();
+  readonly #waiting = new Set<() => void>();
+  #opened = 0;
+  #repeated = 0;
+  #closed = false;
+
+  constructor(ground: WriteGround) {
+    this.#ground = ground;
+  }
+
+  /** Batches that were asked for again because their outcome was not known, tries counted each. */
+  get repeated(): number {
+    return this.#repeated;
+  }
+
+  async execute(batch: CommandBatch, group: GroupId): Promise<readonly LineResult[]> {
+    for (;;) {
+      const session = this.#sessionOf(group);
+      session.opening ??= this.#open(session, batch, group);
+      const failed = await session.opening;
+      if (failed !== undefined) return notProposed(batch, failed);
+      const results = await this.#executeOnce(session, batch, group);
+      if (results !== 'session-lost') return results;
+      // it has not been carried out, and nothing more is sent under that session
+      if (this.#sessions.get(group) === session) this.#sessions.delete(group);
+    }
+  }
+
+  /** Nothing is asked for again. */
+  close(): void {
+    this.#closed = true;
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  #sessionOf(group: GroupId): GroupSession {
+    let session = this.#sessions.get(group);
+    if (session === undefined) {
+      // under the id of one that was lost, what was sent under that would be taken for new
+      const id = Buffer.from(`gateway-${this.#ground.bootId}-${++this.#opened}`);
+      session = { id, opening: undefined, nextSequence: 1, unanswered: new Set() };
+      this.#sessions.set(group, session);
+    }
+    return session;
+  }
+
+  /** Undefined when it is open; otherwise it may be tried again. */
+  async #open(
+    session: GroupSession,
+    batch: CommandBatch,
+    group: GroupId,
+  ): Promise<readonly LineResult[] | undefined> {
+    const lines = [[...OPEN, session.id, ANY_KEY]];
+    const results = await this.#attempt({ ...batch, lines, prepared: [undefined] }, group);
+    const [result] = results;
+    if (result?.ok && !isError(result)) return undefined;
+    session.opening = undefined;
+    return results;
+  }
+
+  async #executeOnce(
+    session: GroupSession,
+    batch: CommandBatch,
+    group: GroupId,
+  ): Promise<readonly LineResult[] | 'session-lost'> {
+    const { id, unanswered } = session;
+    const sequence = session.nextSequence++;
+    unanswered.add(sequence);
+    try {
+      return await this.#ask(batch, group, () => {
+        const [low = sequence] = unanswered;
+        return { id, sequence, low };
+      });
+    } finally {
+      unanswered.delete(sequence);
+    }
+  }
+
+  async #ask(
+    batch: CommandBatch,
+    group: GroupId,
+    mark: () => NonNullable<CommandBatch['once']>,
+  ): Promise<readonly LineResult[] | 'session-lost'> {
+    const { clock } = this.#ground;
+    let { deadlineMs } = batch;
+    /** What it was when it was first not known. */
+    let unknown: readonly LineResult[] | undefined;
+    let pauseMs = RETRY_MIN_MS;
+    for (;;) {
+      const results = await this.#attempt({ ...batch, once: mark(), deadlineMs }, group);
+      const code = failureOf(results);
+      if (code === undefined) return results;
+      if (code === 'SESSION_LOST') return unknown ?? 'session-lost';
+      const { outcome } = errorTable[code];
+      if (unknown === undefined) {
+        if (outcome === 'not-proposed' || outcome === 'refused') return results;
+        unknown = results;
+        deadlineMs = clock.monotonicMs() + limits.holdMs;
+      }
+      if (this.#closed || clock.monotonicMs() >= deadlineMs) return unknown;
+      await this.#pause(pauseMs, group);
+      pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
+      this.#repeated++;
+    }
+  }
+
+  /** Given up when another leader becomes known: that one can tell. */
+  async #attempt(batch: CommandBatch, group: GroupId): Promise<readonly LineResult[]> {
+    const { leader, onLeader, attempt } = this.#ground;
+    const asked = leader(batch.namespace, batch.partition);
+    const gone = new AbortController();
+    const unlisten = onLeader(group, () => {
+      const now = leader(batch.namespace, batch.partition);
+      if (now !== undefined && (now.node !== asked?.node || now.term !== asked.term)) gone.abort();
+    });
+    try {
+      return await attempt(batch, gone.signal);
+    } finally {
+      unlisten();
+    }
+  }
+
+  /** Until a leader becomes known, or for so long. */
+  #pause(pauseMs: number, group: GroupId): Promise<void> {
+    const { clock, onLeader } = this.#ground;
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#waiting.delete(wake);
+        timer.cancel();
+        unlisten();
+        resolve();
+      };
+      const timer = clock.setTimer(pauseMs, wake);
+      const unlisten = onLeader(group, wake);
+      this.#waiting.add(wake);
+    });
+  }
+}
+
+/** All commands of a batch that takes effect once share their fate. */
+function failureOf(results: readonly LineResult[]): ErrorCode | undefined {
+  const failed = results.find((result) => !result.ok);
+  return failed?.ok === false ? failed.code : undefined;
+}
+
+const MINUS = 0x2d;
+
+function isError({ reply }: Extract<LineResult, { ok: true }>): boolean {
+  return reply.kind === 'error' || (reply.kind === 'encoded' && reply.bytes[0] === MINUS);
+}
+
+/** The session could not be opened: nothing of the batch was sent. */
+function notProposed(batch: CommandBatch, [failed]: readonly LineResult[]): LineResult[] {
+  const text = failed?.ok === false ? failed.message : 'the partition has too many sessions';
+  const code = failed?.ok === false && isNotProposed(failed.code) ? failed.code : 'BUSY';
+  const message = `no session: ${text}`;
+  return batch.lines.map(() => ({ ok: false, code, message }));
+}
+
+function isNotProposed(code: ErrorCode): boolean {
+  return errorTable[code].outcome === 'not-proposed';
+}

@@ -1,0 +1,94 @@
+/**
+ * Writes that may not take effect twice, through the gateway of a node that lives, while the nodes
+ * that lead are killed: nobody is told that an outcome is not known, nothing is done twice or lost.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { scale } from '../scale.ts';
+import { eventually, startCluster, type TestCluster } from './cluster.ts';
+import { connect } from './load.ts';
+
+const WORKERS = 8;
+const PARTITIONS = 4;
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ partitions: PARTITIONS });
+}, 60_000);
+
+afterAll(() => cluster?.destroy(), 60_000);
+
+interface Worker {
+  readonly client: Redis;
+  readonly name: string;
+  /** INCRs, pushes and transactions that were answered. */
+  count: number;
+}
+
+const errors: string[] = [];
+
+/** One turn: a counter, a list and a transaction over both; the replies tell if one came twice. */
+async function work(worker: Worker): Promise<void> {
+  const { client, name } = worker;
+  const next = worker.count + 1;
+  const wrong = (what: string, reply: unknown) => errors.push(`${name} ${what}: ${String(reply)}`);
+  const counted = await client.incr(`${name}:count`);
+  if (counted !== next) wrong(`INCR of ${next}`, counted);
+  const pushed = await client.rpush(`${name}:list`, String(next));
+  if (pushed !== next) wrong(`RPUSH of ${next}`, pushed);
+  const pairs = [0, 1, 2, 3].flatMap((at) => [`${name}:${at}`, String(next)]);
+  if ((await client.mset(pairs)) !== 'OK') wrong('MSET', 'not OK');
+  const done = await client.multi().incr(`{${name}}:a`).rpush(`{${name}}:b`, next).exec();
+  const replies = done?.map(([failure, reply]) => (failure ? failure.message : reply));
+  if (replies?.join(' ') !== `${next} ${next}`) wrong(`EXEC of ${next}`, replies);
+  worker.count = next;
+}
+
+test(
+  'killed leaders leave no outcome unknown at the gateways of others',
+  async () => {
+    let running = true;
+    const workers = Array.from({ length: WORKERS }, (_, at): Worker => {
+      const client = connect(cluster.gatewayPort(0));
+      return { client, name: `worker${at}`, count: 0 };
+    });
+    const drive = async (worker: Worker) => {
+      while (running) {
+        await work(worker).catch((failure: Error) => {
+          errors.push(`${worker.name}: ${failure.message}`);
+          running = false;
+        });
+      }
+    };
+    const driven = workers.map(drive);
+    for (let round = 0; round < scale.kills && running; round++) {
+      await pause(700);
+      const { partitions } = await cluster.status();
+      const leaders = partitions.map(({ leader }) => leader).filter((name) => name !== 'datanode1');
+      const victim = leaders[round % leaders.length] ?? 'datanode2';
+      cluster.kill(victim!);
+      await pause(300);
+      await eventually(20_000, `${victim} leads again`, async () => {
+        const now = (await cluster.status()).partitions;
+        return now.length === PARTITIONS && now.some(({ leader }) => leader === victim);
+      });
+    }
+    running = false;
+    await Promise.all(driven);
+    expect(errors).toEqual([]);
+    const [{ client } = workers[0]!] = workers;
+    for (const { name, count } of workers) {
+      expect(await client.get(`${name}:count`)).toBe(String(count));
+      const wanted = Array.from({ length: count }, (_, at) => String(at + 1));
+      expect(await client.lrange(`${name}:list`, 0, -1)).toEqual(wanted);
+      expect(await client.get(`{${name}}:a`)).toBe(String(count));
+      expect(await client.lrange(`{${name}}:b`, 0, -1)).toEqual(wanted);
+    }
+    process.stdout.write(
+      `${workers.reduce((sum, { count }) => sum + 7 * count, 0)} writes, ${scale.kills} kills\n`,
+    );
+    for (const worker of workers) worker.client.disconnect();
+  },
+  30_000 + scale.kills * 30_000,
+);

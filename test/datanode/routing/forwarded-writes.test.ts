@@ -1,0 +1,117 @@
+import { beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import type { ErrorCode } from '../../../src/common/errors.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
+import { OK } from '../../../src/datanode/resp/reply.ts';
+import { ForwardedWrites } from '../../../src/datanode/routing/forwarded-writes.ts';
+import type { LeaderHint } from '../../../src/datanode/routing/table.ts';
+
+const line = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+const done: LineResult = { ok: true, reply: OK };
+const failed = (code: ErrorCode): LineResult => ({ ok: false, code, message: 'why' });
+
+/** What the group answers to the batches that come, in order; then OK. */
+let script: (LineResult | 'never')[];
+let seen: string[];
+let leader: LeaderHint | undefined;
+let listeners: Set<() => void>;
+let writes: ForwardedWrites;
+
+beforeEach(() => {
+  script = [];
+  seen = [];
+  leader = { node: 'a', term: 3 };
+  listeners = new Set();
+  writes = new ForwardedWrites({
+    clock: systemClock,
+    bootId: 'b00t',
+    leader: () => leader,
+    onLeader: (_group, listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    attempt: answer,
+  });
+});
+
+function answer(batch: CommandBatch, signal: AbortSignal): Promise<readonly LineResult[]> {
+  const { once, lines } = batch;
+  const mark = once === undefined ? '' : ` ${once.id} ${once.sequence}/${once.low}`;
+  seen.push(`${lines.map((words) => words.join(' ')).join('; ')}${mark}`);
+  const next = script.shift() ?? done;
+  if (next !== 'never') return Promise.resolve(lines.map(() => next));
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(lines.map(() => failed('OUTCOME_UNKNOWN'))));
+  });
+}
+
+function write(text: string): Promise<readonly LineResult[]> {
+  const deadlineMs = systemClock.monotonicMs() + 1_000;
+  const batch = { namespace: 'default', partition: 0, group: 10, kind: 'write' } as const;
+  const lines = [line(text)];
+  return writes.execute({ ...batch, lines, protocol: 2, term: undefined, deadlineMs }, 10);
+}
+
+test('a session is opened before the first batch, and batches are numbered', async () => {
+  expect(await Promise.all([write('INCR a'), write('INCR b')])).toEqual([[done], [done]]);
+  expect(await write('INCR c')).toEqual([done]);
+  expect(seen).toEqual([
+    'KV.SESSION OPEN gateway-b00t-1 -',
+    'INCR a gateway-b00t-1 1/1',
+    'INCR b gateway-b00t-1 2/1',
+    'INCR c gateway-b00t-1 3/3',
+  ]);
+  expect(listeners.size).toBe(0);
+});
+
+test('an outcome that is not known is asked for under the same sequence', async () => {
+  script = [done, failed('CONNECTION_LOST'), failed('NO_LEADER'), failed('DEADLINE'), done];
+  expect(await write('INCR a')).toEqual([done]);
+  expect(seen.slice(1)).toEqual(Array.from({ length: 4 }, () => 'INCR a gateway-b00t-1 1/1'));
+  expect(writes.repeated).toBe(3);
+});
+
+test('what was not proposed goes back to whoever knows what must not overtake it', async () => {
+  script = [done, failed('NOT_LEADER')];
+  expect(await write('INCR a')).toEqual([failed('NOT_LEADER')]);
+  expect(await write('INCR a')).toEqual([done]);
+  expect(seen.slice(1)).toEqual(['INCR a gateway-b00t-1 1/1', 'INCR a gateway-b00t-1 2/2']);
+});
+
+test('without a session nothing is sent', async () => {
+  script = [failed('CONNECTION_LOST'), { ok: true, reply: { kind: 'error', text: 'TRYAGAIN' } }];
+  expect(await write('INCR a')).toMatchObject([{ ok: false, code: 'BUSY' }]);
+  expect(await write('INCR a')).toMatchObject([{ ok: false, code: 'BUSY' }]);
+  expect(await write('INCR a')).toEqual([done]);
+  expect(seen.filter((text) => text.startsWith('INCR'))).toEqual(['INCR a gateway-b00t-1 1/1']);
+});
+
+test('a lost session is replaced by one of another id; what may have run is unknown', async () => {
+  script = [done, failed('SESSION_LOST')];
+  expect(await write('INCR a')).toEqual([done]);
+  expect(seen.slice(1)).toEqual([
+    'INCR a gateway-b00t-1 1/1',
+    'KV.SESSION OPEN gateway-b00t-2 -',
+    'INCR a gateway-b00t-2 1/1',
+  ]);
+  script = [failed('CONNECTION_LOST'), failed('SESSION_LOST')];
+  expect(await write('INCR b')).toEqual([failed('CONNECTION_LOST')]);
+});
+
+test('news of another leader end an attempt: that one is asked', async () => {
+  script = [done, 'never', done];
+  const answered = write('INCR a');
+  while (seen.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  leader = { node: 'b', term: 4 };
+  for (const listener of [...listeners]) listener();
+  expect(await answered).toEqual([done]);
+  expect(seen.at(-1)).toBe('INCR a gateway-b00t-1 1/1');
+});
+
+test('when the node stops nothing is asked for any more', async () => {
+  script = [done, ...Array.from({ length: 1_000 }, () => failed('CONNECTION_LOST'))];
+  const answered = write('INCR a');
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  writes.close();
+  expect(await answered).toEqual([failed('CONNECTION_LOST')]);
+});
