@@ -58,6 +58,8 @@ const rooms = {
     'datanode/status.ts',
   ],
   placedriver: ['meta'],
+  sdk: ['meta/schema.ts'],
+  testing: ['sdk', 'cli'],
   meta: [],
   common: [],
 };
@@ -68,7 +70,7 @@ const doors = {
   'classic-level': 'src/datanode/engine/leveldb.ts',
   etcd3: 'src/meta/etcd',
   '@grpc/': 'src/meta/(etcd|embedded)',
-  ioredis: 'src/sdk/',
+  ioredis: 'src/sdk/pool.ts',
   fastify: '/http/',
   '@fastify/': 'src/placedriver/http/openapi.ts',
   ajv: 'src/placedriver/http/validation.ts',
@@ -119,11 +121,18 @@ module.exports = {
       to: { dependencyTypes: ['core', 'npm'] },
     },
     {
+      name: 'pure-retry',
+      comment: 'the retry policy has no world: no node builtins, no packages',
+      severity: 'error',
+      from: { path: '^src/sdk/retry\\.ts$' },
+      to: { dependencyTypes: ['core', 'npm'] },
+    },
+    {
       name: 'world-adapters',
       comment: 'only adapters touch files, sockets and processes (decision 2)',
       severity: 'error',
       from: {
-        path: '^src/(common|meta|placedriver|datanode)/',
+        path: '^src/(common|meta|placedriver|datanode|sdk)/',
         pathNot:
           '^src/common/(tcp|tcp-read|fs-disk)\\.ts$|/main\\.ts$|/http/|^src/meta/(etcd|embedded)|/engine/leveldb\\.ts$',
       },

@@ -234,6 +234,13 @@ export const limits = {
   metaLogBytes: 8 * MIB,
   metaLogBatchBytesMax: 16 * MIB,
   metaWritesWaitingMax: 16_384,
+
+  // sdk
+  /** Random bytes of a session's id; on the wire it is their hex. */
+  sessionIdBytes: 16,
+  /** Sessions that a client closes when it ends: the others are collected by their groups. */
+  sdkSessionClosesMax: 4_096,
+  sdkBlockingIdleMax: 8,
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');

@@ -1,0 +1,106 @@
+/** From what a caller gives a method to the line that is sent, and the options of the call. Pure. */
+import type { CallOptions, Consistency } from './command-types.ts';
+import type { Argument } from './connection.ts';
+import { ownError } from './errors.ts';
+
+export interface ParsedCall {
+  /** The command's name, in upper case, first. */
+  readonly line: readonly Argument[];
+  readonly options: CallOptions;
+}
+
+/** Where an object stands for pairs: index among the arguments. */
+const pairsAt: Readonly<Record<string, number>> = { mset: 0, msetnx: 0, hset: 1, hmset: 1 };
+
+/** Throws BAD_ARGUMENT for what cannot be sent. */
+export function parseCall(name: string, given: readonly unknown[]): ParsedCall {
+  if (!/^[A-Za-z][\w.|-]*$/.test(name)) {
+    throw ownError('BAD_ARGUMENT', `${JSON.stringify(name)} is no command name`);
+  }
+  const line: Argument[] = [name.toUpperCase()];
+  const pairs = pairsAt[name.toLowerCase()];
+  const last = given.length - 1;
+  let options: CallOptions = {};
+  given.forEach((value, at) => {
+    if (at === pairs && isRecord(value)) addPairs(line, name, value);
+    else if (at === last && value === undefined) return;
+    else if (at === last && isRecord(value)) options = checkedOptions(name, value);
+    else addValue(line, name, value, at);
+  });
+  return { line, options };
+}
+
+function addValue(line: Argument[], name: string, value: unknown, at: number): void {
+  if (Array.isArray(value)) {
+    for (const item of value) addValue(line, name, item, at);
+    return;
+  }
+  line.push(argumentOf(name, value, `argument ${at + 1}`));
+}
+
+function argumentOf(name: string, value: unknown, which: string): Argument {
+  if (typeof value === 'string') return value;
+  if (Buffer.isBuffer(value)) return value;
+  if (typeof value === 'number' && !Number.isNaN(value)) return numberText(value);
+  if (typeof value === 'bigint') return String(value);
+  if (value instanceof Uint8Array) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  }
+  const shown = value === null ? 'null' : Number.isNaN(value) ? 'NaN' : typeof value;
+  throw ownError(
+    'BAD_ARGUMENT',
+    `${which} of ${name} is ${shown}; it must be a string, a number or a Buffer`,
+  );
+}
+
+/** As the server spells what JavaScript calls Infinity. */
+function numberText(value: number): Argument {
+  if (value === Number.POSITIVE_INFINITY) return 'inf';
+  return value === Number.NEGATIVE_INFINITY ? '-inf' : value;
+}
+
+function addPairs(line: Argument[], name: string, record: object): void {
+  const entries = record instanceof Map ? [...record] : Object.entries(record);
+  for (const [key, value] of entries) {
+    line.push(argumentOf(name, key, 'a name'));
+    line.push(argumentOf(name, value, `the value of ${String(key)}`));
+  }
+}
+
+function isRecord(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return !Array.isArray(value) && !ArrayBuffer.isView(value);
+}
+
+const callOptionNames = new Set(['signal', 'timeoutMs', 'consistency']);
+
+function checkedOptions(name: string, given: object): CallOptions {
+  const options: CallOptions = given;
+  for (const option of Object.keys(options)) {
+    if (callOptionNames.has(option)) continue;
+    throw ownError(
+      'BAD_ARGUMENT',
+      `${name} has no option ${option}; there are ${[...callOptionNames].join(', ')}`,
+    );
+  }
+  const { signal, timeoutMs, consistency } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw ownError('BAD_ARGUMENT', `signal of ${name} must be an AbortSignal`);
+  }
+  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
+    throw ownError('BAD_ARGUMENT', `timeoutMs of ${name} must be a number above 0`);
+  }
+  if (consistency !== undefined) checkConsistency(consistency, `consistency of ${name}`);
+  return options;
+}
+
+/** Throws BAD_ARGUMENT; `what` names the option. */
+export function checkConsistency(given: Consistency, what: string): void {
+  if (given === 'linearizable' || given === 'lease' || given === 'stale') return;
+  const bound = typeof given === 'object' && given !== null ? given.maxStalenessMs : undefined;
+  if (typeof bound === 'number' && Number.isFinite(bound) && bound >= 0) return;
+  throw ownError(
+    'BAD_ARGUMENT',
+    `${what} must be 'linearizable', 'lease', 'stale' or { maxStalenessMs: number of at least 0 }`,
+  );
+}

@@ -1,0 +1,352 @@
+/** The client: a typed method per command, retried and routed by partition. */
+import { EventEmitter } from 'node:events';
+import { sleep, systemClock } from '../common/clock.ts';
+import { limits } from '../common/limits.ts';
+import { systemRandom } from '../common/random.ts';
+import { Call, type CallWorld } from './call.ts';
+import type { ClientEvents, ClientStatus, NodeInfo } from './client-events.ts';
+import { addCommandMethods } from './command-methods.ts';
+import { Deadlines } from './deadlines.ts';
+import { ownError } from './errors.ts';
+import { bytesOf } from './key-places.ts';
+import { Lookup } from './lookup.ts';
+import { type ClientOptions, parseOptions, type Settings } from './options.ts';
+import { fetchGet } from './placedriver-source.ts';
+import { ioredisConnector, Pool } from './pool.ts';
+import type { Value } from './replies.ts';
+import { Runner } from './runner.ts';
+import { closeLine, openLine, Sessions } from './sessions.ts';
+import type { PartitionTable, TableNode } from './table.ts';
+import { TableGate } from './table-gate.ts';
+import { tellConnect, tellLookup } from './tracing.ts';
+import type { Commands } from './typed-commands.ts';
+import { Window } from './window.ts';
+import { type ClientWorld, makeSource, selectedNamespace } from './world.ts';
+
+const RESOLUTION_MS = 20;
+const AVOID_MS = 1_000;
+const LOOKUP_REST_MS = 50;
+const CLOSE_SESSIONS_MS = 1_000;
+
+const Base = EventEmitter as unknown as abstract new () => EventEmitter<ClientEvents> & Commands;
+
+/**
+ * A client of one namespace. Every command of the server is a method that returns a promise; with
+ * `Buffer` behind its name it resolves with bytes in place of texts.
+ *
+ * A call is sent to the leader of its key's partition and sent again until it succeeds, its time is
+ * up or its outcome cannot be known. Calls that fail reject with a `ClientError`. Calls to one
+ * partition are sent in the order in which they are made; what is sent again may come later than
+ * what follows it: await a call that the next one depends on.
+ */
+export class Client extends Base {
+  readonly #settings: Settings;
+  readonly #options: ClientOptions | string;
+  readonly #world: ClientWorld;
+  readonly #pool: Pool;
+  readonly #lookup: Lookup;
+  readonly #window: Window;
+  readonly #deadlines: Deadlines;
+  readonly #sessions: Sessions | undefined;
+  readonly #runner: Runner;
+  #status: ClientStatus = 'wait';
+  #closing: Promise<void> | undefined;
+  #connected = false;
+  #nodes = new Map<string, TableNode>();
+  readonly #gate: TableGate;
+
+  /**
+   * `options`: `kvorum://host:port[,host:port]/namespace` (placedrivers), `redis://…` (datanodes), or
+   * an object. Throws a `ClientError` with code `BAD_OPTION` for wrong ones. It begins to connect at
+   * once, unless `lazyConnect` is set.
+   */
+  constructor(options: string | ClientOptions, world: Partial<ClientWorld> = {}) {
+    super();
+    const settings = parseOptions(options);
+    const clock = world.clock ?? systemClock;
+    const random = world.random ?? systemRandom();
+    this.#settings = settings;
+    this.#options = options;
+    this.#world = {
+      clock,
+      random,
+      connector: world.connector ?? ioredisConnector(clock),
+      get: world.get ?? fetchGet(settings.connectTimeoutMs),
+    };
+    this.#window = new Window(settings.maxInFlight, settings.maxQueued);
+    this.#deadlines = new Deadlines(clock, RESOLUTION_MS);
+    this.#pool = this.#makePool();
+    this.#lookup = new Lookup({
+      source: makeSource(settings, this.#world, this.#pool),
+      clock,
+      random,
+      intervalMs: settings.lookupMs,
+      restMs: LOOKUP_REST_MS,
+      changed: (table) => this.#onTable(table),
+      failed: (error) => this.#onLookupFailed(error),
+    });
+    this.#gate = new TableGate({
+      clock,
+      deadlines: this.#deadlines,
+      lookup: this.#lookup,
+      waitingMax: settings.maxQueued,
+      isClosed: () => this.#status === 'end',
+    });
+    this.#sessions = settings.sessions ? this.#makeSessions() : undefined;
+    this.#runner = new Runner({
+      world: this.#callWorld(),
+      namespace: settings.namespace,
+      timeoutMs: settings.timeoutMs,
+      consistency: settings.consistency,
+      begin: () => this.#begin(),
+      whenTable: (timeoutMs, signal) => this.#gate.wait(timeoutMs, signal),
+    });
+    if (!settings.lazyConnect) this.#begin();
+  }
+
+  /** Where the client is in its life. */
+  get status(): ClientStatus {
+    return this.#status;
+  }
+
+  /** Commands sent and not answered, and commands that wait to be sent. */
+  get pending(): { readonly inFlight: number; readonly queued: number } {
+    return { inFlight: this.#window.inFlight, queued: this.#window.waiting };
+  }
+
+  /**
+   * Resolves when the partitions are known. Rejects with `UNAVAILABLE` when nobody tells them within
+   * `timeoutMs` of the options, `CLOSED` when the client is closed.
+   */
+  async connect(): Promise<void> {
+    this.#begin();
+    await this.#gate.wait(this.#settings.timeoutMs, undefined);
+  }
+
+  /** The datanodes known now. */
+  nodes(): readonly NodeInfo[] {
+    return [...this.#nodes.values()].map(infoOf);
+  }
+
+  /** Number of the partition that `key` belongs to, from 0; undefined while that is not known. */
+  partitionOf(key: string | Buffer): number | undefined {
+    return this.#lookup.table?.partitionOf(bytesOf(key));
+  }
+
+  /**
+   * Sends any command by its name, options of the call last: `call('SET', 'k', 1, { timeoutMs: 50 })`.
+   * A command this version does not know goes to any node, and is not sent again once it was sent.
+   */
+  call(name: string, ...args: readonly unknown[]): Promise<Value> {
+    return this.#runner.run(name, args, false);
+  }
+
+  /** As `call`, with bytes in place of texts. */
+  callBuffer(name: string, ...args: readonly unknown[]): Promise<Value> {
+    return this.#runner.run(name, args, true);
+  }
+
+  /** A client of the same options (overridden by `options`) with connections and a session of its own. */
+  duplicate(options: ClientOptions = {}): Client {
+    if (Object.keys(options).length === 0) return new Client(this.#options, this.#world);
+    const { source, namespace, username, password, dc, ...rest } = this.#settings;
+    const own = { ...rest, namespace, username, password, dc };
+    const places =
+      source.kind === 'placedrivers'
+        ? { placedrivers: source.addresses }
+        : { datanodes: source.addresses.map(({ host, port }) => `${host}:${port}`) };
+    const elsewhere = options.placedrivers !== undefined || options.datanodes !== undefined;
+    const sessions = elsewhere ? undefined : own.sessions;
+    return new Client({ ...own, sessions, ...(!elsewhere && places), ...options }, this.#world);
+  }
+
+  /** Resolves when no call is under way or waits. */
+  drain(): Promise<void> {
+    return this.#window.idle();
+  }
+
+  /** Resolves when at most half of `maxQueued` calls wait: a producer awaits it between calls. */
+  whenWritable(): Promise<void> {
+    return this.#window.room();
+  }
+
+  /**
+   * Takes no more calls, waits for those under way (`timeoutMs` of the options at most; then they are
+   * rejected), closes sessions and connections. Never rejects; may be called again.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** As `close`, resolves with OK as ioredis does. */
+  async quit(): Promise<'OK'> {
+    await this.close();
+    return 'OK';
+  }
+
+  /** Closes at once: calls under way are rejected with `CLOSED`, or `OUTCOME_UNKNOWN` for sent writes. */
+  disconnect(): void {
+    this.#closing ??= Promise.resolve();
+    this.#end();
+  }
+
+  /** `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #begin(): void {
+    if (this.#closing !== undefined) throw ownError('CLOSED', 'the client is closed');
+    if (this.#status !== 'wait') return;
+    this.#status = 'connecting';
+    this.#lookup.refresh();
+  }
+
+  async #close(): Promise<void> {
+    if (this.#status !== 'wait') {
+      const { clock } = this.#world;
+      const given = new AbortController();
+      const late = sleep(clock, this.#settings.timeoutMs, given.signal).catch(() => {});
+      await Promise.race([this.drain(), late]);
+      given.abort();
+      await this.#closeSessions();
+    }
+    this.#end();
+    await this.#lookup.stop();
+  }
+
+  #end(): void {
+    if (this.#status === 'end') return;
+    this.#status = 'end';
+    void this.#lookup.stop();
+    for (const call of this.#deadlines.all()) if (call instanceof Call) call.close();
+    this.#gate.settle();
+    this.#pool.close();
+    this.emit('end');
+  }
+
+  /** So that groups need not keep them until they are collected. */
+  async #closeSessions(): Promise<void> {
+    const session = this.#sessions?.current;
+    if (session === undefined) return;
+    const open = [...session.open].slice(0, limits.sdkSessionClosesMax);
+    await Promise.all(
+      open.map(([partition, key]) => {
+        return new Promise<void>((resolve) => {
+          const line = closeLine(session, key);
+          this.#runner.urgent('kv.session', line, partition, CLOSE_SESSIONS_MS, () => resolve());
+        });
+      }),
+    );
+  }
+
+  #onTable(table: PartitionTable): void {
+    const { epoch, partitions } = table.content;
+    tellLookup({ epoch, partitions: partitions.length });
+    const before = this.#nodes;
+    this.#nodes = new Map(table.content.nodes.map((node) => [keyOf(node), node]));
+    const { source } = this.#settings;
+    const seeds = source.kind === 'datanodes' ? source.addresses : [];
+    this.#pool.retain([...table.addresses(), ...seeds]);
+    for (const [key, node] of before) if (!this.#nodes.has(key)) this.emit('-node', infoOf(node));
+    for (const [key, node] of this.#nodes) if (!before.has(key)) this.emit('+node', infoOf(node));
+    this.#gate.settle();
+    if (this.#status !== 'connecting') return;
+    this.#status = 'ready';
+    this.emit('ready');
+  }
+
+  #onLookupFailed(error: Error): void {
+    tellLookup({ error });
+    this.#tell(error);
+  }
+
+  #tell(error: Error): void {
+    if (this.listenerCount('error') > 0) this.emit('error', error);
+  }
+
+  #makePool(): Pool {
+    const { username, password, connectTimeoutMs } = this.#settings;
+    return new Pool({
+      connector: this.#world.connector,
+      clock: this.#world.clock,
+      settings: {
+        namespace: selectedNamespace(this.#settings),
+        username,
+        password,
+        connectTimeoutMs,
+      },
+      avoidMs: AVOID_MS,
+      idleMax: limits.sdkBlockingIdleMax,
+      events: {
+        connected: (address) => {
+          tellConnect({ ...address, state: 'connected' });
+          if (this.#connected) return;
+          this.#connected = true;
+          if (this.#status === 'reconnecting') this.#status = 'ready';
+          this.emit('connect');
+        },
+        lost: (address, error) => {
+          tellConnect({ ...address, state: 'lost', error });
+          if (this.#status === 'end') return;
+          if (error !== undefined) this.#tell(error);
+          this.#lookup.refresh();
+        },
+        empty: () => this.#onAllLost(),
+      },
+    });
+  }
+
+  #onAllLost(): void {
+    if (!this.#connected || this.#status === 'end') return;
+    this.#connected = false;
+    if (this.#status === 'ready') this.#status = 'reconnecting';
+    this.emit('close');
+    this.emit('reconnecting');
+  }
+
+  #makeSessions(): Sessions {
+    const { timeoutMs } = this.#settings;
+    return new Sessions(this.#world.random, (session, partition, key, done) => {
+      const line = openLine(session, key);
+      this.#runner.urgent('kv.session', line, partition, timeoutMs, (result) => {
+        if (result.ok) done('opened');
+        else if (!/unknown command/i.test(result.error.message)) done('failed');
+        else {
+          this.#tell(ownError('REFUSED', 'the datanodes know no sessions: writes go without'));
+          done('unsupported');
+        }
+      });
+    });
+  }
+
+  #callWorld(): CallWorld {
+    const { attemptsMax, backoffMinMs, backoffMaxMs, attemptTimeoutMs } = this.#settings;
+    const { dc, replicaMaxStalenessMs } = this.#settings;
+    return {
+      clock: this.#world.clock,
+      random: this.#world.random,
+      pool: this.#pool,
+      lookup: this.#lookup,
+      window: this.#window,
+      deadlines: this.#deadlines,
+      sessions: this.#sessions,
+      retry: { attemptsMax, backoffMinMs, backoffMaxMs },
+      attemptTimeoutMs,
+      dc,
+      replicaMaxStalenessMs,
+      anySeed: this.#world.random.u32(),
+    };
+  }
+}
+
+function keyOf({ name, host, port }: TableNode): string {
+  return `${name} ${host}:${port}`;
+}
+
+function infoOf({ name, host, port }: TableNode): NodeInfo {
+  return { name, host, port };
+}
+
+addCommandMethods(Client.prototype);

@@ -1,0 +1,58 @@
+/**
+ * What the SDK asks of a connection. The product's adapter over ioredis is in `pool.ts`; another
+ * speaks RESP over whatever carries bytes. A connection lives once: it never connects again and
+ * never sends a command twice.
+ */
+import type { Address } from '../common/network.ts';
+
+/** What a command may be given: texts are sent as UTF-8, numbers as their decimal text. */
+export type Argument = (string & {}) | Buffer | number;
+
+/** A decoded reply: strings are bytes, nested errors (in EXEC's array) are errors. */
+export type Reply = Buffer | number | null | Error | readonly Reply[];
+
+export type Outcome =
+  | { readonly kind: 'reply'; readonly reply: Reply }
+  /** An error reply. */
+  | { readonly kind: 'error'; readonly text: string }
+  /** Lost before it was handed to the connection: it has no effect. */
+  | { readonly kind: 'unsent'; readonly cause: Error }
+  /** Lost after that: it may take effect. */
+  | { readonly kind: 'lost'; readonly cause: Error };
+
+export interface Connection {
+  readonly address: Address;
+  /** Commands without an outcome. */
+  readonly pending: number;
+  /** Sends in order; what comes before the connection stands waits for it. `done` is called once. */
+  send(line: readonly Argument[], done: (outcome: Outcome) => void): void;
+  /** Closes at once: what is pending is `lost`, or `unsent` when it still waited. */
+  close(): void;
+}
+
+export type PushKind = 'message' | 'pmessage' | 'smessage';
+
+export interface ConnectionEvents {
+  /** The connection stands and is in its namespace. */
+  ready(): void;
+  /** Called once; nothing follows. `refused`: the server does not let this client in. */
+  closed(cause: Error | undefined, refused: boolean): void;
+  /** A published message; `pattern` of a `pmessage`. */
+  push?(kind: PushKind, channel: Buffer, message: Buffer, pattern?: Buffer): void;
+}
+
+export interface ConnectionSettings {
+  readonly address: Address;
+  /** Selected before anything is sent; undefined: where the user begins. */
+  readonly namespace: string | undefined;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly connectTimeoutMs: number;
+  /** A follower-read port: READONLY is sent first. */
+  readonly readOnly: boolean;
+}
+
+export interface Connector {
+  /** Begins to connect; failures are told by `closed`. */
+  open(settings: ConnectionSettings, events: ConnectionEvents): Connection;
+}

@@ -1,0 +1,82 @@
+/**
+ * The table from datanodes alone, when no placedriver is named: CLUSTER SLOTS of a cluster port.
+ * It tells slots and leaders, no groups: neighbouring partitions of one leader are one range. A
+ * gateway port, or a namespace without slots, tells nothing: then any of the named nodes takes any
+ * command and passes it on.
+ */
+import { SLOT_COUNT } from '../common/hash.ts';
+import type { Address } from '../common/network.ts';
+import type { Argument, Outcome, Reply } from './connection.ts';
+import { ownError } from './errors.ts';
+import type { TableContent, TableNode, TableSource } from './table.ts';
+
+/** Sends one line to a datanode; resolves whatever comes of it. */
+export type Ask = (address: Address, line: readonly Argument[]) => Promise<Outcome>;
+
+export class DatanodeSource implements TableSource {
+  readonly #seeds: readonly Address[];
+  readonly #ask: Ask;
+  /** Of the last answer: others are asked when no seed answers. */
+  #known: readonly Address[] = [];
+  #last = '';
+
+  constructor(seeds: readonly Address[], ask: Ask) {
+    this.#seeds = seeds;
+    this.#ask = ask;
+  }
+
+  async fetch(epoch: number | undefined): Promise<TableContent | undefined> {
+    const reasons: string[] = [];
+    for (const address of [...this.#known, ...this.#seeds]) {
+      const outcome = await this.#ask(address, ['CLUSTER', 'SLOTS']);
+      if (outcome.kind === 'unsent' || outcome.kind === 'lost') {
+        reasons.push(`${address.host}:${address.port}: ${outcome.cause.message}`);
+        continue;
+      }
+      const content = outcome.kind === 'reply' ? tableOf(outcome.reply) : undefined;
+      const found = content ?? anyNode(this.#seeds);
+      const text = JSON.stringify(found);
+      this.#known = content === undefined ? [] : content.nodes;
+      if (text === this.#last && epoch !== undefined) return undefined;
+      this.#last = text;
+      return found;
+    }
+    throw ownError('UNAVAILABLE', `no datanode answers: ${reasons.join('; ')}`);
+  }
+}
+
+function anyNode(seeds: readonly Address[]): TableContent {
+  const nodes = seeds.map(({ host, port }) => nodeAt(host, port));
+  return { epoch: 0, hash: 'slots', nodes, partitions: [], groups: false };
+}
+
+/** Undefined when the reply does not cover every slot: then nodes pass commands on. */
+function tableOf(reply: Reply): TableContent | undefined {
+  if (!Array.isArray(reply)) return undefined;
+  const nodes = new Map<string, TableNode>();
+  const ranges = reply.map((entry: readonly Reply[]) => {
+    const [first, last, owner] = entry;
+    const [host, port] = Array.isArray(owner) ? owner : [];
+    const node = nodeAt(String(host), Number(port));
+    nodes.set(node.name, node);
+    return { firstSlot: Number(first), lastSlot: Number(last), leader: node.name };
+  });
+  ranges.sort((a, b) => a.firstSlot - b.firstSlot);
+  const covered = ranges.reduce((next, range) => {
+    return range.firstSlot === next ? range.lastSlot + 1 : -1;
+  }, 0);
+  if (covered !== SLOT_COUNT) return undefined;
+  return {
+    epoch: 0,
+    hash: 'slots',
+    nodes: [...nodes.values()],
+    partitions: ranges.map(({ leader, ...slots }, partition) => {
+      return { ...slots, partition, leader, term: 0, replicas: [leader] };
+    }),
+    groups: false,
+  };
+}
+
+function nodeAt(host: string, port: number): TableNode {
+  return { name: `${host}:${port}`, host, port, followerPort: undefined, dc: undefined };
+}

@@ -1,0 +1,23 @@
+/** `kvorum/sdk`: the client. */
+
+export type { ClientEvents, ClientStatus, NodeInfo } from './client-events.ts';
+export type {
+  Bytes,
+  CallOptions,
+  Consistency,
+  Key,
+  Nested,
+  NestedBytes,
+  Numeric,
+  PairRecord,
+  Pairs,
+  Value,
+  Variadic,
+  Word,
+} from './command-types.ts';
+export type { Connection, ConnectionEvents, Connector, Outcome, Reply } from './connection.ts';
+export { ClientError, type OwnErrorCode, ReplyError } from './errors.ts';
+export type { ClientOptions } from './options.ts';
+export type { CommandTrace, ConnectTrace, LookupTrace } from './tracing.ts';
+export type { BufferCommands, Commands, TextCommands } from './typed-commands.ts';
+export type { ClientWorld } from './world.ts';

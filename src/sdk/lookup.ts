@@ -1,0 +1,97 @@
+/**
+ * Keeps the table of partitions: looks it up every few seconds with jitter, and at once when a
+ * command has met a change; never twice at a time.
+ */
+import type { Clock, Timer } from '../common/clock.ts';
+import type { Random } from '../common/random.ts';
+import { PartitionTable, type TableSource } from './table.ts';
+
+export interface LookupOptions {
+  readonly source: TableSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Between two lookups, give or take a fifth. */
+  readonly intervalMs: number;
+  /** At least so long between two lookups that commands ask for. */
+  readonly restMs: number;
+  changed(table: PartitionTable): void;
+  failed(error: Error): void;
+}
+
+export class Lookup {
+  readonly #options: LookupOptions;
+  #table: PartitionTable | undefined;
+  #error: Error | undefined;
+  #timer: Timer | undefined;
+  #under: Promise<void> | undefined;
+  /** Somebody asked while a lookup was under way: it may have read what was before. */
+  #again = false;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+
+  constructor(options: LookupOptions) {
+    this.#options = options;
+  }
+
+  get table(): PartitionTable | undefined {
+    return this.#table;
+  }
+
+  /** Why the last lookup failed; undefined when it did not. */
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
+  /** Looks up as soon as the rest since the last lookup allows. */
+  refresh(): void {
+    if (this.#stopped) return;
+    if (this.#under !== undefined) {
+      this.#again = true;
+      return;
+    }
+    const { clock, restMs } = this.#options;
+    const waitMs = this.#lastMs + restMs - clock.monotonicMs();
+    if (waitMs > 0) this.#plan(waitMs);
+    else this.#begin();
+  }
+
+  /** Ends for good; resolves when no lookup is under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#under;
+  }
+
+  #plan(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(delayMs, () => this.#begin());
+  }
+
+  #begin(): void {
+    if (this.#under !== undefined || this.#stopped) return;
+    this.#timer?.cancel();
+    this.#again = false;
+    this.#lastMs = this.#options.clock.monotonicMs();
+    this.#under = this.#look().then(() => {
+      this.#under = undefined;
+      if (this.#stopped) return;
+      const { intervalMs, restMs, random } = this.#options;
+      const hurry = this.#again || this.#table === undefined;
+      this.#plan(hurry ? restMs : intervalMs * (0.8 + random.float() * 0.4));
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { source, changed, failed } = this.#options;
+    try {
+      const content = await source.fetch(this.#table?.content.epoch);
+      this.#error = undefined;
+      if (content === undefined || this.#stopped) return;
+      this.#table = new PartitionTable(content);
+      changed(this.#table);
+    } catch (error) {
+      this.#error = error instanceof Error ? error : new Error(String(error));
+      if (!this.#stopped) failed(this.#error);
+    }
+  }
+}

@@ -1,0 +1,233 @@
+/** What a client is made from: a URL or options, checked and filled with defaults. Pure. */
+import type { Address } from '../common/network.ts';
+import { checkConsistency } from './arguments.ts';
+import type { Consistency } from './command-types.ts';
+import { ownError } from './errors.ts';
+
+/** One of `placedrivers` and `datanodes` must be given. */
+export interface ClientOptions {
+  /** `host:port` of the HTTP API of one or more placedrivers: they tell the partitions. */
+  readonly placedrivers?: readonly string[] | undefined;
+  /**
+   * `host:port` of datanodes instead, cluster ports (the client is told who leads) or gateway ports
+   * (nodes pass commands on). Without placedrivers there are no sessions and no follower reads.
+   */
+  readonly datanodes?: readonly string[] | undefined;
+  /** Default `default`. Cluster ports serve no other than the user's own. */
+  readonly namespace?: string | undefined;
+  /** User and password of AUTH; a password alone is the user `default`'s. */
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  /** Whether writes run in a session and so at most once when they are sent again. Default true. */
+  readonly sessions?: boolean | undefined;
+  /** Of a call with all its retries, in milliseconds. Default 15,000. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * How long a read, or a write in a session, waits for a reply before it is sent again, elsewhere
+   * if possible; doubles with each attempt, in milliseconds. Default 6,000: longer than datanodes
+   * hold a request while there is no leader.
+   */
+  readonly attemptTimeoutMs?: number | undefined;
+  /** Attempts of a call, the first included. Default 64. */
+  readonly attemptsMax?: number | undefined;
+  /** First and longest pause between attempts, in milliseconds. Defaults 10 and 1,000. */
+  readonly backoffMinMs?: number | undefined;
+  readonly backoffMaxMs?: number | undefined;
+  /** For a connection to be made, in milliseconds. Default 3,000. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Between two lookups of the partitions, give or take a fifth, in milliseconds. Default 3,000. */
+  readonly lookupMs?: number | undefined;
+  /** Commands sent and not answered, per partition; more wait in the client. Default 1,024. */
+  readonly maxInFlight?: number | undefined;
+  /** Commands that wait in the client; beyond, a call is rejected. Default 100,000. */
+  readonly maxQueued?: number | undefined;
+  /** Of reads, unless a call says otherwise. Default `linearizable`. */
+  readonly consistency?: Consistency | undefined;
+  /** The tag `dc_info` of the datanodes near this client: they are preferred for stale reads. */
+  readonly dc?: string | undefined;
+  /** The datanodes' `replica-max-staleness`, in milliseconds. Default 10,000. */
+  readonly replicaMaxStalenessMs?: number | undefined;
+  /** True: nothing is looked up before the first call or `connect()`. Default false. */
+  readonly lazyConnect?: boolean | undefined;
+}
+
+/** Options without a default. */
+type Bare = 'placedrivers' | 'datanodes' | 'username' | 'password' | 'dc' | 'namespace';
+
+type Filled = {
+  readonly [Name in Exclude<keyof ClientOptions, Bare>]-?: Exclude<ClientOptions[Name], undefined>;
+};
+
+/** Options with every default filled in. */
+export interface Settings extends Filled {
+  readonly source:
+    | { readonly kind: 'placedrivers'; readonly addresses: readonly string[] }
+    | { readonly kind: 'datanodes'; readonly addresses: readonly Address[] };
+  /** Undefined only with datanodes: where the user begins. */
+  readonly namespace: string | undefined;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly dc: string | undefined;
+}
+
+const numbers = {
+  timeoutMs: 15_000,
+  attemptTimeoutMs: 6_000,
+  attemptsMax: 64,
+  backoffMinMs: 10,
+  backoffMaxMs: 1_000,
+  connectTimeoutMs: 3_000,
+  lookupMs: 3_000,
+  maxInFlight: 1_024,
+  maxQueued: 100_000,
+  replicaMaxStalenessMs: 10_000,
+} as const;
+
+const names = new Set<string>([
+  ...Object.keys(numbers),
+  ...['placedrivers', 'datanodes', 'namespace', 'username', 'password', 'sessions'],
+  ...['consistency', 'dc', 'lazyConnect'],
+]);
+
+/** Throws BAD_OPTION, naming the option and what it must be. */
+export function parseOptions(given: string | ClientOptions): Settings {
+  const options = typeof given === 'string' ? optionsOfUrl(given) : given;
+  if (typeof options !== 'object' || options === null) {
+    throw bad('a client is made from a URL or an object of options');
+  }
+  for (const name of Object.keys(options)) {
+    if (!names.has(name)) throw bad(`there is no option ${name}; there are ${list(names)}`);
+  }
+  const source = sourceOf(options);
+  const sessions = flag(options, 'sessions', source.kind === 'placedrivers');
+  if (sessions && source.kind === 'datanodes') {
+    throw bad('sessions need placedrivers: datanodes alone do not tell the groups');
+  }
+  const { consistency = 'linearizable' } = options;
+  try {
+    checkConsistency(consistency, 'consistency');
+  } catch (error) {
+    throw bad(error instanceof Error ? error.message : String(error));
+  }
+  const username = text(options, 'username');
+  const password = text(options, 'password');
+  if (username !== undefined && password === undefined) throw bad('username needs a password');
+  const namespace = text(options, 'namespace');
+  return {
+    ...(Object.fromEntries(
+      Object.entries(numbers).map(([name, fallback]) => [
+        name,
+        number(options, name as keyof typeof numbers, fallback),
+      ]),
+    ) as Record<keyof typeof numbers, number>),
+    source,
+    namespace: source.kind === 'placedrivers' ? (namespace ?? 'default') : namespace,
+    username,
+    password,
+    sessions,
+    consistency,
+    dc: text(options, 'dc'),
+    lazyConnect: flag(options, 'lazyConnect', false),
+  };
+}
+
+function sourceOf({ placedrivers, datanodes }: ClientOptions): Settings['source'] {
+  if ((placedrivers === undefined) === (datanodes === undefined)) {
+    throw bad('give either placedrivers or datanodes: a list of host:port');
+  }
+  const name = placedrivers === undefined ? 'datanodes' : 'placedrivers';
+  const given = placedrivers ?? datanodes;
+  if (!Array.isArray(given) || given.length === 0) throw bad(`${name} must be a list of host:port`);
+  const addresses = given.map((one) => addressOf(one, name));
+  if (name === 'datanodes') return { kind: name, addresses };
+  return { kind: name, addresses: addresses.map(({ host, port }) => `${bracketed(host)}:${port}`) };
+}
+
+/**
+ * `kvorum://host:port,host2:port2/namespace` names placedrivers, `redis://…` datanodes; both take
+ * `user:password@`. Anything else is an option: `?timeoutMs=5000&sessions=false`.
+ */
+function optionsOfUrl(url: string): ClientOptions {
+  const found = /^(kvorum|redis):\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(
+    url,
+  );
+  if (!found) {
+    throw bad(
+      'a URL is kvorum://host:port[,host:port]/namespace for placedrivers, or ' +
+        'redis://host:port[,host:port]/namespace for datanodes',
+    );
+  }
+  const [, scheme, user, hosts = '', namespace, query] = found;
+  const [username, ...password] = (user ?? '').split(':').map(decoded);
+  const options: Record<string, unknown> = {
+    [scheme === 'kvorum' ? 'placedrivers' : 'datanodes']: hosts.split(','),
+  };
+  if (namespace) options['namespace'] = decoded(namespace);
+  if (username) options['username'] = username;
+  if (password.length > 0) options['password'] = password.join(':');
+  for (const [name, value] of new URLSearchParams(query ?? '')) {
+    if (name === 'placedrivers' || name === 'datanodes') {
+      throw bad(`${name} is no parameter of a URL`);
+    }
+    options[name] = fromText(value);
+  }
+  return options as ClientOptions;
+}
+
+function fromText(value: string): unknown {
+  if (value === 'true' || value === 'false') return value === 'true';
+  return /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw bad(`${part} is not well encoded for a URL`);
+  }
+}
+
+/** Throws BAD_OPTION. */
+function addressOf(given: unknown, name: string): Address {
+  const found =
+    typeof given === 'string' ? /^(\[[^\]]+\]|[^:[\]\s]+):(\d{1,5})$/.exec(given) : null;
+  const port = Number(found?.[2]);
+  if (!found || port < 1 || port > 65_535) {
+    throw bad(`${name}: ${JSON.stringify(given)} is not host:port (a port from 1 to 65535)`);
+  }
+  return { host: (found[1] ?? '').replace(/^\[|\]$/g, ''), port };
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function text(options: ClientOptions, name: 'namespace' | 'username' | 'password' | 'dc') {
+  const value: unknown = options[name];
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+  throw bad(`${name} must be a text that is not empty`);
+}
+
+function flag(options: ClientOptions, name: 'sessions' | 'lazyConnect', fallback: boolean) {
+  const value: unknown = options[name] ?? fallback;
+  if (typeof value === 'boolean') return value;
+  throw bad(`${name} must be true or false`);
+}
+
+function number(options: ClientOptions, name: keyof typeof numbers, fallback: number): number {
+  const value: unknown = options[name] ?? fallback;
+  const lowest = name === 'replicaMaxStalenessMs' || name === 'maxQueued' ? 0 : 1;
+  if (typeof value === 'number' && value >= lowest && value <= 2_147_483_647) {
+    if (name.endsWith('Ms') || Number.isInteger(value)) return value;
+  }
+  const kind = name.endsWith('Ms') ? 'number of milliseconds' : 'whole number';
+  throw bad(`${name} must be a ${kind} of at least ${lowest}`);
+}
+
+function list(found: Iterable<string>): string {
+  return [...found].sort().join(', ');
+}
+
+function bad(text: string) {
+  return ownError('BAD_OPTION', text);
+}

@@ -1,0 +1,343 @@
+/**
+ * Connections by node and role; and their adapter, the only place that imports ioredis. Everything
+ * ioredis would do by itself about a lost connection is off: it neither connects again, nor keeps,
+ * nor resends a command. What becomes of a command is told once, and `retry.ts` decides.
+ */
+import { Command, Redis } from 'ioredis';
+import type { Clock } from '../common/clock.ts';
+import type { Address } from '../common/network.ts';
+import type {
+  Argument,
+  Connection,
+  ConnectionEvents,
+  ConnectionSettings,
+  Connector,
+  Outcome,
+  PushKind,
+  Reply,
+} from './connection.ts';
+
+/** `clock.endOfTurn` says when what a turn has sent leaves, in one write. */
+export function ioredisConnector(clock: Clock): Connector {
+  return { open: (settings, events) => new IoredisConnection(settings, events, clock) };
+}
+
+interface Waiting {
+  readonly line: readonly Argument[];
+  readonly done: (outcome: Outcome) => void;
+}
+
+class IoredisConnection implements Connection {
+  readonly address: Address;
+  readonly #redis: Redis;
+  readonly #events: ConnectionEvents;
+  readonly #clock: Clock;
+  readonly #settings: ConnectionSettings;
+  #state: 'connecting' | 'ready' | 'closed' = 'connecting';
+  #waiting: Waiting[] = [];
+  #pending = 0;
+  #corked = false;
+  #failure: Error | undefined;
+  #refused = false;
+
+  constructor(settings: ConnectionSettings, events: ConnectionEvents, clock: Clock) {
+    const { address, username, password, connectTimeoutMs } = settings;
+    this.address = address;
+    this.#settings = settings;
+    this.#events = events;
+    this.#clock = clock;
+    this.#redis = new Redis({
+      host: address.host,
+      port: address.port,
+      protocol: 2,
+      ...(username !== undefined && { username }),
+      ...(password !== undefined && { password }),
+      connectTimeout: connectTimeoutMs,
+      keepAlive: KEEP_ALIVE_MS,
+      disableClientInfo: true,
+      enableReadyCheck: false,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      autoResubscribe: false,
+      maxRetriesPerRequest: null,
+      retryStrategy: null,
+      reconnectOnError: null,
+    });
+    this.#redis.on('error', (error: Error) => this.#fail(error));
+    this.#redis.on('ready', () => this.#enter());
+    this.#redis.on('close', () => this.#end());
+    this.#redis.on('end', () => this.#end());
+    if (events.push !== undefined) this.#listen(events.push.bind(events));
+  }
+
+  get pending(): number {
+    return this.#pending + this.#waiting.length;
+  }
+
+  send(line: readonly Argument[], done: (outcome: Outcome) => void): void {
+    if (this.#state === 'ready') this.#write(line, done);
+    else if (this.#state === 'connecting') this.#waiting.push({ line, done });
+    else done({ kind: 'unsent', cause: this.#cause() });
+  }
+
+  close(): void {
+    if (this.#state === 'closed') return;
+    this.#redis.disconnect();
+    this.#end();
+  }
+
+  /** Selects the namespace, and lets what has waited follow it. */
+  #enter(): void {
+    const { namespace, readOnly } = this.#settings;
+    const ignore = () => {};
+    this.#write(['CLIENT', 'SETINFO', 'LIB-NAME', 'kvorum-sdk'], ignore);
+    if (readOnly) this.#write(['READONLY'], ignore);
+    if (namespace === undefined) {
+      this.#open();
+      return;
+    }
+    this.#write(['SELECT', namespace], (outcome) => {
+      if (outcome.kind === 'reply') this.#open();
+      else if (outcome.kind === 'error') this.#refuse(new Error(outcome.text));
+    });
+  }
+
+  #open(): void {
+    if (this.#state !== 'connecting') return;
+    this.#state = 'ready';
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#events.ready();
+    for (const { line, done } of waiting) this.send(line, done);
+  }
+
+  #write(line: readonly Argument[], done: (outcome: Outcome) => void): void {
+    const [name, ...args] = line;
+    this.#gatherTurn();
+    this.#pending++;
+    // Upper case: ioredis changes arguments and replies of names in lower case.
+    const command = new Command(String(name).toUpperCase(), args, { replyEncoding: null });
+    const writable = this.#redis.status === 'ready' && this.#redis.stream?.writable === true;
+    const settle = (outcome: Outcome) => {
+      this.#pending--;
+      done(outcome);
+    };
+    command.promise.then(
+      (reply: unknown) => settle({ kind: 'reply', reply: reply as Reply }),
+      (error: Error) => {
+        if (error.name === 'ReplyError') settle({ kind: 'error', text: error.message });
+        else settle({ kind: writable ? 'lost' : 'unsent', cause: this.#failure ?? error });
+      },
+    );
+    this.#redis.sendCommand(command);
+  }
+
+  /** What is sent within one turn of the event loop leaves in one write. */
+  #gatherTurn(): void {
+    const { stream } = this.#redis;
+    if (this.#corked || !stream) return;
+    this.#corked = true;
+    stream.cork();
+    this.#clock.endOfTurn(() => {
+      this.#corked = false;
+      stream.uncork();
+    });
+  }
+
+  #listen(push: (kind: PushKind, channel: Buffer, message: Buffer, pattern?: Buffer) => void) {
+    this.#redis.on('messageBuffer', (channel: Buffer, text: Buffer) =>
+      push('message', channel, text),
+    );
+    this.#redis.on('smessageBuffer', (channel: Buffer, text: Buffer) =>
+      push('smessage', channel, text),
+    );
+    this.#redis.on('pmessageBuffer', (pattern: Buffer | string, channel: Buffer, text: Buffer) =>
+      push('pmessage', channel, text, Buffer.from(pattern)),
+    );
+  }
+
+  #fail(error: Error): void {
+    this.#failure = error;
+    // The handshake's own reply: a wrong password, a user without rights.
+    if (error.name === 'ReplyError') this.#refuse(error);
+  }
+
+  #refuse(error: Error): void {
+    this.#failure = error;
+    this.#refused = !NOT_YET.test(error.message);
+    this.close();
+  }
+
+  #end(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    // First those that hear of the end through ioredis: they were sent earlier.
+    this.#clock.endOfTurn(() => {
+      for (const { done } of waiting) done({ kind: 'unsent', cause: this.#cause() });
+    });
+    this.#events.closed(this.#failure, this.#refused);
+  }
+
+  #cause(): Error {
+    return this.#failure ?? new Error('the connection is closed');
+  }
+}
+
+const KEEP_ALIVE_MS = 10_000;
+/** A node that is starting or has no table yet lets nobody in for the moment. */
+const NOT_YET = /^(?:LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b/;
+
+/** `data`: commands with keys. `any`: those without, which hold back what comes after them. */
+export type Role = 'data' | 'any' | 'follower';
+
+export interface PoolEvents {
+  connected(address: Address): void;
+  lost(address: Address, cause: Error | undefined): void;
+  /** No connection of the pool is left. */
+  empty(): void;
+}
+
+export interface PoolOptions {
+  readonly connector: Connector;
+  readonly clock: Clock;
+  readonly events: PoolEvents;
+  readonly settings: Omit<ConnectionSettings, 'address' | 'readOnly'>;
+  /** For how long a node that could not be reached is avoided, in milliseconds. */
+  readonly avoidMs: number;
+  /** Blocking connections kept idle per node. */
+  readonly idleMax: number;
+}
+
+interface Held {
+  readonly connection: Connection;
+  readonly address: Address;
+}
+
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #shared = new Map<string, Held>();
+  readonly #idle = new Map<string, Connection[]>();
+  readonly #borrowed = new Map<Connection, Address>();
+  readonly #avoidedUntilMs = new Map<string, number>();
+  /** Why the newest connection to an address was not accepted. */
+  readonly #refusals = new Map<string, Error>();
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /** Connections that stand or are being made. */
+  get size(): number {
+    let idle = 0;
+    for (const some of this.#idle.values()) idle += some.length;
+    return this.#shared.size + this.#borrowed.size + idle;
+  }
+
+  /** The one connection of a node and role; a new one when there is none. */
+  shared(role: Role, address: Address): Connection {
+    const name = `${role} ${keyOf(address)}`;
+    const found = this.#shared.get(name);
+    if (found !== undefined) return found.connection;
+    const connection = this.#open(address, role === 'follower', () => {
+      if (this.#shared.get(name)?.connection === connection) this.#shared.delete(name);
+    });
+    this.#shared.set(name, { connection, address });
+    return connection;
+  }
+
+  /** A connection for one command that blocks; given back or closed by the borrower. */
+  borrow(address: Address): Connection {
+    const idle = this.#idle.get(keyOf(address))?.pop();
+    const connection =
+      idle ??
+      this.#open(address, false, () => {
+        this.#borrowed.delete(connection);
+        const kept = this.#idle.get(keyOf(address)) ?? [];
+        const at = kept.indexOf(connection);
+        if (at !== -1) kept.splice(at, 1);
+      });
+    this.#borrowed.set(connection, address);
+    return connection;
+  }
+
+  giveBack(connection: Connection): void {
+    const address = this.#borrowed.get(connection);
+    if (address === undefined) return;
+    this.#borrowed.delete(connection);
+    const kept = this.#idle.get(keyOf(address)) ?? [];
+    if (this.#closed || kept.length >= this.#options.idleMax) {
+      connection.close();
+      return;
+    }
+    kept.push(connection);
+    this.#idle.set(keyOf(address), kept);
+  }
+
+  /** It is asked last for a moment: it said nothing. */
+  avoid(address: Address): void {
+    const { clock, avoidMs } = this.#options;
+    this.#avoidedUntilMs.set(keyOf(address), clock.monotonicMs() + avoidMs);
+  }
+
+  /** It could not be reached a moment ago. */
+  isAvoided(address: Address): boolean {
+    const until = this.#avoidedUntilMs.get(keyOf(address));
+    return until !== undefined && until > this.#options.clock.monotonicMs();
+  }
+
+  /** Why the server does not let this client in, of the newest connection there. */
+  refusal(address: Address): Error | undefined {
+    return this.#refusals.get(keyOf(address));
+  }
+
+  /** Closes connections to nodes that are no longer there. */
+  retain(addresses: readonly Address[]): void {
+    const kept = new Set(addresses.map(keyOf));
+    const gone = (address: Address) => !kept.has(keyOf(address));
+    for (const { connection, address } of [...this.#shared.values()]) {
+      if (gone(address)) connection.close();
+    }
+    for (const [connection, address] of [...this.#borrowed]) if (gone(address)) connection.close();
+    for (const [name, idle] of this.#idle) {
+      if (!kept.has(name)) for (const connection of idle.splice(0)) connection.close();
+    }
+    for (const name of this.#avoidedUntilMs.keys()) {
+      if (!kept.has(name)) this.#avoidedUntilMs.delete(name);
+    }
+  }
+
+  /** Closes all: what is pending is lost. */
+  close(): void {
+    this.#closed = true;
+    this.retain([]);
+  }
+
+  #open(address: Address, readOnly: boolean, forget: () => void): Connection {
+    const { connector, settings, events } = this.#options;
+    const name = keyOf(address);
+    return connector.open(
+      { ...settings, address, readOnly },
+      {
+        ready: () => {
+          this.#avoidedUntilMs.delete(name);
+          this.#refusals.delete(name);
+          events.connected(address);
+        },
+        closed: (cause, refused) => {
+          forget();
+          if (cause !== undefined) this.avoid(address);
+          if (refused && cause !== undefined) this.#refusals.set(name, cause);
+          events.lost(address, cause);
+          if (this.size === 0) events.empty();
+        },
+      },
+    );
+  }
+}
+
+function keyOf({ host, port }: Address): string {
+  return `${host}:${port}`;
+}

@@ -1,0 +1,69 @@
+/** Who waits for the first table of partitions: in the order in which they came. */
+import type { Clock } from '../common/clock.ts';
+import type { Deadlines, Timed } from './deadlines.ts';
+import { ownError } from './errors.ts';
+import type { Lookup } from './lookup.ts';
+import type { PartitionTable } from './table.ts';
+
+export interface TableGateOptions {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly lookup: Lookup;
+  readonly waitingMax: number;
+  isClosed(): boolean;
+}
+
+interface Waiter extends Timed {
+  settle(): void;
+}
+
+export class TableGate {
+  readonly #options: TableGateOptions;
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(options: TableGateOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with UNAVAILABLE after `timeoutMs`, ABORTED, CLOSED or QUEUE_FULL. */
+  wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<PartitionTable> {
+    const { clock, deadlines, lookup, waitingMax, isClosed } = this.#options;
+    if (lookup.table !== undefined) return Promise.resolve(lookup.table);
+    if (this.#waiters.size >= waitingMax) {
+      return Promise.reject(ownError('QUEUE_FULL', 'too many commands wait for the partitions'));
+    }
+    return new Promise((resolve, reject) => {
+      const dueMs = clock.monotonicMs() + timeoutMs;
+      const settle = () => {
+        this.#waiters.delete(waiter);
+        deadlines.delete(waiter);
+        signal?.removeEventListener('abort', settle);
+        const { table, error: cause } = lookup;
+        if (isClosed()) reject(ownError('CLOSED', 'the client was closed'));
+        else if (table !== undefined) resolve(table);
+        else if (signal?.aborted) {
+          const details = { cause: signal.reason };
+          reject(ownError('ABORTED', 'aborted before the partitions were known', details));
+        } else {
+          const why = cause?.message ?? `no answer within ${timeoutMs} ms`;
+          reject(ownError('UNAVAILABLE', `the partitions are not known: ${why}`, { cause }));
+        }
+      };
+      const waiter: Waiter = {
+        settle,
+        onTime: (nowMs) => {
+          if (nowMs >= dueMs) settle();
+        },
+      };
+      this.#waiters.add(waiter);
+      deadlines.add(waiter);
+      signal?.addEventListener('abort', settle, { once: true });
+      if (signal?.aborted) settle();
+    });
+  }
+
+  /** The table is there, or will not come. */
+  settle(): void {
+    for (const waiter of [...this.#waiters]) waiter.settle();
+  }
+}

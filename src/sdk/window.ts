@@ -1,0 +1,135 @@
+/**
+ * How much of a client is under way: at most so many commands per partition, the others wait in
+ * their order, so many in all. Commands of a partition begin in the order in which they were given.
+ */
+import type { PartitionId } from '../common/ids.ts';
+
+/** Something that begins when its turn comes and ends by `Window.leave`. */
+export interface Entrant {
+  begin(): void;
+}
+
+interface Lane {
+  inFlight: number;
+  /** Nothing begins until it is let go: a session is being opened. */
+  holds: number;
+  readonly waiting: Set<Entrant>;
+}
+
+/** Undefined: commands for no partition. */
+export type LaneName = PartitionId | undefined;
+
+export class Window {
+  readonly #inFlightMax: number;
+  readonly #waitingMax: number;
+  readonly #lanes = new Map<LaneName, Lane>();
+  #waiting = 0;
+  #inFlight = 0;
+  /** Called when all is done, or when less than half of what may wait does. */
+  #whenIdle: (() => void)[] = [];
+  #whenRoom: (() => void)[] = [];
+
+  constructor(inFlightMax: number, waitingMax: number) {
+    this.#inFlightMax = inFlightMax;
+    this.#waitingMax = waitingMax;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** False: no room, and it never begins. */
+  enter(name: LaneName, entrant: Entrant): boolean {
+    const lane = this.#lane(name);
+    if (lane.waiting.size === 0 && this.#mayBegin(lane)) {
+      this.#begin(lane, entrant);
+      return true;
+    }
+    if (this.#waiting >= this.#waitingMax) return false;
+    lane.waiting.add(entrant);
+    this.#waiting++;
+    return true;
+  }
+
+  /** Ends one that has begun. */
+  leave(name: LaneName): void {
+    const lane = this.#lane(name);
+    lane.inFlight--;
+    this.#inFlight--;
+    this.#pump(lane);
+    this.#tell();
+  }
+
+  /** Takes one away that has not begun; false when it is not waiting. */
+  withdraw(name: LaneName, entrant: Entrant): boolean {
+    if (!this.#lane(name).waiting.delete(entrant)) return false;
+    this.#waiting--;
+    this.#tell();
+    return true;
+  }
+
+  hold(name: LaneName): void {
+    this.#lane(name).holds++;
+  }
+
+  letGo(name: LaneName): void {
+    const lane = this.#lane(name);
+    lane.holds--;
+    this.#pump(lane);
+  }
+
+  /** Resolves when nothing is under way or waits. */
+  idle(): Promise<void> {
+    if (this.#inFlight + this.#waiting === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** Resolves when at most half of what may wait does. */
+  room(): Promise<void> {
+    if (this.#waiting * 2 <= this.#waitingMax && this.#waiting < this.#waitingMax) {
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => this.#whenRoom.push(resolve));
+  }
+
+  #lane(name: LaneName): Lane {
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = { inFlight: 0, holds: 0, waiting: new Set() };
+      this.#lanes.set(name, lane);
+    }
+    return lane;
+  }
+
+  #mayBegin({ inFlight, holds }: Lane): boolean {
+    return holds === 0 && inFlight < this.#inFlightMax;
+  }
+
+  #begin(lane: Lane, entrant: Entrant): void {
+    lane.inFlight++;
+    this.#inFlight++;
+    entrant.begin();
+  }
+
+  #pump(lane: Lane): void {
+    for (const entrant of lane.waiting) {
+      if (!this.#mayBegin(lane)) return;
+      lane.waiting.delete(entrant);
+      this.#waiting--;
+      this.#begin(lane, entrant);
+    }
+  }
+
+  #tell(): void {
+    if (this.#whenRoom.length > 0 && this.#waiting * 2 <= this.#waitingMax) {
+      for (const tell of this.#whenRoom.splice(0)) tell();
+    }
+    if (this.#whenIdle.length > 0 && this.#inFlight + this.#waiting === 0) {
+      for (const tell of this.#whenIdle.splice(0)) tell();
+    }
+  }
+}
