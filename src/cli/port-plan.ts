@@ -10,6 +10,7 @@ export interface DoorOptions {
   readonly port: number;
   readonly clusterPort: number;
   readonly httpPort: number;
+  readonly zanPort?: number;
 }
 
 export interface PortPlan {
@@ -21,6 +22,7 @@ export interface PortPlan {
     readonly cluster: number;
     readonly transport: number;
     readonly http: number;
+    readonly zan?: number;
   }[];
 }
 
@@ -33,6 +35,7 @@ export function choosePorts(kept: PortPlan, options: DoorOptions): PortPlan {
       ...ports,
       gateway: options.port + at,
       cluster: options.clusterPort + at,
+      ...(options.zanPort !== undefined && { zan: options.zanPort + at }),
     })),
   };
 }
@@ -44,6 +47,7 @@ export async function planPorts(
   const taken = new Set([options.httpPort]);
   for (let at = 0; at < options.nodes; at++) {
     taken.add(options.port + at).add(options.clusterPort + at);
+    if (options.zanPort !== undefined) taken.add(options.zanPort + at);
   }
   const choose = async (wanted: number) => {
     const port = await freePortNear(wanted, taken);
@@ -79,6 +83,7 @@ export async function requireFree(ports: PortPlan): Promise<void> {
   if (ports.meta !== undefined) wanted.push([ports.meta, '--http-port']);
   for (const node of ports.datanodes) {
     wanted.push([node.gateway, '--port'], [node.cluster, '--cluster-port']);
+    if (node.zan !== undefined) wanted.push([node.zan, '--zan-port']);
     wanted.push([node.transport, '--data'], [node.http, '--data']);
   }
   const options = new Map<number, string>();
