@@ -39,6 +39,8 @@ export interface StartOptions {
   readonly port: number;
   readonly clusterPort: number;
   readonly httpPort: number;
+  /** The first of the ports for ZanRedisDB's clients; absent: there are none. */
+  readonly zanPort?: number;
   /** The etcd that holds the metadata; absent: the placedriver's embedded store does. */
   readonly etcd?: readonly string[];
   readonly fresh: boolean;
@@ -269,9 +271,11 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
       default: { nodes, partitions, replicas },
     },
   );
-  ports.datanodes.forEach((own, at) => {
-    write(`datanode${at + 1}`, 'datanode', own, {
+  ports.datanodes.forEach(({ zan, ...own }, at) => {
+    const door = zan !== undefined && { zan: { port: zan } };
+    write(`datanode${at + 1}`, 'datanode', zan === undefined ? own : { ...own, zan }, {
       ports: own,
+      ...door,
       meta: { endpoints: etcd ?? [`http://127.0.0.1:${meta}`] },
     });
   });

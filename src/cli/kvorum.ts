@@ -18,6 +18,7 @@ program
   .option('--port <port>', 'first gateway port (any key on any node)', '6379')
   .option('--cluster-port <port>', 'first cluster port (Redis Cluster clients)', '7001')
   .option('--http-port <port>', 'HTTP API of the placedriver', '18001')
+  .option('--zan-port <port>', "first port for ZanRedisDB's clients (default: none)")
   .option('--etcd <urls>', 'metadata in this etcd (URL[,URL]) instead of the embedded store')
   .option('--fresh', 'delete the data first (only a directory made by kvorum start)')
   .option('--no-restart', 'leave a process that died dead')

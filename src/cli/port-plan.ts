@@ -10,6 +10,7 @@ export interface DoorOptions {
   readonly port: number;
   readonly clusterPort: number;
   readonly httpPort: number;
+  readonly zanPort?: number;
 }
 
 export interface PortPlan {
@@ -22,6 +23,7 @@ export interface PortPlan {
     readonly follower: number;
     readonly transport: number;
     readonly http: number;
+    readonly zan?: number;
   }[];
 }
 
@@ -43,13 +45,20 @@ export async function choosePorts(kept: KeptPorts, options: DoorOptions): Promis
     const [gateway, cluster] = [options.port + at, options.clusterPort + at];
     const follower = ports.follower ?? (await freePortNear(followerPort(options, at), taken));
     taken.add(follower);
-    datanodes.push({ ...ports, gateway, cluster, follower });
+    datanodes.push({ ...ports, gateway, cluster, follower, ...zanDoor(options, at) });
   }
   return { meta: kept.meta, http: options.httpPort, datanodes };
 }
 
-function doorPorts({ nodes, port, clusterPort }: DoorOptions): number[] {
-  return Array.from({ length: nodes }, (_, at) => [port + at, clusterPort + at]).flat();
+function doorPorts({ nodes, port, clusterPort, zanPort }: DoorOptions): number[] {
+  return Array.from({ length: nodes }, (_, at) => [
+    ...[port + at, clusterPort + at],
+    ...(zanPort === undefined ? [] : [zanPort + at]),
+  ]).flat();
+}
+
+function zanDoor({ zanPort }: DoorOptions, at: number): { readonly zan?: number } {
+  return zanPort === undefined ? {} : { zan: zanPort + at };
 }
 
 function followerPort({ clusterPort }: DoorOptions, at: number): number {
@@ -75,6 +84,7 @@ export async function planPorts(
       follower: await choose(followerPort(options, at)),
       transport: await choose(options.clusterPort + 10_000 + at),
       http: await choose(options.clusterPort + 20_000 + at),
+      ...zanDoor(options, at),
     });
   }
   return { meta, http: options.httpPort, datanodes };
@@ -96,6 +106,7 @@ export async function requireFree(ports: PortPlan): Promise<void> {
   if (ports.meta !== undefined) wanted.push([ports.meta, '--http-port']);
   for (const node of ports.datanodes) {
     wanted.push([node.gateway, '--port'], [node.cluster, '--cluster-port']);
+    if (node.zan !== undefined) wanted.push([node.zan, '--zan-port']);
     const inner = [node.follower, node.transport, node.http];
     for (const port of inner) wanted.push([port, '--data']);
   }

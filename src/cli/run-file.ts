@@ -15,6 +15,7 @@ export interface RunFile {
     readonly cluster?: number;
     readonly http?: number;
     readonly transport?: number;
+    readonly zan?: number;
     readonly meta?: number;
   };
 }

@@ -19,6 +19,7 @@ export interface StartFlags {
   readonly port: string;
   readonly clusterPort: string;
   readonly httpPort: string;
+  readonly zanPort?: string;
   readonly etcd?: string;
   readonly fresh?: boolean;
   readonly restart: boolean;
@@ -90,6 +91,9 @@ function parseFlags(flags: StartFlags): StartOptions {
     port: whole('--port', flags.port, 1, 65_535 - nodes),
     clusterPort: whole('--cluster-port', flags.clusterPort, 1, 65_535 - nodes),
     httpPort: whole('--http-port', flags.httpPort, 1, 65_534),
+    ...(flags.zanPort !== undefined && {
+      zanPort: whole('--zan-port', flags.zanPort, 1, 65_535 - nodes),
+    }),
     ...(flags.etcd !== undefined && { etcd: parseEtcdUrls(flags.etcd) }),
     fresh: flags.fresh === true,
     restart: flags.restart,

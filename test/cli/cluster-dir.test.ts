@@ -16,7 +16,7 @@ import { loadConfig } from '../../src/cli/config-file.ts';
 import { writeRunFile } from '../../src/cli/run-file.ts';
 import { datanodeConfigSchema } from '../../src/datanode/config.ts';
 import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
-import { freePorts } from '../cluster/cluster.ts';
+import { freePorts, freeZanPort } from '../cluster/cluster.ts';
 
 let root: string;
 let data: string;
@@ -76,6 +76,19 @@ describe('a new directory', () => {
     const second = await prepare({ port: doors.gateway });
     expect(second[1]!.ports).toEqual({ ...first[1]!.ports, gateway: doors.gateway });
     expect(second[0]!.ports).toEqual(first[0]!.ports);
+  });
+
+  test('has ports for ZanRedisDB’s clients in the starts that ask for them', async () => {
+    const zanPort = await freeZanPort(3);
+    const configs = (plans: Awaited<ReturnType<typeof prepare>>) =>
+      plans.slice(1).map(({ config }) => loadConfig(config, datanodeConfigSchema));
+    const plans = await prepare({ zanPort });
+    expect(configs(plans).map(({ zan }) => zan?.port)).toEqual([0, 1, 2].map((at) => zanPort + at));
+    expect(plans[1]!.ports['zan']).toBe(zanPort);
+    const without = await prepare();
+    expect(configs(without).map(({ zan }) => zan)).toEqual([undefined, undefined, undefined]);
+    await occupy(zanPort + 2);
+    await expect(prepare({ zanPort })).rejects.toThrow('--zan-port');
   });
 
   test('gives no inner port to a door that is named next to another', async () => {

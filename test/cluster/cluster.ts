@@ -174,8 +174,15 @@ const CLUSTER_PORT_MAX = 32_767 - 20_000;
 export async function freePorts(nodes: number): Promise<Ports> {
   const cluster = await freeRun(nodes, DERIVED, 10_000, CLUSTER_PORT_MAX - nodes);
   const gateway = await freeRun(nodes, [0], CLUSTER_PORT_MAX + 1_001, 16_000);
-  const http = await freeRun(2, [0], 16_001, 19_900);
+  const http = await freeRun(2, [0], 16_001, ZAN_PORT_MIN - 1);
   return { gateway, cluster, http };
+}
+
+const ZAN_PORT_MIN = 17_901;
+
+/** The first of free ports for ZanRedisDB's clients, one for each node. */
+export function freeZanPort(nodes: number): Promise<number> {
+  return freeRun(nodes, [0], ZAN_PORT_MIN, 19_900);
 }
 
 /** The first of `count` ports in a row that are free, each with the `offsets` added, too. */

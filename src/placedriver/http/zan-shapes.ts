@@ -131,9 +131,12 @@ export function zanNamespace(
   for (const { record } of picture.partitions()) {
     if (record.namespace !== name) continue;
     const leader = picture.leader(record);
+    // clients know only nodes that hold replicas, and one that is on its way out may still lead
+    const holders = new Set(record.replicas.map(({ node }) => node));
+    if (leader !== undefined) holders.add(leader.node);
     partitions[String(record.partition)] = {
       leader: (leader && alive.get(leader.node)) ?? NO_NODE,
-      replicas: nodesOf(record.replicas.map(({ node }) => node)),
+      replicas: nodesOf([...holders]),
     };
   }
   return {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { keys } from '../../../src/meta/schema.ts';
 import { parseMetrics } from '../../common/http/parse-metrics.ts';
-import { ApiUnderTest, leaderRecord, nodeRecord, partitionRecord } from './api.ts';
+import { ApiUnderTest, leaderRecord, namespaceRecord, nodeRecord, partitionRecord } from './api.ts';
 
 let api: ApiUnderTest;
 
@@ -77,6 +77,37 @@ describe("ZanRedisDB's reads", () => {
     expect(partitions['0'].leader).toMatchObject({ node_id: '', redis_port: '' });
     expect(partitions['0'].replicas.map((node: typeof n1) => node.node_id)).toEqual(['n2', 'n3']);
     expect((await api.get('/cluster/stats')).body).toMatchObject({ stable: false, led: 0 });
+  });
+
+  test('give the port of ZanRedisDB’s clients, and to a murmur3 namespace no other', async () => {
+    await api.put(keys.node('n1'), nodeRecord('n1', { zanPort: 12_380 }));
+    await api.put(keys.namespace('zan'), namespaceRecord('zan', { hash: 'murmur3' }));
+    for (const partition of [0, 1]) {
+      const record = partitionRecord('zan', partition, ['n1', 'n2']);
+      await api.put(keys.partition('zan', partition), record);
+      await api.put(keys.leader('zan', partition), leaderRecord(record));
+    }
+    await api.seen();
+    const { nodes } = (await api.get('/datanodes')).body;
+    expect(nodes.map((node: typeof n1) => node.redis_port)).toEqual(['12380', '6379', '6379']);
+    const { partitions } = (await api.get('/query/zan')).body;
+    expect(Object.keys(partitions)).toEqual(['0', '1']);
+    expect(partitions['1'].leader).toMatchObject({ node_id: 'n1', redis_port: '12380' });
+    expect(partitions['1'].replicas.map((node: typeof n1) => node.redis_port)).toEqual([
+      '12380',
+      '',
+    ]);
+  });
+
+  test('/query has a leader among the replicas that is about to hold none', async () => {
+    const record = partitionRecord('default', 0, ['n1', 'n2', 'n3']);
+    await api.put(keys.leader('default', 0), leaderRecord(record, 'n3'));
+    const left = partitionRecord('default', 0, ['n1', 'n2'], { epoch: 2 });
+    await api.put(keys.partition('default', 0), left);
+    await api.seen();
+    const { leader, replicas } = (await api.get('/query/default')).body.partitions['0'];
+    expect(leader.node_id).toBe('n3');
+    expect(replicas.map((node: typeof n1) => node.node_id)).toEqual(['n1', 'n2', 'n3']);
   });
 
   test('/query answers 304 until the table, a leader, an address or the options change', async () => {
