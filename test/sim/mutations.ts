@@ -196,7 +196,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${raft}/read-index.ts`,
-        find: 'if (number > this.#counter || number <= (this.#answers.get(replica) ?? 0)) return [];',
+        find: 'if (readContext > this.#counter || readContext <= (this.#answers.get(from) ?? 0)) return [];',
         replace: '',
       },
     ],
@@ -295,8 +295,9 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/applier.ts`,
-        find: 'random: () => random.float(), ...this.#share };',
-        replace: 'random: () => random.float(), ...this.#share, collate: this.#hooks.collate };',
+        find: 'random: () => random.float(), ...this.#share, pace };',
+        replace:
+          'random: () => random.float(), ...this.#share, pace, collate: this.#hooks.collate };',
       },
       {
         file: `${commands}/sort.ts`,
