@@ -80,7 +80,7 @@ export const limits = {
   waitersPerEntryMax: 4_096,
   waiterBytesPerEntryMax: 1 * MIB,
   /** Replies kept until they are confirmed, the newest ones; and confirmations in one entry. */
-  servedRepliesMax: 16_384,
+  servedRepliesMax: 131_072,
   /** One of them, and all of a partition: of what is larger or older only a mark is kept. */
   servedReplyBytesMax: 64 * KIB,
   servedRepliesBytesMax: 32 * MIB,
@@ -244,6 +244,10 @@ export const limits = {
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');
+assert(
+  2 * limits.waitersPerPartitionMax <= limits.servedRepliesMax,
+  'whoever waits may be served twice over before anything is confirmed',
+);
 assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
 assert(limits.entryBytesHardMax < limits.logBatchBytesMax, 'the largest entry fits one log batch');
 assert(limits.logZerosChunkBytes <= limits.logZerosAheadBytes, 'zeros are written chunk by chunk');

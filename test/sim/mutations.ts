@@ -295,8 +295,9 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/applier.ts`,
-        find: 'random: () => random.float(), ...this.#share };',
-        replace: 'random: () => random.float(), ...this.#share, collate: this.#hooks.collate };',
+        find: 'random: () => random.float(), ...this.#share, pace };',
+        replace:
+          'random: () => random.float(), ...this.#share, pace, collate: this.#hooks.collate };',
       },
       {
         file: `${commands}/sort.ts`,

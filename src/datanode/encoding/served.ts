@@ -9,6 +9,7 @@
  *   servedOrder  order u64  → id
  *   system       `served`   → u8 version · first order that may be kept u64 · next order u64 ·
  *                             first order whose reply may be whole u64 · bytes of all replies u64
+ *                             · from version 2 on how many are kept u64
  */
 import { ByteReader, readU64, writeU64 } from '../../common/bytes.ts';
 import { limits } from '../../common/limits.ts';
@@ -18,8 +19,13 @@ import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 
 const BOUNDS_KEY = systemKey('served');
-const BOUNDS_VERSION = 1;
-const BOUNDS_BYTES = 33;
+const BOUNDS_VERSION = 2;
+const BOUNDS_BYTES = 41;
+/** Version 1 did not count what was confirmed: it took all orders for kept. */
+const UNCOUNTED_VERSION = 1;
+const UNCOUNTED_BYTES = 33;
+/** Orders looked at for the oldest by each that comes: more than one, so it keeps up. */
+const PASSED_MAX = 8;
 const ORDER_BYTES = 8;
 
 interface Bounds {
@@ -27,6 +33,7 @@ interface Bounds {
   next: number;
   whole: number;
   bytes: number;
+  count: number;
 }
 
 export function encodeServedKey(id: Buffer): Buffer {
@@ -53,7 +60,8 @@ export function keepServed(view: WriteView, id: Buffer, reply: Buffer, mark: Buf
   view.put(encodeServedOrderKey(bounds.next), id);
   bounds.next++;
   bounds.bytes += kept.length;
-  while (bounds.next - bounds.first > limits.servedRepliesMax) forgetOldest(view, bounds);
+  bounds.count++;
+  passOldest(view, bounds);
   bounds.whole = Math.max(bounds.whole, bounds.first);
   while (bounds.bytes > limits.servedRepliesBytesMax && bounds.whole < bounds.next) {
     markOldest(view, bounds, mark);
@@ -70,6 +78,7 @@ export function forgetServed(view: WriteView, id: Buffer): void {
   view.del(encodeServedOrderKey(readU64(record, 0)));
   const bounds = readBounds(view);
   bounds.bytes -= record.length - ORDER_BYTES;
+  bounds.count--;
   writeBounds(view, bounds);
 }
 
@@ -80,14 +89,21 @@ function putReply(view: WriteView, id: Buffer, order: number, reply: Buffer): vo
   view.put(encodeServedKey(id), record);
 }
 
-function forgetOldest(view: WriteView, bounds: Bounds): void {
-  const order = encodeServedOrderKey(bounds.first++);
-  const id = view.get(order);
-  if (id === undefined) return; // confirmed long ago
-  const key = encodeServedKey(id);
-  bounds.bytes -= view.get(key)!.length - ORDER_BYTES;
-  view.del(order);
-  view.del(key);
+/** Leaves behind what has been confirmed, and the oldest while too many are kept. */
+function passOldest(view: WriteView, bounds: Bounds): void {
+  for (let passed = 0; passed < PASSED_MAX && bounds.first < bounds.next; passed++) {
+    const order = encodeServedOrderKey(bounds.first);
+    const id = view.get(order);
+    if (id !== undefined) {
+      if (bounds.count <= limits.servedRepliesMax) return;
+      const key = encodeServedKey(id);
+      bounds.bytes -= view.get(key)!.length - ORDER_BYTES;
+      bounds.count--;
+      view.del(order);
+      view.del(key);
+    }
+    bounds.first++;
+  }
 }
 
 function markOldest(view: WriteView, bounds: Bounds, mark: Buffer): void {
@@ -102,21 +118,28 @@ function markOldest(view: WriteView, bounds: Bounds, mark: Buffer): void {
 
 function readBounds(view: View): Bounds {
   const bytes = view.get(BOUNDS_KEY);
-  if (bytes === undefined) return { first: 0, next: 0, whole: 0, bytes: 0 };
-  if (bytes.length !== BOUNDS_BYTES || bytes[0] !== BOUNDS_VERSION) {
+  if (bytes === undefined) return { first: 0, next: 0, whole: 0, bytes: 0, count: 0 };
+  const uncounted = bytes[0] === UNCOUNTED_VERSION;
+  if (
+    (!uncounted && bytes[0] !== BOUNDS_VERSION) ||
+    bytes.length !== (uncounted ? UNCOUNTED_BYTES : BOUNDS_BYTES)
+  ) {
     throw corruptRecord(BOUNDS_KEY, `bounds of kept replies of version ${bytes[0]} unknown`);
   }
   const reader = new ByteReader(bytes, 1);
   const [first, next, whole] = [reader.u64(), reader.u64(), reader.u64()];
-  return { first, next, whole, bytes: reader.u64() };
+  const kept = reader.u64();
+  return { first, next, whole, bytes: kept, count: uncounted ? next - first : reader.u64() };
 }
 
-function writeBounds(view: WriteView, { first, next, whole, bytes: kept }: Bounds): void {
+function writeBounds(view: WriteView, bounds: Bounds): void {
+  const { first, next, whole, bytes: kept, count } = bounds;
   const bytes = Buffer.allocUnsafe(BOUNDS_BYTES);
   bytes[0] = BOUNDS_VERSION;
   writeU64(bytes, first, 1);
   writeU64(bytes, next, 9);
   writeU64(bytes, whole, 17);
   writeU64(bytes, kept, 25);
+  writeU64(bytes, count, 33);
   view.put(BOUNDS_KEY, bytes);
 }

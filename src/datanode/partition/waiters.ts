@@ -135,8 +135,10 @@ export class Waiters {
 
   /** These replies have arrived: the next entry says so. */
   confirmServed(ids: readonly Buffer[]): void {
-    const room = limits.servedRepliesMax - this.#confirmations.length;
-    this.#confirmations.push(...ids.slice(0, Math.max(0, room)));
+    for (const id of ids) {
+      if (this.#confirmations.length >= limits.servedRepliesMax) return;
+      this.#confirmations.push(id);
+    }
   }
 
   /** What an entry of these commands carries; of none: one for those who are due. */

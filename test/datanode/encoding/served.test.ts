@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { findServed, forgetServed, keepServed } from '../../../src/datanode/encoding/served.ts';
+import { systemKey } from '../../../src/datanode/encoding/system.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 
@@ -23,6 +24,30 @@ test('the newest replies are kept, up to the bound, but for those that were conf
   await engine.write(txn.operations());
   const left = await engine.iterate({ gte: Buffer.from([2]), lt: Buffer.from([4]) }).next(10);
   expect(left).toEqual([]);
+});
+
+test('who has not confirmed is remembered whatever others were given and confirmed since', async () => {
+  const { engine } = await createMemoryHost().open('1-0');
+  const txn = new Txn(engine);
+  keepServed(txn, id(0), reply, mark);
+  for (let at = 1; at < 3 * limits.waitersPerPartitionMax; at++) {
+    keepServed(txn, id(at), reply, mark);
+    forgetServed(txn, id(at));
+  }
+  expect(findServed(txn, id(0))).toEqual(reply);
+});
+
+test('bounds without a count, as they were written once, are taken for full ones', async () => {
+  const { engine } = await createMemoryHost().open('1-0');
+  const txn = new Txn(engine);
+  for (let at = 0; at < 3; at++) keepServed(txn, id(at), reply, mark);
+  const bounds = Buffer.from(txn.get(systemKey('served'))!.subarray(0, 33));
+  bounds[0] = 1;
+  txn.put(systemKey('served'), bounds);
+  for (let at = 0; at < 3; at++) forgetServed(txn, id(at));
+  keepServed(txn, id(3), reply, mark);
+  expect(findServed(txn, id(3))).toEqual(reply);
+  expect(findServed(txn, id(0))).toBeUndefined();
 });
 
 test('of a reply that is too large a mark is kept, and the id stays served', async () => {
