@@ -287,13 +287,12 @@ export class Client extends Base {
 
   /** So that groups need not keep them until they are collected. */
   async #closeSessions(): Promise<void> {
-    const session = this.#sessions?.current;
-    if (session === undefined) return;
-    const open = [...session.open].slice(0, limits.sdkSessionClosesMax);
+    const open = (this.#sessions?.open ?? []).slice(0, limits.sdkSessionClosesMax);
     await Promise.all(
-      open.map(([partition, key]) => {
+      open.map((session) => {
         return new Promise<void>((resolve) => {
-          const line = closeLine(session, key);
+          const line = closeLine(session, session.openedWith ?? '');
+          const { partition } = session;
           this.#runner.urgent('kv.session', line, partition, CLOSE_SESSIONS_MS, () => resolve());
         });
       }),
@@ -361,7 +360,8 @@ export class Client extends Base {
 
   #makeSessions(): Sessions {
     const { timeoutMs } = this.#settings;
-    return new Sessions(this.#world.random, (session, partition, key, done) => {
+    return new Sessions(this.#world.random, (session, key, done) => {
+      const { partition } = session;
       const line = openLine(session, key);
       this.#runner.urgent('kv.session', line, partition, timeoutMs, (result) => {
         if (result.ok) done('opened');

@@ -224,6 +224,20 @@ describe('sending', () => {
     expect(peers[0]?.lines.at(-1)?.slice(0, 2)).toEqual(['KV.SESSION', 'CLOSE']);
   });
 
+  test('every partition has a session of its own', async () => {
+    const { peers, table } = await nodes(2);
+    const { client } = clientOf(table);
+    await Promise.all(keys.map((key) => client.set(key, 1)));
+    const tickets = peers.map(({ lines }) =>
+      lines.flatMap(([name, id, number]) => (name === 'KV.ONCE' ? [[id, number]] : [])),
+    );
+    for (const own of tickets) {
+      expect(own.map(([, number]) => Number(number))).toEqual(own.map((_, at) => at + 1));
+      expect(new Set(own.map(([id]) => id)).size).toBe(1);
+    }
+    expect(tickets[0]?.[0]?.[0]).not.toBe(tickets[1]?.[0]?.[0]);
+  });
+
   test('nodes without sessions: writes go without, and errors say so', async () => {
     const plain = store();
     const { peers, table } = await nodes(1, () => (line, peer) => {
@@ -338,7 +352,7 @@ describe('bounds and ends', () => {
 
   test('close waits for calls under way; disconnect does not', async () => {
     let release = () => {};
-    const { table } = await nodes(1, () => (line) => {
+    const { peers, table } = await nodes(1, () => (line) => {
       if (line[1] !== 'slow') return line[0] === 'KV.SESSION' ? undefined : '+OK\r\n';
       return new Promise<string>((resolve) => {
         release = () => resolve('+OK\r\n');
@@ -349,7 +363,11 @@ describe('bounds and ends', () => {
     const slow = client.set('slow', 1);
     const closed = client.close();
     expect(await code(client.get('a'))).toBe('CLOSED');
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const arrived = (count: number) => {
+      const slows = () => peers[0]?.commands.filter((line) => line.includes('slow')).length;
+      return expect.poll(slows).toBe(count);
+    };
+    await arrived(1);
     release();
     expect(await slow).toBe('OK');
     await closed;
@@ -358,7 +376,7 @@ describe('bounds and ends', () => {
     const other = clientOf(table, { sessions: false }).client;
     await other.connect();
     const lost = [code(other.set('slow', 1)), code(other.get('slow'))];
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await arrived(3);
     other.disconnect();
     expect(await Promise.all(lost)).toEqual(['OUTCOME_UNKNOWN', 'CLOSED']);
   });
