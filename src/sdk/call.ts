@@ -181,12 +181,10 @@ export class Call implements Entrant, Timed {
     const { partition } = this.#plan;
     if (this.#ticket !== undefined || partition === undefined) return true;
     if (sessions === undefined || !sessions.supported) return true;
-    if (sessions.isOpen(partition)) {
-      this.#ticket = sessions.current.take();
-      return true;
-    }
+    this.#ticket = sessions.take(partition);
+    if (this.#ticket !== undefined) return true;
     window.hold(partition);
-    sessions.open(partition, key, () => {
+    sessions.begin(partition, key, () => {
       if (this.#state === 'begun') {
         if (sessions.isOpen(partition) || !sessions.supported) this.#attempt();
         else this.#notOpened();

@@ -1,27 +1,39 @@
 /** The client: a typed method per command, retried and routed by partition. */
 import { EventEmitter } from 'node:events';
+import type { Readable } from 'node:stream';
 import { sleep, systemClock } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import { systemRandom } from '../common/random.ts';
 import { Call, type CallWorld } from './call.ts';
 import type { ClientEvents, ClientStatus, NodeInfo } from './client-events.ts';
 import { addCommandMethods } from './command-methods.ts';
+import type { Key } from './command-types.ts';
 import { Deadlines } from './deadlines.ts';
 import { ownError } from './errors.ts';
 import { bytesOf } from './key-places.ts';
 import { Lookup } from './lookup.ts';
 import { type ClientOptions, parseOptions, type Settings } from './options.ts';
+import { Pipeline, Transaction } from './pipeline.ts';
 import { fetchGet } from './placedriver-source.ts';
 import { ioredisConnector, Pool } from './pool.ts';
 import type { Value } from './replies.ts';
 import { Runner } from './runner.ts';
+import { type ScanOptions, type ScanStep, scanPlaces, scanSteps, scanStream } from './scan.ts';
 import { closeLine, openLine, Sessions } from './sessions.ts';
+import { Subscriber } from './subscriber.ts';
 import type { PartitionTable, TableNode } from './table.ts';
 import { TableGate } from './table-gate.ts';
 import { tellConnect, tellLookup } from './tracing.ts';
 import type { Commands } from './typed-commands.ts';
 import { Window } from './window.ts';
-import { type ClientWorld, makeSource, selectedNamespace } from './world.ts';
+import {
+  type ClientWorld,
+  callSettings,
+  connectionSettings,
+  makeSource,
+  optionsAgain,
+  subscriberOptions,
+} from './world.ts';
 
 const RESOLUTION_MS = 20;
 const AVOID_MS = 1_000;
@@ -41,7 +53,6 @@ const Base = EventEmitter as unknown as abstract new () => EventEmitter<ClientEv
  */
 export class Client extends Base {
   readonly #settings: Settings;
-  readonly #options: ClientOptions | string;
   readonly #world: ClientWorld;
   readonly #pool: Pool;
   readonly #lookup: Lookup;
@@ -66,7 +77,6 @@ export class Client extends Base {
     const clock = world.clock ?? systemClock;
     const random = world.random ?? systemRandom();
     this.#settings = settings;
-    this.#options = options;
     this.#world = {
       clock,
       random,
@@ -146,18 +156,62 @@ export class Client extends Base {
     return this.#runner.run(name, args, true);
   }
 
+  /** Gathers commands that are sent in one turn, each for itself. */
+  pipeline(): Pipeline {
+    return new Pipeline(this.#runner);
+  }
+
+  /** Gathers commands of one partition that take effect together or not at all. */
+  multi(): Transaction {
+    return new Transaction(this.#runner);
+  }
+
+  /**
+   * Walks over all keys of all partitions: `for await (const { keys, cursor, progress } of …)`. A key
+   * that is there all the time is found, once or more often. `cursor` of any step begins a later
+   * walk behind it. Rejects as `scan` does.
+   */
+  scanKeys(options: ScanOptions = {}): AsyncGenerator<ScanStep, void, undefined> {
+    return scanSteps(
+      (args) => this.call('scan', ...args) as Promise<readonly [string, readonly string[]]>,
+      options,
+      () => {
+        const content = this.#lookup.table?.content;
+        return content && scanPlaces(content.hash, content.partitions.length);
+      },
+    );
+  }
+
+  /** `scanKeys` as an object stream of arrays of keys. */
+  scanStream(options: ScanOptions = {}): Readable {
+    return scanStream(this.scanKeys(options));
+  }
+
+  /** Fields and values of a hash, one after the other, in arrays. */
+  hscanStream(key: Key, options: ScanOptions = {}): Readable {
+    return this.#elementStream('hscan', key, options);
+  }
+
+  /** Members of a set, in arrays. */
+  sscanStream(key: Key, options: ScanOptions = {}): Readable {
+    return this.#elementStream('sscan', key, options);
+  }
+
+  /** Members and scores of a sorted set, one after the other, in arrays. */
+  zscanStream(key: Key, options: ScanOptions = {}): Readable {
+    return this.#elementStream('zscan', key, options);
+  }
+
+  /** A connection of its own that listens to channels; it lives on when the client is closed. */
+  subscriber(): Subscriber {
+    this.#begin();
+    const nodes = () => this.#lookup.table?.content.nodes ?? [];
+    return new Subscriber(subscriberOptions(this.#settings, this.#world, nodes));
+  }
+
   /** A client of the same options (overridden by `options`) with connections and a session of its own. */
   duplicate(options: ClientOptions = {}): Client {
-    if (Object.keys(options).length === 0) return new Client(this.#options, this.#world);
-    const { source, namespace, username, password, dc, ...rest } = this.#settings;
-    const own = { ...rest, namespace, username, password, dc };
-    const places =
-      source.kind === 'placedrivers'
-        ? { placedrivers: source.addresses }
-        : { datanodes: source.addresses.map(({ host, port }) => `${host}:${port}`) };
-    const elsewhere = options.placedrivers !== undefined || options.datanodes !== undefined;
-    const sessions = elsewhere ? undefined : own.sessions;
-    return new Client({ ...own, sessions, ...(!elsewhere && places), ...options }, this.#world);
+    return new Client(optionsAgain(this.#settings, options), this.#world);
   }
 
   /** Resolves when no call is under way or waits. */
@@ -180,9 +234,8 @@ export class Client extends Base {
   }
 
   /** As `close`, resolves with OK as ioredis does. */
-  async quit(): Promise<'OK'> {
-    await this.close();
-    return 'OK';
+  quit(): Promise<'OK'> {
+    return this.close().then(() => 'OK' as const);
   }
 
   /** Closes at once: calls under way are rejected with `CLOSED`, or `OUTCOME_UNKNOWN` for sent writes. */
@@ -194,6 +247,12 @@ export class Client extends Base {
   /** `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #elementStream(name: string, key: Key, options: ScanOptions): Readable {
+    const step = (args: readonly unknown[]) =>
+      this.call(name, key, ...args) as Promise<readonly [string, readonly string[]]>;
+    return scanStream(scanSteps(step, options, () => undefined));
   }
 
   #begin(): void {
@@ -228,13 +287,12 @@ export class Client extends Base {
 
   /** So that groups need not keep them until they are collected. */
   async #closeSessions(): Promise<void> {
-    const session = this.#sessions?.current;
-    if (session === undefined) return;
-    const open = [...session.open].slice(0, limits.sdkSessionClosesMax);
+    const open = (this.#sessions?.open ?? []).slice(0, limits.sdkSessionClosesMax);
     await Promise.all(
-      open.map(([partition, key]) => {
+      open.map((session) => {
         return new Promise<void>((resolve) => {
-          const line = closeLine(session, key);
+          const line = closeLine(session, session.openedWith ?? '');
+          const { partition } = session;
           this.#runner.urgent('kv.session', line, partition, CLOSE_SESSIONS_MS, () => resolve());
         });
       }),
@@ -267,16 +325,10 @@ export class Client extends Base {
   }
 
   #makePool(): Pool {
-    const { username, password, connectTimeoutMs } = this.#settings;
     return new Pool({
       connector: this.#world.connector,
       clock: this.#world.clock,
-      settings: {
-        namespace: selectedNamespace(this.#settings),
-        username,
-        password,
-        connectTimeoutMs,
-      },
+      settings: connectionSettings(this.#settings),
       avoidMs: AVOID_MS,
       idleMax: limits.sdkBlockingIdleMax,
       events: {
@@ -308,7 +360,8 @@ export class Client extends Base {
 
   #makeSessions(): Sessions {
     const { timeoutMs } = this.#settings;
-    return new Sessions(this.#world.random, (session, partition, key, done) => {
+    return new Sessions(this.#world.random, (session, key, done) => {
+      const { partition } = session;
       const line = openLine(session, key);
       this.#runner.urgent('kv.session', line, partition, timeoutMs, (result) => {
         if (result.ok) done('opened');
@@ -322,8 +375,6 @@ export class Client extends Base {
   }
 
   #callWorld(): CallWorld {
-    const { attemptsMax, backoffMinMs, backoffMaxMs, attemptTimeoutMs } = this.#settings;
-    const { dc, replicaMaxStalenessMs } = this.#settings;
     return {
       clock: this.#world.clock,
       random: this.#world.random,
@@ -332,10 +383,7 @@ export class Client extends Base {
       window: this.#window,
       deadlines: this.#deadlines,
       sessions: this.#sessions,
-      retry: { attemptsMax, backoffMinMs, backoffMaxMs },
-      attemptTimeoutMs,
-      dc,
-      replicaMaxStalenessMs,
+      ...callSettings(this.#settings),
       anySeed: this.#world.random.u32(),
     };
   }

@@ -115,8 +115,7 @@ class IoredisConnection implements Connection {
     const [name, ...args] = line;
     this.#gatherTurn();
     this.#pending++;
-    // Upper case: ioredis changes arguments and replies of names in lower case.
-    const command = new Command(String(name).toUpperCase(), args, { replyEncoding: null });
+    const command = new Command(spelled(String(name)), args, { replyEncoding: null });
     const writable = this.#redis.status === 'ready' && this.#redis.stream?.writable === true;
     const settle = (outcome: Outcome) => {
       this.#pending--;
@@ -183,6 +182,14 @@ class IoredisConnection implements Connection {
   #cause(): Error {
     return this.#failure ?? new Error('the connection is closed');
   }
+}
+
+/**
+ * ioredis changes arguments and replies of names in lower case, so names are sent in upper case; but
+ * of subscriptions it knows only those in lower case.
+ */
+function spelled(name: string): string {
+  return /subscribe$/i.test(name) ? name.toLowerCase() : name.toUpperCase();
 }
 
 const KEEP_ALIVE_MS = 10_000;

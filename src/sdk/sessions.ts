@@ -1,12 +1,12 @@
 /**
- * Sessions: under one a group runs a write once however often it is sent. A session has an id and
- * numbers its writes; each group learns of it by an open, before the first write there is sent.
+ * Sessions: under one a group runs a write once however often it is sent. Each partition has one of
+ * its own, with an id and numbers for its writes, so that a partition that answers late keeps no
+ * other from dropping its replies; its group learns of it by an open, before the first write is sent.
  *
  * A write stays bound to the session and number it was first sent under. When a group has forgotten
  * a session, it is never opened there again: whatever was sent under it and has no answer may have
  * run. A new session is begun instead.
  */
-
 import type { PartitionId } from '../common/ids.ts';
 import { limits } from '../common/limits.ts';
 import type { Random } from '../common/random.ts';
@@ -18,22 +18,21 @@ export interface Ticket {
   readonly sequence: number;
 }
 
-interface Opening {
-  readonly waiting: (() => void)[];
-}
-
-/** Of one id. */
+/** Of one id and group. */
 export class Session {
   readonly id: string;
   #next = 1;
   /** Numbers without an answer; they were added in their order. */
   readonly #unanswered = new Set<number>();
-  /** By partition: opened with this key, or being opened. */
-  readonly open = new Map<PartitionId, Argument>();
-  readonly opening = new Map<PartitionId, Opening>();
+  readonly partition: PartitionId;
+  /** The key it was opened with; undefined: the group does not know it yet. */
+  openedWith: Argument | undefined;
+  /** Who waits for its open. */
+  opening: (() => void)[] | undefined;
 
-  constructor(id: string) {
+  constructor(id: string, partition: PartitionId) {
     this.id = id;
+    this.partition = partition;
   }
 
   take(): Ticket {
@@ -57,7 +56,6 @@ export class Session {
 /** Sends an open; calls back with whether the group knows the session now. */
 export type OpenSession = (
   session: Session,
-  partition: PartitionId,
   key: Argument,
   done: (result: 'opened' | 'unsupported' | 'failed') => void,
 ) => void;
@@ -65,53 +63,64 @@ export type OpenSession = (
 export class Sessions {
   readonly #random: Random;
   readonly #send: OpenSession;
-  #current: Session;
+  readonly #current = new Map<PartitionId, Session>();
   /** The servers do not know the command: writes are sent without. */
   #unsupported = false;
 
   constructor(random: Random, send: OpenSession) {
     this.#random = random;
     this.#send = send;
-    this.#current = this.#newSession();
   }
 
   get supported(): boolean {
     return !this.#unsupported;
   }
 
-  get current(): Session {
-    return this.#current;
+  /** Those that groups know. */
+  get open(): readonly Session[] {
+    return [...this.#current.values()].filter(({ openedWith }) => openedWith !== undefined);
+  }
+
+  /** A ticket of the partition's session; undefined while that is not open. */
+  take(partition: PartitionId): Ticket | undefined {
+    const session = this.#current.get(partition);
+    return session?.openedWith === undefined ? undefined : session.take();
   }
 
   isOpen(partition: PartitionId): boolean {
-    return this.#current.open.has(partition);
+    return this.#current.get(partition)?.openedWith !== undefined;
   }
 
-  /** Opens the present session for a partition; `done` when that has ended, either way. */
-  open(partition: PartitionId, key: Argument, done: () => void): void {
-    const session = this.#current;
-    const under = session.opening.get(partition);
-    if (under !== undefined) {
-      under.waiting.push(done);
+  /** Opens the present session of a partition; `done` when that has ended, either way. */
+  begin(partition: PartitionId, key: Argument, done: () => void): void {
+    const session = this.#session(partition);
+    if (session.opening !== undefined) {
+      session.opening.push(done);
       return;
     }
-    const opening: Opening = { waiting: [done] };
-    session.opening.set(partition, opening);
-    this.#send(session, partition, key, (result) => {
-      session.opening.delete(partition);
-      if (result === 'opened') session.open.set(partition, key);
+    const waiting = [done];
+    session.opening = waiting;
+    this.#send(session, key, (result) => {
+      session.opening = undefined;
+      if (result === 'opened') session.openedWith = key;
       if (result === 'unsupported') this.#unsupported = true;
-      for (const waiting of opening.waiting) waiting();
+      for (const one of waiting) one();
     });
   }
 
-  /** A group does not know the session: it is used no more. */
+  /** Its group does not know it: it is used no more. */
   lost(session: Session): void {
-    if (session === this.#current) this.#current = this.#newSession();
+    const { partition } = session;
+    if (this.#current.get(partition) === session) this.#current.delete(partition);
   }
 
-  #newSession(): Session {
-    return new Session(this.#random.hex(limits.sessionIdBytes));
+  #session(partition: PartitionId): Session {
+    let session = this.#current.get(partition);
+    if (session === undefined) {
+      session = new Session(this.#random.hex(limits.sessionIdBytes), partition);
+      this.#current.set(partition, session);
+    }
+    return session;
   }
 }
 

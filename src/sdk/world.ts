@@ -2,11 +2,12 @@
 import type { Clock } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
-import type { Argument, Connector, Outcome } from './connection.ts';
+import type { Argument, ConnectionSettings, Connector, Outcome } from './connection.ts';
 import { DatanodeSource } from './datanode-source.ts';
-import type { Settings } from './options.ts';
+import type { ClientOptions, Settings } from './options.ts';
 import { type HttpGet, PlacedriverSource } from './placedriver-source.ts';
 import type { Pool } from './pool.ts';
+import type { SubscriberOptions } from './subscriber.ts';
 import type { TableSource } from './table.ts';
 
 /** The world of a client; each default is the process's own. */
@@ -31,7 +32,56 @@ export function makeSource(settings: Settings, { get }: ClientWorld, pool: Pool)
 }
 
 /** `default` is where every connection begins, and cluster ports let nobody select. */
-export function selectedNamespace({ source, namespace }: Settings): string | undefined {
+function selectedNamespace({ source, namespace }: Settings): string | undefined {
   if (source.kind === 'datanodes' && namespace === 'default') return undefined;
   return namespace;
+}
+
+/** Of every connection, beside where it goes. */
+export function connectionSettings(
+  settings: Settings,
+): Omit<ConnectionSettings, 'address' | 'readOnly'> {
+  const { username, password, connectTimeoutMs } = settings;
+  return { namespace: selectedNamespace(settings), username, password, connectTimeoutMs };
+}
+
+/** Of every call. */
+export function callSettings(settings: Settings) {
+  const { attemptsMax, backoffMinMs, backoffMaxMs } = settings;
+  const { attemptTimeoutMs, dc, replicaMaxStalenessMs } = settings;
+  const retry = { attemptsMax, backoffMinMs, backoffMaxMs };
+  return { retry, attemptTimeoutMs, dc, replicaMaxStalenessMs };
+}
+
+/** A subscriber goes from node to node until one serves it. */
+export function subscriberOptions(
+  settings: Settings,
+  { clock, connector, random }: ClientWorld,
+  nodes: () => readonly Address[],
+): SubscriberOptions {
+  const { backoffMinMs, backoffMaxMs } = settings;
+  const seed = random.u32();
+  return {
+    clock,
+    backoffMinMs,
+    backoffMaxMs,
+    target: (attempt) => nodes()[(seed + attempt) % Math.max(1, nodes().length)],
+    open: ({ host, port }, events) => {
+      const address = { host, port };
+      return connector.open({ ...connectionSettings(settings), address, readOnly: false }, events);
+    },
+  };
+}
+
+/** The options that made `settings`, with others in place of some. */
+export function optionsAgain(settings: Settings, others: ClientOptions): ClientOptions {
+  const { source, sessions, ...rest } = settings;
+  if (others.placedrivers !== undefined || others.datanodes !== undefined) {
+    return { ...rest, ...others };
+  }
+  const places =
+    source.kind === 'placedrivers'
+      ? { placedrivers: source.addresses }
+      : { datanodes: source.addresses.map(({ host, port }) => `${host}:${port}`) };
+  return { ...rest, sessions, ...places, ...others };
 }

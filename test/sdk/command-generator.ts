@@ -22,6 +22,11 @@ const ofConnections = new Set(
   ).split(' '),
 );
 
+/** Those of sessions (`kv.once`) as well: the SDK sends them by itself. */
+function isOfConnection({ name }: Command): boolean {
+  return ofConnections.has(name) || name.startsWith('kv.');
+}
+
 /** Commands of a node that change nothing: sent again whatever became of them. */
 const harmless = new Set(
   'ping echo time info command cluster role lastsave lolwut pubsub wait waitaof memory'.split(' '),
@@ -97,7 +102,7 @@ const files: Readonly<Record<string, { readonly type: string; readonly groups: s
 
 /** Every generated file by name, formatted as the house formats. */
 export function generateFiles(): ReadonlyMap<string, string> {
-  const rows = [...commandTable.values()].filter((row) => !ofConnections.has(row.name));
+  const rows = [...commandTable.values()].filter((row) => !isOfConnection(row));
   const found = new Map([['rows.ts', rowsFile()]]);
   for (const [name, { type, groups }] of Object.entries(files)) {
     const own = rows.filter(({ group }) => groups.split(' ').includes(group));
@@ -133,7 +138,7 @@ function rowsFile(): string {
 }
 
 function rowOf(row: Command): string {
-  const kind = ofConnections.has(row.name)
+  const kind = isOfConnection(row)
     ? 'c'
     : row.kind === 'node'
       ? harmless.has(row.name)

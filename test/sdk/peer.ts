@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { HttpGet } from '../../src/sdk/placedriver-source.ts';
 
-/** RESP to send; `hang`: no answer; `close`: the connection ends; a promise: later, in order. */
+/** RESP to send; `hang`: no answer, to this and what follows; `close`: the connection ends; a promise: later, in order. */
 export type Answer = string | 'hang' | 'close' | Promise<string>;
 export type Script = (line: readonly string[], peer: Peer) => Answer | undefined;
 
@@ -63,7 +63,9 @@ export class Peer {
         const answer = this.#answer(parsed.line);
         if (answer === 'close') {
           replies = replies.then(() => void socket.destroy());
-        } else if (answer !== 'hang') {
+        } else if (answer === 'hang') {
+          replies = new Promise<void>(() => {});
+        } else {
           replies = replies.then(async () => void socket.write(await answer));
         }
       }

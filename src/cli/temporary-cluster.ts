@@ -1,0 +1,144 @@
+/** A cluster of real processes in a directory of its own, which go with it: for tests. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { must } from '../common/assert.ts';
+import { KvorumError } from '../common/errors.ts';
+import { systemRandom } from '../common/random.ts';
+import { type ProcessPlan, prepareDirectory } from './cluster-dir.ts';
+import { isFree } from './port-plan.ts';
+import { readRunFiles } from './run-file.ts';
+import { Supervisor } from './supervisor.ts';
+
+export interface TemporaryClusterOptions {
+  /** Datanodes, 1 to 16. Default 3. */
+  readonly nodes?: number;
+  /** Partitions of the namespace `default`, 1 to 1,024. Default 4. */
+  readonly partitions?: number;
+  /** Replicas of each partition, 1 to 7, at most `nodes`. Default 3, or all nodes when fewer. */
+  readonly replicas?: number;
+  /** Is given each line that `kvorum start` would print. Default: nobody. */
+  readonly say?: (line: string) => void;
+}
+
+const LOWEST_PORT = 10_000;
+/** Below the ports that systems use for outgoing connections. */
+const HIGHEST_PORT = 32_000;
+const TRIES = 200;
+
+export class TemporaryCluster {
+  /** `host:port` of the placedrivers' HTTP API. */
+  readonly placedrivers: readonly string[];
+  /** `host:port` of each datanode where any Redis client may connect. */
+  readonly gateways: readonly string[];
+  /** `host:port` of each datanode for clients of Redis Cluster. */
+  readonly clusterPorts: readonly string[];
+  /** Configuration, logs and data; removed by `stop`. */
+  readonly directory: string;
+  readonly #supervisor: Supervisor;
+  #stopped: Promise<void> | undefined;
+
+  constructor(directory: string, plans: readonly ProcessPlan[], supervisor: Supervisor) {
+    const ports = (role: ProcessPlan['role'], door: string) =>
+      plans.filter((plan) => plan.role === role).map((plan) => `127.0.0.1:${plan.ports[door]}`);
+    this.directory = directory;
+    this.placedrivers = ports('placedriver', 'http');
+    this.gateways = ports('datanode', 'gateway');
+    this.clusterPorts = ports('datanode', 'cluster');
+    this.#supervisor = supervisor;
+  }
+
+  /** What `new Client(url)` takes. */
+  url(namespace = 'default'): string {
+    return `kvorum://${this.placedrivers.join(',')}/${encodeURIComponent(namespace)}`;
+  }
+
+  /** Kills the process of a datanode (from 0), which is started again with its data. */
+  kill(node: number): void {
+    const name = `datanode${node + 1}`;
+    const run = readRunFiles(this.directory).find((one) => one.name === name);
+    if (run === undefined) throw new KvorumError('BAD_ARGUMENT', `${name} is not running`);
+    process.kill(run.pid, 'SIGKILL');
+  }
+
+  /** Ends all processes and removes the directory; may be called again. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#supervisor.stop().then(() => remove(this.directory));
+    return this.#stopped;
+  }
+
+  /** `stop`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+/**
+ * Starts a cluster on free ports of loopback; resolves when every process is ready. Rejects with
+ * `BAD_CONFIG` for wrong options, or with the reason of a process that does not start.
+ */
+export async function startTemporaryCluster(
+  options: TemporaryClusterOptions = {},
+): Promise<TemporaryCluster> {
+  const nodes = whole('nodes', options.nodes ?? 3, 16);
+  const partitions = whole('partitions', options.partitions ?? 4, 1_024);
+  const replicas = whole('replicas', options.replicas ?? Math.min(3, nodes), Math.min(7, nodes));
+  const say = options.say ?? (() => {});
+  const directory = mkdtempSync(join(tmpdir(), 'kvorum-'));
+  try {
+    const plans = await prepareDirectory({
+      nodes,
+      partitions,
+      replicas,
+      data: directory,
+      port: await freeRun(nodes),
+      clusterPort: await freeRun(nodes),
+      httpPort: await freeRun(2),
+      fresh: false,
+      restart: true,
+    });
+    const supervisor = new Supervisor(plans, { script: commandScript(), restart: true, say });
+    try {
+      await supervisor.start();
+    } catch (failure) {
+      await supervisor.stop();
+      throw failure;
+    }
+    return new TemporaryCluster(directory, plans, supervisor);
+  } catch (failure) {
+    remove(directory);
+    throw failure;
+  }
+}
+
+function whole(option: string, value: number, highest: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= highest) return value;
+  throw new KvorumError(
+    'BAD_CONFIG',
+    `${option} ${value}: must be a whole number from 1 to ${highest}`,
+  );
+}
+
+/** The command as it was built: beside this file, or in dist when this is the source. */
+function commandScript(): string {
+  const places = ['../cli/kvorum.js', '../../dist/cli/kvorum.js'].map((place) =>
+    fileURLToPath(new URL(place, import.meta.url)),
+  );
+  return must(places.find(existsSync), `no ${places.join(' nor ')}: npm run build makes it`);
+}
+
+/** The first of `count` free ports in a row. */
+async function freeRun(count: number): Promise<number> {
+  const random = systemRandom();
+  for (let tried = 0; tried < TRIES; tried++) {
+    const first = LOWEST_PORT + random.below(HIGHEST_PORT - LOWEST_PORT - count);
+    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)));
+    if (free.every(Boolean)) return first;
+  }
+  throw new KvorumError('BAD_CONFIG', 'no free ports found on this machine');
+}
+
+function remove(directory: string): void {
+  rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+}

@@ -1,0 +1,217 @@
+/**
+ * Subscriptions, on a connection of their own. When it is lost another is made, to another node if
+ * need be, and everything is subscribed again; messages published meanwhile are lost, as in Redis.
+ */
+import { EventEmitter } from 'node:events';
+import type { Clock, Timer } from '../common/clock.ts';
+import type { Address } from '../common/network.ts';
+import type { Argument, Connection, ConnectionEvents, PushKind } from './connection.ts';
+import { ownError, ReplyError } from './errors.ts';
+
+/** Events and what their listeners are given; those that end in `Buffer` are given bytes. */
+export interface SubscriberEvents {
+  message: [channel: string, message: string];
+  messageBuffer: [channel: Buffer, message: Buffer];
+  pmessage: [pattern: string, channel: string, message: string];
+  pmessageBuffer: [pattern: Buffer, channel: Buffer, message: Buffer];
+  smessage: [channel: string, message: string];
+  smessageBuffer: [channel: Buffer, message: Buffer];
+  /** All is subscribed, for the first time or again: what is published from now on arrives. */
+  ready: [];
+  /** The connection was lost: messages published from now to `ready` are lost. */
+  reconnecting: [];
+  error: [error: Error];
+  end: [];
+}
+
+export interface SubscriberOptions {
+  readonly clock: Clock;
+  /** Where the next connection goes; undefined while no node is known. */
+  target(attempt: number): Address | undefined;
+  open(address: Address, events: ConnectionEvents): Connection;
+  readonly backoffMinMs: number;
+  readonly backoffMaxMs: number;
+}
+
+type Kind = 'subscribe' | 'psubscribe' | 'ssubscribe';
+const kinds: readonly Kind[] = ['subscribe', 'psubscribe', 'ssubscribe'];
+
+/** Made by `client.subscriber()`; end it with `close()` or `await using`. */
+export class Subscriber extends EventEmitter<SubscriberEvents> {
+  readonly #options: SubscriberOptions;
+  readonly #wanted: Readonly<Record<Kind, Set<string>>> = {
+    subscribe: new Set(),
+    psubscribe: new Set(),
+    ssubscribe: new Set(),
+  };
+  #connection: Connection | undefined;
+  #timer: Timer | undefined;
+  #attempts = 0;
+  #closed = false;
+  /** Subscribing calls that wait for a connection on which all is subscribed. */
+  #waiting: { resolve(): void; reject(error: Error): void }[] = [];
+
+  /** Made by `client.subscriber()`. */
+  constructor(options: SubscriberOptions) {
+    super();
+    this.#options = options;
+  }
+
+  /** Resolves when what is published to `channels` from then on arrives. Rejects for refused ones. */
+  subscribe(...channels: readonly string[]): Promise<void> {
+    return this.#subscribe('subscribe', channels);
+  }
+
+  /** The same for all channels that match one of `patterns`. */
+  psubscribe(...patterns: readonly string[]): Promise<void> {
+    return this.#subscribe('psubscribe', patterns);
+  }
+
+  /** The same for shard channels (SPUBLISH). */
+  ssubscribe(...channels: readonly string[]): Promise<void> {
+    return this.#subscribe('ssubscribe', channels);
+  }
+
+  /** Without names: from all. */
+  unsubscribe(...channels: readonly string[]): Promise<void> {
+    return this.#unsubscribe('subscribe', channels);
+  }
+
+  /** Without names: from all. */
+  punsubscribe(...patterns: readonly string[]): Promise<void> {
+    return this.#unsubscribe('psubscribe', patterns);
+  }
+
+  /** Without names: from all. */
+  sunsubscribe(...channels: readonly string[]): Promise<void> {
+    return this.#unsubscribe('ssubscribe', channels);
+  }
+
+  /** Ends it for good; may be called again. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#connection?.close();
+    this.#connection = undefined;
+    const closed = ownError('CLOSED', 'the subscriber was closed');
+    for (const { reject } of this.#waiting.splice(0)) reject(closed);
+    this.emit('end');
+  }
+
+  /** `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #subscribe(kind: Kind, names: readonly string[]): Promise<void> {
+    if (this.#closed) throw ownError('CLOSED', 'the subscriber is closed');
+    if (names.length === 0) throw ownError('BAD_ARGUMENT', `${kind} needs a name`);
+    const added = names.filter((name) => !this.#wanted[kind].has(name));
+    for (const name of added) this.#wanted[kind].add(name);
+    const connection = this.#connection;
+    if (connection === undefined) {
+      const ready = new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+      if (this.#timer === undefined) this.#connect();
+      return ready;
+    }
+    const error = await this.#send(connection, [kind.toUpperCase(), ...names]);
+    if (error === undefined) return;
+    if (error instanceof ReplyError) {
+      for (const name of added) this.#wanted[kind].delete(name);
+      throw error;
+    }
+    // The connection was lost: the next one subscribes to all that is wanted.
+    if (this.#closed) throw ownError('CLOSED', 'the subscriber was closed');
+    await new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  async #unsubscribe(kind: Kind, names: readonly string[]): Promise<void> {
+    const gone = names.length === 0 ? [...this.#wanted[kind]] : names;
+    for (const name of gone) this.#wanted[kind].delete(name);
+    const connection = this.#connection;
+    if (connection === undefined || gone.length === 0) return;
+    const word = kind.replace('subscribe', 'unsubscribe').toUpperCase();
+    const error = await this.#send(connection, [word, ...gone]);
+    if (error instanceof ReplyError) throw error;
+  }
+
+  #send(connection: Connection, line: readonly Argument[]): Promise<Error | undefined> {
+    return new Promise((resolve) => {
+      connection.send(line, (outcome) => {
+        if (outcome.kind === 'reply') resolve(undefined);
+        else if (outcome.kind === 'error') resolve(new ReplyError(outcome.text));
+        else resolve(outcome.cause);
+      });
+    });
+  }
+
+  #connect(): void {
+    this.#timer = undefined;
+    const address = this.#options.target(this.#attempts++);
+    if (address === undefined) {
+      this.#plan();
+      return;
+    }
+    const connection = this.#options.open(address, {
+      ready: () => {},
+      closed: (cause) => this.#lost(connection, cause),
+      push: (kind, channel, message, pattern) => this.#hear(kind, channel, message, pattern),
+    });
+    this.#connection = connection;
+    void this.#subscribeAll(connection);
+  }
+
+  async #subscribeAll(connection: Connection): Promise<void> {
+    const lines = kinds.flatMap((kind) => {
+      const names = [...this.#wanted[kind]];
+      return names.length > 0 ? [[kind.toUpperCase(), ...names]] : [];
+    });
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const errors = await Promise.all(lines.map((line) => this.#send(connection, line)));
+    const refusal = errors.find((error) => error instanceof ReplyError);
+    if (refusal !== undefined) {
+      for (const { reject } of waiting) reject(refusal);
+      this.#tell(refusal);
+      return;
+    }
+    if (errors.some((error) => error !== undefined)) {
+      this.#waiting.unshift(...waiting);
+      return;
+    }
+    this.#attempts = 0;
+    for (const { resolve } of waiting) resolve();
+    this.emit('ready');
+  }
+
+  #lost(connection: Connection, cause: Error | undefined): void {
+    if (this.#connection !== connection || this.#closed) return;
+    this.#connection = undefined;
+    if (cause !== undefined) this.#tell(cause);
+    this.emit('reconnecting');
+    this.#plan();
+  }
+
+  #plan(): void {
+    const { clock, backoffMinMs, backoffMaxMs } = this.#options;
+    const delayMs = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(this.#attempts, 20));
+    this.#timer = clock.setTimer(delayMs, () => this.#connect());
+  }
+
+  #tell(error: Error): void {
+    if (this.listenerCount('error') > 0) this.emit('error', error);
+  }
+
+  #hear(kind: PushKind, channel: Buffer, message: Buffer, pattern?: Buffer): void {
+    if (kind === 'pmessage') {
+      const by = pattern ?? Buffer.alloc(0);
+      this.emit('pmessageBuffer', by, channel, message);
+      if (this.listenerCount('pmessage') === 0) return;
+      this.emit('pmessage', by.toString(), channel.toString(), message.toString());
+      return;
+    }
+    this.emit(kind === 'message' ? 'messageBuffer' : 'smessageBuffer', channel, message);
+    if (this.listenerCount(kind) > 0) this.emit(kind, channel.toString(), message.toString());
+  }
+}
