@@ -84,7 +84,6 @@ export async function planPorts(
       follower: await choose(followerPort(options, at)),
       transport: await choose(options.clusterPort + 10_000 + at),
       http: await choose(options.clusterPort + 20_000 + at),
-      ...zanDoor(options, at),
     });
   }
   return { meta, http: options.httpPort, datanodes };
