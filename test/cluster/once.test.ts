@@ -69,9 +69,12 @@ test(
       const victim = leaders[round % leaders.length] ?? 'datanode2';
       cluster.kill(victim!);
       await pause(300);
-      await eventually(20_000, `${victim} leads again`, async () => {
+      await eventually(20_000, `${victim} is back`, async () => {
         const now = (await cluster.status()).partitions;
-        return now.length === PARTITIONS && now.some(({ leader }) => leader === victim);
+        const runs = now.every(({ leader, replicas }) => {
+          return leader !== null && replicas.every(({ state }) => state === 'running');
+        });
+        return now.length === PARTITIONS && runs;
       });
     }
     running = false;

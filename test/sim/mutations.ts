@@ -15,6 +15,7 @@ const raft = 'src/datanode/raft';
 const raftlog = 'src/datanode/raftlog';
 const partition = 'src/datanode/partition';
 const engine = 'src/datanode/engine';
+const encoding = 'src/datanode/encoding';
 const commands = 'src/datanode/commands';
 const server = 'src/datanode/server';
 
@@ -378,8 +379,18 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/apply-serving.ts`,
-        find: 'replies.push(await applyLine(txn, line, context));\n    await serving.serveFilled();',
-        replace: 'replies.push(await applyLine(txn, line, context));',
+        find: 'replies.push(reply);\n    await serving.serveFilled();',
+        replace: 'replies.push(reply);',
+      },
+    ],
+  },
+  {
+    name: 'apply a repeated sequence again',
+    edits: [
+      {
+        file: `${encoding}/sessions.ts`,
+        find: "if (reply !== undefined) return { kind: 'kept', reply };",
+        replace: "if (reply !== undefined) return { kind: 'new' };",
       },
     ],
   },

@@ -7,6 +7,7 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, type SimCluster } from './cluster.ts';
 import type { Line } from './commands/draw.ts';
+import { OnceClient, onceKeys } from './once-client.ts';
 import { type Asker, type Sent, TypedClient } from './typed.ts';
 
 export interface Call {
@@ -62,15 +63,20 @@ export class Workload {
       random.fork(`typed client ${number}`),
       this.sent,
     );
+    const once = this.#onceClient(client, number, draw, host);
+    const another = () => {
+      door = draw.below(machines.length);
+      client.disconnect();
+    };
     while (this.#running) {
+      const ofTypes = plan.topic === 'types';
       const answered =
-        plan.topic === 'types'
-          ? await this.#anyType(typed, client, number, draw, host())
-          : await this.#call(client, number, this.#command(draw), host());
-      if (!answered || draw.below(50) === 0) {
-        door = draw.below(machines.length);
-        client.disconnect();
-      }
+        !ofTypes && draw.below(5) === 0
+          ? await this.#callOnce(once, number, draw, another)
+          : ofTypes
+            ? await this.#anyType(typed, client, number, draw, host())
+            : await this.#call(client, number, this.#command(draw), host());
+      if (!answered || draw.below(50) === 0) another();
       const pauseMs = draw.float() * plan.thinkMs;
       await new Promise<void>((resolve) => clock.setTimer(pauseMs, resolve));
     }
@@ -95,6 +101,42 @@ export class Workload {
     return answered;
   }
 
+  #onceClient(client: SimClient, number: number, draw: Random, host: () => string): OnceClient {
+    const { clock } = this.#cluster;
+    return new OnceClient(`session-of-${number}`, {
+      ask: async (words) => {
+        const reply = await this.#ask(client, number, words, host());
+        if (reply === undefined) client.disconnect();
+        return reply;
+      },
+      meaning: meaningOf,
+      pause: () => new Promise((resolve) => clock.setTimer(1 + draw.float() * 50, resolve)),
+      running: () => this.#running,
+    });
+  }
+
+  /** A counter that is only counted under sessions, or what it is. */
+  async #callOnce(
+    once: OnceClient,
+    number: number,
+    draw: Random,
+    another: () => void,
+  ): Promise<boolean> {
+    const { clock } = this.#cluster;
+    const name = draw.below(3) === 0 ? 'GET' : 'INCR';
+    const words = [name, onceKeys[draw.below(onceKeys.length)]!];
+    const invokedMs = clock.monotonicMs();
+    this.busy++;
+    if (draw.below(4) === 0) another();
+    const { sent, reply } = await once.call(words);
+    this.busy--;
+    if (!sent) return true;
+    const returnedMs = reply === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs();
+    this.history.push({ client: number, words, invokedMs, returnedMs, reply });
+    if (reply !== undefined) this.acknowledged++;
+    return reply !== undefined;
+  }
+
   #asker(client: SimClient, number: number, host: () => string): Asker {
     return {
       ask: (line, patienceMs) => this.#ask(client, number, line, host(), patienceMs),
@@ -105,10 +147,9 @@ export class Workload {
       },
       leave: () => client.disconnect(),
       meaning: (reply) => {
-        if (reply === undefined || isUnknown(reply)) return 'unknown';
-        if (reply.kind === 'error' && REFUSED.test(reply.text)) return 'refused';
-        this.acknowledged++;
-        return 'known';
+        const meaning = meaningOf(reply);
+        if (meaning === 'known') this.acknowledged++;
+        return meaning;
       },
     };
   }
@@ -218,6 +259,11 @@ export class Workload {
     if (draw.below(4) > 0) return ['GET', key];
     return ['SET', key, `v${++this.#values}`, 'PX', `${50 + draw.below(1_500)}`];
   }
+}
+
+function meaningOf(reply: Reply | undefined): 'unknown' | 'refused' | 'known' {
+  if (reply === undefined || isUnknown(reply)) return 'unknown';
+  return reply.kind === 'error' && REFUSED.test(reply.text) ? 'refused' : 'known';
 }
 
 function isUnknown(reply: Reply): boolean {

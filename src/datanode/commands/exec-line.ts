@@ -34,14 +34,15 @@ export function encodeExec(lines: readonly Line[], watched: Watched = NOT_WATCHE
   return [EXEC, Buffer.from(watched.token), Buffer.from(String(watched.calls)), writer.finish()];
 }
 
+const BROKEN = Buffer.from('BROKEN');
 /**
  * In the place of an EXEC whose watch is broken, where the log has to say whether it has been carried
  * out before.
  */
-export const BROKEN_EXEC: Line = [...encodeExec([]), Buffer.from('BROKEN')];
+export const BROKEN_EXEC: Line = [...encodeExec([]), BROKEN];
 
 export function isBrokenExec(line: Line): boolean {
-  return line.length === BROKEN_EXEC.length;
+  return line.length === BROKEN_EXEC.length && line.at(-1)!.equals(BROKEN);
 }
 
 /** The watch an EXEC line depends on. */

@@ -14,7 +14,6 @@ import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
-import type { OnceMark } from '../encoding/sessions.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
@@ -91,7 +90,7 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
   });
 }
 
-function decodeOnce(reader: ByteReader): OnceMark {
+function decodeOnce(reader: ByteReader): NonNullable<CommandBatch['once']> {
   return { id: reader.bytes(), sequence: reader.u64(), low: reader.u64() };
 }
 

@@ -1,6 +1,10 @@
 /** What an entry of a log carries. */
+import { isBrokenExec } from '../../../src/datanode/commands/exec-line.ts';
+import { DONE } from '../../../src/datanode/commands/kept-reply.ts';
 import { decodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
+import { BATCH_FULL, BATCH_LOST } from '../../../src/datanode/partition/once-batches.ts';
 import type { CarriedWaiter } from '../../../src/datanode/partition/waiter-codec.ts';
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
 
 type Line = readonly Buffer[];
 
@@ -14,4 +18,10 @@ export function linesOf(data: Uint8Array): readonly Line[] {
 export function waitersOf(data: Uint8Array): readonly CarriedWaiter[] {
   const { body } = decodeEnvelope(data);
   return body.family === 'redis' ? (body.waiting?.waiters ?? []) : [];
+}
+
+/** False for one that came again, or must not run: it did nothing. */
+export function didRun(line: Line, reply: Reply): boolean {
+  if (reply.kind === 'kept' || reply === DONE) return false;
+  return reply !== BATCH_LOST && reply !== BATCH_FULL && !isBrokenExec(line);
 }

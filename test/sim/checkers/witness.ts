@@ -23,7 +23,7 @@ import { ObservableHash, pairHash } from '../observable-hash.ts';
 import type { Sent } from '../typed.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 import { isEmptying } from './emptying.ts';
-import { linesOf, waitersOf } from './entry-lines.ts';
+import { didRun, linesOf, waitersOf } from './entry-lines.ts';
 import { OpenReads, readsOf, type State } from './open-reads.ts';
 import { QueueModel } from './queue-model.ts';
 
@@ -147,7 +147,8 @@ async function replay(
     }
     const lines = kind === 'normal' && data.length > 0 ? linesOf(data) : [];
     for (const [at, line] of lines.entries()) {
-      applied.push({ line, reply: replies[at]!, atMs: seen.atMs });
+      const reply = replies[at]!;
+      if (didRun(line, reply)) applied.push({ line, reply, atMs: seen.atMs });
     }
     for (const { id: waiter, reply } of served) {
       const line = waitersOf(data).find((one) => one.id.equals(waiter))!.line;
