@@ -90,6 +90,29 @@ function end(hit: readonly Session[], self: Session): void {
   }
 }
 
+const ENDPOINT_TYPES = ['internal-ip', 'internal-fqdn', 'external-ip', 'external-fqdn', 'none'];
+
+/**
+ * CLIENT MAINT_NOTIFICATIONS ON | OFF [moving-endpoint-type type]: whether it is told when slots
+ * have another leader. Addresses are the announced ones whatever the type.
+ */
+const maintNotifications: Run = (args, { session }) => {
+  const mode = word(argument(args, 2));
+  const [option, type] = [args[3], args[4]];
+  if ((mode !== 'on' && mode !== 'off') || args.length > 5) return error(SYNTAX_ERROR);
+  if (option !== undefined) {
+    if (word(option) !== 'moving-endpoint-type' || type === undefined) return error(SYNTAX_ERROR);
+    if (!ENDPOINT_TYPES.includes(word(type))) {
+      return error(`ERR moving-endpoint-type is one of ${ENDPOINT_TYPES.join(', ')}`);
+    }
+  }
+  if (mode === 'on' && session.protocol !== 3) {
+    return error('ERR CLIENT MAINT_NOTIFICATIONS needs RESP3: send HELLO 3 first');
+  }
+  session.notified = mode === 'on';
+  return OK;
+};
+
 /** CLIENT PAUSE milliseconds [WRITE | ALL] */
 const pause: Run = (args, { watch }) => {
   if (args.length > 4) return wrongShape(args);
@@ -186,6 +209,7 @@ const subcommands: readonly NodeCommand[] = [
   sub('no-evict', 3, '7.0.0', 'Accepted: connections are never evicted here.', onOff('noEvict')),
   sub('no-touch', 3, '7.2.0', 'Accepted: accesses are not recorded here.', onOff('noTouch')),
   sub('getredir', 2, '6.0.0', 'Returns -1: tracking is off.', () => integer(-1)),
+  sub('maint_notifications', -3, '8.2.0', 'Tells of moved leaders.', maintNotifications),
   sub('tracking', -3, '6.0.0', 'Controls client side caching (off only).', trackingOff),
   sub('trackinginfo', 2, '6.2.0', 'Tells about client side caching.', trackingInfo),
   sub('caching', 3, '6.0.0', 'Refused: there is no client side caching.', caching),

@@ -221,6 +221,7 @@ client|pause timeout:integer mode=[WRITE | ALL]
 client|reply mode=(ON | OFF | SKIP)
 client|setinfo attr=(LIB-NAME libname | LIB-VER libver)
 client|setname connection-name
+client|maint_notifications status=(ON | OFF) [MOVING-ENDPOINT-TYPE type]
 client|tracking status=(ON | OFF) [REDIRECT client-id] [PREFIX prefix]* [BCAST] [OPTIN] [OPTOUT]
   [NOLOOP]
 client|unblock client-id type=[TIMEOUT | ERROR]

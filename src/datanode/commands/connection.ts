@@ -132,6 +132,7 @@ function reset({ session, watch, acl, pubsub }: NodeContext): Reply {
   session.protocol = 2;
   session.clientName = '';
   session.readOnly = false;
+  session.notified = false;
   session.replyMode = 'on';
   session.noEvict = false;
   session.noTouch = false;

@@ -46,6 +46,8 @@ export interface Session {
   libraryName: string;
   libraryVersion: string;
   readOnly: boolean;
+  /** It has asked for maintenance notifications. */
+  notified: boolean;
   replyMode: 'on' | 'off' | 'skip';
   /** Set while it is in a blocking command; `end` resolves to whether that ended its wait. */
   blocked: { readonly end: (how: Ending) => Promise<boolean> } | undefined;

@@ -17,6 +17,11 @@ class Push implements Delivery {
   }
 }
 
+/** Any push. */
+export function pushDelivery(items: readonly Reply[]): Delivery {
+  return new Push(items);
+}
+
 export function channelDelivery(kind: PublishKind, channel: Buffer, payload: Buffer): Delivery {
   const word = kind === 'shard' ? 'smessage' : 'message';
   return new Push([bulk(word), bulk(channel), bulk(payload)]);

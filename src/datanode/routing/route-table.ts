@@ -3,7 +3,7 @@ import { SLOT_COUNT, slotOfKey } from '../../common/hash.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, Slot, Term } from '../../common/ids.ts';
 import { murmur3 } from '../../common/murmur3.ts';
 import type { NodeRecord, PartitionRecord } from '../../meta/schema.ts';
-import type { KnownNode, LeaderHint, RouteTable } from './table.ts';
+import type { KnownNode, LeaderHint, MoveListener, RouteTable } from './table.ts';
 
 interface NamespaceRoutes {
   readonly partitions: readonly PartitionRecord[];
@@ -23,6 +23,7 @@ export class MutableRouteTable implements RouteTable {
   readonly #known = new Map<NodeId, KnownNode>();
   readonly #leaders = new Map<GroupId, Leadership>();
   readonly #listeners = new Map<GroupId, Set<() => void>>();
+  readonly #moved: MoveListener[] = [];
 
   /** Replaces the table; leaders of groups that stay are kept, those of others forgotten. */
   setPartitions(records: readonly PartitionRecord[]): void {
@@ -54,10 +55,17 @@ export class MutableRouteTable implements RouteTable {
     const known = this.#leaders.get(group) ?? { current: undefined, last: undefined };
     if (known.last && term < known.last.term) return;
     const changed = known.current?.node !== node || known.current.term !== term;
+    const from = known.last?.node;
     known.current = { node, term };
     known.last = known.current;
     this.#leaders.set(group, known);
     if (changed) this.#tell(group);
+    if (from !== undefined && from !== node)
+      for (const told of this.#moved) told(group, from, node);
+  }
+
+  onMoved(listener: MoveListener): void {
+    this.#moved.push(listener);
   }
 
   /** The hint proved wrong (refused, or the node is gone): wait for newer news. */

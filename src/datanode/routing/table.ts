@@ -13,6 +13,8 @@ export interface KnownNode {
   readonly alive: boolean;
 }
 
+export type MoveListener = (group: GroupId, from: NodeId, to: NodeId) => void;
+
 export interface RouteTable {
   hasNamespace(namespace: Namespace): boolean;
   /** Partitions of a namespace by number; undefined for an unknown namespace. */
@@ -32,4 +34,6 @@ export interface RouteTable {
   knownNodes(): ReadonlyMap<NodeId, KnownNode>;
   /** Runs `listener` when a leader of the group becomes known or changes, and when the group goes. */
   onLeader(group: GroupId, listener: () => void): () => void;
+  /** Runs `listener` whenever a group has another leader than the last one known. */
+  onMoved(listener: MoveListener): void;
 }

@@ -28,6 +28,7 @@ import { CommandWatch } from './command-watch.ts';
 import { Connection } from './connection.ts';
 import type { ClientConnection, ConnectionWorld } from './connection-world.ts';
 import { HoldBudget } from './hold-budget.ts';
+import { LeaderMoves } from './leader-moves.ts';
 import { createNodeContext } from './node-info.ts';
 import { RateMeter } from './rates.ts';
 import { changeSetting, showSettings } from './setting-names.ts';
@@ -101,6 +102,7 @@ export class RedisServer {
     this.#waiting = new WaitingClients(clock, router, options.facts.runId);
     const sessions = () => this.#sessions();
     this.#access = new Access({ clock, random, store: options.userStore, sessions });
+    new LeaderMoves({ node: options.node, clock, random, routes: router.routes, sessions });
     this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
     this.#world = {
       node: options.node,

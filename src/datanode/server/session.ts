@@ -27,6 +27,7 @@ export function createSession(start: SessionStart): Session {
     libraryName: '',
     libraryVersion: '',
     readOnly: false,
+    notified: false,
     replyMode: 'on',
     blocked: undefined,
     noEvict: false,

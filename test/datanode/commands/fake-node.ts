@@ -42,6 +42,7 @@ export class FakeSession implements Session {
   libraryName = '';
   libraryVersion = '';
   readOnly = false;
+  notified = false;
   replyMode: 'on' | 'off' | 'skip' = 'on';
   blocked: Session['blocked'];
   noEvict = false;
