@@ -80,6 +80,8 @@ export class RedisServer {
   #nextId = 1;
   #closing = false;
   #allClosed: (() => void) | undefined;
+  /** Until the users are known: clients whose requests are not read yet. */
+  #early: Set<() => void> | undefined = new Set();
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -124,6 +126,8 @@ export class RedisServer {
   /** The cluster's users; until the first call nobody is served. */
   setUsers(users: readonly StoredUser[]): void {
     this.#access.setUsers(users);
+    for (const read of this.#early ?? []) read();
+    this.#early = undefined;
   }
 
   /** What INFO and /metrics tell. */
@@ -195,6 +199,19 @@ export class RedisServer {
     }
     this.#stats.connections++;
     this.#connections.add(new Connection(this.#nextId++, door, local, stream, this.#world));
+    if (this.#early !== undefined) this.#readLater(stream, this.#early);
+  }
+
+  /** The node has only just started: a client waits a little rather than be told so. */
+  #readLater(stream: ByteStream, early: Set<() => void>): void {
+    const read = () => {
+      timer.cancel();
+      early.delete(read);
+      stream.resume();
+    };
+    const timer = this.#options.clock.setTimer(this.#settings.holdMs, read);
+    stream.pause();
+    early.add(read);
   }
 
   #onClose(connection: Connection): void {
