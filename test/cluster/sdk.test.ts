@@ -14,7 +14,7 @@ import { pause } from './cluster.ts';
  * Whether the datanodes of this build know KV.SESSION and KV.ONCE. The one switch: with true, writes
  * may not fail at all while nodes are killed.
  */
-const sessionsServed = false;
+const sessionsServed = true;
 
 const root = join(import.meta.dirname, '..', '..');
 let cluster: Cluster;

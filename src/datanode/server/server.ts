@@ -92,6 +92,8 @@ export class RedisServer {
   #nextId = 1;
   #closing = false;
   #allClosed: (() => void) | undefined;
+  /** Until the users are known: clients whose requests are not read yet. */
+  #early: Set<() => void> | undefined = new Set();
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -137,6 +139,8 @@ export class RedisServer {
   /** The cluster's users; until the first call nobody is served. */
   setUsers(users: readonly StoredUser[]): void {
     this.#access.setUsers(users);
+    for (const read of this.#early ?? []) read();
+    this.#early = undefined;
   }
 
   /** What INFO and /metrics tell. */
@@ -208,6 +212,19 @@ export class RedisServer {
     }
     this.#stats.connections++;
     this.#connections.add(open(this.#nextId++, local, stream, this.#world));
+    if (this.#early !== undefined) this.#readLater(stream, this.#early);
+  }
+
+  /** The node has only just started: a client waits a little rather than be told so. */
+  #readLater(stream: ByteStream, early: Set<() => void>): void {
+    const read = () => {
+      timer.cancel();
+      early.delete(read);
+      stream.resume();
+    };
+    const timer = this.#options.clock.setTimer(this.#settings.holdMs, read);
+    stream.pause();
+    early.add(read);
   }
 
   #onClose(connection: ClientConnection): void {
