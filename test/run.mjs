@@ -25,6 +25,12 @@ const programs = {
   strace: 'strace',
 };
 
+/** Tests on whole clusters that fail nothing and measure no time: two files at once. */
+const sociable = [
+  ...['admin', 'blocking', 'clients', 'ioredis', 'metrics', 'namespaces', 'node-redis'],
+  ...['pipeline', 'pipeline-model', 'redis-tools', 'restore', 'sdk', 'transaction', 'users'],
+].map((name) => `test/cluster/${name}.test.ts`);
+
 checkNode();
 installPackages();
 installPrograms();
@@ -41,8 +47,10 @@ if (asked.length > 0) {
   mkdirSync(sent, { recursive: true });
   process.env.KVORUM_SENT = sent;
   vitest('rooms', ['--exclude', 'test/cluster/**', '--exclude', 'test/storage/**']);
-  // Whole clusters want the machine for themselves: their waits are bounds on real time.
-  vitest('cluster', ['--no-file-parallelism', 'test/cluster/']);
+  vitest('clients', sociable);
+  // The other clusters want the machine for themselves: their waits are bounds on real time.
+  const others = sociable.flatMap((file) => ['--exclude', file]);
+  vitest('cluster', ['--no-file-parallelism', 'test/cluster/', ...others]);
   vitest('storage', ['--no-file-parallelism', 'test/storage/']);
   step('every command ran', process.execPath, [join(root, 'test', 'covered-commands.mjs'), sent]);
 }

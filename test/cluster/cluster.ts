@@ -167,13 +167,14 @@ export async function planCluster(options: ClusterOptions = {}): Promise<TestClu
 
 /** What `kvorum start` adds to a cluster port for reads of followers, the transport and HTTP. */
 const DERIVED = [0, 1_000, 10_000, 20_000];
-/** Systems use ports from 32,768 on for outgoing connections: a free one may be taken at once. */
-const CLUSTER_PORT_MAX = 32_767 - 20_000;
 
-/** Consecutive free ports for each door, all of them below those of outgoing connections. */
+/**
+ * Consecutive free ports for each door, with those derived from them below 32,768: systems take
+ * ports from there on for outgoing connections.
+ */
 export async function freePorts(nodes: number): Promise<Ports> {
-  const cluster = await freeRun(nodes, DERIVED, 10_000, CLUSTER_PORT_MAX - nodes);
-  const gateway = await freeRun(nodes, [0], CLUSTER_PORT_MAX + 1_001, 16_000);
+  const cluster = await freeRun(nodes, DERIVED, 10_000, 11_000);
+  const gateway = await freeRun(nodes, [0], 12_000, 16_000);
   const http = await freeRun(2, [0], 16_001, ZAN_PORT_MIN - 1);
   return { gateway, cluster, http };
 }
@@ -187,10 +188,13 @@ export function freeZanPort(nodes: number): Promise<number> {
 
 /** The first of `count` ports in a row that are free, each with the `offsets` added, too. */
 async function freeRun(count: number, offsets: readonly number[], from: number, to: number) {
-  const places = Math.floor((to - from) / count);
+  // two files may run at once, each in its half: what one has found free the other does not take
+  const half = Math.floor((to - from) / 2);
+  const lowest = from + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 2) * half;
+  const places = Math.floor(half / count);
   const start = Math.floor(Math.random() * places);
   for (let tried = 0; tried < places; tried++) {
-    const first = from + ((start + tried) % places) * count;
+    const first = lowest + ((start + tried) % places) * count;
     const ports = Array.from({ length: count }, (_, at) => first + at);
     const all = ports.flatMap((port) => offsets.map((offset) => port + offset));
     const free = await Promise.all(all.map(isFree));
