@@ -9,7 +9,7 @@ test('notes how long the loop was held', async () => {
   meter.start();
   await wait(200);
   expect(meter.delay.count).toBeGreaterThan(0);
-  const untilMs = performance.now() + 150;
+  const untilMs = performance.now() + 400;
   while (performance.now() < untilMs);
   await wait(100);
   expect(meter.delay.percentile(100)).toBeGreaterThan(100_000);

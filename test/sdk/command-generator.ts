@@ -22,9 +22,12 @@ const ofConnections = new Set(
   ).split(' '),
 );
 
-/** Those of sessions (`kv.once`) as well: the SDK sends them by itself. */
+/**
+ * Those of sessions (`kv.once`) as well: the SDK sends them by itself; and those that only
+ * ZanRedisDB's door translates to (`zan.set`).
+ */
 function isOfConnection({ name }: Command): boolean {
-  return ofConnections.has(name) || name.startsWith('kv.');
+  return ofConnections.has(name) || /^(kv|zan)\./.test(name);
 }
 
 /** Commands of a node that change nothing: sent again whatever became of them. */
@@ -42,11 +45,11 @@ const replies: readonly (readonly [type: string, of: string])[] = [
       'zcard zcount zlexcount zrangestore zremrangebyrank zremrangebyscore zremrangebylex ' +
       'zunionstore zinterstore zdiffstore zintercard geoadd geosearchstore pfadd pfcount del ' +
       'unlink exists touch renamenx copy expire pexpire expireat pexpireat persist ttl pttl ' +
-      'expiretime pexpiretime dbsize publish spublish move wait lastsave',
+      'expiretime pexpiretime dbsize publish spublish move wait lastsave setifeq delifeq',
   ],
   [
     "'OK'",
-    'setex psetex mset lset ltrim hmset rename restore flushall flushdb pfmerge swapdb save',
+    'setex psetex mset plset lset ltrim hmset rename restore flushall flushdb pfmerge swapdb save',
   ],
   ['string', 'getrange substr incrbyfloat hincrbyfloat zincrby type echo ping info lolwut'],
   ['string', 'pfselftest bgsave bgrewriteaof shutdown'],

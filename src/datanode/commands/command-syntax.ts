@@ -297,7 +297,7 @@ swapdb index1:integer index2:integer
 const zan = `
 delifeq key old
 plset data=(key value)+
-setifeq key old new [EX seconds]
+setifeq key old value [EX seconds]
 zan.clear type key+
 zan.elements type key cursor:string [REV] [MATCH pattern] [COUNT count]
 zan.exists type key+

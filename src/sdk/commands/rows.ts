@@ -180,6 +180,8 @@ exec c
 discard c
 watch c 1:r-1,1
 unwatch c
+kv.once c
+kv.session c 3:r0,1
 ping r
 echo r
 hello c
@@ -221,5 +223,17 @@ swapdb n
 move n 1:r0,1
 wait r
 waitaof r
+zan.set c 1:r0,1
+setifeq w 1:r0,1
+delifeq w 1:r0,1
+plset w 1:r-1,2
+zan.exists c 2:r-1,1
+zan.clear c 2:r-1,1
+zan.ttl c 2:r0,1
+zan.expire c 2:r0,1
+zan.persist c 2:r0,1
+zan.elements c 2:r0,1
+zan.scan c
+zan.fullscan c
 acl n
 `;

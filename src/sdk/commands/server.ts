@@ -22,8 +22,8 @@ export interface ServerCommands {
   echo(message: Value, options?: CallOptions): Promise<string>;
   /**
    * A container for client connection commands. `CLIENT ID | GETNAME | SETNAME | SETINFO | INFO
-   * | LIST | KILL | REPLY | NO-EVICT | NO-TOUCH | GETREDIR | TRACKING | TRACKINGINFO | CACHING
-   * | PAUSE | UNPAUSE | UNBLOCK | HELP`
+   * | LIST | KILL | REPLY | NO-EVICT | NO-TOUCH | GETREDIR | MAINT_NOTIFICATIONS | TRACKING |
+   * TRACKINGINFO | CACHING | PAUSE | UNPAUSE | UNBLOCK | HELP`
    */
   client(
     subcommand: Word<
@@ -38,6 +38,7 @@ export interface ServerCommands {
       | 'NO-EVICT'
       | 'NO-TOUCH'
       | 'GETREDIR'
+      | 'MAINT_NOTIFICATIONS'
       | 'TRACKING'
       | 'TRACKINGINFO'
       | 'CACHING'

@@ -145,4 +145,16 @@ export interface StringCommands {
   pfmerge(destkey: Key, ...sourcekeys: Variadic): Promise<'OK'>;
   /** Answers OK: what it checks in Redis is checked before a build is released. `PFSELFTEST` */
   pfselftest(options?: CallOptions): Promise<string>;
+  /**
+   * Sets a string if it has the value given; a missing key has the empty one. `SETIFEQ key old
+   * value [EX seconds]`
+   */
+  setifeq(key: Key, old: Value, value: Value, ...seconds: Variadic<'EX'>): Promise<number>;
+  /** Deletes a string if it has the value given. `DELIFEQ key old` */
+  delifeq(key: Key, old: Value, options?: CallOptions): Promise<number>;
+  /**
+   * Sets several strings, each partition its own; keys of other types are left alone. `PLSET
+   * (key value)+`
+   */
+  plset(...pairs: Pairs): Promise<'OK'>;
 }
