@@ -12,6 +12,7 @@ import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../src/datanode/partition/applier.ts';
 import { decodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
 import { KeyEventGate } from '../../../src/datanode/partition/key-event-gate.ts';
+import { Pace } from '../../../src/datanode/partition/pace.ts';
 import type { Served } from '../../../src/datanode/partition/serving.ts';
 import { decodeState } from '../../../src/datanode/partition/state.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
@@ -213,6 +214,8 @@ async function openCopy({ slots }: Group, clock: Clock): Promise<Copy> {
   let outcome: Outcome = { replies: [], served: [] };
   let fault: unknown;
   const applier = new Applier(clock, hashed(engine, hash), BIRTH, slots, {
+    // the run is over, and with it everybody else's turns
+    pace: new Pace({ monotonicMs: () => 0, endOfTurn: (run) => void Promise.resolve().then(run) }),
     mayGather: () => false,
     applyConfChange: () => EMPTY_CONF,
     onClear: () => {},
