@@ -16,7 +16,9 @@ async function begin(settings: Partial<HostSettings> = {}): Promise<Replica> {
   for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
   await trio.run('write', 'SET k old');
   const { id } = await trio.leader();
-  return trio.hosts.get(id === 2 ? 'n3' : 'n2')!.local('default', 0)!;
+  const follower = trio.hosts.get(id === 2 ? 'n3' : 'n2')!.local('default', 0)!;
+  await eventually(10_000, 'it has heard of the leader', () => follower.leader === id);
+  return follower;
 }
 
 async function read(
@@ -75,7 +77,8 @@ test('cut off, it answers from its state until that is too old, and not a moment
 });
 
 test('answers of the leader that do not arrive prove nothing', async () => {
-  const follower = await begin();
+  // long elections: it must not become the leader itself meanwhile
+  const follower = await begin({ electionTicks: 500 });
   const leader = await trio.leader();
   trio.cut.add(`n${leader.id}>n${follower.id}`);
   expect(await read(follower, 'GET k', TEN_SECONDS_MS, 500)).toBe('NO_LEADER');
