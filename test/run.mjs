@@ -25,10 +25,11 @@ const programs = {
   strace: 'strace',
 };
 
-/** Tests on whole clusters that fail nothing and measure no time: two files at once. */
+/** Tests on whole clusters that measure no time: two files at once. */
 const sociable = [
-  ...['admin', 'blocking', 'clients', 'ioredis', 'metrics', 'namespaces', 'node-redis'],
-  ...['pipeline', 'pipeline-model', 'redis-tools', 'restore', 'sdk', 'transaction', 'users'],
+  ...['admin', 'behind', 'blocking', 'clients', 'heal', 'ioredis', 'metrics', 'namespaces'],
+  ...['node-redis', 'once', 'pipeline', 'pipeline-model', 'pubsub', 'rebuild', 'redis-tools'],
+  ...['restore', 'sdk', 'start', 'transaction', 'users', 'zan'],
 ].map((name) => `test/cluster/${name}.test.ts`);
 
 checkNode();

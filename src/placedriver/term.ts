@@ -10,7 +10,10 @@ import type { Picture } from './picture.ts';
 export interface PlacementSettings {
   /** From the loss of a node until its replicas are made elsewhere (seed 002: ten minutes). */
   readonly migrateWaitMs: number;
-  /** From the loss of a node until others should lead in its place: it may be back sooner. */
+  /**
+   * From the loss of a node until others should lead in its place: it may be back sooner. Longer than
+   * the third of its lease's time that passes before it notices that the lease was revoked.
+   */
   readonly leaderWaitMs: number;
   /** Replicas that move at the same time, in the whole cluster. */
   readonly movesAtOnceMax: number;
@@ -22,7 +25,7 @@ export interface PlacementSettings {
 
 export const defaultPlacementSettings: PlacementSettings = {
   migrateWaitMs: 600_000,
-  leaderWaitMs: 3_000,
+  leaderWaitMs: 5_000,
   movesAtOnceMax: 8,
   planDelayMs: 100,
 };

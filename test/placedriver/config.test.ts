@@ -17,7 +17,7 @@ test('without a section placement is as in the seed: ten minutes of wait, at any
 test('every setting of placement is taken', () => {
   const text = 'migrate-wait-ms: 5000, moves-at-once: 3, plan-delay-ms: 0';
   expect(settings(`placement: { ${text}, balance-window: 22:30-05:00 }`)).toEqual({
-    ...{ migrateWaitMs: 5_000, leaderWaitMs: 3_000, movesAtOnceMax: 3, planDelayMs: 0 },
+    ...{ migrateWaitMs: 5_000, leaderWaitMs: 5_000, movesAtOnceMax: 3, planDelayMs: 0 },
     balanceWindow: { fromMinute: 1_350, toMinute: 300 },
   });
 });
