@@ -31,6 +31,7 @@ async function addDatanodes(running: TestCluster, names: readonly string[]): Pro
     own.ports = {
       gateway: gateway + at,
       cluster: first + at,
+      follower: first + at + 1_000,
       transport: first + at + 10_000,
       http: first + at + 20_000,
     };
