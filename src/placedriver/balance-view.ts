@@ -33,7 +33,7 @@ export function balanceView(
     nowMs,
     migrateWaitMs: settings.migrateWaitMs,
   });
-  const blinking = blinkingNodes(alive, states, nowMs - settings.leaderWaitMs);
+  const blinking = blinkingNodes(alive, states, nowMs, settings.leaderWaitMs);
   const waitsMs = [...blinking.values()].map((sinceMs) => sinceMs + settings.leaderWaitMs - nowMs);
   const { changesInMs = Number.POSITIVE_INFINITY } = stability;
   const soonestMs = Math.min(changesInMs, ...waitsMs);

@@ -6,17 +6,20 @@
 import type { NodeId } from '../../common/ids.ts';
 import type { NodeRecord, NodeStateRecord } from '../../meta/schema.ts';
 
-/** Since when (wall clock, milliseconds) each is away that was lost after `sinceMs`. */
+/**
+ * Since when each is away that was lost less than `waitMs` before `nowMs` (milliseconds of the wall
+ * clock). One whose loss is not written down yet was lost just now.
+ */
 export function blinkingNodes(
   alive: readonly NodeRecord[],
   states: readonly NodeStateRecord[],
-  sinceMs: number,
+  nowMs: number,
+  waitMs: number,
 ): ReadonlyMap<NodeId, number> {
   const living = new Set(alive.map(({ node }) => node));
   const blinking = new Map<NodeId, number>();
-  for (const { node, lostSinceMs } of states) {
-    if (lostSinceMs === undefined || living.has(node) || lostSinceMs <= sinceMs) continue;
-    blinking.set(node, lostSinceMs);
+  for (const { node, lostSinceMs = nowMs } of states) {
+    if (!living.has(node) && nowMs - lostSinceMs < waitMs) blinking.set(node, lostSinceMs);
   }
   return blinking;
 }

@@ -144,7 +144,7 @@ export class ClusterModel {
         control: { version: 1, stableNodes: this.stableNodes, balance: { enabled: true } },
         isSettled: (record) => settled.get(record)!,
       }),
-      blinking: new Set(blinkingNodes(alive, states, this.nowMs - LEADER_WAIT_MS).keys()),
+      blinking: new Set(blinkingNodes(alive, states, this.nowMs, LEADER_WAIT_MS).keys()),
       levelLeaders: true,
       movesAtOnceMax: MOVES_AT_ONCE,
       leader,
