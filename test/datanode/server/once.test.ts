@@ -44,3 +44,7 @@ test('a reply is given again in the protocol of whoever asks', async () => {
   await answer('HELLO 3');
   expect(await answer('KV.ONCE session-1 5 3 HGETALL {a}h')).toBe('%1\r\n$1\r\nf\r\n$1\r\nv\r\n');
 });
+
+test('says what it knows', async () => {
+  expect(await answer('KV.SESSION HELP')).toMatch(/^\*\d+\r\n[$+].*KV\.SESSION/);
+});
