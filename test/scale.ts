@@ -14,7 +14,7 @@ const table = {
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
   /** How long clients of the matrix go on after each event, in milliseconds. */
-  clientMatrixMs: { small: 500, long: 10_000 },
+  clientMatrixMs: { small: 250, long: 10_000 },
   /** Groups of a cluster in which a node stands still, and for how long. */
   groups: { small: 100, long: 1_000 },
   pauseSeconds: { small: 4, long: 10 },
@@ -47,7 +47,7 @@ const table = {
   /** The same with reads over several partitions of a whole node. */
   gatherCommands: { small: 4_000, long: 100_000 },
   /** Elements of the collections whose commands are timed. */
-  holdElements: { small: 20_000, long: 1_000_000 },
+  holdElements: { small: 8_000, long: 1_000_000 },
   /** Commands whose events of keys are compared with redis-server's, over all families. */
   keyEventCommands: { small: 8_000, long: 100_000 },
   /** The same with clients that block. */
