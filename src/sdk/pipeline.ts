@@ -17,20 +17,13 @@ interface Gathered {
 /** `[error, null]` or `[null, value]`, one for each command in order. */
 export type PipelineResult = readonly [error: ClientError | null, value: Value | undefined];
 
-const Methods = class {} as unknown as abstract new () => Gathering<Pipeline>;
-
-/**
- * Commands that are sent in one turn, each to its partition, and retried each by itself. They are no
- * transaction: one may fail while others succeed. Made by `client.pipeline()`.
- */
-export class Pipeline extends Methods {
-  readonly #runner: Runner;
+/** Gathers commands until they are sent. */
+class Gatherer {
+  protected readonly runner: Runner;
   #gathered: Gathered[] = [];
 
-  /** Made by `client.pipeline()`. */
   constructor(runner: Runner) {
-    super();
-    this.#runner = runner;
+    this.runner = runner;
   }
 
   /** Commands gathered. */
@@ -50,11 +43,27 @@ export class Pipeline extends Methods {
     return this;
   }
 
-  /** Sends what was gathered; never rejects: each command has its result, in order. */
-  async exec(): Promise<PipelineResult[]> {
+  /** What was gathered; the next begins anew. */
+  protected take(): readonly Gathered[] {
     const gathered = this.#gathered;
     this.#gathered = [];
-    const calls = gathered.map(({ name, given, bytes }) => this.#runner.run(name, given, bytes));
+    return gathered;
+  }
+}
+
+/** The methods of the commands are added to the prototypes below. */
+type With<Methods> = abstract new (runner: Runner) => Gatherer & Methods;
+
+const PipelineMethods = Gatherer as unknown as With<Gathering<Pipeline>>;
+
+/**
+ * Commands that are sent in one turn, each to its partition, and retried each by itself. They are no
+ * transaction: one may fail while others succeed. Made by `client.pipeline()`.
+ */
+export class Pipeline extends PipelineMethods {
+  /** Sends what was gathered; never rejects: each command has its result, in order. */
+  async exec(): Promise<PipelineResult[]> {
+    const calls = this.take().map(({ name, given, bytes }) => this.runner.run(name, given, bytes));
     const settled = await Promise.allSettled(calls);
     return settled.map((one): PipelineResult => {
       return one.status === 'fulfilled' ? [null, one.value] : [one.reason, undefined];
@@ -64,39 +73,13 @@ export class Pipeline extends Methods {
 
 addCommandMethods(Pipeline.prototype);
 
-const TransactionMethods = class {} as unknown as abstract new () => Gathering<Transaction>;
+const TransactionMethods = Gatherer as unknown as With<Gathering<Transaction>>;
 
 /**
  * Commands of one partition that take effect together or not at all; nothing of other clients comes
  * between them. Made by `client.multi()`.
  */
 export class Transaction extends TransactionMethods {
-  readonly #runner: Runner;
-  #gathered: Gathered[] = [];
-
-  /** Made by `client.multi()`. */
-  constructor(runner: Runner) {
-    super();
-    this.#runner = runner;
-  }
-
-  /** Commands gathered. */
-  get length(): number {
-    return this.#gathered.length;
-  }
-
-  /** Adds any command by its name. */
-  call(name: string, ...args: readonly unknown[]): this {
-    this.#gathered.push({ name, given: args, bytes: false });
-    return this;
-  }
-
-  /** As `call`, with bytes in place of texts. */
-  callBuffer(name: string, ...args: readonly unknown[]): this {
-    this.#gathered.push({ name, given: args, bytes: true });
-    return this;
-  }
-
   /**
    * Sends the transaction. Resolves with a result for each command in order; a command's own error
    * stands in its place, the others have taken effect. Rejects when nothing took effect (`EXECABORT`:
@@ -104,11 +87,10 @@ export class Transaction extends TransactionMethods {
    * `OUTCOME_UNKNOWN`.
    */
   async exec(options: CallOptions = {}): Promise<PipelineResult[]> {
-    const gathered = this.#gathered;
-    this.#gathered = [];
+    const gathered = this.take();
     if (gathered.length === 0) return [];
     const queued = gathered.map(({ name, given }) => queuedLine(name, given));
-    const reply = await this.#runner.transaction(queued, options);
+    const reply = await this.runner.transaction(queued, options);
     if (!Array.isArray(reply)) throw ownError('BAD_ARGUMENT', 'EXEC replied with no list');
     return (reply as readonly Reply[]).map((item, at): PipelineResult => {
       const { name, bytes } = gathered[at]!;
