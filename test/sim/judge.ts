@@ -1,4 +1,5 @@
 /** Judges every running replica of a cluster that has moved since the last look. */
+import type { Replica } from '../../src/datanode/partition/replica.ts';
 import { applyChecker } from './checkers/apply.ts';
 import { boundsChecker } from './checkers/bounds.ts';
 import { type Checker, type Observed, Violation } from './checkers/checker.ts';
@@ -14,10 +15,18 @@ import { readChecker } from './checkers/reads.ts';
 import { roundChecker } from './checkers/rounds.ts';
 import type { SimCluster } from './cluster.ts';
 
+/** Where a replica was when its checkers last looked. */
+interface Look {
+  readonly term: number;
+  readonly role: string;
+  readonly committed: number;
+  readonly appliedIndex: number;
+}
+
 export class Judge {
   readonly #cluster: SimCluster;
   readonly #checkers: readonly Checker[];
-  readonly #moved = new WeakMap<object, { state: string }>();
+  readonly #looks = new WeakMap<Replica, Look>();
 
   constructor(cluster: SimCluster, more: readonly Checker[] = []) {
     this.#cluster = cluster;
@@ -43,13 +52,25 @@ export class Judge {
     const { broken } = this.#cluster;
     if (broken.length > 0) throw new Violation('crash', broken.join('\n'));
     for (const observed of this.observed()) {
-      const { raft } = observed.replica.inspect();
-      const known = this.#moved.get(observed.replica);
-      const state = `${raft.term} ${raft.role} ${raft.committed} ${observed.replica.appliedIndex}`;
-      if (known?.state === state) continue;
-      this.#moved.set(observed.replica, { state });
+      if (!this.#hasMoved(observed.replica)) continue;
       for (const checker of this.#checkers) checker.onMoved?.(observed, this.#cluster);
     }
+  }
+
+  #hasMoved(replica: Replica): boolean {
+    const { term, role, committed } = replica.inspect().raft;
+    const { appliedIndex } = replica;
+    const last = this.#looks.get(replica);
+    if (
+      last?.term === term &&
+      last.role === role &&
+      last.committed === committed &&
+      last.appliedIndex === appliedIndex
+    ) {
+      return false;
+    }
+    this.#looks.set(replica, { term, role, committed, appliedIndex });
+    return true;
   }
 
   *observed(): Generator<Observed> {

@@ -107,7 +107,7 @@ function coreHolds(seed: number, json: boolean): boolean {
 async function judge(plan: RunPlan, once: boolean): Promise<RunResult> {
   const first = await runPlan(plan);
   if (once || first.violation !== undefined) return first;
-  const second = await runPlan(plan);
+  const second = await runPlan(plan, false);
   if (second.trace === first.trace) return first;
   const text = `two runs differ: traces ${first.trace} and ${second.trace}`;
   return { ...second, violation: { checker: 'determinism', text } };

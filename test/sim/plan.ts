@@ -124,7 +124,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
   const topic = types.below(TYPES_SHARE) === 0 ? 'types' : keyed;
   const leases = drawLeases(seededRandom(`reads ${seed}`), topic, reads);
   const nodes = focused ? 3 : pick(random, [3, 3, 3, 3, 4, 5]);
-  const safetyMs = 6_000 + random.below(9_000);
+  const safetyMs = 4_000 + random.below(5_000);
   return {
     seed,
     nodes,
