@@ -3,7 +3,7 @@
  * `N passed, N failed`. Arguments are passed on to vitest (`npm test -- test/datanode/raft`).
  * Plain JavaScript: it must run before anything is installed.
  */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,20 +25,21 @@ const programs = {
   strace: 'strace',
 };
 
-/** Tests on whole clusters that measure no time: two files at once. */
-const sociable = [
-  ...['admin', 'behind', 'blocking', 'clients', 'heal', 'ioredis', 'metrics', 'namespaces'],
-  ...['node-redis', 'once', 'pipeline', 'pipeline-model', 'pubsub', 'rebuild', 'redis-tools'],
-  ...['restore', 'sdk', 'start', 'transaction', 'users', 'zan'],
-].map((name) => `test/cluster/${name}.test.ts`);
+/** Tests that want the machine for themselves: their waits are tight bounds on real time or memory. */
+const alone = [
+  ...['kill', 'pause', 'rolling'].map((name) => `test/cluster/${name}.test.ts`),
+  ...['holds', 'unread'].map((name) => `test/storage/${name}.test.ts`),
+];
 
 checkNode();
 installPackages();
 installPrograms();
-step('build', 'npm', ['run', '--silent', 'build']);
-step('types', 'npm', ['run', '--silent', 'typecheck']);
-step('style', 'npm', ['run', '--silent', 'lint']);
-step('floors', 'npm', ['run', '--silent', 'floors']);
+await Promise.all([
+  checked('build', 'build'),
+  checked('types', 'typecheck'),
+  checked('style', 'lint'),
+  checked('floors', 'floors'),
+]);
 const asked = process.argv.slice(2);
 if (asked.length > 0) {
   vitest('tests', asked);
@@ -48,11 +49,13 @@ if (asked.length > 0) {
   mkdirSync(sent, { recursive: true });
   process.env.KVORUM_SENT = sent;
   vitest('rooms', ['--exclude', 'test/cluster/**', '--exclude', 'test/storage/**']);
-  vitest('clients', sociable);
-  // The other clusters want the machine for themselves: their waits are bounds on real time.
-  const others = sociable.flatMap((file) => ['--exclude', file]);
-  vitest('cluster', ['--no-file-parallelism', 'test/cluster/', ...others]);
-  vitest('storage', ['--no-file-parallelism', 'test/storage/']);
+  // Clusters and nodes on disks: two files at once, as they wait more than they work.
+  vitest('clusters', [
+    'test/cluster/',
+    'test/storage/',
+    ...alone.flatMap((file) => ['--exclude', file]),
+  ]);
+  vitest('alone', ['--no-file-parallelism', ...alone]);
   step('every command ran', process.execPath, [join(root, 'test', 'covered-commands.mjs'), sent]);
 }
 process.stdout.write(`\nall tests took ${seconds(began)}\n`);
@@ -119,6 +122,21 @@ function step(name, command, args) {
   if (status === 0) passed++;
   else failed++;
   say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(start)}`);
+}
+
+/** Runs a script of package.json beside others, and prints what it said once it has ended. */
+function checked(name, script) {
+  const start = Date.now();
+  return new Promise((resolve) => {
+    const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
+    execFile('npm', ['run', '--silent', script], options, (error, stdout, stderr) => {
+      if (error === null) passed++;
+      else failed++;
+      process.stdout.write(`${stdout}${stderr}`);
+      say(`${error === null ? 'ok' : 'FAILED'}  ${name}  ${seconds(start)}`);
+      resolve();
+    });
+  });
 }
 
 function vitest(name, args) {

@@ -4,9 +4,9 @@
  */
 const table = {
   /** Seeds of message chaos against the raft core. */
-  raftChaosSeeds: { small: 1_000, long: 10_000 },
+  raftChaosSeeds: { small: 600, long: 10_000 },
   /** Seeds of histories with crashes against the raft log. */
-  raftLogSeeds: { small: 100, long: 5_000 },
+  raftLogSeeds: { small: 60, long: 5_000 },
   /** Seeds of whole clusters under faults, each run twice. */
   simulatorSeeds: { small: 200, long: 2_000 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */
@@ -41,17 +41,17 @@ const table = {
   /** Longest time for one of these properties. */
   fuzzMinutes: { small: 1, long: 60 },
   /** Commands compared with redis-server, per family of commands and over both protocols. */
-  differentialCommands: { small: 10_000, long: 100_000 },
+  differentialCommands: { small: 6_000, long: 100_000 },
   /** The same with transactions of two connections to a whole node. */
-  transactionCommands: { small: 4_000, long: 100_000 },
+  transactionCommands: { small: 2_500, long: 100_000 },
   /** The same with reads over several partitions of a whole node. */
-  gatherCommands: { small: 4_000, long: 100_000 },
+  gatherCommands: { small: 2_500, long: 100_000 },
   /** Elements of the collections whose commands are timed. */
   holdElements: { small: 8_000, long: 1_000_000 },
   /** Commands whose events of keys are compared with redis-server's, over all families. */
-  keyEventCommands: { small: 8_000, long: 100_000 },
+  keyEventCommands: { small: 5_000, long: 100_000 },
   /** The same with clients that block. */
-  blockingCommands: { small: 3_000, long: 50_000 },
+  blockingCommands: { small: 2_000, long: 50_000 },
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */

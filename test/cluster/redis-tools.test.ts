@@ -144,7 +144,7 @@ describe('redis-benchmark runs all its default tests', () => {
   test.each(cases)(
     '%s',
     async (_name, args, pipeline) => {
-      const counts = ['-n', '400', '-c', '12', '-r', '1000', '-P', String(pipeline), '-q'];
+      const counts = ['-n', '150', '-c', '12', '-r', '1000', '-P', String(pipeline), '-q'];
       const { stdout, stderr } = await run('redis-benchmark', [...args(), ...counts], {
         timeout: 240_000,
       });
