@@ -205,6 +205,9 @@ export const limits = {
   /** What happened to the cluster lately, as a placedriver tells it. */
   clusterEventsMax: 10_000,
 
+  /** Work of a placedriver's plans in one turn of the event loop; a step more at most. */
+  planSliceMs: 5,
+
   // metadata
   metaValueBytesMax: 1 * MIB,
   metaTxnOperationsMax: 128,

@@ -70,6 +70,7 @@ const rebuilt = z.object({
 const move = z.object({
   from: replica.exactOptional(),
   to: replica.exactOptional(),
+  gaveUp: replica.exactOptional(),
   why: z.string(),
   sinceMs: z.number(),
 });

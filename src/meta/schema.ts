@@ -181,6 +181,8 @@ export interface MoveRecord {
   readonly from?: ReplicaRecord;
   /** The replica that comes. */
   readonly to?: ReplicaRecord;
+  /** It was to come before, and could not be filled. */
+  readonly gaveUp?: ReplicaRecord;
   readonly why: string;
   /** The master's wall clock. */
   readonly sinceMs: number;

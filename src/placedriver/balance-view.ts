@@ -1,5 +1,7 @@
 /** The picture as moves are planned from it, and until when time alone changes nothing. */
+import type { Revision } from '../common/ids.ts';
 import { isSettled } from './balance/group-states.ts';
+import { NO_STALLS } from './balance/stalls.ts';
 import type { BalanceView } from './balance/view.ts';
 import type { Picture, StoredPartition } from './picture.ts';
 import { blinkingNodes } from './stability/blinking.ts';
@@ -9,9 +11,14 @@ import type { PlacementSettings } from './term.ts';
 export interface PlanningView extends BalanceView<StoredPartition> {
   /** Milliseconds after which time alone changes what is planned; undefined: never. */
   readonly changesInMs: number | undefined;
+  /** Of the switches that it was made from; 0: there are none. */
+  readonly controlRevision: Revision;
 }
 
-/** `nowMs`: the wall clock. A switch that cannot be read is none: then nothing moves. */
+/**
+ * It stays as it is when the picture changes. `nowMs`: the wall clock. A switch that cannot be read is
+ * none: then nothing moves.
+ */
 export function balanceView(
   picture: Picture,
   settings: PlacementSettings,
@@ -22,6 +29,7 @@ export function balanceView(
   const states = picture.nodeStates().map(({ record }) => record);
   const partitions = picture.partitions();
   const alive = picture.aliveNodes();
+  const leaders = new Map(partitions.map(({ record }) => [record, picture.leader(record)]));
   const readable = ({ name }: { readonly name: string }) =>
     picture.storedNamespace(name)?.readable === true;
   const stability = assess({
@@ -29,7 +37,7 @@ export function balanceView(
     states,
     control,
     partitions: partitions.map(({ record }) => record),
-    isSettled: (record) => isSettled(record, picture.leader(record)),
+    isSettled: (record) => isSettled(record, leaders.get(record)),
     nowMs,
     migrateWaitMs: settings.migrateWaitMs,
   });
@@ -44,10 +52,12 @@ export function balanceView(
     damages: picture.damages(),
     draining: new Set(states.filter(({ draining }) => draining).map(({ node }) => node)),
     stability,
+    stalls: NO_STALLS,
     blinking: new Set(blinking.keys()),
     changesInMs: soonestMs === Number.POSITIVE_INFINITY ? undefined : soonestMs,
     levelLeaders: control?.balance.enabled !== false,
     movesAtOnceMax: settings.movesAtOnceMax,
-    leader: (record) => picture.leader(record),
+    controlRevision: stored?.modRevision ?? 0,
+    leader: (record) => leaders.get(record),
   };
 }

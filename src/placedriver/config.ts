@@ -24,6 +24,13 @@ const placementSchema = z.strictObject({
     .min(1_000)
     .max(7 * 86_400_000)
     .default(defaultPlacementSettings.migrateWaitMs),
+  /** A move whose new replica is filled no further for this long is given up. */
+  'move-stall-ms': z
+    .number()
+    .int()
+    .min(1_000)
+    .max(7 * 86_400_000)
+    .default(defaultPlacementSettings.moveStallMs),
   /** Replicas that move at the same time, in the whole cluster. */
   'moves-at-once': z
     .number()
@@ -109,6 +116,7 @@ export function placementSettingsOf({ placement }: PlacedriverConfig): Placement
   return {
     migrateWaitMs: placement['migrate-wait-ms'],
     leaderWaitMs: placement['leader-wait-ms'],
+    moveStallMs: placement['move-stall-ms'],
     movesAtOnceMax: placement['moves-at-once'],
     planDelayMs: placement['plan-delay-ms'],
     ...(balanceWindow && { balanceWindow }),

@@ -16,7 +16,7 @@ import { type Chore, createChores } from './chores/chores.ts';
 import type { DefaultNamespace } from './chores/default-namespace.ts';
 import { createOperator } from './operator/create.ts';
 import type { Operator } from './operator/operator.ts';
-import { Picture } from './picture.ts';
+import { type KnownRecords, Picture } from './picture.ts';
 import { defaultPlacementSettings, type MasterTerm, type PlacementSettings } from './term.ts';
 
 export interface CoordinatorOptions {
@@ -28,6 +28,8 @@ export interface CoordinatorOptions {
   readonly leaseTtlMs: number;
   readonly default: DefaultNamespace;
   readonly placement?: Partial<PlacementSettings>;
+  /** What this process has read of the same store for other purposes. */
+  readonly known?: KnownRecords;
 }
 
 const RETRY_MS = 500;
@@ -97,10 +99,10 @@ export class PlacedriverCoordinator {
   }
 
   #termOf(leadership: Leadership): MasterTerm {
-    const { store, clock, random, logger, placement } = this.#options;
+    const { store, clock, random, logger, placement, known } = this.#options;
     const picture = new Picture((problem) => {
       logger.error('metadata that cannot be used: what was last read stays', { problem });
-    });
+    }, known);
     const fence = { key: leadership.key, createRevision: leadership.revision };
     const settings = { ...defaultPlacementSettings, ...placement };
     return { store, clock, random, logger, settings, leadership, fence, picture };

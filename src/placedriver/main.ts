@@ -65,12 +65,13 @@ export async function serve(
   const leaseTtlMs = config.timing['lease-ttl-ms'];
   const options = { ...world, store, name, leaseTtlMs };
   const placement = placementSettingsOf(config);
+  const view = new ClusterView(options);
   const coordinator = new PlacedriverCoordinator({
     ...options,
     default: config.default,
     placement,
+    known: (key) => view.kept(key),
   });
-  const view = new ClusterView(options);
   const registration = new Registration(options);
   const loop = new LoopMeter(world.clock);
   const isMaster = () => coordinator.isMaster;

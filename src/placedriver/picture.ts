@@ -35,20 +35,36 @@ export interface Stored<T> {
   readonly readable: boolean;
 }
 
+/** What another picture of the same store has read at `key`; undefined: nothing. */
+export type KnownRecords = (key: string) => Stored<unknown> | undefined;
+
 /** The records of one kind. */
 class Shelf<T> {
   readonly #kind: RecordKind<T>;
+  readonly #known: KnownRecords;
   readonly #records = new Map<string, Stored<T>>();
   /** What lies there now cannot be read, whatever was read before. */
   readonly unreadable = new Set<string>();
 
-  constructor(kind: RecordKind<T>) {
+  constructor(kind: RecordKind<T>, known: KnownRecords) {
     this.#kind = kind;
+    this.#known = known;
   }
 
-  /** Throws BAD_RECORD; what was there stays. */
+  /**
+   * Throws BAD_RECORD; what was there stays. A key has one value at a revision: what was read of it
+   * before, here or in the other picture, is not read again.
+   */
   put({ key, value, modRevision }: MetaItem): void {
     const known = this.#records.get(key);
+    const read = [known, this.#known(key)].find(
+      (one) => one?.modRevision === modRevision && one.readable,
+    );
+    if (read !== undefined) {
+      this.#records.set(key, read as Stored<T>);
+      this.unreadable.delete(key);
+      return;
+    }
     if (known !== undefined) this.#records.set(key, { ...known, readable: false });
     this.unreadable.add(key);
     const record = decodeRecord(this.#kind, key, value);
@@ -85,18 +101,19 @@ class Shelf<T> {
 }
 
 export class Picture {
-  readonly #nodes = new Shelf<NodeRecord>(recordKinds.node);
-  readonly #incarnations = new Shelf<IncarnationRecord>(recordKinds.incarnation);
-  readonly #namespaces = new Shelf<NamespaceRecord>(recordKinds.namespace);
-  readonly #partitions = new Shelf<PartitionRecord>(recordKinds.partition);
-  readonly #leaders = new Shelf<LeaderRecord>(recordKinds.leader);
-  readonly #damages = new Shelf<DamageRecord>(recordKinds.damage);
-  readonly #loads = new Shelf<LoadRecord>(recordKinds.load);
-  readonly #nodeStates = new Shelf<NodeStateRecord>(recordKinds.nodeState);
-  readonly #control = new Shelf<ControlRecord>(recordKinds.control);
-  readonly #placedrivers = new Shelf<PlacedriverRecord>(recordKinds.placedriver);
-  readonly #banned = new Shelf<BannedRecord>(recordKinds.banned);
-  readonly #deleted = new Shelf<DeletedRecord>(recordKinds.deleted);
+  readonly #known: KnownRecords = (key) => this.#other?.(key);
+  readonly #nodes = new Shelf<NodeRecord>(recordKinds.node, this.#known);
+  readonly #incarnations = new Shelf<IncarnationRecord>(recordKinds.incarnation, this.#known);
+  readonly #namespaces = new Shelf<NamespaceRecord>(recordKinds.namespace, this.#known);
+  readonly #partitions = new Shelf<PartitionRecord>(recordKinds.partition, this.#known);
+  readonly #leaders = new Shelf<LeaderRecord>(recordKinds.leader, this.#known);
+  readonly #damages = new Shelf<DamageRecord>(recordKinds.damage, this.#known);
+  readonly #loads = new Shelf<LoadRecord>(recordKinds.load, this.#known);
+  readonly #nodeStates = new Shelf<NodeStateRecord>(recordKinds.nodeState, this.#known);
+  readonly #control = new Shelf<ControlRecord>(recordKinds.control, this.#known);
+  readonly #placedrivers = new Shelf<PlacedriverRecord>(recordKinds.placedriver, this.#known);
+  readonly #banned = new Shelf<BannedRecord>(recordKinds.banned, this.#known);
+  readonly #deleted = new Shelf<DeletedRecord>(recordKinds.deleted, this.#known);
   readonly #shelves: readonly (readonly [prefix: string, Shelf<unknown>])[] = [
     [keys.nodes, this.#nodes],
     [keys.incarnations, this.#incarnations],
@@ -112,11 +129,15 @@ export class Picture {
     [keys.deleted, this.#deleted],
   ];
   readonly #onProblem: (problem: string) => void;
+  readonly #other: KnownRecords | undefined;
   /** Written by this master, and not told by the watch yet: key → revision. */
   readonly #written = new Map<string, Revision>();
+  #writes = 0;
 
-  constructor(onProblem: (problem: string) => void = () => {}) {
+  /** `other`: what may have been read already, by another picture of the same store. */
+  constructor(onProblem: (problem: string) => void = () => {}, other?: KnownRecords) {
     this.#onProblem = onProblem;
+    this.#other = other;
   }
 
   list(items: readonly MetaItem[]): void {
@@ -135,8 +156,19 @@ export class Picture {
     }
   }
 
+  /** What is kept at `key`, of whatever kind; undefined: nothing, or nothing that is looked at. */
+  kept(key: string): Stored<unknown> | undefined {
+    return this.#shelfOf(key)?.stored(key);
+  }
+
+  /** Grows whenever this master has written something. */
+  get writes(): number {
+    return this.#writes;
+  }
+
   /** This master has written `key`: until the watch tells it, `isBehind`. */
   expect(key: string, revision: Revision): void {
+    this.#writes++;
     const known = this.#shelfOf(key)?.stored(key)?.modRevision ?? 0;
     if (known < revision) this.#written.set(key, revision);
   }
@@ -172,9 +204,13 @@ export class Picture {
   }
 
   /** Of the record's group. */
-  leader({ namespace, partition, group }: PartitionRecord): LeaderRecord | undefined {
-    const leader = this.#leaders.get(keys.leader(namespace, partition));
-    return (leader?.group ?? group) === group ? leader : undefined;
+  leader(record: PartitionRecord): LeaderRecord | undefined {
+    return this.storedLeader(record)?.record;
+  }
+
+  storedLeader({ namespace, partition, group }: PartitionRecord): Stored<LeaderRecord> | undefined {
+    const leader = this.#leaders.stored(keys.leader(namespace, partition));
+    return (leader?.record.group ?? group) === group ? leader : undefined;
   }
 
   leaders(): Stored<LeaderRecord>[] {

@@ -15,6 +15,8 @@ export interface PlacementSettings {
    * the third of its lease's time that passes before it notices that the lease was revoked.
    */
   readonly leaderWaitMs: number;
+  /** A move whose new replica is filled no further for this long is given up. */
+  readonly moveStallMs: number;
   /** Replicas that move at the same time, in the whole cluster. */
   readonly movesAtOnceMax: number;
   /** From a change until what follows from it is planned: changes come in crowds. */
@@ -26,6 +28,7 @@ export interface PlacementSettings {
 export const defaultPlacementSettings: PlacementSettings = {
   migrateWaitMs: 600_000,
   leaderWaitMs: 5_000,
+  moveStallMs: 600_000,
   movesAtOnceMax: 8,
   planDelayMs: 100,
 };

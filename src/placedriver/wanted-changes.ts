@@ -1,6 +1,6 @@
 /** Writes what was planned into the wanted records, each only if it is still what was looked at. */
 import { must } from '../common/assert.ts';
-import type { ReplicaId } from '../common/ids.ts';
+import type { ReplicaId, Revision } from '../common/ids.ts';
 import { encodeRecord, keys, type PartitionRecord, type ReplicaRecord } from '../meta/schema.ts';
 import type { Compare } from '../meta/store.ts';
 import type { NewPlace, WantedChange } from './balance/plan-moves.ts';
@@ -17,10 +17,14 @@ type Change = WantedChange<StoredPartition>;
 
 /**
  * Resolves to how many changes were written: those whose record changed meanwhile are not, nor moves
- * when the cluster's switches did, nor any once this placedriver is master no more. Each new replica
- * gets an id that was never used.
+ * when the cluster's switches did (they were of `controlRevision` when the moves were planned), nor
+ * any once this placedriver is master no more. Each new replica gets an id that was never used.
  */
-export async function writeChanges(term: MasterTerm, changes: readonly Change[]): Promise<number> {
+export async function writeChanges(
+  term: MasterTerm,
+  controlRevision: Revision,
+  changes: readonly Change[],
+): Promise<number> {
   const groups = grouped(changes).slice(0, WRITES_MAX);
   const places = groups.flat().filter(({ move }) => move?.to !== undefined).length;
   if (places > 0 && term.leadership.lost.aborted) return 0;
@@ -33,7 +37,7 @@ export async function writeChanges(term: MasterTerm, changes: readonly Change[])
   for (const group of groups) {
     if (term.leadership.lost.aborted) return written;
     const records = group.map((change) => nextRecord(term, change, () => nextReplica++));
-    if (await write(term, group, records)) written += group.length;
+    if (await write(term, controlRevision, group, records)) written += group.length;
   }
   return written;
 }
@@ -58,6 +62,7 @@ function nextRecord(
   const moved = move && {
     ...(move.from && { from: move.from }),
     ...(move.to && { to: must(named.at(-1), 'a new place comes last') }),
+    ...(move.givesUp && move.drops && { gaveUp: move.drops }),
     why: move.why,
     sinceMs: clock.wallMs(),
   };
@@ -75,13 +80,35 @@ function withId(replica: ReplicaRecord | NewPlace, draw: () => ReplicaId): Repli
 }
 
 /** No replica moves by switches that were others when the move was planned: upgrade mode is one. */
-function switchesFor(picture: Picture, group: readonly Change[]): Compare[] {
+function switchesFor(modRevision: Revision, group: readonly Change[]): Compare[] {
   if (group.every(({ move }) => move === undefined)) return [];
-  return [{ key: keys.control, modRevision: picture.control()?.modRevision ?? 0 }];
+  return [{ key: keys.control, modRevision }];
+}
+
+/**
+ * A replica that stays after all was left out by the record: its node destroys it once the leader has
+ * told members without it. So it stays only if that was not told when this is written. Undefined: it
+ * was told already.
+ */
+function untoldYet(picture: Picture, group: readonly Change[]): Compare[] | undefined {
+  const compares: Compare[] = [];
+  for (const { partition, move } of group) {
+    if (move?.returns === undefined) continue;
+    const { record } = partition;
+    const leader = picture.storedLeader(record);
+    const voters = leader?.readable && !leader.record.membership.joint && leader.record.membership;
+    if (!voters || !move.returns.every(({ replica }) => voters.voters.includes(replica))) {
+      return undefined;
+    }
+    const key = keys.leader(record.namespace, record.partition);
+    compares.push({ key, modRevision: leader.modRevision });
+  }
+  return compares;
 }
 
 async function write(
   { store, fence, picture, logger }: MasterTerm,
+  controlRevision: Revision,
   group: readonly Change[],
   records: readonly PartitionRecord[],
 ): Promise<boolean> {
@@ -90,8 +117,10 @@ async function write(
     key: keyOf(record),
     modRevision,
   }));
+  const untold = untoldYet(picture, group);
+  if (untold === undefined) return false;
   const { succeeded, revision } = await store.transaction(
-    [fence, ...unchanged, ...switchesFor(picture, group)],
+    [fence, ...unchanged, ...untold, ...switchesFor(controlRevision, group)],
     records.map((record) => ({ type: 'put', key: keyOf(record), value: encodeRecord(record) })),
   );
   if (!succeeded) return false;

@@ -20,6 +20,7 @@ interface Service {
   readonly command: readonly string[];
   readonly volumes: readonly string[];
   readonly build: string | object;
+  readonly healthcheck?: { readonly test: readonly string[] };
 }
 
 /** Every service has 127.NETWORK.0.NUMBER for itself: the whole of 127/8 is loopback. */
@@ -63,6 +64,17 @@ export class ComposedCluster {
     const log = openSync(join(this.#directory, `${name}.log`), 'a');
     const child = spawn(program, rest, { stdio: ['ignore', log, log] });
     this.#running.set(name, child);
+  }
+
+  /** Exit code of its health check; undefined: it has none. */
+  async health(name: string): Promise<number | undefined> {
+    const [kind, program, ...args] = this.services.get(name)!.healthcheck?.test ?? [];
+    if (kind === undefined) return undefined;
+    if (kind !== 'CMD' || program !== 'node') throw new Error(`${name}: the image runs only node`);
+    // inside its container a service listens on every address
+    const rest = args.map((word) => word.replaceAll('127.0.0.1', this.#address(name)));
+    const child = spawn(process.execPath, rest, { stdio: 'ignore' });
+    return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
   }
 
   /** SIGKILL, to these and no others; resolves when they have ended. */

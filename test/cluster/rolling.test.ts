@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
+import { Client } from '../../src/sdk/index.ts';
 import { eventually, pause, startCluster, type TestCluster, within } from './cluster.ts';
 import { connect, Load } from './load.ts';
 
@@ -42,6 +43,37 @@ async function isLedAsWanted(running: TestCluster): Promise<boolean> {
   );
 }
 
+/** Some counters, raised one by one through `kvorum/sdk` by way of every node. */
+function countThroughSdk(running: TestCluster) {
+  const client = new Client(`kvorum://127.0.0.1:${running.ports.http}/default`);
+  const counted = Array.from({ length: PARTITIONS }, () => 0);
+  const failures: string[] = [];
+  let counting = true;
+  const tasks = counted.map(async (_, at) => {
+    while (counting) {
+      await client.incr(`sdk:${at}`).then(
+        () => counted[at]!++,
+        (failure: unknown) => failures.push(String(failure)),
+      );
+      await pause(10);
+    }
+  });
+  return {
+    async stop() {
+      counting = false;
+      await Promise.all(tasks);
+      const found = (await client.mget(counted.map((_, at) => `sdk:${at}`))).map(Number);
+      await client.close();
+      return { counted, found, failures };
+    },
+  };
+}
+
+async function upgrade(running: TestCluster, step: 'begin' | 'done'): Promise<void> {
+  const url = `http://127.0.0.1:${running.ports.http}/cluster/upgrade/${step}`;
+  expect((await fetch(url, { method: 'POST' })).status).toBe(200);
+}
+
 /** Stops one process as an operator would; resolves when it has ended. */
 async function terminate(running: TestCluster, name: string): Promise<number> {
   const pid = running.pidOf(name);
@@ -58,6 +90,8 @@ describe('a rolling restart under load', () => {
     cluster = await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] });
     const running = cluster;
     await eventually(15_000, 'leaders are where they belong', () => isLedAsWanted(running));
+    const sdk = countThroughSdk(running);
+    await upgrade(running, 'begin');
     for (const node of [0, 1, 2]) {
       const name = `datanode${node + 1}`;
       const through = loadThrough(running, (node + 1) % 3);
@@ -76,6 +110,12 @@ describe('a rolling restart under load', () => {
       expect(report).toMatchObject({ violations: [], refused: 0, unknown: 0 });
       expect(report.writes).toBeGreaterThan(200);
     }
+    await upgrade(running, 'done');
+    const { counted, found, failures } = await sdk.stop();
+    show(`the SDK counted to ${counted.join(', ')}`);
+    expect(failures).toEqual([]);
+    expect(found).toEqual(counted);
+    expect(Math.min(...counted)).toBeGreaterThan(50);
   }, 180_000);
 
   test('a client of the node that stops gets every reply before its connection ends', async () => {

@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NodeStatus } from '../../src/datanode/http/server.ts';
 import { eventually, pause } from './cluster.ts';
@@ -88,6 +91,47 @@ describe('docker-compose.yml', () => {
   });
 });
 
+describe('Dockerfile', () => {
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+
+  test('the stage that builds has every file that the compiler asks for', () => {
+    const stage = mkdtempSync(join(tmpdir(), 'kvorum-image-'));
+    try {
+      const build = dockerfile.slice(
+        dockerfile.indexOf('AS build'),
+        dockerfile.lastIndexOf('FROM '),
+      );
+      for (const [, from] of build.matchAll(/^COPY (.+) \S+$/gm)) {
+        for (const name of from!.split(' ')) cpSync(name, join(stage, name), { recursive: true });
+      }
+      symlinkSync(resolve('node_modules'), join(stage, 'node_modules'));
+      const { build: script } = (
+        JSON.parse(readFileSync(join(stage, 'package.json'), 'utf8')) as {
+          scripts: { build: string };
+        }
+      ).scripts;
+      const [program, ...args] = `node_modules/.bin/${script} --showConfig`.split(' ');
+      const { status, stdout } = spawnSync(program!, args, { cwd: stage, encoding: 'utf8' });
+      expect(status, stdout).toBe(0);
+    } finally {
+      rmSync(stage, { recursive: true });
+    }
+  });
+
+  test('the image has what the compose file names, and runs as somebody who may write there', () => {
+    const image = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
+    const { services } = new ComposedCluster();
+    for (const [name, { command, build, volumes }] of services) {
+      if (build !== '.') continue;
+      const config = command[command.indexOf('--config') + 1]!;
+      expect(image, name).toMatch(new RegExp(`^COPY ${config.split('/')[0]} `, 'm'));
+      const [, place] = volumes[0]!.split(':');
+      expect(image, name).toContain(`chown node:node ${place}`);
+    }
+    expect(image).toMatch(/^USER node$/m);
+  });
+});
+
 describe.runIf(hasWholeLoopback())('three data centres', () => {
   test('one is lost under load and returns: nothing is lost, nothing moves, replicas catch up', async () => {
     const running = await startAll();
@@ -97,6 +141,9 @@ describe.runIf(hasWholeLoopback())('three data centres', () => {
       for (const { members } of partitions) {
         expect(new Set(members.map((member) => dcOf(member.node))).size, node).toBe(3);
       }
+    }
+    for (const [name, { build }] of running.services) {
+      expect(await running.health(name), name).toBe(build === '.' ? 0 : undefined);
     }
     const before = await table(running);
     const lost = ['etcd2', 'placedriver2', 'datanode2', 'datanode5'];
@@ -111,7 +158,7 @@ describe.runIf(hasWholeLoopback())('three data centres', () => {
     });
     await pause(2_000);
     await running.kill(lost);
-    await pause(20);
+    expect(await running.health('datanode2')).toBe(1);
     const counts = load.acknowledged;
     const under = load;
     const resumedMs = await eventually(20_000, 'every partition takes writes again', () =>

@@ -16,6 +16,8 @@ export class Groups {
   #paused = false;
   #stopped = false;
   #running: Promise<void> = Promise.resolve();
+  /** A node whose disk is full: no replica that comes there is ever filled. */
+  unfillable: string | undefined;
   /** Partitions whose members were changing at once, at most. */
   mostMoving = 0;
 
@@ -61,7 +63,11 @@ export class Groups {
       if (isSettled(record, leader)) continue;
       const told =
         leader !== undefined && learners.every((id) => leader.membership.learners.includes(id));
-      const filled = learners.length === 0 || told;
+      const stuck = replicas.some(
+        ({ replica, node }) => learners.includes(replica) && node === this.unfillable,
+      );
+      const filled = (learners.length === 0 || told) && !stuck;
+      if (stuck && told) continue;
       const next: LeaderRecord = {
         ...{ version: 1, namespace, partition, group, term: 1 },
         ...{ node: replicas[0]!.node, replica: replicas[0]!.replica },

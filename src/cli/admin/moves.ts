@@ -34,7 +34,7 @@ export async function move(
     return tell(flags, text, await api.get<PartitionAnswer>(path));
   }
   const line = new ProgressLine(flags);
-  const moved = await untilMoved(api, path, from, ({ actual }) => {
+  const moved = await untilMoved(api, path, partition, { from, to }, ({ actual }) => {
     const filled = (actual?.learners.length ?? 0) > 0;
     line.show(`${partition}: ${filled ? 'the new replica is filled' : 'the members change'} …`);
   });
@@ -42,16 +42,30 @@ export async function move(
   tell(flags, `${partition} has moved from ${from} to ${to}`, moved);
 }
 
-/** The placedriver that is asked may be one that has not heard of the move yet. */
+/**
+ * The placedriver that is asked may be one that has not heard of the move yet. Throws CONFLICT when
+ * it was given up, so that nothing is waited for.
+ */
 async function untilMoved(
   api: Api,
   path: string,
-  from: string,
+  partition: string,
+  { from, to }: { readonly from: string; readonly to: string },
   onWait: (now: PartitionAnswer) => void,
 ): Promise<PartitionAnswer> {
+  let heard = false;
   for (;;) {
     const now = await api.get<PartitionAnswer>(path);
-    if (now.settled && now.wanted.every(({ node }) => node !== from)) return now;
+    const stays = now.wanted.some(({ node }) => node === from);
+    if (now.settled && !stays) return now;
+    if (heard && stays) {
+      throw new KvorumError(
+        'CONFLICT',
+        `${partition} stays on ${from}: its replica on ${to} could not be filled; ` +
+          `look at the log of ${to} and of the placedrivers, then move it again`,
+      );
+    }
+    heard ||= !stays;
     onWait(now);
     await sleep(LOOK_MS);
   }

@@ -1,5 +1,6 @@
 /** What will move, for operators: nothing is changed. Pure. */
 import type { Namespace, NodeId, PartitionId } from '../../common/ids.ts';
+import type { Steps } from '../../common/slices.ts';
 import { GroupStates } from './group-states.ts';
 import { Tables } from './tables.ts';
 import type { BalanceView, MoveKind } from './view.ts';
@@ -20,14 +21,15 @@ export interface PlannedMove {
 
 /**
  * All moves that would follow from now if no node came or went: first what must be, then what makes
- * the tables more even. What the cluster does later may differ: every step is planned anew.
+ * the tables more even. What the cluster does later may differ: every step is planned anew. In steps
+ * of one namespace each: the view must stay as it is meanwhile.
  */
-export function plannedMoves(view: BalanceView): PlannedMove[] {
+export function* plannedMoves(view: BalanceView): Steps<PlannedMove[]> {
   const states = new GroupStates(view);
   const tables = new Tables(view, states);
   const { frozen, unbalanced } = view.stability;
-  const must = tables.plan('repair').flatMap((table) => wishesOf(table, states));
-  const even = tables.plan('balance').flatMap((table) => wishesOf(table, states));
+  const must = (yield* tables.plan('repair')).flatMap((table) => wishesOf(table, states));
+  const even = (yield* tables.plan('balance')).flatMap((table) => wishesOf(table, states));
   const changed = new Set(must.map(({ partition }) => partition));
   return [
     ...must.map((wish) => shown(wish, frozen ?? waitOf(wish, states))),

@@ -76,7 +76,42 @@ export class GroupStates {
     const coming = record.replicas.filter(({ replica }) => !voters.includes(replica));
     const going = voters.filter((id) => !record.replicas.some(({ replica }) => replica === id));
     if (coming.length + going.length === 0) return false;
+    if (coming.some(({ replica }) => this.#view.stalls.stalled.has(replica))) return false;
     return coming.every((replica) => this.isWhole(replica)) && this.#canDecide(record);
+  }
+
+  /** Replicas that are to be filled, and can be: nothing is known that stands in their way. */
+  arriving(record: PartitionRecord): ReplicaRecord[] {
+    const leader = this.#leader(record);
+    if (leader === undefined || isSettled(record, leader) || leader.membership.joint) return [];
+    const coming = record.replicas.filter((replica) => !this.isVoter(record, replica));
+    return this.#canDecide(record) ? coming.filter((replica) => this.isWhole(replica)) : [];
+  }
+
+  /** The one that is to come and is filled no further. */
+  stalled(record: PartitionRecord): ReplicaRecord | undefined {
+    const { stalled } = this.#view.stalls;
+    if (stalled.size === 0) return undefined;
+    return this.arriving(record).find(({ replica }) => stalled.has(replica));
+  }
+
+  /**
+   * What a group still has though its record names it no more: it may stay, as nobody has been told
+   * yet that it is a member no more. Undefined: it cannot, because the record does not tell where it
+   * is, or because `stalled`, which was to take its place, is on its node.
+   */
+  returning(record: PartitionRecord, stalled: ReplicaRecord): ReplicaRecord[] | undefined {
+    const { birth, replicas, move } = record;
+    const known = [...birth, ...(move?.from ? [move.from] : [])];
+    const places = new Map(known.map((one) => [one.replica, one]));
+    const missing = this.#voters(record).filter(
+      (voter) => !replicas.some(({ replica }) => replica === voter),
+    );
+    const back = missing.flatMap((voter) => places.get(voter) ?? []);
+    if (back.length < missing.length || back.some(({ node }) => node === stalled.node)) {
+      return undefined;
+    }
+    return back;
   }
 
   /** Replicas that are there and whole; what is yet to come does not count. */
@@ -105,7 +140,9 @@ export class GroupStates {
     if (leader.membership.joint) return 'the members of its group are changing';
     const member = from !== undefined && this.isVoter(record, from);
     // a replica that was to come, and is lost before it votes, is replaced without waiting
-    const redirected = from !== undefined && !member && this.isLeaving(from.node);
+    const isGivenUp = (one: ReplicaRecord) =>
+      this.isLeaving(one.node) || this.#view.stalls.stalled.has(one.replica);
+    const redirected = from !== undefined && !member && isGivenUp(from);
     if (!isSettled(record, leader) && !redirected) return 'its last change is not finished';
     const voters = this.#voters(record);
     const whole = this.#wholeVoters(record);

@@ -6,6 +6,7 @@
  * it; a few in the whole cluster at a time. Who should lead changes at once and moves no data. Pure.
  */
 import type { Incarnation, NodeId } from '../../common/ids.ts';
+import type { Steps } from '../../common/slices.ts';
 import type { ReplicaRecord } from '../../meta/schema.ts';
 import { orderLeaders } from '../placement/leaders.ts';
 import { GroupStates } from './group-states.ts';
@@ -26,6 +27,10 @@ export interface WantedMove {
   readonly to: NewPlace | undefined;
   readonly kind: MoveKind;
   readonly why: string;
+  /** What was to come could not be filled: it is `drops`. */
+  readonly givesUp?: boolean;
+  /** Members that the group still has, and keeps after all. */
+  readonly returns?: readonly ReplicaRecord[];
 }
 
 export interface WantedChange<P extends KnownPartition = KnownPartition> {
@@ -36,27 +41,33 @@ export interface WantedChange<P extends KnownPartition = KnownPartition> {
   readonly move?: WantedMove;
 }
 
-/** Nothing when everything is as it should be, or cannot be changed now. */
-export function planMoves<P extends KnownPartition>(view: BalanceView<P>): WantedChange<P>[] {
+/**
+ * Nothing when everything is as it should be, or cannot be changed now. In steps of one namespace
+ * each: the view must stay as it is meanwhile.
+ */
+export function* planMoves<P extends KnownPartition>(
+  view: BalanceView<P>,
+): Steps<WantedChange<P>[]> {
   const states = new GroupStates(view);
-  const moves = planReplicas(view, states);
-  return planOrder(view, states, moves);
+  const moves = yield* planReplicas(view, states);
+  yield;
+  return yield* planOrder(view, states, moves);
 }
 
 /** Per partition the one move to be begun. */
-function planReplicas<P extends KnownPartition>(
+function* planReplicas<P extends KnownPartition>(
   view: BalanceView<P>,
   states: GroupStates,
-): ReadonlyMap<P, WantedMove> {
+): Steps<ReadonlyMap<P, WantedMove>> {
   const moves = new Map<P, WantedMove>();
   if (view.stability.frozen !== undefined) return moves;
+  const tables = new Tables(view, states);
+  for (const [partition, move] of withdrawals(view, tables, states)) moves.set(partition, move);
   const moving = view.partitions.filter(({ record }) => states.isMoving(record)).length;
   let free = view.movesAtOnceMax - moving;
   if (free <= 0) return moves;
-  const tables = new Tables(view, states);
-  const wishes = tables
-    .plan(view.stability.unbalanced === undefined ? 'balance' : 'repair')
-    .flatMap((table) => wishesOf(table, states));
+  const mode = view.stability.unbalanced === undefined ? 'balance' : 'repair';
+  const wishes = (yield* tables.plan(mode)).flatMap((table) => wishesOf(table, states));
   for (const wish of byUrgency(wishes, states)) {
     if (free === 0) break;
     if (moves.has(wish.partition)) continue;
@@ -66,6 +77,36 @@ function planReplicas<P extends KnownPartition>(
     free--;
   }
   return moves;
+}
+
+/**
+ * Moves that do not get on: the group keeps the members that it has. Where one of these is on the
+ * node that cannot be filled (it came back empty, or damaged), the new one is made elsewhere.
+ */
+function withdrawals<P extends KnownPartition>(
+  view: BalanceView<P>,
+  tables: Tables<P>,
+  states: GroupStates,
+): [P, WantedMove][] {
+  const byName = new Map(tables.namespaces.map((namespace) => [namespace.name, namespace]));
+  return view.partitions.flatMap((partition): [P, WantedMove][] => {
+    const { record } = partition;
+    const stalled = states.stalled(record);
+    const namespace = byName.get(record.namespace);
+    if (stalled === undefined || namespace === undefined) return [];
+    const why = `the replica on node ${stalled.node} was filled no further: given up`;
+    const common = { drops: stalled, givesUp: true, kind: 'operator', why } as const;
+    const returns = states.returning(record, stalled);
+    if (returns !== undefined) {
+      return [[partition, { ...common, from: stalled, to: undefined, returns }]];
+    }
+    const to = tables.elsewhere(namespace, record, stalled.node, [stalled.node]);
+    const node = to === undefined ? undefined : states.nodes.get(to);
+    if (node === undefined) return [];
+    if (states.whyNot(record, { from: stalled, adds: true }) !== undefined) return [];
+    const place = { node: node.node, incarnation: node.incarnation };
+    return [[partition, { ...common, from: states.givenUp(record) ?? stalled, to: place }]];
+  });
 }
 
 /** The first wish of each partition, the most urgent first. */
@@ -106,11 +147,11 @@ function begin<P extends KnownPartition>(
 }
 
 /** Who should lead each partition once those moves are asked for, within 1 of each other. */
-function planOrder<P extends KnownPartition>(
+function* planOrder<P extends KnownPartition>(
   view: BalanceView<P>,
   states: GroupStates,
   moves: ReadonlyMap<P, WantedMove>,
-): WantedChange<P>[] {
+): Steps<WantedChange<P>[]> {
   const tables = new Tables(view, states);
   const led = new Map<NodeId, number>();
   const lead = (node: NodeId | undefined, by: number) => {
@@ -119,7 +160,8 @@ function planOrder<P extends KnownPartition>(
   for (const { record } of view.partitions) lead(record.replicas[0]?.node, 1);
   const stays = (node: NodeId, leader: NodeId | undefined) =>
     node === leader && view.blinking.has(node);
-  return tables.namespaces.flatMap((namespace) => {
+  const changes: WantedChange<P>[] = [];
+  for (const namespace of tables.namespaces) {
     const partitions = tables.partitionsOf(namespace);
     const staying = partitions.map((partition) => stayingOf(partition, moves.get(partition)));
     const current = partitions.map(({ record }) => record.replicas[0]?.node);
@@ -135,12 +177,15 @@ function planOrder<P extends KnownPartition>(
       level: view.levelLeaders && view.blinking.size === 0,
     });
     for (const [row, node] of current.entries()) lead(leaders[row] ?? node, 1);
-    return changesOf(partitions, staying, leaders, moves);
-  });
+    changes.push(...changesOf(partitions, staying, leaders, moves));
+    yield;
+  }
+  return changes;
 }
 
 function stayingOf({ record }: KnownPartition, move: WantedMove | undefined): ReplicaRecord[] {
-  return record.replicas.filter(({ replica }) => replica !== move?.drops?.replica);
+  const kept = record.replicas.filter(({ replica }) => replica !== move?.drops?.replica);
+  return [...kept, ...(move?.returns ?? [])];
 }
 
 function changesOf<P extends KnownPartition>(

@@ -1,5 +1,6 @@
 /** Per namespace the table there is, and the table there should be. Pure. */
 import type { NodeId } from '../../common/ids.ts';
+import type { Steps } from '../../common/slices.ts';
 import type { NamespaceRecord, PartitionRecord } from '../../meta/schema.ts';
 import type { CandidateNode } from '../placement/assignment.ts';
 import { rebalance, repairTable, type Table } from '../placement/rebalance.ts';
@@ -72,18 +73,25 @@ export class Tables<P extends KnownPartition> {
     return capacity !== undefined && (this.#held.get(node) ?? 0) > capacity;
   }
 
-  /** Every namespace's next table; the next call starts from there. */
-  plan(mode: TableMode): NamespaceTable<P>[] {
-    return this.#namespaces.map((namespace) => {
-      const partitions = this.partitionsOf(namespace);
-      const current = this.#current.get(namespace.name) ?? [];
-      const candidates = this.#candidates(namespace, current);
-      const target = this.#target(mode, candidates, current, namespace.replicas);
-      this.#hold(current.flat(), -1);
-      this.#hold(target.flat(), 1);
-      this.#current.set(namespace.name, target);
-      return { namespace, partitions, current, target };
-    });
+  /** Every namespace's next table; the next call starts from there. A step for each namespace. */
+  *plan(mode: TableMode): Steps<NamespaceTable<P>[]> {
+    const tables: NamespaceTable<P>[] = [];
+    for (const namespace of this.#namespaces) {
+      tables.push(this.#planOne(mode, namespace));
+      yield;
+    }
+    return tables;
+  }
+
+  #planOne(mode: TableMode, namespace: NamespaceRecord): NamespaceTable<P> {
+    const partitions = this.partitionsOf(namespace);
+    const current = this.#current.get(namespace.name) ?? [];
+    const candidates = this.#candidates(namespace, current);
+    const target = this.#target(mode, candidates, current, namespace.replicas);
+    this.#hold(current.flat(), -1);
+    this.#hold(target.flat(), 1);
+    this.#current.set(namespace.name, target);
+    return { namespace, partitions, current, target };
   }
 
   /**
@@ -131,9 +139,13 @@ export class Tables<P extends KnownPartition> {
     for (const node of current.flat()) own.set(node, (own.get(node) ?? 0) + 1);
     const elsewhere = (node: NodeId) => (this.#held.get(node) ?? 0) - (own.get(node) ?? 0);
     const staying = (node: NodeId) => !this.#states.isLeaving(node);
+    const { shut } = this.#view.stalls;
     const here = this.#view.alive
       .filter((record) => staying(record.node) && hasTags(record, namespace.tags))
-      .map((record) => candidateNode(record, elsewhere(record.node)));
+      .map((record) => {
+        const candidate = candidateNode(record, elsewhere(record.node));
+        return shut.has(record.node) ? { ...candidate, closed: true } : candidate;
+      });
     const away = [...own.keys()]
       .filter((node) => staying(node) && !this.#states.nodes.has(node))
       .map((node) => awayNode(node, elsewhere(node)));

@@ -8,6 +8,7 @@ import type {
   PartitionRecord,
 } from '../../meta/schema.ts';
 import type { Stability } from '../stability/stability.ts';
+import type { Stalls } from './stalls.ts';
 
 export interface BalanceView<P extends KnownPartition = KnownPartition> {
   /** Those that can be read. */
@@ -18,6 +19,8 @@ export interface BalanceView<P extends KnownPartition = KnownPartition> {
   /** Also while nothing may move: they are given nothing, and should lead nothing. */
   readonly draining: ReadonlySet<NodeId>;
   readonly stability: Stability;
+  /** Moves that do not get on, as far as whoever plans has watched them. */
+  readonly stalls: Stalls;
   /** Away for so short a time that what they should lead is not given to others yet. */
   readonly blinking: ReadonlySet<NodeId>;
   /** False: an operator has switched balancing off, and leaders stay with whoever can lead. */

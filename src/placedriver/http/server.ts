@@ -1,9 +1,9 @@
 /** The placedriver's HTTP API: ZanRedisDB's routes, those of /v1, and the probes. */
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { limits } from '../../common/limits.ts';
 import type { ApiContext } from './context.ts';
-import { addFailures } from './failures.ts';
+import { addFailures, statusOf } from './failures.ts';
 import { addLogLevel } from './log-level.ts';
 import { addOpenapi, describeRoutes } from './openapi.ts';
 import { addV1Reads } from './v1-reads.ts';
@@ -37,6 +37,10 @@ export async function createApi(context: ApiContext, probes: Probes): Promise<Fa
     logger: false,
     forceCloseConnections: true,
     bodyLimit: limits.httpBodyBytesMax,
+    // before there is a route: a path that is none
+    frameworkErrors: (failure, _request, reply) => {
+      (reply as FastifyReply).code(statusOf(failure)).send({ message: failure.message });
+    },
     // a longer name is refused by its own rule, which the answer tells
     routerOptions: { maxParamLength: 4 * limits.namespaceNameMax },
   });

@@ -1,6 +1,8 @@
 /** GET /v1/…: what ZanRedisDB's routes cannot say. */
 import type { FastifyInstance } from 'fastify';
 import { KvorumError } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
+import { runInSlices } from '../../common/slices.ts';
 import { plannedMoves } from '../balance/dry-run.ts';
 import { isSettled } from '../balance/group-states.ts';
 import { balanceView } from '../balance-view.ts';
@@ -16,6 +18,7 @@ import {
   revision,
   told,
 } from './schemas.ts';
+import { SharedWork } from './shared-work.ts';
 import {
   clusterAnswer,
   eventsSchema,
@@ -168,7 +171,22 @@ function addNamespaceReads(app: FastifyInstance, { view }: ApiContext): void {
   );
 }
 
-function addWorkReads(app: FastifyInstance, { view, clock, placement }: ApiContext): void {
+async function planNow({ view, clock, placement }: ApiContext) {
+  const now = balanceView(view.picture, placement, clock.wallMs());
+  const { frozen, unbalanced } = now.stability;
+  const moves = await runInSlices(plannedMoves(now), clock, limits.planSliceMs);
+  return {
+    frozen: frozen ?? null,
+    unbalanced: unbalanced ?? null,
+    moves: moves.map(({ from, to, waitsFor, ...what }) => {
+      return { ...what, from: from ?? null, to: to ?? null, waitsFor: waitsFor ?? null };
+    }),
+  };
+}
+
+function addWorkReads(app: FastifyInstance, context: ApiContext): void {
+  const { view, clock } = context;
+  const planned = new SharedWork(clock, () => planNow(context));
   app.get(
     '/v1/operations',
     reading('what is being done', told({ operations: listOf(operationSchema) })),
@@ -177,14 +195,7 @@ function addWorkReads(app: FastifyInstance, { view, clock, placement }: ApiConte
   app.get(
     '/v1/moves/planned',
     reading('which replicas would move, and what holds them back', plannedSchema),
-    async () => {
-      const now = balanceView(view.picture, placement, clock.wallMs());
-      const { frozen, unbalanced } = now.stability;
-      const moves = plannedMoves(now).map(({ from, to, waitsFor, ...what }) => {
-        return { ...what, from: from ?? null, to: to ?? null, waitsFor: waitsFor ?? null };
-      });
-      return { frozen: frozen ?? null, unbalanced: unbalanced ?? null, moves };
-    },
+    async () => planned.ask(),
   );
   const schema = {
     tags: ['v1'],

@@ -168,6 +168,7 @@ export const eventsSchema = told({
       partition: numberField,
       from: textOrNull,
       to: textOrNull,
+      why: textField,
     },
     required: ['revision', 'atMs', 'type'],
     additionalProperties: false,

@@ -3,7 +3,7 @@
  * it must be. Query and path parameters are texts and may stand for numbers; bodies are JSON and mean
  * what they say: a "3" there is no 3. Parameters that a route does not know are refused.
  */
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify';
 import { KvorumError } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
@@ -30,15 +30,35 @@ const json = new Ajv({ ...shared, coerceTypes: false });
 
 export function addValidation(app: FastifyInstance): void {
   const compiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-    const validate = (httpPart === 'body' ? json : texts).compile(schema);
+    if (httpPart === 'body') return judge(json.compile(schema));
+    const validate = judge(texts.compile(schema));
+    const { properties = {} } = schema as ParameterSchema;
+    return (data: Readonly<Record<string, unknown>>) => {
+      const wrong = Object.entries(properties).find(([name, own]) =>
+        isOtherNumber(own, data[name]),
+      );
+      if (wrong === undefined) return validate(data);
+      return { error: badArgument(`${wrong[0]} must be ${mustBe(wrong[1])}`) };
+    };
+  };
+  const judge = (validate: ValidateFunction) => {
     return (data: unknown) => {
       if (validate(data)) return { value: data };
-      return { error: new KvorumError('BAD_ARGUMENT', refusal(validate.errors?.[0])) };
+      return { error: badArgument(refusal(validate.errors?.[0])) };
     };
   };
   app.setValidatorCompiler(compiler);
   // Schemas of answers are documentation, and tests hold the answers against them.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+}
+
+/** What means a number elsewhere: 0x10, 1e2, 1.0, or with blanks around it. */
+function isOtherNumber({ type }: ParameterSchema, value: unknown): boolean {
+  return type === 'integer' && typeof value === 'string' && !/^-?[0-9]+$/.test(value);
+}
+
+function badArgument(text: string): KvorumError {
+  return new KvorumError('BAD_ARGUMENT', text);
 }
 
 /** What a refused request is told; pure. */
@@ -76,16 +96,31 @@ function mustBe({ type, description, enum: values, minimum, maximum }: Parameter
   return description ?? 'a text';
 }
 
-/** Bodies are JSON; a form without content, as `curl -d ''` sends it, is none. */
+/** Bodies are JSON; one without content, of whatever type it says it is, is none. */
 export function addBodyParsers(app: FastifyInstance): void {
   const bodyLimit = limits.httpBodyBytesMax;
+  const readJson = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser<string>(
+    'application/json',
+    { parseAs: 'string', bodyLimit },
+    (request, body, done) => {
+      if (body.length === 0) return done(null, undefined);
+      return readJson(request, body, done);
+    },
+  );
   app.addContentTypeParser<string>(
     '*',
     { parseAs: 'string', bodyLimit },
     (_request, body, done) => {
       if (body.length === 0) return done(null, undefined);
-      const text = 'the body must be JSON (content-type application/json)';
-      done(new KvorumError('BAD_ARGUMENT', text));
+      done(badArgument('the body must be JSON (content-type application/json)'));
     },
   );
+}
+
+/** For routes that are told nothing by a body: one that says something is a mistake. */
+export function checkNoBody(body: unknown): void {
+  if (body === undefined || body === null) return;
+  if (typeof body === 'object' && Object.keys(body).length === 0) return;
+  throw badArgument('this takes no body: its parameters are in the path and in the query');
 }

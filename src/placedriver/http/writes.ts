@@ -15,6 +15,7 @@ import type { ApiContext } from './context.ts';
 import { PASSED_ON, PassOn } from './pass-on.ts';
 import { answers, tokenSecurity } from './schemas.ts';
 import { judgeToken } from './token.ts';
+import { checkNoBody } from './validation.ts';
 
 /** What a request brings, checked against the route's schema. */
 export interface WriteRequest {
@@ -45,6 +46,7 @@ export function createWrites(app: FastifyInstance, context: ApiContext): AddWrit
       schema: describeWrite(options.schema),
       onRequest: needToken(context),
       handler: async (request, reply) => {
+        if (options.schema.body === undefined) checkNoBody(request.body);
         const operator = context.operator();
         if (operator === undefined) {
           const { method, url, headers, body } = request;

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { KvorumError } from '../../common/errors.ts';
 import type { ApiContext } from './context.ts';
+import { QueryAnswers } from './query-answers.ts';
 import {
   answers,
   byName,
@@ -114,6 +115,7 @@ interface Query {
 }
 
 function addQuery(app: FastifyInstance, { view }: ApiContext): void {
+  const written = new QueryAnswers();
   const schema = {
     tags,
     summary: 'partitions of a namespace, who leads them and who holds them',
@@ -130,13 +132,20 @@ function addQuery(app: FastifyInstance, { view }: ApiContext): void {
   };
   app.get<Query>('/query/:namespace', { schema }, async ({ params, query }, reply) => {
     const { namespace } = params;
-    const { picture, epoch } = query.disable_cache
-      ? await view.fresh(namespace)
-      : { picture: view.picture, epoch: view.epochOf(namespace) };
+    const { disable_cache: anew = false, epoch: known = 0 } = query;
+    const {
+      picture,
+      epoch,
+      revision: asOf,
+    } = anew ? await view.fresh(namespace) : view.of(namespace);
     if (!picture.namespace(namespace)?.ready) {
       throw new KvorumError('NOT_FOUND', `no namespace ${namespace}`);
     }
-    if (query.epoch === epoch) return reply.code(304).send();
-    return zanNamespace(picture, namespace, epoch);
+    // the epoch of another placedriver may be later, though nothing has changed in between
+    if (epoch <= known && known <= asOf) return reply.code(304).send();
+    const body = anew
+      ? JSON.stringify(zanNamespace(picture, namespace, epoch))
+      : written.of(picture, namespace, epoch);
+    return reply.type('application/json; charset=utf-8').send(body);
   });
 }

@@ -1,6 +1,7 @@
 /** Nodes are emptied: the mark is a node's state, and the moves chore does the rest. */
 import { KvorumError } from '../../common/errors.ts';
 import type { NodeId } from '../../common/ids.ts';
+import { runAtOnce } from '../../common/slices.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import { encodeRecord, keys, type NodeStateRecord, SCHEMA_VERSION } from '../../meta/schema.ts';
 import { hasTags } from '../balance/candidates.ts';
@@ -8,15 +9,26 @@ import { GroupStates } from '../balance/group-states.ts';
 import { Tables } from '../balance/tables.ts';
 import type { BalanceView } from '../balance/view.ts';
 import { balanceView } from '../balance-view.ts';
+import { Picture } from '../picture.ts';
 import type { MasterTerm } from '../term.ts';
 import { attempt } from './attempt.ts';
 import type { Operator } from './operator.ts';
 
 type DrainRequests = Pick<Operator, 'drain' | 'undrain'>;
 
+/** The drain of each term that was asked for last. */
+const drains = new WeakMap<MasterTerm, Promise<void>>();
+
+/** Drains are decided one after the other: two at once could leave too few nodes. */
+function afterOthers(term: MasterTerm, decide: () => Promise<void>): Promise<void> {
+  const next = (drains.get(term) ?? Promise.resolve()).catch(() => {}).then(decide);
+  drains.set(term, next);
+  return next;
+}
+
 export function drainRequests(term: MasterTerm): DrainRequests {
   return {
-    drain: (node) => attempt(term, () => drain(term, node)),
+    drain: (node) => afterOthers(term, () => attempt(term, () => drain(term, node))),
     undrain: (node) => attempt(term, () => undrain(term, node)),
   };
 }
@@ -26,7 +38,9 @@ async function drain(term: MasterTerm, node: NodeId): Promise<boolean> {
   const { picture, clock, settings } = term;
   const stored = await stateOf(term, node);
   if (stored?.record.draining !== undefined) return true;
-  const view = balanceView(picture, settings, clock.wallMs());
+  const others = await drainedNodes(term);
+  const known = balanceView(picture, settings, clock.wallMs());
+  const view = { ...known, draining: new Set([...known.draining, ...others]) };
   const replicas = view.partitions.flatMap(({ record }) =>
     record.replicas.filter((replica) => replica.node === node),
   ).length;
@@ -56,6 +70,13 @@ async function stateOf({ store }: MasterTerm, node: NodeId) {
   if (item === undefined) return undefined;
   const record = decodeRecord(recordKinds.nodeState, key, item.value);
   return { record, modRevision: item.modRevision };
+}
+
+/** From the store as well: what cannot be read there marks nobody. */
+async function drainedNodes({ store }: MasterTerm): Promise<NodeId[]> {
+  const picture = new Picture();
+  picture.list((await store.range(keys.nodeStates)).items);
+  return picture.nodeStates().flatMap(({ record }) => (record.draining ? [record.node] : []));
 }
 
 async function write(
@@ -89,7 +110,7 @@ function checkRoomWithout(view: BalanceView, node: NodeId): void {
     throw new KvorumError('CONFLICT', text);
   }
   const before = view.alive.filter((record) => tables.isOverfull(record.node));
-  tables.plan('repair');
+  runAtOnce(tables.plan('repair'));
   const over = view.alive.find(
     (record) => !before.includes(record) && tables.isOverfull(record.node),
   );

@@ -12,8 +12,7 @@ import { hasTags } from '../balance/candidates.ts';
 import { GroupStates } from '../balance/group-states.ts';
 import { leaderFirst, type WantedChange } from '../balance/plan-moves.ts';
 import { Tables } from '../balance/tables.ts';
-import type { BalanceView } from '../balance/view.ts';
-import { balanceView } from '../balance-view.ts';
+import { balanceView, type PlanningView } from '../balance-view.ts';
 import type { StoredPartition } from '../picture.ts';
 import type { MasterTerm } from '../term.ts';
 import { writeChanges } from '../wanted-changes.ts';
@@ -34,8 +33,10 @@ export function moveRequests(term: MasterTerm): MoveRequests {
     attempt(term, async () => {
       // what was written last may make this request one that has nothing to do, or has something
       if (term.picture.awaits(keys.partition(namespace, partition))) return false;
-      const wanted = plan(groundOf(term));
-      return wanted === undefined || (await writeChanges(term, [wanted])) === 1;
+      const ground = groundOf(term);
+      const wanted = plan(ground);
+      if (wanted === undefined) return true;
+      return (await writeChanges(term, ground.view.controlRevision, [wanted])) === 1;
     });
   return {
     ...drainRequests(term),
@@ -46,7 +47,7 @@ export function moveRequests(term: MasterTerm): MoveRequests {
 }
 
 interface Ground {
-  readonly view: BalanceView<StoredPartition>;
+  readonly view: PlanningView;
   readonly states: GroupStates;
 }
 

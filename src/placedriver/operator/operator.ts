@@ -29,7 +29,7 @@ export interface PartitionName {
 export interface Operator {
   /** Resolves when the namespace is visible. */
   createNamespace(spec: NamespaceSpec): Promise<void>;
-  /** `reads` stays what it was made with: another value is BAD_ARGUMENT. */
+  /** Changes what is named; partitions and hash stay what they were made with. */
   updateNamespace(name: Namespace, change: NamespaceChange): Promise<void>;
   /**
    * Resolves when it is gone for clients; its data is destroyed behind. `default`, which clients are

@@ -125,13 +125,29 @@ class Leaders {
     const nodes = [...this.#led.keys()];
     for (let changed = true; changed; ) {
       changed = false;
+      let least = this.#leastTotals();
       for (const most of nodes.sort((a, b) => this.#total(b) - this.#total(a) || a - b)) {
+        // most often there is nobody to look for, and the search goes through all there is
+        const found = least.get(this.#led[most]!.size - 1) ?? Number.POSITIVE_INFINITY;
+        if (found > this.#total(most) - 2) continue;
         const fewer = (node: number) =>
           this.#led[node]!.size === this.#led[most]!.size - 1 &&
           this.#total(node) <= this.#total(most) - 2;
-        if (this.#passOn(most, fewer)) changed = true;
+        if (!this.#passOn(most, fewer)) continue;
+        changed = true;
+        least = this.#leastTotals();
       }
     }
+  }
+
+  /** By how much of this namespace they lead: the least that such nodes lead of all. */
+  #leastTotals(): ReadonlyMap<number, number> {
+    const least = new Map<number, number>();
+    for (const node of this.#led.keys()) {
+      const { size } = this.#led[node]!;
+      least.set(size, Math.min(least.get(size) ?? Number.POSITIVE_INFINITY, this.#total(node)));
+    }
+    return least;
   }
 
   /** The shortest chain of transfers from `start` to a node that `ends` it. */

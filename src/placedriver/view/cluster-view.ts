@@ -9,7 +9,7 @@ import type { Logger } from '../../common/log.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import { keys } from '../../meta/schema.ts';
 import type { MetaEvent, MetaItem, MetaStore, Watch } from '../../meta/store.ts';
-import { Picture } from '../picture.ts';
+import { Picture, type Stored } from '../picture.ts';
 import { Epochs } from './epochs.ts';
 import { EventRing, type ToldEvent } from './event-ring.ts';
 import { diffFacts, type Facts, factsOf } from './facts.ts';
@@ -28,6 +28,14 @@ export interface ClusterViewOptions {
 /** Who is master, and the revision of its election. */
 export interface Mastership {
   readonly name: string;
+  readonly revision: Revision;
+}
+
+/** A namespace and the nodes are in the picture, as they were at `revision`. */
+export interface KnownNamespace {
+  readonly picture: Picture;
+  /** As `ClusterView.epochOf`. */
+  readonly epoch: Revision;
   readonly revision: Revision;
 }
 
@@ -80,6 +88,11 @@ export class ClusterView {
     return this.#picture;
   }
 
+  /** What has been read of the store so far: another picture of it need not read it again. */
+  kept(key: string): Stored<unknown> | undefined {
+    return this.#picture.kept(key);
+  }
+
   /** Undefined until some placedriver was master for the first time. */
   get clusterId(): string | undefined {
     return this.#clusterId;
@@ -98,20 +111,30 @@ export class ClusterView {
     return this.#candidates.size;
   }
 
+  /** As `fresh`, of what this placedriver knows. Throws STORE_UNAVAILABLE as `picture` does. */
+  of(namespace: Namespace): KnownNamespace {
+    const { picture, revision } = this;
+    return { picture, epoch: this.epochOf(namespace), revision };
+  }
+
   /**
    * Grows with every change of what clients are told of the namespace: its options, its table, its
-   * leaders, and the addresses of nodes. A revision of the store: all placedrivers speak of the same.
+   * leaders, and the addresses of nodes. A revision of the store, at most `revision`: whoever has an
+   * epoch of any placedriver between the two has missed nothing.
    */
   epochOf(namespace: Namespace): Revision {
     return this.#epochs.of(namespace);
   }
 
-  /** A namespace and the nodes, as the metadata store has them now; rejects while it is away. */
-  async fresh(namespace: Namespace): Promise<{ picture: Picture; epoch: Revision }> {
+  /** As the metadata store has them now; rejects while it is away. */
+  async fresh(namespace: Namespace): Promise<KnownNamespace> {
     for (let tries = 1; ; tries++) {
-      const { picture, epoch, asOf } = await this.#read(namespace);
+      const { picture, asOf } = await this.#read(namespace);
+      // what is gone left no trace in what was read: the view knows, once it has come as far
+      const epoch = this.#revision >= asOf ? this.epochOf(namespace) : asOf;
       // what changed while it was read may be missing: an epoch must not stand for it
-      if (epoch <= asOf || tries === FRESH_TRIES) return { picture, epoch: Math.min(epoch, asOf) };
+      if (epoch > asOf && tries < FRESH_TRIES) continue;
+      return { picture, epoch: Math.min(epoch, asOf), revision: asOf };
     }
   }
 
@@ -120,17 +143,13 @@ export class ClusterView {
     const prefixes = [
       keys.nodes,
       keys.namespaces,
-      `${keys.partitions}${namespace}/`,
-      `${keys.leaders}${namespace}/`,
+      keys.partitionsOf(namespace),
+      keys.leadersOf(namespace),
     ];
     const ranges = await Promise.all(prefixes.map((prefix) => this.#options.store.range(prefix)));
-    const items = ranges.flatMap((range) => range.items);
     const picture = new Picture();
-    picture.list(items);
-    const epochs = new Epochs();
-    epochs.list(items, 0);
-    const epoch = Math.max(epochs.of(namespace), this.epochOf(namespace));
-    return { picture, epoch, asOf: Math.min(...ranges.map(({ revision }) => revision)) };
+    picture.list(ranges.flatMap((range) => range.items));
+    return { picture, asOf: Math.min(...ranges.map(({ revision }) => revision)) };
   }
 
   /** As `picture`; what happened after `since`, and the `since` from which nothing will be missing then. */
@@ -153,14 +172,22 @@ export class ClusterView {
   }
 
   #onEvents(events: readonly MetaEvent[], revision: Revision): void {
-    this.#picture.apply(events);
-    this.#epochs.apply(events);
     for (const event of events) {
+      this.#note(event);
       if (event.type === 'put') this.#put(event.item);
       else this.#candidates.delete(event.key);
     }
     this.#revision = revision;
     this.#considerEvents();
+  }
+
+  /** One after the other: a record that changed twice changed, even if it is again what it was. */
+  #note(event: MetaEvent): void {
+    const { key, modRevision } = event.type === 'put' ? event.item : event;
+    const before = this.#picture.kept(key);
+    this.#picture.apply([event]);
+    const after = this.#picture.kept(key);
+    this.#epochs.note({ key, revision: modRevision, before, after });
   }
 
   #put(item: MetaItem): void {

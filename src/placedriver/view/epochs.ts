@@ -1,64 +1,81 @@
 /**
- * Per namespace the newest revision of what clients are told of it. Whoever knows epoch E knows all
- * changes up to revision E, whichever placedriver told it. Never goes back. Pure.
+ * Per namespace the newest revision at which what clients are told of it changed: its options, its
+ * table, its leaders, the addresses of nodes. How far a learner is, or a lease that was taken anew
+ * under the same record, is not told to clients and changes nothing. Whoever knows epoch E knows all
+ * such changes up to revision E, whichever placedriver told it. Never goes back. Pure.
  */
 import type { Namespace, Revision } from '../../common/ids.ts';
-import { keys } from '../../meta/schema.ts';
-import type { MetaEvent, MetaItem } from '../../meta/store.ts';
+import { keys, type LeaderRecord, type PartitionRecord } from '../../meta/schema.ts';
+import type { MetaItem } from '../../meta/store.ts';
+
+/** A record as a picture keeps it. */
+export interface Kept {
+  readonly record: unknown;
+  readonly readable: boolean;
+}
+
+/** Of one key, by one event; undefined: there is none. */
+export interface KeptChange {
+  readonly key: string;
+  readonly revision: Revision;
+  readonly before: Kept | undefined;
+  readonly after: Kept | undefined;
+}
 
 export class Epochs {
+  /** Those whose record is there, and no others. */
   readonly #namespaces = new Map<Namespace, Revision>();
-  /** Registrations: answers name the addresses of nodes. */
-  readonly #nodes = new Set<string>();
-  #ofNodes: Revision = 0;
+  /** Of what concerns all of them: registrations, and lists. */
+  #ofAll: Revision = 0;
 
-  /** 0 for a namespace that never was. */
+  /** 0 for a namespace that is not there. */
   of(namespace: Namespace): Revision {
     const own = this.#namespaces.get(namespace);
-    return own === undefined ? 0 : Math.max(own, this.#ofNodes);
+    return own === undefined ? 0 : Math.max(own, this.#ofAll);
   }
 
-  /** A namespace or node that is gone went at `revision` at the latest. */
+  /** What is gone by `revision` left no trace in a list: it counts as a change of everything. */
   list(items: readonly MetaItem[], revision: Revision): void {
-    const present = new Set(items.map(({ key }) => key));
-    for (const key of this.#nodes) if (!present.has(key)) this.#delete(key, revision);
-    for (const namespace of this.#namespaces.keys()) {
-      if (!present.has(keys.namespace(namespace))) this.#namespaces.delete(namespace);
-    }
-    for (const item of items) this.#put(item.key, item.modRevision);
-  }
-
-  apply(events: readonly MetaEvent[]): void {
-    for (const event of events) {
-      if (event.type === 'put') this.#put(event.item.key, event.item.modRevision);
-      else this.#delete(event.key, event.modRevision);
+    this.#ofAll = Math.max(this.#ofAll, revision);
+    this.#namespaces.clear();
+    for (const { key, modRevision } of items) {
+      if (key.startsWith(keys.namespaces)) this.#namespaces.set(namespaceOf(key), modRevision);
     }
   }
 
-  #put(key: string, revision: Revision): void {
-    if (key.startsWith(keys.nodes)) this.#nodes.add(key);
-    this.#touch(key, revision);
-  }
-
-  #delete(key: string, revision: Revision): void {
-    this.#nodes.delete(key);
+  note({ key, revision, before, after }: KeptChange): void {
+    const namespace = namespaceOf(key);
     if (key.startsWith(keys.namespaces)) {
-      this.#namespaces.delete(key.slice(keys.namespaces.length));
+      if (after === undefined) this.#namespaces.delete(namespace);
+      else this.#namespaces.set(namespace, revision);
       return;
     }
-    this.#touch(key, revision);
+    const tell = telling.find(([prefix]) => key.startsWith(prefix))?.[1];
+    if (tell === undefined || shown(before, tell) === shown(after, tell)) return;
+    if (key.startsWith(keys.nodes)) this.#ofAll = revision;
+    else if (this.#namespaces.has(namespace)) this.#namespaces.set(namespace, revision);
   }
+}
 
-  #touch(key: string, revision: Revision): void {
-    if (key.startsWith(keys.nodes)) {
-      this.#ofNodes = Math.max(this.#ofNodes, revision);
-      return;
-    }
-    for (const prefix of [keys.namespaces, keys.partitions, keys.leaders]) {
-      if (!key.startsWith(prefix)) continue;
-      const [namespace = ''] = key.slice(prefix.length).split('/');
-      const known = this.#namespaces.get(namespace) ?? 0;
-      this.#namespaces.set(namespace, Math.max(known, revision));
-    }
-  }
+type Tell = (record: never) => unknown;
+
+/** Of each kind of record what an answer is made from, or more. */
+const telling: readonly (readonly [prefix: string, Tell])[] = [
+  [keys.nodes, (record) => record],
+  [
+    keys.partitions,
+    ({ group, replicas }: PartitionRecord) => [group, ...replicas.map(({ node }) => node)],
+  ],
+  // a leader that won again is told as well: connections to it may have broken meanwhile
+  [keys.leaders, ({ group, node, replica, term }: LeaderRecord) => [group, node, replica, term]],
+];
+
+function shown(kept: Kept | undefined, tell: Tell): string {
+  if (kept === undefined) return '';
+  return JSON.stringify([kept.readable, tell(kept.record as never)]);
+}
+
+/** The first part of what follows the kind: of `/kvorum/KIND/NAMESPACE/PARTITION`. */
+function namespaceOf(key: string): Namespace {
+  return key.slice(keys.root.length).split('/')[1] ?? '';
 }

@@ -29,6 +29,14 @@ export type ClusterEvent =
       readonly to: NodeId | null;
     }
   | {
+      readonly type: 'move-given-up';
+      readonly namespace: string;
+      readonly partition: number;
+      /** Where the replica was to come. */
+      readonly node: NodeId;
+      readonly why: string;
+    }
+  | {
       readonly type: 'master-changed';
       readonly from: string | null;
       readonly to: string | null;
@@ -42,6 +50,15 @@ export interface Facts {
   readonly namespaces: ReadonlyMap<string, 'ready' | 'deleting'>;
   readonly leaders: ReadonlyMap<string, Led>;
   readonly moves: ReadonlyMap<string, Move>;
+  /** Replicas that could not be filled, by partition and replica. */
+  readonly gaveUp: ReadonlyMap<string, GaveUp>;
+}
+
+interface GaveUp {
+  readonly namespace: string;
+  readonly partition: number;
+  readonly node: NodeId;
+  readonly why: string;
 }
 
 interface Led {
@@ -64,8 +81,21 @@ export function factsOf(picture: Picture, master: string | undefined): Facts {
     const { namespace, partition, node, term } = leader;
     leaders.set(`${namespace}/${partition}`, { namespace, partition, node, term });
   }
+  const gaveUp = new Map<string, GaveUp>();
+  for (const { record } of picture.partitions()) {
+    const { namespace, partition, move } = record;
+    if (move?.gaveUp === undefined) continue;
+    const { node, replica } = move.gaveUp;
+    gaveUp.set(`${namespace}/${partition}/${replica}`, {
+      namespace,
+      partition,
+      node,
+      why: move.why,
+    });
+  }
   return {
     master,
+    gaveUp,
     nodes: new Map(picture.aliveNodes().map(({ node, bootId }) => [node, bootId])),
     draining: new Set(
       picture.nodeStates().flatMap(({ record }) => (record.draining ? [record.node] : [])),
@@ -144,6 +174,9 @@ function diffMoves(before: Facts, after: Facts): ClusterEvent[] {
   const events: ClusterEvent[] = [];
   const told = (type: 'move-began' | 'move-ended', { namespace, partition, from, to }: Move) =>
     events.push({ type, namespace, partition, from: from ?? null, to: to ?? null });
+  for (const [name, what] of after.gaveUp) {
+    if (!before.gaveUp.has(name)) events.push({ type: 'move-given-up', ...what });
+  }
   for (const [name, move] of before.moves) if (!after.moves.has(name)) told('move-ended', move);
   for (const [name, move] of after.moves) if (!before.moves.has(name)) told('move-began', move);
   return events;

@@ -84,6 +84,13 @@ test('a leader that is taken back is not waited for, and the text says what to d
   await expect(transferLeader('default/3', 'n2', flags)).rejects.toThrow(/kvorum balance off/);
 });
 
+test('a move that is given up is not waited for, and the text says where to look', async () => {
+  const moving = { ...settled('n1', 'n4'), settled: false };
+  answers.set(`GET ${place}`, [settled('n1', 'n2'), moving, settled('n1', 'n2')]);
+  const moved = move('default/3', 'n2', 'n4', flags);
+  await expect(moved).rejects.toThrow(/default\/3 stays on n2: .* look at the log of n4/);
+});
+
 describe('--json', () => {
   test('a verb that changes something prints one JSON document, and no progress', async () => {
     const json = { ...flags, json: true };

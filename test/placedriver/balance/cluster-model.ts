@@ -2,6 +2,8 @@
  * A cluster that only moves replicas: nodes that register and go, and groups that carry out what
  * their wanted record asks for, one step at a time, as `partition/membership-plan` does.
  */
+
+import { runAtOnce } from '../../../src/common/slices.ts';
 import type {
   LeaderRecord,
   NamespaceRecord,
@@ -9,8 +11,9 @@ import type {
   NodeStateRecord,
   PartitionRecord,
 } from '../../../src/meta/schema.ts';
-import { isSettled } from '../../../src/placedriver/balance/group-states.ts';
+import { GroupStates, isSettled } from '../../../src/placedriver/balance/group-states.ts';
 import { planMoves, type WantedChange } from '../../../src/placedriver/balance/plan-moves.ts';
+import { NO_STALLS, StallWatch } from '../../../src/placedriver/balance/stalls.ts';
 import type { BalanceView } from '../../../src/placedriver/balance/view.ts';
 import { firstTable } from '../../../src/placedriver/placement/rebalance.ts';
 import { blinkingNodes } from '../../../src/placedriver/stability/blinking.ts';
@@ -18,6 +21,8 @@ import { assess } from '../../../src/placedriver/stability/stability.ts';
 
 export const MOVES_AT_ONCE = 4;
 export const WAIT_MS = 600_000;
+/** Without progress for this long a move is given up. */
+export const STALL_MS = 300_000;
 /** From the loss of a node until others should lead in its place. */
 export const LEADER_WAIT_MS = WAIT_MS / 10;
 
@@ -60,6 +65,13 @@ export class ClusterModel {
   /** How many there were when they were counted last. */
   movesChecked = 0;
   orders = 0;
+  /** Moves that were given up. */
+  givenUp = 0;
+  /** Nodes whose disks are full: no learner there is filled. */
+  readonly full = new Set<string>();
+  /** Nodes that the last look gave nothing, because they could not be filled. */
+  shut: ReadonlySet<string> = new Set();
+  readonly #stalls = new StallWatch(STALL_MS);
   #nextReplica = 1;
 
   join({ name, dc = '', tags = {}, capacity }: ModelNode): void {
@@ -144,6 +156,7 @@ export class ClusterModel {
         control: { version: 1, stableNodes: this.stableNodes, balance: { enabled: true } },
         isSettled: (record) => settled.get(record)!,
       }),
+      stalls: NO_STALLS,
       blinking: new Set(blinkingNodes(alive, states, this.nowMs, LEADER_WAIT_MS).keys()),
       levelLeaders: true,
       movesAtOnceMax: MOVES_AT_ONCE,
@@ -153,7 +166,10 @@ export class ClusterModel {
 
   /** One look of the master; tells how much it wrote. */
   look(): number {
-    const changes = planMoves(this.view());
+    const seen = this.view();
+    const stalls = this.#stalls.look(seen, new GroupStates(seen), this.nowMs);
+    this.shut = stalls.shut;
+    const changes = runAtOnce(planMoves({ ...seen, stalls }));
     for (const change of changes) this.#write(change);
     return changes.length;
   }
@@ -176,6 +192,10 @@ export class ClusterModel {
     return false;
   }
 
+  #isFilled(replica: number): boolean {
+    return !this.full.has(this.places.get(replica)!.node);
+  }
+
   #make(node: string) {
     const replica = this.#nextReplica++;
     const place = { node, incarnation: this.nodes.get(node)!.incarnation };
@@ -186,8 +206,14 @@ export class ClusterModel {
   #write({ partition, replicas, move }: WantedChange<Known>): void {
     const at = this.records.indexOf(partition.record);
     const named = replicas.map((one) => ('replica' in one ? one : this.#make(one.node)));
+    if (move?.givesUp) this.givenUp++;
     if (move === undefined) this.orders++;
-    else this.moves++;
+    else if (move.givesUp) {
+      const { voters } = this.groups[at]!;
+      for (const { replica } of move.returns ?? []) {
+        if (!voters.includes(replica)) throw new Error(`replica ${replica} is gone`);
+      }
+    } else this.moves++;
     const moved = move && {
       ...(move.from && { from: move.from }),
       ...(move.to && { to: named.at(-1)! }),
@@ -210,7 +236,7 @@ export class ClusterModel {
     if (stray.length > 0) group.learners = group.learners.filter((id) => wanted.includes(id));
     else if (missing.some((id) => !group.learners.includes(id))) {
       group.learners.push(missing.find((id) => !group.learners.includes(id))!);
-    } else if (group.learners.every((id) => this.isUp(id))) {
+    } else if (group.learners.every((id) => this.isUp(id) && this.#isFilled(id))) {
       const up = wanted.filter((id) => this.isUp(id)).length;
       if (up > wanted.length / 2) {
         group.voters = [...wanted];

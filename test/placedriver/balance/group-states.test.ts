@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LeaderRecord, PartitionRecord, ReplicaRecord } from '../../../src/meta/schema.ts';
 import { GroupStates, isSettled } from '../../../src/placedriver/balance/group-states.ts';
+import { NO_STALLS } from '../../../src/placedriver/balance/stalls.ts';
 import type { BalanceView } from '../../../src/placedriver/balance/view.ts';
 
 const on = (replica: number): ReplicaRecord => ({ replica, node: `n${replica}`, incarnation: 'i' });
@@ -34,6 +35,7 @@ function ground(situation: Situation) {
     damages: damaged.map((id) => ({ replica: id })),
     draining: new Set(),
     stability: { leaving: new Set((situation.leaving ?? []).map((id) => `n${id}`)) },
+    stalls: NO_STALLS,
     leader: () => leader,
   } as unknown as BalanceView);
   return { record, leader, states };

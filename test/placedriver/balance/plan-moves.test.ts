@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ClusterModel, LEADER_WAIT_MS, MOVES_AT_ONCE, WAIT_MS } from './cluster-model.ts';
+import { ClusterModel, LEADER_WAIT_MS, MOVES_AT_ONCE, STALL_MS, WAIT_MS } from './cluster-model.ts';
 
 /** `dcs` data centres of `each` nodes: a1, a2 …, b1 … */
 function cluster(dcs: number, each: number): ClusterModel {
@@ -137,6 +137,92 @@ describe('replicas move', () => {
   });
 });
 
+/** Also what was shut for a while, because it could not be filled. */
+function settleForGood(model: ClusterModel): void {
+  settle(model);
+  while (model.shut.size > 0) {
+    model.nowMs += 7 * STALL_MS;
+    settle(model);
+  }
+}
+
+describe('a node that cannot be filled', () => {
+  function begun(): ClusterModel {
+    const model = cluster(1, 4);
+    model.create({ name: 'default', partitions: 16, replicas: 3 });
+    settle(model);
+    model.full.add('a5');
+    model.join(node(0, 5));
+    for (let round = 0; round < 20; round++) {
+      model.look();
+      model.step();
+      checkSafety(model);
+    }
+    expect(model.held('a5')).toBe(MOVES_AT_ONCE);
+    return model;
+  }
+
+  test('holds others up no longer than the wait; its groups stay as they were', () => {
+    const model = begun();
+    const voters = () => model.groups.map((group) => [...group.voters].sort());
+    const before = voters();
+    const held = model.held('a2');
+    model.drain('a2');
+    settle(model);
+    expect(model.held('a2')).toBe(held);
+    model.nowMs += STALL_MS;
+    model.look();
+    expect([model.givenUp, model.held('a5')]).toEqual([MOVES_AT_ONCE, 0]);
+    expect(voters()).toEqual(before);
+    settle(model);
+    expect([model.held('a2'), model.held('a5')]).toEqual([0, 0]);
+    expect(model.givenUp).toBe(MOVES_AT_ONCE);
+  });
+
+  test('is tried again after a while, and filled when it can be', () => {
+    const model = begun();
+    model.nowMs += STALL_MS;
+    settle(model);
+    expect(model.held('a5')).toBe(0);
+    model.full.clear();
+    model.nowMs += 6 * STALL_MS;
+    settle(model);
+    expect(model.held('a5')).toBeGreaterThan(8);
+    checkEven(model);
+  });
+
+  test('keeps no replica that is lost meanwhile from being made elsewhere', () => {
+    const model = begun();
+    model.die('a1');
+    model.nowMs += WAIT_MS;
+    settle(model);
+    expect([model.held('a1'), model.held('a5')]).toEqual([0, 0]);
+    for (const { voters } of model.groups) {
+      expect(voters.filter((id) => model.isUp(id))).toHaveLength(3);
+    }
+  });
+
+  test('is left alone where nobody else could take what it should: nothing is given up twice', () => {
+    const model = cluster(1, 4);
+    model.create({ name: 'default', partitions: 4, replicas: 3 });
+    settle(model);
+    model.full.add('a4');
+    model.namespaces[0]!.replicas = 4;
+    settle(model);
+    model.nowMs += STALL_MS;
+    settle(model);
+    expect(model.givenUp).toBeGreaterThan(0);
+    expect(model.held('a4')).toBe(3);
+    const { givenUp } = model;
+    model.nowMs += STALL_MS;
+    settle(model);
+    expect(model.givenUp).toBe(givenUp);
+    model.full.clear();
+    settleForGood(model);
+    expect(model.held('a4')).toBe(4);
+  });
+});
+
 describe('who should lead', () => {
   test('is nobody else while a node is away for a moment only', () => {
     const model = cluster(1, 4);
@@ -184,7 +270,17 @@ describe('whatever comes and goes', () => {
     ),
     events: fc.array(
       fc.record({
-        kind: fc.constantFrom('die', 'die', 'return', 'join', 'drain', 'undrain', 'wait', 'count'),
+        kind: fc.constantFrom(
+          'die',
+          'die',
+          'return',
+          'join',
+          'drain',
+          'undrain',
+          'wait',
+          'count',
+          'fill',
+        ),
         who: fc.nat(1_000),
         /** Looks and steps before the next event; which groups step is drawn as well. */
         rounds: fc.nat(6),
@@ -215,7 +311,9 @@ describe('whatever comes and goes', () => {
           else if (kind === 'drain' && staying.length >= replicas) model.drain(name);
           else if (kind === 'undrain') model.undrain(name);
           else if (kind === 'wait') model.nowMs += WAIT_MS;
-          else if (kind === 'count' && staying.length > 0) {
+          else if (kind === 'fill') {
+            if (!model.full.delete(name)) model.full.add(name);
+          } else if (kind === 'count' && staying.length > 0) {
             namespace.replicas = 1 + (who % Math.min(5, staying.length));
           }
           for (let round = 0; round < rounds; round++) {
@@ -229,9 +327,10 @@ describe('whatever comes and goes', () => {
         for (const name of model.states.keys()) {
           if (!model.nodes.has(name)) model.join({ name, dc: name[0]! });
         }
+        model.full.clear();
         const count = () => model.records.flatMap((record) => record.replicas).length;
         const [before, replicasBefore] = [model.moves, count()];
-        settle(model);
+        settleForGood(model);
         const drained = [...model.states.values()].filter(({ draining }) => draining);
         const staying = model.states.size - drained.length;
         if (model.namespaces.every(({ replicas }) => replicas <= staying)) checkEven(model);

@@ -154,6 +154,56 @@ test('a node that stays away is given up by time alone, whatever happened meanwh
   await expect.poll(() => held('n2'), WITHIN).toBe(0);
 });
 
+test('a move that does not get on is given up, and others go on', async () => {
+  const { coordinator } = start('pd1', { moveStallMs: 1_000 });
+  await expect.poll(isSettled, WITHIN).toBe(true);
+  groups.unfillable = 'n5';
+  await register(store, 'n5');
+  await expect.poll(() => held('n5'), WITHIN).toBe(MOVES_AT_ONCE);
+  await expect.poll(() => held('n5'), WITHIN).toBe(0);
+  await expect.poll(isSettled, WITHIN).toBe(true);
+  const given = (await groups.records()).filter(({ move }) => move?.gaveUp !== undefined);
+  expect(given).toHaveLength(MOVES_AT_ONCE);
+  for (const { birth, replicas, move } of given) {
+    expect(move).toMatchObject({ gaveUp: { node: 'n5' }, why: /given up/ });
+    expect(replicas.map(({ replica }) => replica).sort()).toEqual(
+      birth.map(({ replica }) => replica).sort(),
+    );
+  }
+  await coordinator.operator!.drain('n2');
+  await expect.poll(() => held('n2'), WITHIN).toBe(0);
+  expect(await held('n5')).toBe(0);
+});
+
+test('a move is not given up once its group has told that it is done', async () => {
+  start('pd1');
+  await expect.poll(isSettled, WITHIN).toBe(true);
+  await running.pop()!.stop();
+  groups.unfillable = 'n5';
+  await register(store, 'n5');
+  const { term, look } = await becomeMaster(meta, systemClock, { planDelayMs: 0, moveStallMs: 50 });
+  const chore = createMoves();
+  const pass = async () => {
+    const waitMs = (await chore(term)) ?? 0;
+    await new Promise((resolve) => setTimeout(resolve, waitMs + 5));
+    await chore(term);
+  };
+  await pass();
+  await expect
+    .poll(async () =>
+      [...(await groups.leaders()).values()].flatMap((one) => one.membership.learners),
+    )
+    .not.toHaveLength(0);
+  await look();
+  await pass();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  groups.unfillable = undefined;
+  await expect.poll(isSettled, WITHIN).toBe(true);
+  const before = await groups.records();
+  await pass();
+  expect(await groups.records()).toEqual(before);
+});
+
 test('nothing is begun once upgrade mode is on, though the master has not heard of it yet', async () => {
   start('pd1');
   await expect.poll(isSettled, WITHIN).toBe(true);

@@ -148,6 +148,15 @@ const bad: readonly (readonly ['GET' | Method, string, unknown, RegExp])[] = [
   ['POST', '/stable/nodenum?number=-1', undefined, /^number must be a whole number from 1/],
   ['POST', '/stable/nodenum?number=0', undefined, /^number must be a whole number from 1/],
   ['POST', '/stable/nodenum?number=1.5', undefined, /^number must be a whole number from 1/],
+  ['POST', '/stable/nodenum?number=0x10', undefined, /^number must be a whole number from 1/],
+  ['POST', '/stable/nodenum?number=1e2', undefined, /^number must be a whole number from 1/],
+  ['POST', '/stable/nodenum?number=1e400', undefined, /^number must be a whole number from 1/],
+  ['POST', '/stable/nodenum?number=%201', undefined, /^number must be a whole number from 1/],
+  ['POST', '/stable/nodenum?number=1&number=2', undefined, /^number must be a whole number/],
+  ['POST', '/stable/nodenum', { number: 3 }, /^number is missing/],
+  ['POST', '/stable/nodenum?number=3', { number: 3 }, /^this takes no body: its parameters/],
+  ['POST', '/v1/nodes/n1/drain', { node: 'n2' }, /^this takes no body/],
+  ['POST', '/v1/nodes/n1/drain', ['n2'], /^this takes no body/],
   ['POST', '/loglevel/set?loglevel=loud', undefined, /^loglevel must be one of/],
   ['POST', '/loglevel/set', undefined, /^loglevel is missing/],
   ['POST', '/v1/namespaces', undefined, /^the body must be a JSON object/],
@@ -196,6 +205,8 @@ const bad: readonly (readonly ['GET' | Method, string, unknown, RegExp])[] = [
   ['PUT', '/v1/control/upgrade', { on: 1 }, /^on must be true or false/],
   ['PUT', '/v1/control/stable-nodes', { count: -1 }, /^count must be a whole number/],
   ['GET', '/query/a?epoch=x', undefined, /^epoch must be a whole number/],
+  ['GET', '/query/a?epoch=1e400', undefined, /^epoch must be a whole number/],
+  ['GET', '/query/%zz', undefined, /^'\/query\/%zz' is not a valid url/],
   ['GET', '/query/a?epoch=1&epoch=2', undefined, /^epoch must be a whole number/],
   ['GET', '/query/a?disable_cache=perhaps', undefined, /^disable_cache must be true or false/],
   ['GET', '/query/a?colour=1', undefined, /^there is no parameter colour; there are epoch,/],
@@ -203,6 +214,7 @@ const bad: readonly (readonly ['GET' | Method, string, unknown, RegExp])[] = [
   ['GET', '/datanodes?all=1', undefined, /^there is no parameter all/],
   ['GET', '/v1/cluster?all=1', undefined, /^there is no parameter all/],
   ['GET', '/v1/nodes/a%20b', undefined, /^node must be/],
+  ['GET', '/v1/namespaces/a/partitions/1.0', undefined, /^partition must be a whole number/],
   ['GET', '/v1/namespaces/a/partitions/16384', undefined, /^partition must be a whole number/],
   ['GET', '/v1/events?since=-1', undefined, /^since must be a whole number/],
 ];
@@ -226,6 +238,10 @@ describe('bodies', () => {
     expect(refused).toMatchObject({ code: 400 });
     expect(refused.body.message).toBe('the body must be JSON (content-type application/json)');
     expect((await api.send('POST', create, '', form)).code).toBe(200);
+    expect((await api.send('POST', create, '', json)).code).toBe(200);
+    expect((await api.send('POST', create, '{}', json)).code).toBe(200);
+    const none = await api.send('POST', '/v1/namespaces', '', json);
+    expect(none.body.message).toMatch(/^the body must be a JSON object/);
   });
 
   test('of any shape get 200 or a 400 with a message, never a fault', async () => {

@@ -230,6 +230,20 @@ describe('a drained node', () => {
     expect(await refusal(operator.drain('n9'))).toBe('NOT_FOUND node: no node n9');
   });
 
+  test('and another at the same moment leave nodes enough: one of them is refused', async () => {
+    const asked = ['n1', 'n2', 'n3', 'n4'].map((node) => operator.drain(node));
+    const outcomes = await Promise.allSettled(asked);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'rejected',
+    ]);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'CONFLICT' });
+    }
+  });
+
   test('must leave nodes enough, and room on them', async () => {
     await operator.drain('n1');
     await master.look();

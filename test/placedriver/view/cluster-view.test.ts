@@ -4,6 +4,7 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { MemoryMeta } from '../../../src/meta/memory.ts';
 import { encodeRecord, keys } from '../../../src/meta/schema.ts';
 import type { MetaStore } from '../../../src/meta/store.ts';
+import { Picture } from '../../../src/placedriver/picture.ts';
 import { ClusterView } from '../../../src/placedriver/view/cluster-view.ts';
 import { leaderRecord, namespaceRecord, partitionRecord } from '../http/api.ts';
 
@@ -56,11 +57,44 @@ test('what is read past the view holds every change up to the epoch it is told w
       return answer;
     },
   });
-  const { picture, epoch } = await seen.fresh('default');
+  const { picture, epoch, revision } = await seen.fresh('default');
   expect(changed).toBe(true);
   expect(picture.partitions()[0]!.record.epoch).toBe(2);
   const newest = await store.get(keys.leader('default', 0));
   expect(epoch).toBe(newest!.modRevision);
+  expect(revision).toBeGreaterThanOrEqual(epoch);
+});
+
+test('a leader that changes and changes back at once has changed', async () => {
+  const seen = look();
+  await expect.poll(() => seen.ready).toBe(true);
+  const record = partitionRecord('default', 0, ['n1', 'n2', 'n3']);
+  const key = keys.leader('default', 0);
+  const put = (node: string) =>
+    ({ type: 'put', key, value: encodeRecord(leaderRecord(record, node)) }) as const;
+  const before = seen.epochOf('default');
+  await Promise.all([store.transaction([], [put('n2')]), store.transaction([], [put('n1')])]);
+  await expect.poll(() => seen.revision).toBe(meta.revision);
+  expect(seen.epochOf('default')).toBe(meta.revision);
+  expect(seen.epochOf('default')).toBeGreaterThan(before);
+});
+
+test('what was read once is not read again, whoever lists it', async () => {
+  const seen = look();
+  await expect.poll(() => seen.ready).toBe(true);
+  const { items } = await store.range(keys.root);
+  const of = (picture: Picture) => picture.partitions().map(({ record }) => record);
+  const [own, other] = [new Picture(), new Picture(undefined, (key) => seen.kept(key))];
+  for (const picture of [own, other]) picture.list(items);
+  expect(of(other)[0]).toBe(of(seen.picture)[0]);
+  expect(of(own)[0]).not.toBe(of(seen.picture)[0]);
+  const [before] = of(own);
+  own.list(items);
+  expect(of(own)[0]).toBe(before);
+  const record = partitionRecord('default', 0, ['n1', 'n2', 'n4'], { epoch: 2 });
+  await store.put(keys.partition('default', 0), encodeRecord(record));
+  other.list((await store.range(keys.root)).items);
+  expect(of(other)[0]).toEqual(record);
 });
 
 test('a record of the cluster that cannot be read is told, and keeps nothing from being seen', async () => {

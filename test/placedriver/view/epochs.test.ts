@@ -1,55 +1,84 @@
 import { expect, test } from 'vitest';
-import { keys } from '../../../src/meta/schema.ts';
-import type { MetaEvent, MetaItem } from '../../../src/meta/store.ts';
-import { Epochs } from '../../../src/placedriver/view/epochs.ts';
+import { keys, type LeaderRecord } from '../../../src/meta/schema.ts';
+import type { MetaItem } from '../../../src/meta/store.ts';
+import { Epochs, type Kept } from '../../../src/placedriver/view/epochs.ts';
+import { leaderRecord, namespaceRecord, nodeRecord, partitionRecord } from '../http/api.ts';
 
 const item = (key: string, modRevision: number): MetaItem => {
   return { key, value: '', createRevision: 1, modRevision };
 };
-const put = (key: string, modRevision: number): MetaEvent => {
-  return { type: 'put', item: item(key, modRevision) };
-};
-const gone = (key: string, modRevision: number): MetaEvent => {
-  return { type: 'delete', key, modRevision };
-};
+const kept = (record: unknown, readable = true): Kept => ({ record, readable });
 
-test('the newest of what clients are told of a namespace, and of no other', () => {
+const table = partitionRecord('a', 0, ['n1', 'n2', 'n3']);
+const leader = leaderRecord(table);
+const member = (more: object) => ({ ...leader, ...more });
+
+/** Two namespaces, as of revision 30. */
+function listed(): Epochs {
   const epochs = new Epochs();
-  epochs.list(
-    [
-      item(keys.namespace('a'), 2),
-      item(keys.namespace('ab'), 9),
-      item(keys.partition('a', 0), 3),
-      item(keys.leader('a', 0), 4),
-      item(keys.node('n1'), 1),
-      item(keys.control, 20),
-    ],
-    30,
-  );
-  expect([epochs.of('a'), epochs.of('ab'), epochs.of('b')]).toEqual([4, 9, 0]);
-  epochs.apply([put(keys.leader('a', 1), 31)]);
-  expect([epochs.of('a'), epochs.of('ab')]).toEqual([31, 9]);
-  epochs.apply([put(keys.node('n1'), 32)]);
-  expect([epochs.of('a'), epochs.of('ab')]).toEqual([32, 32]);
+  epochs.list([item(keys.namespace('a'), 2), item(keys.namespace('ab'), 9)], 30);
+  return epochs;
+}
+
+/** What `a` and `ab` have after one record became another at revision 31. */
+function after(key: string, before: unknown, next: unknown, readable = true): number[] {
+  const epochs = listed();
+  const of = (record: unknown, is = true) => (record === undefined ? undefined : kept(record, is));
+  epochs.note({ key, revision: 31, before: of(before), after: of(next, readable) });
+  return [epochs.of('a'), epochs.of('ab')];
+}
+
+test.each([
+  ['a table', keys.partition('a', 0), table, { ...table, replicas: table.replicas.slice(1) }],
+  ['who should lead', keys.partition('a', 0), table, partitionRecord('a', 0, ['n2', 'n1', 'n3'])],
+  ['another group', keys.partition('a', 0), table, { ...table, group: 9 }],
+  ['a leader', keys.leader('a', 0), leader, leaderRecord(table, 'n2')],
+  ['a leader that won again', keys.leader('a', 0), leader, member({ term: 3 })],
+  ['the first leader', keys.leader('a', 0), undefined, leader],
+  ['none any more', keys.leader('a', 0), leader, undefined],
+  ['options', keys.namespace('a'), namespaceRecord('a'), namespaceRecord('a', { replicas: 2 })],
+])('grows with %s, of its own namespace', (_what, key, before, next) => {
+  expect(after(key, before, next)).toEqual([31, 30]);
 });
 
-test('never goes back, also when a node leaves or the store lists anew', () => {
-  const epochs = new Epochs();
-  const namespace = item(keys.namespace('a'), 2);
-  epochs.list([namespace, item(keys.node('n1'), 3)], 3);
-  epochs.apply([gone(keys.node('n1'), 5)]);
-  expect(epochs.of('a')).toBe(5);
-  epochs.list([namespace], 9);
-  expect(epochs.of('a'), 'nothing went since').toBe(5);
-  epochs.apply([put(keys.node('n2'), 10)]);
-  epochs.list([namespace], 14);
-  expect(epochs.of('a'), 'n2 went at 14 at the latest').toBe(14);
+const learning = { ...leader.membership, learners: [9] };
+const filled = { catchingUp: [{ replica: 9, match: 1, last: 2 }] };
+
+test.each([
+  ['how far a learner is', keys.leader('a', 0), leader, member(filled)],
+  ['members that change', keys.leader('a', 0), leader, member({ membership: learning })],
+  ['a record written anew', keys.partition('a', 0), table, { ...table, epoch: 2, fence: 5 }],
+  ['a lease taken anew', keys.node('n1'), nodeRecord('n1'), nodeRecord('n1')],
+  ['what nodes carry', keys.load('n1'), undefined, { keys: 1 }],
+  ['switches', keys.control, undefined, { stableNodes: 1 }],
+])('does not grow with %s', (_what, key, before, next) => {
+  expect(after(key, before, next)).toEqual([30, 30]);
 });
 
-test('a namespace that is gone has none, and one made anew a higher one', () => {
-  const epochs = new Epochs();
-  epochs.apply([put(keys.namespace('a'), 2), gone(keys.namespace('a'), 3)]);
+test('grows with addresses everywhere, and with records that cannot be read any more', () => {
+  const moved = nodeRecord('n1', { gatewayPort: 1 });
+  expect(after(keys.node('n1'), nodeRecord('n1'), moved)).toEqual([31, 31]);
+  expect(after(keys.node('n1'), nodeRecord('n1'), undefined)).toEqual([31, 31]);
+  expect(after(keys.partition('a', 0), table, table, false)).toEqual([31, 30]);
+});
+
+test('what a list does not show may have gone by then; it never goes back', () => {
+  const epochs = listed();
+  expect([epochs.of('a'), epochs.of('ab'), epochs.of('b')]).toEqual([30, 30, 0]);
+  epochs.list([item(keys.namespace('a'), 2)], 40);
+  expect([epochs.of('a'), epochs.of('ab')]).toEqual([40, 0]);
+  epochs.list([item(keys.namespace('a'), 2)], 35);
+  expect(epochs.of('a')).toBe(40);
+});
+
+test('a namespace that is gone has none, also when its leaders tell late; made anew a higher one', () => {
+  const epochs = listed();
+  const record = kept(namespaceRecord('a'));
+  epochs.note({ key: keys.namespace('a'), revision: 31, before: record, after: undefined });
+  const late: LeaderRecord = leaderRecord(table, 'n2');
+  epochs.note({ key: keys.leader('a', 0), revision: 32, before: undefined, after: kept(late) });
   expect(epochs.of('a')).toBe(0);
-  epochs.apply([put(keys.namespace('a'), 4)]);
-  expect(epochs.of('a')).toBe(4);
+  epochs.note({ key: keys.leader('a', 0), revision: 33, before: kept(late), after: undefined });
+  epochs.note({ key: keys.namespace('a'), revision: 34, before: undefined, after: record });
+  expect(epochs.of('a')).toBe(34);
 });

@@ -82,6 +82,40 @@ test('another leader, but not the same one in a later term', () => {
   ]);
 });
 
+test('a move that is given up is told, with why', () => {
+  const arriving = { replica: 9, node: 'n4', incarnation: 'n4-1' };
+  const wanted = {
+    ...partition,
+    replicas: [partition.replicas[0]!, partition.replicas[1]!, arriving],
+    move: { from: partition.replicas[2]!, to: arriving, why: 'an operator moved it', sinceMs: 1 },
+    epoch: 2,
+  };
+  const why = 'the replica on node n4 was filled no further: given up';
+  const given = {
+    ...partition,
+    move: { from: arriving, gaveUp: arriving, why, sinceMs: 2 },
+    epoch: 3,
+  };
+  const learning = { epoch: 2, voters: [1, 2, 3], learners: [9], joint: false };
+  const [before, after, settled] = [
+    [wanted, learning] as const,
+    [given, learning] as const,
+    [given, { ...learning, epoch: 3, learners: [] }] as const,
+  ].map(([record, membership]) =>
+    facts({
+      ...base,
+      [keys.partition('default', 0)]: record,
+      [keys.leader('default', 0)]: leaderRecord(partition, 'n1', membership),
+    }),
+  );
+  const what = { namespace: 'default', partition: 0 };
+  const all = diffFacts(before!, after!);
+  expect(all).toContainEqual({ ...what, type: 'move-given-up', node: 'n4', why });
+  expect(all).toContainEqual({ ...what, type: 'move-ended', from: 'n3', to: 'n4' });
+  const gone = { ...what, type: 'move-ended', from: 'n4', to: null };
+  expect(diffFacts(after!, settled!)).toEqual([gone]);
+});
+
 test('a move begins with the record that wants it and ends with the members that serve it', () => {
   const arriving = { replica: 9, node: 'n4', incarnation: 'n4-1' };
   const replicas = [partition.replicas[0]!, partition.replicas[1]!, arriving];
