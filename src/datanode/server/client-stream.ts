@@ -15,6 +15,9 @@ import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 
+/** A request of more arguments is looked at in a turn of its own. */
+const ARGUMENTS_AT_ONCE_MAX = 2_048;
+
 /** Whose stream it is. */
 export interface StreamOwner {
   readonly lanes: Pick<LaneSet, 'start' | 'pumpAll'>;
@@ -38,6 +41,12 @@ export class ClientStream {
   #flushAsked = false;
   /** There is no room for more. */
   #paused = false;
+  /** Reads on in a later turn. */
+  #resting = false;
+  /** Handed over before anything else is. */
+  #held: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
+  /** Spent on what came since it last rested. */
+  #spentMs = 0;
   /** Ends once all that came is answered; until then requests are taken. */
   #ending = false;
   /** Nothing more is read; the stream ends with the last reply. */
@@ -123,8 +132,12 @@ export class ClientStream {
 
   #onData(chunk: Buffer): void {
     if (this.#closing) return;
-    this.#world.stats.inputBytes += chunk.length;
+    const { clock, stats } = this.#world;
+    stats.inputBytes += chunk.length;
+    const beganMs = clock.monotonicMs();
     this.#parser.feed(chunk);
+    this.#spentMs += clock.monotonicMs() - beganMs;
+    if (this.#spentMs >= limits.turnMs) this.#rest();
     // a pipeline becomes one batch per partition because lanes start only when it has been read
     this.#owner.lanes.start();
     this.#regulate();
@@ -132,8 +145,39 @@ export class ClientStream {
 
   #onRequest(args: CommandLine, bytes: number): void {
     if (this.#closing) return;
-    this.#owner.onRequest(args, this.#replies.open(bytes, this.#owner.protocol()));
-    if (this.#isFull()) this.#regulate();
+    const slot = this.#replies.open(bytes, this.#owner.protocol());
+    if (args.length <= ARGUMENTS_AT_ONCE_MAX) {
+      this.#owner.onRequest(args, slot);
+      if (this.#isFull()) this.#regulate();
+      return;
+    }
+    // to look at thousands of arguments is a turn's work, as it was to read them
+    this.#held = { args, slot };
+    this.#parser.pause();
+    this.#rest();
+  }
+
+  #handOver(): void {
+    const { args, slot } = this.#held!;
+    this.#held = undefined;
+    this.#owner.onRequest(args, slot);
+    if (!this.#paused && !this.#closing) this.#parser.resume();
+    this.#owner.lanes.start();
+    this.#regulate();
+  }
+
+  /** Reads on in the next turn: the system would hand over 2 MiB in this one. */
+  #rest(): void {
+    if (this.#resting) return;
+    this.#resting = true;
+    this.#stream.pause();
+    this.#world.clock.endOfTurn(() => {
+      this.#resting = false;
+      this.#spentMs = 0;
+      if (this.#closed) return;
+      if (this.#held !== undefined) this.#handOver();
+      if (!this.#paused && !this.#resting) this.#stream.resume();
+    });
   }
 
   #onProtocolError(text: string): void {
@@ -176,8 +220,8 @@ export class ClientStream {
       this.#stream.pause();
       return;
     }
-    this.#stream.resume();
-    this.#parser.resume();
+    if (!this.#resting) this.#stream.resume();
+    if (this.#held === undefined) this.#parser.resume();
     this.#owner.lanes.start();
     if (this.#isFull()) this.#regulate();
   }

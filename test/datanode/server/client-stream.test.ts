@@ -62,6 +62,45 @@ function open() {
   return { clock, stream, requests, client, send, names, closedTimes: () => closed };
 }
 
+const many = (name: string) => [name, ...Array.from({ length: 2_100 }, (_, at) => at)].join(' ');
+
+describe('a request of thousands of arguments', () => {
+  test('is handed over in a later turn, and nothing before it', async () => {
+    const { clock, stream, send, names } = open();
+    send('A', many('B'), 'C', many('D'), 'E');
+    expect(names()).toEqual(['A']);
+    expect(stream.paused).toBe(true);
+    await clock.step();
+    expect(names()).toEqual(['A', 'B', 'C']);
+    await clock.step();
+    expect(names()).toEqual(['A', 'B', 'C', 'D', 'E']);
+    expect(stream.paused).toBe(false);
+  });
+
+  test('is answered when the server stops meanwhile, as what came before it', async () => {
+    const { clock, stream, client, requests, send, names } = open();
+    send('A', many('B'), 'C');
+    client.close();
+    await clock.steps(3);
+    expect(names()).toEqual(['A', 'B']);
+    for (const { slot } of requests) client.settle(slot, OK);
+    expect(stream.ended).toBe(false);
+    await clock.steps(3);
+    expect(stream.written).toBe('+OK\r\n+OK\r\n');
+    expect(stream.ended).toBe(true);
+  });
+
+  test('is forgotten when the client goes', async () => {
+    const { clock, stream, send, names, closedTimes } = open();
+    send(many('A'));
+    stream.destroy();
+    stream.destroy();
+    await clock.steps(3);
+    expect(names()).toEqual([]);
+    expect(closedTimes()).toBe(1);
+  });
+});
+
 describe('a client', () => {
   test('is not read while it has too many requests unanswered', async () => {
     const { clock, stream, client, requests, send, names } = open();
@@ -89,5 +128,16 @@ describe('a client', () => {
     expect(stream.ended).toBe(true);
     send('C');
     expect(names()).toEqual(['A', 'B']);
+  });
+
+  test('gets values of megabytes from where they are, between its other replies', async () => {
+    const { clock, stream, client, requests, send } = open();
+    send('A', 'B', 'C');
+    const bytes = Buffer.alloc(300_000, 'v');
+    client.settle(requests[0]!.slot, OK);
+    client.settle(requests[1]!.slot, { kind: 'bulk', bytes });
+    client.settle(requests[2]!.slot, OK);
+    await clock.step();
+    expect(stream.written === `+OK\r\n$300000\r\n${bytes}\r\n+OK\r\n`).toBe(true);
   });
 });
