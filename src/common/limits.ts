@@ -59,6 +59,9 @@ export const limits = {
   holdMs: 5_000,
   /** How long a read waits for its leader to say how old a follower's state is. */
   followerAskMs: 3_000,
+  /** So much longer a command may take that is being carried out, or waits for one that is: what
+   * is committed is applied, however large it is. */
+  applyWaitMs: 120_000,
   holdRequestsMax: 100_000,
   holdBytesMax: 256 * MIB,
 

@@ -2,10 +2,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseMetrics } from '../common/http/parse-metrics.ts';
 import { scale } from '../scale.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { connect, Load } from './load.ts';
 
 const MIB = 1024 * 1024;
@@ -14,15 +15,7 @@ const VALUE = 16 * 1024;
 const PER_PIPELINE = 64;
 const names = ['datanode1', 'datanode2', 'datanode3'];
 
-let cluster: TestCluster | undefined;
-let load: Load | undefined;
-
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 /** By hand, from its own configuration with a lower rate for snapshots. */
 function startThrottled(running: TestCluster, name: string): ChildProcess {
@@ -59,8 +52,7 @@ async function counter(running: TestCluster, name: string, of: readonly string[]
 }
 
 test(`is sent ${scale.snapshotMiB} MiB, throttled and broken off once, and catches up`, async () => {
-  cluster = await startCluster({ partitions: 1, flags: ['--no-restart'] });
-  const running = cluster;
+  const running = ended(await startCluster({ partitions: 1, flags: ['--no-restart'] }));
   for (const name of names) running.kill(name);
   await pause(300);
   startThrottled(running, 'datanode1');
@@ -70,11 +62,13 @@ test(`is sent ${scale.snapshotMiB} MiB, throttled and broken off once, and catch
     return partitions[0]?.leader != null;
   });
   await fill(running.gatewayPort(0), scale.snapshotMiB, 'old');
-  load = new Load({
-    ports: [0, 1].map((node) => running.gatewayPort(node)),
-    clusterPorts: [0, 1].map((node) => running.clusterPort(node)),
-    ...{ partitions: 1, writers: 6, readers: 2, keysPerWriter: 16 },
-  });
+  const load = ended(
+    new Load({
+      ports: [0, 1].map((node) => running.gatewayPort(node)),
+      clusterPorts: [0, 1].map((node) => running.clusterPort(node)),
+      ...{ partitions: 1, writers: 6, readers: 2, keysPerWriter: 16 },
+    }),
+  );
   const began = performance.now();
   const late = startThrottled(running, 'datanode3');
   const boundMs = ((scale.snapshotMiB * MIB) / RATE) * 1_000;

@@ -4,9 +4,10 @@
  * connection that was waiting for its reply.
  */
 import { Redis } from 'ioredis';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { scale } from '../scale.ts';
-import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, pause, startCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 
 const CONSUMERS = 9;
 const PRODUCERS = 3;
@@ -15,12 +16,7 @@ const LISTS = ['{a}one', '{a}two'];
 const MOVED = '{a}moved';
 const ZSET = '{b}set';
 
-let cluster: TestCluster | undefined;
-
-afterEach(async () => {
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 interface Tally {
   /** Acknowledged pushes. */
@@ -80,8 +76,7 @@ async function consume(client: Redis, who: number, tally: Tally, running: () => 
 }
 
 test('each element is given to one consumer, whatever leaders are killed', async () => {
-  cluster = await startCluster({ partitions: 4 });
-  const running = cluster;
+  const running = ended(await startCluster({ partitions: 4 }));
   const tally: Tally = { pushed: new Set(), perhaps: new Set(), given: [], lost: 0, timeouts: 0 };
   const clients = Array.from({ length: CONSUMERS + PRODUCERS }, (_, at) =>
     connect(running.gatewayPort(at % 3)),

@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
+import { transferLead } from './ask.ts';
 import { clientsPage, type Row } from './clients-page.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { type MatrixClient, openClients } from './matrix-clients.ts';
@@ -90,16 +91,8 @@ function expectNoErrors(event: string): void {
   }
 }
 
-async function transfer(partition: number, to: string): Promise<void> {
-  const port = cluster.ports.http;
-  const path = `/v1/namespaces/default/partitions/${partition}/transfer-leader`;
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ to }),
-  });
-  expect(response.ok, await response.text()).toBe(true);
-}
+const transfer = (partition: number, to: string) =>
+  transferLead(cluster.ports.http, ['default', partition], to);
 
 /** Ends the process; its supervisor starts it again. */
 async function end(name: string, signal: NodeJS.Signals): Promise<void> {

@@ -3,17 +3,14 @@ import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventually, startCluster, type TestCluster } from './cluster.ts';
+import { allLed, eventually, startCluster, type TestCluster } from './cluster.ts';
 
 const run = promisify(execFile);
 let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ partitions: 4 });
-  await eventually(10_000, 'every partition has a leader', async () => {
-    const { partitions } = await cluster.status();
-    return partitions.length === 4 && partitions.every((line) => line.leader !== null);
-  });
+  await allLed(cluster, 4);
 }, 60_000);
 
 afterAll(async () => {

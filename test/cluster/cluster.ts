@@ -243,6 +243,14 @@ export async function eventually(
   throw new Error(`not within ${ms} ms: ${what} ${last}`);
 }
 
+/** Resolves once each of the `partitions` of `default` has a leader. */
+export async function allLed(cluster: TestCluster, partitions: number): Promise<void> {
+  await eventually(20_000, 'every partition has a leader', async () => {
+    const lines = (await cluster.status()).partitions;
+    return lines.length === partitions && lines.every(({ leader }) => leader !== null);
+  });
+}
+
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

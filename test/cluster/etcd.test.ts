@@ -1,54 +1,46 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
 import { type EtcdProcess, startEtcd } from '../meta/etcd-process.ts';
 import { etcdctl } from '../meta/served.ts';
 import { scale } from '../scale.ts';
+import { askPort } from './ask.ts';
 import { eventually, pause, planCluster, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { connect, Load, type LoadReport } from './load.ts';
 
-let cluster: TestCluster | undefined;
-let etcd: EtcdProcess | undefined;
-let load: Load | undefined;
-let directory: string | undefined;
-
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  etcd?.resume();
-  await cluster?.destroy();
-  cluster = undefined;
-  await etcd?.stop();
-  etcd = undefined;
-  if (directory) rmSync(directory, { recursive: true, force: true });
-  directory = undefined;
-}, 90_000);
+const ended = endedAfterEach(90_000);
 
 const PARTITIONS = 4;
 /** A pause of the data path would be an election or a hold, of a second or more. */
 const GAP_MAX_MS = 1_000;
 
 async function startBoth(...flags: string[]): Promise<[TestCluster, EtcdProcess]> {
-  etcd = await startEtcd();
-  cluster = await startCluster({
-    partitions: PARTITIONS,
-    flags: ['--etcd', etcd.url, ...flags],
-  });
+  const etcd = ended(await startEtcd());
+  const cluster = ended(
+    await startCluster({
+      partitions: PARTITIONS,
+      flags: ['--etcd', etcd.url, ...flags],
+    }),
+  );
+  // a cluster whose store stands still does not stop
+  ended({ stop: async () => etcd.resume() });
   return [cluster, etcd];
 }
 
 function startLoad(running: TestCluster): Load {
-  load = new Load({
-    ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
-    clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
-    partitions: PARTITIONS,
-    writers: 6,
-    readers: 3,
-    keysPerWriter: 16,
-  });
-  return load;
+  return ended(
+    new Load({
+      ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
+      clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
+      partitions: PARTITIONS,
+      writers: 6,
+      readers: 3,
+      keysPerWriter: 16,
+    }),
+  );
 }
 
 function expectUndisturbed(report: LoadReport, writesMin = 500): void {
@@ -66,8 +58,8 @@ async function leaders(running: TestCluster): Promise<string[]> {
 }
 
 async function stable(running: TestCluster): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${running.ports.http}/cluster/stats`);
-  const stats = (await answer.json()) as { stable: boolean; datanodes: number; master: boolean };
+  type Stats = { stable: boolean; datanodes: number; master: boolean };
+  const stats = await askPort<Stats>(running.ports.http, '/cluster/stats');
   return stats.stable && stats.datanodes === 3 && stats.master;
 }
 
@@ -221,7 +213,8 @@ describe('kvorum start --etcd refuses', () => {
     );
     const [running, store] = await startBoth();
     await running.stop();
-    directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    const directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    ended({ stop: async () => rmSync(directory, { recursive: true, force: true }) });
     const other = await planCluster({
       data: join(directory, 'other'),
       flags: ['--etcd', store.url],
@@ -248,12 +241,14 @@ describe('kvorum start --etcd refuses', () => {
     await etcdctl(store.url, 'put', '/other', 'kept');
     const before = await etcdctl(store.url, 'get', '/kvorum/cluster');
     const ports = running.ports;
-    cluster = await startCluster({
-      data: running.data,
-      partitions: PARTITIONS,
-      ports,
-      flags: ['--etcd', store.url, '--fresh'],
-    });
+    const cluster = ended(
+      await startCluster({
+        data: running.data,
+        partitions: PARTITIONS,
+        ports,
+        flags: ['--etcd', store.url, '--fresh'],
+      }),
+    );
     expect(await etcdctl(store.url, 'get', '/kvorum/cluster')).not.toBe(before);
     expect(await etcdctl(store.url, 'get', '/other')).toBe('/other\nkept\n');
     const again = connect(cluster.gatewayPort(0));

@@ -1,18 +1,13 @@
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 
-let cluster: TestCluster | undefined;
-let load: Load | undefined;
+let load: Load;
 
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 function startLoad(running: TestCluster): Load {
   const nodes = [0, 1, 2];
@@ -50,8 +45,8 @@ async function replicasOn(running: TestCluster, node: string): Promise<number[]>
 }
 
 async function verified(running: TestCluster): Promise<void> {
-  await load!.stop();
-  const report = await load!.verify(running.gatewayPort(1));
+  await load.stop();
+  const report = await load.verify(running.gatewayPort(1));
   process.stdout.write(`${JSON.stringify(report)}\n`);
   expect(report.violations).toEqual([]);
   expect(report.writes).toBeGreaterThan(100);
@@ -59,9 +54,8 @@ async function verified(running: TestCluster): Promise<void> {
 
 describe('a node that lost its disk', () => {
   test('comes back as a new incarnation, filled by its peers under load', async () => {
-    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
-    const running = cluster;
-    load = startLoad(running);
+    const running = ended(await startCluster({ partitions: 4, flags: ['--no-restart'] }));
+    load = ended(startLoad(running));
     await pause(1_000);
     const before = await replicasOn(running, 'datanode3');
     running.kill('datanode3');
@@ -76,7 +70,7 @@ describe('a node that lost its disk', () => {
     running.kill('datanode1');
     const acknowledged = load.acknowledged;
     await eventually(15_000, 'writes go on', () =>
-      load!.acknowledged.every((count, at) => count > acknowledged[at]! + 2),
+      load.acknowledged.every((count, at) => count > acknowledged[at]! + 2),
     );
     running.startByHand('datanode1');
     await verified(running);
@@ -85,9 +79,8 @@ describe('a node that lost its disk', () => {
 
 describe('a node whose raft log is damaged', () => {
   test('sets its data aside and is filled by its peers', async () => {
-    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
-    const running = cluster;
-    load = startLoad(running);
+    const running = ended(await startCluster({ partitions: 4, flags: ['--no-restart'] }));
+    load = ended(startLoad(running));
     await pause(1_000);
     const before = await replicasOn(running, 'datanode2');
     running.kill('datanode2');

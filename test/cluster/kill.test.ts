@@ -1,19 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { connect, Load } from './load.ts';
 
-let cluster: TestCluster | undefined;
-let load: Load | undefined;
-
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 /** Waits until each partition acknowledges writes again after `fault`; how long that took. */
 async function resumes(running: Load, boundMs: number, fault: () => void): Promise<number> {
@@ -62,9 +55,8 @@ describe('a datanode killed under load', () => {
   test(
     'loses no acknowledged write, serves no stale read, and comes back',
     async () => {
-      cluster = await startCluster({ partitions: 4 });
-      const running = cluster;
-      load = startLoad(running, 8, 4);
+      const running = ended(await startCluster({ partitions: 4 }));
+      const load = ended(startLoad(running, 8, 4));
       await pause(1_000);
       for (let round = 0; round < scale.kills; round++) {
         const victim = await leaderOf(running, round % 4);
@@ -83,9 +75,8 @@ describe('a datanode killed under load', () => {
   );
 
   test('all three killed at once: everything acknowledged is there, writes resume', async () => {
-    cluster = await startCluster({ partitions: 4 });
-    const running = cluster;
-    load = startLoad(running, 8, 4);
+    const running = ended(await startCluster({ partitions: 4 }));
+    const load = ended(startLoad(running, 8, 4));
     await pause(1_500);
     const tookMs = await resumes(load, 30_000, () => {
       for (const name of ['datanode1', 'datanode2', 'datanode3']) running.kill(name);
@@ -101,9 +92,8 @@ describe('a datanode killed under load', () => {
 
 describe('without restarts', () => {
   test('the placedriver dead, datanodes started by hand serve what was acknowledged', async () => {
-    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
-    const running = cluster;
-    load = startLoad(running, 8, 4);
+    const running = ended(await startCluster({ partitions: 4, flags: ['--no-restart'] }));
+    const load = ended(startLoad(running, 8, 4));
     await pause(1_000);
     running.kill('placedriver1');
     await pause(500);
@@ -122,8 +112,7 @@ describe('without restarts', () => {
   }, 90_000);
 
   test('a datanode away for longer than the log is kept comes back by a snapshot', async () => {
-    cluster = await startCluster({ partitions: 1, flags: ['--no-restart'] });
-    const running = cluster;
+    const running = ended(await startCluster({ partitions: 1, flags: ['--no-restart'] }));
     running.kill('datanode3');
     const client = connect(running.gatewayPort(0));
     const value = 'v'.repeat(4_000);

@@ -2,12 +2,14 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { ClusterAnswer, NodeAnswer } from '../../src/cli/admin/shapes.ts';
 import { isAlive } from '../../src/cli/run-file.ts';
-import { type EtcdProcess, startEtcd } from '../meta/etcd-process.ts';
+import { startEtcd } from '../meta/etcd-process.ts';
+import { askPort } from './ask.ts';
 import { eventually, freePorts, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 
 const run = promisify(execFile);
@@ -18,18 +20,9 @@ const change = {
   timing: { 'lease-ttl-ms': 2_000 },
 };
 
-let cluster: TestCluster | undefined;
-let etcd: EtcdProcess | undefined;
-let load: Load | undefined;
+let load: Load;
 
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  await cluster?.destroy();
-  cluster = undefined;
-  await etcd?.stop();
-  etcd = undefined;
-}, 90_000);
+const ended = endedAfterEach(90_000);
 
 /** Starts `name` with the first placedriver's config file, changed; resolves to its HTTP port. */
 async function startPlacedriver(
@@ -53,40 +46,35 @@ async function resign(running: TestCluster, name: string): Promise<void> {
   await eventually(20_000, `${name} ends`, () => !isAlive(pid));
 }
 
-async function ask<T>(port: number, path: string): Promise<T> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-    signal: AbortSignal.timeout(5_000),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-  return (await answer.json()) as T;
-}
-
-const master = async (port: number) => (await ask<ClusterAnswer>(port, '/v1/cluster')).master;
+const master = async (port: number) => (await askPort<ClusterAnswer>(port, '/v1/cluster')).master;
 
 async function left(port: number, node: string): Promise<number> {
-  return (await ask<NodeAnswer>(port, `/v1/nodes/${node}`)).replicas;
+  return (await askPort<NodeAnswer>(port, `/v1/nodes/${node}`)).replicas;
 }
 
 /** Four datanodes, the fourth of which is to be emptied. */
 async function startFour(...flags: string[]): Promise<TestCluster> {
-  cluster = await startCluster({
-    nodes: 4,
-    partitions: PARTITIONS,
-    flags: ['--no-restart', '--replicas', '3', ...flags],
-  });
-  const running = cluster;
+  const running = ended(
+    await startCluster({
+      nodes: 4,
+      partitions: PARTITIONS,
+      flags: ['--no-restart', '--replicas', '3', ...flags],
+    }),
+  );
   await eventually(20_000, 'stable', async () => {
-    const stats = await ask<{ stable: boolean }>(running.ports.http, '/cluster/stats');
+    const stats = await askPort<{ stable: boolean }>(running.ports.http, '/cluster/stats');
     return stats.stable;
   });
-  load = new Load({
-    ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
-    clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
-    partitions: PARTITIONS,
-    writers: 4,
-    readers: 2,
-    keysPerWriter: 16,
-  });
+  load = ended(
+    new Load({
+      ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
+      clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
+      partitions: PARTITIONS,
+      writers: 4,
+      readers: 2,
+      keysPerWriter: 16,
+    }),
+  );
   return running;
 }
 
@@ -103,14 +91,14 @@ async function drainHalf(port: number): Promise<void> {
 
 async function expectDrained(port: number): Promise<void> {
   await eventually(60_000, 'the drain is finished', async () => {
-    const { partitions } = await ask<ClusterAnswer>(port, '/v1/cluster');
+    const { partitions } = await askPort<ClusterAnswer>(port, '/v1/cluster');
     return (await left(port, 'datanode4')) === 0 && partitions.settled === PARTITIONS;
   });
 }
 
 async function expectUnharmed(running: TestCluster): Promise<void> {
-  await load!.stop();
-  const report = await load!.verify(running.gatewayPort(0));
+  await load.stop();
+  const report = await load.verify(running.gatewayPort(0));
   process.stdout.write(`${JSON.stringify(report)}\n`);
   expect(report.violations).toEqual([]);
   expect([report.unknown, report.refused]).toEqual([0, 0]);
@@ -123,7 +111,7 @@ describe('a master that ends in the middle of a drain', () => {
   ])(
     '%s: the next one finishes it, on real etcd',
     async (_, signal) => {
-      etcd = await startEtcd();
+      const etcd = ended(await startEtcd());
       const running = await startFour('--etcd', etcd.url);
       await resign(running, 'placedriver1');
       const first = await startPlacedriver(running, 'placedriver1', change);
@@ -172,7 +160,7 @@ describe('a master of a cluster in which nothing else happens', () => {
   test('makes the replicas of a lost node elsewhere once its wait is over', async () => {
     const waitMs = 8_000;
     const running = await startFour();
-    await load!.stop();
+    await load.stop();
     await resign(running, 'placedriver1');
     const placement = { 'migrate-wait-ms': waitMs };
     const port = await startPlacedriver(running, 'placedriver1', { placement });
@@ -187,7 +175,7 @@ describe('a master of a cluster in which nothing else happens', () => {
     });
     process.stdout.write(`replaced ${(tookMs + waitMs / 2).toFixed(0)} ms after it was killed\n`);
     await eventually(30_000, 'all is well', async () => {
-      return (await ask<{ stable: boolean }>(port, '/cluster/stats')).stable;
+      return (await askPort<{ stable: boolean }>(port, '/cluster/stats')).stable;
     });
     await expectUnharmed(running);
   }, 240_000);

@@ -1,18 +1,11 @@
 /** A process that stands still and goes on as if nothing had been (SIGSTOP, SIGCONT). */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { scale } from '../scale.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 
-let cluster: TestCluster | undefined;
-let load: Load | undefined;
-
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  await cluster?.destroy();
-  cluster = undefined;
-}, 120_000);
+const ended = endedAfterEach(120_000);
 
 const nodes = [0, 1, 2];
 
@@ -32,13 +25,14 @@ async function ledBy(running: TestCluster, node: string): Promise<number> {
 }
 
 test(`the node that leads a third of ${scale.groups} groups stands still for ${scale.pauseSeconds} s`, async () => {
-  cluster = await startCluster({ partitions: scale.groups, startMs: 240_000 });
-  const running = cluster;
-  load = new Load({
-    ports: nodes.map((node) => running.gatewayPort(node)),
-    clusterPorts: nodes.map((node) => running.clusterPort(node)),
-    ...{ partitions: scale.groups, writers: 8, readers: 4, keysPerWriter: 16 },
-  });
+  const running = ended(await startCluster({ partitions: scale.groups, startMs: 240_000 }));
+  const load = ended(
+    new Load({
+      ports: nodes.map((node) => running.gatewayPort(node)),
+      clusterPorts: nodes.map((node) => running.clusterPort(node)),
+      ...{ partitions: scale.groups, writers: 8, readers: 4, keysPerWriter: 16 },
+    }),
+  );
   await pause(2_000);
   const [victim, led] = ['datanode2', await ledBy(running, 'datanode2')];
   expect(led).toBeGreaterThan(0);

@@ -2,21 +2,17 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { NodeAnswer, PartitionAnswer } from '../../src/cli/admin/shapes.ts';
 import { eventually, kvorum, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { connect } from './load.ts';
 
 const run = promisify(execFile);
 const PARTITIONS = 2;
 const KEYS = 200;
 
-let cluster: TestCluster | undefined;
-
-afterEach(async () => {
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 async function verb(running: TestCluster, ...args: string[]): Promise<string> {
   const command = [kvorum, ...args, '--data', running.data];
@@ -35,8 +31,7 @@ async function partitions(running: TestCluster): Promise<readonly PartitionAnswe
 }
 
 test('two of three nodes lost: what the third holds goes on, and the two come back as strangers', async () => {
-  cluster = await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] });
-  const running = cluster;
+  const running = ended(await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] }));
   const writer = connect(running.gatewayPort(0));
   for (let key = 0; key < KEYS; key++) await writer.set(`key:${key}`, `value ${key}`);
   const before = await partitions(running);

@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventually, startCluster, type TestCluster } from './cluster.ts';
+import { allLed, eventually, startCluster, type TestCluster } from './cluster.ts';
 
 const run = promisify(execFile);
 const KEYS = 120;
@@ -12,10 +12,7 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ partitions: 4 });
-  await eventually(20_000, 'every partition has a leader', async () => {
-    const { partitions } = await cluster.status();
-    return partitions.length === 4 && partitions.every((line) => line.leader !== null);
-  });
+  await allLed(cluster, 4);
   const client = new Redis({ port: cluster.gatewayPort(0) });
   const batch = client.pipeline();
   for (let at = 0; at < KEYS; at++) batch.set(`text:${at}`, 'x'.repeat(at));

@@ -2,18 +2,16 @@ import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { askPort } from './ask.ts';
 import { eventually, kvorum, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { connect } from './load.ts';
 
 const run = promisify(execFile);
 const datanodes = ['datanode1', 'datanode2', 'datanode3'];
-let cluster: TestCluster | undefined;
 
-afterEach(async () => {
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 function restore(running: TestCluster, from: readonly string[]) {
   const config = join(running.data, 'placedriver1.yaml');
@@ -22,8 +20,8 @@ function restore(running: TestCluster, from: readonly string[]) {
 }
 
 async function stable(running: TestCluster): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${running.ports.http}/cluster/stats`);
-  const stats = (await answer.json()) as { stable: boolean; datanodes: number };
+  type Stats = { stable: boolean; datanodes: number };
+  const stats = await askPort<Stats>(running.ports.http, '/cluster/stats');
   return stats.stable && stats.datanodes === 3;
 }
 
@@ -40,8 +38,7 @@ async function healed(running: TestCluster): Promise<boolean> {
 
 describe('the disk of the embedded store is lost', () => {
   test('kvorum meta restore makes it anew while the datanodes serve, and the cluster heals on', async () => {
-    cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
-    const running = cluster;
+    const running = ended(await startCluster({ partitions: 4, flags: ['--no-restart'] }));
     const client = connect(running.gatewayPort(0));
     await client.set('before', 'kept');
     await eventually(20_000, 'stable', () => stable(running));

@@ -1,35 +1,31 @@
 /** Nodes that stop gracefully, and come back, under load: nobody connected elsewhere notices. */
 import { once } from 'node:events';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
 import { Client } from '../../src/sdk/index.ts';
 import { eventually, pause, startCluster, type TestCluster, within } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { connect, Load } from './load.ts';
 
 const PARTITIONS = 6;
 /** What a transfer may keep the writes of a partition waiting. */
 const PAUSE_MS = 200;
 
-let cluster: TestCluster | undefined;
-const loads: Load[] = [];
+let loads = 0;
 
-afterEach(async () => {
-  await Promise.all(loads.splice(0).map((load) => load.stop()));
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 /** Writers, which judge what they read, through the gateway of one node. */
 function loadThrough(running: TestCluster, node: number): Load {
-  const load = new Load({
-    ports: [running.gatewayPort(node)],
-    clusterPorts: [],
-    partitions: PARTITIONS,
-    prefix: `load ${loads.length}`,
-    ...{ writers: 4, readers: 2, keysPerWriter: 16 },
-  });
-  loads.push(load);
-  return load;
+  return ended(
+    new Load({
+      ports: [running.gatewayPort(node)],
+      clusterPorts: [],
+      partitions: PARTITIONS,
+      prefix: `load ${loads++}`,
+      ...{ writers: 4, readers: 2, keysPerWriter: 16 },
+    }),
+  );
 }
 
 /** Every partition is led by the first replica of its record, and nobody catches up. */
@@ -87,8 +83,7 @@ const show = (text: string) => process.stdout.write(`${text}\n`);
 
 describe('a rolling restart under load', () => {
   test('shows no error to clients of other nodes, and puts the leaders back', async () => {
-    cluster = await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] });
-    const running = cluster;
+    const running = ended(await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] }));
     await eventually(15_000, 'leaders are where they belong', () => isLedAsWanted(running));
     const sdk = countThroughSdk(running);
     await upgrade(running, 'begin');
@@ -119,11 +114,10 @@ describe('a rolling restart under load', () => {
   }, 180_000);
 
   test('a client of the node that stops gets every reply before its connection ends', async () => {
-    cluster = await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] });
-    const running = cluster;
+    const running = ended(await startCluster({ partitions: PARTITIONS, flags: ['--no-restart'] }));
     await eventually(15_000, 'leaders are where they belong', () => isLedAsWanted(running));
     const client = connect(running.gatewayPort(0));
-    const ended = once(client, 'close');
+    const closed = once(client, 'close');
     const acknowledged = new Map<string, number>();
     let stopping = false;
     const writers = Array.from({ length: 12 }, async (_, at) => {
@@ -136,7 +130,7 @@ describe('a rolling restart under load', () => {
     });
     await pause(500);
     const gone = terminate(running, 'datanode1');
-    await within(10_000, ended, () => 'the connection does not end');
+    await within(10_000, closed, () => 'the connection does not end');
     stopping = true;
     await gone;
     await Promise.all(writers);
@@ -152,8 +146,7 @@ describe('a rolling restart under load', () => {
 
 describe('leaders', () => {
   test('are back where the table wants them after a kill -9, without an error', async () => {
-    cluster = await startCluster({ partitions: PARTITIONS });
-    const running = cluster;
+    const running = ended(await startCluster({ partitions: PARTITIONS }));
     await eventually(15_000, 'leaders are where they belong', () => isLedAsWanted(running));
     running.kill('datanode1');
     await eventually(15_000, 'others lead', async () => {
@@ -170,8 +163,7 @@ describe('leaders', () => {
   }, 90_000);
 
   test('that are handed over keep the writes of their partition waiting for a moment', async () => {
-    cluster = await startCluster({ partitions: 1, flags: ['--no-restart'] });
-    const running = cluster;
+    const running = ended(await startCluster({ partitions: 1, flags: ['--no-restart'] }));
     const gaps: number[] = [];
     for (let round = 0; round < 3; round++) {
       // the client's own node may be the one that was stopped in the round before
@@ -213,7 +205,7 @@ describe('leaders', () => {
 
 describe('a node that nobody can take over from', () => {
   test('stops promptly', async () => {
-    cluster = await startCluster({ nodes: 1, partitions: 2, flags: ['--no-restart'] });
+    const cluster = ended(await startCluster({ nodes: 1, partitions: 2, flags: ['--no-restart'] }));
     expect(await terminate(cluster, 'datanode1')).toBeLessThan(3_000);
   }, 60_000);
 });

@@ -2,25 +2,19 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { NodeAnswer, PartitionAnswer } from '../../src/cli/admin/shapes.ts';
+import { askPort } from './ask.ts';
 import { eventually, freePorts, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 
 const run = promisify(execFile);
 const PARTITIONS = 8;
 const REPLICAS = 3;
 
-let cluster: TestCluster | undefined;
-let load: Load | undefined;
-
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  await cluster?.destroy();
-  cluster = undefined;
-}, 90_000);
+const ended = endedAfterEach(90_000);
 
 /** Config files of more datanodes, made from that of `datanode1`. */
 async function addDatanodes(running: TestCluster, names: readonly string[]): Promise<void> {
@@ -40,22 +34,15 @@ async function addDatanodes(running: TestCluster, names: readonly string[]): Pro
   }
 }
 
-async function ask<T>(running: TestCluster, path: string): Promise<T> {
-  const answer = await fetch(`http://127.0.0.1:${running.ports.http}${path}`, {
-    signal: AbortSignal.timeout(5_000),
-  });
-  return (await answer.json()) as T;
-}
-
 async function partitions(running: TestCluster): Promise<PartitionAnswer[]> {
   const path = '/v1/namespaces/default/partitions';
-  return (await ask<{ partitions: PartitionAnswer[] }>(running, path)).partitions;
+  return (await askPort<{ partitions: PartitionAnswer[] }>(running.ports.http, path)).partitions;
 }
 
 /** Everything settled, and replicas and leaders dealt out over `names` within 1. */
 async function isEven(running: TestCluster, names: readonly string[]): Promise<boolean> {
   if (!(await partitions(running)).every(({ settled }) => settled)) return false;
-  const { nodes } = await ask<{ nodes: NodeAnswer[] }>(running, '/v1/nodes');
+  const { nodes } = await askPort<{ nodes: NodeAnswer[] }>(running.ports.http, '/v1/nodes');
   const holding = nodes.filter(({ replicas }) => replicas > 0);
   if (
     holding
@@ -93,16 +80,17 @@ function watchMembers(running: TestCluster) {
 
 describe('a cluster that grows and shrinks under load', () => {
   test('3, 6, then 4 datanodes: nothing lost, nothing stale, even at the end', async () => {
-    cluster = await startCluster({ partitions: PARTITIONS });
-    const running = cluster;
-    load = new Load({
-      ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
-      clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
-      partitions: PARTITIONS,
-      writers: 6,
-      readers: 3,
-      keysPerWriter: 32,
-    });
+    const running = ended(await startCluster({ partitions: PARTITIONS }));
+    const load = ended(
+      new Load({
+        ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
+        clusterPorts: [0, 1, 2].map((node) => running.clusterPort(node)),
+        partitions: PARTITIONS,
+        writers: 6,
+        readers: 3,
+        keysPerWriter: 32,
+      }),
+    );
     await pause(1_000);
     const stopWatching = watchMembers(running);
     await addDatanodes(running, ['datanode4', 'datanode5', 'datanode6']);

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
-import { eventually, kvorum, planCluster, startCluster, type TestCluster } from './cluster.ts';
+import {
+  allLed,
+  eventually,
+  kvorum,
+  planCluster,
+  startCluster,
+  type TestCluster,
+} from './cluster.ts';
 import { connect } from './load.ts';
 
 let cluster: TestCluster | undefined;
@@ -62,10 +69,7 @@ describe('kvorum start', () => {
   test('status names processes, leaders and replicas, also when they are dead', async () => {
     cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
     const running = cluster;
-    await eventually(10_000, 'every partition has a leader', async () => {
-      const { partitions } = await running.status();
-      return partitions.length === 4 && partitions.every((line) => line.leader !== null);
-    });
+    await allLed(running, 4);
     const report = await running.status();
     expect(report.processes.map((line) => [line.name, line.role, line.alive])).toEqual([
       ['datanode1', 'datanode', true],

@@ -2,47 +2,35 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { NodeStatus } from '../../src/datanode/http/server.ts';
+import { askJson } from './ask.ts';
 import { eventually, pause } from './cluster.ts';
 import { ComposedCluster, hasWholeLoopback } from './compose.ts';
+import { endedAfterEach } from './ended.ts';
 import { connect, Load } from './load.ts';
 
 const PARTITIONS = 16;
 const dcOf = (name: string) => `dc${((Number(name.slice(-1)) - 1) % 3) + 1}`;
 
-let cluster: ComposedCluster | undefined;
-let load: Load | undefined;
-
-afterEach(async () => {
-  await load?.stop();
-  load = undefined;
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
-
-async function get<T>(url: string): Promise<T> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(3_000) });
-  return (await answer.json()) as T;
-}
+const ended = endedAfterEach();
 
 async function startAll(): Promise<ComposedCluster> {
-  const running = new ComposedCluster();
-  cluster = running;
+  const running = ended(new ComposedCluster());
   for (const name of running.services.keys()) running.start(name);
   await eventually(90_000, 'three data centres serve', () => isStable(running, 6));
   return running;
 }
 
 async function isStable(running: ComposedCluster, datanodes: number): Promise<boolean> {
-  const stats = await get<{ stable: boolean; datanodes: number; partitions: number }>(
+  const stats = await askJson<{ stable: boolean; datanodes: number; partitions: number }>(
     `${running.url('placedriver1', 18_001)}/cluster/stats`,
   );
   return stats.stable && stats.datanodes === datanodes && stats.partitions === PARTITIONS;
 }
 
 function statusOf(running: ComposedCluster, name: string): Promise<NodeStatus> {
-  return get<NodeStatus>(`${running.url(name, 27_001)}/status`);
+  return askJson<NodeStatus>(`${running.url(name, 27_001)}/status`);
 }
 
 /** Every replica of every partition has applied what the group has committed. */
@@ -148,21 +136,22 @@ describe.runIf(hasWholeLoopback())('three data centres', () => {
     const before = await table(running);
     const lost = ['etcd2', 'placedriver2', 'datanode2', 'datanode5'];
     const left = running.names('datanode').filter((name) => !lost.includes(name));
-    load = new Load({
-      ports: left.map((name) => running.door(name, 6379)),
-      clusterPorts: left.map((name) => running.door(name, 7001)),
-      partitions: PARTITIONS,
-      writers: 6,
-      readers: 3,
-      keysPerWriter: 32,
-    });
+    const load = ended(
+      new Load({
+        ports: left.map((name) => running.door(name, 6379)),
+        clusterPorts: left.map((name) => running.door(name, 7001)),
+        partitions: PARTITIONS,
+        writers: 6,
+        readers: 3,
+        keysPerWriter: 32,
+      }),
+    );
     await pause(2_000);
     await running.kill(lost);
     expect(await running.health('datanode2')).toBe(1);
     const counts = load.acknowledged;
-    const under = load;
     const resumedMs = await eventually(20_000, 'every partition takes writes again', () =>
-      under.acknowledged.every((count, partition) => count > counts[partition]! + 2),
+      load.acknowledged.every((count, partition) => count > counts[partition]! + 2),
     );
     process.stdout.write(`a data centre lost: writes everywhere after ${resumedMs | 0} ms\n`);
     await pause(3_000);

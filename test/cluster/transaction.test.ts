@@ -1,18 +1,14 @@
 /** Optimistic locking with WATCH by many clients, while leaders are killed: no update is lost. */
 import { Redis } from 'ioredis';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { scale } from '../scale.ts';
-import { pause, startCluster, type TestCluster } from './cluster.ts';
+import { pause, startCluster } from './cluster.ts';
+import { endedAfterEach } from './ended.ts';
 
 const CLIENTS = 6;
 const COUNTERS = 3;
 
-let cluster: TestCluster | undefined;
-
-afterEach(async () => {
-  await cluster?.destroy();
-  cluster = undefined;
-}, 60_000);
+const ended = endedAfterEach();
 
 interface Tally {
   done: number;
@@ -48,8 +44,7 @@ async function count(client: Redis, keys: readonly string[], tally: Tally, runni
 }
 
 test('counters that clients raise with WATCH hold every increment', async () => {
-  cluster = await startCluster({ partitions: 4 });
-  const running = cluster;
+  const running = ended(await startCluster({ partitions: 4 }));
   const clients = Array.from({ length: CLIENTS }, (_, at) => {
     const port = running.gatewayPort(at % 3);
     const client = new Redis({ port, maxRetriesPerRequest: 0, retryStrategy: () => 50 });

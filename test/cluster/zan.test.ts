@@ -1,6 +1,7 @@
 /** ZanRedisDB's clients on a cluster of processes: leaders move and die under their load. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
+import { askJson, transferLead } from './ask.ts';
 import { eventually, freeZanPort, pause, startCluster, type TestCluster } from './cluster.ts';
 import { type Answer, ZanSdk } from './zan-sdk.ts';
 
@@ -37,9 +38,7 @@ afterAll(async () => {
   await cluster?.destroy();
 }, 60_000);
 
-async function json(path: string): Promise<Record<string, unknown>> {
-  return (await fetch(`${http}${path}`)).json() as Promise<Record<string, unknown>>;
-}
+const json = (path: string) => askJson<Record<string, unknown>>(`${http}${path}`);
 
 const ports = () => [0, 1, 2].map((at) => String(zanPort + at));
 
@@ -129,15 +128,8 @@ function load(clients: number, one: (client: number, turn: number) => Promise<un
   };
 }
 
-async function transfer(partition: number, to: string): Promise<void> {
-  const path = `/v1/namespaces/zan/partitions/${partition}/transfer-leader`;
-  const answer = await fetch(`${http}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ to }),
-  });
-  expect(answer.status, await answer.text()).toBe(200);
-}
+const transfer = (partition: number, to: string) =>
+  transferLead(cluster.ports.http, ['zan', partition], to);
 
 async function leaderOf(partition: number): Promise<string> {
   const { partitions } = await json('/query/zan');

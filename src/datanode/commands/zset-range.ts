@@ -141,7 +141,7 @@ export function* runRange(view: View, request: RangeRequest, { nowMs }: RunConte
 }
 
 export function* entriesReply(
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
   withScores: boolean,
   instead: string,
 ): Slices<Reply> {

@@ -5,7 +5,7 @@
 import { crc32 } from '../../common/checksum.ts';
 import { KvorumError } from '../../common/errors.ts';
 
-const CRC_BYTES = 4;
+export const CRC_BYTES = 4;
 const KEY_BYTES_SHOWN = 64;
 
 /** What the engine stores for `value` under `key`. */
@@ -18,12 +18,20 @@ export function sealRecord(key: Buffer, value: Buffer): Buffer {
 
 /** The value within `record` (a view); KvorumError CORRUPT when its checksum does not fit. */
 export function openRecord(key: Buffer, record: Buffer): Buffer {
+  const value = valueIn(key, record);
+  if (crc32(value, crc32(key)) === record.readUInt32BE(value.length)) return value;
+  throw crcMismatch(key);
+}
+
+/** The same, unchecked but for its length. */
+export function valueIn(key: Buffer, record: Buffer): Buffer {
   const end = record.length - CRC_BYTES;
-  if (end >= 0) {
-    const value = record.subarray(0, end);
-    if (crc32(value, crc32(key)) === record.readUInt32BE(end)) return value;
-  }
-  throw corruptRecord(key, 'its checksum does not match');
+  if (end < 0) throw crcMismatch(key);
+  return record.subarray(0, end);
+}
+
+export function crcMismatch(key: Buffer): KvorumError {
+  return corruptRecord(key, 'its checksum does not match');
 }
 
 /** `what` completes "record <key>: …". */

@@ -11,6 +11,7 @@ import { limits } from '../../common/limits.ts';
 import type { BatchOperation, EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
 import type { Version } from './header.ts';
 import { isExpiryKey, keyAfter } from './key.ts';
+import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
 import { Overlay } from './overlay.ts';
 import { handedMax, ReadAhead, readSlice } from './read-ahead.ts';
 import { openRecord, sealRecord } from './record.ts';
@@ -18,12 +19,18 @@ import { NOTHING, type Pacing } from './slices.ts';
 import { tags } from './tags.ts';
 import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
-export function createView(reader: Pick<EngineReader, 'getSync'>, lookups?: Lookups): View {
+/** With an `opener`, that one is to be asked to check before anything read here is told. */
+export function createView(
+  reader: Pick<EngineReader, 'getSync'>,
+  lookups?: Lookups,
+  opener?: RecordOpener,
+): View {
   return {
     lookups,
     get(key) {
       const record = reader.getSync(key);
-      return record === undefined ? undefined : openRecord(key, record);
+      if (record === undefined) return undefined;
+      return opener === undefined ? openRecord(key, record) : opener.open(key, record);
     },
   };
 }
@@ -33,10 +40,12 @@ export async function readRange(reader: EngineReader, range: KeyRange): Promise<
   return [...(await readSlice(reader, range)).pairs];
 }
 
-/** Records sealed before others may have their turn. */
+/** Records sealed before others may have their turn, and bytes of them. */
 const SEALED_STEP = 64;
-/** More changes than these are sealed in steps. */
+const SEALED_STEP_BYTES = 262_144;
+/** More changes than these, or bytes of them, are sealed in steps. */
 const CHANGES_AT_ONCE_MAX = 512;
+const CHANGED_BYTES_AT_ONCE_MAX = LARGE_RECORD_BYTES;
 
 /** One change of a Txn as observers see it; `after` is undefined for a deletion. */
 export interface Change {
@@ -52,10 +61,13 @@ export type WriteObserver = (changes: readonly Change[], txn: WriteView, before:
 
 export class Txn implements WriteView {
   readonly #reader: EngineReader;
+  readonly #opener = new RecordOpener();
   readonly #before: View;
   readonly #observers: readonly WriteObserver[];
   readonly #overlay = new Overlay();
   readonly #ahead: ReadAhead;
+  /** Of values put, those put over others included. */
+  #putBytes = 0;
   #entryIndex = 0;
   #ordinal = 0;
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
@@ -66,7 +78,7 @@ export class Txn implements WriteView {
 
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
-    this.#before = createView(reader);
+    this.#before = createView(reader, undefined, this.#opener);
     this.#ahead = new ReadAhead(reader);
     this.#observers = observers;
   }
@@ -119,6 +131,7 @@ export class Txn implements WriteView {
     if (isExpiryKey(key)) this.#observeDeadline(key);
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     if (this.#onKeyPut !== undefined && key[0] === tags.key) this.#onKeyPut(key);
+    this.#putBytes += value.length;
     this.#overlay.set({ key, after: value });
   }
 
@@ -168,9 +181,15 @@ export class Txn implements WriteView {
     }
   }
 
-  /** More changes than should be sealed at once. */
+  /** More than should be sealed, or checked, at once. */
   get isLarge(): boolean {
-    return this.#overlay.size > CHANGES_AT_ONCE_MAX;
+    if (this.#overlay.size > CHANGES_AT_ONCE_MAX || !this.#opener.isDone) return true;
+    return this.#putBytes > CHANGED_BYTES_AT_ONCE_MAX;
+  }
+
+  /** Checks what was read; `operations` does so as well. Throws KvorumError CORRUPT. */
+  checkReads(): void {
+    this.#opener.check();
   }
 
   changes(): Iterable<Change> {
@@ -180,18 +199,29 @@ export class Txn implements WriteView {
   /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on
    * every replica. */
   operations(): BatchOperation[] {
+    this.checkReads();
     this.#observe();
     return Array.from(this.#overlay.changes(), operationOf);
   }
 
   /** The same, with pauses. Nothing may be changed meanwhile. */
   async operationsInSteps(pace: Pacing): Promise<BatchOperation[]> {
+    await this.#opener.checkInSteps(pace);
     this.#observe();
     const operations: BatchOperation[] = [];
+    let bytes = 0;
     for (const change of this.#overlay.changes()) {
-      operations.push(operationOf(change));
-      if (operations.length % SEALED_STEP === 0 && pace.isDue()) await pace.pause();
+      const { key, after = NO_BYTES } = change;
+      const isLarge = after.length >= LARGE_RECORD_BYTES;
+      const value = isLarge ? await sealLarge(key, after, pace) : undefined;
+      operations.push(value === undefined ? operationOf(change) : { type: 'put', key, value });
+      bytes += isLarge ? 0 : after.length;
+      if (operations.length % SEALED_STEP !== 0 && bytes < SEALED_STEP_BYTES) continue;
+      bytes = 0;
+      if (pace.isDue()) await pace.pause();
     }
+    // handing a large one to the engine is a turn's work
+    if (this.#putBytes > CHANGED_BYTES_AT_ONCE_MAX) await pace.pause();
     return operations;
   }
 
@@ -212,6 +242,8 @@ function operationOf({ key, after }: Change): BatchOperation {
     ? { type: 'del', key }
     : { type: 'put', key, value: sealRecord(key, after) };
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** A slice of a range that is being put together. */
 interface Filling {

@@ -27,7 +27,7 @@ import type {
 } from './engine.ts';
 import { LevelLogSync, LOG_PADDING } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
-import { WriteQueue } from './write-queue.ts';
+import { bytesOf, WriteQueue } from './write-queue.ts';
 
 type Level = ClassicLevel<Buffer, Buffer>;
 
@@ -321,6 +321,9 @@ class LevelEngine extends LevelReader implements Engine {
   }
 }
 
+/** Operations of which no step is made, however large they are. */
+const OPERATIONS_AT_ONCE = 16;
+
 /**
  * One atomic write. A large batch is handed over in steps: 100,000 operations at once hold the event
  * loop for 150 ms. Small ones take the array form, whose native memory is freed with the write; that
@@ -331,21 +334,35 @@ async function writeBatch(
   operations: readonly BatchOperation[],
   pause: () => Promise<void>,
 ): Promise<void> {
-  if (operations.length <= limits.engineBatchStep) {
-    return level.batch(operations as BatchOperation[]);
-  }
+  if (isHandedAtOnce(operations)) return level.batch(operations as BatchOperation[]);
   const batch = level.batch();
   try {
-    for (let at = 0; at < operations.length; at++) {
-      if (at > 0 && at % limits.engineBatchStep === 0) await pause();
-      const operation = operations[at]!;
-      if (operation.type === 'put') batch.put(operation.key, operation.value);
-      else batch.del(operation.key);
+    let count = 0;
+    let bytes = 0;
+    for (const operation of operations) {
+      if (count === limits.engineBatchStep || bytes > limits.engineBatchBytesMax) {
+        await pause();
+        count = 0;
+        bytes = 0;
+      }
+      count++;
+      if (operation.type === 'del') {
+        batch.del(operation.key);
+        continue;
+      }
+      bytes += operation.value.length;
+      batch.put(operation.key, operation.value);
     }
     await batch.write();
   } finally {
     await batch.close();
   }
+}
+
+function isHandedAtOnce(operations: readonly BatchOperation[]): boolean {
+  if (operations.length <= OPERATIONS_AT_ONCE) return true;
+  if (operations.length > limits.engineBatchStep) return false;
+  return bytesOf(operations) <= limits.engineBatchBytesMax;
 }
 
 function rangeOptions(range: KeyRange): {

@@ -21,7 +21,12 @@ import type { Reply } from '../resp/reply.ts';
 import { type ApplyContext, type ApplyStep, applyExpiry } from './apply-lines.ts';
 import { applyAfterFlush, applyBeforeFlush, applyCommands, servedBy } from './apply-serving.ts';
 import type { CommandLine } from './batch.ts';
-import { decodeEnvelope, type Envelope, type EnvelopeBody } from './envelope.ts';
+import {
+  decodeEnvelope,
+  decodeEnvelopeInSteps,
+  type Envelope,
+  type EnvelopeBody,
+} from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
 import { isOver, OnceBatches } from './once-batches.ts';
 import { Pace } from './pace.ts';
@@ -32,6 +37,8 @@ import { encodeState, type ReplicaState } from './state.ts';
 /** How long, and for how many pieces of work, a follower gathers. */
 const GATHER_MS = 10;
 const WORKS_GATHERED_MAX = 64;
+/** Of smaller ones not enough arguments come to hold up the others. */
+const LARGE_ENTRY_BYTES = 65_536;
 
 export interface ApplierHooks {
   /** Nobody waits for what is applied here: this replica follows. */
@@ -193,7 +200,10 @@ export class Applier {
       for (const entry of entries) {
         if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot
         assert(entry.index === batch.state.index + 1, () => `apply in order: ${entry.index}`);
-        const envelope = envelopeOf(entry);
+        const isLarge = entry.kind === 'normal' && entry.data.length > LARGE_ENTRY_BYTES;
+        const envelope = isLarge
+          ? await decodeEnvelopeInSteps(entry.data, this.#pace)
+          : envelopeOf(entry);
         const body = envelope?.body.family === 'redis' ? envelope.body : undefined;
         const flushAt = body === undefined ? -1 : flushOf(body, batch.txn);
         if (envelope !== undefined && body !== undefined && flushAt >= 0) {

@@ -3,7 +3,7 @@
  * asks for a range: then the rest waits for it (decision 7a).
  */
 
-import type { RunContext } from '../commands/command.ts';
+import type { RunContext, WriteRun } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
 import type { Pacing, RangeSource, Slices } from '../encoding/slices.ts';
@@ -32,6 +32,8 @@ export interface ApplyContext extends RunContext {
 
 /** Lines that are run before others may have their turn. */
 const LINES_STEP = 16;
+/** A command of more arguments runs in another turn than the one that looks at them. */
+const ARGUMENTS_AT_ONCE_MAX = 2_048;
 
 /** Knows which commands must not run again; asked in order. */
 export interface OnceGuard {
@@ -116,7 +118,13 @@ export function applyLine(
   }
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
-  const result = orTooLarge(() => prepared.run(txn, context));
+  if (line.length <= ARGUMENTS_AT_ONCE_MAX) return runPrepared(prepared.run, txn, context);
+  // to look at thousands of arguments is a turn's work
+  return context.pace.pause().then(() => runPrepared(prepared.run, txn, context));
+}
+
+function runPrepared(run: WriteRun, txn: Txn, context: ApplyContext): Reply | Promise<Reply> {
+  const result = orTooLarge(() => run(txn, context));
   return 'kind' in result ? result : runReply(result, txn, context.pace);
 }
 

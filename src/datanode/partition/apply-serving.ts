@@ -98,6 +98,7 @@ export async function applyBeforeFlush(
   txn.beginEntry(index);
   const part = { lines, waiting: body.waiting, once };
   const early = await applyCommands(txn, part, { ...context, random }, state);
+  txn.checkReads();
   const left = new Txn(engine);
   for (const { id, reply } of early.served ?? []) {
     if (reply.kind === 'encoded') keepServed(left, id, reply.bytes, NOT_KEPT);

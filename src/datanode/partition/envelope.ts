@@ -15,6 +15,7 @@
 import { asBuffer, ByteRangeError, ByteReader, ByteWriter, readU64 } from '../../common/bytes.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
+import type { Pacing } from '../encoding/slices.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.ts';
 
@@ -121,8 +122,34 @@ export function envelopeTimeMs(data: Uint8Array): number {
   return readU64(asBuffer(data), TIME_OFFSET);
 }
 
+/** Commands that were read before the rest of their entry. */
+interface ReadLines {
+  readonly lines: readonly CommandLine[];
+  /** That they take. */
+  readonly bytes: number;
+}
+
+/** Arguments that are read before others may have their turn. */
+const ARGUMENTS_STEP = 512;
+
+/** `decodeEnvelope`, giving way in between: for entries with thousands of arguments. */
+export async function decodeEnvelopeInSteps(data: Uint8Array, pace: Pacing): Promise<Envelope> {
+  if (data[1] !== FAMILY.redis) return decodeEnvelope(data);
+  const reader = new ByteReader(data, HEADER_BYTES);
+  const { remaining } = reader;
+  try {
+    const lines = linesOf(reader);
+    let read = lines.next();
+    for (; !read.done; read = lines.next()) if (pace.isDue()) await pace.pause();
+    return decodeEnvelope(data, { lines: read.value, bytes: remaining - reader.remaining });
+  } catch (failure) {
+    if (!(failure instanceof ByteRangeError)) throw failure;
+    return decodeEnvelope(data); // tells what is wrong with it
+  }
+}
+
 /** Throws KvorumError CORRUPT for bytes no version of kvorum wrote, or a newer version did. */
-export function decodeEnvelope(data: Uint8Array): Envelope {
+export function decodeEnvelope(data: Uint8Array, known?: ReadLines): Envelope {
   try {
     const reader = new ByteReader(data);
     const version = reader.u8();
@@ -137,7 +164,7 @@ export function decodeEnvelope(data: Uint8Array): Envelope {
     }
     const timeMs = reader.u64();
     const seed = reader.u32();
-    const body = decodeBody(reader, family, applyVersion);
+    const body = decodeBody(reader, family, applyVersion, known);
     reader.end();
     return { timeMs, seed, body };
   } catch (cause) {
@@ -146,9 +173,15 @@ export function decodeEnvelope(data: Uint8Array): Envelope {
   }
 }
 
-function decodeBody(reader: ByteReader, family: number, applyVersion: number): EnvelopeBody {
+function decodeBody(
+  reader: ByteReader,
+  family: number,
+  applyVersion: number,
+  known: ReadLines | undefined,
+): EnvelopeBody {
   if (family === FAMILY.redis) {
-    const lines = decodeLines(reader);
+    const lines = known?.lines ?? decodeLines(reader);
+    if (known !== undefined) reader.raw(known.bytes);
     if (applyVersion < WAITING_VERSION) return { family: 'redis', lines };
     const waiting = decodeWaiting(reader);
     if (applyVersion < ONCE_VERSION) return { family: 'redis', lines, waiting };
@@ -190,13 +223,26 @@ function decodeOnce(reader: ByteReader, lines: number): OnceLines[] {
   return batches;
 }
 
-function decodeLines(reader: ByteReader): CommandLine[] {
+function decodeLines(reader: ByteReader): readonly CommandLine[] {
+  const lines = linesOf(reader);
+  for (;;) {
+    const read = lines.next();
+    if (read.done) return read.value;
+  }
+}
+
+/** Yields once in a while. */
+function* linesOf(reader: ByteReader): Generator<undefined, readonly CommandLine[], undefined> {
   const lines: CommandLine[] = [];
+  let read = 0;
   for (let left = reader.u32(); left > 0; left--) {
     const flags = reader.u8();
     if (flags !== 0) throw new ByteRangeError(`unknown command flags ${flags}`);
     const line: Buffer[] = [];
-    for (let count = reader.u32(); count > 0; count--) line.push(reader.bytes());
+    for (let count = reader.u32(); count > 0; count--) {
+      line.push(reader.bytes());
+      if (++read % ARGUMENTS_STEP === 0) yield;
+    }
     lines.push(line);
   }
   return lines;

@@ -127,9 +127,20 @@ export class Proposals {
     this.#failWhile((entry) => entry.index <= index, 'a snapshot took the place of the log');
   }
 
-  /** Gives up on what is past its deadline. */
-  expire(nowMs: number): void {
-    this.#failWhile((entry) => entry.deadlineMs <= nowMs, 'no quorum confirmed it in time');
+  /**
+   * Gives up on what is past its deadline. What is committed has only to be applied, which settles
+   * it: a large command takes longer than its deadline. Those behind it wait as well, since the
+   * lines of a batch settle in order.
+   */
+  expire(nowMs: number, committed: LogIndex): void {
+    this.#failWhile(
+      (entry) => entry.deadlineMs <= nowMs && entry.index > committed,
+      'no quorum confirmed it in time',
+    );
+    this.#failWhile(
+      (entry) => entry.deadlineMs + limits.applyWaitMs <= nowMs,
+      `it is committed and was not applied within ${limits.applyWaitMs / 1_000} s`,
+    );
   }
 
   /** The replica stops: nothing more will be settled. */

@@ -126,19 +126,29 @@ export class Reads {
     for (const read of reads) this.#finish(read, failAll(read.batch, code, message));
   }
 
-  /** Gives up on reads past their deadline: no quorum answered. */
+  /**
+   * Gives up on reads past their deadline: no quorum answered. Those that wait only for what is
+   * being applied may wait longer: it may be a large command.
+   */
   expire(nowMs: number): void {
-    const keep = (read: PendingRead) => {
-      if (read.batch.deadlineMs > nowMs) return true;
-      this.#finish(
-        read,
-        failAll(read.batch, 'NO_LEADER', 'no quorum confirmed the leader in time'),
-      );
+    const keep = (moreMs: number) => (read: PendingRead) => {
+      if (read.batch.deadlineMs + moreMs > nowMs) return true;
+      const why = 'no quorum confirmed the leader in time';
+      this.#finish(read, failAll(read.batch, 'NO_LEADER', why));
       return false;
     };
-    this.#fresh = this.#fresh.filter(keep);
-    for (const round of this.#unconfirmed) round.reads = round.reads.filter(keep);
-    for (const round of this.#confirmed) round.reads = round.reads.filter(keep);
+    this.#fresh = this.#fresh.filter(keep(0));
+    for (const round of this.#unconfirmed) round.reads = round.reads.filter(keep(0));
+    for (const round of this.#confirmed) {
+      round.reads = round.reads.filter(
+        keep(this.#isApplying(round.index) ? limits.applyWaitMs : 0),
+      );
+    }
+  }
+
+  #isApplying(index: LogIndex): boolean {
+    const { appliedIndex, clearing, writing } = this.#ground;
+    return index > appliedIndex() || clearing() || writing();
   }
 
   #run(read: PendingRead, context: RunContext): void {

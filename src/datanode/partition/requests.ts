@@ -157,7 +157,7 @@ export class Requests {
   /** Gives up on what is past its deadline. */
   expire(): void {
     const nowMs = this.#ground.clock.monotonicMs();
-    this.#proposals.expire(nowMs);
+    this.#proposals.expire(nowMs, this.#ground.raft.committed);
     this.#reads.expire(nowMs);
     if (this.#ground.raft.role === 'leader') {
       this.#followerReads.failAll('NOT_LEADER', 'this replica leads by now');

@@ -3,6 +3,7 @@ import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
 import { gatherRow } from '../commands/gather.ts';
 import { resolveCommand } from '../commands/table.ts';
+import { RecordOpener } from '../encoding/large-records.ts';
 import { ReadAhead } from '../encoding/read-ahead.ts';
 import type { Pacing } from '../encoding/slices.ts';
 import { createView } from '../encoding/txn.ts';
@@ -36,30 +37,44 @@ export function runReads(
   const { lines } = batch;
   /** The engine, then a snapshot of it taken in the same turn: what was begun can go on. */
   let reader: Pick<Engine, 'getSync'> = engine;
-  const view = createView({ getSync: (key) => reader.getSync(key) }, lookups);
+  const opener = new RecordOpener();
+  const view = createView({ getSync: (key) => reader.getSync(key) }, lookups, opener);
   const results: LineResult[] = [];
   let bytes = 0;
   for (let at = 0; at < lines.length; at++) {
-    if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
+    if (bytes > limits.batchReplyBytes) {
+      cutShort(results, lines.length);
+      break;
+    }
     const reply = startLine(batch, at, view, context);
     if (!('kind' in reply)) {
       const snapshot = engine.snapshot();
       reader = snapshot;
-      return runOnSnapshot(batch, reply, snapshot, view, { ...context, pace }, results);
+      const rest = runOnSnapshot(batch, reply, snapshot, view, { ...context, pace }, results);
+      return rest.then(() => checked(results, opener, pace));
     }
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
   }
+  return opener.isDone ? results : checked(results, opener, pace);
+}
+
+async function checked(
+  results: LineResult[],
+  opener: RecordOpener,
+  pace: Pacing,
+): Promise<LineResult[]> {
+  await opener.checkInSteps(pace);
   return results;
 }
 
 /** The rest may be asked for again, once the client has taken these replies. */
-function cutShort(results: LineResult[], count: number): LineResult[] {
+function cutShort(results: LineResult[], count: number): void {
   const message = 'the replies before this one fill a batch';
   while (results.length < count) results.push({ ok: false, code: 'BUSY', message });
-  return results;
 }
 
+/** Appends to `results`. */
 async function runOnSnapshot(
   batch: CommandBatch,
   first: RunResult,
@@ -67,7 +82,7 @@ async function runOnSnapshot(
   view: View,
   context: ApplyContext,
   results: LineResult[],
-): Promise<LineResult[]> {
+): Promise<void> {
   const { lines } = batch;
   const from = results.length;
   const source = new ReadAhead(snapshot);
@@ -83,7 +98,6 @@ async function runOnSnapshot(
       bytes += replyBytes(reply);
       results.push({ ok: true, reply });
     }
-    return results;
   } finally {
     await snapshot.close();
   }

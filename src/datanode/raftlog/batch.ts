@@ -3,6 +3,7 @@
  * and offset) is known from its first record on, so entries have their address at once.
  */
 import { assert } from '../../common/assert.ts';
+import { crc32 } from '../../common/checksum.ts';
 import type { ReplicaId } from '../../common/ids.ts';
 import type { Entry } from '../raft/message.ts';
 import {
@@ -13,7 +14,10 @@ import {
   type EntryRecord,
   encodeBatchHeader,
   encodeEntry,
+  encodeEntryHead,
   encodeRecord,
+  endEntry,
+  entryHeadCrc,
   type LogRecord,
   REPLICA_BYTES,
 } from './format.ts';
@@ -21,6 +25,10 @@ import {
 /** A buffer that grew beyond this is not kept for the next batch. */
 const KEPT_BUFFER_BYTES = 4 * 1024 * 1024;
 const FIRST_BUFFER_BYTES = 64 * 1024;
+/** Data of an entry that is copied only when the batch is sealed. */
+const LARGE_ENTRY_BYTES = 256 * 1024;
+/** A batch beyond this is sealed in steps, of so many bytes each (half a millisecond). */
+const SEAL_STEP_BYTES = 1024 * 1024;
 
 /** Two buffers take turns: one gathers while the other is written. */
 export class BufferPool {
@@ -51,6 +59,8 @@ export class Batch {
   readonly onDurable: (() => void)[] = [];
   #buffer: Buffer;
   #length = BATCH_HEADER_BYTES;
+  /** Entries with their heads in place. */
+  #unfinished: { readonly at: number; readonly data: Uint8Array }[] = [];
 
   constructor(place: BatchPlace, buffer: Buffer) {
     this.place = place;
@@ -76,7 +86,12 @@ export class Batch {
   addEntry(kind: EntryRecord['kind'], replica: ReplicaId, entry: Entry): number {
     this.#reserve(ENTRY_HEADER_BYTES + entry.data.length);
     const at = this.#length;
-    this.#length = encodeEntry(this.#buffer, at, kind, this.place.segment, replica, entry);
+    if (entry.data.length < LARGE_ENTRY_BYTES) {
+      this.#length = encodeEntry(this.#buffer, at, kind, this.place.segment, replica, entry);
+    } else {
+      this.#length = encodeEntryHead(this.#buffer, at, kind, replica, entry);
+      this.#unfinished.push({ at, data: entry.data });
+    }
     return this.place.offset + at;
   }
 
@@ -85,17 +100,39 @@ export class Batch {
     this.#length = encodeRecord(this.#buffer, this.#length, record);
   }
 
-  /** Completes the batch; the bytes are whole sectors and valid until `release`. */
-  seal(durable: number): Buffer {
+  /**
+   * Completes the batch; the bytes are whole sectors and valid until `release`. Nothing is added
+   * from the call on. `pause` resolves in a later turn: a large batch is sealed in steps.
+   */
+  async seal(durable: number, pause: () => Promise<void>): Promise<Buffer> {
     const total = alignToSector(this.#length);
     this.#reserve(total - this.#length);
     this.#buffer.fill(0, this.#length, total);
+    for (const { at, data } of this.#unfinished) await this.#finishEntry(at, data, pause);
+    this.#unfinished = [];
+    let payloadCrc = 0;
+    for (let from = BATCH_HEADER_BYTES; from < this.#length; from += SEAL_STEP_BYTES) {
+      if (from > BATCH_HEADER_BYTES) await pause();
+      const to = Math.min(this.#length, from + SEAL_STEP_BYTES);
+      payloadCrc = crc32(this.#buffer.subarray(from, to), payloadCrc);
+    }
     const { segment, offset, seq, first } = this.place;
     const payloadBytes = this.#length - BATCH_HEADER_BYTES;
     const flags = (first ? batchFlags.first : 0) | (payloadBytes === 0 ? batchFlags.mark : 0);
     const bytes = this.#buffer.subarray(0, total);
-    encodeBatchHeader(bytes, { flags, segment, offset, seq, durable, payloadBytes });
+    encodeBatchHeader(bytes, { flags, segment, offset, seq, durable, payloadBytes, payloadCrc });
     return bytes;
+  }
+
+  async #finishEntry(at: number, data: Uint8Array, pause: () => Promise<void>): Promise<void> {
+    let crc = entryHeadCrc(this.#buffer, at, this.place.segment);
+    for (let from = 0; from < data.length; from += SEAL_STEP_BYTES) {
+      await pause();
+      const step = data.subarray(from, from + SEAL_STEP_BYTES);
+      this.#buffer.set(step, at + ENTRY_HEADER_BYTES + from);
+      crc = crc32(step, crc);
+    }
+    endEntry(this.#buffer, at, crc);
   }
 
   /** Gives the buffer back; the batch must not be added to or sealed afterwards. */

@@ -116,7 +116,7 @@ export function alignToSector(bytes: number): number {
 }
 
 /** Writes the header of the batch that fills `batch`; the payload must be in place. */
-export function encodeBatchHeader(batch: Buffer, header: Omit<BatchHeader, 'payloadCrc'>): void {
+export function encodeBatchHeader(batch: Buffer, header: BatchHeader): void {
   const end = BATCH_HEADER_BYTES + header.payloadBytes;
   assert(end <= batch.length, 'the payload lies within the batch');
   assert(header.durable < header.seq, 'a batch is not durable before it is written');
@@ -129,7 +129,7 @@ export function encodeBatchHeader(batch: Buffer, header: Omit<BatchHeader, 'payl
   writeU64(batch, header.durable, 24);
   batch.writeUInt32BE(header.offset, 32);
   batch.writeUInt32BE(header.payloadBytes, 36);
-  batch.writeUInt32BE(crc32(batch.subarray(BATCH_HEADER_BYTES, end)), 40);
+  batch.writeUInt32BE(header.payloadCrc, 40);
   batch.writeUInt32BE(crc32(batch.subarray(0, 44)), 44);
 }
 
@@ -166,16 +166,37 @@ export function encodeEntry(
   replica: ReplicaId,
   entry: Entry,
 ): number {
-  const end = at + ENTRY_HEADER_BYTES + entry.data.length;
+  const end = encodeEntryHead(target, at, kind, replica, entry);
+  target.set(entry.data, at + ENTRY_HEADER_BYTES);
+  endEntry(target, at, crc32(entry.data, entryHeadCrc(target, at, segment)));
+  return end;
+}
+
+/** The beginning of `encodeEntry`: data and checksum are yet to be written. */
+export function encodeEntryHead(
+  target: Buffer,
+  at: number,
+  kind: 'entry' | 'moved',
+  replica: ReplicaId,
+  entry: Entry,
+): number {
   target.writeUInt8(recordKinds[kind], at);
   writeU64(target, replica, at + 1);
   writeU64(target, entry.index, at + 9);
   writeU64(target, entry.term, at + 17);
   target.writeUInt8(entryKinds[entry.kind], at + 25);
   target.writeUInt32BE(entry.data.length, at + 26);
-  target.set(entry.data, at + ENTRY_HEADER_BYTES);
-  target.writeUInt32BE(entryCrc(target, at, end, segment), at + 30);
-  return end;
+  return at + ENTRY_HEADER_BYTES + entry.data.length;
+}
+
+/** What the checksum of an entry record begins with; it goes on over the data. */
+export function entryHeadCrc(target: Buffer, at: number, segment: number): number {
+  return crc32(target.subarray(at, at + 30), segment % 0x1_0000_0000);
+}
+
+/** The end of `encodeEntry`: `crc` as `entryHeadCrc`, continued over the data. */
+export function endEntry(target: Buffer, at: number, crc: number): void {
+  target.writeUInt32BE(crc, at + 30);
 }
 
 /** The entry record at `at`, read without its batch; undefined when it is not sound. */
@@ -209,10 +230,7 @@ function decodeEntryOfBatch(bytes: Buffer, at: number): EntryRecord | undefined 
 }
 
 function entryCrc(bytes: Buffer, at: number, end: number, segment: number): number {
-  const head = crc32(bytes.subarray(at, at + 30), segment % 0x1_0000_0000);
-  return end === at + ENTRY_HEADER_BYTES
-    ? head
-    : crc32(bytes.subarray(at + ENTRY_HEADER_BYTES, end), head);
+  return crc32(bytes.subarray(at + ENTRY_HEADER_BYTES, end), entryHeadCrc(bytes, at, segment));
 }
 
 /** A record whose fields after the kind are all u64. */

@@ -125,7 +125,7 @@ class SharedLog implements RaftLog {
       durableSegment: () => this.#durableSegment,
       move: (moves) => this.#move(moves),
       flush: () => this.flush(),
-      nextTurn: () => new Promise((resolve) => this.#clock.endOfTurn(resolve)),
+      nextTurn: () => this.#nextTurn(),
       stopped: () => this.#closed || this.#failure !== undefined,
       failed: (error) =>
         this.#fail(
@@ -275,7 +275,7 @@ class SharedLog implements RaftLog {
     let doing = 'creating the segment';
     try {
       const file = await this.#segments.writable(segment);
-      const bytes = batch.seal(this.#durableSeq);
+      const bytes = await batch.seal(this.#durableSeq, () => this.#nextTurn());
       doing = 'writing';
       const filling = segment.filling;
       if (filling !== undefined && batch.end > filling.from) await filling.done.catch(() => {});
@@ -299,6 +299,10 @@ class SharedLog implements RaftLog {
     for (const id of this.#touched) this.#state.replicas.get(id)?.evict();
     this.#touched.clear();
     return true;
+  }
+
+  #nextTurn(): Promise<void> {
+    return new Promise((resolve) => this.#clock.endOfTurn(resolve));
   }
 
   #armIdleTimer(): void {

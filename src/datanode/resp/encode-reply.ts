@@ -86,6 +86,15 @@ export class ReplyWriter {
     this.#line(mark, String(flat ? units * 2 : units));
   }
 
+  /** What comes before and behind the bytes of a bulk that are sent from where they are. */
+  beginBulk(bytes: number): void {
+    this.#line('$', String(bytes));
+  }
+
+  endBulk(): void {
+    this.#text('\r\n');
+  }
+
   beginArray(count: number): void {
     this.#line('*', String(count));
   }

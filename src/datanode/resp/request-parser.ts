@@ -28,6 +28,9 @@ export interface RequestParser {
 
 /** A header line of at most this many bytes is looked through without a call for its end. */
 const SHORT_LINE_BYTES = 32;
+/** Arguments of a request that are not copied, unless their mean is longer. */
+const ARGUMENTS_MANY = 4_096;
+const ARGUMENT_BYTES_SMALL = 1_024;
 const LF = 0x0a;
 const CR = 0x0d;
 const STAR = 0x2a;
@@ -185,10 +188,18 @@ class GuardedParser implements RequestParser {
     return end + 1 < bytes.length ? end + 2 : 0;
   }
 
-  /** At most one allocation per request: no socket chunk stays alive for a small key. */
+  /**
+   * At most one allocation per request: no socket chunk stays alive for a small key. Thousands of
+   * small arguments fill their chunks themselves and stay where they are.
+   */
   #deliver(args: Buffer[]): void {
     let total = 0;
     for (const arg of args) total += arg.length;
+    const bytes = this.#requestBytes;
+    this.#requestBytes = 0;
+    if (args.length >= ARGUMENTS_MANY && total < args.length * ARGUMENT_BYTES_SMALL) {
+      return this.#options.onRequest(args, bytes);
+    }
     // small ones share a pool of 8 KiB: an ArrayBuffer of its own costs more than a small request
     const memory = Buffer.allocUnsafe(total);
     const own: Buffer[] = [];
@@ -198,8 +209,6 @@ class GuardedParser implements RequestParser {
       own.push(memory.subarray(at, at + arg.length));
       at += arg.length;
     }
-    const bytes = this.#requestBytes;
-    this.#requestBytes = 0;
     this.#options.onRequest(own, bytes);
   }
 

@@ -6,6 +6,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { Namespace, NodeId, PartitionId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { CommandBatch, LineResult, LocalPartition } from '../partition/batch.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
@@ -145,7 +146,8 @@ export class Router {
     const leftMs = batch.deadlineMs - this.#options.clock.monotonicMs();
     const body = encodeBatch({ ...batch, term: hint.term }, leftMs);
     try {
-      const timeoutMs = Math.max(0, leftMs) + ANSWER_GRACE_MS;
+      // the leader gives up in time what only waits; what it works on may take longer
+      const timeoutMs = Math.max(0, leftMs) + ANSWER_GRACE_MS + limits.applyWaitMs;
       const answer = await this.#options.transport().request(hint.node, body, timeoutMs, signal);
       const results = decodeResults(answer, batch.lines.length);
       if (results.some((result) => !result.ok)) this.#withdraw(batch, hint);

@@ -10,11 +10,11 @@ import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { error, QUEUED, type Reply } from '../resp/reply.ts';
+import { QUEUED, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { replyTooLarge } from '../resp/reply-pile.ts';
-import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import { refusedByChannels } from './channel-guard.ts';
+import { ClientStream } from './client-stream.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
 import {
@@ -25,13 +25,12 @@ import {
   type Waiting,
 } from './exclusive.ts';
 import { goneReply } from './gone.ts';
-import { type Fate, type LaneItem, type LaneWorld, NO_GROUP } from './lane.ts';
+import { type Fate, type LaneWorld, NO_GROUP } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { OneRequest } from './one-request.ts';
-import { Output } from './output.ts';
 import { PushOutlet } from './push-outlet.ts';
-import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
+import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
 import { asSent, linesOf, Transaction } from './transaction.ts';
 import { Whereabouts } from './whereabouts.ts';
@@ -39,13 +38,10 @@ import { Whereabouts } from './whereabouts.ts';
 export class Connection {
   readonly session: Session;
   readonly #world: ConnectionWorld;
-  readonly #stream: ByteStream;
-  readonly #parser: RequestParser;
-  readonly #replies = new ReplyQueue();
+  readonly #stream: ClientStream;
   readonly #whereabouts: Whereabouts;
   readonly #lanes: LaneSet;
   readonly #dispatchWorld: DispatchWorld;
-  readonly #output: Output;
   readonly #pushes: PushOutlet;
   readonly #transaction: Transaction;
   readonly #exclusiveGround: ExclusiveGround;
@@ -56,16 +52,10 @@ export class Connection {
   #waiting: Waiting[] = [];
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
-  #flushAsked = false;
-  #paused = false;
-  /** Nothing more is read; the stream ends with the last reply. */
-  #closing = false;
-  #closed = false;
   readonly #gone = new LazyAbort();
 
   constructor(id: number, door: Door, local: string, stream: ByteStream, world: ConnectionWorld) {
     this.#world = world;
-    this.#stream = stream;
     this.session = createSession({
       id,
       door,
@@ -73,38 +63,30 @@ export class Connection {
       local,
       connectedMs: world.clock.wallMs(),
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
-      closeAfterReply: () => this.#beginClosing(),
+      closeAfterReply: () => this.#stream.beginClosing(),
       kill: () => stream.destroy(),
-      queued: () => ({
-        ...this.#replies.queued(stream.bufferedBytes),
-        transaction: this.#transaction.queued,
-      }),
-      push: (reply) => this.#settle(this.#replies.open(0, this.session.protocol), reply),
+      queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
+      push: (reply) => this.#stream.answer(reply),
     });
     this.#whereabouts = new Whereabouts(this.session, world.router);
-    this.#output = new Output(stream, this.#replies, world);
-    this.#pushes = new PushOutlet(this.#output, world, () => this.#askFlush());
-    this.#parser = createRequestParser({
-      bulkBytesMax: limits.requestBulkBytesMax,
-      onRequest: (args, bytes) => this.#onRequest(args, bytes),
-      onProtocolError: (text) => this.#onProtocolError(text),
-    });
     this.#dispatchWorld = this.#createDispatchWorld();
     this.#transaction = this.#createTransaction();
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => this.#runExclusive());
-    this.#exclusiveGround = this.#createExclusiveGround();
-    stream.attach({
-      onData: (chunk) => this.#onData(chunk),
-      onDrain: () => this.#onDrain(),
+    this.#stream = new ClientStream(stream, world, {
+      lanes: this.#lanes,
+      protocol: () => this.session.protocol,
+      onRequest: (args, slot) => this.#onRequest(args, slot),
       onClose: () => this.#onClose(),
     });
+    this.#pushes = new PushOutlet(this.#stream.output, world, () => this.#stream.askFlush());
+    this.#exclusiveGround = this.#createExclusiveGround();
+    this.#stream.open();
   }
 
   /** Answers what is under way, takes nothing more, and closes. */
   finish(): void {
     void this.session.blocked?.end('gone');
-    this.#beginClosing();
-    this.#endWhenAnswered();
+    this.#stream.close();
   }
 
   destroy(): void {
@@ -163,39 +145,16 @@ export class Connection {
       maxStalenessMs: () =>
         this.session.door === 'follower' ? this.#world.settings().replicaStalenessMs : undefined,
       execute: (batch) => router.execute(batch),
-      mayStart: (item) => this.#mayStart(item),
+      mayStart: (item) => this.#stream.mayStart(item),
       redirect: (lane, item) =>
         goneReply(router.routes, lane.place) ?? this.#whereabouts.redirectItem(lane.place, item),
       onLeader: (group, listener) => router.routes.onLeader(group, listener),
     };
   }
 
-  #onData(chunk: Buffer): void {
-    if (this.#closing) return;
-    this.#world.stats.inputBytes += chunk.length;
-    this.#parser.feed(chunk);
-    this.#afterFeed();
-  }
-
-  /** A pipeline becomes one batch per partition because lanes start only when it has been read. */
-  #afterFeed(): void {
-    this.#lanes.start();
-    this.#regulate();
-  }
-
-  #onRequest(args: CommandLine, bytes: number): void {
-    if (this.#closing) return;
-    const slot = this.#replies.open(bytes, this.session.protocol);
+  #onRequest(args: CommandLine, slot: ReplySlot): void {
     if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
-    if (this.#isFull()) this.#regulate();
-  }
-
-  #onProtocolError(text: string): void {
-    if (this.#closing) return;
-    const slot = this.#replies.open(0, this.session.protocol);
-    this.#beginClosing();
-    this.#settle(slot, error(`ERR ${text}`));
   }
 
   #dispatch(line: CommandLine, slot: ReplySlot): void {
@@ -245,7 +204,7 @@ export class Connection {
     const { command, reply, called } = target;
     if (command !== undefined && called) stats.count(command.name, 0, reply);
     else stats.refuse(command?.name, reply);
-    this.#settle(slot, reply);
+    this.#stream.settle(slot, reply);
   }
 
   /** A command of one partition has its answer. */
@@ -255,14 +214,14 @@ export class Connection {
     const reply = this.#bounded(command, answer);
     const shown = asSent(command, line);
     watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
-    this.#settle(slot, reply);
+    this.#stream.settle(slot, reply);
   }
 
   /** Runs the command that waits for all before it, once all before it are answered. */
   #runExclusive(): void {
     const next = this.#exclusive;
-    if (next === undefined || this.#exclusiveRuns || this.#lanes.unanswered > 0 || this.#closed)
-      return;
+    if (next === undefined || this.#exclusiveRuns || this.#lanes.unanswered > 0) return;
+    if (this.#stream.isClosed) return;
     this.#exclusiveRuns = true;
     runExclusive(this.#exclusiveGround, next);
   }
@@ -271,7 +230,7 @@ export class Connection {
     const command = this.#exclusive?.target.command;
     this.#exclusive = undefined;
     this.#exclusiveRuns = false;
-    this.#settle(slot, this.#bounded(command, reply));
+    this.#stream.settle(slot, this.#bounded(command, reply));
     this.#pushes.release();
     this.#dispatchWaiting();
   }
@@ -296,81 +255,7 @@ export class Connection {
     return replyTooLarge('a command that reads it in parts', replyBytesMax).reply;
   }
 
-  #settle(slot: ReplySlot, reply: Reply): void {
-    if (this.#closed) return;
-    if (this.#replies.settle(slot, reply)) this.#askFlush();
-  }
-
-  #askFlush(): void {
-    if (this.#flushAsked) return;
-    this.#flushAsked = true;
-    this.#world.clock.endOfTurn(() => this.#flush());
-  }
-
-  #flush(): void {
-    this.#flushAsked = false;
-    if (this.#closed) return;
-    this.#output.flush();
-    const waiting = this.#output.waitingBytes;
-    if (waiting > limits.connectionOutputBytesMax) {
-      return this.#output.disconnect(waiting);
-    }
-    this.#endWhenAnswered();
-    this.#regulate();
-    this.#lanes.pumpAll();
-  }
-
-  #onDrain(): void {
-    this.#regulate();
-    this.#lanes.pumpAll();
-  }
-
-  /** A client that reads slowly gets its oldest reply made, and no more than that. */
-  #mayStart(item: LaneItem): boolean {
-    const pauseBytes = limits.connectionOutputPauseBytes;
-    if (this.#stream.bufferedBytes > pauseBytes) return false;
-    return this.#replies.readyBytes <= pauseBytes || item.slot === this.#replies.first;
-  }
-
-  #isFull(): boolean {
-    return (
-      this.#replies.length >= limits.connectionInFlightMax ||
-      this.#replies.requestBytes >= limits.connectionInFlightBytesMax ||
-      this.#stream.bufferedBytes > limits.connectionOutputPauseBytes
-    );
-  }
-
-  /** Reads on exactly while there is room for what may come. */
-  #regulate(): void {
-    if (this.#closed || this.#closing) return;
-    const full = this.#isFull();
-    if (full === this.#paused) return;
-    this.#paused = full;
-    if (full) {
-      this.#parser.pause();
-      this.#stream.pause();
-      return;
-    }
-    this.#stream.resume();
-    this.#parser.resume();
-    this.#lanes.start();
-    if (this.#isFull()) this.#regulate();
-  }
-
-  #beginClosing(): void {
-    if (this.#closing) return;
-    this.#closing = true;
-    this.#parser.pause();
-    this.#stream.resume();
-  }
-
-  #endWhenAnswered(): void {
-    if (this.#closing && this.#replies.length === 0) this.#stream.end();
-  }
-
   #onClose(): void {
-    if (this.#closed) return;
-    this.#closed = true;
     this.#gone.abort();
     void this.session.blocked?.end('gone');
     this.#lanes.close();

@@ -9,6 +9,8 @@ import type { ServerStats } from './stats.ts';
 const WRITE_BYTES = 65_536;
 /** Bytes of this size are not copied: a push may be on its way to many. */
 const SHARED_BYTES_MIN = 16_384;
+/** Nor are values of this size. */
+const LARGE_BULK_BYTES = 262_144;
 
 export interface OutputWorld {
   readonly logger: Logger;
@@ -67,6 +69,12 @@ export class Output {
 
   /** What is large and encoded already goes as it is: a copy would hold up the others. */
   #append(reply: Reply, protocol: Protocol): void {
+    if (reply.kind === 'bulk' && reply.bytes.length >= LARGE_BULK_BYTES) {
+      this.#writer.beginBulk(reply.bytes.length);
+      this.#write();
+      this.#write(reply.bytes);
+      return this.#writer.endBulk();
+    }
     const chunks = encodedChunks(reply, protocol);
     if (chunks === undefined) return this.#writer.append(reply, protocol);
     if (reply.kind === 'packed') this.#writer.beginPacked(reply, protocol);

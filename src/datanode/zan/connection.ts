@@ -4,20 +4,18 @@
  * so that the client asks the placedriver where they are.
  */
 import { messageOf } from '../../common/errors.ts';
-import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { NodeCommand } from '../commands/command.ts';
 import type { Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
-import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
+import { ClientStream } from '../server/client-stream.ts';
 import type { ClientConnection, ConnectionWorld } from '../server/connection-world.ts';
 import { badShape } from '../server/dispatch.ts';
-import type { LaneItem, LaneWorld } from '../server/lane.ts';
+import type { LaneWorld } from '../server/lane.ts';
 import { LaneSet } from '../server/lane-set.ts';
-import { Output } from '../server/output.ts';
-import { ReplyQueue } from '../server/reply-queue.ts';
+import type { ReplySlot } from '../server/reply-queue.ts';
 import { createSession } from '../server/session.ts';
 import { runKeyed, runScan, type ZanGround } from './commands.ts';
 import { PartitionRequest, type Sent } from './partition-request.ts';
@@ -31,25 +29,16 @@ const HOLD_MS_MAX = 2_000;
 export class ZanConnection implements ClientConnection {
   readonly session: Session;
   readonly #world: ConnectionWorld;
-  readonly #stream: ByteStream;
-  readonly #parser: RequestParser;
-  readonly #replies = new ReplyQueue();
-  readonly #output: Output;
+  readonly #stream: ClientStream;
   readonly #lanes: LaneSet;
   readonly #ground: ZanGround;
   /** Requests that a pause of all clients holds back, with how to forget that. */
   #held: { readonly requests: Sent[]; readonly forget: () => void } | undefined;
-  #flushAsked = false;
-  #paused = false;
   /** The node stops: what comes from now on is not begun. */
   #stopping = false;
-  /** Nothing more is read; the stream ends with the last reply. */
-  #closing = false;
-  #closed = false;
 
   constructor(id: number, local: string, stream: ByteStream, world: ConnectionWorld) {
     this.#world = world;
-    this.#stream = stream;
     this.session = createSession({
       id,
       door: 'zan',
@@ -58,37 +47,30 @@ export class ZanConnection implements ClientConnection {
       connectedMs: world.clock.wallMs(),
       // nothing that subscribes is served here
       subscriber: createSubscriber(() => {}),
-      closeAfterReply: () => this.#beginClosing(),
+      closeAfterReply: () => this.#stream.beginClosing(),
       kill: () => stream.destroy(),
-      queued: () => ({ ...this.#replies.queued(stream.bufferedBytes), transaction: -1 }),
-      push: (reply) => {
-        const slot = this.#replies.open(0, this.session.protocol);
-        this.#settle({ args: [], slot, arrivedMs: 0 }, reply);
-      },
-    });
-    this.#output = new Output(stream, this.#replies, world);
-    this.#parser = createRequestParser({
-      bulkBytesMax: limits.requestBulkBytesMax,
-      onRequest: (args, bytes) => this.#onRequest(args, bytes),
-      onProtocolError: (text) => this.#onProtocolError(text),
+      queued: () => ({ ...this.#stream.queued, transaction: -1 }),
+      push: (reply) => this.#stream.answer(reply),
     });
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => {});
     this.#ground = {
       ...{ world, session: this.session, lanes: this.#lanes },
       settle: (sent, reply) => this.#settle(sent, reply),
     };
-    stream.attach({
-      onData: (chunk) => this.#onData(chunk),
-      onDrain: () => this.#onDrain(),
+    this.#stream = new ClientStream(stream, world, {
+      lanes: this.#lanes,
+      protocol: () => this.session.protocol,
+      onRequest: (args, slot) => this.#onRequest(args, slot),
       onClose: () => this.#onClose(),
     });
+    this.#stream.open();
   }
 
   /** Answers what is under way, begins nothing more, and closes. */
   finish(): void {
     this.#stopping = true;
     this.#releaseHeld();
-    this.#endWhenAnswered();
+    this.#stream.endWhenAnswered();
   }
 
   destroy(): void {
@@ -104,7 +86,7 @@ export class ZanConnection implements ClientConnection {
       protocol: () => this.session.protocol,
       maxStalenessMs: () => undefined,
       execute: (batch) => router.execute(batch),
-      mayStart: (item) => this.#mayStart(item),
+      mayStart: (item) => this.#stream.mayStart(item),
       redirect: ({ place }, item) => {
         if (!(item instanceof PartitionRequest)) return undefined;
         const why = whyNotHere(router, this.#world.node, place, item.anywhere);
@@ -114,28 +96,8 @@ export class ZanConnection implements ClientConnection {
     };
   }
 
-  #onData(chunk: Buffer): void {
-    if (this.#closing) return;
-    this.#world.stats.inputBytes += chunk.length;
-    this.#parser.feed(chunk);
-    this.#lanes.start();
-    this.#regulate();
-  }
-
-  #onRequest(args: CommandLine, bytes: number): void {
-    if (this.#closing) return;
-    const { clock } = this.#world;
-    const slot = this.#replies.open(bytes, this.session.protocol);
-    const sent: Sent = { args, slot, arrivedMs: clock.monotonicMs() };
-    this.#take(sent);
-    if (this.#isFull()) this.#regulate();
-  }
-
-  #onProtocolError(text: string): void {
-    if (this.#closing) return;
-    const slot = this.#replies.open(0, this.session.protocol);
-    this.#beginClosing();
-    this.#settle({ args: [], slot, arrivedMs: 0 }, error(`ERR ${text}`));
+  #onRequest(args: CommandLine, slot: ReplySlot): void {
+    this.#take({ args, slot, arrivedMs: this.#world.clock.monotonicMs() });
   }
 
   #take(sent: Sent): void {
@@ -214,79 +176,10 @@ export class ZanConnection implements ClientConnection {
   }
 
   #settle({ slot }: Sent, reply: Reply): void {
-    if (this.#closed) return;
-    if (this.#replies.settle(slot, reply)) this.#askFlush();
-  }
-
-  #askFlush(): void {
-    if (this.#flushAsked) return;
-    this.#flushAsked = true;
-    this.#world.clock.endOfTurn(() => this.#flush());
-  }
-
-  #flush(): void {
-    this.#flushAsked = false;
-    if (this.#closed) return;
-    this.#output.flush();
-    const waiting = this.#output.waitingBytes;
-    if (waiting > limits.connectionOutputBytesMax) return this.#output.disconnect(waiting);
-    this.#endWhenAnswered();
-    this.#onDrain();
-  }
-
-  #onDrain(): void {
-    this.#regulate();
-    this.#lanes.pumpAll();
-  }
-
-  /** A client that reads slowly gets its oldest reply made, and no more than that. */
-  #mayStart(item: LaneItem): boolean {
-    const pauseBytes = limits.connectionOutputPauseBytes;
-    if (this.#stream.bufferedBytes > pauseBytes) return false;
-    return this.#replies.readyBytes <= pauseBytes || item.slot === this.#replies.first;
-  }
-
-  #isFull(): boolean {
-    return (
-      this.#replies.length >= limits.connectionInFlightMax ||
-      this.#replies.requestBytes >= limits.connectionInFlightBytesMax ||
-      this.#stream.bufferedBytes > limits.connectionOutputPauseBytes
-    );
-  }
-
-  /** Reads on exactly while there is room for what may come. */
-  #regulate(): void {
-    if (this.#closed || this.#closing) return;
-    const full = this.#isFull();
-    if (full === this.#paused) return;
-    this.#paused = full;
-    if (full) {
-      this.#parser.pause();
-      this.#stream.pause();
-      return;
-    }
-    this.#stream.resume();
-    this.#parser.resume();
-    this.#lanes.start();
-    if (this.#isFull()) this.#regulate();
-  }
-
-  #beginClosing(): void {
-    if (this.#closing) return;
-    this.#closing = true;
-    this.#parser.pause();
-    this.#stream.resume();
-  }
-
-  #endWhenAnswered(): void {
-    if (this.#replies.length > 0) return;
-    if (this.#stopping) this.#beginClosing();
-    if (this.#closing) this.#stream.end();
+    this.#stream.settle(slot, reply);
   }
 
   #onClose(): void {
-    if (this.#closed) return;
-    this.#closed = true;
     this.#lanes.close();
     this.#held?.forget();
     this.#held = undefined;

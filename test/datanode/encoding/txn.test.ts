@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { RecordOpener } from '../../../src/datanode/encoding/large-records.ts';
+import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { createView, readRange, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -190,6 +192,71 @@ describe('a damaged record', () => {
     }
     await engine.write([{ ...put, key: key('b') }]);
     expect(() => createView(engine).get(key('b'))).toThrow('record 1062');
+  });
+});
+
+describe('records of megabytes', () => {
+  const large = Buffer.alloc(3 * 1_048_576 + 17, 'large');
+  /** Due after each step: as many pauses as there can be. */
+  function pacing() {
+    const pace = { pauses: 0, isDue: () => true, pause: async () => void pace.pauses++ };
+    return pace;
+  }
+
+  test('are sealed in steps, to the same bytes', async () => {
+    const engine = await openEngine();
+    const [small, whole] = [new Txn(engine), new Txn(engine)];
+    for (const txn of [small, whole]) {
+      txn.put(key('a'), value('1'));
+      txn.put(key('large'), large);
+      txn.del(key('b'));
+    }
+    const pace = pacing();
+    expect(whole.isLarge).toBe(true);
+    expect(await whole.operationsInSteps(pace)).toEqual(small.operations());
+    expect(pace.pauses).toBeGreaterThan(6);
+  });
+
+  test('are given out before they are checked, and checked before anything is written', async () => {
+    const engine = await openEngine();
+    const filled = new Txn(engine);
+    filled.put(key('large'), large);
+    const [put] = filled.operations();
+    if (put?.type !== 'put') throw new Error('a put');
+    for (const at of [0, large.length - 1, large.length + 2]) {
+      const damaged = Buffer.from(put.value);
+      damaged[at]! ^= 1;
+      await engine.write([{ ...put, value: damaged }]);
+      const refusal = { code: 'CORRUPT', message: expect.stringContaining('checksum') };
+      for (const check of [
+        async (txn: Txn) => txn.operations(),
+        async (txn: Txn) => txn.checkReads(),
+        (txn: Txn) => txn.operationsInSteps(pacing()),
+      ]) {
+        const txn = new Txn(engine);
+        expect(txn.get(key('large'))).toHaveLength(large.length);
+        expect(txn.isLarge).toBe(true);
+        await expect(check(txn)).rejects.toMatchObject(refusal);
+      }
+      expect(() => createView(engine).get(key('large'))).toThrow(expect.objectContaining(refusal));
+    }
+    await engine.write([put]);
+    const txn = new Txn(engine);
+    expect(txn.get(key('large'))).toEqual(large);
+    expect(await txn.operationsInSteps(pacing())).toEqual([]);
+  });
+
+  test('that wait for their check are bounded: beyond, they are checked at once', () => {
+    const opener = new RecordOpener();
+    const record = sealRecord(key('large'), large);
+    const damaged = Buffer.from(record);
+    damaged[5]! ^= 1;
+    for (let at = 0; at < 10; at++) expect(opener.open(key('large'), record)).toEqual(large);
+    expect(() => opener.open(key('large'), damaged)).toThrow('checksum');
+    opener.check();
+    expect(opener.isDone).toBe(true);
+    expect(opener.open(key('large'), damaged)).toHaveLength(large.length);
+    expect(() => opener.check()).toThrow('checksum');
   });
 });
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   decodeEnvelope,
+  decodeEnvelopeInSteps,
   type Envelope,
   encodeEnvelope,
   envelopeTimeMs,
@@ -95,5 +96,28 @@ describe('log entries', () => {
     expect(() => decodeEnvelope(Buffer.concat([data, Buffer.from([0])]))).toThrow(
       /unexpected bytes/,
     );
+  });
+
+  test('of thousands of arguments are read in steps, to the same', async () => {
+    let pauses = 0;
+    const pace = { isDue: () => true, pause: async () => void pauses++ };
+    const line = Array.from({ length: 5_000 }, (_, at) => Buffer.from(`word ${at}`));
+    const id = Buffer.from('id');
+    const once = [{ first: 1, count: 1, id, sequence: 3, low: 2 }];
+    const bodies: Envelope['body'][] = [
+      { family: 'redis', lines: [line, [Buffer.from('PING')], line] },
+      { family: 'redis', lines: [line, line], once },
+      { family: 'internal', operation: 'time' },
+    ];
+    for (const body of bodies) {
+      const data = encodeEnvelope({ timeMs: 1, seed: 1, body });
+      const read = await decodeEnvelopeInSteps(data, pace);
+      expect(encodeEnvelope(read).equals(data)).toBe(true);
+      const cut = data.subarray(0, data.length - 1);
+      await expect(decodeEnvelopeInSteps(cut, pace)).rejects.toThrow(/does not decode/);
+      const more = Buffer.concat([data, Buffer.from([0])]);
+      await expect(decodeEnvelopeInSteps(more, pace)).rejects.toThrow(/does not decode/);
+    }
+    expect(pauses).toBeGreaterThan(30);
   });
 });

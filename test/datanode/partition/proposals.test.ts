@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { Proposals } from '../../../src/datanode/partition/proposals.ts';
-import { integer } from '../../../src/datanode/resp/reply.ts';
+import { integer, OK } from '../../../src/datanode/resp/reply.ts';
 
 function batch(lines: number, bytes = 1, deadlineMs = 1_000): CommandBatch {
   return {
@@ -88,10 +88,34 @@ describe('proposals', () => {
     flush(proposals, 5);
     const late = proposals.gather(batch(1, 1, 500));
     flush(proposals, 6);
-    proposals.expire(100);
+    proposals.expire(100, 4);
     expect(values(await early)).toEqual(['OUTCOME_UNKNOWN']);
     proposals.skipTo(6);
     expect(values(await late)).toEqual(['OUTCOME_UNKNOWN']);
+  });
+
+  test('wait beyond it while what is committed is being applied', async () => {
+    const proposals = new Proposals();
+    const large = proposals.gather(batch(1, 1, 100));
+    flush(proposals, 5);
+    const behind = proposals.gather(batch(1, 1, 100));
+    flush(proposals, 6);
+    proposals.expire(60_000, 5);
+    expect(proposals.count).toBe(2);
+    proposals.settle(5, 1, [OK]);
+    expect(values(await large)).toEqual([OK]);
+    proposals.expire(60_001, 5);
+    expect(values(await behind)).toEqual(['OUTCOME_UNKNOWN']);
+  });
+
+  test('are given up when they are committed and never applied', async () => {
+    const proposals = new Proposals();
+    const stuck = proposals.gather(batch(1, 1, 100));
+    flush(proposals, 5);
+    proposals.expire(99 + limits.applyWaitMs, 5);
+    expect(proposals.count).toBe(1);
+    proposals.expire(100 + limits.applyWaitMs, 5);
+    expect(values(await stuck)).toEqual(['OUTCOME_UNKNOWN']);
   });
 
   test('past their deadline before the turn ends are never proposed', async () => {

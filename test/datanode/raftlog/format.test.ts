@@ -138,7 +138,9 @@ describe('batches', () => {
   function sampleBatch(): Buffer {
     const bytes = Buffer.alloc(512);
     const end = encodeRecord(bytes, BATCH_HEADER_BYTES, { kind: 'tombstone', replica: 255 });
-    encodeBatchHeader(bytes, { ...header, payloadBytes: end - BATCH_HEADER_BYTES });
+    const payloadCrc = crc32(bytes.subarray(BATCH_HEADER_BYTES, end));
+    const payloadBytes = end - BATCH_HEADER_BYTES;
+    encodeBatchHeader(bytes, { ...header, payloadBytes, payloadCrc });
     return bytes;
   }
 

@@ -8,6 +8,7 @@ import { codeOf, type KvorumError } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
+import type { Entry } from '../../../src/datanode/raft/message.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog, type SharedLogOptions } from '../../../src/datanode/raftlog/shared-log.ts';
 import { SimDisk } from '../../sim/disk.ts';
@@ -82,6 +83,35 @@ describe('on the real disk', () => {
     expect(again.replica(1)!.base).toEqual({ index: 10, term: 2 });
     expect(again.replica(1)!.entries(11, 12, 1)).toEqual([entry(11, 2)]);
     await again.close();
+  });
+
+  test('entries of megabytes are copied in later turns, beside what comes meanwhile', async () => {
+    const log = await openLog({ cacheBytes: 1_000 });
+    const large = (index: number) => entry(index, 1, `${index}`.repeat(2_500_000));
+    const told: number[] = [];
+    const append = (index: number, one: Entry) =>
+      log.append({ replica: 7, entries: [one] }, () => told.push(index));
+    log.append({ replica: 7, reset: reset(0, 0, 1), entries: [entry(1, 1)] }, () => told.push(1));
+    append(2, large(2));
+    append(3, entry(3, 1));
+    append(4, large(4));
+    await new Promise((resolve) => setImmediate(resolve));
+    append(5, entry(5, 1));
+    append(6, large(6));
+    expect(told).toEqual([]);
+    await log.flush();
+    expect(told).toEqual([1, 2, 3, 4, 5, 6]);
+    const wanted = [entry(1, 1), large(2), entry(3, 1), large(4), entry(5, 1), large(6)];
+    const equal = (entries: readonly Entry[] | 'compacted') =>
+      entries !== 'compacted' &&
+      entries.length === wanted.length &&
+      entries.every(({ data }, at) => Buffer.from(wanted[at]!.data).equals(data));
+    expect(equal(log.replica(7)!.entries(1, 7, 1e9))).toBe(true);
+    await log.close();
+    const again = await openLog();
+    expect(equal(again.replica(7)!.entries(1, 7, 1e9))).toBe(true);
+    await again.close();
+    expect(failures).toEqual([]);
   });
 
   test('a random history with small segments survives closing and opening', async () => {

@@ -34,6 +34,22 @@ const textOf = (requests: readonly Buffer[][]) =>
 const command = fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 1, maxLength: 5 });
 
 describe('requests', () => {
+  test('of thousands of small arguments stay where they came, cut by chunks or not', () => {
+    const words = Array.from({ length: 9_000 }, (_, at) => Buffer.from(`argument ${at}`));
+    const bytes = Buffer.concat([wire(words), wire([Buffer.from('PING')])]);
+    for (const chunkBytes of [1_000, 65_536, bytes.length]) {
+      const { parser, requests, sizes } = collect();
+      for (let from = 0; from < bytes.length; from += chunkBytes) {
+        const chunk = Buffer.from(bytes.subarray(from, from + chunkBytes));
+        parser.feed(chunk);
+      }
+      const [first, second] = textOf(requests).map((args) => args.join());
+      expect([requests.length, second]).toEqual([2, 'PING']);
+      expect(first === words.join()).toBe(true);
+      expect(sizes).toEqual([bytes.length - 14, 14]);
+    }
+  });
+
   test('are the same however their bytes are cut', () => {
     fc.assert(
       fc.property(

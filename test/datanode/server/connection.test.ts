@@ -48,6 +48,20 @@ describe('order', () => {
   });
 });
 
+describe('a request of thousands of arguments', () => {
+  const many = (count: number, value: string) =>
+    ['MSET', ...Array.from({ length: count }, (_, at) => `{a}${at} ${value}`)].join(' ');
+
+  test('has its place among the others', async () => {
+    const mget = ['MGET', ...Array.from({ length: 3_000 }, (_, at) => `{a}${at}`)].join(' ');
+    client.send('SET a 1', many(3_000, 'x'), 'GET {a}2999', mget, many(4_000, 'y'), 'GET {a}0');
+    const values = '$1\r\nx\r\n'.repeat(3_000);
+    const wanted = `+OK\r\n+OK\r\n$1\r\nx\r\n*3000\r\n${values}+OK\r\n$1\r\ny\r\n`;
+    await client.until((text) => text.length >= wanted.length);
+    expect(client.text === wanted).toBe(true);
+  });
+});
+
 describe('several partitions', () => {
   test('MSET, MGET, DEL, EXISTS, TOUCH, UNLINK and DBSIZE go to all of them', async () => {
     expect(await client.ask('MSET a 1 b 2 c 3 d 4', '+OK\r\n')).toBe('+OK\r\n');

@@ -1,0 +1,240 @@
+/**
+ * One client's bytes, both ways: requests are read while there is room for what comes of them,
+ * replies leave in the order of their requests and in one write per turn. What requests mean is
+ * their door's to say.
+ */
+import { limits } from '../../common/limits.ts';
+import type { ByteStream } from '../../common/network.ts';
+import type { Queued } from '../commands/node-context.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { error, type Protocol, type Reply } from '../resp/reply.ts';
+import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
+import type { ConnectionWorld } from './connection-world.ts';
+import type { LaneItem } from './lane.ts';
+import type { LaneSet } from './lane-set.ts';
+import { Output } from './output.ts';
+import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
+
+/** A request of more arguments is looked at in a turn of its own. */
+const ARGUMENTS_AT_ONCE_MAX = 2_048;
+
+/** Whose stream it is. */
+export interface StreamOwner {
+  readonly lanes: Pick<LaneSet, 'start' | 'pumpAll'>;
+  /** Of replies to what comes in now. */
+  protocol(): Protocol;
+  /** In order; `slot` is where its reply goes. */
+  onRequest(args: CommandLine, slot: ReplySlot): void;
+  /** The client has gone; called once, and nothing after it. */
+  onClose(): void;
+}
+
+type StreamWorld = Pick<ConnectionWorld, 'clock' | 'logger' | 'stats'>;
+
+export class ClientStream {
+  readonly output: Output;
+  readonly #stream: ByteStream;
+  readonly #world: StreamWorld;
+  readonly #owner: StreamOwner;
+  readonly #parser: RequestParser;
+  readonly #replies = new ReplyQueue();
+  #flushAsked = false;
+  /** There is no room for more. */
+  #paused = false;
+  /** Reads on in a later turn. */
+  #resting = false;
+  /** Handed over before anything else is. */
+  #held: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
+  /** Spent on what came since it last rested. */
+  #spentMs = 0;
+  /** Ends once all that came is answered; until then requests are taken. */
+  #ending = false;
+  /** Nothing more is read; the stream ends with the last reply. */
+  #closing = false;
+  #closed = false;
+
+  constructor(stream: ByteStream, world: StreamWorld, owner: StreamOwner) {
+    this.#stream = stream;
+    this.#world = world;
+    this.#owner = owner;
+    this.output = new Output(stream, this.#replies, world);
+    this.#parser = createRequestParser({
+      bulkBytesMax: limits.requestBulkBytesMax,
+      onRequest: (args, bytes) => this.#onRequest(args, bytes),
+      onProtocolError: (text) => this.#onProtocolError(text),
+    });
+  }
+
+  /** Begins to read: `owner` is ready. */
+  open(): void {
+    this.#stream.attach({
+      onData: (chunk) => this.#onData(chunk),
+      onDrain: () => this.#onDrain(),
+      onClose: () => this.#onClose(),
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  get queued(): Omit<Queued, 'transaction'> {
+    return this.#replies.queued(this.#stream.bufferedBytes);
+  }
+
+  /** Takes its place among the replies, whatever was asked for. */
+  answer(reply: Reply): void {
+    this.settle(this.#replies.open(0, this.#owner.protocol()), reply);
+  }
+
+  settle(slot: ReplySlot, reply: Reply): void {
+    if (this.#closed) return;
+    if (this.#replies.settle(slot, reply)) this.askFlush();
+  }
+
+  /** At the end of the turn, whatever is ready leaves. */
+  askFlush(): void {
+    if (this.#flushAsked) return;
+    this.#flushAsked = true;
+    this.#world.clock.endOfTurn(() => this.#flush());
+  }
+
+  /** A client that reads slowly gets its oldest reply made, and no more than that. */
+  mayStart({ slot }: LaneItem): boolean {
+    const pauseBytes = limits.connectionOutputPauseBytes;
+    if (this.#stream.bufferedBytes > pauseBytes) return false;
+    return this.#replies.readyBytes <= pauseBytes || slot === this.#replies.first;
+  }
+
+  /** Takes nothing more; ends with the last reply, which is yet to come. */
+  beginClosing(): void {
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#parser.pause();
+    this.#stream.resume();
+  }
+
+  /** Takes nothing more, and ends when all is answered. */
+  close(): void {
+    this.beginClosing();
+    this.#endWhenAnswered();
+  }
+
+  /** Ends when all is answered; what comes until then is answered as well. */
+  endWhenAnswered(): void {
+    this.#ending = true;
+    this.#endWhenAnswered();
+  }
+
+  destroy(): void {
+    this.#stream.destroy();
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#closing) return;
+    const { clock, stats } = this.#world;
+    stats.inputBytes += chunk.length;
+    const beganMs = clock.monotonicMs();
+    this.#parser.feed(chunk);
+    this.#spentMs += clock.monotonicMs() - beganMs;
+    if (this.#spentMs >= limits.turnMs) this.#rest();
+    // a pipeline becomes one batch per partition because lanes start only when it has been read
+    this.#owner.lanes.start();
+    this.#regulate();
+  }
+
+  #onRequest(args: CommandLine, bytes: number): void {
+    if (this.#closing) return;
+    const slot = this.#replies.open(bytes, this.#owner.protocol());
+    if (args.length <= ARGUMENTS_AT_ONCE_MAX) {
+      this.#owner.onRequest(args, slot);
+      if (this.#isFull()) this.#regulate();
+      return;
+    }
+    // to look at thousands of arguments is a turn's work, as it was to read them
+    this.#held = { args, slot };
+    this.#parser.pause();
+    this.#rest();
+  }
+
+  #handOver(): void {
+    const { args, slot } = this.#held!;
+    this.#held = undefined;
+    this.#owner.onRequest(args, slot);
+    if (!this.#paused && !this.#closing) this.#parser.resume();
+    this.#owner.lanes.start();
+    this.#regulate();
+  }
+
+  /** Reads on in the next turn: the system would hand over 2 MiB in this one. */
+  #rest(): void {
+    if (this.#resting) return;
+    this.#resting = true;
+    this.#stream.pause();
+    this.#world.clock.endOfTurn(() => {
+      this.#resting = false;
+      this.#spentMs = 0;
+      if (this.#closed) return;
+      if (this.#held !== undefined) this.#handOver();
+      if (!this.#paused && !this.#resting) this.#stream.resume();
+    });
+  }
+
+  #onProtocolError(text: string): void {
+    if (this.#closing) return;
+    this.beginClosing();
+    this.answer(error(`ERR ${text}`));
+  }
+
+  #flush(): void {
+    this.#flushAsked = false;
+    if (this.#closed) return;
+    this.output.flush();
+    const waiting = this.output.waitingBytes;
+    if (waiting > limits.connectionOutputBytesMax) return this.output.disconnect(waiting);
+    this.#endWhenAnswered();
+    this.#onDrain();
+  }
+
+  #onDrain(): void {
+    this.#regulate();
+    this.#owner.lanes.pumpAll();
+  }
+
+  #isFull(): boolean {
+    return (
+      this.#replies.length >= limits.connectionInFlightMax ||
+      this.#replies.requestBytes >= limits.connectionInFlightBytesMax ||
+      this.#stream.bufferedBytes > limits.connectionOutputPauseBytes
+    );
+  }
+
+  /** Reads on exactly while there is room for what may come. */
+  #regulate(): void {
+    if (this.#closed || this.#closing) return;
+    const full = this.#isFull();
+    if (full === this.#paused) return;
+    this.#paused = full;
+    if (full) {
+      this.#parser.pause();
+      this.#stream.pause();
+      return;
+    }
+    if (!this.#resting) this.#stream.resume();
+    if (this.#held === undefined) this.#parser.resume();
+    this.#owner.lanes.start();
+    if (this.#isFull()) this.#regulate();
+  }
+
+  #endWhenAnswered(): void {
+    if (this.#replies.length > 0) return;
+    if (this.#ending) this.beginClosing();
+    if (this.#closing) this.#stream.end();
+  }
+
+  #onClose(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#owner.onClose();
+  }
+}

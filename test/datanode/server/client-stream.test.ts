@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import type { ByteStream, StreamHandlers } from '../../../src/common/network.ts';
+import type { CommandLine } from '../../../src/datanode/partition/batch.ts';
+import { OK } from '../../../src/datanode/resp/reply.ts';
+import { ClientStream } from '../../../src/datanode/server/client-stream.ts';
+import type { ReplySlot } from '../../../src/datanode/server/reply-queue.ts';
+import { ServerStats } from '../../../src/datanode/server/stats.ts';
+import { ManualClock } from '../raftlog/manual-clock.ts';
+import { wire } from './doors.ts';
+
+class FakeStream implements ByteStream {
+  readonly remote = 'test';
+  bufferedBytes = 0;
+  handlers: StreamHandlers | undefined;
+  written = '';
+  paused = false;
+  ended = false;
+
+  attach(handlers: StreamHandlers): void {
+    this.handlers = handlers;
+  }
+  write(bytes: Uint8Array): boolean {
+    this.written += Buffer.from(bytes).toString('latin1');
+    return true;
+  }
+  pause(): void {
+    this.paused = true;
+  }
+  resume(): void {
+    this.paused = false;
+  }
+  end(): void {
+    this.ended = true;
+  }
+  destroy(): void {
+    this.handlers?.onClose();
+  }
+}
+
+function open() {
+  const clock = new ManualClock();
+  const stream = new FakeStream();
+  const requests: { readonly args: CommandLine; readonly slot: ReplySlot }[] = [];
+  let closed = 0;
+  const stats = new ServerStats();
+  const client = new ClientStream(
+    stream,
+    { clock, logger: silentLogger, stats },
+    {
+      lanes: { start: () => {}, pumpAll: () => {} },
+      protocol: () => 2,
+      onRequest: (args, slot) => requests.push({ args, slot }),
+      onClose: () => closed++,
+    },
+  );
+  client.open();
+  const send = (...commands: string[]) =>
+    stream.handlers!.onData(Buffer.from(commands.map(wire).join('')));
+  const names = () => requests.map(({ args }) => args[0]!.toString());
+  return { clock, stream, requests, client, send, names, closedTimes: () => closed };
+}
+
+const many = (name: string) => [name, ...Array.from({ length: 2_100 }, (_, at) => at)].join(' ');
+
+describe('a request of thousands of arguments', () => {
+  test('is handed over in a later turn, and nothing before it', async () => {
+    const { clock, stream, send, names } = open();
+    send('A', many('B'), 'C', many('D'), 'E');
+    expect(names()).toEqual(['A']);
+    expect(stream.paused).toBe(true);
+    await clock.step();
+    expect(names()).toEqual(['A', 'B', 'C']);
+    await clock.step();
+    expect(names()).toEqual(['A', 'B', 'C', 'D', 'E']);
+    expect(stream.paused).toBe(false);
+  });
+
+  test('is answered when the server stops meanwhile, as what came before it', async () => {
+    const { clock, stream, client, requests, send, names } = open();
+    send('A', many('B'), 'C');
+    client.close();
+    await clock.steps(3);
+    expect(names()).toEqual(['A', 'B']);
+    for (const { slot } of requests) client.settle(slot, OK);
+    expect(stream.ended).toBe(false);
+    await clock.steps(3);
+    expect(stream.written).toBe('+OK\r\n+OK\r\n');
+    expect(stream.ended).toBe(true);
+  });
+
+  test('is forgotten when the client goes', async () => {
+    const { clock, stream, send, names, closedTimes } = open();
+    send(many('A'));
+    stream.destroy();
+    stream.destroy();
+    await clock.steps(3);
+    expect(names()).toEqual([]);
+    expect(closedTimes()).toBe(1);
+  });
+});
+
+describe('a client', () => {
+  test('is not read while it has too many requests unanswered', async () => {
+    const { clock, stream, client, requests, send, names } = open();
+    const more = limits.connectionInFlightMax + 10;
+    send(...Array.from({ length: more }, (_, at) => `R${at}`));
+    expect(names()).toHaveLength(limits.connectionInFlightMax);
+    expect(stream.paused).toBe(true);
+    for (const { slot } of requests.slice(0, 20)) client.settle(slot, OK);
+    await clock.step();
+    expect(names()).toHaveLength(more);
+    expect(stream.paused).toBe(false);
+  });
+
+  test('that ends when all is answered is answered what comes until then', async () => {
+    const { clock, stream, client, requests, send, names } = open();
+    send('A');
+    client.endWhenAnswered();
+    send('B');
+    expect(names()).toEqual(['A', 'B']);
+    client.settle(requests[1]!.slot, OK);
+    await clock.step();
+    expect(stream.ended).toBe(false);
+    client.settle(requests[0]!.slot, OK);
+    await clock.step();
+    expect(stream.ended).toBe(true);
+    send('C');
+    expect(names()).toEqual(['A', 'B']);
+  });
+
+  test('gets values of megabytes from where they are, between its other replies', async () => {
+    const { clock, stream, client, requests, send } = open();
+    send('A', 'B', 'C');
+    const bytes = Buffer.alloc(300_000, 'v');
+    client.settle(requests[0]!.slot, OK);
+    client.settle(requests[1]!.slot, { kind: 'bulk', bytes });
+    client.settle(requests[2]!.slot, OK);
+    await clock.step();
+    expect(stream.written === `+OK\r\n$300000\r\n${bytes}\r\n+OK\r\n`).toBe(true);
+  });
+});
