@@ -13,6 +13,8 @@ const table = {
   zanTransfers: { small: 6, long: 200 },
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
+  /** Writes through the SDK while leaders are killed, stand still and move. */
+  exactlyOnceWrites: { small: 5_000, long: 1_000_000 },
   /** How long clients of the matrix go on after each event, in milliseconds. */
   clientMatrixMs: { small: 250, long: 10_000 },
   /** Groups of a cluster in which a node stands still, and for how long. */

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { messageOf } from '../common/errors.ts';
 import { addAdminVerbs } from './admin/verbs.ts';
+import { addDemoVerbs } from './demo/verbs.ts';
 
 const program = new Command('kvorum')
   .description('A strongly consistent, sharded key-value store that speaks the Redis protocol.')
@@ -56,6 +57,7 @@ for (const role of ['datanode', 'placedriver'] as const) {
 }
 
 addAdminVerbs(program);
+addDemoVerbs(program);
 
 program.parseAsync().then(
   () => {},

@@ -20,6 +20,8 @@ export interface TemporaryClusterOptions {
   readonly replicas?: number;
   /** Is given each line that `kvorum start` would print. Default: nobody. */
   readonly say?: (line: string) => void;
+  /** Aborted before the cluster is ready, it ends the start and all that was started. */
+  readonly signal?: AbortSignal;
 }
 
 const LOWEST_PORT = 10_000;
@@ -76,7 +78,8 @@ export class TemporaryCluster {
 
 /**
  * Starts a cluster on free ports of loopback; resolves when every process is ready. Rejects with
- * `BAD_CONFIG` for wrong options, or with the reason of a process that does not start.
+ * `BAD_CONFIG` for wrong options, with the reason of a process that does not start, or with that of
+ * the signal.
  */
 export async function startTemporaryCluster(
   options: TemporaryClusterOptions = {},
@@ -99,16 +102,29 @@ export async function startTemporaryCluster(
       restart: true,
     });
     const supervisor = new Supervisor(plans, { script: commandScript(), restart: true, say });
-    try {
-      await supervisor.start();
-    } catch (failure) {
-      await supervisor.stop();
-      throw failure;
-    }
+    await startUnlessAborted(supervisor, options.signal);
     return new TemporaryCluster(directory, plans, supervisor);
   } catch (failure) {
     remove(directory);
     throw failure;
+  }
+}
+
+async function startUnlessAborted(
+  supervisor: Supervisor,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  signal?.throwIfAborted();
+  const giveUp = () => void supervisor.stop();
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    await supervisor.start();
+    signal?.throwIfAborted();
+  } catch (failure) {
+    await supervisor.stop();
+    throw failure;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
   }
 }
 

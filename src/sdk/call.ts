@@ -99,6 +99,11 @@ export class Call implements Entrant, Timed {
     this.#fail('QUEUE_FULL', `${window.waiting} commands wait already: see maxQueued`);
   }
 
+  /** Its turn in the window has not come yet. */
+  get isWaiting(): boolean {
+    return this.#state === 'waiting';
+  }
+
   /** Its turn in the window has come. */
   begin(): void {
     this.#state = 'begun';

@@ -279,7 +279,10 @@ export class Client extends Base {
     if (this.#status === 'end') return;
     this.#status = 'end';
     void this.#lookup.stop();
-    for (const call of this.#deadlines.all()) if (call instanceof Call) call.close();
+    const calls = this.#deadlines.all().filter((timed) => timed instanceof Call);
+    // Who waits goes first: its turn would come when another ends, and begin something new.
+    for (const call of calls) if (call.isWaiting) call.close();
+    for (const call of calls) call.close();
     this.#gate.settle();
     this.#pool.close();
     this.emit('end');

@@ -1,6 +1,7 @@
 /** The client against scripted nodes: routing, splitting, order, sessions, bounds, ends. */
 import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, describe, expect, test } from 'vitest';
+import { type Clock, sleep, systemClock } from '../../src/common/clock.ts';
 import { SLOT_COUNT, slotOfKey } from '../../src/common/hash.ts';
 import { murmur3 } from '../../src/common/murmur3.ts';
 import { Client, ClientError, type ClientOptions } from '../../src/sdk/index.ts';
@@ -379,6 +380,28 @@ describe('bounds and ends', () => {
     await arrived(3);
     other.disconnect();
     expect(await Promise.all(lost)).toEqual(['OUTCOME_UNKNOWN', 'CLOSED']);
+  });
+
+  test('a client that ends while a session is opened keeps nothing going', async () => {
+    const { peers, table } = await nodes(1, () => () => 'hang');
+    let timers = 0;
+    const clock: Clock = {
+      ...systemClock,
+      setTimer: (delayMs, run) => {
+        timers++;
+        return systemClock.setTimer(delayMs, run);
+      },
+    };
+    const { get } = scriptedPlacedriver(table);
+    const client = new Client({ placedrivers: ['p:1'] }, { get, clock });
+    const calls = keys.map((key) => code(client.set(key, 1)));
+    await expect.poll(() => peers[0]?.lines.length).toBe(1);
+    client.disconnect();
+    expect(await Promise.all(calls)).toEqual(keys.map(() => 'CLOSED'));
+    await sleep(systemClock, 100);
+    timers = 0;
+    await sleep(systemClock, 300);
+    expect(timers).toBe(0);
   });
 
   test('a client that the server refuses says so at once', async () => {

@@ -1,0 +1,148 @@
+/**
+ * Writes through the SDK while the nodes that lead are killed, stand still and hand their leaders
+ * over: each acknowledged one took effect once, and no client got an error. Judged by the checker of
+ * `kvorum demo`, over connections of its own.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { check } from '../../src/cli/demo/checker.ts';
+import { busiestLeader, isWhole } from '../../src/cli/demo/leaders.ts';
+import { readBack } from '../../src/cli/demo/read-back.ts';
+import { Workload } from '../../src/cli/demo/workload.ts';
+import { collect, type PartitionLine } from '../../src/cli/status.ts';
+import { Client } from '../../src/sdk/index.ts';
+import { scale } from '../scale.ts';
+import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
+
+const PARTITIONS = 6;
+const NODES = ['datanode1', 'datanode2', 'datanode3'];
+/** The second is longer than a client of the SDK waits for an answer before it asks elsewhere. */
+const STANDSTILLS_MS = [2_500, 8_000, 1_000];
+const BACK_MS = 60_000;
+
+let cluster: TestCluster;
+const clients: Client[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ partitions: PARTITIONS });
+  await whole();
+  for (let at = 0; at < 4; at++) {
+    clients.push(new Client(`kvorum://127.0.0.1:${cluster.ports.http}/default`));
+  }
+}, 90_000);
+
+afterAll(async () => {
+  for (const client of clients) client.disconnect();
+  await cluster?.destroy();
+}, 60_000);
+
+async function partitions(): Promise<readonly PartitionLine[]> {
+  return (await collect(cluster.data)).partitions;
+}
+
+async function whole(): Promise<void> {
+  await eventually(BACK_MS, 'all partitions are led and all replicas run', async () => {
+    return isWhole(await partitions(), PARTITIONS);
+  });
+}
+
+async function busiest(): Promise<string> {
+  return busiestLeader(await partitions())!.name;
+}
+
+/** Asks until it is taken: a node that has just come back may not be registered yet. */
+async function transfer(partition: number, to: string): Promise<void> {
+  const path = `/v1/namespaces/default/partitions/${partition}/transfer-leader`;
+  await eventually(BACK_MS, `${to} may lead ${partition}`, async () => {
+    const response = await fetch(`http://127.0.0.1:${cluster.ports.http}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ to }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return true;
+  });
+}
+
+/** Elections over all partitions, so far. */
+async function terms(): Promise<number> {
+  return (await partitions()).reduce((sum, { term }) => sum + term, 0);
+}
+
+const events = {
+  async killed(): Promise<void> {
+    const victim = await busiest();
+    const pid = cluster.pidOf(victim);
+    process.kill(pid, 'SIGKILL');
+    await eventually(BACK_MS, `${victim} is back`, () => cluster.pidOf(victim) !== pid);
+  },
+
+  async 'stood still'(time: number): Promise<void> {
+    const pid = cluster.pidOf(await busiest());
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await pause(STANDSTILLS_MS[time % STANDSTILLS_MS.length]!);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  },
+
+  async transferred(time: number): Promise<void> {
+    const before = await partitions();
+    // As even as the master wants leaders to be: it undoes what is not.
+    const wanted = new Map(
+      before.map(({ partition }) => [partition, NODES[(partition + time) % NODES.length]!]),
+    );
+    const moved = before.filter(({ partition, leader }) => leader !== wanted.get(partition));
+    expect(moved.length).toBeGreaterThan(0);
+    for (const { partition } of moved) await transfer(partition, wanted.get(partition)!);
+    await eventually(BACK_MS, 'leaders are transferred', async () => {
+      const now = await partitions();
+      return moved.some(({ partition }) => {
+        return now.find((one) => one.partition === partition)?.leader === wanted.get(partition);
+      });
+    });
+  },
+};
+
+test(
+  `${scale.exactlyOnceWrites} writes take effect once each, whatever happens to leaders`,
+  async () => {
+    const began = performance.now();
+    const firstTerms = await terms();
+    const load = new Workload({
+      ...{ writers: clients, workers: 1_024, keys: 64, prefix: 'once' },
+      kinds: ['counter', 'list'],
+    });
+    const names = Object.keys(events) as (keyof typeof events)[];
+    let round = 0;
+    while (round < names.length || load.progress().acknowledged < scale.exactlyOnceWrites) {
+      const time = Math.floor(round / names.length);
+      await events[names[round % names.length]!](time);
+      await whole();
+      await pause(300);
+      round++;
+      expect(load.errorTexts).toEqual([]);
+    }
+    await load.stop();
+    const { errors, longestPauseMs } = load.progress();
+    const seconds = (performance.now() - began) / 1_000;
+    const verdicts = await Promise.all(
+      NODES.map(async (_, node) => {
+        const address = `127.0.0.1:${cluster.gatewayPort(node)}`;
+        return check(load.told, await readBack(address, load.told));
+      }),
+    );
+    for (const verdict of verdicts) {
+      expect(verdict).toMatchObject({ lost: 0, duplicates: 0, unexpected: 0, findings: [] });
+    }
+    expect({ errors, errorTexts: load.errorTexts }).toEqual({ errors: 0, errorTexts: [] });
+    const { acknowledged } = verdicts[0]!;
+    expect(acknowledged).toBeGreaterThanOrEqual(scale.exactlyOnceWrites);
+    process.stdout.write(
+      `${acknowledged} writes in ${seconds.toFixed(0)} s, leaders ${names.join(', ')} in turn, ` +
+        `${round} times, ${(await terms()) - firstTerms} elections; ` +
+        `0 lost, 0 twice, longest pause ${longestPauseMs.toFixed(0)} ms\n`,
+    );
+  },
+  180_000 + scale.exactlyOnceWrites * 3,
+);
