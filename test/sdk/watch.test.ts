@@ -242,7 +242,8 @@ describe('ends', () => {
 
   test('the time limit, a signal, the end of the client', async () => {
     const { client } = await scene([execs(done)], { timeoutMs: 5_000 });
-    const late = slow(client, { timeoutMs: 500 });
+    await raise(client);
+    const late = slow(client, { timeoutMs: 1_000 });
     expect(await rejection(late.call)).toMatchObject({ code: 'TIMEOUT' });
     expect(late.signal()?.aborted).toBe(true);
     const abort = new AbortController();
@@ -262,8 +263,9 @@ describe('ends', () => {
   });
 
   test('while EXEC is under way the outcome is not known', async () => {
-    const { client } = await scene([execs('hang')]);
-    expect(await rejection(raise(client, { timeoutMs: 120 }))).toMatchObject({
+    const { client } = await scene([execs(done, 'hang')]);
+    await raise(client);
+    expect(await rejection(raise(client, { timeoutMs: 1_000 }))).toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       retriable: false,
     });
