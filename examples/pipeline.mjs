@@ -12,7 +12,7 @@ const results = await client
   .exec();
 assert.deepEqual(results[1], [null, 'one']);
 // A command that fails has its error; the others are not touched by it.
-assert.equal(results[2][0].code, 'WRONGTYPE');
+assert.equal(results[2]?.[0]?.code, 'WRONGTYPE');
 
 const values = await Promise.all([client.set('pipe:2', 2), client.get('pipe:2')]);
 assert.deepEqual(values, ['OK', '2']);

@@ -247,6 +247,10 @@ export const limits = {
   /** Sessions that a client closes when it ends: the others are collected by their groups. */
   sdkSessionClosesMax: 4_096,
   sdkBlockingIdleMax: 8,
+  /** Transactions of a client that watch keys at a time: each has a connection. */
+  sdkWatchesMax: 64,
+  /** Changes of a client's state kept for a reader that lags; the oldest are dropped. */
+  sdkChangesMax: 1_024,
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');

@@ -1,5 +1,5 @@
 /** From what a caller gives a method to the line that is sent, and the options of the call. Pure. */
-import type { CallOptions, Consistency } from './command-types.ts';
+import type { CallOptions, Consistency, WatchOptions } from './command-types.ts';
 import type { Argument } from './connection.ts';
 import { ownError } from './errors.ts';
 
@@ -24,7 +24,7 @@ export function parseCall(name: string, given: readonly unknown[]): ParsedCall {
   given.forEach((value, at) => {
     if (at === pairs && isRecord(value)) addPairs(line, name, value);
     else if (at === last && value === undefined) return;
-    else if (at === last && isRecord(value)) options = checkedOptions(name, value);
+    else if (at === last && isPlain(value)) options = checkedOptions(name, value);
     else addValue(line, name, value, at);
   });
   return { line, options };
@@ -46,7 +46,14 @@ function argumentOf(name: string, value: unknown, which: string): Argument {
   if (value instanceof Uint8Array) {
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   }
-  const shown = value === null ? 'null' : Number.isNaN(value) ? 'NaN' : typeof value;
+  const shown =
+    value === null
+      ? 'null'
+      : Number.isNaN(value)
+        ? 'NaN'
+        : isThing(value)
+          ? tagOf(value)
+          : typeof value;
   throw ownError(
     'BAD_ARGUMENT',
     `${which} of ${name} is ${shown}; it must be a string, a number or a Buffer`,
@@ -68,8 +75,21 @@ function addPairs(line: Argument[], name: string, record: object): void {
 }
 
 function isRecord(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false;
-  return !Array.isArray(value) && !ArrayBuffer.isView(value);
+  return isPlain(value) || value instanceof Map;
+}
+
+/** Options are: a promise, a date or a map in their place is a mistake. */
+function isPlain(value: unknown): value is object {
+  return isThing(value) && tagOf(value) === 'Object';
+}
+
+function isThing(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** `Promise`, `Date`, `Map` …; of plain objects and most classes `Object`. */
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
 }
 
 const callOptionNames = new Set(['signal', 'timeoutMs', 'consistency']);
@@ -92,6 +112,23 @@ function checkedOptions(name: string, given: object): CallOptions {
   }
   if (consistency !== undefined) checkConsistency(consistency, `consistency of ${name}`);
   return options;
+}
+
+/** The keys of a watch, at least one. Throws BAD_ARGUMENT, also for wrong options. */
+export function parseWatch(keys: unknown, body: unknown, options: WatchOptions): Argument[] {
+  const line: Argument[] = [];
+  addValue(line, 'watch', keys, 0);
+  if (line.length === 0) throw ownError('BAD_ARGUMENT', 'watch needs a key');
+  if (typeof body !== 'function') {
+    const text = 'watch takes keys and a function that reads and returns tx.multi()…: calls share ';
+    throw ownError('BAD_ARGUMENT', `${text}their connections, so there is no WATCH by itself`);
+  }
+  const { attemptsMax, ...others } = options;
+  if (attemptsMax !== undefined && !(Number.isInteger(attemptsMax) && attemptsMax > 0)) {
+    throw ownError('BAD_ARGUMENT', 'attemptsMax of watch must be a whole number above 0');
+  }
+  checkedOptions('watch', others);
+  return line;
 }
 
 /** Throws BAD_ARGUMENT; `what` names the option. */

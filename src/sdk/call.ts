@@ -5,24 +5,20 @@
 import type { Clock, Timer } from '../common/clock.ts';
 import type { PartitionId } from '../common/ids.ts';
 import type { Address } from '../common/network.ts';
-import type { Random } from '../common/random.ts';
+import { onAbort } from './abort-signals.ts';
 import type { Consistency } from './command-types.ts';
 import type { Argument, Connection, Outcome, Reply } from './connection.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { type ClientError, type OwnErrorCode, ownError, ReplyError } from './errors.ts';
-import type { Lookup } from './lookup.ts';
-import type { Pool } from './pool.ts';
 import type { RetryLimits } from './retry.ts';
 import { type Attempted, decide, type Failure, failureOf, failures, movedTo } from './retry.ts';
-import { onceLine, type Sessions, type Ticket } from './sessions.ts';
+import { onceLine, type Sessions, sessionError, type Ticket } from './sessions.ts';
+import { followerOf, leaderOf, noteMoved, type TargetWorld } from './targets.ts';
 import type { Entrant, Window } from './window.ts';
 
 /** What all calls of a client share. */
-export interface CallWorld {
+export interface CallWorld extends TargetWorld {
   readonly clock: Clock;
-  readonly random: Random;
-  readonly pool: Pool;
-  readonly lookup: Lookup;
   readonly window: Window;
   readonly deadlines: Deadlines;
   /** Undefined: writes are sent without. */
@@ -30,12 +26,6 @@ export interface CallWorld {
   readonly retry: Omit<RetryLimits, 'timeoutMs'>;
   /** How long an attempt that may be repeated waits for its reply; doubles with each. */
   readonly attemptTimeoutMs: number;
-  /** The client's data centre. */
-  readonly dc: string | undefined;
-  /** What the datanodes' followers keep to. */
-  readonly replicaMaxStalenessMs: number;
-  /** Which node commands without a key go to first. */
-  readonly anySeed: number;
 }
 
 export interface CallPlan {
@@ -56,6 +46,10 @@ export interface CallPlan {
   readonly consistency: Consistency;
   /** Begins at once and does not count in the window: what others wait for. */
   readonly urgent?: boolean;
+  /** It has a connection for itself, as what blocks has: it changes what the connection is in. */
+  readonly alone?: boolean;
+  /** What was sent before under this place of a session may have taken effect. */
+  readonly ticket?: Ticket | undefined;
 }
 
 export type CallResult =
@@ -75,6 +69,7 @@ export class Call implements Entrant, Timed {
   #ticket: Ticket | undefined;
   #borrowed: Connection | undefined;
   #timer: Timer | undefined;
+  #unlisten: (() => void) | undefined;
   #lastCause: Error | undefined;
   /** When the present row of failures began. */
   #failingMs: number;
@@ -86,28 +81,28 @@ export class Call implements Entrant, Timed {
     this.#done = done;
     this.#failingMs = plan.askedMs;
     this.#dueMs = plan.askedMs + plan.timeoutMs;
+    this.#ticket = plan.ticket;
+    this.#maybeDone = plan.ticket !== undefined;
   }
 
   start(): void {
     const { window, deadlines } = this.#world;
     const { signal, partition } = this.#plan;
     if (signal?.aborted) return this.#onAbort();
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal !== undefined) this.#unlisten = onAbort(signal, this.#onAbort);
     deadlines.add(this);
     if (this.#plan.urgent) return this.begin();
     if (window.enter(partition, this)) return;
     this.#fail('QUEUE_FULL', `${window.waiting} commands wait already: see maxQueued`);
   }
 
-  /** Its turn in the window has not come yet. */
-  get isWaiting(): boolean {
-    return this.#state === 'waiting';
-  }
-
   /** Its turn in the window has come. */
   begin(): void {
     this.#state = 'begun';
-    this.#attempt();
+    // Its time was up while it waited: what has not been sent is certain to have no effect.
+    const nowMs = this.#world.clock.monotonicMs();
+    if (nowMs >= this.#dueMs) this.onTime(nowMs);
+    else this.#attempt();
   }
 
   /** Ends it because the client does. */
@@ -189,59 +184,35 @@ export class Call implements Entrant, Timed {
     this.#ticket = sessions.take(partition);
     if (this.#ticket !== undefined) return true;
     window.hold(partition);
-    sessions.begin(partition, key, () => {
+    sessions.begin(partition, key, (failure) => {
       if (this.#state === 'begun') {
-        if (sessions.isOpen(partition) || !sessions.supported) this.#attempt();
-        else this.#notOpened();
+        if (failure === undefined) this.#attempt();
+        else this.#notOpened(failure);
       }
       window.letGo(partition);
     });
     return false;
   }
 
-  /** The open has used up its own attempts. */
-  #notOpened(): void {
-    this.#fail('UNAVAILABLE', `${this.#plan.name}: no session could be opened in its partition`);
+  /** The open has used up its own attempts, or was refused. */
+  #notOpened(failure: ClientError): void {
+    const error = sessionError(this.#plan.name, this.#plan.partition, failure);
+    this.#settle({ ok: false, error, attempts: this.#attempts });
   }
 
   #connection(): Connection | undefined {
     const { pool } = this.#world;
     const { partition, blocking } = this.#plan;
-    const follower = this.#follower();
-    if (follower !== undefined) return pool.shared('follower', follower);
-    const address = this.#target();
+    const { effect, consistency, alone } = this.#plan;
+    if (effect === 'read' && partition !== undefined && this.#attempts === 0) {
+      const follower = followerOf(this.#world, partition, consistency);
+      if (follower !== undefined) return pool.shared('follower', follower);
+    }
+    const address = leaderOf(this.#world, partition, this.#attempts);
     if (address === undefined) return undefined;
-    if (!blocking) return pool.shared(partition === undefined ? 'any' : 'data', address);
+    if (!blocking && !alone) return pool.shared(partition === undefined ? 'any' : 'data', address);
     this.#borrowed = pool.borrow(address);
     return this.#borrowed;
-  }
-
-  /** Where a read that may be stale goes first. */
-  #follower(): Address | undefined {
-    const { consistency, partition, effect } = this.#plan;
-    const { replicaMaxStalenessMs, dc, lookup, pool, random } = this.#world;
-    if (effect !== 'read' || partition === undefined || this.#attempts > 0) return undefined;
-    const bound = typeof consistency === 'object' ? consistency.maxStalenessMs : undefined;
-    if (consistency !== 'stale' && !(bound !== undefined && bound >= replicaMaxStalenessMs)) {
-      return undefined;
-    }
-    const followers = (lookup.table?.followers(partition, dc) ?? []).filter(
-      (address) => !pool.isAvoided(address),
-    );
-    return followers[random.below(Math.max(1, followers.length))];
-  }
-
-  /** The leader, or who else takes the command while it cannot be reached. */
-  #target(): Address | undefined {
-    const { lookup, pool, anySeed } = this.#world;
-    const { partition } = this.#plan;
-    const found = lookup.table?.candidates(partition) ?? [];
-    const from = partition === undefined ? anySeed : 0;
-    for (let at = 0; at < found.length; at++) {
-      const address = found[(from + at) % found.length]!;
-      if (!pool.isAvoided(address)) return address;
-    }
-    return found[(from + this.#attempts) % Math.max(1, found.length)];
   }
 
   #heard(number: number, outcome: Outcome, firstError: string | undefined): void {
@@ -282,15 +253,7 @@ export class Call implements Entrant, Timed {
   #refused(address: Address, text: string, firstError: string | undefined): void {
     const why = text.startsWith('EXECABORT') && firstError !== undefined ? firstError : text;
     const failure = failureOf(why);
-    if (failure === 'moved') {
-      const to = movedTo(why);
-      const { partition } = this.#plan;
-      if (to !== undefined && partition !== undefined) {
-        // An empty host is the one that was asked.
-        const target = { host: to.host === '' ? address.host : to.host, port: to.port };
-        this.#world.lookup.table?.noteMoved(partition, target);
-      }
-    }
+    if (failure === 'moved') noteMoved(this.#world, this.#plan.partition, movedTo(why), address);
     if (failure !== 'reply') {
       this.#failed(failure, this.#replyError(why));
       return;
@@ -315,6 +278,8 @@ export class Call implements Entrant, Timed {
     const { random, retry, lookup, clock, sessions } = this.#world;
     this.#sent = undefined;
     this.#lastCause = cause;
+    if (failure === 'silent') this.#dropBorrowed();
+    else this.#giveBack();
     const now = clock.monotonicMs();
     const attempted: Attempted = {
       effect: this.#effect(),
@@ -359,23 +324,26 @@ export class Call implements Entrant, Timed {
 
   #settle(result: CallResult): void {
     if (this.#state === 'settled') return;
-    const { window, deadlines, pool } = this.#world;
-    const { partition, signal, urgent } = this.#plan;
+    const { window, deadlines } = this.#world;
+    const { partition, urgent } = this.#plan;
     const waited = this.#state === 'waiting';
     this.#state = 'settled';
     this.#timer?.cancel();
     deadlines.delete(this);
-    signal?.removeEventListener('abort', this.#onAbort);
+    this.#unlisten?.();
     if (this.#ticket !== undefined) this.#ticket.session.release(this.#ticket.sequence);
-    if (this.#borrowed !== undefined) {
-      // Whoever still waits at the server is taken out of its queue by closing the connection.
-      if (this.#sent === undefined) pool.giveBack(this.#borrowed);
-      else this.#borrowed.close();
-    }
+    // Whoever still waits at the server is taken out of its queue by closing the connection.
+    if (this.#sent === undefined) this.#giveBack();
+    else this.#dropBorrowed();
     this.#done(result);
     if (urgent) return;
     if (waited) window.withdraw(partition, this);
     else window.leave(partition);
+  }
+
+  #giveBack(): void {
+    if (this.#borrowed !== undefined) this.#world.pool.giveBack(this.#borrowed);
+    this.#borrowed = undefined;
   }
 
   #dropBorrowed(): void {

@@ -1,5 +1,7 @@
 /** What a client tells its listeners, and where it is in its life. */
 
+import type { ClientChange } from './changes.ts';
+
 /** `wait` (lazy, nothing done yet) → `connecting` → `ready` ⇄ `reconnecting` → `end`. */
 export type ClientStatus = 'wait' | 'connecting' | 'ready' | 'reconnecting' | 'end';
 
@@ -21,6 +23,8 @@ export interface ClientEvents {
   '+node': [node: NodeInfo];
   /** A datanode left the table; connections to it are closed. */
   '-node': [node: NodeInfo];
+  /** Anything of the above, connections and leaders: what `client.changes()` walks over. */
+  change: [change: ClientChange];
 }
 
 /** A datanode as events and `nodes()` tell it. */

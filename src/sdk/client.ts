@@ -4,10 +4,13 @@ import type { Readable } from 'node:stream';
 import { sleep, systemClock } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import { systemRandom } from '../common/random.ts';
+import { parseWatch } from './arguments.ts';
 import { Call, type CallWorld } from './call.ts';
+import type { ClientChange } from './changes.ts';
 import type { ClientEvents, ClientStatus, NodeInfo } from './client-events.ts';
+import { ClientState } from './client-state.ts';
 import { addCommandMethods } from './command-methods.ts';
-import type { Key } from './command-types.ts';
+import type { Key, WatchOptions } from './command-types.ts';
 import { Deadlines } from './deadlines.ts';
 import { ownError } from './errors.ts';
 import { bytesOf } from './key-places.ts';
@@ -19,12 +22,13 @@ import { ioredisConnector, Pool } from './pool.ts';
 import type { Value } from './replies.ts';
 import { Runner } from './runner.ts';
 import { type ScanOptions, type ScanStep, scanPlaces, scanSteps, scanStream } from './scan.ts';
-import { closeLine, openLine, Sessions } from './sessions.ts';
+import { closeSessions, makeSessions } from './session-calls.ts';
+import type { Sessions } from './sessions.ts';
 import { Subscriber } from './subscriber.ts';
-import type { PartitionTable, TableNode } from './table.ts';
+import type { PartitionTable } from './table.ts';
 import { TableGate } from './table-gate.ts';
-import { tellConnect, tellLookup } from './tracing.ts';
 import type { Commands } from './typed-commands.ts';
+import { Watch, type WatchBody, type WatchResult } from './watch.ts';
 import { Window } from './window.ts';
 import {
   type ClientWorld,
@@ -38,7 +42,6 @@ import {
 const RESOLUTION_MS = 20;
 const AVOID_MS = 1_000;
 const LOOKUP_REST_MS = 50;
-const CLOSE_SESSIONS_MS = 1_000;
 
 const Base = EventEmitter as unknown as abstract new () => EventEmitter<ClientEvents> & Commands;
 
@@ -60,10 +63,9 @@ export class Client extends Base {
   readonly #deadlines: Deadlines;
   readonly #sessions: Sessions | undefined;
   readonly #runner: Runner;
-  #status: ClientStatus = 'wait';
+  readonly #state: ClientState = new ClientState(this as unknown as EventEmitter<ClientEvents>);
+  readonly #watches: Window;
   #closing: Promise<void> | undefined;
-  #connected = false;
-  #nodes = new Map<string, TableNode>();
   readonly #gate: TableGate;
 
   /**
@@ -84,6 +86,7 @@ export class Client extends Base {
       get: world.get ?? fetchGet(settings.connectTimeoutMs),
     };
     this.#window = new Window(settings.maxInFlight, settings.maxQueued);
+    this.#watches = new Window(limits.sdkWatchesMax, settings.maxQueued);
     this.#deadlines = new Deadlines(clock, RESOLUTION_MS);
     this.#pool = this.#makePool();
     this.#lookup = new Lookup({
@@ -93,22 +96,26 @@ export class Client extends Base {
       intervalMs: settings.lookupMs,
       restMs: LOOKUP_REST_MS,
       changed: (table) => this.#onTable(table),
-      failed: (error) => this.#onLookupFailed(error),
+      failed: (error) => this.#state.onLookupFailed(error),
     });
     this.#gate = new TableGate({
       clock,
       deadlines: this.#deadlines,
       lookup: this.#lookup,
       waitingMax: settings.maxQueued,
-      isClosed: () => this.#status === 'end',
+      isClosed: () => this.#state.status === 'end',
     });
-    this.#sessions = settings.sessions ? this.#makeSessions() : undefined;
+    if (settings.sessions) {
+      const failed = (error: Error) => this.#state.onError(error);
+      this.#sessions = makeSessions(random, () => this.#runner, settings.timeoutMs, failed);
+    }
     this.#runner = new Runner({
       world: this.#callWorld(),
       namespace: settings.namespace,
       timeoutMs: settings.timeoutMs,
       consistency: settings.consistency,
-      begin: () => this.#begin(),
+      watches: this.#watches,
+      begin: (inside) => this.#begin(inside),
       whenTable: (timeoutMs, signal) => this.#gate.wait(timeoutMs, signal),
     });
     if (!settings.lazyConnect) this.#begin();
@@ -116,7 +123,7 @@ export class Client extends Base {
 
   /** Where the client is in its life. */
   get status(): ClientStatus {
-    return this.#status;
+    return this.#state.status;
   }
 
   /** Commands sent and not answered, and commands that wait to be sent. */
@@ -135,7 +142,7 @@ export class Client extends Base {
 
   /** The datanodes known now. */
   nodes(): readonly NodeInfo[] {
-    return [...this.#nodes.values()].map(infoOf);
+    return this.#state.nodes;
   }
 
   /** Number of the partition that `key` belongs to, from 0; undefined while that is not known. */
@@ -158,12 +165,47 @@ export class Client extends Base {
 
   /** Gathers commands that are sent in one turn, each for itself. */
   pipeline(): Pipeline {
-    return new Pipeline(this.#runner);
+    return new Pipeline(this.#runner, this.#world.clock);
   }
 
   /** Gathers commands of one partition that take effect together or not at all. */
   multi(): Transaction {
     return new Transaction(this.#runner);
+  }
+
+  /**
+   * A transaction on condition that nobody changes `keys` (one or more, of one partition) between
+   * what `body` reads and what it writes:
+   *
+   *     await client.watch('stock', async (tx) => {
+   *       const left = Number(await tx.get('stock'));
+   *       return left > 0 ? tx.multi().set('stock', left - 1) : undefined;
+   *     });
+   *
+   * `body` is called again, with pauses, as often as somebody has changed a key, and when the leader
+   * is lost: it must have no other effect. Only watched keys are guarded. Resolves with the results
+   * of the transaction, or undefined when `body` returned none. Rejects with what `body` rejects with;
+   * `CONFLICT` when a key was changed at each of `attemptsMax` attempts; `CROSSSLOT`; `TIMEOUT`,
+   * `ABORTED`, `UNAVAILABLE`: nothing took effect; `OUTCOME_UNKNOWN`. At most 64 are under way at a
+   * time, each with a connection; the others wait.
+   */
+  async watch(
+    keys: Key | readonly Key[],
+    body: WatchBody,
+    options: WatchOptions = {},
+  ): Promise<WatchResult> {
+    return this.#runner.watch(parseWatch(keys, body, options), body, options);
+  }
+
+  /**
+   * The present status and table, then every change of status, connections, table, leaders and nodes,
+   * for `for await`; ends when the client is closed or `signal` aborts. A reader that lags by more
+   * than 1,024 changes loses the oldest and is told how many. Never rejects.
+   */
+  changes(
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<ClientChange, void, undefined> {
+    return this.#state.changes(options.signal);
   }
 
   /**
@@ -214,9 +256,9 @@ export class Client extends Base {
     return new Client(optionsAgain(this.#settings, options), this.#world);
   }
 
-  /** Resolves when no call is under way or waits. */
+  /** Resolves when no call is under way or waits, for whatever. */
   drain(): Promise<void> {
-    return this.#window.idle();
+    return this.#runner.idle();
   }
 
   /** Resolves when at most half of `maxQueued` calls wait: a producer awaits it between calls. */
@@ -255,76 +297,50 @@ export class Client extends Base {
     return scanStream(scanSteps(step, options, () => undefined));
   }
 
-  #begin(): void {
-    if (this.#closing !== undefined) throw ownError('CLOSED', 'the client is closed');
-    if (this.#status !== 'wait') return;
-    this.#status = 'connecting';
+  /** `inside`: for something that was under way when it began to close. */
+  #begin(inside = false): void {
+    const { status } = this.#state;
+    if (inside ? status === 'end' : this.#closing !== undefined) {
+      throw ownError('CLOSED', 'the client is closed');
+    }
+    if (status !== 'wait') return;
+    this.#state.begun();
     this.#lookup.refresh();
   }
 
   async #close(): Promise<void> {
-    if (this.#status !== 'wait') {
+    if (this.#state.status !== 'wait') {
       const { clock } = this.#world;
       const given = new AbortController();
       const late = sleep(clock, this.#settings.timeoutMs, given.signal).catch(() => {});
       await Promise.race([this.drain(), late]);
       given.abort();
-      await this.#closeSessions();
+      if (this.#sessions !== undefined) await closeSessions(this.#sessions, this.#runner);
     }
     this.#end();
     await this.#lookup.stop();
   }
 
   #end(): void {
-    if (this.#status === 'end') return;
-    this.#status = 'end';
+    if (!this.#state.end()) return;
     void this.#lookup.stop();
-    const calls = this.#deadlines.all().filter((timed) => timed instanceof Call);
-    // Who waits goes first: its turn would come when another ends, and begin something new.
-    for (const call of calls) if (call.isWaiting) call.close();
-    for (const call of calls) call.close();
+    // What waits for its turn must not be sent now because others are ended before it.
+    this.#window.close();
+    this.#watches.close();
+    for (const one of this.#deadlines.all()) {
+      if (one instanceof Call || one instanceof Watch) one.close();
+    }
     this.#gate.settle();
     this.#pool.close();
     this.emit('end');
   }
 
-  /** So that groups need not keep them until they are collected. */
-  async #closeSessions(): Promise<void> {
-    const open = (this.#sessions?.open ?? []).slice(0, limits.sdkSessionClosesMax);
-    await Promise.all(
-      open.map((session) => {
-        return new Promise<void>((resolve) => {
-          const line = closeLine(session, session.openedWith ?? '');
-          const { partition } = session;
-          this.#runner.urgent('kv.session', line, partition, CLOSE_SESSIONS_MS, () => resolve());
-        });
-      }),
-    );
-  }
-
   #onTable(table: PartitionTable): void {
-    const { epoch, partitions } = table.content;
-    tellLookup({ epoch, partitions: partitions.length });
-    const before = this.#nodes;
-    this.#nodes = new Map(table.content.nodes.map((node) => [keyOf(node), node]));
     const { source } = this.#settings;
     const seeds = source.kind === 'datanodes' ? source.addresses : [];
     this.#pool.retain([...table.addresses(), ...seeds]);
-    for (const [key, node] of before) if (!this.#nodes.has(key)) this.emit('-node', infoOf(node));
-    for (const [key, node] of this.#nodes) if (!before.has(key)) this.emit('+node', infoOf(node));
     this.#gate.settle();
-    if (this.#status !== 'connecting') return;
-    this.#status = 'ready';
-    this.emit('ready');
-  }
-
-  #onLookupFailed(error: Error): void {
-    tellLookup({ error });
-    this.#tell(error);
-  }
-
-  #tell(error: Error): void {
-    if (this.listenerCount('error') > 0) this.emit('error', error);
+    this.#state.onTable(table);
   }
 
   #makePool(): Pool {
@@ -335,45 +351,13 @@ export class Client extends Base {
       avoidMs: AVOID_MS,
       idleMax: limits.sdkBlockingIdleMax,
       events: {
-        connected: (address) => {
-          tellConnect({ ...address, state: 'connected' });
-          if (this.#connected) return;
-          this.#connected = true;
-          if (this.#status === 'reconnecting') this.#status = 'ready';
-          this.emit('connect');
-        },
+        connected: (address) => this.#state.onConnected(address),
         lost: (address, error) => {
-          tellConnect({ ...address, state: 'lost', error });
-          if (this.#status === 'end') return;
-          if (error !== undefined) this.#tell(error);
+          this.#state.onLost(address, error);
           this.#lookup.refresh();
         },
-        empty: () => this.#onAllLost(),
+        empty: () => this.#state.onAllLost(),
       },
-    });
-  }
-
-  #onAllLost(): void {
-    if (!this.#connected || this.#status === 'end') return;
-    this.#connected = false;
-    if (this.#status === 'ready') this.#status = 'reconnecting';
-    this.emit('close');
-    this.emit('reconnecting');
-  }
-
-  #makeSessions(): Sessions {
-    const { timeoutMs } = this.#settings;
-    return new Sessions(this.#world.random, (session, key, done) => {
-      const { partition } = session;
-      const line = openLine(session, key);
-      this.#runner.urgent('kv.session', line, partition, timeoutMs, (result) => {
-        if (result.ok) done('opened');
-        else if (!/unknown command/i.test(result.error.message)) done('failed');
-        else {
-          this.#tell(ownError('REFUSED', 'the datanodes know no sessions: writes go without'));
-          done('unsupported');
-        }
-      });
     });
   }
 
@@ -390,14 +374,6 @@ export class Client extends Base {
       anySeed: this.#world.random.u32(),
     };
   }
-}
-
-function keyOf({ name, host, port }: TableNode): string {
-  return `${name} ${host}:${port}`;
-}
-
-function infoOf({ name, host, port }: TableNode): NodeInfo {
-  return { name, host, port };
 }
 
 addCommandMethods(Client.prototype);

@@ -10,6 +10,12 @@ export interface CallOptions {
   readonly consistency?: Consistency | undefined;
 }
 
+/** Of one `client.watch()`. */
+export interface WatchOptions extends Omit<CallOptions, 'consistency'> {
+  /** How often a changed key may be met before `CONFLICT`; default: the client's `attemptsMax`. */
+  readonly attemptsMax?: number | undefined;
+}
+
 /**
  * How fresh a read must be.
  * - `linearizable`: what was acknowledged before the read began is seen.

@@ -25,9 +25,10 @@ export class DatanodeSource implements TableSource {
     this.#ask = ask;
   }
 
-  async fetch(epoch: number | undefined): Promise<TableContent | undefined> {
+  async fetch(epoch: number | undefined, signal: AbortSignal): Promise<TableContent | undefined> {
     const reasons: string[] = [];
     for (const address of [...this.#known, ...this.#seeds]) {
+      if (signal.aborted) break;
       const outcome = await this.#ask(address, ['CLUSTER', 'SLOTS']);
       if (outcome.kind === 'unsent' || outcome.kind === 'lost') {
         reasons.push(`${address.host}:${address.port}: ${outcome.cause.message}`);

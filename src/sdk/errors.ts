@@ -9,7 +9,7 @@ export const ownErrors = {
   BAD_OPTION: { retriable: false },
   /** A call's arguments cannot be sent; the text says why. */
   BAD_ARGUMENT: { retriable: false },
-  /** The keys of a transaction belong to several partitions. */
+  /** The keys of a transaction, or of a watch, belong to several partitions. */
   CROSSSLOT: { retriable: false },
   /** The client was closed before the command was sent. */
   CLOSED: { retriable: true },
@@ -19,6 +19,8 @@ export const ownErrors = {
   TIMEOUT: { retriable: true },
   /** Refused unproposed until the attempts or the time were used up; `cause` is the last refusal. */
   UNAVAILABLE: { retriable: true },
+  /** A watched key was changed by others at every attempt; nothing of the transaction took effect. */
+  CONFLICT: { retriable: true },
   /** More commands wait than the client may keep. */
   QUEUE_FULL: { retriable: true },
   /** A write may or may not have taken effect, once, now or later. */

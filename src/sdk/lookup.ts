@@ -27,7 +27,7 @@ export class Lookup {
   /** Somebody asked while a lookup was under way: it may have read what was before. */
   #again = false;
   #lastMs = Number.NEGATIVE_INFINITY;
-  #stopped = false;
+  readonly #stop = new AbortController();
 
   constructor(options: LookupOptions) {
     this.#options = options;
@@ -44,7 +44,7 @@ export class Lookup {
 
   /** Looks up as soon as the rest since the last lookup allows. */
   refresh(): void {
-    if (this.#stopped) return;
+    if (this.#stop.signal.aborted) return;
     if (this.#under !== undefined) {
       this.#again = true;
       return;
@@ -55,9 +55,9 @@ export class Lookup {
     else this.#begin();
   }
 
-  /** Ends for good; resolves when no lookup is under way. */
+  /** Ends for good, with what is under way; resolves when that has ended. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stop.abort();
     this.#timer?.cancel();
     await this.#under;
   }
@@ -68,13 +68,13 @@ export class Lookup {
   }
 
   #begin(): void {
-    if (this.#under !== undefined || this.#stopped) return;
+    if (this.#under !== undefined || this.#stop.signal.aborted) return;
     this.#timer?.cancel();
     this.#again = false;
     this.#lastMs = this.#options.clock.monotonicMs();
     this.#under = this.#look().then(() => {
       this.#under = undefined;
-      if (this.#stopped) return;
+      if (this.#stop.signal.aborted) return;
       const { intervalMs, restMs, random } = this.#options;
       const hurry = this.#again || this.#table === undefined;
       this.#plan(hurry ? restMs : intervalMs * (0.8 + random.float() * 0.4));
@@ -84,14 +84,14 @@ export class Lookup {
   async #look(): Promise<void> {
     const { source, changed, failed } = this.#options;
     try {
-      const content = await source.fetch(this.#table?.content.epoch);
+      const content = await source.fetch(this.#table?.content.epoch, this.#stop.signal);
       this.#error = undefined;
-      if (content === undefined || this.#stopped) return;
+      if (content === undefined || this.#stop.signal.aborted) return;
       this.#table = new PartitionTable(content);
       changed(this.#table);
     } catch (error) {
       this.#error = error instanceof Error ? error : new Error(String(error));
-      if (!this.#stopped) failed(this.#error);
+      if (!this.#stop.signal.aborted) failed(this.#error);
     }
   }
 }

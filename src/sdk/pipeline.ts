@@ -1,30 +1,29 @@
-/** Commands gathered first and sent together: a pipeline, and a transaction of one partition. */
+/** Commands gathered first and sent together: a pipeline, and transactions of one partition. */
+import type { Clock } from '../common/clock.ts';
 import { parseCall } from './arguments.ts';
 import { addCommandMethods } from './command-methods.ts';
 import type { CallOptions } from './command-types.ts';
 import type { Reply } from './connection.ts';
 import { type ClientError, ownError, ReplyError } from './errors.ts';
+import type { QueuedLine } from './refusals.ts';
 import { decodeReply, type Value } from './replies.ts';
-import type { QueuedLine, Runner } from './runner.ts';
+import type { Runner } from './runner.ts';
+import { type BatchTrace, traceBatch } from './tracing.ts';
 import type { Gathering } from './typed-commands.ts';
 
-interface Gathered {
+/** A command as it was gathered. */
+export interface Gathered {
   readonly name: string;
   readonly given: readonly unknown[];
   readonly bytes: boolean;
 }
 
-/** `[error, null]` or `[null, value]`, one for each command in order. */
+/** `[error, undefined]` or `[null, value]`, one for each command in order. */
 export type PipelineResult = readonly [error: ClientError | null, value: Value | undefined];
 
 /** Gathers commands until they are sent. */
 class Gatherer {
-  protected readonly runner: Runner;
   #gathered: Gathered[] = [];
-
-  constructor(runner: Runner) {
-    this.runner = runner;
-  }
 
   /** Commands gathered. */
   get length(): number {
@@ -52,7 +51,7 @@ class Gatherer {
 }
 
 /** The methods of the commands are added to the prototypes below. */
-type With<Methods> = abstract new (runner: Runner) => Gatherer & Methods;
+type With<Methods> = abstract new () => Gatherer & Methods;
 
 const PipelineMethods = Gatherer as unknown as With<Gathering<Pipeline>>;
 
@@ -61,15 +60,61 @@ const PipelineMethods = Gatherer as unknown as With<Gathering<Pipeline>>;
  * transaction: one may fail while others succeed. Made by `client.pipeline()`.
  */
 export class Pipeline extends PipelineMethods {
-  /** Sends what was gathered; never rejects: each command has its result, in order. */
-  async exec(): Promise<PipelineResult[]> {
-    const calls = this.take().map(({ name, given, bytes }) => this.runner.run(name, given, bytes));
-    const settled = await Promise.allSettled(calls);
-    return settled.map((one): PipelineResult => {
-      return one.status === 'fulfilled' ? [null, one.value] : [one.reason, undefined];
+  readonly #runner: Runner;
+  readonly #clock: Clock;
+
+  /** Made by `client.pipeline()`. */
+  constructor(runner: Runner, clock: Clock) {
+    super();
+    this.#runner = runner;
+    this.#clock = clock;
+  }
+
+  /**
+   * Sends what was gathered; never rejects: each command has its result, in order. It may have more
+   * commands than the client's `maxQueued`: they are handed on as there is room, and the time limit
+   * of each begins then.
+   */
+  exec(): Promise<PipelineResult[]> {
+    const gathered = this.take();
+    const { namespace } = this.#runner;
+    const context = () => ({ kind: 'pipeline' as const, namespace, commands: gathered.length });
+    return traceBatch(this.#clock, context, (trace) => this.#send(gathered, trace));
+  }
+
+  async #send(
+    gathered: readonly Gathered[],
+    trace: BatchTrace | undefined,
+  ): Promise<PipelineResult[]> {
+    const runner = this.#runner;
+    const partitions = new Set<number | undefined>();
+    const placed = trace && ((partition: number | undefined) => void partitions.add(partition));
+    const results = await runner.underWay(async () => {
+      try {
+        const ready = runner.ready();
+        if (ready !== undefined) await ready;
+      } catch (error) {
+        return gathered.map(() => failed(error as ClientError));
+      }
+      const calls: Promise<PipelineResult>[] = [];
+      for (const { name, given, bytes } of gathered) {
+        // Only when there is none: whoever waits gives up the order of the turn.
+        if (runner.isCrowded) await runner.room();
+        const call = runner.run(name, given, bytes, { placed, inside: true });
+        calls.push(call.then(succeeded, failed));
+      }
+      return Promise.all(calls);
     });
+    if (trace !== undefined) {
+      trace.failed = results.filter(([error]) => error !== null).length;
+      if (partitions.size === 1) [trace.partition] = partitions;
+    }
+    return results;
   }
 }
+
+const succeeded = (value: Value): PipelineResult => [null, value];
+const failed = (error: ClientError): PipelineResult => [error, undefined];
 
 addCommandMethods(Pipeline.prototype);
 
@@ -80,6 +125,14 @@ const TransactionMethods = Gatherer as unknown as With<Gathering<Transaction>>;
  * between them. Made by `client.multi()`.
  */
 export class Transaction extends TransactionMethods {
+  readonly #runner: Runner;
+
+  /** Made by `client.multi()`. */
+  constructor(runner: Runner) {
+    super();
+    this.#runner = runner;
+  }
+
   /**
    * Sends the transaction. Resolves with a result for each command in order; a command's own error
    * stands in its place, the others have taken effect. Rejects when nothing took effect (`EXECABORT`:
@@ -89,23 +142,45 @@ export class Transaction extends TransactionMethods {
   async exec(options: CallOptions = {}): Promise<PipelineResult[]> {
     const gathered = this.take();
     if (gathered.length === 0) return [];
-    const queued = gathered.map(({ name, given }) => queuedLine(name, given));
-    const reply = await this.runner.transaction(queued, options);
-    if (!Array.isArray(reply)) throw ownError('BAD_ARGUMENT', 'EXEC replied with no list');
-    return (reply as readonly Reply[]).map((item, at): PipelineResult => {
-      const { name, bytes } = gathered[at]!;
-      if (item instanceof Error) return [new ReplyError(item.message), undefined];
-      return [null, decodeReply(name.toLowerCase(), item, bytes)];
-    });
+    return resultsOf(gathered, await this.#runner.transaction(queuedLines(gathered), options));
   }
 }
 
 addCommandMethods(Transaction.prototype);
 
-function queuedLine(name: string, given: readonly unknown[]): QueuedLine {
-  const { line, options } = parseCall(name, given);
-  if (Object.keys(options).length > 0) {
-    throw ownError('BAD_ARGUMENT', `options of ${name} in a transaction: give them to exec()`);
+const WatchedMethods = Gatherer as unknown as With<Gathering<WatchedTransaction>>;
+
+/**
+ * The transaction of a watch: commands with keys of the watched keys' partition. It has no `exec`:
+ * the function given to `client.watch()` returns it. Made by `multi()` there.
+ */
+export class WatchedTransaction extends WatchedMethods {
+  /** What one has gathered. */
+  static gatheredIn(transaction: WatchedTransaction): readonly Gathered[] {
+    return transaction.take();
   }
-  return { name: name.toLowerCase(), line };
+}
+
+addCommandMethods(WatchedTransaction.prototype);
+
+/** EXEC's array as results. */
+export function resultsOf(gathered: readonly Gathered[], reply: Reply): PipelineResult[] {
+  if (!Array.isArray(reply)) throw ownError('BAD_ARGUMENT', 'EXEC replied with no list');
+  return (reply as readonly Reply[]).map((item, at): PipelineResult => {
+    const { name, bytes } = gathered[at]!;
+    if (item instanceof Error) return [new ReplyError(item.message), undefined];
+    return [null, decodeReply(name.toLowerCase(), item, bytes)];
+  });
+}
+
+/** Throws BAD_ARGUMENT. */
+export function queuedLines(gathered: readonly Gathered[]): readonly QueuedLine[] {
+  return gathered.map(({ name, given }) => {
+    const { line, options } = parseCall(name, given);
+    if (Object.keys(options).length > 0) {
+      const text = `options of ${name} in a transaction: give them to the transaction`;
+      throw ownError('BAD_ARGUMENT', text);
+    }
+    return { name: name.toLowerCase(), line };
+  });
 }

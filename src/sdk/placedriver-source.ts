@@ -13,13 +13,14 @@ export interface HttpAnswer {
   json(): Promise<unknown>;
 }
 
-/** GET; rejects when nobody answers in time. */
-export type HttpGet = (url: string) => Promise<HttpAnswer>;
+/** GET; rejects when nobody answers in time, or when `signal` ends it. */
+export type HttpGet = (url: string, signal: AbortSignal) => Promise<HttpAnswer>;
 
 /** Of Node.js; connections are kept for the next request. */
 export function fetchGet(timeoutMs: number): HttpGet {
-  return async (url) => {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+  return async (url, signal) => {
+    const late = AbortSignal.timeout(timeoutMs);
+    const answer = await fetch(url, { signal: AbortSignal.any([signal, late]) });
     return { status: answer.status, json: () => answer.json() };
   };
 }
@@ -38,11 +39,12 @@ export class PlacedriverSource implements TableSource {
     this.#get = get;
   }
 
-  async fetch(epoch: number | undefined): Promise<TableContent | undefined> {
+  async fetch(epoch: number | undefined, signal: AbortSignal): Promise<TableContent | undefined> {
     const reasons: string[] = [];
     for (const base of [...this.#bases]) {
+      if (signal.aborted) break;
       try {
-        const found = await this.#fetchFrom(base, epoch);
+        const found = await this.#fetchFrom(base, epoch, signal);
         this.#prefer(base);
         return found;
       } catch (error) {
@@ -52,17 +54,21 @@ export class PlacedriverSource implements TableSource {
     throw ownError('UNAVAILABLE', `no placedriver tells the partitions: ${reasons.join('; ')}`);
   }
 
-  async #fetchFrom(base: string, epoch: number | undefined): Promise<TableContent | undefined> {
+  async #fetchFrom(
+    base: string,
+    epoch: number | undefined,
+    signal: AbortSignal,
+  ): Promise<TableContent | undefined> {
     const name = encodeURIComponent(this.#namespace);
     const asked = epoch === undefined ? '' : `?epoch=${epoch}`;
-    const query = await this.#get(`${base}/query/${name}${asked}`);
+    const query = await this.#get(`${base}/query/${name}${asked}`, signal);
     if (query.status === 304) return undefined;
     const summary = objectIn(await answered(query));
     const newest = numberIn(summary, 'epoch');
     if (newest < this.#epoch) throw new Error(`its table is of epoch ${newest}, which is old`);
     const [nodes, partitions] = await Promise.all([
-      this.#get(`${base}/v1/nodes`).then(answered),
-      this.#get(`${base}/v1/namespaces/${name}/partitions`).then(answered),
+      this.#get(`${base}/v1/nodes`, signal).then(answered),
+      this.#get(`${base}/v1/namespaces/${name}/partitions`, signal).then(answered),
     ]);
     const found: TableContent = {
       epoch: newest,

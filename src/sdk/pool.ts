@@ -16,6 +16,7 @@ import type {
   PushKind,
   Reply,
 } from './connection.ts';
+import { ownError } from './errors.ts';
 
 /** `clock.endOfTurn` says when what a turn has sent leaves, in one write. */
 export function ioredisConnector(clock: Clock): Connector {
@@ -107,8 +108,9 @@ class IoredisConnection implements Connection {
     this.#state = 'ready';
     const waiting = this.#waiting;
     this.#waiting = [];
-    this.#events.ready();
+    // Whoever hears of it may send at once: what has waited comes first.
     for (const { line, done } of waiting) this.send(line, done);
+    this.#events.ready();
   }
 
   #write(line: readonly Argument[], done: (outcome: Outcome) => void): void {
@@ -243,7 +245,7 @@ export class Pool {
     return this.#shared.size + this.#borrowed.size + idle;
   }
 
-  /** The one connection of a node and role; a new one when there is none. */
+  /** The one connection of a node and role; a new one when there is none. Throws CLOSED. */
   shared(role: Role, address: Address): Connection {
     const name = `${role} ${keyOf(address)}`;
     const found = this.#shared.get(name);
@@ -255,7 +257,7 @@ export class Pool {
     return connection;
   }
 
-  /** A connection for one command that blocks; given back or closed by the borrower. */
+  /** A connection for one command that blocks; given back or closed by the borrower. Throws CLOSED. */
   borrow(address: Address): Connection {
     const idle = this.#idle.get(keyOf(address))?.pop();
     const connection =
@@ -308,11 +310,13 @@ export class Pool {
       if (gone(address)) connection.close();
     }
     for (const [connection, address] of [...this.#borrowed]) if (gone(address)) connection.close();
-    for (const [name, idle] of this.#idle) {
-      if (!kept.has(name)) for (const connection of idle.splice(0)) connection.close();
+    for (const [name, idle] of [...this.#idle]) {
+      if (kept.has(name)) continue;
+      this.#idle.delete(name);
+      for (const connection of idle) connection.close();
     }
-    for (const name of this.#avoidedUntilMs.keys()) {
-      if (!kept.has(name)) this.#avoidedUntilMs.delete(name);
+    for (const told of [this.#avoidedUntilMs, this.#refusals]) {
+      for (const name of [...told.keys()]) if (!kept.has(name)) told.delete(name);
     }
   }
 
@@ -325,6 +329,7 @@ export class Pool {
   #open(address: Address, readOnly: boolean, forget: () => void): Connection {
     const { connector, settings, events } = this.#options;
     const name = keyOf(address);
+    if (this.#closed) throw ownError('CLOSED', 'the client was closed');
     return connector.open(
       { ...settings, address, readOnly },
       {
@@ -337,6 +342,7 @@ export class Pool {
           forget();
           if (cause !== undefined) this.avoid(address);
           if (refused && cause !== undefined) this.#refusals.set(name, cause);
+          else this.#refusals.delete(name);
           events.lost(address, cause);
           if (this.size === 0) events.empty();
         },

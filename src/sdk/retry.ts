@@ -99,8 +99,11 @@ export function decide(
 }
 
 /** Doubles with each attempt up to the bound; between half of it and all of it. */
-function backoffMs(attempts: number, limits: RetryLimits, jitter: number): number {
-  const { backoffMinMs, backoffMaxMs } = limits;
+export function backoffMs(
+  attempts: number,
+  { backoffMinMs, backoffMaxMs }: Pick<RetryLimits, 'backoffMinMs' | 'backoffMaxMs'>,
+  jitter: number,
+): number {
   const whole = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(attempts - 1, 30));
   return whole * (0.5 + jitter / 2);
 }

@@ -5,22 +5,37 @@
 import type { PartitionId } from '../common/ids.ts';
 import { type ParsedCall, parseCall } from './arguments.ts';
 import { Call, type CallPlan, type CallResult, type CallWorld } from './call.ts';
-import type { CallOptions, Consistency } from './command-types.ts';
+import type { CallOptions, Consistency, WatchOptions } from './command-types.ts';
 import type { Argument, Reply } from './connection.ts';
-import { ownError } from './errors.ts';
-import { bytesOf, type CommandRow, keyPositions, rowsByName } from './key-places.ts';
+import { bytesOf, type CommandRow, rowsByName } from './key-places.ts';
+import {
+  checkWatched,
+  keysOf,
+  keysOfAll,
+  onePartition,
+  type QueuedLine,
+  refuseConnectionCommand,
+  refuseInWatch,
+} from './refusals.ts';
 import { decodeReply, type Value } from './replies.ts';
 import { mergeReplies, type Part, splitLine } from './split.ts';
 import type { PartitionTable } from './table.ts';
-import { type CommandTrace, traceCommand } from './tracing.ts';
+import { type BatchTrace, type CommandTrace, traceBatch, traceCommand } from './tracing.ts';
+import { Watch, type WatchBody, type WatchResult } from './watch.ts';
+import type { Window } from './window.ts';
 
 export interface RunnerOptions {
   readonly world: CallWorld;
   readonly namespace: string | undefined;
   readonly timeoutMs: number;
   readonly consistency: Consistency;
-  /** Throws once the client is closed; otherwise makes sure that it looks for the table. */
-  begin(): void;
+  /** How many watches are under way at a time. */
+  readonly watches: Window;
+  /**
+   * Makes sure that the client looks for the table. Throws once it closes; what belongs to something
+   * under way (`inside`) once it has closed.
+   */
+  begin(inside: boolean): void;
   /** Resolves with the first table; rejects when the client is closed, or `timeoutMs` have passed. */
   whenTable(timeoutMs: number, signal: AbortSignal | undefined): Promise<PartitionTable>;
 }
@@ -34,66 +49,183 @@ interface Asked {
   readonly consistency: Consistency;
 }
 
-/** What a transaction queues. */
-export interface QueuedLine {
-  readonly name: string;
-  readonly line: readonly Argument[];
+/** How a command is run that is part of something else. */
+export interface How {
+  /** Of something under way: it is taken while the client closes. */
+  readonly inside?: boolean | undefined;
+  /** Told the one partition of its keys; undefined: several, or none. */
+  readonly placed?: ((partition: PartitionId | undefined) => void) | undefined;
+  /** Of a watch: it must be a read, without options of its own. */
+  readonly watched?: { readonly timeoutMs: number; readonly signal: AbortSignal } | undefined;
 }
 
 export class Runner {
   readonly #options: RunnerOptions;
+  #underWay = 0;
+  #whenIdle: (() => void)[] = [];
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
-  /** `bytes`: strings of the reply stay bytes. */
-  async run(name: string, given: readonly unknown[], bytes: boolean): Promise<Value> {
-    const lower = name.toLowerCase();
-    const parsed = parseCall(name, given);
-    const row = rowsByName.get(lower);
-    refuseConnectionCommand(lower, parsed.line, row);
-    this.#options.begin();
-    const context = (): CommandTrace => ({
-      command: lower,
-      arguments: parsed.line.length - 1,
-      namespace: this.#options.namespace,
-    });
-    const reply = await traceCommand(context, (trace) => {
-      const { lookup } = this.#options.world;
-      const asked = this.#asked(parsed.options);
-      if (lookup.table) return this.#place(lower, row, parsed, asked, lookup.table, trace);
-      return this.#options
-        .whenTable(asked.timeoutMs, asked.signal)
-        .then((table) => this.#place(lower, row, parsed, asked, table, trace));
-    });
-    return decodeReply(lower, reply, bytes);
+  get namespace(): string | undefined {
+    return this.#options.namespace;
   }
 
-  /** EXEC's array, or null when a watched key has changed; every key must be of one partition. */
-  async transaction(queued: readonly QueuedLine[], options: CallOptions): Promise<Reply> {
-    this.#options.begin();
-    const { lookup } = this.#options.world;
-    const asked = this.#asked(options);
-    const table = lookup.table ?? (await this.#options.whenTable(asked.timeoutMs, asked.signal));
-    const keys = queued.flatMap(({ name, line }) => keysOf(rowsByName.get(name), line));
-    const partitions = new Set(keys.map((key) => table.partitionOf(bytesOf(key))));
-    if (partitions.size > 1) {
-      throw ownError(
-        'CROSSSLOT',
-        'the keys of a transaction must be of one partition: give them a common {tag}',
-      );
+  /** Undefined: the partitions are known; otherwise resolves when they are. Throws CLOSED. */
+  ready(): Promise<unknown> | undefined {
+    this.#options.begin(false);
+    const { timeoutMs } = this.#options;
+    return this.#table ? undefined : this.#whenTable({ timeoutMs, signal: undefined });
+  }
+
+  /** More than half of the commands that may wait do. */
+  get isCrowded(): boolean {
+    return this.#options.world.window.isCrowded;
+  }
+
+  /** Resolves when that is no more so. */
+  room(): Promise<void> {
+    return this.#options.world.window.room();
+  }
+
+  /** Counts `run` as one of those that `idle` waits for. */
+  async underWay<T>(run: () => Promise<T>): Promise<T> {
+    this.#underWay++;
+    try {
+      return await run();
+    } finally {
+      this.#ended();
     }
-    const [partition] = partitions;
-    return this.#call({
-      ...asked,
-      name: 'exec',
-      lines: [['MULTI'], ...queued.map(({ line }) => line), ['EXEC']],
-      effect: 'write',
-      blocking: false,
-      partition,
-      key: keys[0],
-    });
+  }
+
+  /** Resolves when nothing is under way, whatever it waits for. */
+  idle(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** `bytes`: strings of the reply stay bytes. */
+  async run(
+    name: string,
+    given: readonly unknown[],
+    bytes: boolean,
+    how: How = NO_PART,
+  ): Promise<Value> {
+    this.#underWay++;
+    try {
+      const lower = name.toLowerCase();
+      const parsed = parseCall(name, given);
+      const row = rowsByName.get(lower);
+      refuseConnectionCommand(lower, parsed.line, row);
+      const { watched } = how;
+      if (watched !== undefined) refuseInWatch(lower, row, parsed);
+      this.#options.begin(how.inside === true || watched !== undefined);
+      const context = (): CommandTrace => ({
+        command: lower,
+        arguments: parsed.line.length - 1,
+        namespace: this.#options.namespace,
+      });
+      const reply = await traceCommand(context, (trace) => {
+        const asked = this.#asked(watched === undefined ? parsed.options : fresh(watched));
+        const placed = (partition: PartitionId | undefined) => {
+          if (trace !== undefined) trace.partition = partition;
+          how.placed?.(partition);
+        };
+        const place = (table: PartitionTable) =>
+          this.#place(lower, row, parsed, asked, table, trace, placed);
+        const table = this.#table;
+        return table ? place(table) : this.#whenTable(asked).then(place);
+      });
+      return decodeReply(lower, reply, bytes);
+    } finally {
+      this.#ended();
+    }
+  }
+
+  #ended(): void {
+    this.#underWay--;
+    if (this.#underWay === 0) for (const tell of this.#whenIdle.splice(0)) tell();
+  }
+
+  /** EXEC's array; every key must be of one partition. */
+  transaction(queued: readonly QueuedLine[], options: CallOptions): Promise<Reply> {
+    const { clock } = this.#options.world;
+    const context = () => this.#batchTrace('transaction', queued.length);
+    return this.underWay(() =>
+      traceBatch(clock, context, async (trace) => {
+        this.#options.begin(false);
+        const asked = this.#asked(options);
+        // Without a wait when it is known: calls of a turn keep their order.
+        const table = this.#table ?? (await this.#whenTable(asked));
+        for (const { name, line } of queued) {
+          refuseConnectionCommand(name, line, rowsByName.get(name));
+        }
+        const keys = keysOfAll(queued);
+        const partition = onePartition(table, keys, 'a transaction');
+        if (trace !== undefined) trace.partition = partition;
+        return this.#call(
+          {
+            ...asked,
+            name: 'exec',
+            lines: [['MULTI'], ...queued.map(({ line }) => line), ['EXEC']],
+            effect: 'write',
+            blocking: false,
+            partition,
+            key: keys[0],
+          },
+          trace,
+        );
+      }),
+    );
+  }
+
+  /** `options` are checked; `keys`: at least one. */
+  watch(keys: readonly Argument[], body: WatchBody, options: WatchOptions): Promise<WatchResult> {
+    const { world, watches } = this.#options;
+    const context = () => this.#batchTrace('watch', 0);
+    return this.underWay(() =>
+      traceBatch(world.clock, context, async (trace) => {
+        this.#options.begin(false);
+        const asked = this.#asked(options);
+        const table = this.#table ?? (await this.#whenTable(asked));
+        const partition = onePartition(table, keys, 'a watch');
+        const watch = new Watch(world, {
+          keys,
+          partition,
+          body,
+          askedMs: asked.askedMs,
+          timeoutMs: asked.timeoutMs,
+          attemptsMax: options.attemptsMax ?? world.retry.attemptsMax,
+          signal: asked.signal,
+          window: watches,
+          check: (queued) => {
+            if (trace !== undefined) trace.commands = queued.length;
+            checkWatched(table, queued, partition);
+          },
+          read: (timeoutMs, signal, ...read) =>
+            this.run(...read, { watched: { timeoutMs, signal } }),
+        });
+        if (trace !== undefined) trace.partition = partition;
+        try {
+          return await watch.start();
+        } finally {
+          if (trace !== undefined) trace.attempts = watch.attempts;
+        }
+      }),
+    );
+  }
+
+  #batchTrace(kind: BatchTrace['kind'], commands: number): BatchTrace {
+    return { kind, namespace: this.#options.namespace, commands };
+  }
+
+  get #table(): PartitionTable | undefined {
+    return this.#options.world.lookup.table;
+  }
+
+  #whenTable({ timeoutMs, signal }: Pick<Asked, 'timeoutMs' | 'signal'>): Promise<PartitionTable> {
+    return this.#options.whenTable(timeoutMs, signal);
   }
 
   /** A line for a partition, begun at once and outside of the window. */
@@ -138,13 +270,20 @@ export class Runner {
     asked: Asked,
     table: PartitionTable,
     trace: CommandTrace | undefined,
+    placed: (partition: PartitionId | undefined) => void,
   ): Promise<Reply> {
     const keys = keysOf(row, line);
     const partitions = keys.map((key) => table.partitionOf(bytesOf(key)));
     const [first] = partitions;
     const together = partitions.every((one) => one === first);
-    if (!together) {
-      const parts = splitLine(name, line, partitions as PartitionId[]);
+    placed(together ? first : undefined);
+    const units = keys.length > 1 ? keys.map((key) => table.unitOf(bytesOf(key))) : [];
+    if (units.some((unit) => unit !== units[0])) {
+      const parts = splitLine(
+        name,
+        line,
+        units.map((unit, at) => ({ unit: unit!, partition: partitions[at]! })),
+      );
       if (parts !== undefined) return this.#runParts(name, row, parts, asked, trace);
     }
     const blocking = row?.kind === 'blocking';
@@ -195,7 +334,7 @@ export class Runner {
     );
   }
 
-  #call(plan: CallPlan, trace?: CommandTrace): Promise<Reply> {
+  #call(plan: CallPlan, trace?: { attempts?: number }): Promise<Reply> {
     const { world } = this.#options;
     return new Promise((resolve, reject) => {
       new Call(world, plan, (result) => {
@@ -207,37 +346,9 @@ export class Runner {
   }
 }
 
-function keysOf(row: CommandRow | undefined, line: readonly Argument[]): readonly Argument[] {
-  return row === undefined ? [] : keyPositions(row, line).map((at) => line[at]!);
-}
+const NO_PART: How = {};
 
-const instead: Readonly<Record<string, string>> = {
-  multi: 'multi()',
-  exec: 'multi().exec()',
-  discard: 'multi()',
-  subscribe: 'subscriber()',
-  psubscribe: 'subscriber()',
-  ssubscribe: 'subscriber()',
-  unsubscribe: 'subscriber()',
-  punsubscribe: 'subscriber()',
-  sunsubscribe: 'subscriber()',
-  select: 'a client of its own for each namespace',
-  auth: 'the options username and password',
-  quit: 'close()',
-};
-
-/** Connections are shared by all calls: none may change one. */
-function refuseConnectionCommand(
-  name: string,
-  line: readonly Argument[],
-  row: CommandRow | undefined,
-): void {
-  const reply = name === 'client' && /^(?:reply|tracking)$/i.test(String(line[1]));
-  if (row?.kind !== 'connection' && !reply) return;
-  const use = instead[name];
-  throw ownError(
-    'BAD_ARGUMENT',
-    `${name} changes the connection it comes over, and calls share theirs` +
-      (use === undefined ? '' : `; use ${use}`),
-  );
+/** A watched key may have changed before what an older state shows. */
+function fresh(watched: NonNullable<How['watched']>): CallOptions {
+  return { ...watched, consistency: 'linearizable' };
 }

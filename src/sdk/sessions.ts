@@ -11,12 +11,16 @@ import type { PartitionId } from '../common/ids.ts';
 import { limits } from '../common/limits.ts';
 import type { Random } from '../common/random.ts';
 import type { Argument } from './connection.ts';
+import { type ClientError, ownError, ReplyError } from './errors.ts';
 
 /** A write's place in a session. */
 export interface Ticket {
   readonly session: Session;
   readonly sequence: number;
 }
+
+/** What comes of an open; undefined: writes may go on, under a session or without. */
+export type Opened = (failure: ClientError | undefined) => void;
 
 /** Of one id and group. */
 export class Session {
@@ -28,7 +32,7 @@ export class Session {
   /** The key it was opened with; undefined: the group does not know it yet. */
   openedWith: Argument | undefined;
   /** Who waits for its open. */
-  opening: (() => void)[] | undefined;
+  opening: Opened[] | undefined;
 
   constructor(id: string, partition: PartitionId) {
     this.id = id;
@@ -53,11 +57,11 @@ export class Session {
   }
 }
 
-/** Sends an open; calls back with whether the group knows the session now. */
+/** Sends an open; calls back with whether the group knows the session now, or why it does not. */
 export type OpenSession = (
   session: Session,
   key: Argument,
-  done: (result: 'opened' | 'unsupported' | 'failed') => void,
+  done: (result: 'opened' | 'unsupported' | ClientError) => void,
 ) => void;
 
 export class Sessions {
@@ -92,7 +96,7 @@ export class Sessions {
   }
 
   /** Opens the present session of a partition; `done` when that has ended, either way. */
-  begin(partition: PartitionId, key: Argument, done: () => void): void {
+  begin(partition: PartitionId, key: Argument, done: Opened): void {
     const session = this.#session(partition);
     if (session.opening !== undefined) {
       session.opening.push(done);
@@ -104,7 +108,8 @@ export class Sessions {
       session.opening = undefined;
       if (result === 'opened') session.openedWith = key;
       if (result === 'unsupported') this.#unsupported = true;
-      for (const one of waiting) one();
+      const failure = typeof result === 'string' ? undefined : result;
+      for (const one of waiting) one(failure);
     });
   }
 
@@ -135,4 +140,19 @@ export function openLine({ id }: Session, key: Argument): Argument[] {
 
 export function closeLine({ id }: Session, key: Argument): Argument[] {
   return ['KV.SESSION', 'CLOSE', id, key];
+}
+
+/** What a write is rejected with whose session could not be opened: it was not sent. */
+export function sessionError(
+  name: string,
+  partition: PartitionId | undefined,
+  cause: ClientError,
+): ClientError {
+  if (cause instanceof ReplyError) {
+    const hint = cause.code === 'NOPERM' ? '; sessions: false writes without one' : '';
+    const text = `${cause.message} (KV.SESSION, which opens a session for ${name}${hint})`;
+    return new ReplyError(text, { partition, cause });
+  }
+  const text = `${name}: no session could be opened in its partition: ${cause.message}`;
+  return ownError('UNAVAILABLE', text, { partition, cause });
 }

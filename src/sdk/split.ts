@@ -31,27 +31,33 @@ const splittable: Readonly<Record<string, Splittable>> = {
   touch: { step: 1, merge: sum },
 };
 
-/** Undefined: the command is not one that is split. `partitions`: of each key, in order. */
+/** Where a key belongs: keys of one `unit` are of one partition, and go together. */
+export interface KeyUnit {
+  readonly unit: number;
+  readonly partition: PartitionId;
+}
+
+/** Undefined: the command is not one that is split. `units`: of each key, in order. */
 export function splitLine(
   name: string,
   line: readonly Argument[],
-  partitions: readonly PartitionId[],
+  units: readonly KeyUnit[],
 ): readonly Part[] | undefined {
   const step = splittable[name]?.step;
   const [word] = line;
   // An odd MSET is the server's to refuse.
-  if (step === undefined || word === undefined || line.length - 1 !== partitions.length * step) {
+  if (step === undefined || word === undefined || line.length - 1 !== units.length * step) {
     return undefined;
   }
-  const parts = new Map<PartitionId, { line: Argument[]; places: number[] }>();
-  partitions.forEach((partition, place) => {
-    const part = parts.get(partition) ?? { line: [word], places: [] };
+  const parts = new Map<number, { partition: PartitionId; line: Argument[]; places: number[] }>();
+  units.forEach(({ unit, partition }, place) => {
+    const part = parts.get(unit) ?? { partition, line: [word], places: [] };
     const at = 1 + place * step;
     part.line.push(...line.slice(at, at + step));
     part.places.push(place);
-    parts.set(partition, part);
+    parts.set(unit, part);
   });
-  return [...parts].map(([partition, part]) => ({ partition, ...part }));
+  return [...parts.values()];
 }
 
 /** The reply of the whole. */

@@ -36,6 +36,12 @@ export interface SubscriberOptions {
 type Kind = 'subscribe' | 'psubscribe' | 'ssubscribe';
 const kinds: readonly Kind[] = ['subscribe', 'psubscribe', 'ssubscribe'];
 
+interface Waiter {
+  readonly names: readonly string[];
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 /** Made by `client.subscriber()`; end it with `close()` or `await using`. */
 export class Subscriber extends EventEmitter<SubscriberEvents> {
   readonly #options: SubscriberOptions;
@@ -49,7 +55,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   #attempts = 0;
   #closed = false;
   /** Subscribing calls that wait for a connection on which all is subscribed. */
-  #waiting: { resolve(): void; reject(error: Error): void }[] = [];
+  #waiting: Waiter[] = [];
 
   /** Made by `client.subscriber()`. */
   constructor(options: SubscriberOptions) {
@@ -94,9 +100,13 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     this.#timer?.cancel();
     this.#connection?.close();
     this.#connection = undefined;
+    this.#rejectWaiting();
+    this.emit('end');
+  }
+
+  #rejectWaiting(): void {
     const closed = ownError('CLOSED', 'the subscriber was closed');
     for (const { reject } of this.#waiting.splice(0)) reject(closed);
-    this.emit('end');
   }
 
   /** `close`, for `await using`. */
@@ -111,7 +121,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     for (const name of added) this.#wanted[kind].add(name);
     const connection = this.#connection;
     if (connection === undefined) {
-      const ready = new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+      const ready = this.#whenSubscribed(names);
       if (this.#timer === undefined) this.#connect();
       return ready;
     }
@@ -123,7 +133,11 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     }
     // The connection was lost: the next one subscribes to all that is wanted.
     if (this.#closed) throw ownError('CLOSED', 'the subscriber was closed');
-    await new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    await this.#whenSubscribed(names);
+  }
+
+  #whenSubscribed(names: readonly string[]): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiting.push({ names, resolve, reject }));
   }
 
   async #unsubscribe(kind: Kind, names: readonly string[]): Promise<void> {
@@ -163,26 +177,48 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   }
 
   async #subscribeAll(connection: Connection): Promise<void> {
-    const lines = kinds.flatMap((kind) => {
-      const names = [...this.#wanted[kind]];
-      return names.length > 0 ? [[kind.toUpperCase(), ...names]] : [];
-    });
     const waiting = this.#waiting;
     this.#waiting = [];
-    const errors = await Promise.all(lines.map((line) => this.#send(connection, line)));
-    const refusal = errors.find((error) => error instanceof ReplyError);
-    if (refusal !== undefined) {
-      for (const { reject } of waiting) reject(refusal);
-      this.#tell(refusal);
-      return;
-    }
-    if (errors.some((error) => error !== undefined)) {
+    const refused = new Map<string, Error>();
+    const outcomes = await Promise.all(
+      kinds.map((kind) => this.#subscribeKind(connection, kind, [...this.#wanted[kind]], refused)),
+    );
+    if (outcomes.includes('lost')) {
       this.#waiting.unshift(...waiting);
+      if (this.#closed) this.#rejectWaiting();
       return;
     }
     this.#attempts = 0;
-    for (const { resolve } of waiting) resolve();
+    for (const { names, resolve, reject } of waiting) {
+      const why = names.map((name) => refused.get(name)).find((error) => error !== undefined);
+      if (why === undefined) resolve();
+      else reject(why);
+    }
+    for (const error of new Set(refused.values())) this.#tell(error);
     this.emit('ready');
+  }
+
+  /** One that is refused is wanted no more, and keeps no other from being heard. */
+  async #subscribeKind(
+    connection: Connection,
+    kind: Kind,
+    names: readonly string[],
+    refused: Map<string, Error>,
+  ): Promise<'lost' | 'settled'> {
+    if (names.length === 0) return 'settled';
+    const error = await this.#send(connection, [kind.toUpperCase(), ...names]);
+    if (error === undefined) return 'settled';
+    if (!(error instanceof ReplyError)) return 'lost';
+    const [name, ...others] = names;
+    if (others.length === 0) {
+      this.#wanted[kind].delete(name!);
+      refused.set(name!, error);
+      return 'settled';
+    }
+    const each = await Promise.all(
+      names.map((one) => this.#subscribeKind(connection, kind, [one], refused)),
+    );
+    return each.includes('lost') ? 'lost' : 'settled';
   }
 
   #lost(connection: Connection, cause: Error | undefined): void {

@@ -1,5 +1,6 @@
 /** Who waits for the first table of partitions: in the order in which they came. */
 import type { Clock } from '../common/clock.ts';
+import { onAbort } from './abort-signals.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { ownError } from './errors.ts';
 import type { Lookup } from './lookup.ts';
@@ -34,10 +35,11 @@ export class TableGate {
     }
     return new Promise((resolve, reject) => {
       const dueMs = clock.monotonicMs() + timeoutMs;
+      let unlisten: (() => void) | undefined;
       const settle = () => {
         this.#waiters.delete(waiter);
         deadlines.delete(waiter);
-        signal?.removeEventListener('abort', settle);
+        unlisten?.();
         const { table, error: cause } = lookup;
         if (isClosed()) reject(ownError('CLOSED', 'the client was closed'));
         else if (table !== undefined) resolve(table);
@@ -57,8 +59,8 @@ export class TableGate {
       };
       this.#waiters.add(waiter);
       deadlines.add(waiter);
-      signal?.addEventListener('abort', settle, { once: true });
       if (signal?.aborted) settle();
+      else if (signal !== undefined) unlisten = onAbort(signal, settle);
     });
   }
 

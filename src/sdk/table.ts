@@ -40,8 +40,8 @@ export interface TableContent {
 
 /** What a placedriver or datanode is asked for the table. */
 export interface TableSource {
-  /** Undefined: nothing has changed since `epoch`. Rejects when nobody answers. */
-  fetch(epoch: number | undefined): Promise<TableContent | undefined>;
+  /** Undefined: nothing has changed since `epoch`. Rejects when nobody answers, or `signal` ends it. */
+  fetch(epoch: number | undefined, signal: AbortSignal): Promise<TableContent | undefined>;
 }
 
 export class PartitionTable {
@@ -68,6 +68,15 @@ export class PartitionTable {
     if (count === 0) return undefined;
     if (this.#bySlot === undefined) return murmur3(key) % count;
     return this.#bySlot[slotOfKey(key)];
+  }
+
+  /**
+   * Keys of one unit are of one raft group for certain: that of the partition, or of the slot where
+   * neighbouring partitions may look like one. Undefined: any node takes all.
+   */
+  unitOf(key: Buffer): number | undefined {
+    if (this.content.groups || this.#bySlot === undefined) return this.partitionOf(key);
+    return slotOfKey(key);
   }
 
   /** `MOVED`: holds until the next table. */

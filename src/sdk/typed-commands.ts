@@ -18,10 +18,17 @@ export interface TextCommands
     KeyspaceCommands,
     ServerCommands {}
 
+/** `Parameters` knows no list that may not be written to, as `Variadic` is. */
+type ArgumentsOf<Method> = Method extends (
+  ...args: infer Args extends readonly unknown[]
+) => unknown
+  ? Args
+  : never;
+
 /** The same under names that end in `Buffer`: strings of the reply stay bytes. */
 export type BufferCommands = {
   readonly [Name in keyof TextCommands as `${Name}Buffer`]: (
-    ...args: Parameters<TextCommands[Name]>
+    ...args: ArgumentsOf<TextCommands[Name]>
   ) => Promise<Bytes<Awaited<ReturnType<TextCommands[Name]>>>>;
 };
 
@@ -30,5 +37,5 @@ export type Commands = TextCommands & BufferCommands;
 
 /** The same methods, of something that gathers commands: each returns the gatherer. */
 export type Gathering<Gatherer> = {
-  readonly [Name in keyof Commands]: (...args: Parameters<Commands[Name]>) => Gatherer;
+  readonly [Name in keyof Commands]: (...args: ArgumentsOf<Commands[Name]>) => Gatherer;
 };

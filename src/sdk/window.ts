@@ -3,6 +3,7 @@
  * their order, so many in all. Commands of a partition begin in the order in which they were given.
  */
 import type { PartitionId } from '../common/ids.ts';
+import { WaitingLine } from './waiting-line.ts';
 
 /** Something that begins when its turn comes and ends by `Window.leave`. */
 export interface Entrant {
@@ -13,7 +14,9 @@ interface Lane {
   inFlight: number;
   /** Nothing begins until it is let go: a session is being opened. */
   holds: number;
-  readonly waiting: Set<Entrant>;
+  readonly waiting: WaitingLine<Entrant>;
+  /** Those whose turn has come are being begun: one that ends at once lets the loop go on. */
+  pumping: boolean;
 }
 
 /** Undefined: commands for no partition. */
@@ -25,8 +28,8 @@ export class Window {
   readonly #lanes = new Map<LaneName, Lane>();
   #waiting = 0;
   #inFlight = 0;
-  /** Called when all is done, or when less than half of what may wait does. */
-  #whenIdle: (() => void)[] = [];
+  #closed = false;
+  /** Called when less than half of what may wait does. */
   #whenRoom: (() => void)[] = [];
 
   constructor(inFlightMax: number, waitingMax: number) {
@@ -40,6 +43,11 @@ export class Window {
 
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** More than half of what may wait does. */
+  get isCrowded(): boolean {
+    return this.#waiting * 2 > this.#waitingMax;
   }
 
   /** False: no room, and it never begins. */
@@ -72,6 +80,11 @@ export class Window {
     return true;
   }
 
+  /** Nothing begins any more: who waits is to withdraw. */
+  close(): void {
+    this.#closed = true;
+  }
+
   hold(name: LaneName): void {
     this.#lane(name).holds++;
   }
@@ -82,31 +95,24 @@ export class Window {
     this.#pump(lane);
   }
 
-  /** Resolves when nothing is under way or waits. */
-  idle(): Promise<void> {
-    if (this.#inFlight + this.#waiting === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#whenIdle.push(resolve));
-  }
-
   /** Resolves when at most half of what may wait does. */
   room(): Promise<void> {
-    if (this.#waiting * 2 <= this.#waitingMax && this.#waiting < this.#waitingMax) {
-      return Promise.resolve();
-    }
+    const hasPlace = this.#waiting < this.#waitingMax || this.#inFlight === 0;
+    if (hasPlace && !this.isCrowded) return Promise.resolve();
     return new Promise((resolve) => this.#whenRoom.push(resolve));
   }
 
   #lane(name: LaneName): Lane {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
-      lane = { inFlight: 0, holds: 0, waiting: new Set() };
+      lane = { inFlight: 0, holds: 0, waiting: new WaitingLine(), pumping: false };
       this.#lanes.set(name, lane);
     }
     return lane;
   }
 
   #mayBegin({ inFlight, holds }: Lane): boolean {
-    return holds === 0 && inFlight < this.#inFlightMax;
+    return !this.#closed && holds === 0 && inFlight < this.#inFlightMax;
   }
 
   #begin(lane: Lane, entrant: Entrant): void {
@@ -116,20 +122,20 @@ export class Window {
   }
 
   #pump(lane: Lane): void {
-    for (const entrant of lane.waiting) {
-      if (!this.#mayBegin(lane)) return;
-      lane.waiting.delete(entrant);
+    if (lane.pumping) return;
+    lane.pumping = true;
+    while (this.#mayBegin(lane)) {
+      const entrant = lane.waiting.shift();
+      if (entrant === undefined) break;
       this.#waiting--;
       this.#begin(lane, entrant);
     }
+    lane.pumping = false;
   }
 
   #tell(): void {
-    if (this.#whenRoom.length > 0 && this.#waiting * 2 <= this.#waitingMax) {
+    if (this.#whenRoom.length > 0 && !this.isCrowded) {
       for (const tell of this.#whenRoom.splice(0)) tell();
-    }
-    if (this.#whenIdle.length > 0 && this.#inFlight + this.#waiting === 0) {
-      for (const tell of this.#whenIdle.splice(0)) tell();
     }
   }
 }

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client, ClientError } from '../../src/sdk/index.ts';
 import { type Cluster, startCluster } from '../../src/testing/start-cluster.ts';
@@ -79,6 +80,77 @@ describe('examples', () => {
   });
 });
 
+test('a watch: only what nobody has changed meanwhile', async () => {
+  await client.mset({ '{shop}:stock': 3, '{shop}:sold': 0 });
+  const buy = () =>
+    client.watch('{shop}:stock', async (tx) => {
+      const left = Number(await tx.get('{shop}:stock'));
+      return left > 0 ? tx.multi().decr('{shop}:stock').incr('{shop}:sold') : undefined;
+    });
+  const bought = await Promise.all(Array.from({ length: 8 }, buy));
+  expect(bought.filter((one) => one !== undefined)).toHaveLength(3);
+  expect(await client.mget('{shop}:stock', '{shop}:sold')).toEqual(['0', '3']);
+  let disturbed = 0;
+  const result = await client.watch('{shop}:stock', async (tx) => {
+    await tx.get('{shop}:stock');
+    if (tx.attempt === 1) disturbed += Number(await client.incrby('{shop}:stock', 10));
+    return tx.multi().get('{shop}:stock');
+  });
+  expect([disturbed, result]).toEqual([10, [[null, '10']]]);
+  const never = client.watch(
+    '{shop}:stock',
+    async (tx) => {
+      await client.incr('{shop}:stock');
+      return tx.multi().set('{shop}:stock', 0);
+    },
+    { attemptsMax: 3 },
+  );
+  await expect(never).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(await client.get('{shop}:stock')).toBe('13');
+});
+
+test('under a session a command follows its partition on the cluster ports, and runs once', async () => {
+  const nodes = cluster.clusterPorts.map((address) => {
+    const [host, port] = address.split(':');
+    return new Redis({ host: host!, port: Number(port) });
+  });
+  /** The counter; below 0: MOVED, to the node of that place (-1 is the first). */
+  const once = (at: number, sequence: number) =>
+    nodes[at]!.call('KV.ONCE', 'wire-session', sequence, 1, 'INCR', 'wire').then(
+      Number,
+      (error: Error) => {
+        const port = /^MOVED \d+ 127\.0\.0\.1:(\d+)$/.exec(error.message)?.[1];
+        if (port === undefined) throw error;
+        return -1 - cluster.clusterPorts.indexOf(`127.0.0.1:${port}`);
+      },
+    );
+  try {
+    await client.call('DEL', 'wire');
+    const partition = client.partitionOf('wire')!;
+    const opened = await Promise.allSettled(
+      nodes.map((node) => node.call('KV.SESSION', 'OPEN', 'wire-session', 'wire')),
+    );
+    const first = opened.findIndex(({ status }) => status === 'fulfilled');
+    expect(opened.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await once(first, 1)).toBe(1);
+    const next = (first + 1) % nodes.length;
+    const path = `/v1/namespaces/default/partitions/${partition}/transfer-leader`;
+    const moved = await fetch(`http://${cluster.placedrivers[0]}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ to: `datanode${next + 1}` }),
+    });
+    expect(moved.ok, await moved.text()).toBe(true);
+    await expect.poll(() => once(first, 1), { timeout: 10_000 }).toBe(-1 - next);
+    expect(await once(next, 1)).toBe(1);
+    expect(await once(next, 2)).toBe(2);
+    expect(await once(next, 2)).toBe(2);
+    expect(await client.get('wire')).toBe('2');
+  } finally {
+    for (const node of nodes) node.disconnect();
+  }
+}, 30_000);
+
 test('a node is killed under load: nothing acknowledged is lost, nothing is done twice', async () => {
   const counters = Array.from({ length: 16 }, (_, at) => `count:${at}`);
   const acknowledged = new Map<string, number>();
@@ -98,14 +170,40 @@ test('a node is killed under load: nothing acknowledged is lost, nothing is done
       }
     }
   });
+  // Four over two counters: they meet each other's changes.
+  const watchers = Array.from({ length: 4 }, async (_, at) => {
+    const key = `watched:${at % 2}`;
+    while (running) {
+      try {
+        await client.watch(key, async (tx) => tx.multi().set(key, Number(await tx.get(key)) + 1));
+        acknowledged.set(key, (acknowledged.get(key) ?? 0) + 1);
+      } catch (error) {
+        const code = error instanceof ClientError ? error.code : String(error);
+        if (code === 'OUTCOME_UNKNOWN') unknown.set(key, (unknown.get(key) ?? 0) + 1);
+        else failures.push(`${key}: ${error}`);
+      }
+    }
+  });
+  const told: number[] = [];
+  const abort = new AbortController();
+  const walk = (async () => {
+    for await (const change of client.changes({ signal: abort.signal })) {
+      if (change.kind === 'leader') told.push(change.partition);
+    }
+  })();
   await pause(500);
   cluster.kill(1);
   await pause(4_000);
   running = false;
-  await Promise.all(loads);
+  await Promise.all([...loads, ...watchers]);
+  abort.abort();
+  await walk;
+  // What was led there has another leader, and who reads along was told.
+  expect(told.length).toBeGreaterThan(0);
   expect(failures).toEqual([]);
   if (sessionsServed) expect([...unknown]).toEqual([]);
-  for (const key of counters) {
+  expect(acknowledged.get('watched:0')).toBeGreaterThan(10);
+  for (const key of [...counters, 'watched:0', 'watched:1']) {
     const value = Number(await client.get(key));
     const least = acknowledged.get(key) ?? 0;
     expect(value, key).toBeGreaterThanOrEqual(least);

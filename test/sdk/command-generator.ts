@@ -106,7 +106,10 @@ const files: Readonly<Record<string, { readonly type: string; readonly groups: s
 /** Every generated file by name, formatted as the house formats. */
 export function generateFiles(): ReadonlyMap<string, string> {
   const rows = [...commandTable.values()].filter((row) => !isOfConnection(row));
-  const found = new Map([['rows.ts', rowsFile()]]);
+  const found = new Map([
+    ['rows.ts', rowsFile()],
+    ['read-names.ts', readNamesFile(rows)],
+  ]);
   for (const [name, { type, groups }] of Object.entries(files)) {
     const own = rows.filter(({ group }) => groups.split(' ').includes(group));
     found.set(`${name}.ts`, methodsFile(type, own));
@@ -140,8 +143,27 @@ function rowsFile(): string {
   ].join('\n');
 }
 
+/** Those that only read: what a watch may run before its transaction. */
+function readNamesFile(rows: readonly Command[]): string {
+  const names = rows.filter((row) => kindOf(row) === 'r').map(({ name }) => `  | '${name}'`);
+  return [
+    `/** ${HEADING} */`,
+    '',
+    '/** Names of the commands that only read. */',
+    'export type ReadName =',
+    ...names,
+    ';',
+    '',
+  ].join('\n');
+}
+
 function rowOf(row: Command): string {
-  const kind = isOfConnection(row)
+  return [row.name, kindOf(row), ...placesOf(row)].join(' ');
+}
+
+/** As the rows spell it. */
+function kindOf(row: Command): string {
+  return isOfConnection(row)
     ? 'c'
     : row.kind === 'node'
       ? harmless.has(row.name)
@@ -152,7 +174,6 @@ function rowOf(row: Command): string {
         : row.kind === 'read'
           ? 'r'
           : 'w';
-  return [row.name, kind, ...placesOf(row)].join(' ');
 }
 
 function placesOf(row: Command): readonly string[] {

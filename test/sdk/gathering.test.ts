@@ -32,6 +32,17 @@ const rejection = (call: Promise<unknown>) =>
     (error: unknown) => error as ClientError,
   );
 
+test('commands whose arguments are a list alone are typed as the others', async () => {
+  const { client, peers } = await scene([() => ':1\r\n'], { sessions: false });
+  await client
+    .pipeline()
+    .del('a', 'b')
+    .exists(['a', 'b'])
+    .mgetBuffer('a', { timeoutMs: 500 })
+    .exec();
+  expect(peers[0]?.commands).toEqual(['DEL a b', 'EXISTS a b', 'MGET a']);
+});
+
 test('a pipeline: every command has its result, in order, over all partitions', async () => {
   const script: Peer['script'] = ([name, key]) =>
     name === 'GET' ? bulk(`${key}!`) : '-WRONGTYPE of another kind\r\n';

@@ -11,6 +11,7 @@ const kvorum: Section['fields'] = (_context, info) => ({
   held_requests: info.heldNow,
   total_held_requests: info.heldTotal,
   total_forwarded_commands: info.forwardedCommands,
+  total_repeated_batches: info.repeatedBatches,
   total_served_commands: info.servedCommands,
   pubsub_lost_messages: info.pubsub.lostMessages,
   pubsub_slow_subscribers: info.pubsub.slowSubscribers,

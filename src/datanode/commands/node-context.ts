@@ -213,6 +213,8 @@ export interface ServerInfo {
   /** Commands sent on to the node that leads, and carried out for other nodes' clients. */
   readonly forwardedCommands: number;
   readonly servedCommands: number;
+  /** Batches of writes that were asked for again of a leader, their outcome not known. */
+  readonly repeatedBatches: number;
   /** True until this node has its table and its replicas are open. */
   readonly loading: boolean;
   readonly partitions: readonly PartitionInfo[];

@@ -68,6 +68,11 @@ const node: readonly KvorumFamily[] = [
     ({ info }) => info.forwardedCommands,
   ),
   counter(
+    'repeated_batches_total',
+    'Writes sent to the node that leads and asked for again, because their outcome was not known',
+    ({ info }) => info.repeatedBatches,
+  ),
+  counter(
     'served_commands_total',
     "Commands of other nodes' clients",
     ({ info }) => info.servedCommands,

@@ -170,6 +170,7 @@ export class RedisServer {
       heldTotal: this.#budget.requestsEver,
       forwardedCommands: router.forwardedCommands,
       servedCommands: router.servedCommands,
+      repeatedBatches: router.repeatedBatches,
       loading: this.#options.loading(),
       partitions: this.#options.partitions(),
       replicas: meters,

@@ -246,6 +246,7 @@ export const serverInfo: ServerInfo = {
   heldTotal: 7,
   forwardedCommands: 11,
   servedCommands: 13,
+  repeatedBatches: 17,
   loading: false,
   partitions: [
     {

@@ -1,0 +1,32 @@
+/**
+ * One listener per signal, however many calls share it: Node.js warns of a leak when a signal has more
+ * than ten.
+ */
+
+const listeners = new WeakMap<
+  AbortSignal,
+  { readonly tell: () => void; readonly all: Set<() => void> }
+>();
+
+/** Calls `listener` once when `signal` aborts, unless the result is called before. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  let own = listeners.get(signal);
+  if (own === undefined) {
+    const all = new Set<() => void>();
+    const tell = () => {
+      listeners.delete(signal);
+      for (const one of all) one();
+    };
+    own = { tell, all };
+    listeners.set(signal, own);
+    signal.addEventListener('abort', tell, { once: true });
+  }
+  const { tell, all } = own;
+  all.add(listener);
+  return () => {
+    all.delete(listener);
+    if (all.size > 0 || listeners.get(signal)?.all !== all) return;
+    listeners.delete(signal);
+    signal.removeEventListener('abort', tell);
+  };
+}

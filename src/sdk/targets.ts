@@ -1,0 +1,62 @@
+/** Where an attempt goes: to the leader, to who else takes it, or to a follower nearby. */
+import type { PartitionId } from '../common/ids.ts';
+import type { Address } from '../common/network.ts';
+import type { Random } from '../common/random.ts';
+import type { Consistency } from './command-types.ts';
+import type { Lookup } from './lookup.ts';
+import type { Pool } from './pool.ts';
+
+export interface TargetWorld {
+  readonly random: Random;
+  readonly pool: Pool;
+  readonly lookup: Lookup;
+  /** The client's data centre. */
+  readonly dc: string | undefined;
+  /** What the datanodes' followers keep to. */
+  readonly replicaMaxStalenessMs: number;
+  /** Which node commands without a key go to first. */
+  readonly anySeed: number;
+}
+
+/** The leader, or who else takes the command while it cannot be reached; `attempts` made before. */
+export function leaderOf(
+  { lookup, pool, anySeed }: TargetWorld,
+  partition: PartitionId | undefined,
+  attempts: number,
+): Address | undefined {
+  const found = lookup.table?.candidates(partition) ?? [];
+  const from = partition === undefined ? anySeed : 0;
+  for (let at = 0; at < found.length; at++) {
+    const address = found[(from + at) % found.length]!;
+    if (!pool.isAvoided(address)) return address;
+  }
+  return found[(from + attempts) % Math.max(1, found.length)];
+}
+
+/** Where a read that may be that stale goes first; undefined: to the leader. */
+export function followerOf(
+  { replicaMaxStalenessMs, dc, lookup, pool, random }: TargetWorld,
+  partition: PartitionId,
+  consistency: Consistency,
+): Address | undefined {
+  const bound = typeof consistency === 'object' ? consistency.maxStalenessMs : undefined;
+  if (consistency !== 'stale' && !(bound !== undefined && bound >= replicaMaxStalenessMs)) {
+    return undefined;
+  }
+  const followers = (lookup.table?.followers(partition, dc) ?? []).filter(
+    (address) => !pool.isAvoided(address),
+  );
+  return followers[random.below(Math.max(1, followers.length))];
+}
+
+/** Notes what a MOVED names; `asked`: who said it (an empty host is the one that was asked). */
+export function noteMoved(
+  { lookup }: TargetWorld,
+  partition: PartitionId | undefined,
+  to: Address | undefined,
+  asked: Address,
+): void {
+  if (to === undefined || partition === undefined) return;
+  const target = { host: to.host === '' ? asked.host : to.host, port: to.port };
+  lookup.table?.noteMoved(partition, target);
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { Window } from '../../src/sdk/window.ts';
+
+/** Ends as soon as it begins, or when it is told to. */
+function entrant(window: Window, began: number[], number: number, atOnce = true) {
+  return {
+    begin() {
+      began.push(number);
+      if (atOnce) window.leave(0);
+    },
+  };
+}
+
+test('any number that end as soon as their turn comes', () => {
+  const count = 50_000;
+  const window = new Window(1, count);
+  const began: number[] = [];
+  expect(window.enter(0, entrant(window, began, -1, false))).toBe(true);
+  let entered = 0;
+  for (let at = 0; at < count; at++) if (window.enter(0, entrant(window, began, at))) entered++;
+  expect(entered).toBe(count);
+  expect(window.enter(0, entrant(window, began, count))).toBe(false);
+  window.leave(0);
+  expect(began).toHaveLength(count + 1);
+  expect([window.inFlight, window.waiting]).toEqual([0, 0]);
+});
+
+test('closed: who waits is not begun because others end', () => {
+  const window = new Window(1, 10);
+  const began: number[] = [];
+  const waits = entrant(window, began, 2);
+  window.enter(0, entrant(window, began, 1, false));
+  window.enter(0, waits);
+  window.close();
+  window.leave(0);
+  expect(window.withdraw(0, waits)).toBe(true);
+  expect(began).toEqual([1]);
+});
+
+test('there is room when nothing may wait and nothing is under way', async () => {
+  const window = new Window(1, 0);
+  await window.room();
+  const began: number[] = [];
+  window.enter(0, entrant(window, began, 1, false));
+  const room = window.room();
+  window.leave(0);
+  await room;
+});
