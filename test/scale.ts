@@ -24,6 +24,8 @@ const table = {
   snapshotMiB: { small: 24, long: 240 },
   /** Cuts of the link to the metadata store, 120 ms apart. */
   metaCuts: { small: 30, long: 500 },
+  /** Clusters with a real node that cannot be filled; else masters over the store in memory have one. */
+  unfillableNodes: { small: 0, long: 1 },
   /** Seconds that etcd is stopped under a serving cluster. */
   etcdAwaySeconds: { small: 5, long: 60 },
   /** Runs of each property about bad input, by what the input is. */

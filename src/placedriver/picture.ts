@@ -193,9 +193,14 @@ export class Picture {
     return this.#nodes.all();
   }
 
-  /** Which incarnation each name belongs to, alive or not. */
-  incarnations(): ReadonlyMap<NodeId, Incarnation> {
-    return new Map(this.#incarnations.all().map((record) => [record.node, record.incarnation]));
+  /** As `aliveNodes`. */
+  aliveNode(node: NodeId): NodeRecord | undefined {
+    return this.#nodes.get(keys.node(node));
+  }
+
+  /** Whom a name belongs to, alive or not. */
+  incarnation(node: NodeId): Incarnation | undefined {
+    return this.#incarnations.get(keys.incarnation(node))?.incarnation;
   }
 
   /** Those that can be read: of another the master cannot know what it would write over. */
@@ -228,6 +233,12 @@ export class Picture {
 
   nodeStates(): Stored<NodeStateRecord>[] {
     return this.#nodeStates.newest();
+  }
+
+  /** As `nodeStates`. */
+  nodeState(node: NodeId): NodeStateRecord | undefined {
+    const stored = this.#nodeStates.stored(keys.nodeState(node));
+    return stored?.readable ? stored.record : undefined;
   }
 
   /** Undefined until a master has written it; `readable` false: nothing is decided on it. */

@@ -130,7 +130,8 @@ async function write(
     const place = { namespace, partition: number, epoch };
     if (move !== undefined) {
       const [from, to] = [move.from?.node ?? null, move.to?.node ?? null];
-      logger.info('replica to be moved', { ...place, from, to, why: move.why });
+      if (move.givesUp) logger.warn('a move is given up', { ...place, from, to, why: move.why });
+      else logger.info('replica to be moved', { ...place, from, to, why: move.why });
     }
     const [before, after] = [partition.record.replicas[0]?.node, replicas[0]?.node];
     if (before !== after)

@@ -5,6 +5,7 @@
  * nothing. Told by what leaders report, on the clock of whoever watches: a next master counts anew.
  */
 import type { NodeId, ReplicaId, Term } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { LeaderRecord } from '../../meta/schema.ts';
 import type { GroupStates } from './group-states.ts';
 import type { BalanceView } from './view.ts';
@@ -26,6 +27,8 @@ const SHUT_WAITS = 6;
 /** How far a replica that comes was at best, and since when. */
 interface Fill {
   readonly node: NodeId;
+  /** The node that leads its group, and sends it what it lacks. */
+  readonly leader: NodeId;
   readonly term: Term;
   /** The group has begun with it. */
   readonly learning: boolean;
@@ -79,30 +82,44 @@ export class StallWatch {
   #observe(view: Watched, states: GroupStates, nowMs: number): Map<ReplicaId, Fill> {
     const fills = new Map<ReplicaId, Fill>();
     if (view.stability.frozen !== undefined) return fills;
-    const queued: [ReplicaId, NodeId][] = [];
-    const busy = new Set<NodeId>();
     for (const { record } of view.partitions) {
       const leader = view.leader(record);
       if (leader === undefined) continue;
       for (const { replica, node } of states.arriving(record)) {
-        const fill = this.#fillOf(replica, node, leader, nowMs);
-        fills.set(replica, fill);
-        if (!fill.learning) queued.push([replica, leader.node]);
-        else if (nowMs - fill.sinceMs < this.#waitMs) busy.add(leader.node);
+        fills.set(replica, this.#fillOf(replica, node, leader, nowMs));
       }
     }
-    // a node changes few of the groups that it leads at a time: the others wait in line
-    for (const [replica, leader] of queued) {
-      if (busy.has(leader)) fills.set(replica, { ...fills.get(replica)!, sinceMs: nowMs });
+    const isQueued = this.#line([...fills.values()], nowMs);
+    for (const [replica, fill] of fills) {
+      if (isQueued(fill)) fills.set(replica, { ...fill, sinceMs: nowMs });
     }
     return fills;
+  }
+
+  /**
+   * Nodes send and receive few snapshots at a time, and change few of the groups that they lead: who
+   * has been sent nothing yet waits in line while others at the same nodes get on.
+   */
+  #line(fills: readonly Fill[], nowMs: number): (fill: Fill) => boolean {
+    const sends = new Map<NodeId, number>();
+    const receives = new Set<NodeId>();
+    for (const fill of fills) {
+      if (!isBegun(fill) || nowMs - fill.sinceMs >= this.#waitMs) continue;
+      sends.set(fill.leader, (sends.get(fill.leader) ?? 0) + 1);
+      receives.add(fill.node);
+    }
+    return (fill) => {
+      if (isBegun(fill)) return false;
+      const all = fill.learning ? limits.snapshotSendsPerNodeMax : 1;
+      return receives.has(fill.node) || (sends.get(fill.leader) ?? 0) >= all;
+    };
   }
 
   #fillOf(replica: ReplicaId, node: NodeId, leader: LeaderRecord, nowMs: number): Fill {
     const { term, membership, catchingUp } = leader;
     const told = catchingUp?.find((one) => one.replica === replica);
     const now: Fill = {
-      ...{ node, term, learning: membership.learners.includes(replica) },
+      ...{ node, leader: leader.node, term, learning: membership.learners.includes(replica) },
       snapshot: told?.snapshot ?? 0,
       gap:
         told === undefined || told.match === 0 ? Number.POSITIVE_INFINITY : told.last - told.match,
@@ -130,4 +147,9 @@ export class StallWatch {
     if (bootId === undefined) return true;
     return (alive.find((one) => one.node === node)?.bootId ?? bootId) === bootId;
   }
+}
+
+/** Something of the group has come there. */
+function isBegun({ snapshot, gap }: Fill): boolean {
+  return snapshot > 0 || gap < Number.POSITIVE_INFINITY;
 }

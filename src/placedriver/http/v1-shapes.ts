@@ -46,8 +46,8 @@ export function nodeNames(picture: Picture): NodeId[] {
 
 /** Undefined: no such node. */
 export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, nowMs: number) {
-  const record = picture.aliveNodes().find((one) => one.node === node);
-  const state = picture.nodeStates().find((one) => one.record.node === node)?.record;
+  const record = picture.aliveNode(node);
+  const state = picture.nodeState(node);
   const held = holdings.replicas.get(node);
   if (record === undefined && state === undefined && held === undefined) return undefined;
   const load = picture.load(node);
@@ -64,7 +64,7 @@ export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, n
       httpPort: record.httpPort,
       transportPort: record.transportPort,
     },
-    incarnation: record?.incarnation ?? picture.incarnations().get(node) ?? null,
+    incarnation: record?.incarnation ?? picture.incarnation(node) ?? null,
     build: record?.build ?? null,
     tags: record?.tags ?? {},
     capacity: record?.capacity ?? null,

@@ -136,7 +136,8 @@ export class ClusterModel {
   }
 
   view(): BalanceView<Known> {
-    const leader = (record: PartitionRecord) => this.groups[this.records.indexOf(record)]!.told;
+    const told = new Map(this.records.map((record, at) => [record, this.groups[at]!.told]));
+    const leader = (record: PartitionRecord) => told.get(record);
     const alive = [...this.nodes.values()];
     const states = [...this.states.values()];
     const settled = new Map(
@@ -184,7 +185,7 @@ export class ClusterModel {
     for (let round = 0; round < rounds; round++) {
       const wrote = this.look();
       check();
-      const before = JSON.stringify(this.groups);
+      const before = wrote === 0 ? JSON.stringify(this.groups) : '';
       this.step();
       check();
       if (wrote === 0 && JSON.stringify(this.groups) === before) return true;

@@ -12,13 +12,15 @@ interface Group {
   at?: Omit<CatchingUp, 'replica' | 'last'> & { readonly last?: number };
   leader?: number;
   term?: number;
+  /** Where its new replica comes. */
+  to?: string;
 }
 
 const on = (replica: number, node = `n${replica}`) => ({ replica, node, incarnation: 'i' });
 
 class Watched {
   readonly groups: Group[];
-  readonly boots = new Map(['n1', 'n2', 'n3', 'n4'].map((node) => [node, 'b1']));
+  readonly boots = new Map(['n1', 'n2', 'n3', 'n4', 'n5', 'n6'].map((node) => [node, 'b1']));
   frozen: string | undefined;
   readonly #watch = new StallWatch(WAIT_MS);
   #nowMs = 0;
@@ -42,24 +44,26 @@ class Watched {
 
   #view(): BalanceView {
     const leaders = new Map<PartitionRecord, LeaderRecord>();
-    const partitions = this.groups.map(({ learning = true, at, leader = 1, term = 1 }, index) => {
-      const own = (index + 1) * 10;
-      const place = { version: 1, namespace: 'default', partition: index, group: index + 1 };
-      const [birth, replicas] = [
-        [on(1), on(2), on(3)],
-        [on(1), on(2), on(own, 'n4')],
-      ];
-      const record: PartitionRecord = {
-        ...{ ...place, firstSlot: 0, lastSlot: 1, birth, replicas, epoch: 2, fence: 1 },
-      };
-      const learners = learning ? [own] : [];
-      leaders.set(record, {
-        ...{ ...place, node: `n${leader}`, replica: leader, term },
-        membership: { epoch: 1, voters: [1, 2, 3], learners, joint: false },
-        ...(at && { catchingUp: [{ last: 100, ...at, replica: own }] }),
-      });
-      return { record };
-    });
+    const partitions = this.groups.map(
+      ({ learning = true, at, leader = 1, term = 1, to = 'n4' }, index) => {
+        const own = (index + 1) * 10;
+        const place = { version: 1, namespace: 'default', partition: index, group: index + 1 };
+        const [birth, replicas] = [
+          [on(1), on(2), on(3)],
+          [on(1), on(2), on(own, to)],
+        ];
+        const record: PartitionRecord = {
+          ...{ ...place, firstSlot: 0, lastSlot: 1, birth, replicas, epoch: 2, fence: 1 },
+        };
+        const learners = learning ? [own] : [];
+        leaders.set(record, {
+          ...{ ...place, node: `n${leader}`, replica: leader, term },
+          membership: { epoch: 1, voters: [1, 2, 3], learners, joint: false },
+          ...(at && { catchingUp: [{ last: 100, ...at, replica: own }] }),
+        });
+        return { record };
+      },
+    );
     return {
       partitions,
       alive: [...this.boots].map(([node, bootId]) => ({ node, bootId, incarnation: 'i' })),
@@ -140,6 +144,27 @@ describe('a move that does not get on', () => {
     expect(cluster.after(900)).toEqual([[], []]);
     expect(cluster.after(100)).toEqual([[0], ['n4']]);
     expect(cluster.after(900)).toEqual([[0, 1], ['n4']]);
+  });
+
+  test('waits its turn while its node, or its leader’s, is busy with other snapshots', () => {
+    const [first, second]: [Group, Group] = [{}, { to: 'n5' }];
+    const sent = (snapshot: number) => ({ match: 0, snapshot });
+    first.at = second.at = sent(0.1);
+    const cluster = new Watched(first, second, {}, { to: 'n6' }, { to: 'n6', leader: 2 });
+    cluster.after(0);
+    first.at = second.at = sent(0.2);
+    expect(cluster.after(900)).toEqual([[], []]);
+    first.at = second.at = sent(0.3);
+    // the last one is alone at both of its nodes
+    expect(cluster.after(900)).toEqual([[4], ['n6']]);
+    first.at = sent(0.4);
+    expect(cluster.after(999)).toEqual([[4], ['n6']]);
+    // of the two that its leader's node sends at a time one gets on no further, and nothing comes
+    first.at = sent(0.5);
+    expect(cluster.after(1)[0]).toEqual([1, 4]);
+    expect(cluster.after(998)[0]).toEqual([1, 4]);
+    first.at = sent(0.6);
+    expect(cluster.after(1)[0]).toEqual([1, 3, 4]);
   });
 
   test('is none while nothing may move, and counts from then on', () => {
