@@ -384,6 +384,13 @@ export class Call implements Entrant, Timed {
   }
 }
 
+/** Who waits goes first: its turn would come when another ends, and begin something new. */
+export function closeCalls(timed: readonly Timed[]): void {
+  const calls = timed.filter((one) => one instanceof Call);
+  for (const call of calls) if (call.isWaiting) call.close();
+  for (const call of calls) call.close();
+}
+
 function failureText(name: string, failure: Failure, cause: Error): string {
   if (failure === 'done') return `${name} took effect once; its reply is not kept any more`;
   const unknown = failures[failure].outcome !== 'not-proposed';

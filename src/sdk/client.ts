@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { sleep, systemClock } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import { systemRandom } from '../common/random.ts';
-import { Call, type CallWorld } from './call.ts';
+import { type CallWorld, closeCalls } from './call.ts';
 import type { ClientEvents, ClientStatus, NodeInfo } from './client-events.ts';
 import { addCommandMethods } from './command-methods.ts';
 import type { Key } from './command-types.ts';
@@ -279,10 +279,7 @@ export class Client extends Base {
     if (this.#status === 'end') return;
     this.#status = 'end';
     void this.#lookup.stop();
-    const calls = this.#deadlines.all().filter((timed) => timed instanceof Call);
-    // Who waits goes first: its turn would come when another ends, and begin something new.
-    for (const call of calls) if (call.isWaiting) call.close();
-    for (const call of calls) call.close();
+    closeCalls(this.#deadlines.all());
     this.#gate.settle();
     this.#pool.close();
     this.emit('end');
