@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isInstalledAsLocked } from '../src/cli/locked-packages.mjs';
+import { pythonWithRedis } from './python-redis.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const results = join(root, '.cache');
@@ -30,6 +31,12 @@ const alone = [
   ...['kill', 'pause', 'rolling'].map((name) => `test/cluster/${name}.test.ts`),
   ...['holds', 'unread'].map((name) => `test/storage/${name}.test.ts`),
 ];
+
+/** Libraries that tests drive: the Debian package of each, and whether it is there. */
+const libraries = {
+  'libredis-perl': () => spawnSync('perl', ['-MRedis', '-e', '1']).status === 0,
+  'python3-redis': () => pythonWithRedis() !== undefined,
+};
 
 checkNode();
 installPackages();
@@ -76,9 +83,9 @@ function installPackages() {
 }
 
 function installPrograms() {
-  const missing = Object.keys(programs).filter((name) => !onPath(name));
+  const missing = missingPrograms();
   if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((name) => programs[name]))];
+  const packages = [...new Set(missing.map((name) => programs[name] ?? name))];
   const apt = aptCommand();
   if (apt === undefined) {
     process.stderr.write(
@@ -91,6 +98,19 @@ function installPrograms() {
     run(apt[0], [...apt.slice(1), 'update', '-qq']);
     run(apt[0], [...apt.slice(1), 'install', '-y', '-qq', '--no-install-recommends', ...packages]);
   });
+  const still = missingPrograms();
+  if (still.length === 0) return;
+  process.stderr.write(`${packages.join(', ')} installed, and ${still.join(', ')} not found\n`);
+  process.stdout.write(`${passed} passed, ${failed + 1} failed\n`);
+  process.exit(1);
+}
+
+/** Names of programs, and packages of libraries. */
+function missingPrograms() {
+  return [
+    ...Object.keys(programs).filter((name) => !onPath(name)),
+    ...Object.keys(libraries).filter((name) => !libraries[name]()),
+  ];
 }
 
 function aptCommand() {

@@ -16,9 +16,15 @@ this page when \`KVORUM_CLIENTS_DOC=1\` is set: three datanodes, all clients at 
 default options but for what is named. "Error replies" are what the library or tool showed of errors
 that a node answered. "Unknown" are writes answered with \`UNKNOWNOUTCOME\`. "Lost" are requests without
 an answer: their connection ended with the node's process, and the library gave them up instead of
-sending them again (a tool that ends with its connection counts once).
+sending them again (a tool that ends with its connection counts once), or it failed by itself: the
+words in brackets are its own. So does redis-py 4.3.4: \`IndexError\` when it follows a MOVED with
+read_from_replicas (it counts on along the replicas of the slot's former leader), \`cannot pickle\`
+when it learns the nodes anew and has lost its connection to one.
 
 A client of the gateway port is connected to the first node; in its rows that node is not restarted.
+From npm come ioredis and node-redis, from Debian what its scripting languages at hand have: redis-py
+and Perl's Redis.pm. Not run: redis-rb and PhpRedis (Debian's would bring interpreters of 29 and
+22 MB), and what needs a compiler or a virtual machine to run (go-redis, jedis, lettuce, hiredis).
 `;
 
 export function clientsPage(rows: readonly Row[], tool: string): string {

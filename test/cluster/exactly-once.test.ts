@@ -18,6 +18,8 @@ const NODES = ['datanode1', 'datanode2', 'datanode3'];
 /** The second is longer than a client of the SDK waits for an answer before it asks elsewhere. */
 const STANDSTILLS_MS = [2_500, 8_000, 1_000];
 const BACK_MS = 60_000;
+/** Tells what hangs from what is slow, also on a machine with other load. */
+const TIMEOUT_MS = 60_000;
 
 let cluster: TestCluster;
 const clients: Client[] = [];
@@ -26,7 +28,8 @@ beforeAll(async () => {
   cluster = await startCluster({ partitions: PARTITIONS });
   await whole();
   for (let at = 0; at < 4; at++) {
-    clients.push(new Client(`kvorum://127.0.0.1:${cluster.ports.http}/default`));
+    const placedrivers = [`127.0.0.1:${cluster.ports.http}`];
+    clients.push(new Client({ placedrivers, timeoutMs: TIMEOUT_MS }));
   }
 }, 90_000);
 
@@ -114,14 +117,22 @@ test(
       kinds: ['counter', 'list'],
     });
     const names = Object.keys(events) as (keyof typeof events)[];
+    const happened: string[] = [];
+    const note = (what: string) => {
+      const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+      const { acknowledged, longestPauseMs } = load.progress();
+      happened.push(`${seconds} s: ${what}; ${acknowledged}, ${longestPauseMs.toFixed(0)} ms`);
+    };
     let round = 0;
     while (round < names.length || load.progress().acknowledged < scale.exactlyOnceWrites) {
-      const time = Math.floor(round / names.length);
-      await events[names[round % names.length]!](time);
+      const name = names[round % names.length]!;
+      await events[name](Math.floor(round / names.length));
+      note(name);
       await whole();
       await pause(300);
       round++;
-      expect(load.errorTexts).toEqual([]);
+      note('whole');
+      expect(load.errorTexts, happened.slice(-20).join('\n')).toEqual([]);
     }
     await load.stop();
     const { errors, longestPauseMs } = load.progress();

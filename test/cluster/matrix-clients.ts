@@ -1,9 +1,12 @@
 /** The clients of the matrix: each asks all the time, and sorts what it is answered. */
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5 } from 'ioredis-5';
 import { createClient, createCluster } from 'redis';
-import { pause, type TestCluster } from './cluster.ts';
+import { pythonWithRedis } from '../python-redis.mjs';
+import { pause, type TestCluster, within } from './cluster.ts';
 
 export interface Tally {
   reads: number;
@@ -145,6 +148,71 @@ function redisBenchmark(cluster: TestCluster): MatrixClient {
   });
 }
 
+/**
+ * A script of another language that asks by itself and says a line for each request, until its input
+ * ends: `ready VERSION` first. Rejects with what it says when it does not begin.
+ */
+async function askElsewhere(
+  nameOf: (version: string) => string,
+  door: MatrixClient['door'],
+  [program, ...args]: readonly [program: string, ...args: string[]],
+): Promise<MatrixClient> {
+  const tally = newTally();
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-2_000);
+  });
+  child.stdin.on('error', () => {});
+  const ready = new Promise<string>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => reject(new Error(`${program} ended with ${code}: ${errors}`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const [kind = '', text = ''] = /^(\w+) ?(.*)$/.exec(line)?.slice(1) ?? [];
+      if (kind === 'ready') resolve(text);
+      else if (kind === 'read') tally.reads++;
+      else if (kind === 'write') tally.writes++;
+      else if (kind === 'unknown') tally.unknown.push(text);
+      else if (kind === 'lost') tally.lost.push(text);
+      else tally.errors.push(kind === 'error' ? text : line);
+    });
+  });
+  const version = await within(30_000, ready, () => `${program} ${args[0]} not ready: ${errors}`);
+  const stop = async () => {
+    child.stdin.end();
+    const late = setTimeout(() => child.kill('SIGKILL'), 15_000);
+    await ended;
+    clearTimeout(late);
+  };
+  return { name: nameOf(version), door, tally, stop };
+}
+
+const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** As Debian packages them; `npm test` installs them there. */
+function clientsOfDebian(cluster: TestCluster): Promise<MatrixClient>[] {
+  const python = pythonWithRedis();
+  if (python === undefined) {
+    throw new Error('no Python has redis-py: install python3-redis (npm test does on Debian)');
+  }
+  const nodes = [0, 1, 2].map((at) => String(cluster.clusterPort(at)));
+  const gateway = String(cluster.gatewayPort(0));
+  const redisPy = (mode: 'cluster' | 'replicas' | 'gateway') => {
+    const ports = mode === 'gateway' ? [gateway] : nodes;
+    return askElsewhere(
+      (version) => `redis-py ${version}${mode === 'replicas' ? ', read_from_replicas' : ''}`,
+      mode === 'gateway' ? 'gateway' : 'cluster',
+      [python, scriptOf('ask-redis-py.py'), mode, ...ports],
+    );
+  };
+  const perl = ['perl', scriptOf('ask-perl.pl'), gateway] as const;
+  return [
+    ...(['cluster', 'replicas', 'gateway'] as const).map(redisPy),
+    askElsewhere((version) => `Redis.pm ${version} (Perl)`, 'gateway', perl),
+  ];
+}
+
 /** Its progress, one over the other, is not what it says last. */
 function lastLine(output: string): string | undefined {
   const lines = output.split(/[\r\n]+/).map((line) => line.trim());
@@ -207,6 +275,7 @@ export async function openClients(cluster: TestCluster): Promise<MatrixClient[]>
     askAll('node-redis 6.3.1, useReplicas', 'cluster', () => nodeRedis(true)),
     askAll('ioredis 6.0.0', 'gateway', ofGateway),
     askAll('node-redis 6.3.1', 'gateway', nodeRedisOfGateway),
+    ...clientsOfDebian(cluster),
   ];
   return [...(await Promise.all(open)), redisCli(cluster), redisBenchmark(cluster)];
 }
