@@ -33,8 +33,13 @@ export class Pace {
     return this.#clock.monotonicMs() - this.#sinceMs! >= limits.turnMs;
   }
 
-  /** Resolves in a later turn of the event loop. */
+  /** Resolves in a later turn of the event loop, in which work begins. */
   pause(): Promise<void> {
-    return new Promise((resolve) => this.#clock.endOfTurn(resolve));
+    return new Promise((resolve) => {
+      this.#clock.endOfTurn(() => {
+        this.begin();
+        resolve();
+      });
+    });
   }
 }
