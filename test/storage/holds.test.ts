@@ -49,12 +49,10 @@ class Turns {
   readonly #observer = new PerformanceObserver((list) => {
     this.#collections.push(...list.getEntries());
   });
-  readonly #stat = openSync('/proc/thread-self/schedstat', 'r');
-  readonly #text = Buffer.alloc(64);
 
   start(): void {
     this.#observer.observe({ entryTypes: ['gc'] });
-    this.#cpuMs = this.#readCpuMs();
+    this.#cpuMs = threadCpuMs();
     this.#fromMs = performance.now();
     setImmediate(() => this.#turn());
   }
@@ -63,7 +61,6 @@ class Turns {
     this.#on = false;
     this.#collections.push(...this.#observer.takeRecords());
     this.#observer.disconnect();
-    closeSync(this.#stat);
     for (const turn of this.#turns) {
       this.longestMs = Math.max(this.longestMs, turn.cpuMs);
       const own = turn.cpuMs * (1 - this.#collectedMs(turn) / (turn.toMs - turn.fromMs));
@@ -81,7 +78,7 @@ class Turns {
 
   #turn(): void {
     if (!this.#on) return;
-    const cpuMs = this.#readCpuMs();
+    const cpuMs = threadCpuMs();
     const toMs = performance.now();
     const turn = { fromMs: this.#fromMs, toMs, cpuMs: cpuMs - this.#cpuMs };
     if (turn.cpuMs >= NOTABLE_MS) this.#turns.push(turn);
@@ -89,13 +86,17 @@ class Turns {
     this.#fromMs = toMs;
     setImmediate(() => this.#turn());
   }
+}
 
-  #readCpuMs(): number {
-    // makes the kernel bring this thread's time up to date
-    process.cpuUsage();
-    const length = readSync(this.#stat, this.#text, 0, this.#text.length, 0);
-    return Number(this.#text.toString('latin1', 0, length).split(' ')[0]) / 1e6;
-  }
+const stat = openSync('/proc/thread-self/schedstat', 'r');
+const statText = Buffer.alloc(64);
+
+/** CPU time of this thread. */
+function threadCpuMs(): number {
+  // makes the kernel bring this thread's time up to date
+  process.cpuUsage();
+  const length = readSync(stat, statText, 0, statText.length, 0);
+  return Number(statText.toString('latin1', 0, length).split(' ')[0]) / 1e6;
 }
 
 /** Reads replies and forgets them: only where the last one ends is looked for. */
@@ -188,6 +189,7 @@ afterAll(async () => {
   );
   client.end();
   await node.stop();
+  closeSync(stat);
   rmSync(dir, { recursive: true, force: true });
 }, 60_000);
 
@@ -301,6 +303,51 @@ const ofValues = new Set([
   ...['BITOP', 'APPEND', 'SETRANGE', 'SETBIT'],
 ]);
 const limitOf = ([name]: readonly string[]) => (ofValues.has(name!) ? WHOLE_MS_MAX : SLICED_MS_MAX);
+
+/** Commands of a pipeline of point operations. */
+const POINTS = 200;
+/** Far more than they take, and far less than a walk over a million elements. */
+const POINT_MICROSECONDS_MAX = 10_000;
+
+/** Each on its own collection of all elements, at places dealt out over it. */
+const points: readonly ((at: number) => readonly string[])[] = [
+  (at) => ['SISMEMBER', k('set'), `m${at}`],
+  (at) => ['HGET', k('hash'), `f${at}`],
+  (at) => ['LINDEX', k('list'), String(at)],
+  (at) => ['ZSCORE', k('zset'), `m${at}`],
+  (at) => ['ZRANK', k('zset'), `m${at}`],
+  (at) => ['ZREVRANK', k('zset'), `m${at}`],
+  (at) => ['ZCOUNT', k('zset'), String(at), '+inf'],
+  (at) => ['ZLEXCOUNT', k('zset'), '-', `[m${at}`],
+  (at) => ['ZRANGE', k('zset'), String(at), String(at)],
+  () => ['SRANDMEMBER', k('set')],
+  () => ['ZRANDMEMBER', k('zset')],
+  (at) => ['SADD', k('set'), `m${at}`],
+  (at) => ['HSET', k('hash'), `f${at}`, `v${at}`],
+  (at) => ['LSET', k('list'), String(at), `e${at}`],
+  (at) => ['ZADD', k('zset'), 'XX', String((at * 7_919) % COUNT), `m${at}`],
+];
+
+/** CPU time of one command: of this thread, with the client's and the node's share of it. */
+async function pointMicroseconds(words: (at: number) => readonly string[]): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3; run++) {
+    const places = Array.from({ length: POINTS }, (_, at) => (at * 7_907 + run * 31) % COUNT);
+    const requests = encode(places.map(words));
+    const began = threadCpuMs();
+    await client.send(requests);
+    best = Math.min(best, ((threadCpuMs() - began) / POINTS) * 1_000);
+  }
+  return best;
+}
+
+test('point operations take microseconds, however many elements there are', async () => {
+  for (const words of points) {
+    const microseconds = await pointMicroseconds(words);
+    table.push(`${microseconds.toFixed(0).padStart(8)} µs of CPU  ${words(7).join(' ')}`);
+    expect(microseconds, words(7).join(' ')).toBeLessThan(POINT_MICROSECONDS_MAX);
+  }
+}, 120_000);
 
 describe('the longest hold of the event loop', () => {
   test('by reads', { timeout: 1_200_000 }, async () => {

@@ -10,7 +10,7 @@ import {
   setBitAt,
   widened,
 } from '../encoding/bits.ts';
-import { findKey } from '../encoding/keyspace.ts';
+import { type Found, findKey } from '../encoding/keyspace.ts';
 import { giveWay, type Slices } from '../encoding/slices.ts';
 import { parseInteger, readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
@@ -142,7 +142,7 @@ function runBitCount(view: View, { key, part }: CountRequest, { nowMs }: RunCont
 }
 
 /** Bits looked at between two pauses. */
-const PIECE_BYTES = 1_048_576;
+const PIECE_BYTES = 524_288;
 const PIECE_BITS = PIECE_BYTES * 8;
 
 function isLong({ first, last }: BitRange): boolean {
@@ -156,8 +156,8 @@ function pieceAt(at: number, { last }: BitRange): BitRange {
 function* countLong(bytes: Buffer, range: BitRange): Slices<Reply> {
   let count = 0;
   for (let at = range.first; at <= range.last; at += PIECE_BITS) {
-    count += countBits(bytes, pieceAt(at, range));
     yield* giveWay();
+    count += countBits(bytes, pieceAt(at, range));
   }
   return integer(count);
 }
@@ -230,43 +230,35 @@ function isOperation(text: string): text is BitOperation {
   return text === 'and' || text === 'or' || text === 'xor' || text === 'not';
 }
 
-function runBitOp(
+function* runBitOp(
   view: WriteView,
   { operation, to, from }: CombineRequest,
   { nowMs }: RunContext,
-): RunResult {
+): Slices<Reply> {
   const sources: Buffer[] = [];
   for (const key of from) {
     const found = readString(view, key, nowMs);
     if (found === 'wrong-type') return WRONG_TYPE;
     sources.push(found ?? EMPTY);
+    if (found !== undefined && found.length > PIECE_BYTES) yield* giveWay();
   }
   const length = Math.max(...sources.map((source) => source.length));
-  const save = (result: Buffer) => saveCombined(view, to, nowMs, result);
-  if (length <= PIECE_BYTES) return save(combineBits(operation, sources));
-  return combineLong(operation, sources, length, save);
-}
-
-function* combineLong(
-  operation: BitOperation,
-  sources: readonly Buffer[],
-  length: number,
-  save: (result: Buffer) => Reply,
-): Slices<Reply> {
+  const target = findKey(view, to, nowMs);
+  if (length <= PIECE_BYTES) return saveCombined(view, target, combineBits(operation, sources));
   const result = Buffer.allocUnsafe(length);
   for (let at = 0; at < length; at += PIECE_BYTES) {
+    yield* giveWay();
     const pieces = sources.map((source) => source.subarray(at, at + PIECE_BYTES));
     result.set(combineBits(operation, pieces), at);
-    yield* giveWay();
   }
-  return save(result);
+  yield* giveWay();
+  return saveCombined(view, target, result);
 }
 
-function saveCombined(view: WriteView, to: Buffer, nowMs: number, result: Buffer): Reply {
-  const target = findKey(view, to, nowMs);
+function saveCombined(view: WriteView, target: Found, result: Buffer): Reply {
   if (result.length > 0) {
     storeString(view, target, result, 0, 'edited');
-    view.notify?.('string', 'set', to);
+    view.notify?.('string', 'set', target.key);
   } else {
     deleteKey(view, target);
   }

@@ -14,6 +14,7 @@ import { type Members, POSITION_END, positionOf, rangeFrom } from '../encoding/m
 import type { Slices } from '../encoding/slices.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, textBytes, word } from './args.ts';
 import { ArgumentError } from './command.ts';
 import { type Glob, matchesGlob, parseGlob } from './glob.ts';
@@ -98,7 +99,7 @@ export function* scanMembers(
   if (!whole && position >= POSITION_END) return SCAN_OF_NOTHING;
   const { glob } = options;
   const count = whole ? Number.POSITIVE_INFINITY : options.count;
-  const given: Reply[] = [];
+  const given = new ReplyPile('array', 'a smaller COUNT');
   let rest = whole ? range : rangeFrom(range, position);
   let read = 0;
   /** A page ends early where elements are long. */
@@ -107,14 +108,14 @@ export function* scanMembers(
   for (;;) {
     const limit = Math.max(1, count - read + 1);
     const pairs = yield Number.isFinite(limit) ? { ...rest, limit } : rest;
-    if (pairs.length === 0) return array([bulk('0'), array(given)]);
+    if (pairs.length === 0) return array([bulk('0'), given.reply()]);
     for (const pair of pairs) {
       const here = positionOf(pair[0]);
       const full = read >= count || bytes > limits.batchReplyBytes;
-      if (full && here !== last) return array([bulk(String(here)), array(given)]);
+      if (full && here !== last) return array([bulk(String(here)), given.reply()]);
       const isWanted = glob === undefined || matchesGlob(glob, decodeMember(pair[0]));
       if (isWanted && isLive(pair)) {
-        given.push(...give(pair));
+        for (const reply of give(pair)) given.add(reply);
         bytes += pair[0].length + pair[1].length;
       }
       read++;

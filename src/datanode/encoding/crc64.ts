@@ -24,8 +24,8 @@ for (let byte = 0; byte < 256; byte++) {
   lows[byte] = low;
 }
 
-/** Bytes between two pauses: about a millisecond. */
-const STEP_BYTES = 524_288;
+/** Bytes between two pauses: a quarter of a millisecond. */
+const STEP_BYTES = 131_072;
 
 /** Eight bytes, little-endian, as they stand at the end of a DUMP. */
 export function* crc64(bytes: Uint8Array): Slices<Buffer> {

@@ -4,7 +4,8 @@
  */
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { keyAfter } from './key.ts';
-import type { Slices } from './slices.ts';
+import { eachItem, giveWay, type Slices, STEP_ITEMS } from './slices.ts';
+import { sortStepwise } from './stepwise-sort.ts';
 
 /** Is given what a walk meets; the walk ends when it returns true. */
 export type Take<Met> = (met: Met) => unknown;
@@ -111,21 +112,32 @@ function* drawWhole(
   count: number,
   random: () => number,
 ): Slices<readonly KeyValue[]> {
-  const places = Float64Array.from({ length: count }, () => Math.floor(random() * size));
-  const inOrder = Float64Array.from(places).sort();
-  const atPlace = new Map<number, KeyValue>();
+  const draws: Draw[] = [];
+  for (let draw = 0; draw < count; draw++) {
+    if (draw % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
+    draws.push({ place: Math.floor(random() * size), drawn: undefined });
+  }
+  const inOrder = yield* sortStepwise(draws, (a, b) => a.place - b.place, giveWay);
   let place = 0;
   let next = 0;
   yield* eachSlice(range, (pairs) => {
     for (const pair of pairs) {
       if (!isLive(pair)) continue;
-      if (inOrder[next] === place) atPlace.set(place, pair);
-      while (inOrder[next] === place) next++;
+      for (; inOrder[next]?.place === place; next++) inOrder[next]!.drawn = pair;
       place++;
     }
     return next === count;
   });
-  return Array.from(places, (at) => atPlace.get(at)!).filter((pair) => pair !== undefined);
+  const picked: KeyValue[] = [];
+  yield* eachItem(draws, ({ drawn }) => {
+    if (drawn !== undefined) picked.push(drawn);
+  });
+  return picked;
+}
+
+interface Draw {
+  readonly place: number;
+  drawn: KeyValue | undefined;
 }
 
 function isCheaperWhole({ size }: Members, count: number): boolean {

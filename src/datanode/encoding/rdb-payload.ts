@@ -3,7 +3,7 @@
  * (u64) of all before it, both little-endian.
  */
 import { crc64 } from './crc64.ts';
-import type { Slices } from './slices.ts';
+import { giveWay, type Slices } from './slices.ts';
 
 /** Any Redis from 5.0 on reads what is written with it. */
 const WRITTEN_VERSION = 9;
@@ -16,7 +16,10 @@ const CRC_BYTES = 8;
 export function* sealRdbPayload(parts: readonly Buffer[]): Slices<Buffer> {
   const version = Buffer.alloc(VERSION_BYTES);
   version.writeUInt16LE(WRITTEN_VERSION);
+  // to read a large value was a turn's work, and so is to copy it
+  yield* giveWay();
   const payload = Buffer.concat([...parts, version, Buffer.alloc(CRC_BYTES)]);
+  yield* giveWay();
   const body = payload.subarray(0, payload.length - CRC_BYTES);
   payload.set(yield* crc64(body), body.length);
   return payload;

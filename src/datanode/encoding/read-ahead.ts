@@ -14,8 +14,12 @@ export interface Slice {
 }
 
 /** Of `range` in `reader`: at least one pair unless it is empty. */
-export async function readSlice(reader: EngineReader, range: KeyRange): Promise<Slice> {
-  const countMax = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
+export async function readSlice(
+  reader: EngineReader,
+  range: KeyRange,
+  pairsMax: number = limits.rangeSlicePairs,
+): Promise<Slice> {
+  const countMax = Math.min(range.limit ?? pairsMax, pairsMax);
   const pairs: KeyValue[] = [];
   let bytes = 0;
   const iterator = reader.iterate({ ...range, limit: countMax });
@@ -46,22 +50,23 @@ export class ReadAhead {
   /** What has been read of the beginning of `range`; undefined when nothing has. */
   known(range: KeyRange): Slice | undefined {
     const kept = this.#range;
-    if (kept === undefined || (kept.reverse ?? false) !== (range.reverse ?? false))
-      return undefined;
+    if (kept === undefined) return undefined;
     const { pairs, ended } = this.#slice;
-    const within = range.reverse
-      ? kept.gte.equals(range.gte) && range.lt.compare(kept.lt) <= 0
-      : kept.lt.equals(range.lt) && range.gte.compare(kept.gte) >= 0;
-    if (!within) return undefined;
+    const isBehind = range.reverse
+      ? range.lt.compare(kept.lt) <= 0
+      : range.gte.compare(kept.gte) >= 0;
+    if (!isBehind || !endsAlike(kept, range)) return undefined;
     const from = firstOf(pairs, range);
     if (from === pairs.length && !ended) return undefined;
     return { pairs: from === 0 ? pairs : pairs.slice(from), ended };
   }
 
-  /** Reads some of it: then `known` has an answer. */
+  /** Reads some of it, and more of one that goes on: then `known` has an answer. */
   async read(range: KeyRange): Promise<void> {
+    const goesOn = this.#range !== undefined && endsAlike(this.#range, range);
     this.#range = undefined;
-    this.#slice = await readSlice(this.#reader, range);
+    const pairsMax = goesOn ? limits.rangeSlicePairs : limits.rangeFirstPairs;
+    this.#slice = await readSlice(this.#reader, range, pairsMax);
     this.#range = range;
   }
 
@@ -72,6 +77,11 @@ export class ReadAhead {
     if (known !== undefined) return handed(known, range);
     return this.read(range).then(() => handed(this.known(range)!, range));
   }
+}
+
+function endsAlike(one: KeyRange, other: KeyRange): boolean {
+  if ((one.reverse ?? false) !== (other.reverse ?? false)) return false;
+  return one.reverse ? one.gte.equals(other.gte) : one.lt.equals(other.lt);
 }
 
 /** How many pairs a walk is given at once. */

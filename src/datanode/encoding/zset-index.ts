@@ -34,6 +34,11 @@ export function* countBefore(view: View, zset: Collection, bound: Buffer): Slice
   if (bound.compare(whole.lt) >= 0) return zset.size;
   if (!isCounted(zset)) return yield* countRange({ ...whole, lt: bound });
   const block = new RankTree(view, zset.place).blockOf(scoreOrder(bound));
+  if (block.to === undefined) {
+    // up to the end, as most bounds in the last block: its elements need not be walked over
+    const [last] = yield { ...whole, reverse: true, limit: 1 };
+    if (last !== undefined && last[0].compare(bound) < 0) return zset.size;
+  }
   return block.before + (yield* countRange({ ...blockRange(zset.place, block), lt: bound }));
 }
 

@@ -27,7 +27,8 @@ import type {
 } from './engine.ts';
 import { LevelLogSync, LOG_PADDING } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
-import { bytesOf, WriteQueue } from './write-queue.ts';
+import { WriteQueue } from './write-queue.ts';
+import { type Turn, writeInSteps } from './write-steps.ts';
 
 type Level = ClassicLevel<Buffer, Buffer>;
 
@@ -105,9 +106,12 @@ class LevelHost implements EngineHost {
       throw engineError(path, error);
     }
     const { clock = systemClock } = this.#options;
-    const pause = () => new Promise<void>((resolve) => clock.endOfTurn(resolve));
+    const turn: Turn = {
+      nowMs: () => clock.monotonicMs(),
+      next: () => new Promise((resolve) => clock.endOfTurn(resolve)),
+    };
     const onClose = () => this.#engines.delete(name);
-    const engine = new LevelEngine(path, level, { disk, pause, onClose });
+    const engine = new LevelEngine(path, level, { disk, turn, onClose });
     return { engine, report: started };
   }
 
@@ -246,8 +250,7 @@ class LevelSnapshot extends LevelReader implements EngineSnapshot {
 
 interface EngineWorld {
   readonly disk: Disk;
-  /** Resolves in a later turn of the event loop. */
-  readonly pause: () => Promise<void>;
+  readonly turn: Turn;
   readonly onClose: () => void;
 }
 
@@ -263,14 +266,14 @@ class LevelEngine extends LevelReader implements Engine {
   readonly #syncing = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  constructor(path: string, level: Level, { disk, pause, onClose }: EngineWorld) {
+  constructor(path: string, level: Level, { disk, turn, onClose }: EngineWorld) {
     super(path, level);
     this.#path = path;
     this.#level = level;
     this.#onClose = onClose;
     this.#logs = new LevelLogSync(disk, path);
     this.#writes = new WriteQueue({
-      batch: (operations) => guard(path, writeBatch(level, operations, pause)),
+      batch: (operations) => guard(path, writeInSteps(level, operations, turn)),
       clear: (range) => guard(path, level.clear(rangeOptions(range))),
     });
   }
@@ -319,50 +322,6 @@ class LevelEngine extends LevelReader implements Engine {
     await guard(this.#path, this.#level.close());
     this.#onClose();
   }
-}
-
-/** Operations of which no step is made, however large they are. */
-const OPERATIONS_AT_ONCE = 16;
-
-/**
- * One atomic write. A large batch is handed over in steps: 100,000 operations at once hold the event
- * loop for 150 ms. Small ones take the array form, whose native memory is freed with the write; that
- * of a chained batch goes with its object, at the next garbage collection.
- */
-async function writeBatch(
-  level: Level,
-  operations: readonly BatchOperation[],
-  pause: () => Promise<void>,
-): Promise<void> {
-  if (isHandedAtOnce(operations)) return level.batch(operations as BatchOperation[]);
-  const batch = level.batch();
-  try {
-    let count = 0;
-    let bytes = 0;
-    for (const operation of operations) {
-      if (count === limits.engineBatchStep || bytes > limits.engineBatchBytesMax) {
-        await pause();
-        count = 0;
-        bytes = 0;
-      }
-      count++;
-      if (operation.type === 'del') {
-        batch.del(operation.key);
-        continue;
-      }
-      bytes += operation.value.length;
-      batch.put(operation.key, operation.value);
-    }
-    await batch.write();
-  } finally {
-    await batch.close();
-  }
-}
-
-function isHandedAtOnce(operations: readonly BatchOperation[]): boolean {
-  if (operations.length <= OPERATIONS_AT_ONCE) return true;
-  if (operations.length > limits.engineBatchStep) return false;
-  return bytesOf(operations) <= limits.engineBatchBytesMax;
 }
 
 function rangeOptions(range: KeyRange): {

@@ -196,6 +196,7 @@ export class Applier {
 
   async #applyWork(work: readonly Work[]): Promise<void> {
     let batch = this.#newBatch();
+    this.#pace.begin();
     for (const { entries } of work) {
       for (const entry of entries) {
         if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot

@@ -152,17 +152,24 @@ export async function runReply(
   }
 }
 
-/** Drives a suspended run to its end, reading the ranges it asks for. */
+/**
+ * Drives a suspended run to its end, reading the ranges it asks for. To take over what was read is
+ * work that nobody measures: a walk that goes on begins a turn behind it.
+ */
 export async function runRanges<Result>(
   run: Slices<Result>,
   source: RangeSource,
   pace: Pacing,
 ): Promise<Result> {
   let step = run.next();
-  while (!step.done) {
+  for (let reads = 0; !step.done; ) {
     if (pace.isDue()) await pace.pause();
-    const pairs = source.range(step.value);
-    step = run.next(pairs instanceof Promise ? await pairs : pairs);
+    let pairs = source.range(step.value);
+    if (pairs instanceof Promise) {
+      pairs = await pairs;
+      if (reads++ > 0 && pairs.length > 0) await pace.pause();
+    }
+    step = run.next(pairs);
   }
   return step.value;
 }

@@ -5,15 +5,18 @@
  */
 
 import { elementRanges, garbageRange } from '../encoding/garbage.ts';
+import { keyAfter } from '../encoding/key.ts';
 import type { BatchOperation, Engine, KeyRange } from '../engine/engine.ts';
 
-/** Keys removed in one batch. */
-export const GARBAGE_SLICE = 512;
+/** Keys removed in one batch: little enough beside what clients wait for in the same turn. */
+export const GARBAGE_SLICE = 128;
 
 export class GarbageRemoval {
   readonly #engine: Engine;
   /** There may be garbage records; so it is until a look found none. */
   #pending = true;
+  /** The last key removed: LevelDB would pass over all that were removed before it once more. */
+  #last: Buffer | undefined;
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -33,12 +36,17 @@ export class GarbageRemoval {
     const [record] = await this.#keysOf(garbageRange(), 1);
     if (record === undefined) return;
     this.#pending = true;
+    const ranges = rangesBehind(this.#last, [...elementRanges(record)]);
     const keys: Buffer[] = [];
-    for (const range of elementRanges(record)) {
+    for (const range of ranges) {
       keys.push(...(await this.#keysOf(range, GARBAGE_SLICE - keys.length)));
       if (keys.length === GARBAGE_SLICE) break;
     }
-    if (keys.length < GARBAGE_SLICE) keys.push(record);
+    const isWhole = this.#last === undefined;
+    this.#last = keys.length === GARBAGE_SLICE ? keys.at(-1) : undefined;
+    // the record goes when a look from the beginning on has found the end
+    if (this.#last === undefined && isWhole) keys.push(record);
+    if (keys.length === 0) return;
     await this.#engine.write(keys.map((key): BatchOperation => ({ type: 'del', key })));
   }
 
@@ -56,4 +64,13 @@ export class GarbageRemoval {
     }
     return keys;
   }
+}
+
+/** What of `ranges` lies behind `last`; all of them when it is in none. */
+function rangesBehind(last: Buffer | undefined, ranges: readonly KeyRange[]): readonly KeyRange[] {
+  const at = ranges.findIndex(
+    ({ gte, lt }) => last !== undefined && gte.compare(last) <= 0 && last.compare(lt) < 0,
+  );
+  if (at < 0) return ranges;
+  return [{ ...ranges[at]!, gte: keyAfter(last!) }, ...ranges.slice(at + 1)];
 }

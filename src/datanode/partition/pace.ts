@@ -8,7 +8,7 @@ import { limits } from '../../common/limits.ts';
 
 export class Pace {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
-  /** When a command first asked in this turn; undefined: none has. */
+  /** When commands began to work in this turn; undefined: none has. */
   #sinceMs: number | undefined;
   #steps = 0;
 
@@ -16,21 +16,30 @@ export class Pace {
     this.#clock = clock;
   }
 
-  /** Called after each small step of work; true: `pause` before the next. */
-  isDue(): boolean {
-    if (this.#sinceMs === undefined) {
-      this.#sinceMs = this.#clock.monotonicMs();
-      this.#steps = 0;
-      this.#clock.endOfTurn(() => {
-        this.#sinceMs = undefined;
-      });
-    }
-    if (++this.#steps >= limits.turnStepsMax) return true;
-    return this.#clock.monotonicMs() - this.#sinceMs >= limits.turnMs;
+  /** Work begins that may be long before it asks for the first time. */
+  begin(): void {
+    if (this.#sinceMs !== undefined) return;
+    this.#sinceMs = this.#clock.monotonicMs();
+    this.#steps = 0;
+    this.#clock.endOfTurn(() => {
+      this.#sinceMs = undefined;
+    });
   }
 
-  /** Resolves in a later turn of the event loop. */
+  /** Called after each small step of work; true: `pause` before the next. */
+  isDue(): boolean {
+    this.begin();
+    if (++this.#steps >= limits.turnStepsMax) return true;
+    return this.#clock.monotonicMs() - this.#sinceMs! >= limits.turnMs;
+  }
+
+  /** Resolves in a later turn of the event loop, in which work begins. */
   pause(): Promise<void> {
-    return new Promise((resolve) => this.#clock.endOfTurn(resolve));
+    return new Promise((resolve) => {
+      this.#clock.endOfTurn(() => {
+        this.begin();
+        resolve();
+      });
+    });
   }
 }

@@ -8,11 +8,11 @@ import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { RunContext } from '../commands/command.ts';
-import type { Pacing } from '../encoding/slices.ts';
 import type { Lookups } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
 import type { CommandBatch, LineResult } from './batch.ts';
+import type { Pace } from './pace.ts';
 import { failAll } from './proposals.ts';
 import { isSinglePoint, runReads } from './run-reads.ts';
 
@@ -36,7 +36,7 @@ export interface ReadGround {
   expirySettled(nowMs: number): boolean;
   onFault(error: unknown): void;
   readonly lookups: Lookups;
-  readonly pace: Pacing;
+  readonly pace: Pace;
 }
 
 export class Reads {
@@ -104,6 +104,7 @@ export class Reads {
       const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
       const context = { nowMs, random: this.#random, ...this.#share };
+      this.#ground.pace.begin();
       for (const read of runnable) this.#run(read, context);
       if (postponed.length > 0) {
         next.reads = postponed;

@@ -1,0 +1,71 @@
+/**
+ * One atomic write to LevelDB. A large batch is handed over in steps: 100,000 operations at once
+ * hold the event loop for 150 ms. Small ones take the array form, whose native memory is freed with
+ * the write; that of a chained batch goes with its object, at the next garbage collection.
+ */
+import { limits } from '../../common/limits.ts';
+import type { BatchOperation } from './engine.ts';
+import { bytesOf } from './write-queue.ts';
+
+/** What is used of a LevelDB. */
+export interface Batching {
+  batch(operations: BatchOperation[]): Promise<void>;
+  batch(): ChainedBatch;
+}
+
+interface ChainedBatch {
+  put(key: Buffer, value: Buffer): unknown;
+  del(key: Buffer): unknown;
+  write(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Turns of the event loop. */
+export interface Turn {
+  nowMs(): number;
+  /** Resolves in a later one. */
+  next(): Promise<void>;
+}
+
+/** So few operations make no steps, however large they are; so many while they are small. */
+const FEW = 16;
+const SMALL_MAX = 256;
+/** Operations handed over before the clock is asked. */
+const STEP = 32;
+
+export async function writeInSteps(
+  level: Batching,
+  operations: readonly BatchOperation[],
+  turn: Turn,
+): Promise<void> {
+  if (isHandedAtOnce(operations)) return level.batch(operations as BatchOperation[]);
+  const batch = level.batch();
+  try {
+    let count = 0;
+    let bytes = 0;
+    let sinceMs = turn.nowMs();
+    for (const operation of operations) {
+      const isLate = ++count % STEP === 0 && turn.nowMs() - sinceMs >= limits.turnMs;
+      if (isLate || count > limits.engineBatchStep || bytes > limits.engineBatchBytesMax) {
+        await turn.next();
+        count = 0;
+        bytes = 0;
+        sinceMs = turn.nowMs();
+      }
+      if (operation.type === 'del') {
+        batch.del(operation.key);
+        continue;
+      }
+      bytes += operation.value.length;
+      batch.put(operation.key, operation.value);
+    }
+    await batch.write();
+  } finally {
+    await batch.close();
+  }
+}
+
+function isHandedAtOnce(operations: readonly BatchOperation[]): boolean {
+  if (operations.length <= FEW) return true;
+  return operations.length <= SMALL_MAX && bytesOf(operations) <= limits.engineBatchBytesMax;
+}
