@@ -294,7 +294,8 @@ export class Call implements Entrant, Timed {
     if (failures[failure].outcome === 'unknown') this.#maybeDone = true;
     if (decision.refresh) lookup.refresh();
     if (decision.do === 'fail') {
-      this.#fail(decision.code ?? 'UNAVAILABLE', failureText(this.#plan.name, failure, cause));
+      const code = decision.code ?? 'UNAVAILABLE';
+      this.#fail(code, failureText(this.#plan.name, code, cause));
       return;
     }
     if (decision.newSession && this.#ticket !== undefined) {
@@ -352,8 +353,9 @@ export class Call implements Entrant, Timed {
   }
 }
 
-function failureText(name: string, failure: Failure, cause: Error): string {
-  if (failure === 'done') return `${name} took effect once; its reply is not kept any more`;
-  const unknown = failures[failure].outcome !== 'not-proposed';
+/** `cause` is what was met last; an earlier attempt may be why the outcome is not known. */
+function failureText(name: string, code: OwnErrorCode, cause: Error): string {
+  if (code === 'DONE') return `${name} took effect once; its reply is not kept any more`;
+  const unknown = code === 'OUTCOME_UNKNOWN';
   return `${name}${unknown ? ' may have taken effect' : ' was not carried out'}: ${cause.message}`;
 }
