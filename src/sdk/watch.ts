@@ -211,7 +211,7 @@ export class Watch implements Entrant, Timed {
   #heard(reply: Reply, gathered: readonly Gathered[]): number {
     this.#giveBack();
     if (reply === null) return this.#conflict();
-    const results = resultsOf(gathered, reply);
+    const results = resultsOf(gathered, reply, this.#plan.partition);
     this.#settle(() => this.#settled?.resolve(results));
     return 0;
   }
