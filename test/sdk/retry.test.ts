@@ -179,6 +179,26 @@ test('a session lost after a reply was lost: the outcome is unknown, and it is n
   expect(await outcome(client.incr('n'))).toBe('OK');
 });
 
+test('refusals make nobody wait longer for one who is silent', async () => {
+  const answers: Answer[] = [...Array<Answer>(8).fill('-TRYAGAIN later\r\n'), 'hang'];
+  const leader = await startPeer(() => answers.shift() ?? 'hang');
+  const other = await startPeer(() => '+here\r\n');
+  const driver = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [
+      { name: 'a', port: leader.port },
+      { name: 'b', port: other.port },
+    ],
+    partitions: [{ leader: 'a', replicas: ['a', 'b'] }],
+  });
+  const options = { placedrivers: ['p:1'], attemptTimeoutMs: 200, backoffMaxMs: 5 };
+  const client = new Client(options, { get: driver.get });
+  opened.push({ close: async () => client.disconnect() });
+  // Doubled by each refusal it would be asked elsewhere after 51 s.
+  expect(await client.get('k')).toBe('here');
+  expect(leader.commands).toHaveLength(9);
+});
+
 test('lost once and refused ever after: unknown, and the text says so', async () => {
   const answers: Answer[] = ['close'];
   const script = (line: readonly string[]) =>
