@@ -27,7 +27,7 @@ class SimConnection implements Connection {
   /** Before the connection stands. */
   #waiting: { readonly line: readonly Argument[]; readonly done: Done }[] = [];
   readonly #pending: Done[] = [];
-  #received = Buffer.alloc(0);
+  #received: Buffer = Buffer.alloc(0);
 
   constructor(
     { address, namespace, connectTimeoutMs }: ConnectionSettings,
@@ -121,7 +121,7 @@ function replyOf(reply: WireReply): Reply {
 }
 
 function encode(line: readonly Argument[]): Buffer {
-  const parts = [Buffer.from(`*${line.length}\r\n`)];
+  const parts: Buffer[] = [Buffer.from(`*${line.length}\r\n`)];
   for (const argument of line) {
     const bytes = Buffer.isBuffer(argument) ? argument : Buffer.from(String(argument));
     parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'));
