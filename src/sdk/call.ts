@@ -24,7 +24,7 @@ export interface CallWorld extends TargetWorld {
   /** Undefined: writes are sent without. */
   readonly sessions: Sessions | undefined;
   readonly retry: Omit<RetryLimits, 'timeoutMs'>;
-  /** How long an attempt that may be repeated waits for its reply; doubles with each. */
+  /** How long an attempt that may be repeated waits for its reply; see the option. */
   readonly attemptTimeoutMs: number;
 }
 
@@ -62,6 +62,8 @@ export class Call implements Entrant, Timed {
   readonly #done: (result: CallResult) => void;
   #state: 'waiting' | 'begun' | 'settled' = 'waiting';
   #attempts = 0;
+  /** Attempts that nobody has said anything to. */
+  #silences = 0;
   /** The attempt that waits for its reply. */
   #sent: { readonly address: Address; readonly silentMs: number } | undefined;
   /** The outcome of an earlier attempt is unknown. */
@@ -151,7 +153,7 @@ export class Call implements Entrant, Timed {
     }
     const number = ++this.#attempts;
     const lines = this.#linesToSend();
-    this.#sent = { address: connection.address, silentMs: this.#silentMs(number) };
+    this.#sent = { address: connection.address, silentMs: this.#silentMs() };
     let firstError: string | undefined;
     lines.forEach((line, at) => {
       connection.send(line, (outcome) => {
@@ -162,10 +164,10 @@ export class Call implements Entrant, Timed {
   }
 
   /** Blocking commands and writes without a session wait as long as the caller lets them. */
-  #silentMs(attempt: number): number {
+  #silentMs(): number {
     const { clock, attemptTimeoutMs } = this.#world;
     if (this.#plan.blocking || this.#effect() === 'write') return Number.POSITIVE_INFINITY;
-    return clock.monotonicMs() + attemptTimeoutMs * 2 ** Math.min(attempt - 1, 20);
+    return clock.monotonicMs() + attemptTimeoutMs * 2 ** Math.min(this.#silences, 2);
   }
 
   #linesToSend(): readonly (readonly Argument[])[] {
@@ -278,8 +280,10 @@ export class Call implements Entrant, Timed {
     const { random, retry, lookup, clock, sessions } = this.#world;
     this.#sent = undefined;
     this.#lastCause = cause;
-    if (failure === 'silent') this.#dropBorrowed();
-    else this.#giveBack();
+    if (failure === 'silent') {
+      this.#silences++;
+      this.#dropBorrowed();
+    } else this.#giveBack();
     const now = clock.monotonicMs();
     const attempted: Attempted = {
       effect: this.#effect(),
@@ -294,7 +298,8 @@ export class Call implements Entrant, Timed {
     if (failures[failure].outcome === 'unknown') this.#maybeDone = true;
     if (decision.refresh) lookup.refresh();
     if (decision.do === 'fail') {
-      this.#fail(decision.code ?? 'UNAVAILABLE', failureText(this.#plan.name, failure, cause));
+      const code = decision.code ?? 'UNAVAILABLE';
+      this.#fail(code, failureText(this.#plan.name, code, cause));
       return;
     }
     if (decision.newSession && this.#ticket !== undefined) {
@@ -352,8 +357,9 @@ export class Call implements Entrant, Timed {
   }
 }
 
-function failureText(name: string, failure: Failure, cause: Error): string {
-  if (failure === 'done') return `${name} took effect once; its reply is not kept any more`;
-  const unknown = failures[failure].outcome !== 'not-proposed';
+/** `cause` is what was met last; an earlier attempt may be why the outcome is not known. */
+function failureText(name: string, code: OwnErrorCode, cause: Error): string {
+  if (code === 'DONE') return `${name} took effect once; its reply is not kept any more`;
+  const unknown = code === 'OUTCOME_UNKNOWN';
   return `${name}${unknown ? ' may have taken effect' : ' was not carried out'}: ${cause.message}`;
 }

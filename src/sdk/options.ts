@@ -24,8 +24,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /**
    * How long a read, or a write in a session, waits for a reply before it is sent again, elsewhere
-   * if possible; doubles with each attempt, in milliseconds. Default 6,000: longer than datanodes
-   * hold a request while there is no leader.
+   * if possible, in milliseconds; twice as long after one silence, four times after more. Default
+   * 6,000: longer than datanodes hold a request while there is no leader.
    */
   readonly attemptTimeoutMs?: number | undefined;
   /** Attempts of a call, the first included. Default 64. */

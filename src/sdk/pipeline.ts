@@ -4,9 +4,9 @@ import { parseCall } from './arguments.ts';
 import { addCommandMethods } from './command-methods.ts';
 import type { CallOptions } from './command-types.ts';
 import type { Reply } from './connection.ts';
-import { type ClientError, ownError, ReplyError } from './errors.ts';
+import { type ClientError, ownError } from './errors.ts';
 import type { QueuedLine } from './refusals.ts';
-import { decodeReply, type Value } from './replies.ts';
+import { decodeReply, errorIn, type Value } from './replies.ts';
 import type { Runner } from './runner.ts';
 import { type BatchTrace, traceBatch } from './tracing.ts';
 import type { Gathering } from './typed-commands.ts';
@@ -142,7 +142,9 @@ export class Transaction extends TransactionMethods {
   async exec(options: CallOptions = {}): Promise<PipelineResult[]> {
     const gathered = this.take();
     if (gathered.length === 0) return [];
-    return resultsOf(gathered, await this.#runner.transaction(queuedLines(gathered), options));
+    const queued = queuedLines(gathered);
+    const { reply, partition } = await this.#runner.transaction(queued, options);
+    return resultsOf(gathered, reply, partition);
   }
 }
 
@@ -164,12 +166,16 @@ export class WatchedTransaction extends WatchedMethods {
 addCommandMethods(WatchedTransaction.prototype);
 
 /** EXEC's array as results. */
-export function resultsOf(gathered: readonly Gathered[], reply: Reply): PipelineResult[] {
+export function resultsOf(
+  gathered: readonly Gathered[],
+  reply: Reply,
+  partition: number | undefined,
+): PipelineResult[] {
   if (!Array.isArray(reply)) throw ownError('BAD_ARGUMENT', 'EXEC replied with no list');
   return (reply as readonly Reply[]).map((item, at): PipelineResult => {
     const { name, bytes } = gathered[at]!;
-    if (item instanceof Error) return [new ReplyError(item.message), undefined];
-    return [null, decodeReply(name.toLowerCase(), item, bytes)];
+    const error = errorIn(item, partition);
+    return error ? [error, undefined] : [null, decodeReply(name.toLowerCase(), item, bytes)];
   });
 }
 

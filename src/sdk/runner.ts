@@ -149,7 +149,10 @@ export class Runner {
   }
 
   /** EXEC's array; every key must be of one partition. */
-  transaction(queued: readonly QueuedLine[], options: CallOptions): Promise<Reply> {
+  transaction(
+    queued: readonly QueuedLine[],
+    options: CallOptions,
+  ): Promise<{ readonly reply: Reply; readonly partition: PartitionId | undefined }> {
     const { clock } = this.#options.world;
     const context = () => this.#batchTrace('transaction', queued.length);
     return this.underWay(() =>
@@ -164,7 +167,7 @@ export class Runner {
         const keys = keysOfAll(queued);
         const partition = onePartition(table, keys, 'a transaction');
         if (trace !== undefined) trace.partition = partition;
-        return this.#call(
+        const reply = await this.#call(
           {
             ...asked,
             name: 'exec',
@@ -176,6 +179,7 @@ export class Runner {
           },
           trace,
         );
+        return { reply, partition };
       }),
     );
   }

@@ -197,7 +197,8 @@ export class Watch implements Entrant, Timed {
     if (outcome === 'unknown' && ticket !== undefined) return this.#settleLost(ticket, gathered);
     ticket?.session.release(ticket.sequence);
     if (answer.kind === 'failed' && outcome === 'unknown') {
-      this.#end('OUTCOME_UNKNOWN', answer.error.message, answer.error);
+      const text = `exec may have taken effect: ${answer.error.message}`;
+      this.#fail('OUTCOME_UNKNOWN', text, answer.error);
       return 0;
     }
     this.#isUncertain = false;
@@ -210,7 +211,7 @@ export class Watch implements Entrant, Timed {
   #heard(reply: Reply, gathered: readonly Gathered[]): number {
     this.#giveBack();
     if (reply === null) return this.#conflict();
-    const results = resultsOf(gathered, reply);
+    const results = resultsOf(gathered, reply, this.#plan.partition);
     this.#settle(() => this.#settled?.resolve(results));
     return 0;
   }
@@ -241,7 +242,7 @@ export class Watch implements Entrant, Timed {
     if (this.#state !== 'begun') return 0;
     if (!told.ok) {
       if (told.error.code === 'DONE') throw told.error;
-      this.#end('OUTCOME_UNKNOWN', told.error.message, told.error);
+      this.#fail('OUTCOME_UNKNOWN', told.error.message, told.error);
       return 0;
     }
     this.#isUncertain = false;

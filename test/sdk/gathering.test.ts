@@ -70,7 +70,7 @@ describe('a transaction', () => {
     const results = await client.multi().incr('{t}a').lpush('{t}b', 1).getBuffer('{t}c').exec();
     expect(results).toEqual([
       [null, 1],
-      [expect.objectContaining({ code: 'WRONGTYPE' }), undefined],
+      [expect.objectContaining({ code: 'WRONGTYPE', partition: 0 }), undefined],
       [null, Buffer.from('x')],
     ]);
     expect(peers[0]?.commands).toEqual(['MULTI', 'INCR {t}a', 'LPUSH {t}b 1', 'GET {t}c', 'EXEC']);

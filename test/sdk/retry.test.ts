@@ -179,6 +179,44 @@ test('a session lost after a reply was lost: the outcome is unknown, and it is n
   expect(await outcome(client.incr('n'))).toBe('OK');
 });
 
+test('refusals make nobody wait longer for one who is silent', async () => {
+  const answers: Answer[] = [...Array<Answer>(8).fill('-TRYAGAIN later\r\n'), 'hang'];
+  const leader = await startPeer(() => answers.shift() ?? 'hang');
+  const other = await startPeer(() => '+here\r\n');
+  const driver = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [
+      { name: 'a', port: leader.port },
+      { name: 'b', port: other.port },
+    ],
+    partitions: [{ leader: 'a', replicas: ['a', 'b'] }],
+  });
+  const options = { placedrivers: ['p:1'], attemptTimeoutMs: 200, backoffMaxMs: 5 };
+  const client = new Client(options, { get: driver.get });
+  opened.push({ close: async () => client.disconnect() });
+  // Doubled by each refusal it would be asked elsewhere after 51 s.
+  expect(await client.get('k')).toBe('here');
+  expect(leader.commands).toHaveLength(9);
+});
+
+test('lost once and refused ever after: unknown, and the text says so', async () => {
+  const answers: Answer[] = ['close'];
+  const script = (line: readonly string[]) =>
+    line[0] === 'KV.SESSION' ? undefined : (answers.shift() ?? '-CLUSTERDOWN no leader\r\n');
+  const peer = await startPeer(script);
+  const driver = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [{ name: 'a', port: peer.port }],
+    partitions: [{ leader: 'a', replicas: ['a'] }],
+  });
+  const options = { placedrivers: ['p:1'], attemptsMax: 4, backoffMaxMs: 20 };
+  const client = new Client(options, { get: driver.get });
+  opened.push({ close: async () => client.disconnect() });
+  const error = await client.incr('n').catch((failure: unknown) => failure);
+  expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', retriable: false });
+  expect(String(error)).toMatch(/incr may have taken effect: CLUSTERDOWN/);
+});
+
 describe('decide', () => {
   const limits = { attemptsMax: 5, timeoutMs: 1_000, backoffMinMs: 10, backoffMaxMs: 100 };
   const attempted = { effect: 'write', maybeDone: false, attempts: 1, elapsedMs: 0 } as const;

@@ -90,7 +90,7 @@ function isWhole(bytes: Buffer): boolean {
 }
 
 /** Where the RESP2 reply that begins at `at` ends; -1: not all of it is there. */
-function replyEnd(bytes: Buffer, at: number): number {
+export function replyEnd(bytes: Buffer, at: number): number {
   const line = bytes.indexOf('\r\n', at);
   if (line === -1) return -1;
   let end = line + 2;
