@@ -241,6 +241,8 @@ export const limits = {
   /** Sessions that a client closes when it ends: the others are collected by their groups. */
   sdkSessionClosesMax: 4_096,
   sdkBlockingIdleMax: 8,
+  /** A connection that owes replies and has given none for so long is replaced. */
+  sdkSilentMs: 10_000,
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');

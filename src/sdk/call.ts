@@ -69,11 +69,13 @@ export class Call implements Entrant, Timed {
   #state: 'waiting' | 'begun' | 'settled' = 'waiting';
   #attempts = 0;
   /** The attempt that waits for its reply. */
-  #sent: { readonly address: Address; readonly silentMs: number } | undefined;
+  #sent: { readonly connection: Connection; readonly silentMs: number } | undefined;
   /** The outcome of an earlier attempt is unknown. */
   #maybeDone = false;
   #ticket: Ticket | undefined;
   #borrowed: Connection | undefined;
+  /** The present attempt goes to a follower-read port. */
+  #atFollower = false;
   #timer: Timer | undefined;
   #lastCause: Error | undefined;
   /** When the present row of failures began. */
@@ -117,12 +119,15 @@ export class Call implements Entrant, Timed {
       const uncertain = this.#isUncertain();
       const rest = uncertain ? ', and it may have taken effect' : '';
       const text = `no answer to ${name} within ${timeoutMs} ms${rest}`;
+      if (this.#sent !== undefined) this.#world.pool.doubt(this.#sent.connection);
       this.#fail(uncertain ? 'OUTCOME_UNKNOWN' : 'TIMEOUT', text);
       return;
     }
     if (this.#sent === undefined || nowMs < this.#sent.silentMs) return;
-    const { address } = this.#sent;
+    const { connection } = this.#sent;
+    const { address } = connection;
     this.#world.pool.avoid(address);
+    this.#world.pool.doubt(connection);
     this.#failed('silent', new Error(`${address.host}:${address.port} says nothing`));
   }
 
@@ -151,7 +156,7 @@ export class Call implements Entrant, Timed {
     }
     const number = ++this.#attempts;
     const lines = this.#linesToSend();
-    this.#sent = { address: connection.address, silentMs: this.#silentMs(number) };
+    this.#sent = { connection, silentMs: this.#silentMs(number) };
     let firstError: string | undefined;
     lines.forEach((line, at) => {
       connection.send(line, (outcome) => {
@@ -203,6 +208,7 @@ export class Call implements Entrant, Timed {
     const { pool } = this.#world;
     const { partition, blocking } = this.#plan;
     const follower = this.#follower();
+    this.#atFollower = follower !== undefined;
     if (follower !== undefined) return pool.shared('follower', follower);
     const address = this.#target();
     if (address === undefined) return undefined;
@@ -221,7 +227,7 @@ export class Call implements Entrant, Timed {
       return undefined;
     }
     const followers = (lookup.table?.followers(partition, dc) ?? []).filter(
-      (address) => !pool.isAvoided(address),
+      (address) => !pool.isAvoided(address) && pool.refusal(address) === undefined,
     );
     return followers[random.below(Math.max(1, followers.length))];
   }
@@ -245,7 +251,7 @@ export class Call implements Entrant, Timed {
       this.#heardLate(outcome);
       return;
     }
-    const { address } = this.#sent;
+    const { address } = this.#sent.connection;
     this.#sent = undefined;
     switch (outcome.kind) {
       case 'reply':
@@ -298,7 +304,8 @@ export class Call implements Entrant, Timed {
 
   #unsent(address: Address, cause: Error): void {
     const refusal = this.#world.pool.refusal(address);
-    if (refusal === undefined) {
+    // follower-read ports serve no namespace but the user's own: leaders serve them all
+    if (refusal === undefined || this.#atFollower) {
       this.#failed('unsent', cause);
       return;
     }

@@ -16,7 +16,7 @@ export type Ask = (address: Address, line: readonly Argument[]) => Promise<Outco
 export class DatanodeSource implements TableSource {
   readonly #seeds: readonly Address[];
   readonly #ask: Ask;
-  /** Of the last answer: others are asked when no seed answers. */
+  /** Who answered last is asked first; then who was named in its answer. */
   #known: readonly Address[] = [];
   #last = '';
 
@@ -27,7 +27,7 @@ export class DatanodeSource implements TableSource {
 
   async fetch(epoch: number | undefined): Promise<TableContent | undefined> {
     const reasons: string[] = [];
-    for (const address of [...this.#known, ...this.#seeds]) {
+    for (const address of this.#candidates()) {
       const outcome = await this.#ask(address, ['CLUSTER', 'SLOTS']);
       if (outcome.kind === 'unsent' || outcome.kind === 'lost') {
         reasons.push(`${address.host}:${address.port}: ${outcome.cause.message}`);
@@ -36,13 +36,23 @@ export class DatanodeSource implements TableSource {
       const content = outcome.kind === 'reply' ? tableOf(outcome.reply) : undefined;
       const found = content ?? anyNode(this.#seeds);
       const text = JSON.stringify(found);
-      this.#known = content === undefined ? [] : content.nodes;
+      this.#known = [address, ...(content?.nodes ?? [])];
       if (text === this.#last && epoch !== undefined) return undefined;
       this.#last = text;
       return found;
     }
     throw ownError('UNAVAILABLE', `no datanode answers: ${reasons.join('; ')}`);
   }
+
+  /** Each once. */
+  #candidates(): readonly Address[] {
+    const all = [...this.#known, ...this.#seeds];
+    return [...new Map(all.map((address) => [keyOf(address), address])).values()];
+  }
+}
+
+function keyOf({ host, port }: Address): string {
+  return `${host}:${port}`;
 }
 
 function anyNode(seeds: readonly Address[]): TableContent {

@@ -2,6 +2,7 @@
  * From what a caller asks to calls of partitions and back: finds keys and partitions, splits what
  * spans several, and puts replies together.
  */
+import { slotOfKey } from '../common/hash.ts';
 import type { PartitionId } from '../common/ids.ts';
 import { type ParsedCall, parseCall } from './arguments.ts';
 import { Call, type CallPlan, type CallResult, type CallWorld } from './call.ts';
@@ -143,8 +144,9 @@ export class Runner {
     const partitions = keys.map((key) => table.partitionOf(bytesOf(key)));
     const [first] = partitions;
     const together = partitions.every((one) => one === first);
-    if (!together) {
-      const parts = splitLine(name, line, partitions as PartitionId[]);
+    const units = table.slotsApart ? keys.map((key) => slotOfKey(bytesOf(key))) : partitions;
+    if (units.some((one) => one !== units[0])) {
+      const parts = splitLine(name, line, partitions as PartitionId[], units as number[]);
       if (parts !== undefined) return this.#runParts(name, row, parts, asked, trace);
     }
     const blocking = row?.kind === 'blocking';

@@ -31,11 +31,15 @@ const splittable: Readonly<Record<string, Splittable>> = {
   touch: { step: 1, merge: sum },
 };
 
-/** Undefined: the command is not one that is split. `partitions`: of each key, in order. */
+/**
+ * Undefined: the command is not one that is split. Of each key, in order: its partition, and what
+ * the keys of a part have in common: that, or their slot (`PartitionTable.slotsApart`).
+ */
 export function splitLine(
   name: string,
   line: readonly Argument[],
   partitions: readonly PartitionId[],
+  units: readonly number[],
 ): readonly Part[] | undefined {
   const step = splittable[name]?.step;
   const [word] = line;
@@ -43,15 +47,16 @@ export function splitLine(
   if (step === undefined || word === undefined || line.length - 1 !== partitions.length * step) {
     return undefined;
   }
-  const parts = new Map<PartitionId, { line: Argument[]; places: number[] }>();
+  const parts = new Map<number, { partition: PartitionId; line: Argument[]; places: number[] }>();
   partitions.forEach((partition, place) => {
-    const part = parts.get(partition) ?? { line: [word], places: [] };
+    const unit = units[place]!;
+    const part = parts.get(unit) ?? { partition, line: [word], places: [] };
     const at = 1 + place * step;
     part.line.push(...line.slice(at, at + step));
     part.places.push(place);
-    parts.set(partition, part);
+    parts.set(unit, part);
   });
-  return [...parts].map(([partition, part]) => ({ partition, ...part }));
+  return [...parts.values()];
 }
 
 /** The reply of the whole. */

@@ -70,6 +70,12 @@ export class PartitionTable {
     return this.#bySlot[slotOfKey(key)];
   }
 
+  /** Its ranges may be of several partitions: only keys of one slot are surely taken in one line. */
+  get slotsApart(): boolean {
+    const { groups, hash, partitions } = this.content;
+    return !groups && hash === 'slots' && partitions.length > 0;
+  }
+
   /** `MOVED`: holds until the next table. */
   noteMoved(partition: PartitionId, address: Address): void {
     this.#moved.set(partition, address);
