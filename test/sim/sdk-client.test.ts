@@ -88,6 +88,22 @@ test('a lookup goes on at another datanode, and asks that one first from then on
   client.disconnect();
 });
 
+test('a datanode that is starting is no gateway: another is asked', async () => {
+  const scene = new Scene();
+  await scene.node('n1', () => '-LOADING kvorum waits for its first partition table\r\n');
+  const lines: string[] = [];
+  await scene.node('n2', (words) => {
+    if (words[0] === 'CLUSTER') return leads('n2');
+    lines.push(words.join(' '));
+    return '+OK\r\n';
+  });
+  const client = scene.client({ datanodes: [`n1:${PORT}`, `n2:${PORT}`] });
+  void client.mset({ a: 1, b: 2 });
+  await scene.scheduler.run(1_000);
+  expect(lines).toEqual(['MSET a 1', 'MSET b 2']);
+  client.disconnect();
+});
+
 test('a client that is closed during a lookup makes no more connections', async () => {
   const scene = new Scene();
   await scene.node('n1', () => undefined);
@@ -147,6 +163,28 @@ test('keys are sent by slot where ranges of slots may be of several partitions',
   await scene.scheduler.run(1_000);
   expect(lines).toEqual(['MGET a {a}2', 'MGET b', 'MSET a 1', 'MSET b 2 {b} 3']);
   expect(got).toEqual([['a', 'b', '{a}2'], 'OK']);
+  client.disconnect();
+});
+
+test('slots that nobody leads for the moment leave the others as they are', async () => {
+  const scene = new Scene();
+  const lines: string[] = [];
+  await scene.node('n1', (words) => {
+    // the slot of `a` is 15495, that of `b` 3300
+    const [first, last] = [':0\r\n', ':8191\r\n'];
+    if (words[0] === 'CLUSTER') {
+      return array(array(first, last, array(bulk('n1'), `:${PORT}\r\n`, bulk('id'))));
+    }
+    lines.push(words.join(' '));
+    const later = lines.length < 4 && words[1] === 'a';
+    return later ? '-CLUSTERDOWN nobody leads\r\n' : array(...words.slice(1).map(bulk));
+  });
+  const client = scene.client({ datanodes: [`n1:${PORT}`] });
+  const got: unknown[] = [];
+  void client.mget('a', 'b').then((values) => got.push(values));
+  await scene.scheduler.run(1_000);
+  expect(got).toEqual([['a', 'b']]);
+  expect(lines).toEqual(['MGET a', 'MGET b', 'MGET a', 'MGET a']);
   client.disconnect();
 });
 
