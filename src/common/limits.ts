@@ -253,6 +253,8 @@ export const limits = {
   sdkWatchesMax: 64,
   /** Changes of a client's state kept for a reader that lags; the oldest are dropped. */
   sdkChangesMax: 1_024,
+  /** A connection that owes replies and has given none for so long is replaced. */
+  sdkSilentMs: 10_000,
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');

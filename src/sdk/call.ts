@@ -65,11 +65,13 @@ export class Call implements Entrant, Timed {
   /** Attempts that nobody has said anything to. */
   #silences = 0;
   /** The attempt that waits for its reply. */
-  #sent: { readonly address: Address; readonly silentMs: number } | undefined;
+  #sent: { readonly connection: Connection; readonly silentMs: number } | undefined;
   /** The outcome of an earlier attempt is unknown. */
   #maybeDone = false;
   #ticket: Ticket | undefined;
   #borrowed: Connection | undefined;
+  /** The present attempt goes to a follower-read port. */
+  #atFollower = false;
   #timer: Timer | undefined;
   #unlisten: (() => void) | undefined;
   #lastCause: Error | undefined;
@@ -119,12 +121,15 @@ export class Call implements Entrant, Timed {
       const uncertain = this.#isUncertain();
       const rest = uncertain ? ', and it may have taken effect' : '';
       const text = `no answer to ${name} within ${timeoutMs} ms${rest}`;
+      if (this.#sent !== undefined) this.#world.pool.doubt(this.#sent.connection);
       this.#fail(uncertain ? 'OUTCOME_UNKNOWN' : 'TIMEOUT', text);
       return;
     }
     if (this.#sent === undefined || nowMs < this.#sent.silentMs) return;
-    const { address } = this.#sent;
+    const { connection } = this.#sent;
+    const { address } = connection;
     this.#world.pool.avoid(address);
+    this.#world.pool.doubt(connection);
     this.#failed('silent', new Error(`${address.host}:${address.port} says nothing`));
   }
 
@@ -153,7 +158,7 @@ export class Call implements Entrant, Timed {
     }
     const number = ++this.#attempts;
     const lines = this.#linesToSend();
-    this.#sent = { address: connection.address, silentMs: this.#silentMs() };
+    this.#sent = { connection, silentMs: this.#silentMs() };
     let firstError: string | undefined;
     lines.forEach((line, at) => {
       connection.send(line, (outcome) => {
@@ -206,8 +211,10 @@ export class Call implements Entrant, Timed {
     const { pool } = this.#world;
     const { partition, blocking } = this.#plan;
     const { effect, consistency, alone } = this.#plan;
+    this.#atFollower = false;
     if (effect === 'read' && partition !== undefined && this.#attempts === 0) {
       const follower = followerOf(this.#world, partition, consistency);
+      this.#atFollower = follower !== undefined;
       if (follower !== undefined) return pool.shared('follower', follower);
     }
     const address = leaderOf(this.#world, partition, this.#attempts);
@@ -223,7 +230,7 @@ export class Call implements Entrant, Timed {
       this.#heardLate(outcome);
       return;
     }
-    const { address } = this.#sent;
+    const { address } = this.#sent.connection;
     this.#sent = undefined;
     switch (outcome.kind) {
       case 'reply':
@@ -268,7 +275,8 @@ export class Call implements Entrant, Timed {
 
   #unsent(address: Address, cause: Error): void {
     const refusal = this.#world.pool.refusal(address);
-    if (refusal === undefined) {
+    // follower-read ports serve no namespace but the user's own: leaders serve them all
+    if (refusal === undefined || this.#atFollower) {
       this.#failed('unsent', cause);
       return;
     }

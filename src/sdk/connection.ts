@@ -3,6 +3,7 @@
  * speaks RESP over whatever carries bytes. A connection lives once: it never connects again and
  * never sends a command twice.
  */
+import type { Clock } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';
 
 /** What a command may be given: texts are sent as UTF-8, numbers as their decimal text. */
@@ -24,6 +25,11 @@ export interface Connection {
   readonly address: Address;
   /** Commands without an outcome. */
   readonly pending: number;
+  /**
+   * Since when replies are owed and none has come, on the clock's monotone time; undefined: none is
+   * owed.
+   */
+  readonly owesSinceMs: number | undefined;
   /** Sends in order; what comes before the connection stands waits for it. `done` is called once. */
   send(line: readonly Argument[], done: (outcome: Outcome) => void): void;
   /** Closes at once: what is pending is `lost`, or `unsent` when it still waited. */
@@ -31,6 +37,26 @@ export interface Connection {
 }
 
 export type PushKind = 'message' | 'pmessage' | 'smessage';
+
+/** Keeps `owesSinceMs`. */
+export class Debt {
+  readonly #clock: Clock;
+  sinceMs: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A command was sent. */
+  add(): void {
+    this.sinceMs ??= this.#clock.monotonicMs();
+  }
+
+  /** A reply came; `left`: those that are still owed. */
+  pay(left: number): void {
+    this.sinceMs = left > 0 ? this.#clock.monotonicMs() : undefined;
+  }
+}
 
 export interface ConnectionEvents {
   /** The connection stands and is in its namespace. */

@@ -1,6 +1,7 @@
 /**
  * The table from datanodes alone, when no placedriver is named: CLUSTER SLOTS of a cluster port.
- * It tells slots and leaders, no groups: neighbouring partitions of one leader are one range. A
+ * It tells slots and leaders, no groups: neighbouring partitions of one leader are one range. Slots
+ * may be nobody's for the moment: whoever is asked then says so, or names who leads by now. A
  * gateway port, or a namespace without slots, tells nothing: then any of the named nodes takes any
  * command and passes it on.
  */
@@ -8,6 +9,7 @@ import { SLOT_COUNT } from '../common/hash.ts';
 import type { Address } from '../common/network.ts';
 import type { Argument, Outcome, Reply } from './connection.ts';
 import { ownError } from './errors.ts';
+import { failureOf } from './retry.ts';
 import type { TableContent, TableNode, TableSource } from './table.ts';
 
 /** Sends one line to a datanode; resolves whatever comes of it. */
@@ -16,7 +18,7 @@ export type Ask = (address: Address, line: readonly Argument[]) => Promise<Outco
 export class DatanodeSource implements TableSource {
   readonly #seeds: readonly Address[];
   readonly #ask: Ask;
-  /** Of the last answer: others are asked when no seed answers. */
+  /** Who answered last is asked first; then who was named in its answer. */
   #known: readonly Address[] = [];
   #last = '';
 
@@ -27,23 +29,38 @@ export class DatanodeSource implements TableSource {
 
   async fetch(epoch: number | undefined, signal: AbortSignal): Promise<TableContent | undefined> {
     const reasons: string[] = [];
-    for (const address of [...this.#known, ...this.#seeds]) {
+    for (const address of this.#candidates()) {
       if (signal.aborted) break;
       const outcome = await this.#ask(address, ['CLUSTER', 'SLOTS']);
       if (outcome.kind === 'unsent' || outcome.kind === 'lost') {
         reasons.push(`${address.host}:${address.port}: ${outcome.cause.message}`);
         continue;
       }
-      const content = outcome.kind === 'reply' ? tableOf(outcome.reply) : undefined;
+      // it is starting, or knows nobody yet: whether it has slots is not told
+      if (outcome.kind === 'error' && failureOf(outcome.text) !== 'reply') {
+        reasons.push(`${address.host}:${address.port}: ${outcome.text}`);
+        continue;
+      }
+      const content = outcome.kind === 'reply' ? tableOf(outcome.reply, this.#seeds) : undefined;
       const found = content ?? anyNode(this.#seeds);
       const text = JSON.stringify(found);
-      this.#known = content === undefined ? [] : content.nodes;
+      this.#known = [address, ...(content?.nodes ?? [])];
       if (text === this.#last && epoch !== undefined) return undefined;
       this.#last = text;
       return found;
     }
     throw ownError('UNAVAILABLE', `no datanode answers: ${reasons.join('; ')}`);
   }
+
+  /** Each once. */
+  #candidates(): readonly Address[] {
+    const all = [...this.#known, ...this.#seeds];
+    return [...new Map(all.map((address) => [keyOf(address), address])).values()];
+  }
+}
+
+function keyOf({ host, port }: Address): string {
+  return `${host}:${port}`;
 }
 
 function anyNode(seeds: readonly Address[]): TableContent {
@@ -51,31 +68,59 @@ function anyNode(seeds: readonly Address[]): TableContent {
   return { epoch: 0, hash: 'slots', nodes, partitions: [], groups: false };
 }
 
-/** Undefined when the reply does not cover every slot: then nodes pass commands on. */
-function tableOf(reply: Reply): TableContent | undefined {
+/** Undefined when the node tells no slots: then nodes pass commands on. */
+function tableOf(reply: Reply, seeds: readonly Address[]): TableContent | undefined {
   if (!Array.isArray(reply)) return undefined;
   const nodes = new Map<string, TableNode>();
-  const ranges = reply.map((entry: readonly Reply[]) => {
+  const ranges: Range[] = reply.map((entry: readonly Reply[]) => {
     const [first, last, owner] = entry;
     const [host, port] = Array.isArray(owner) ? owner : [];
     const node = nodeAt(String(host), Number(port));
     nodes.set(node.name, node);
     return { firstSlot: Number(first), lastSlot: Number(last), leader: node.name };
   });
-  ranges.sort((a, b) => a.firstSlot - b.firstSlot);
-  const covered = ranges.reduce((next, range) => {
-    return range.firstSlot === next ? range.lastSlot + 1 : -1;
-  }, 0);
-  if (covered !== SLOT_COUNT) return undefined;
+  const whole = withGaps(ranges);
+  // whom to ask about slots of nobody
+  if (whole.length > ranges.length) {
+    for (const { host, port } of seeds) nodes.set(`${host}:${port}`, nodeAt(host, port));
+  }
   return {
     epoch: 0,
     hash: 'slots',
     nodes: [...nodes.values()],
-    partitions: ranges.map(({ leader, ...slots }, partition) => {
-      return { ...slots, partition, leader, term: 0, replicas: [leader] };
+    partitions: whole.map(({ leader, ...slots }, partition) => {
+      return {
+        ...slots,
+        partition,
+        leader,
+        term: 0,
+        replicas: leader === undefined ? [] : [leader],
+      };
     }),
     groups: false,
   };
+}
+
+interface Range {
+  readonly firstSlot: number;
+  readonly lastSlot: number;
+  readonly leader: string | undefined;
+}
+
+/** All slots in order: those of which nobody was told to lead are ranges without a leader. */
+function withGaps(ranges: readonly Range[]): readonly Range[] {
+  const whole: Range[] = [];
+  let next = 0;
+  for (const range of [...ranges].sort((a, b) => a.firstSlot - b.firstSlot)) {
+    const { firstSlot, lastSlot } = range;
+    if (firstSlot > next)
+      whole.push({ firstSlot: next, lastSlot: firstSlot - 1, leader: undefined });
+    whole.push(range);
+    next = lastSlot + 1;
+  }
+  const lastSlot = SLOT_COUNT - 1;
+  if (next <= lastSlot) whole.push({ firstSlot: next, lastSlot, leader: undefined });
+  return whole;
 }
 
 function nodeAt(host: string, port: number): TableNode {

@@ -5,16 +5,18 @@
  */
 import { Command, Redis } from 'ioredis';
 import type { Clock } from '../common/clock.ts';
+import { limits } from '../common/limits.ts';
 import type { Address } from '../common/network.ts';
-import type {
-  Argument,
-  Connection,
-  ConnectionEvents,
-  ConnectionSettings,
-  Connector,
-  Outcome,
-  PushKind,
-  Reply,
+import {
+  type Argument,
+  type Connection,
+  type ConnectionEvents,
+  type ConnectionSettings,
+  type Connector,
+  Debt,
+  type Outcome,
+  type PushKind,
+  type Reply,
 } from './connection.ts';
 import { ownError } from './errors.ts';
 
@@ -37,6 +39,7 @@ class IoredisConnection implements Connection {
   #state: 'connecting' | 'ready' | 'closed' = 'connecting';
   #waiting: Waiting[] = [];
   #pending = 0;
+  readonly #debt: Debt;
   #corked = false;
   #failure: Error | undefined;
   #refused = false;
@@ -47,6 +50,7 @@ class IoredisConnection implements Connection {
     this.#settings = settings;
     this.#events = events;
     this.#clock = clock;
+    this.#debt = new Debt(clock);
     this.#redis = new Redis({
       host: address.host,
       port: address.port,
@@ -73,6 +77,10 @@ class IoredisConnection implements Connection {
 
   get pending(): number {
     return this.#pending + this.#waiting.length;
+  }
+
+  get owesSinceMs(): number | undefined {
+    return this.#debt.sinceMs;
   }
 
   send(line: readonly Argument[], done: (outcome: Outcome) => void): void {
@@ -117,10 +125,12 @@ class IoredisConnection implements Connection {
     const [name, ...args] = line;
     this.#gatherTurn();
     this.#pending++;
+    this.#debt.add();
     const command = new Command(spelled(String(name)), args, { replyEncoding: null });
     const writable = this.#redis.status === 'ready' && this.#redis.stream?.writable === true;
     const settle = (outcome: Outcome) => {
       this.#pending--;
+      this.#debt.pay(this.#pending);
       done(outcome);
     };
     command.promise.then(
@@ -198,8 +208,11 @@ const KEEP_ALIVE_MS = 10_000;
 /** A node that is starting or has no table yet lets nobody in for the moment. */
 const NOT_YET = /^(?:LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b/;
 
-/** `data`: commands with keys. `any`: those without, which hold back what comes after them. */
-export type Role = 'data' | 'any' | 'follower';
+/**
+ * `data`: commands with keys. `any`: those without, which hold back what comes after them. `lookup`:
+ * where the partitions are asked for, which must not wait for either.
+ */
+export type Role = 'data' | 'any' | 'follower' | 'lookup';
 
 export interface PoolEvents {
   connected(address: Address): void;
@@ -220,6 +233,7 @@ export interface PoolOptions {
 }
 
 interface Held {
+  readonly role: Role;
   readonly connection: Connection;
   readonly address: Address;
 }
@@ -250,16 +264,18 @@ export class Pool {
     const name = `${role} ${keyOf(address)}`;
     const found = this.#shared.get(name);
     if (found !== undefined) return found.connection;
+    if (this.#closed) return closedConnection(address);
     const connection = this.#open(address, role === 'follower', () => {
       if (this.#shared.get(name)?.connection === connection) this.#shared.delete(name);
     });
-    this.#shared.set(name, { connection, address });
+    this.#shared.set(name, { role, connection, address });
     return connection;
   }
 
   /** A connection for one command that blocks; given back or closed by the borrower. Throws CLOSED. */
   borrow(address: Address): Connection {
     const idle = this.#idle.get(keyOf(address))?.pop();
+    if (idle === undefined && this.#closed) return closedConnection(address);
     const connection =
       idle ??
       this.#open(address, false, () => {
@@ -289,6 +305,19 @@ export class Pool {
   avoid(address: Address): void {
     const { clock, avoidMs } = this.#options;
     this.#avoidedUntilMs.set(keyOf(address), clock.monotonicMs() + avoidMs);
+  }
+
+  /**
+   * An attempt over it got no answer. When it has owed one for long and none came at all, the other
+   * side may be gone without a word, and it would swallow whatever comes: the next is made anew. Not
+   * so where one command may rightly hold back what comes after it for longer.
+   */
+  doubt(connection: Connection): void {
+    const { owesSinceMs } = connection;
+    if (owesSinceMs === undefined) return;
+    if (this.#options.clock.monotonicMs() - owesSinceMs < limits.sdkSilentMs) return;
+    const held = [...this.#shared.values()].find((one) => one.connection === connection);
+    if (held !== undefined && held.role !== 'any') connection.close();
   }
 
   /** It could not be reached a moment ago. */
@@ -353,4 +382,11 @@ export class Pool {
 
 function keyOf({ host, port }: Address): string {
   return `${host}:${port}`;
+}
+
+/** What a closed pool gives: nobody would close another. */
+function closedConnection(address: Address): Connection {
+  const cause = new Error('the client is closed');
+  const send: Connection['send'] = (_, done) => done({ kind: 'unsent', cause });
+  return { address, pending: 0, owesSinceMs: undefined, send, close() {} };
 }

@@ -44,7 +44,7 @@ export function followerOf(
     return undefined;
   }
   const followers = (lookup.table?.followers(partition, dc) ?? []).filter(
-    (address) => !pool.isAvoided(address),
+    (address) => !pool.isAvoided(address) && pool.refusal(address) === undefined,
   );
   return followers[random.below(Math.max(1, followers.length))];
 }

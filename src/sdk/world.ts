@@ -2,7 +2,7 @@
 import type { Clock } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
-import type { Argument, ConnectionSettings, Connector, Outcome } from './connection.ts';
+import type { Argument, Connection, ConnectionSettings, Connector, Outcome } from './connection.ts';
 import { DatanodeSource } from './datanode-source.ts';
 import type { ClientOptions, Settings } from './options.ts';
 import { type HttpGet, PlacedriverSource } from './placedriver-source.ts';
@@ -21,14 +21,37 @@ export interface ClientWorld {
 }
 
 /** Who tells the partitions. */
-export function makeSource(settings: Settings, { get }: ClientWorld, pool: Pool): TableSource {
+export function makeSource(
+  settings: Settings,
+  { clock, get }: ClientWorld,
+  pool: Pool,
+): TableSource {
   const { source, namespace } = settings;
   if (source.kind === 'placedrivers') {
     return new PlacedriverSource(source.addresses, namespace ?? 'default', get);
   }
   const ask = (address: Address, line: readonly Argument[]) =>
-    new Promise<Outcome>((resolve) => pool.shared('any', address).send(line, resolve));
+    askInTime(pool.shared('lookup', address), line, clock, settings.attemptTimeoutMs);
   return new DatanodeSource(source.addresses, ask);
+}
+
+/** A datanode that stands still, or a link that carries nothing, keeps no lookup from the others. */
+function askInTime(
+  connection: Connection,
+  line: readonly Argument[],
+  clock: Clock,
+  timeoutMs: number,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const timer = clock.setTimer(timeoutMs, () => {
+      resolve({ kind: 'lost', cause: new Error(`no answer within ${timeoutMs} ms`) });
+      connection.close();
+    });
+    connection.send(line, (outcome) => {
+      timer.cancel();
+      resolve(outcome);
+    });
+  });
 }
 
 /** `default` is where every connection begins, and cluster ports let nobody select. */

@@ -118,7 +118,7 @@ export function array(...items: readonly string[]): string {
 export interface ScriptedTable {
   epoch: number;
   hash?: 'slots' | 'murmur3';
-  nodes: { name: string; port: number; followerPort?: number; dc?: string }[];
+  nodes: { name: string; host?: string; port: number; followerPort?: number; dc?: string }[];
   /** Leader first; null: nobody leads. */
   partitions: { leader: string | null; replicas: string[]; slots?: [number, number] }[];
 }
@@ -137,10 +137,10 @@ export function scriptedPlacedriver(table: ScriptedTable): { get: HttpGet; asked
       return json({ epoch: table.epoch, hash: table.hash ?? 'slots' });
     }
     if (pathname === '/v1/nodes') {
-      const nodes = table.nodes.map(({ name, port, followerPort, dc }) => ({
+      const nodes = table.nodes.map(({ name, host = '127.0.0.1', port, followerPort, dc }) => ({
         name,
         alive: true,
-        address: { host: '127.0.0.1', gatewayPort: port, ...(followerPort && { followerPort }) },
+        address: { host, gatewayPort: port, ...(followerPort && { followerPort }) },
         tags: dc ? { dc_info: dc } : {},
       }));
       return json({ nodes });

@@ -4,9 +4,7 @@ import type { ByteStream, Network } from '../../src/common/network.ts';
 import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import type { Word } from './commands/draw.ts';
-
-const DOLLAR = 0x24;
-const STAR = 0x2a;
+import { encodeRequest, replyEnd } from './resp.ts';
 
 export class SimClient {
   readonly #network: Network;
@@ -69,35 +67,9 @@ export class SimClient {
 
   #onData(chunk: Buffer): void {
     this.#received = Buffer.concat([this.#received, chunk]);
-    if (!isWhole(this.#received)) return;
+    if (replyEnd(this.#received, 0) === -1) return;
     const reply = decodeReply(this.#received);
     this.#received = Buffer.alloc(0);
     this.#answer?.(reply);
   }
-}
-
-function encodeRequest(words: readonly Word[]): Buffer {
-  const parts = [Buffer.from(`*${words.length}\r\n`)];
-  for (const word of words) {
-    const bytes = Buffer.from(word as string);
-    parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'));
-  }
-  return Buffer.concat(parts);
-}
-
-function isWhole(bytes: Buffer): boolean {
-  return replyEnd(bytes, 0) !== -1;
-}
-
-/** Where the RESP2 reply that begins at `at` ends; -1: not all of it is there. */
-export function replyEnd(bytes: Buffer, at: number): number {
-  const line = bytes.indexOf('\r\n', at);
-  if (line === -1) return -1;
-  let end = line + 2;
-  const kind = bytes[at];
-  if (kind !== STAR && kind !== DOLLAR) return end;
-  const count = Number(bytes.toString('latin1', at + 1, line));
-  if (kind === DOLLAR) end += count < 0 ? 0 : count + 2;
-  else for (let left = count; left > 0 && end !== -1; left--) end = replyEnd(bytes, end);
-  return end > bytes.length ? -1 : end;
 }

@@ -12,17 +12,24 @@ import { MemoryMeta } from '../../src/meta/memory.ts';
 import { keys, type PartitionRecord } from '../../src/meta/schema.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
 import type { Operator } from '../../src/placedriver/operator/operator.ts';
+import { ClusterView } from '../../src/placedriver/view/cluster-view.ts';
 import { SimClock } from './clock.ts';
+import { driverDoor } from './driver-door.ts';
 import { DurableWatch } from './durable-watch.ts';
 import { createSimEngines, type Stall } from './engine.ts';
+import { Guest } from './guest.ts';
 import { type Life, Machine } from './machine.ts';
 import { connectSimMeta, type SimMetaClient } from './meta.ts';
 import { SimNetwork } from './network.ts';
 import type { RunPlan } from './plan.ts';
 import { Scheduler } from './scheduler.ts';
+import { serveHttp } from './sim-http.ts';
 
 export const GATEWAY_PORT = 6_379;
-const DRIVER = 'placedriver1';
+export const CLUSTER_PORT = 7_001;
+export const FOLLOWER_PORT = 8_001;
+export const DRIVER = 'placedriver1';
+export const DRIVER_PORT = 18_001;
 const RESTART_MS = 300;
 const LINES_KEPT = 120;
 
@@ -35,6 +42,8 @@ export class SimCluster {
   readonly clock: SimClock;
   readonly durable = new DurableWatch();
   readonly machines: readonly Machine[];
+  /** Clients that faults may hit as well. */
+  readonly guests: readonly Guest[];
   /** The last lines logged, for the report of a failure. */
   readonly lines: string[] = [];
   /** Failures of the product that no fault explains. */
@@ -58,6 +67,7 @@ export class SimCluster {
     const names = Array.from({ length: plan.nodes }, (_, at) => `n${at + 1}`);
     this.machines = names.map((name) => new Machine(name, this.scheduler, this.random, plan));
     for (const { name } of this.machines) this.start(name);
+    this.guests = plan.sdk.map((_, at) => new Guest(`sdk${at}`, this.scheduler, this.network));
     this.startDriver();
   }
 
@@ -182,6 +192,15 @@ export class SimCluster {
     });
     this.#driver = { clock, meta, coordinator };
     coordinator.start();
+    if (this.guests.length > 0) this.#openDriver(clock, meta);
+  }
+
+  /** Clients ask it for the partitions. */
+  #openDriver(clock: SimClock, store: SimMetaClient): void {
+    const view = new ClusterView({ store, clock, logger: this.#logger(DRIVER) });
+    view.start();
+    const address = { host: DRIVER, port: DRIVER_PORT };
+    void serveHttp(this.network.node(DRIVER), address, driverDoor(view, clock));
   }
 
   /** What an operator may ask of the master; undefined while there is none. */
@@ -190,9 +209,11 @@ export class SimCluster {
   }
 
   crashDriver(): void {
-    this.#driver?.clock.kill();
-    this.#driver?.meta.crash();
+    if (this.#driver === undefined) return;
+    this.#driver.clock.kill();
+    this.#driver.meta.crash();
     this.#driver = undefined;
+    if (this.guests.length > 0) this.network.crash(DRIVER);
   }
 
   note(text: string): void {
@@ -210,7 +231,7 @@ export class SimCluster {
   }
 
   #config(name: string): DatanodeConfig {
-    const { tickMs, electionTicks, engineSyncMs } = this.plan;
+    const { tickMs, electionTicks, engineSyncMs, staleMs } = this.plan;
     return datanodeConfigSchema.parse({
       name,
       'data-dir': '/data',
@@ -222,6 +243,7 @@ export class SimCluster {
         'election-ticks': electionTicks,
         'heartbeat-ticks': 2,
         'engine-sync-interval-ms': engineSyncMs,
+        'replica-max-staleness-ms': staleMs,
       },
     });
   }

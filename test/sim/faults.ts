@@ -1,6 +1,7 @@
 /** What each kind of fault does to the cluster when it begins, and how it ends. */
-import type { SimCluster } from './cluster.ts';
+import { DRIVER, type SimCluster } from './cluster.ts';
 import type { DiskOperation } from './disk.ts';
+import type { Guest } from './guest.ts';
 import type { Machine } from './machine.ts';
 import type { Fault, FaultKind } from './plan.ts';
 import { isWhole } from './whole.ts';
@@ -176,6 +177,40 @@ const injectors: Record<FaultKind, Injector> = {
     return () => {};
   },
 
+  clientCut(cluster, { draws }) {
+    const { network } = cluster;
+    const { name } = guestOf(cluster, draws[0]!);
+    const far = farEnd(cluster, draws[1]!);
+    const [there, back] = [draws[2]! < 0.7, draws[2]! > 0.4];
+    cluster.note(`cut ${name} ${back ? '<' : ''}-${there ? '>' : ''} ${far}`);
+    if (there) network.cut(name, far);
+    if (back) network.cut(far, name);
+    return () => {
+      network.heal(name, far);
+      network.heal(far, name);
+    };
+  },
+
+  clientReset(cluster, { draws }) {
+    const { name } = guestOf(cluster, draws[0]!);
+    // most calls under way are a leader's
+    const far = draws[2]! < 0.7 ? leaderNode(cluster, draws[1]!).name : farEnd(cluster, draws[1]!);
+    cluster.note(`reset ${name} ${far}`);
+    cluster.network.reset(name, far);
+    return () => {};
+  },
+
+  clientPause(cluster, { draws }) {
+    const guest = guestOf(cluster, draws[0]!);
+    if (guest.paused) return undefined;
+    cluster.note(`pause ${guest.name}`);
+    guest.pause();
+    return () => {
+      cluster.note(`resume ${guest.name}`);
+      guest.resume();
+    };
+  },
+
   driverCrash(cluster) {
     cluster.note('placedriver crashes');
     cluster.crashDriver();
@@ -195,6 +230,16 @@ function breaking(machine: Machine, end: () => void): () => void {
 
 function nodeOf({ machines }: SimCluster, draw: number): Machine {
   return machines[Math.floor(draw * machines.length)]!;
+}
+
+function guestOf({ guests }: SimCluster, draw: number): Guest {
+  return guests[Math.floor(draw * guests.length)]!;
+}
+
+/** What clients of the SDK talk to. */
+function farEnd({ machines }: SimCluster, draw: number): string {
+  const names = [DRIVER, ...machines.map(({ name }) => name)];
+  return names[Math.floor(draw * names.length)]!;
 }
 
 /** A node that leads a partition; any node when nobody does. */

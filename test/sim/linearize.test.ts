@@ -49,3 +49,18 @@ test('long histories of few clients are decided', () => {
   }
   expect(verdict(...operations)).toBe('yes');
 });
+
+test('counts of which many are not known are decided', () => {
+  const count = (value: number | undefined, invokedMs: number, returnedMs: number) => {
+    const step = (state: Register) =>
+      value === undefined || state + 1 === value ? state + 1 : undefined;
+    return { label: `i${value}`, invokedMs, returnedMs, step };
+  };
+  const operations: Operation<Register>[] = [];
+  for (let at = 0; at < 40; at++) {
+    operations.push(count(undefined, at * 10, Number.POSITIVE_INFINITY));
+    // every third of those took effect
+    operations.push(count(at + 1 + Math.floor(at / 3), at * 10 + 1, at * 10 + 5));
+  }
+  expect(verdict(...operations)).toBe('yes');
+});

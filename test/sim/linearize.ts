@@ -22,24 +22,34 @@ export function isLinearizable<State>(
   initial: State,
   stateKey: (state: State) => string,
 ): Verdict {
-  const calls = [...operations].sort((a, b) => a.invokedMs - b.invokedMs);
-  const search = new Search(calls, stateKey);
+  const inOrder = [...operations].sort((a, b) => a.invokedMs - b.invokedMs);
+  // what is not known to have happened is tried last: else each subset of it would be
+  const known = inOrder.filter(({ returnedMs }) => returnedMs !== Number.POSITIVE_INFINITY);
+  const unknown = inOrder.filter(({ returnedMs }) => returnedMs === Number.POSITIVE_INFINITY);
+  const search = new Search(known, unknown, stateKey);
   return search.run(initial);
 }
 
 class Search<State> {
+  /** Known outcomes in the order of their calls, then the others in theirs. */
   readonly #calls: readonly Operation<State>[];
+  readonly #known: number;
   readonly #stateKey: (state: State) => string;
   readonly #done: boolean[];
   readonly #seen = new Set<string>();
   #left: number;
   #steps = 0;
 
-  constructor(calls: readonly Operation<State>[], stateKey: (state: State) => string) {
-    this.#calls = calls;
+  constructor(
+    known: readonly Operation<State>[],
+    unknown: readonly Operation<State>[],
+    stateKey: (state: State) => string,
+  ) {
+    this.#calls = [...known, ...unknown];
+    this.#known = known.length;
     this.#stateKey = stateKey;
-    this.#done = calls.map(() => false);
-    this.#left = calls.filter((call) => call.returnedMs !== Number.POSITIVE_INFINITY).length;
+    this.#done = this.#calls.map(() => false);
+    this.#left = known.length;
   }
 
   run(initial: State): Verdict {
@@ -70,7 +80,11 @@ class Search<State> {
     const deadlineMs = this.#earliestReturn();
     for (let call = from; call < this.#calls.length; call++) {
       const candidate = this.#calls[call]!;
-      if (candidate.invokedMs > deadlineMs) return undefined;
+      if (candidate.invokedMs > deadlineMs) {
+        if (call >= this.#known) return undefined;
+        call = this.#known - 1; // the others of these are later still
+        continue;
+      }
       if (this.#done[call]) continue;
       const next = candidate.step(state);
       if (next === undefined) continue;
@@ -82,7 +96,8 @@ class Search<State> {
   /** No call may come after another has returned that is not done. */
   #earliestReturn(): number {
     let earliest = Number.POSITIVE_INFINITY;
-    for (const [at, call] of this.#calls.entries()) {
+    for (let at = 0; at < this.#known; at++) {
+      const call = this.#calls[at]!;
       if (!this.#done[at]) earliest = Math.min(earliest, call.returnedMs);
       if (call.invokedMs > earliest) break;
     }
@@ -103,6 +118,6 @@ class Search<State> {
 
   #mark(call: number, done: boolean): void {
     this.#done[call] = done;
-    if (this.#calls[call]!.returnedMs !== Number.POSITIVE_INFINITY) this.#left += done ? -1 : 1;
+    if (call < this.#known) this.#left += done ? -1 : 1;
   }
 }

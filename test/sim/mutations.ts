@@ -18,6 +18,7 @@ const engine = 'src/datanode/engine';
 const encoding = 'src/datanode/encoding';
 const commands = 'src/datanode/commands';
 const server = 'src/datanode/server';
+const sdk = 'src/sdk';
 
 export const mutations: readonly Mutation[] = [
   {
@@ -391,6 +392,56 @@ export const mutations: readonly Mutation[] = [
         file: `${encoding}/sessions.ts`,
         find: "if (reply !== undefined) return { kind: 'kept', reply };",
         replace: "if (reply !== undefined) return { kind: 'new' };",
+      },
+    ],
+  },
+  {
+    name: 'SDK: send a write again without a session when its outcome is unknown',
+    edits: [
+      {
+        file: `${sdk}/retry.ts`,
+        find: "if (outcome === 'unknown' && effect === 'write') return fail('OUTCOME_UNKNOWN');",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'SDK: send a write again under another session',
+    edits: [
+      {
+        file: `${sdk}/call.ts`,
+        find: 'if (decision.newSession && this.#ticket !== undefined) {',
+        replace: 'if (this.#ticket !== undefined) {',
+      },
+    ],
+  },
+  {
+    name: 'SDK: use a number of a session for another command',
+    edits: [
+      {
+        file: `${sdk}/sessions.ts`,
+        find: 'const sequence = this.#next++;',
+        replace: 'const sequence = this.#unanswered.size > 0 ? this.#next++ : this.#next;',
+      },
+    ],
+  },
+  {
+    name: 'SDK: let groups drop replies that have not arrived',
+    edits: [
+      {
+        file: `${sdk}/sessions.ts`,
+        find: 'return lowest ?? this.#next;',
+        replace: 'return lowest === undefined ? this.#next : this.#next - 1;',
+      },
+    ],
+  },
+  {
+    name: 'answer at a follower without a proof of its age',
+    edits: [
+      {
+        file: `${partition}/follower-reads.ts`,
+        find: '(ageMs <= maxAgeMs || proof.sentMs >= arrivedMs) && (singlePoint',
+        replace: '(singlePoint',
       },
     ],
   },

@@ -25,8 +25,14 @@ export const faultKinds = [
   'driverCrash',
 ] as const;
 
-/** The last is an operator's doing, and drawn apart. */
-export type FaultKind = (typeof faultKinds)[number] | 'changeReads';
+/** What happens to clients of the SDK: their links to nodes and placedriver, and their processes. */
+const clientFaultKinds = ['clientCut', 'clientReset', 'clientPause'] as const;
+
+/** The last is an operator's doing; it and what happens to clients are drawn apart. */
+export type FaultKind =
+  | (typeof faultKinds)[number]
+  | (typeof clientFaultKinds)[number]
+  | 'changeReads';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -34,6 +40,19 @@ export interface Fault {
   readonly durationMs: number;
   /** Drawn numbers in [0, 1): which node, how strong; what they mean is up to the kind. */
   readonly draws: readonly number[];
+}
+
+/** A process with one client of the SDK. */
+export interface SdkPlan {
+  /** Who tells it the partitions; only placedrivers give it sessions. */
+  readonly kind: 'sessions' | 'plain' | 'datanodes';
+  /** Calls under way at a time. */
+  readonly loops: number;
+  readonly timeoutMs: number;
+  readonly attemptTimeoutMs: number;
+  readonly lookupMs: number;
+  readonly maxInFlight: number;
+  readonly maxQueued: number;
 }
 
 export interface RunPlan {
@@ -81,6 +100,10 @@ export interface RunPlan {
   readonly faults: readonly Fault[];
   /** Clients beside the others that block for elements. */
   readonly consumers: number;
+  readonly sdk: readonly SdkPlan[];
+  /** Clients that read at the follower-read ports, and how old their answers may be. */
+  readonly followers: number;
+  readonly staleMs: number;
 }
 
 type LogLimits = Pick<
@@ -103,6 +126,10 @@ const focusKinds: Readonly<
 /** One plan of so many is about commands over all types. */
 const TYPES_SHARE = 4;
 
+/** Of plans that may: one of so many has clients of the SDK, one of so many readers of followers. */
+const SDK_SHARE = 4;
+const FOLLOWERS_SHARE = 4;
+
 const engineStalls = [
   { share: 0, ms: 0 },
   { share: 0.3, ms: 20 },
@@ -123,6 +150,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
   const types = seededRandom(`types ${seed}`);
   const topic = types.below(TYPES_SHARE) === 0 ? 'types' : keyed;
   const leases = drawLeases(seededRandom(`reads ${seed}`), topic, reads);
+  const sdk = drawSdk(seededRandom(`sdk ${seed}`), topic);
   const nodes = focused ? 3 : pick(random, [3, 3, 3, 3, 4, 5]);
   const safetyMs = 4_000 + random.below(5_000);
   return {
@@ -130,7 +158,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     nodes,
     partitions: focused ? 1 : 1 + random.below(3),
     replicas: nodes === 5 ? pick(random, [3, 5]) : 3,
-    clients: focused ? 5 : 2 + random.below(4),
+    clients: fewer(sdk.length, focused ? 5 : 2 + random.below(4)),
     keys: focused ? 1 + random.below(2) : 2 + random.below(6),
     safetyMs,
     thinkMs: pick(random, focused ? [2, 10] : [2, 10, 40]),
@@ -159,6 +187,8 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     skewMs: pick(random, [0, 100, 400]),
     drift: pick(random, [0, 0.0005, 0.01]),
     ...leases,
+    sdk,
+    ...drawFollowers(seededRandom(`followers ${seed}`), topic),
     faults: [
       ...(focus === 'everything'
         ? drawFaults(random, safetyMs)
@@ -167,8 +197,49 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
             pick(random, focusKinds[focus]),
           ])),
       ...drawChangesOfReads(seededRandom(`changes of reads ${seed}`), safetyMs, leases.reads),
+      ...(sdk.length > 0 ? drawClientFaults(seededRandom(`sdk faults ${seed}`), safetyMs) : []),
     ].sort((a, b) => a.atMs - b.atMs),
   };
+}
+
+/** Clients of the SDK take the places of others, so that a run costs what it did. */
+function fewer(sdk: number, clients: number): number {
+  return Math.max(1, clients - 2 * sdk);
+}
+
+function drawSdk(random: Random, topic: RunPlan['topic']): SdkPlan[] {
+  if (random.below(SDK_SHARE) > 0 || topic === 'types') return [];
+  return Array.from({ length: 1 + random.below(2) }, () => ({
+    kind: pick(random, ['sessions', 'plain', 'datanodes'] as const),
+    loops: 1 + random.below(2),
+    timeoutMs: pick(random, [1_000, 4_000, 15_000]),
+    attemptTimeoutMs: pick(random, [200, 1_000, 6_000]),
+    lookupMs: pick(random, [300, 3_000]),
+    maxInFlight: pick(random, [1, 4, 64]),
+    maxQueued: pick(random, [1, 8, 1_000]),
+  }));
+}
+
+function drawFollowers(
+  random: Random,
+  topic: RunPlan['topic'],
+): Pick<RunPlan, 'followers' | 'staleMs'> {
+  const staleMs = pick(random, [100, 500, 2_000]);
+  const none = random.below(FOLLOWERS_SHARE) > 0 || topic === 'types' || topic === 'expiry';
+  return { followers: none ? 0 : 1 + random.below(2), staleMs };
+}
+
+function drawClientFaults(random: Random, safetyMs: number): Fault[] {
+  const kinds = clientFaultKinds.filter(() => random.below(3) > 0);
+  if (kinds.length === 0) return [];
+  const meanMs = pick(random, [150, 500, 1_500]);
+  const faults: Fault[] = [];
+  for (let atMs = 500; atMs < safetyMs; atMs += 20 + random.below(2 * meanMs)) {
+    const durationMs = pick(random, [50, 500, 3_000]) * (0.5 + random.float());
+    const draws = [random.float(), random.float(), random.float(), random.float()];
+    faults.push({ kind: pick(random, kinds), atMs, durationMs, draws });
+  }
+  return faults;
 }
 
 /** Half of the plans with leases do without them for a while, some others have them for a while. */

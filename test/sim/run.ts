@@ -4,20 +4,24 @@
  */
 import { messageOf } from '../../src/common/errors.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
+import type { Call } from './call.ts';
 import { Violation } from './checkers/checker.ts';
 import { checkElements } from './checkers/elements.ts';
 import { checkHistory } from './checkers/history.ts';
 import { checkReplies } from './checkers/replies.ts';
+import { checkCounts, checkPushes } from './checkers/sdk-once.ts';
+import { checkStaleReads } from './checkers/stale-reads.ts';
 import { Witness } from './checkers/witness.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, SimCluster } from './cluster.ts';
 import { beginFault } from './faults.ts';
 import { Judge } from './judge.ts';
 import type { FaultKind, RunPlan } from './plan.ts';
+import { isList } from './sdk-process.ts';
 import { setTraps } from './traps.ts';
 import { queueKeys, queueSet, type Waits, waitsOf } from './typed.ts';
 import { describe, isLed, isWhole } from './whole.ts';
-import { type Call, Workload } from './workload.ts';
+import { Workload } from './workload.ts';
 
 export interface RunResult {
   readonly plan: RunPlan;
@@ -105,10 +109,28 @@ class Run {
     const absent = this.#freeze();
     if (absent !== undefined) await this.#serveWithout(absent);
     await this.#converge();
-    await this.#readEverything();
+    const left = await this.#readEverything();
+    if (plan.sdk.length > 0) this.#checkSdk(left);
+    if (plan.followers > 0) this.#checkStaleReads();
     if (plan.topic === 'types') await this.#checkTyped();
     // where clients empty the keyspace, no key has a history of its own
     if (this.#judged && !plan.flushes) this.undecided = checkHistory(this.workload.history);
+  }
+
+  #checkSdk(left: ReadonlyMap<string, Reply>): void {
+    const { history, pushes } = this.workload;
+    checkPushes(pushes, left);
+    checkCounts(
+      history.filter(({ words }) => /^\{?[sp]/.test(words[1]!)),
+      left,
+    );
+  }
+
+  /** Their age is measured by the nodes' clocks. */
+  #checkStaleReads(): void {
+    const { history, staleReads } = this.workload;
+    const { staleMs, drift } = this.cluster.plan;
+    checkStaleReads(staleReads, history, 1 + staleMs * (1 + 2 * drift));
   }
 
   /** What clients were told follows from the log alone, and no element of a queue is lost. */
@@ -222,13 +244,20 @@ class Run {
     return [...applied.values()].every((indexes) => indexes.size === 1);
   }
 
-  /** Each key once more, through each node: the last word of the history. */
-  async #readEverything(): Promise<void> {
+  /** Each key once more, through each node: the last word of the history. What each holds. */
+  async #readEverything(): Promise<ReadonlyMap<string, Reply>> {
     const { cluster, workload } = this;
     const keys = [...new Set(workload.history.map(({ words }) => words[1]!))];
+    const left = new Map<string, Reply>();
     for (const { name } of cluster.machines) {
-      for (const key of keys) workload.history.push(await this.#ask(name, ['GET', key]));
+      for (const key of keys) {
+        const words = isList(key) ? ['LRANGE', key, '0', '-1'] : ['GET', key];
+        const call = await this.#ask(name, words);
+        workload.history.push(call);
+        left.set(key, call.reply!);
+      }
     }
+    return left;
   }
 
   /** One command through one node, which must answer it. */
@@ -266,6 +295,8 @@ class Run {
         return condition();
       }
       if (this.#judged) this.#judge.check();
+      const { found } = this.workload;
+      if (found !== undefined) throw found;
     }
     return true;
   }

@@ -85,7 +85,7 @@ class Scene {
         {
           clock,
           random: random.fork(`sdk ${at}`),
-          connector: simConnector(network.node(`sdk${at}`)),
+          connector: simConnector(network.node(`sdk${at}`), clock),
           get: placedriverOf(this.cluster, clock),
         },
       );

@@ -4,21 +4,17 @@
  */
 import type { Random } from '../../src/common/random.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
+import { type Call, textOf } from './call.ts';
+import type { Violation } from './checkers/checker.ts';
+import type { Push } from './checkers/sdk-once.ts';
+import type { StaleRead } from './checkers/stale-reads.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, type SimCluster } from './cluster.ts';
 import type { Line } from './commands/draw.ts';
+import { FollowerClient } from './follower-client.ts';
 import { OnceClient, onceKeys } from './once-client.ts';
+import { SdkProcess, type SdkRecord } from './sdk-process.ts';
 import { type Asker, type Sent, TypedClient } from './typed.ts';
-
-export interface Call {
-  readonly client: number;
-  words: readonly string[];
-  readonly invokedMs: number;
-  /** Infinity: no answer, or one that does not tell what happened. */
-  returnedMs: number;
-  /** Undefined: the outcome is not known. */
-  reply: Reply | undefined;
-}
 
 /** Replies that say for certain that nothing happened. */
 const REFUSED = /^(CLUSTERDOWN|TRYAGAIN|LOADING|ERR max)/;
@@ -33,21 +29,51 @@ export class Workload {
   readonly history: Call[] = [];
   /** Commands over all types, which are not judged key by key. */
   readonly sent: Sent[] = [];
-  acknowledged = 0;
-  /** Clients that still wait for an answer. */
-  busy = 0;
+  /** Of clients of the SDK; what they did is in the history as well. */
+  readonly pushes: Push[] = [];
+  /** At follower-read ports. */
+  readonly staleReads: StaleRead[] = [];
+  readonly #sdk: readonly SdkProcess[];
+  readonly #sdkRecord: SdkRecord;
+  readonly #followers: readonly FollowerClient[];
+  #acknowledged = 0;
+  /** RESP clients that still wait for an answer. */
+  #busy = 0;
   readonly #cluster: SimCluster;
   #running = true;
   #values = 0;
 
   constructor(cluster: SimCluster) {
     this.#cluster = cluster;
-    const { clients, consumers } = cluster.plan;
+    const { clients, consumers, sdk, followers } = cluster.plan;
     for (let client = 0; client < clients + consumers; client++) void this.#drive(client);
+    const { history, pushes, staleReads } = this;
+    this.#sdkRecord = { history, pushes, staleReads, acknowledged: 0 };
+    this.#sdk = sdk.map((_, at) => new SdkProcess(cluster, at, this.#sdkRecord));
+    this.#followers = Array.from(
+      { length: followers },
+      (_, at) => new FollowerClient(cluster, at, staleReads),
+    );
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged + this.#sdkRecord.acknowledged;
+  }
+
+  /** Clients that still wait for an answer. */
+  get busy(): number {
+    const others = this.#followers.filter(({ busy }) => busy).length;
+    return this.#sdk.reduce((sum, { busy }) => sum + busy, this.#busy + others);
+  }
+
+  /** What a client has met that no history shows. */
+  get found(): Violation | undefined {
+    return this.#sdk.find(({ found }) => found !== undefined)?.found;
   }
 
   stop(): void {
     this.#running = false;
+    for (const client of [...this.#sdk, ...this.#followers]) client.stop();
   }
 
   async #drive(number: number): Promise<void> {
@@ -94,10 +120,10 @@ export class Workload {
     const kind = draw.below(10);
     const blocks = number >= clients;
     if (kind === 0 && !flushes) return this.#call(client, number, this.#command(draw), host);
-    this.busy++;
+    this.#busy++;
     const ofTypes = () => (kind <= 2 ? typed.queue() : typed.any({ flushes }));
     const answered = await (blocks ? typed.block() : ofTypes());
-    this.busy--;
+    this.#busy--;
     return answered;
   }
 
@@ -126,14 +152,14 @@ export class Workload {
     const name = draw.below(3) === 0 ? 'GET' : 'INCR';
     const words = [name, onceKeys[draw.below(onceKeys.length)]!];
     const invokedMs = clock.monotonicMs();
-    this.busy++;
+    this.#busy++;
     if (draw.below(4) === 0) another();
     const { sent, reply } = await once.call(words);
-    this.busy--;
+    this.#busy--;
     if (!sent) return true;
     const returnedMs = reply === undefined ? Number.POSITIVE_INFINITY : clock.monotonicMs();
     this.history.push({ client: number, words, invokedMs, returnedMs, reply });
-    if (reply !== undefined) this.acknowledged++;
+    if (reply !== undefined) this.#acknowledged++;
     return reply !== undefined;
   }
 
@@ -148,7 +174,7 @@ export class Workload {
       leave: () => client.disconnect(),
       meaning: (reply) => {
         const meaning = meaningOf(reply);
-        if (meaning === 'known') this.acknowledged++;
+        if (meaning === 'known') this.#acknowledged++;
         return meaning;
       },
     };
@@ -168,19 +194,19 @@ export class Workload {
       returnedMs: Number.POSITIVE_INFINITY,
       reply: undefined,
     };
-    this.busy++;
+    this.#busy++;
     const reply =
       words[0] === 'CAS'
         ? await this.#compareAndSet(client, number, call, host)
         : await this.#ask(client, number, words, host);
-    this.busy--;
+    this.#busy--;
     if (reply?.kind === 'nullArray') return true; // the watch was broken: nothing happened
     if (reply?.kind === 'error' && REFUSED.test(reply.text)) return true;
     this.history.push(call);
     if (reply === undefined || isUnknown(reply)) return reply !== undefined;
     call.returnedMs = clock.monotonicMs();
     call.reply = reply;
-    this.acknowledged++;
+    this.#acknowledged++;
     return true;
   }
 
@@ -268,12 +294,4 @@ function meaningOf(reply: Reply | undefined): 'unknown' | 'refused' | 'known' {
 
 function isUnknown(reply: Reply): boolean {
   return reply.kind === 'error' && UNKNOWN.test(reply.text);
-}
-
-export function textOf(reply: Reply | undefined): string {
-  if (reply === undefined) return 'no answer';
-  if (reply.kind === 'bulk') return reply.bytes.toString();
-  if (reply.kind === 'integer') return String(reply.value);
-  if (reply.kind === 'array') return `[${reply.items.map(textOf).join(', ')}]`;
-  return reply.kind === 'error' || reply.kind === 'simple' ? reply.text : reply.kind;
 }

@@ -107,14 +107,14 @@ export function selectedNamespace(arg: Buffer): Namespace {
   return /^\d+$/.test(wanted) ? `db${wanted}` : wanted;
 }
 
-/** SELECT index or namespace; on the cluster port a connection stays in its user's. */
+/** SELECT index or namespace; on cluster ports a connection stays in its user's. */
 function select(args: readonly Buffer[], { session, acl, hasNamespace }: NodeContext): Reply {
   const wanted = argument(args, 1);
-  if (isClusterDoor(session)) {
-    const isZero = wanted.toString('latin1') === '0';
-    return isZero ? OK : error('ERR SELECT is not allowed in cluster mode');
-  }
   const namespace = selectedNamespace(wanted);
+  if (isClusterDoor(session)) {
+    const stays = wanted.toString('latin1') === '0' || namespace === session.namespace;
+    return stays ? OK : error('ERR SELECT is not allowed in cluster mode');
+  }
   if (!acl.maySelect(session, namespace)) {
     return error(`NOPERM this user has no permissions to access the namespace '${namespace}'`);
   }

@@ -51,6 +51,9 @@ test('SELECT picks a namespace by number or name', async () => {
   const cluster = new FakeNode('cluster');
   expect(await ask(cluster, 'SELECT 1')).toBe('-ERR SELECT is not allowed in cluster mode\r\n');
   expect(await ask(cluster, 'SELECT 0')).toBe('+OK\r\n');
+  // where it is: the SDK says so to the follower-read port
+  expect(await ask(cluster, 'SELECT default')).toBe('+OK\r\n');
+  expect(await ask(cluster, 'SELECT db1')).toBe('-ERR SELECT is not allowed in cluster mode\r\n');
 });
 
 test('QUIT closes after its reply, RESET forgets what the connection set', async () => {

@@ -3,8 +3,8 @@
  * acknowledged it was taken, or is still there, or was taken by somebody who never heard of it.
  */
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { textOf } from '../call.ts';
 import { queueKeys, queueSet, type Sent } from '../typed.ts';
-import { textOf } from '../workload.ts';
 import { Violation } from './checker.ts';
 
 /** `left`: what each queue holds in the end. Throws Violation. */

@@ -1,7 +1,7 @@
 /** Every key's history must be linearizable; a key that was read expired never shows again. */
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { type Call, textOf } from '../call.ts';
 import { isLinearizable, type Operation } from '../linearize.ts';
-import { type Call, textOf } from '../workload.ts';
 import { Violation } from './checker.ts';
 
 /** The value, or that there is none. */
@@ -28,16 +28,23 @@ export function checkHistory(history: readonly Call[]): number {
   return undecided;
 }
 
-/** A SET with an unknown outcome makes no difference when nobody saw its value, or that it was. */
+/**
+ * A SET with an unknown outcome makes no difference when nobody saw its value, or that it was. Lists
+ * only grow and are read in the end: an element that nobody saw was never pushed.
+ */
 function withoutUnseen(calls: readonly Call[]): Call[] {
   // a value nobody read may still have been deleted, or have been in the way of a transaction
   const changes = calls.some(({ words }) => words[0] === 'DEL' || words[0] === 'CAS');
-  const seen = new Set(calls.map(({ reply }) => textOf(reply)));
-  return calls.filter(
-    ({ words, reply }) =>
-      reply !== undefined ||
-      (words[0] !== 'GET' && (words[0] !== 'SET' || changes || seen.has(words[2]!))),
-  );
+  const seen = new Set(calls.flatMap(({ reply }) => textsOf(reply)));
+  return calls.filter(({ words, reply }) => {
+    if (reply !== undefined) return true;
+    if (words[0] === 'RPUSH') return seen.has(words[2]!);
+    return words[0] !== 'GET' && (words[0] !== 'SET' || changes || seen.has(words[2]!));
+  });
+}
+
+function textsOf(reply: Reply | undefined): string[] {
+  return reply?.kind === 'array' ? reply.items.map(textOf) : [textOf(reply)];
 }
 
 function operationOf(call: Call): Operation<State> {
@@ -68,6 +75,13 @@ function stepOf(
         const next = (exists(state) ? state : '') + value;
         return agrees(reply, next.length) ? next : undefined;
       };
+    case 'RPUSH':
+      return (state) => {
+        const next = exists(state) ? `${state}, ${value}` : value;
+        return agrees(reply, next.split(', ').length) ? next : undefined;
+      };
+    case 'LRANGE':
+      return (state) => (textOf(reply) === `[${exists(state) ? state : ''}]` ? state : undefined);
     case 'CAS': {
       const wanted = value === '' ? GONE : value;
       return (state) => (state === wanted ? words[3] : undefined);

@@ -13,8 +13,8 @@ import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { runRanges } from '../../../src/datanode/partition/apply-lines.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { textOf } from '../call.ts';
 import type { Sent } from '../typed.ts';
-import { textOf } from '../workload.ts';
 import { Violation } from './checker.ts';
 
 const UNHURRIED: Pacing = { isDue: () => false, pause: () => Promise.resolve() };

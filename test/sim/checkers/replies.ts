@@ -9,8 +9,8 @@ import { decodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import { textOf } from '../call.ts';
 import type { Sent } from '../typed.ts';
-import { textOf } from '../workload.ts';
 import { Violation } from './checker.ts';
 import type { Applied } from './witness.ts';
 
