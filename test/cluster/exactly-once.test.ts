@@ -113,7 +113,7 @@ test(
     const began = performance.now();
     const firstTerms = await terms();
     const load = new Workload({
-      ...{ writers: clients, workers: 1_024, keys: 64, prefix: 'once' },
+      ...{ writers: clients, workers: 256, keys: 64, prefix: 'once' },
       kinds: ['counter', 'list'],
     });
     const names = Object.keys(events) as (keyof typeof events)[];
