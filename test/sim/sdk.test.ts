@@ -85,7 +85,7 @@ class Scene {
         {
           clock,
           random: random.fork(`sdk ${at}`),
-          connector: simConnector(network.node(`sdk${at}`), clock),
+          connector: simConnector(network.node(`caller${at}`), clock),
           get: placedriverOf(this.cluster, clock),
         },
       );
