@@ -2,11 +2,13 @@
 /** The `kvorum` command. */
 import { Command } from 'commander';
 import { messageOf } from '../common/errors.ts';
+import { KVORUM_VERSION } from '../common/version.ts';
 import { addAdminVerbs } from './admin/verbs.ts';
 import { addDemoVerbs } from './demo/verbs.ts';
 
 const program = new Command('kvorum')
   .description('A strongly consistent, sharded key-value store that speaks the Redis protocol.')
+  .version(KVORUM_VERSION, '-v, --version')
   .showHelpAfterError();
 
 program

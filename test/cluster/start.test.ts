@@ -140,6 +140,11 @@ describe('kvorum start', () => {
   }, 60_000);
 });
 
+test('kvorum --version tells the version of the package', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(await run(['--version'])).toEqual({ code: 0, output: `${version}\n` });
+});
+
 describe('kvorum start refuses with one line and exit code 1', () => {
   let server: Server | undefined;
 
