@@ -196,8 +196,13 @@ export class SdkProcess {
     await this.#pushed(key, element, this.#client.rpush(key, element));
   }
 
-  async #pushed(key: string, element: string, made: Promise<unknown>): Promise<void> {
-    const told = await this.#write(['RPUSH', key, element], made);
+  async #pushed(
+    key: string,
+    element: string,
+    made: Promise<unknown>,
+    limitMs?: number,
+  ): Promise<void> {
+    const told = await this.#write(['RPUSH', key, element], made, limitMs);
     this.#record.pushes.push({ key, element, outcome: told.kind });
   }
 
@@ -223,14 +228,17 @@ export class SdkProcess {
     const [element, value] = [this.#element(), this.#element()];
     const pipeline = this.#client.pipeline();
     pipeline.incr(counter).rpush(list, element).set(register, value).get(other).incr(counter);
+    const pipelined = pipeline.length;
     const results = pipeline.exec();
     const one = (at: number) => results.then((all) => resultOf(all[at]!));
+    // the partitions are waited for first, then room for each command, and its own time begins then
+    const limitMs = this.#plan.timeoutMs * (pipelined + 1);
     await Promise.all([
-      this.#write(['INCR', counter], one(0)),
-      this.#pushed(list, element, one(1)),
-      this.#write(['SET', register, value], one(2)),
-      this.#read(['GET', other], one(3)),
-      this.#write(['INCR', counter], one(4)),
+      this.#write(['INCR', counter], one(0), limitMs),
+      this.#pushed(list, element, one(1), limitMs),
+      this.#write(['SET', register, value], one(2), limitMs),
+      this.#read(['GET', other], one(3), limitMs),
+      this.#write(['INCR', counter], one(4), limitMs),
     ]);
   }
 
@@ -329,9 +337,9 @@ export class SdkProcess {
     this.#record.staleReads.push({ by, key, value, invokedMs, returnedMs: this.#now() });
   }
 
-  async #write(words: readonly string[], made: Promise<unknown>): Promise<Told> {
+  async #write(words: readonly string[], made: Promise<unknown>, limitMs?: number): Promise<Told> {
     const invokedMs = this.#now();
-    const told = await this.#told(words[0]!, made);
+    const told = await this.#told(words[0]!, made, limitMs);
     if (told.kind === 'done') this.#remember(words, invokedMs, this.#now(), replyOf(told.value));
     if (told.kind === 'unknown') {
       this.#remember(words, invokedMs, Number.POSITIVE_INFINITY, undefined);
@@ -339,15 +347,19 @@ export class SdkProcess {
     return told;
   }
 
-  async #read(words: readonly string[], made: Promise<unknown>): Promise<void> {
+  async #read(words: readonly string[], made: Promise<unknown>, limitMs?: number): Promise<void> {
     const invokedMs = this.#now();
-    const told = await this.#told(words[0]!, made);
+    const told = await this.#told(words[0]!, made, limitMs);
     if (told.kind === 'done') this.#remember(words, invokedMs, this.#now(), replyOf(told.value));
   }
 
   /** Waits for the call; throws Violation for an error that no fault explains. */
-  async #told(what: string, made: Promise<unknown>): Promise<Told> {
-    const ended = this.#time.begin(what, this.#plan.timeoutMs);
+  async #told(
+    what: string,
+    made: Promise<unknown>,
+    limitMs: number = this.#plan.timeoutMs,
+  ): Promise<Told> {
+    const ended = this.#time.begin(what, limitMs);
     try {
       const value = await made;
       this.#record.acknowledged++;

@@ -1,6 +1,7 @@
 /** As much of HTTP/1.1 as a client needs that asks for a path and is answered JSON; over simulated streams. */
 import type { Clock } from '../../src/common/clock.ts';
 import type { Address, ByteStream, Listener, Network } from '../../src/common/network.ts';
+import { onAbort } from '../../src/sdk/abort-signals.ts';
 import type { HttpAnswer, HttpGet } from '../../src/sdk/placedriver-source.ts';
 
 export interface Answered {
@@ -34,14 +35,27 @@ export function serveHttp(
   });
 }
 
-/** Rejects when the answer is not there within `timeoutMs`. */
+/** Rejects when the answer is not there within `timeoutMs`, or when the signal ends it, as fetch does. */
 export function simGet(network: Network, clock: Clock, timeoutMs: number): HttpGet {
-  return async (url) => {
+  return async (url, signal) => {
+    let stream: ByteStream | undefined;
+    let end = (_: Error) => {};
+    const ended = new Promise<never>((_, reject) => {
+      end = reject;
+    });
+    const unlisten = onAbort(signal, () => {
+      const why = new Error('the request was ended');
+      stream?.destroy(why);
+      end(why);
+    });
     const { hostname, port, pathname, search } = new URL(url);
-    const beganMs = clock.monotonicMs();
-    const stream = await network.connect({ host: hostname, port: Number(port) }, timeoutMs);
-    const leftMs = Math.max(1, timeoutMs - (clock.monotonicMs() - beganMs));
-    return exchange(stream, clock, leftMs, `GET ${pathname}${search} HTTP/1.1${END}`);
+    const answer = async () => {
+      const beganMs = clock.monotonicMs();
+      stream = await network.connect({ host: hostname, port: Number(port) }, timeoutMs);
+      const leftMs = Math.max(1, timeoutMs - (clock.monotonicMs() - beganMs));
+      return exchange(stream, clock, leftMs, `GET ${pathname}${search} HTTP/1.1${END}`);
+    };
+    return Promise.race([answer(), ended]).finally(unlisten);
   };
 }
 
