@@ -338,7 +338,7 @@ describe('whatever comes and goes', () => {
         expect(model.moves - before).toBeLessThanOrEqual(replicasBefore + 2 * count());
         moves += model.moves;
       }),
-      { numRuns: 120 },
+      { numRuns: 150 },
     );
     expect(moves).toBeGreaterThan(300);
   });
