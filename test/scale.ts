@@ -22,7 +22,7 @@ const table = {
   /** Groups of a cluster in which a node stands still, and for how long. */
   groups: { small: 100, long: 1_000 },
   pauseSeconds: { small: 4, long: 10 },
-  /** What a node that was away has to be sent, in MiB, at 8 MiB/s. */
+  /** What a node that was away has to be sent, in MiB, at 4 MiB/s. */
   snapshotMiB: { small: 24, long: 240 },
   /** Cuts of the link to the metadata store, 120 ms apart. */
   metaCuts: { small: 30, long: 500 },

@@ -1,6 +1,6 @@
 /** A follower that was away for longer than the log is kept, while clients write on. */
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseMetrics } from '../common/http/parse-metrics.ts';
@@ -10,7 +10,7 @@ import { endedAfterEach } from './ended.ts';
 import { connect, Load } from './load.ts';
 
 const MIB = 1024 * 1024;
-const RATE = 8 * MIB;
+const RATE = 4 * MIB;
 const VALUE = 16 * 1024;
 const PER_PIPELINE = 64;
 const names = ['datanode1', 'datanode2', 'datanode3'];
@@ -39,6 +39,16 @@ async function fill(port: number, mib: number, mark: string): Promise<void> {
     for (const [failure] of (await batch.exec()) ?? []) expect(failure).toBeNull();
   }
   client.disconnect();
+}
+
+/** Bytes of all files below `folder`; what goes away meanwhile counts nothing. */
+function bytesBelow(folder: string): number {
+  let total = 0;
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const stat = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (stat?.isFile()) total += stat.size;
+  }
+  return total;
 }
 
 async function counter(running: TestCluster, name: string, of: readonly string[]) {
@@ -76,7 +86,11 @@ test(`is sent ${scale.snapshotMiB} MiB, throttled and broken off once, and catch
     const [partition] = (await running.status()).partitions;
     return partition?.replicas.find(({ node }) => node === 'datanode3')?.state === 'running';
   });
-  await pause(boundMs / 3);
+  const folder = join(running.data, 'datanode3', 'engines');
+  await eventually(boundMs * 10, 'a part of the snapshot has arrived', () => {
+    const arrived = bytesBelow(folder);
+    return arrived > (scale.snapshotMiB * MIB) / 6;
+  });
   // silent for longer than connections bear: the stream breaks in its middle
   late.kill('SIGSTOP');
   await pause(3_000);
