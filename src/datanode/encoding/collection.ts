@@ -61,7 +61,7 @@ export function openCollection(
   const { live } = found;
   if (live === undefined) return newCollection(view, found, type);
   if (live.type !== type) return 'wrong-type';
-  return { ...collectionOf(found, live, type), deadlineMs: live.deadlineMs };
+  return { deadlineMs: live.deadlineMs, ...collectionOf(found, live, type) };
 }
 
 /** An empty collection that takes the place of whatever is under the key, once it is saved. */

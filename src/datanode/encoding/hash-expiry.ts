@@ -1,4 +1,5 @@
 /** Fields of hashes whose deadline has passed, deleted in bounded steps. */
+import { limited } from '../engine/engine.ts';
 import { collectionOf } from './collection.ts';
 import { decodeDueMs, decodeMember, dueRange, elementRange } from './element-key.ts';
 import { deleteField, findLatest, reopenHash, saveHash } from './hash.ts';
@@ -25,7 +26,7 @@ export function* expireFields(
   const { place } = hash.collection;
   let fields = 0;
   let rest = elementRange(tags.hashDue, place);
-  yield* eachSlice({ ...dueRange(place, nowMs), limit: countMax }, (pairs) => {
+  yield* eachSlice(limited(dueRange(place, nowMs), countMax), (pairs) => {
     for (const [due] of pairs) {
       if (fields === countMax) return true;
       deleteField(view, hash, decodeMember(due));
@@ -35,7 +36,7 @@ export function* expireFields(
     }
     return fields === countMax;
   });
-  const [next] = yield { ...rest, limit: 1 };
+  const [next] = yield limited(rest, 1);
   if (next !== undefined) hash.dueMs = decodeDueMs(next[0]);
   if (hash.untilUnknown) yield* findLatest(hash);
   saveHash(view, hash, undefined);

@@ -6,7 +6,7 @@
  * Value of a field, frozen: flags u8 · [deadline u64, when flag 1 is set] · value
  */
 import { readU64, writeU64 } from '../../common/bytes.ts';
-import type { KeyValue } from '../engine/engine.ts';
+import { type KeyValue, limited } from '../engine/engine.ts';
 import {
   type Collection,
   type OpenCollection,
@@ -82,7 +82,7 @@ export function openHash(view: WriteView, key: Buffer, nowMs: number): OpenHash 
 
 /** The same for one that was read. */
 export function reopenHash(collection: Collection, nowMs: number): OpenHash {
-  return opened({ ...collection, deadlineMs: collection.found.live?.deadlineMs ?? 0 }, nowMs);
+  return opened({ deadlineMs: collection.found.live?.deadlineMs ?? 0, ...collection }, nowMs);
 }
 
 function opened(collection: OpenCollection, nowMs: number): OpenHash {
@@ -113,7 +113,7 @@ function* saveLater<R>(view: WriteView, hash: OpenHash, reply: R): Slices<R> {
 /** Reads the latest deadline from the index. */
 export function* findLatest(hash: OpenHash): Slices<void> {
   const range = elementRange(tags.hashDue, hash.collection.place);
-  const [latest] = yield { ...range, reverse: true, limit: LATEST_SLICE };
+  const [latest] = yield limited(range, LATEST_SLICE, true);
   hash.untilMs = latest === undefined ? 0 : decodeDueMs(latest[0]);
   hash.untilUnknown = false;
 }

@@ -1,6 +1,6 @@
 /** Lists read and shortened element after element: in slices, from either end. */
 import { must } from '../../common/assert.ts';
-import type { KeyRange } from '../engine/engine.ts';
+import { type KeyRange, limited } from '../engine/engine.ts';
 import { decodeListPlace, encodeListKey } from './element-key.ts';
 import { keyAfter } from './key.ts';
 import {
@@ -45,7 +45,7 @@ export function* walkList(
   let met = list.shape.sparse ? 0 : skip;
   let range = rangeAfter(list, from, met);
   while (met < end) {
-    const pairs = yield { ...range, reverse, limit: end - met };
+    const pairs = yield limited(range, end - met, reverse);
     if (pairs.length === 0) {
       throw corruptRecord(list.found.place, `it has ${met} elements, ${size} by its header`);
     }

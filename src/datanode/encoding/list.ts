@@ -92,7 +92,7 @@ export function decodeShape(key: Buffer, extra: Buffer, size: number): ListShape
 export function readList(view: View, key: Buffer, nowMs: number): List | undefined | 'wrong-type' {
   const list = readCollection(view, key, 'list', nowMs);
   if (list === undefined || list === 'wrong-type') return list;
-  return { ...list, shape: decodeShape(list.found.place, list.extra, list.size) };
+  return { shape: decodeShape(list.found.place, list.extra, list.size), ...list };
 }
 
 /** The list under `key`, a new and empty one when there is none. */
@@ -100,7 +100,7 @@ export function openList(view: WriteView, key: Buffer, nowMs: number): OpenList 
   const list = openCollection(view, key, 'list', nowMs);
   if (list === 'wrong-type') return list;
   const shape = list.size === 0 ? newShape() : decodeShape(list.found.place, list.extra, list.size);
-  return { ...list, shape };
+  return { shape, ...list };
 }
 
 /** Writes the header; at most once per opening. A list without elements is gone. */

@@ -3,7 +3,7 @@
  * order of their hash, so a page in that order is a short read, and one in the order of the members
  * themselves takes a walk over all of them.
  */
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import { decodeMember, ELEMENT_PREFIX_BYTES } from './element-key.ts';
 import { keyAfter } from './key.ts';
 import { memberHash } from './member-hash.ts';
@@ -83,7 +83,7 @@ export function* pageByHash(members: Members, request: PageRequest): Slices<Memb
   let looked = 0;
   let last: Buffer | undefined;
   for (;;) {
-    const pairs = yield { ...range, reverse, limit: count - looked + 1 };
+    const pairs = yield limited(range, count - looked + 1, reverse);
     if (pairs.length === 0) return { elements, next: undefined };
     for (const pair of pairs) {
       if (looked === count || bytes > bytesMax) return { elements, next: decodeMember(last!) };

@@ -2,7 +2,7 @@
  * Walks over elements that are ordered by the hash of their member: from a position, and at random
  * places. All of them read in slices.
  */
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import { keyAfter } from './key.ts';
 import { eachItem, giveWay, type Slices, STEP_ITEMS } from './slices.ts';
 import { sortStepwise } from './stepwise-sort.ts';
@@ -174,7 +174,7 @@ function* sample(
 /** One of the first elements behind a random place, around the end when there is none. */
 function* pickNear({ range, isLive }: Members, random: () => number): Slices<KeyValue | undefined> {
   const lane = () => Math.floor(random() * LANE);
-  let rest: KeyRange = { ...rangeAtHash(range, lane(), lane()), limit: RANDOM_SLICE };
+  let rest: KeyRange = limited(rangeAtHash(range, lane(), lane()), RANDOM_SLICE);
   for (let wrapped = false; ; ) {
     const pairs: readonly KeyValue[] = yield rest;
     const live = pairs.filter(isLive);
@@ -185,7 +185,7 @@ function* pickNear({ range, isLive }: Members, random: () => number): Slices<Key
       return undefined;
     } else {
       wrapped = true;
-      rest = { ...range, limit: RANDOM_SLICE };
+      rest = limited(range, RANDOM_SLICE);
     }
   }
 }

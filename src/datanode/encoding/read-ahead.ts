@@ -4,7 +4,7 @@
  * snapshot of it) must not change where one walk goes on.
  */
 import { limits } from '../../common/limits.ts';
-import type { EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
+import { type EngineReader, type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import { openRecord } from './record.ts';
 
 export interface Slice {
@@ -22,7 +22,7 @@ export async function readSlice(
   const countMax = Math.min(range.limit ?? pairsMax, pairsMax);
   const pairs: KeyValue[] = [];
   let bytes = 0;
-  const iterator = reader.iterate({ ...range, limit: countMax });
+  const iterator = reader.iterate(limited(range, countMax));
   try {
     while (pairs.length < countMax && bytes < limits.rangeSliceBytes) {
       const read = await iterator.next(countMax - pairs.length);

@@ -76,7 +76,7 @@ export function openSet(view: WriteView, key: Buffer, nowMs: number): OpenSet | 
 
 /** The same for a set that was read. */
 export function reopenSet(set: Collection): OpenSet {
-  return opened({ ...set, deadlineMs: set.found.live?.deadlineMs ?? 0 });
+  return opened({ deadlineMs: set.found.live?.deadlineMs ?? 0, ...set });
 }
 
 /** An empty set that takes the place of whatever is under the key, once it is saved. */

@@ -1,6 +1,6 @@
 /** What SORT sorts: the elements of a list, a set or a sorted set, in the order they are kept in. */
 import { slotOfKey } from '../../common/hash.ts';
-import type { KeyRange } from '../engine/engine.ts';
+import { type KeyRange, limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import { decodeMember, elementRange } from './element-key.ts';
 import { decodeCollection } from './header.ts';
@@ -42,7 +42,7 @@ export function readSortSource(
 
 function listSource(view: View, collection: Collection): SortSource {
   const { found, extra, size } = collection;
-  const list = { ...collection, shape: decodeShape(found.place, extra, size) };
+  const list = { shape: decodeShape(found.place, extra, size), ...collection };
   const walk = (walk: Walk, visit: SortVisit) =>
     walkList(view, list, walk, (element) => {
       visit(element);
@@ -57,7 +57,7 @@ function* walkMembers(all: KeyRange, { from, skip, count }: Walk, visit: SortVis
   let met = 0;
   let range = all;
   while (met < end) {
-    const pairs = yield { ...range, reverse, limit: end - met };
+    const pairs = yield limited(range, end - met, reverse);
     if (pairs.length === 0) return;
     for (const [key] of pairs) if (met++ >= skip) visit(decodeMember(key));
     const last = pairs.at(-1)![0];

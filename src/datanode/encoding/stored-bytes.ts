@@ -1,4 +1,5 @@
 /** How many bytes the elements of a collection take in the engine: estimated by a few, or counted. */
+import { limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import { elementRange, elementTags } from './element-key.ts';
 import { keyAfter } from './key.ts';
@@ -33,7 +34,7 @@ function* bytesUnder(
   let rest = range;
   for (;;) {
     const limit = samples === 0 ? SLICE : Math.min(SLICE, samples - met);
-    const pairs = limit > 0 ? yield { ...rest, limit } : [];
+    const pairs = limit > 0 ? yield limited(rest, limit) : [];
     for (const [at, value] of pairs) bytes += at.length + value.length + CHECKSUM_BYTES;
     met += pairs.length;
     if (pairs.length === 0) return bytes;

@@ -7,7 +7,7 @@
  * Changes are point reads and writes. Only a block that has grown too large is read as a range, at
  * the end of the command that filled it: once in some hundred additions.
  */
-import type { KeyRange, KeyValue } from '../engine/engine.ts';
+import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import {
   type CollectionPlace,
@@ -36,7 +36,7 @@ export function* countBefore(view: View, zset: Collection, bound: Buffer): Slice
   const block = new RankTree(view, zset.place).blockOf(scoreOrder(bound));
   if (block.to === undefined) {
     // up to the end, as most bounds in the last block: its elements need not be walked over
-    const [last] = yield { ...whole, reverse: true, limit: 1 };
+    const [last] = yield limited(whole, 1, true);
     if (last !== undefined && last[0].compare(bound) < 0) return zset.size;
   }
   return block.before + (yield* countRange({ ...blockRange(zset.place, block), lt: bound }));
@@ -158,7 +158,7 @@ function* countRange(range: KeyRange): Slices<number> {
 function* keyAt(range: KeyRange, offset: number): Slices<Buffer | undefined> {
   let rest = range;
   for (let left = offset; ; ) {
-    const pairs: readonly KeyValue[] = yield { ...rest, limit: left + 1 };
+    const pairs: readonly KeyValue[] = yield limited(rest, left + 1);
     if (pairs.length === 0) return undefined;
     if (left < pairs.length) return pairs[left]![0];
     left -= pairs.length;

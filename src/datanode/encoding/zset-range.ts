@@ -2,7 +2,7 @@
  * Walks over a sorted set in the order of its scores: by score, by member, by rank. They read in
  * slices and stop where enough is given.
  */
-import type { KeyRange } from '../engine/engine.ts';
+import { type KeyRange, limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import { type CollectionPlace, elementRange, encodeScoreKey } from './element-key.ts';
 import { keyAfter } from './key.ts';
@@ -81,8 +81,8 @@ export function* lexSpan(
 ): Slices<Span | undefined> {
   if (isEmptyLex(bounds)) return undefined;
   const whole = elementRange(tags.zsetScore, place);
-  const [head] = yield { ...whole, limit: 1 };
-  const [tail] = yield { ...whole, limit: 1, reverse: true };
+  const [head] = yield limited(whole, 1);
+  const [tail] = yield limited(whole, 1, true);
   if (head === undefined || tail === undefined) return undefined;
   const first = entryOf(head);
   const last = entryOf(tail);
@@ -181,7 +181,7 @@ export function* walkSpan(span: Span, take: (entry: Entry) => unknown): Slices<v
   let begun = begins === undefined;
   while (left > 0 && range.gte.compare(range.lt) < 0) {
     const limit = begun ? Math.min(left + skip, Number.MAX_SAFE_INTEGER) : undefined;
-    const pairs = yield limit === undefined ? range : { ...range, limit };
+    const pairs = yield limit === undefined ? range : limited(range, limit);
     if (pairs.length === 0) return;
     for (const pair of pairs) {
       const entry = entryOf(pair);

@@ -16,6 +16,15 @@ export interface KeyRange {
   readonly limit?: number;
 }
 
+/** The first `limit` pairs of `range`, in its direction unless another is given. */
+export function limited(
+  { gte, lt, reverse: direction = false }: KeyRange,
+  limit: number,
+  reverse: boolean = direction,
+): KeyRange {
+  return { gte, lt, reverse, limit };
+}
+
 export type KeyValue = readonly [key: Buffer, value: Buffer];
 
 export interface EngineReader {

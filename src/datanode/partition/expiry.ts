@@ -18,7 +18,7 @@ import {
   expiryRange,
 } from '../encoding/expiry.ts';
 import { readRange } from '../encoding/txn.ts';
-import type { Engine } from '../engine/engine.ts';
+import { type Engine, limited } from '../engine/engine.ts';
 import type { DueKey } from './envelope.ts';
 
 /** Keys deleted by one entry, and hashes of which it deletes fields. */
@@ -143,7 +143,7 @@ export class Expiry {
     toMs: number,
     limit: number,
   ): Promise<ExpiryEntry[]> {
-    const range = { ...expiryRange(expiring, fromMs, toMs), limit };
+    const range = limited(expiryRange(expiring, fromMs, toMs), limit);
     const pairs = await readRange(this.#ground.engine(), range);
     return pairs.map(([key]) => decodeExpiryKey(key));
   }

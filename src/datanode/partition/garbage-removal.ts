@@ -6,7 +6,7 @@
 
 import { elementRanges, garbageRange } from '../encoding/garbage.ts';
 import { keyAfter } from '../encoding/key.ts';
-import type { BatchOperation, Engine, KeyRange } from '../engine/engine.ts';
+import { type BatchOperation, type Engine, type KeyRange, limited } from '../engine/engine.ts';
 
 /** Keys removed in one batch: little enough beside what clients wait for in the same turn. */
 export const GARBAGE_SLICE = 128;
@@ -52,7 +52,7 @@ export class GarbageRemoval {
 
   async #keysOf(range: KeyRange, limit: number): Promise<Buffer[]> {
     const keys: Buffer[] = [];
-    const iterator = this.#engine.iterate({ ...range, limit });
+    const iterator = this.#engine.iterate(limited(range, limit));
     try {
       while (keys.length < limit) {
         const pairs = await iterator.next(limit - keys.length);

@@ -261,7 +261,7 @@ function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
       const taking = draftFor(piece.reduce((sum, line) => sum + lineBytes(line), 0));
       const { segments } = taking;
       const last = segments.at(-1);
-      if (once) taking.once.push({ ...once, first: taking.lines.length, count: piece.length });
+      if (once) taking.once.push({ first: taking.lines.length, count: piece.length, ...once });
       taking.lines.push(...piece);
       if (last?.waiter === waiter) last.count += piece.length;
       else segments.push({ waiter, count: piece.length });

@@ -50,7 +50,7 @@ export function runReads(
     if (!('kind' in reply)) {
       const snapshot = engine.snapshot();
       reader = snapshot;
-      const rest = runOnSnapshot(batch, reply, snapshot, view, { ...context, pace }, results);
+      const rest = runOnSnapshot(batch, reply, snapshot, view, { pace, ...context }, results);
       return rest.then(() => checked(results, opener, pace));
     }
     bytes += replyBytes(reply);

@@ -17,7 +17,7 @@ export class SlowLog implements SlowLogView {
   }
 
   add(entry: Omit<SlowEntry, 'id'>): void {
-    this.#entries.push({ ...entry, id: this.#nextId++ });
+    this.#entries.push({ id: this.#nextId++, ...entry });
     this.#trim();
   }
 
