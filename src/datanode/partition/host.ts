@@ -21,6 +21,7 @@ import type { CatchingUp, Membership, PartitionRecord } from '../../meta/schema.
 import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
+import { CommitNews } from './commit-news.ts';
 import { Courier } from './courier.ts';
 import { Departures } from './departures.ts';
 import type { HostSettings } from './host-settings.ts';
@@ -101,6 +102,7 @@ export class PartitionHost {
   #underLease: ReadonlySet<Namespace> = new Set();
   #transport: Transport | undefined;
   #courier: Courier | undefined;
+  #news: CommitNews | undefined;
   #timers = new Set<Timer>();
   #stopped = false;
 
@@ -140,7 +142,12 @@ export class PartitionHost {
   /** Begins ticking; messages to peers go through `transport`. */
   async start(transport: Transport): Promise<void> {
     this.#transport = transport;
-    this.#courier = new Courier(this.#members, transport);
+    const courier = new Courier(this.#members, transport);
+    this.#courier = courier;
+    this.#news = new CommitNews({
+      after: (delayMs, run) => this.#after(delayMs, run),
+      send: (group, message) => courier.send(group, message),
+    });
     await removeOtherGenerations(this.#options.engines, this.#options.log, this.#options.logger);
     this.#scheduleTick();
     this.#upkeep.start();
@@ -320,6 +327,7 @@ export class PartitionHost {
     const { clock, random, log, engines, settings } = this.#options;
     const { namespace, partition, group } = record;
     const courier = must(this.#courier, 'replicas are opened after the start');
+    const news = must(this.#news, 'replicas are opened after the start');
     return {
       clock,
       random,
@@ -329,7 +337,7 @@ export class PartitionHost {
       meters: this.meters,
       pace: this.#pace,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
-      send: (message) => courier.send(group, message),
+      send: (message) => news.send(group, message),
       isReachable: (member) => courier.isReachable(group, member),
       snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),
       streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
