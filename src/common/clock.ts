@@ -23,10 +23,30 @@ export const systemClock: Clock = {
     const handle = setTimeout(run, delayMs);
     return { cancel: () => clearTimeout(handle) };
   },
-  endOfTurn(run) {
-    setImmediate(run);
-  },
+  endOfTurn,
 };
+
+/** What is to run at the end of this turn. */
+let ending: (() => void)[] = [];
+
+/** One immediate for all that a turn asks for: each of its own costs as much as a small callback. */
+function endOfTurn(run: () => void): void {
+  ending.push(run);
+  if (ending.length === 1) setImmediate(endTurn);
+}
+
+/** What these ask for comes at the end of the next turn. One that throws takes no other with it. */
+function endTurn(): void {
+  const runs = ending;
+  ending = [];
+  let at = 0;
+  try {
+    while (at < runs.length) runs[at++]!();
+  } finally {
+    if (at < runs.length) ending = [...runs.slice(at), ...ending];
+    if (at < runs.length) setImmediate(endTurn);
+  }
+}
 
 /** Resolves after `delayMs`; rejects at once with the signal's reason when it aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {

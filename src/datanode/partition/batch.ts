@@ -33,7 +33,7 @@ export interface CommandBatch {
   /** Only to be taken on by a leader of this term; undefined: whoever leads. */
   readonly term: Term | undefined;
   /** Under this session and sequence it takes effect once, as a whole, however often it is sent. */
-  readonly once?: OnceMark;
+  readonly once?: OnceMark | undefined;
   /** Monotone deadline of this node's clock; a write not proposed by then never will be. */
   readonly deadlineMs: number;
   /** Of a read that a follower of this node may answer: its state is not older than this. */

@@ -136,7 +136,10 @@ export class Lane {
       bytes += item.bytes;
       count++;
     }
-    return this.#items.splice(0, count);
+    const items = this.#items;
+    if (count < items.length) return items.splice(0, count);
+    this.#items = [];
+    return items;
   }
 
   #start(items: readonly LaneItem[]): void {
@@ -150,6 +153,7 @@ export class Lane {
       protocol: this.#world.protocol(),
       maxStalenessMs: items[0]!.kind === 'read' ? this.#world.maxStalenessMs() : undefined,
       term: undefined,
+      once: undefined,
       deadlineMs: this.#waitingSinceMs(items[0]!) + this.#world.holdMs,
     };
     this.#world.execute(batch).then(

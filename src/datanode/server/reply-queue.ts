@@ -70,7 +70,10 @@ export class ReplyQueue {
     this.#head++;
     this.#requestBytes -= slot.requestBytes;
     this.#readyBytes -= slot.bytes;
-    if (this.#head >= COMPACT_AT || this.#head === this.#slots.length) {
+    if (this.#head === this.#slots.length) {
+      this.#slots.length = 0;
+      this.#head = 0;
+    } else if (this.#head >= COMPACT_AT) {
       this.#slots = this.#slots.slice(this.#head);
       this.#head = 0;
     }
