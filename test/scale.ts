@@ -9,6 +9,8 @@ const table = {
   raftLogSeeds: { small: 60, long: 5_000 },
   /** Seeds of whole clusters under faults, each run twice. */
   simulatorSeeds: { small: 200, long: 2_000 },
+  /** The same of plans that look at leases alone. */
+  leaseSeeds: { small: 8, long: 400 },
   /** Seeds of whole clusters that the SDK is driven against. */
   sdkSeeds: { small: 4, long: 200 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */

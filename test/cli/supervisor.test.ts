@@ -91,7 +91,7 @@ describe('a supervisor', () => {
 
   test('stops while a child waits to be started again, and starts it no more', async () => {
     const starting = supervise([plan('n1', { failures: 9 })]).start();
-    await expect.poll(() => lines.length).toBe(2);
+    await expect.poll(() => lines.length).toBeGreaterThanOrEqual(2);
     await supervisor!.stop();
     await starting;
     const starts = startsOf('n1').length;

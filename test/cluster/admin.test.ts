@@ -11,12 +11,12 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ nodes: 4, partitions: 4, flags: ['--replicas', '3'] });
-  await eventually(20_000, 'stable', async () => (await verb('nodes')).includes('4 alive'));
-}, 60_000);
+  await eventually(60_000, 'stable', async () => (await verb('nodes')).includes('4 alive'));
+}, 300_000);
 
 afterAll(async () => {
   await cluster?.destroy();
-}, 60_000);
+}, 300_000);
 
 /** What a verb prints; the placedriver is found by the data directory. */
 async function verb(...args: string[]): Promise<string> {
@@ -42,6 +42,7 @@ async function partition(number: number): Promise<PartitionAnswer> {
 }
 
 describe('the command line', () => {
+  // each verb is a process that starts
   test('lists nodes and partitions as tables and as JSON', async () => {
     const { nodes } = await json<{ nodes: NodeAnswer[] }>('nodes');
     expect(nodes.map(({ name, replicas }) => [name, replicas])).toEqual(
@@ -50,18 +51,18 @@ describe('the command line', () => {
     expect(await verb('nodes')).toMatch(/^node +state +dc +gateway +replicas +leaders/);
     expect(await verb('partitions')).toMatch(/^default\/3 +datanode\d +\d+ +datanode\d#\d+ /m);
     expect(await failure('partitions', 'nowhere')).toBe('kvorum: no namespace nowhere');
-  });
+  }, 300_000);
 
   test('makes, changes and deletes a namespace', async () => {
     const made = await verb('namespaces', 'create', 'db1', '--partitions', '2', '--replicas', '1');
     expect(made).toContain('SELECT db1');
     const client = connect(cluster.gatewayPort(0));
-    await eventually(10_000, 'the namespace is known', async () => {
+    await eventually(60_000, 'the namespace is known', async () => {
       return (await client.select(1)) === 'OK';
     });
     await client.set('key', 'value');
     await verb('namespaces', 'update', 'db1', '--replicas', '3', '--reads', 'lease');
-    await eventually(30_000, 'three replicas each', async () => {
+    await eventually(90_000, 'three replicas each', async () => {
       const { partitions } = await json<{ partitions: PartitionAnswer[] }>('partitions', 'db1');
       return partitions.every(({ wanted, settled }) => wanted.length === 3 && settled);
     });
@@ -77,7 +78,7 @@ describe('the command line', () => {
     expect(await verb('namespaces')).not.toContain('db1 ');
     await expect(client.get('key')).rejects.toThrow();
     client.disconnect();
-  }, 60_000);
+  }, 300_000);
 
   test('moves a replica and names a leader, and waits for both', async () => {
     await verb('balance', 'off');
@@ -91,7 +92,7 @@ describe('the command line', () => {
     expect(await verb('transfer-leader', 'default/2', to)).toContain(`is led by ${to}`);
     expect((await partition(2)).leader?.node).toBe(to);
     expect(await failure('move', 'default', from, to)).toContain('name a partition as default/3');
-  }, 60_000);
+  }, 300_000);
 
   test('shows and sets the switches of the cluster', async () => {
     expect(await verb('balance', 'on', '--window', '22:00-06:00')).toContain(
@@ -109,5 +110,5 @@ describe('the command line', () => {
     );
     const meant = ['--survivor', 'datanode1', '--confirm', 'lose-data-of default/0'];
     expect(await failure('rebuild', 'default/0', ...meant)).toMatch(/^kvorum: .*quorum/);
-  }, 60_000);
+  }, 300_000);
 });

@@ -63,11 +63,10 @@ async function counter(running: TestCluster, name: string, of: readonly string[]
 
 test(`is sent ${scale.snapshotMiB} MiB, throttled and broken off once, and catches up`, async () => {
   const running = ended(await startCluster({ partitions: 1, flags: ['--no-restart'] }));
-  for (const name of names) running.kill(name);
-  await pause(300);
+  await running.killAndWait(...names);
   startThrottled(running, 'datanode1');
   startThrottled(running, 'datanode2');
-  await eventually(20_000, 'two of three lead', async () => {
+  await eventually(60_000, 'two of three lead', async () => {
     const { partitions } = await running.status();
     return partitions[0]?.leader != null;
   });
@@ -82,7 +81,7 @@ test(`is sent ${scale.snapshotMiB} MiB, throttled and broken off once, and catch
   const began = performance.now();
   const late = startThrottled(running, 'datanode3');
   const boundMs = ((scale.snapshotMiB * MIB) / RATE) * 1_000;
-  await eventually(20_000, 'datanode3 is there', async () => {
+  await eventually(60_000, 'datanode3 is there', async () => {
     const [partition] = (await running.status()).partitions;
     return partition?.replicas.find(({ node }) => node === 'datanode3')?.state === 'running';
   });

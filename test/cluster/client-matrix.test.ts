@@ -27,7 +27,7 @@ beforeAll(async () => {
   cluster = await startCluster({ partitions: PARTITIONS });
   await ledAsWanted();
   clients = await openClients(cluster);
-}, 90_000);
+}, 300_000);
 
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.stop()));
@@ -36,7 +36,7 @@ afterAll(async () => {
     writeFileSync(new URL('../../docs/clients.md', import.meta.url), clientsPage(rows, tool));
   }
   await cluster?.destroy();
-}, 90_000);
+}, 300_000);
 
 /** Every partition is led by the first replica of its record, and all three are there. */
 async function ledAsWanted(): Promise<void> {
@@ -112,13 +112,13 @@ test('a leader is transferred under load', async () => {
     await ledAsWanted();
   });
   expectNoErrors(event);
-}, 120_000);
+}, 300_000);
 
 test('a leader is killed', async () => {
   const event = 'a leader is killed';
   await during(event, clients, () => end('datanode3', 'SIGKILL'));
   expectNoErrors(event);
-}, 120_000);
+}, 300_000);
 
 test('all nodes are restarted, one after the other', async () => {
   const event = 'rolling restart';

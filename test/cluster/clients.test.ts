@@ -11,11 +11,11 @@ let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await startCluster({ partitions: 4 });
   await allLed(cluster, 4);
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   await cluster.destroy();
-}, 60_000);
+}, 300_000);
 
 /** Lines that redis-cli prints for commands given on its standard input. */
 async function redisCli(args: readonly string[], input: readonly string[]): Promise<string[]> {

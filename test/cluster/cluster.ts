@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { isAlive } from '../../src/cli/run-file.ts';
 import type { StatusReport } from '../../src/cli/status.ts';
 import { noteCommandStats } from '../sent-commands.ts';
 
@@ -17,8 +18,6 @@ export interface ClusterOptions {
   readonly nodes?: number;
   readonly partitions?: number;
   readonly flags?: readonly string[];
-  /** How long the start may take. */
-  readonly startMs?: number;
   /** Reuse the directory of an earlier cluster. */
   readonly data?: string;
   readonly ports?: Ports;
@@ -47,7 +46,7 @@ export class TestCluster {
   }
 
   /** Resolves once the cluster says it is ready, with the milliseconds that took. */
-  async start(boundMs = 40_000): Promise<number> {
+  async start(boundMs = 240_000): Promise<number> {
     const began = performance.now();
     const child = spawn(process.execPath, [kvorum, 'start', ...this.flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -102,6 +101,13 @@ export class TestCluster {
     process.kill(this.pidOf(name), 'SIGKILL');
   }
 
+  /** The same; resolves when the processes are gone, and their ports and files with them. */
+  async killAndWait(...names: readonly string[]): Promise<void> {
+    const pids = names.map((name) => this.pidOf(name));
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    await eventually(30_000, `${names} are gone`, () => !pids.some(isAlive));
+  }
+
   /** Runs one process as a person would, outside of `kvorum start`; it ends with the cluster. */
   startByHand(name: string, configFile = `${name}.yaml`): ChildProcess {
     const role = name.startsWith('datanode') ? 'datanode' : 'placedriver';
@@ -120,7 +126,7 @@ export class TestCluster {
     if (!runs) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill(signal);
-    await within(40_000, ended, () => `does not stop: ${this.output}`);
+    await within(120_000, ended, () => `does not stop: ${this.output}`);
   }
 
   /** What ran on the nodes that still answer. */
@@ -149,7 +155,7 @@ async function killed(child: ChildProcess): Promise<void> {
 /** Starts a cluster; the caller destroys it. */
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const cluster = await planCluster(options);
-  await cluster.start(options.startMs);
+  await cluster.start();
   return cluster;
 }
 
@@ -245,7 +251,7 @@ export async function eventually(
 
 /** Resolves once each of the `partitions` of `default` has a leader. */
 export async function allLed(cluster: TestCluster, partitions: number): Promise<void> {
-  await eventually(20_000, 'every partition has a leader', async () => {
+  await eventually(60_000, 'every partition has a leader', async () => {
     const lines = (await cluster.status()).partitions;
     return lines.length === partitions && lines.every(({ leader }) => leader !== null);
   });

@@ -32,7 +32,7 @@ function processIds(): number[] {
 test('a killed leader costs no write, no error and no process', async () => {
   const options = ['--seconds', '4', '--kills', '1', '--partitions', '6', '--json'];
   const { stdout } = await run(process.execPath, demo(...options), {
-    ...{ env: environment(), timeout: 110_000 },
+    ...{ env: environment(), timeout: 230_000 },
   });
   const report = JSON.parse(stdout) as DemoReport;
   expect(report).toMatchObject({
@@ -46,7 +46,7 @@ test('a killed leader costs no write, no error and no process', async () => {
   expect(kill!.led).toBeGreaterThanOrEqual(2);
   expect(isAlive(kill!.pid)).toBe(false);
   expect(readdirSync(temporary)).toEqual([]);
-}, 120_000);
+}, 240_000);
 
 describe('Ctrl-C', () => {
   let child: ChildProcess;
@@ -61,7 +61,7 @@ describe('Ctrl-C', () => {
     child.stdout?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
-    await eventually(40_000, `${text} is said`, () => said.includes(text));
+    await eventually(90_000, `${text} is said`, () => said.includes(text));
   }
 
   /** To the whole group; resolves with the exit code. */
@@ -80,7 +80,7 @@ describe('Ctrl-C', () => {
     expect(await interrupt()).toBe(130);
     expect(said).toContain('stopped; nothing of it is left');
     expect(readdirSync(temporary)).toEqual([]);
-  });
+  }, 180_000);
 
   test('under load', async () => {
     await startAndHear('clients write');
@@ -90,7 +90,7 @@ describe('Ctrl-C', () => {
     expect(await interrupt()).toBe(130);
     expect(ids.filter(isAlive)).toEqual([]);
     expect(readdirSync(temporary)).toEqual([]);
-  });
+  }, 180_000);
 });
 
 test('--help tells the defaults, and a wrong number is refused by name', async () => {

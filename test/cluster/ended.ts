@@ -7,7 +7,7 @@ type Started = { destroy(): Promise<unknown> } | { stop(): Promise<unknown> };
  * Notes what is to be ended after the test that runs: the last noted first, all of them within
  * `boundMs`, and each also when another one fails to end. Called once per file.
  */
-export function endedAfterEach(boundMs = 60_000): <One extends Started>(started: One) => One {
+export function endedAfterEach(boundMs = 300_000): <One extends Started>(started: One) => One {
   const noted: Started[] = [];
   afterEach(async () => {
     const failures: unknown[] = [];

@@ -11,11 +11,15 @@ import { eventually, pause, planCluster, startCluster, type TestCluster } from '
 import { endedAfterEach } from './ended.ts';
 import { connect, Load, type LoadReport } from './load.ts';
 
-const ended = endedAfterEach(90_000);
+const ended = endedAfterEach();
 
 const PARTITIONS = 4;
-/** A pause of the data path would be an election or a hold, of a second or more. */
-const GAP_MAX_MS = 1_000;
+/**
+ * A data path that needs the store would wait as long as that is away. Shorter pauses are elections
+ * or holds, which terms and refusals show whatever the machine does.
+ */
+const GAP_MAX_MS = scale.etcdAwaySeconds * 800;
+const WRITES_MIN = 500;
 
 async function startBoth(...flags: string[]): Promise<[TestCluster, EtcdProcess]> {
   const etcd = ended(await startEtcd());
@@ -43,12 +47,12 @@ function startLoad(running: TestCluster): Load {
   );
 }
 
-function expectUndisturbed(report: LoadReport, writesMin = 500): void {
+function expectUndisturbed(report: LoadReport): void {
   process.stdout.write(`${JSON.stringify(report)}\n`);
   expect(report.violations).toEqual([]);
   expect([report.unknown, report.refused]).toEqual([0, 0]);
   expect(report.longestGapMs).toBeLessThan(GAP_MAX_MS);
-  expect(report.writes).toBeGreaterThan(writesMin);
+  expect(report.writes).toBeGreaterThan(WRITES_MIN);
 }
 
 /** Who leads each partition, in which term. */
@@ -94,7 +98,7 @@ describe('kvorum start --etcd', () => {
     expect(await etcdctl(store.url, 'get', '--prefix', '--keys-only', '/kvorum/')).toContain(
       '/kvorum/partitions/default/00003',
     );
-    await eventually(15_000, 'stable', () => stable(running));
+    await eventually(60_000, 'stable', () => stable(running));
     const client = connect(running.gatewayPort(0));
     await client.set('kept', 'yes');
     client.disconnect();
@@ -105,8 +109,8 @@ describe('kvorum start --etcd', () => {
     const again = connect(running.gatewayPort(2));
     expect(await again.get('kept')).toBe('yes');
     again.disconnect();
-    await eventually(15_000, 'stable again', () => stable(running));
-  }, 120_000);
+    await eventually(60_000, 'stable again', () => stable(running));
+  }, 300_000);
 
   test.each([
     ['frozen', (it: EtcdProcess) => it.pause(), async (it: EtcdProcess) => it.resume()],
@@ -115,7 +119,7 @@ describe('kvorum start --etcd', () => {
     `etcd ${'%s'} for ${scale.etcdAwaySeconds} s: the data path does not notice`,
     async (_how, away, back) => {
       const [running, store] = await startBoth();
-      await eventually(15_000, 'stable', () => stable(running));
+      await eventually(60_000, 'stable', () => stable(running));
       const before = await leaders(running);
       const busy = startLoad(running);
       await pause(1_000);
@@ -123,23 +127,25 @@ describe('kvorum start --etcd', () => {
       await pause(scale.etcdAwaySeconds * 1_000);
       const during = busy.acknowledged;
       expect(await leaders(running)).toEqual(before);
-      await pause(300);
-      expect(busy.acknowledged.every((count, at) => count > during[at]!)).toBe(true);
+      await eventually(20_000, 'writes go on everywhere', () =>
+        busy.acknowledged.every((count, at) => count > during[at]!),
+      );
       await back(store);
-      const tookMs = await eventually(30_000, 'stable again', () => stable(running));
+      const tookMs = await eventually(60_000, 'stable again', () => stable(running));
       process.stdout.write(`stable ${tookMs.toFixed(0)} ms after etcd was back\n`);
       await pause(1_000);
+      await busy.untilWritten(WRITES_MIN);
       await busy.stop();
       expectUndisturbed(await busy.verify(running.gatewayPort(0)));
       expect(await leaders(running)).toEqual(before);
     },
-    120_000 + scale.etcdAwaySeconds * 1_000,
+    300_000 + scale.etcdAwaySeconds * 1_000,
   );
 
   test('a datanode whose lease etcd revokes registers again, and nothing moves', async () => {
     const [running, store] = await startBoth();
-    await eventually(15_000, 'stable', () => stable(running));
-    await eventually(15_000, 'leaders are where the table wants them', async () => {
+    await eventually(60_000, 'stable', () => stable(running));
+    await eventually(60_000, 'leaders are where the table wants them', async () => {
       const { partitions } = await running.status();
       return partitions.every(({ leader, replicas }) => replicas[0]?.node === leader);
     });
@@ -150,24 +156,25 @@ describe('kvorum start --etcd', () => {
     for (const name of ['datanode1', 'datanode3']) {
       const held = await registrationOf(store, name);
       await etcdctl(store.url, 'lease', 'revoke', BigInt(held.lease).toString(16));
-      await eventually(20_000, `${name} is registered again`, async () => {
+      await eventually(60_000, `${name} is registered again`, async () => {
         const now = await registrationOf(store, name).catch(() => undefined);
         return now !== undefined && now.lease !== held.lease && now.value === held.value;
       });
       expect(logOf(running, name)).toContain('the lease was lost; registering again');
     }
-    await eventually(15_000, 'stable again', () => stable(running));
+    await eventually(60_000, 'stable again', () => stable(running));
     await pause(1_000);
+    await busy.untilWritten(WRITES_MIN);
     await busy.stop();
-    expectUndisturbed(await busy.verify(running.gatewayPort(2)), 50);
+    expectUndisturbed(await busy.verify(running.gatewayPort(2)));
     expect(await leaders(running)).toEqual(before);
     const after = await etcdctl(store.url, 'get', '--prefix', '/kvorum/partitions/', '-w', 'json');
     expect(JSON.parse(after).kvs).toEqual(JSON.parse(table).kvs);
-  }, 120_000);
+  }, 300_000);
 
   test('etcd wiped under the cluster: nothing is taken from it, the data path does not notice', async () => {
     const [running, store] = await startBoth();
-    await eventually(15_000, 'stable', () => stable(running));
+    await eventually(60_000, 'stable', () => stable(running));
     const busy = startLoad(running);
     await pause(500);
     await store.kill();
@@ -175,10 +182,11 @@ describe('kvorum start --etcd', () => {
     store.wipe();
     await store.start();
     const told = /is not the one this process has known.*Bring the right store back/;
-    await eventually(30_000, 'every process says so', () =>
+    await eventually(60_000, 'every process says so', () =>
       [...wholePath, 'placedriver1'].every((name) => told.test(logOf(running, name))),
     );
     await pause(2_000);
+    await busy.untilWritten(WRITES_MIN);
     await busy.stop();
     expectUndisturbed(await busy.verify(running.gatewayPort(1)));
     expect(await etcdctl(store.url, 'get', '--prefix', '--keys-only', '/')).toBe('');
@@ -186,7 +194,7 @@ describe('kvorum start --etcd', () => {
     // A datanode that starts now knows only its disk: it serves from there, and joins nothing.
     const pid = running.pidOf('datanode2');
     running.kill('datanode2');
-    await eventually(30_000, 'datanode2 is back', () => {
+    await eventually(60_000, 'datanode2 is back', () => {
       const now = running.pidOf('datanode2');
       return now !== pid && isAlive(now);
     });
@@ -200,9 +208,9 @@ describe('kvorum start --etcd', () => {
     await store.kill();
     store.wipe('right');
     await store.start();
-    const tookMs = await eventually(30_000, 'stable again', () => stable(running));
+    const tookMs = await eventually(60_000, 'stable again', () => stable(running));
     process.stdout.write(`stable ${tookMs.toFixed(0)} ms after the right etcd was back\n`);
-  }, 180_000);
+  }, 300_000);
 });
 
 describe('kvorum start --etcd refuses', () => {
@@ -230,7 +238,7 @@ describe('kvorum start --etcd refuses', () => {
     await expect(running.start()).rejects.toThrow(
       /holds no kvorum cluster, and .* belongs to cluster [0-9a-f]{16}; .*restore it/,
     );
-  }, 120_000);
+  }, 300_000);
 
   test('but --fresh deletes the cluster of the directory in etcd as well, and only that', async () => {
     const [running, store] = await startBoth();
@@ -254,5 +262,5 @@ describe('kvorum start --etcd refuses', () => {
     const again = connect(cluster.gatewayPort(0));
     expect(await again.get('old')).toBeNull();
     again.disconnect();
-  }, 120_000);
+  }, 300_000);
 });

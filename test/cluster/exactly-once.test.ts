@@ -31,12 +31,12 @@ beforeAll(async () => {
     const placedrivers = [`127.0.0.1:${cluster.ports.http}`];
     clients.push(new Client({ placedrivers, timeoutMs: TIMEOUT_MS }));
   }
-}, 90_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const client of clients) client.disconnect();
   await cluster?.destroy();
-}, 60_000);
+}, 300_000);
 
 async function partitions(): Promise<readonly PartitionLine[]> {
   return (await collect(cluster.data)).partitions;

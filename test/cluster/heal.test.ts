@@ -5,6 +5,7 @@ import { eventually, pause, startCluster, type TestCluster } from './cluster.ts'
 import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 
+const WRITES_MIN = 100;
 let load: Load;
 
 const ended = endedAfterEach();
@@ -45,11 +46,12 @@ async function replicasOn(running: TestCluster, node: string): Promise<number[]>
 }
 
 async function verified(running: TestCluster): Promise<void> {
+  await load.untilWritten(WRITES_MIN);
   await load.stop();
   const report = await load.verify(running.gatewayPort(1));
   process.stdout.write(`${JSON.stringify(report)}\n`);
   expect(report.violations).toEqual([]);
-  expect(report.writes).toBeGreaterThan(100);
+  expect(report.writes).toBeGreaterThan(WRITES_MIN);
 }
 
 describe('a node that lost its disk', () => {
@@ -58,23 +60,22 @@ describe('a node that lost its disk', () => {
     load = ended(startLoad(running));
     await pause(1_000);
     const before = await replicasOn(running, 'datanode3');
-    running.kill('datanode3');
-    await pause(300);
+    await running.killAndWait('datanode3');
     rmSync(join(running.data, 'datanode3'), { recursive: true });
     running.startByHand('datanode3');
-    const tookMs = await eventually(60_000, 'datanode3 has new replicas', () =>
+    const tookMs = await eventually(120_000, 'datanode3 has new replicas', () =>
       isWhole(running, 'datanode3', before),
     );
     process.stdout.write(`wiped: whole again after ${tookMs.toFixed(0)} ms\n`);
     // what it holds now counts: another may go
-    running.kill('datanode1');
+    await running.killAndWait('datanode1');
     const acknowledged = load.acknowledged;
-    await eventually(15_000, 'writes go on', () =>
+    await eventually(60_000, 'writes go on', () =>
       load.acknowledged.every((count, at) => count > acknowledged[at]! + 2),
     );
     running.startByHand('datanode1');
     await verified(running);
-  }, 120_000);
+  }, 400_000);
 });
 
 describe('a node whose raft log is damaged', () => {
@@ -83,17 +84,16 @@ describe('a node whose raft log is damaged', () => {
     load = ended(startLoad(running));
     await pause(1_000);
     const before = await replicasOn(running, 'datanode2');
-    running.kill('datanode2');
-    await pause(300);
+    await running.killAndWait('datanode2');
     flipInLog(join(running.data, 'datanode2', 'log'));
     running.startByHand('datanode2');
-    const tookMs = await eventually(60_000, 'datanode2 has new replicas', () =>
+    const tookMs = await eventually(120_000, 'datanode2 has new replicas', () =>
       isWhole(running, 'datanode2', before),
     );
     process.stdout.write(`damaged log: whole again after ${tookMs.toFixed(0)} ms\n`);
     expect(readdirSync(join(running.data, 'datanode2', 'quarantine'))).toContain('log');
     await verified(running);
-  }, 120_000);
+  }, 400_000);
 });
 
 /** One bit in the first batch of the first segment, which later batches say is durable. */

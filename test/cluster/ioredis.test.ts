@@ -9,9 +9,9 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ partitions: 4 });
-}, 60_000);
+}, 300_000);
 
-afterAll(() => cluster?.destroy(), 60_000);
+afterAll(() => cluster?.destroy(), 300_000);
 
 /** The versions differ in types that do not matter here. */
 const versions: readonly (readonly [string, typeof Redis])[] = [

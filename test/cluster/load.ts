@@ -4,7 +4,7 @@
  */
 import { Cluster, Redis } from 'ioredis';
 import { initialSlotRange, slotOfKey } from '../../src/common/hash.ts';
-import { pause } from './cluster.ts';
+import { eventually, pause } from './cluster.ts';
 
 type Client = Redis | Cluster;
 
@@ -79,6 +79,13 @@ export class Load {
   /** Acknowledged writes so far, of each partition: every one grows while the cluster serves. */
   get acknowledged(): readonly number[] {
     return [...this.#acknowledged];
+  }
+
+  /** Goes on until so many writes were acknowledged, however slow the machine is. */
+  async untilWritten(writes: number): Promise<void> {
+    await eventually(120_000, `${writes} writes are acknowledged`, () => {
+      return this.report.writes > writes;
+    });
   }
 
   async stop(): Promise<LoadReport> {

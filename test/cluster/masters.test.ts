@@ -22,7 +22,7 @@ const change = {
 
 let load: Load;
 
-const ended = endedAfterEach(90_000);
+const ended = endedAfterEach();
 
 /** Starts `name` with the first placedriver's config file, changed; resolves to its HTTP port. */
 async function startPlacedriver(
@@ -43,7 +43,7 @@ async function startPlacedriver(
 async function resign(running: TestCluster, name: string): Promise<void> {
   const pid = running.pidOf(name);
   process.kill(pid, 'SIGTERM');
-  await eventually(20_000, `${name} ends`, () => !isAlive(pid));
+  await eventually(60_000, `${name} ends`, () => !isAlive(pid));
 }
 
 const master = async (port: number) => (await askPort<ClusterAnswer>(port, '/v1/cluster')).master;
@@ -61,7 +61,7 @@ async function startFour(...flags: string[]): Promise<TestCluster> {
       flags: ['--no-restart', '--replicas', '3', ...flags],
     }),
   );
-  await eventually(20_000, 'stable', async () => {
+  await eventually(60_000, 'stable', async () => {
     const stats = await askPort<{ stable: boolean }>(running.ports.http, '/cluster/stats');
     return stats.stable;
   });
@@ -83,14 +83,14 @@ async function drainHalf(port: number): Promise<void> {
   const url = ['--url', `http://127.0.0.1:${port}`];
   await run(process.execPath, [kvorum, 'drain', 'datanode4', '--no-wait', ...url]);
   const begun = await left(port, 'datanode4');
-  await eventually(30_000, 'the drain is in the middle', async () => {
+  await eventually(90_000, 'the drain is in the middle', async () => {
     const now = await left(port, 'datanode4');
     return now < begun && now > 0;
   });
 }
 
 async function expectDrained(port: number): Promise<void> {
-  await eventually(60_000, 'the drain is finished', async () => {
+  await eventually(120_000, 'the drain is finished', async () => {
     const { partitions } = await askPort<ClusterAnswer>(port, '/v1/cluster');
     return (await left(port, 'datanode4')) === 0 && partitions.settled === PARTITIONS;
   });
@@ -116,44 +116,44 @@ describe('a master that ends in the middle of a drain', () => {
       await resign(running, 'placedriver1');
       const first = await startPlacedriver(running, 'placedriver1', change);
       await eventually(
-        30_000,
+        90_000,
         'it is master',
         async () => (await master(first)) === 'placedriver1',
       );
       const second = await startPlacedriver(running, 'placedriver2', change);
-      await eventually(20_000, 'a second one', async () => (await master(second)) !== null);
+      await eventually(60_000, 'a second one', async () => (await master(second)) !== null);
       await drainHalf(second); // passed on to the master
       process.kill(running.pidOf('placedriver1'), signal);
-      await eventually(20_000, 'another is master', async () => {
+      await eventually(60_000, 'another is master', async () => {
         return (await master(second)) === 'placedriver2';
       });
       await expectDrained(second);
       if (signal === 'SIGSTOP') {
         process.kill(running.pidOf('placedriver1'), 'SIGCONT');
         await pause(1_000);
-        await eventually(20_000, 'the first one knows', async () => {
+        await eventually(60_000, 'the first one knows', async () => {
           return (await master(first)) === 'placedriver2';
         });
         expect(await left(second, 'datanode4')).toBe(0);
       }
       await expectUnharmed(running);
     },
-    240_000,
+    500_000,
   );
 
   test('the one that holds the embedded store goes on when it is started again', async () => {
     const running = await startFour();
     await resign(running, 'placedriver1');
     const port = await startPlacedriver(running, 'placedriver1', change);
-    await eventually(40_000, 'it is master', async () => (await master(port)) === 'placedriver1');
+    await eventually(90_000, 'it is master', async () => (await master(port)) === 'placedriver1');
     await drainHalf(port);
     running.kill('placedriver1');
     await pause(2_000);
     await startPlacedriver(running, 'placedriver1', change);
-    await eventually(40_000, 'it answers', async () => (await master(port)) !== null);
+    await eventually(90_000, 'it answers', async () => (await master(port)) !== null);
     await expectDrained(port);
     await expectUnharmed(running);
-  }, 240_000);
+  }, 500_000);
 });
 
 describe('a master of a cluster in which nothing else happens', () => {
@@ -164,19 +164,25 @@ describe('a master of a cluster in which nothing else happens', () => {
     await resign(running, 'placedriver1');
     const placement = { 'migrate-wait-ms': waitMs };
     const port = await startPlacedriver(running, 'placedriver1', { placement });
-    await eventually(40_000, 'it is master', async () => (await master(port)) === 'placedriver1');
+    await eventually(90_000, 'it is master', async () => (await master(port)) === 'placedriver1');
     const held = await left(port, 'datanode4');
     expect(held).toBeGreaterThan(0);
+    const killedMs = performance.now();
     running.kill('datanode4');
-    await pause(waitMs / 2);
-    expect(await left(port, 'datanode4')).toBe(held);
+    for (;;) {
+      const now = await left(port, 'datanode4');
+      // an answer that came later says nothing
+      if (performance.now() - killedMs >= waitMs) break;
+      expect(now).toBe(held);
+      await pause(200);
+    }
     const tookMs = await eventually(60_000, 'nothing is wanted of it', async () => {
       return (await left(port, 'datanode4')) === 0;
     });
-    process.stdout.write(`replaced ${(tookMs + waitMs / 2).toFixed(0)} ms after it was killed\n`);
-    await eventually(30_000, 'all is well', async () => {
+    process.stdout.write(`replaced ${(tookMs + waitMs).toFixed(0)} ms after it was killed\n`);
+    await eventually(90_000, 'all is well', async () => {
       return (await askPort<{ stable: boolean }>(port, '/cluster/stats')).stable;
     });
     await expectUnharmed(running);
-  }, 240_000);
+  }, 500_000);
 });

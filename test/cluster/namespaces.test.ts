@@ -23,17 +23,17 @@ const NODES = [0, 1, 2];
 const WAIT_MS = 60_000;
 
 beforeAll(async () => {
-  cluster = await startCluster({ partitions: 2, startMs: 90_000 });
+  cluster = await startCluster({ partitions: 2 });
   const url = `http://127.0.0.1:${cluster.ports.http + 1}`;
   const logger = silentLogger;
   const random = seededRandom('operator');
   store = connectEtcd({ clock: systemClock, random, logger, urls: [url] });
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await store?.close();
   await cluster?.destroy();
-}, 60_000);
+}, 300_000);
 
 /** As the master that the cluster has: its election's key fences what is asked of `store`. */
 async function asMaster(store: MetaStore) {

@@ -7,9 +7,9 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ partitions: 4 });
-}, 60_000);
+}, 300_000);
 
-afterAll(() => cluster?.destroy(), 60_000);
+afterAll(() => cluster?.destroy(), 300_000);
 
 const place = (port: number) => ({ socket: { port, host: '127.0.0.1' } });
 

@@ -15,9 +15,9 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ partitions: PARTITIONS });
-}, 60_000);
+}, 300_000);
 
-afterAll(() => cluster?.destroy(), 60_000);
+afterAll(() => cluster?.destroy(), 300_000);
 
 interface Worker {
   readonly client: Redis;
@@ -69,7 +69,7 @@ test(
       const victim = leaders[round % leaders.length] ?? 'datanode2';
       cluster.kill(victim!);
       await pause(300);
-      await eventually(20_000, `${victim} is back`, async () => {
+      await eventually(60_000, `${victim} is back`, async () => {
         const now = (await cluster.status()).partitions;
         const runs = now.every(({ leader, replicas }) => {
           return leader !== null && replicas.every(({ state }) => state === 'running');
@@ -97,5 +97,5 @@ test(
     );
     for (const worker of workers) worker.client.disconnect();
   },
-  30_000 + scale.kills * 30_000,
+  120_000 + scale.kills * 90_000,
 );

@@ -5,7 +5,7 @@ import { eventually, pause, startCluster, type TestCluster } from './cluster.ts'
 import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 
-const ended = endedAfterEach(120_000);
+const ended = endedAfterEach();
 
 const nodes = [0, 1, 2];
 
@@ -25,7 +25,7 @@ async function ledBy(running: TestCluster, node: string): Promise<number> {
 }
 
 test(`the node that leads a third of ${scale.groups} groups stands still for ${scale.pauseSeconds} s`, async () => {
-  const running = ended(await startCluster({ partitions: scale.groups, startMs: 240_000 }));
+  const running = ended(await startCluster({ partitions: scale.groups }));
   const load = ended(
     new Load({
       ports: nodes.map((node) => running.gatewayPort(node)),
@@ -41,7 +41,7 @@ test(`the node that leads a third of ${scale.groups} groups stands still for ${s
   process.kill(pid, 'SIGSTOP');
   await pause(scale.pauseSeconds * 1_000);
   process.kill(pid, 'SIGCONT');
-  const backMs = await eventually(30_000, 'every group is led and served', async () => {
+  const backMs = await eventually(90_000, 'every group is led and served', async () => {
     const { partitions } = await running.status();
     return partitions.every(
       ({ leader, replicas }) =>
@@ -50,8 +50,15 @@ test(`the node that leads a third of ${scale.groups} groups stands still for ${s
   });
   await pause(3_000);
   const after = await terms(running);
-  await pause(3_000);
-  const later = elections(after, await terms(running));
+  let later = 0;
+  // A storm never ends; one election that a busy machine brings about does.
+  await eventually(60_000, 'no election for three seconds', async () => {
+    const then = await terms(running);
+    await pause(3_000);
+    const now = await terms(running);
+    later = elections(after, now);
+    return elections(then, now) === 0;
+  });
   await load.stop();
   const report = await load.verify(running.gatewayPort(1));
   const held = elections(before, after);
@@ -62,6 +69,5 @@ test(`the node that leads a third of ${scale.groups} groups stands still for ${s
   expect(report.violations).toEqual([]);
   // One election for each group that lost its leader, and some whose first vote was split.
   expect(held).toBeGreaterThanOrEqual(led);
-  expect(held).toBeLessThanOrEqual(led * 3);
-  expect(later).toBe(0);
-}, 400_000);
+  expect(held + later).toBeLessThanOrEqual(led * 3);
+}, 600_000);

@@ -10,11 +10,11 @@ let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ partitions: 4 });
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   await cluster.destroy();
-}, 60_000);
+}, 300_000);
 
 const KEYS = ['a', 'b', 'c', '{t}1', '{t}2'];
 
@@ -133,7 +133,7 @@ describe('across leader kills', () => {
       await pause(700);
       const victim = `datanode${2 + (round % 2)}`;
       cluster.kill(victim);
-      await eventually(20_000, `${victim} is back`, async () => {
+      await eventually(60_000, `${victim} is back`, async () => {
         const { partitions } = await cluster.status();
         return partitions.every((line) =>
           line.replicas.every((replica) => replica.state === 'running'),
@@ -141,6 +141,7 @@ describe('across leader kills', () => {
       });
     }
     await pause(500);
+    await eventually(60_000, 'enough is judged', () => judged > 1_000);
     running = false;
     await Promise.all(workers);
     process.stdout.write(`judged ${judged} answers, ${unknown} of unknown outcome\n`);

@@ -22,9 +22,9 @@ beforeAll(async () => {
   batch.zadd('tool:zset', 1, 'a', 2, 'b');
   await batch.exec();
   client.disconnect();
-}, 60_000);
+}, 300_000);
 
-afterAll(() => cluster?.destroy(), 60_000);
+afterAll(() => cluster?.destroy(), 300_000);
 
 /** What redis-cli prints, without the colours of its verdicts. */
 async function redisCli(...args: readonly string[]): Promise<string> {

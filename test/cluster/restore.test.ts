@@ -41,28 +41,28 @@ describe('the disk of the embedded store is lost', () => {
     const running = ended(await startCluster({ partitions: 4, flags: ['--no-restart'] }));
     const client = connect(running.gatewayPort(0));
     await client.set('before', 'kept');
-    await eventually(20_000, 'stable', () => stable(running));
+    await eventually(60_000, 'stable', () => stable(running));
     const pids = datanodes.map((name) => running.pidOf(name));
     const meta = join(running.data, 'placedriver1', 'meta');
 
     await expect(restore(running, datanodes)).rejects.toThrow(/holds a metadata store already/);
-    running.kill('placedriver1');
+    await running.killAndWait('placedriver1');
     rmSync(meta, { recursive: true });
     await client.set('meanwhile', 'kept too');
     await expect(restore(running, ['placedriver1'])).rejects.toThrow(/holds no file `table`/);
     const { stdout } = await restore(running, datanodes);
     expect(stdout).toContain('the datanodes go on with it by themselves');
     running.startByHand('placedriver1');
-    await eventually(40_000, 'stable on the restored store', () => stable(running));
+    await eventually(90_000, 'stable on the restored store', () => stable(running));
     expect(datanodes.map((name) => running.pidOf(name))).toEqual(pids);
     expect(await client.mget('before', 'meanwhile')).toEqual(['kept', 'kept too']);
 
     // The master works with it: a node that lost its disk is filled, under ids never used before.
-    running.kill('datanode3');
+    await running.killAndWait('datanode3');
     rmSync(join(running.data, 'datanode3'), { recursive: true });
     running.startByHand('datanode3');
     await eventually(60_000, 'the emptied node is filled', () => healed(running));
     expect(await client.mget('before', 'meanwhile')).toEqual(['kept', 'kept too']);
     client.disconnect();
-  }, 180_000);
+  }, 400_000);
 });

@@ -17,7 +17,7 @@ let load: Load | undefined;
 afterEach(async () => {
   await load?.stop();
   await cluster?.destroy();
-}, 90_000);
+}, 300_000);
 
 interface Told {
   readonly type: string;

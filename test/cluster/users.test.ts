@@ -30,4 +30,4 @@ test('a password set at one node is asked for at all, and by those that start ag
   } finally {
     await cluster.destroy();
   }
-}, 120_000);
+}, 240_000);

@@ -16,7 +16,6 @@ beforeAll(async () => {
   cluster = await startCluster({
     partitions: 1,
     flags: ['--zan-port', String(zanPort)],
-    startMs: 90_000,
   });
   http = `http://127.0.0.1:${cluster.ports.http}`;
   // else the master evens out what the test moves
@@ -36,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   sdk?.close();
   await cluster?.destroy();
-}, 60_000);
+}, 300_000);
 
 const json = (path: string) => askJson<Record<string, unknown>>(`${http}${path}`);
 
@@ -76,15 +75,22 @@ describe('the placedriver', () => {
   });
 });
 
+/** What is left of a key's time: more than a machine that stands still for a while takes of it. */
+async function secondsOf(command: 'ttl' | 'httl', key: string): Promise<number> {
+  const seconds = Number(await sdk.do(command, key));
+  expect(seconds, key).toBeGreaterThan(20);
+  return seconds;
+}
+
 test('commands, and scans over all nodes', async () => {
   const names = Array.from({ length: 300 }, (_, at) => `k${at}`);
   await Promise.all(names.map((name) => sdk.do('set', `scans:${name}`, name)));
   await Promise.all(names.slice(0, 20).map((name) => sdk.do('hset', `scans:h${name}`, 'f', name)));
   expect(await sdk.do('get', 'scans:k7')).toBe('k7');
   expect(await sdk.do('setifeq', 'scans:k7', 'k7', 'new', 'ex', '100')).toBe(1);
-  expect(await sdk.do('ttl', 'scans:k7')).toBe(100);
+  expect(await secondsOf('ttl', 'scans:k7')).toBeLessThanOrEqual(100);
   expect(await sdk.do('hexpire', 'scans:hk7', '50')).toBe(1);
-  expect(await sdk.do('httl', 'scans:hk7')).toBe(50);
+  expect(await secondsOf('httl', 'scans:hk7')).toBeLessThanOrEqual(50);
   expect(await sdk.do('hscan', 'scans:hk7', '', 'count', '50')).toEqual(['', ['f', 'k7']]);
   const sorted = (found: Answer[]) => found.map(String).sort();
   expect(sorted(await sdk.scan('SCAN', 'KV', 'scans'))).toEqual([...names].sort());
@@ -159,12 +165,15 @@ test('leaders that are transferred: no error is left, and each write takes effec
     );
     await pause(200);
   }
+  const moved = () =>
+    sdk.retries.get('ERR_CLUSTER_CHANGED: partition of the namespace is not leader on the node');
+  await eventually(60_000, 'clients have met a leader that moved', () => {
+    return (moved() ?? 0) > (before ?? 0) && work.done > scale.zanTransfers;
+  });
   await work.stop();
   expect(work.errors).toEqual([]);
   expect(work.done).toBeGreaterThan(scale.zanTransfers);
-  const after = sdk.retries.get(
-    'ERR_CLUSTER_CHANGED: partition of the namespace is not leader on the node',
-  );
+  const after = moved();
   expect(after ?? 0, 'leaders did move').toBeGreaterThan(before ?? 0);
   for (const [key, count] of counts) expect(await sdk.do('get', key)).toBe(String(count));
 }, 180_000);
@@ -188,6 +197,7 @@ test('a leader that is killed: no error is left, and nothing acknowledged is los
     async () => (await leaderOf(0)) !== name && sdk.epoch > epoch,
   );
   await pause(1_000);
+  await eventually(60_000, 'enough is written', () => written.size > 8);
   await work.stop();
   expect(work.errors).toEqual([]);
   expect(written.size).toBeGreaterThan(8);

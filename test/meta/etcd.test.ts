@@ -91,7 +91,7 @@ describe('no store', () => {
     await expect(store.get('/a')).rejects.toThrow(
       /metadata store at http:\/\/127.0.0.1:1: get \/a: .*; is a placedriver \(or etcd\) running/,
     );
-    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
     await store.close();
   });
 

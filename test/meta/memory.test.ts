@@ -52,8 +52,7 @@ describe('the store in memory', () => {
     await expect(store.get('/a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     meta.available = true;
     expect((await store.get('/a'))?.value).toBe('1');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(lists).toEqual([0, 1]);
+    await expect.poll(() => lists).toEqual([0, 1]);
     await store.close();
   });
 });

@@ -18,7 +18,7 @@ export interface ServedStore {
 
 export async function etcdctl(url: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, ETCDCTL_API: '3' };
-  const { stdout } = await run('etcdctl', ['--endpoints', url, ...args], { env, timeout: 10_000 });
+  const { stdout } = await run('etcdctl', ['--endpoints', url, ...args], { env, timeout: 30_000 });
   return stdout;
 }
 

@@ -28,7 +28,7 @@ export class TestDriver {
     });
     coordinator.start();
     this.#running.push(coordinator);
-    await eventually(10_000, 'a master', () => coordinator.operator !== undefined);
+    await eventually(30_000, 'a master', () => coordinator.operator !== undefined);
     return coordinator;
   }
 

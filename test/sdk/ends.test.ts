@@ -110,6 +110,7 @@ describe('the client ends', () => {
 
   test('closed during a failover, calls that are repeated end, and nothing is sent after', async () => {
     const { client, peer } = await scene([() => '-CLUSTERDOWN no leader\r\n'], { timeoutMs: 150 });
+    await client.connect();
     const call = code(client.get('a'));
     await expect.poll(() => peer.commands.length).toBeGreaterThan(0);
     await client.close();
@@ -148,7 +149,7 @@ describe('the client ends', () => {
       await call;
     `;
     const args = ['--input-type=module', '--eval', program];
-    await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
+    await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
   });
 });
 

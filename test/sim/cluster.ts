@@ -56,6 +56,7 @@ export class SimCluster {
       }
     | undefined;
   #starts = 0;
+  #table: { readonly revision: number; readonly records: readonly PartitionRecord[] } | undefined;
 
   constructor(plan: RunPlan) {
     this.plan = plan;
@@ -78,12 +79,15 @@ export class SimCluster {
     );
   }
 
-  /** The wanted table, as it is in the store. */
-  records(): PartitionRecord[] {
+  /** The wanted table, as it is in the store; read anew only when that has changed. */
+  records(): readonly PartitionRecord[] {
+    const { revision, items } = this.meta;
+    if (this.#table?.revision === revision) return this.#table.records;
     const records: PartitionRecord[] = [];
-    for (const [key, { value }] of this.meta.items) {
+    for (const [key, { value }] of items) {
       if (key.startsWith(keys.partitions)) records.push(JSON.parse(value) as PartitionRecord);
     }
+    this.#table = { revision, records };
     return records;
   }
 

@@ -177,6 +177,21 @@ const injectors: Record<FaultKind, Injector> = {
     return () => {};
   },
 
+  metaLate(cluster, { draws }) {
+    const leader = leaderNode(cluster, draws[0]!);
+    const mask = Math.floor(draws[0]! * 2 ** cluster.machines.length);
+    // mostly all but the leader's node: what is decided anew it hears first
+    const late = cluster.machines.filter((machine, at) =>
+      draws[1]! < 0.7 ? machine !== leader : (mask >> at) & 1,
+    );
+    const byMs = 50 + draws[2]! * 1_000;
+    cluster.note(`${late.map(({ name }) => name)} hear of the store ${byMs} ms later`);
+    for (const { life } of late) life?.meta.late(byMs);
+    return () => {
+      for (const { life } of late) life?.meta.late(0);
+    };
+  },
+
   clientCut(cluster, { draws }) {
     const { network } = cluster;
     const { name } = guestOf(cluster, draws[0]!);

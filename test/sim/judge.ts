@@ -51,9 +51,15 @@ export class Judge {
   check(): void {
     const { broken } = this.#cluster;
     if (broken.length > 0) throw new Violation('crash', broken.join('\n'));
-    for (const observed of this.observed()) {
-      if (!this.#hasMoved(observed.replica)) continue;
-      for (const checker of this.#checkers) checker.onMoved?.(observed, this.#cluster);
+    for (const { name, life } of this.#cluster.machines) {
+      const { datanode } = life ?? {};
+      if (datanode === undefined) continue;
+      for (const replica of datanode.replicas()) {
+        if (replica.stopped || !this.#hasMoved(replica)) continue;
+        const { incarnation } = datanode;
+        const observed = { node: name, incarnation, group: replica.record.group, replica };
+        for (const checker of this.#checkers) checker.onMoved?.(observed, this.#cluster);
+      }
     }
   }
 

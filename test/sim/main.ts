@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { runChaos } from '../datanode/raft/chaos-run.ts';
+import { drawLeasePlan } from './lease-plan.ts';
 import { drawPlan, type FaultKind, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
 import type { Waits } from './typed.ts';
@@ -18,6 +19,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --hours N        goes on with new seeds for N hours of real time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
   --reads MODE     all reads linearizable, or lease; else as the seeds draw it
+  --about leases   plans that look at leases alone, drawn from the same seeds
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -43,6 +45,7 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       hours: { type: 'string' },
       reads: { type: 'string' },
+      about: { type: 'string' },
       core: { type: 'string', default: '0' },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
@@ -73,7 +76,8 @@ async function main(): Promise<number> {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
     const reads = values.reads as RunPlan['reads'] | undefined;
-    const result = await judge(drawPlan(seed, reads), values.once);
+    const plan = values.about === 'leases' ? drawLeasePlan(seed) : drawPlan(seed, reads);
+    const result = await judge(plan, values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -148,7 +152,8 @@ function report({ plan, violation, lines }: RunResult, short: boolean): void {
   if (!short) say(lines.join('\n'));
   say(`seed ${plan.seed}: ${violation?.text.slice(0, 6_000)}`);
   const drawn = plan.reads === drawPlan(plan.seed).reads;
-  say(`again: npm run sim -- --seed ${plan.seed}${drawn ? '' : ` --reads ${plan.reads}`}`);
+  const other = plan.about ? ` --about ${plan.about}` : drawn ? '' : ` --reads ${plan.reads}`;
+  say(`again: npm run sim -- --seed ${plan.seed}${other}`);
 }
 
 /** Leaves out faults, halves first, as long as the same checker objects. */

@@ -11,6 +11,8 @@ export interface SimMetaClient extends MetaStore {
   crash(): void;
   /** Ends the leases of this client in the store: as when its keep-alives came too late. */
   loseLeases(): void;
+  /** From now on what the store says is heard so much later; still in its order. */
+  late(byMs: number): void;
 }
 
 export function connectSimMeta(meta: MemoryMeta, clock: Clock): SimMetaClient {
@@ -18,9 +20,12 @@ export function connectSimMeta(meta: MemoryMeta, clock: Clock): SimMetaClient {
   const leases = new Set<string>();
   // one connection: what is sent first arrives first, also where moments are equal
   const arriving: (() => void)[] = [];
+  let lateMs = 0;
   const later = (run: () => void) => {
     arriving.push(run);
-    clock.endOfTurn(() => arriving.shift()!());
+    const arrive = () => arriving.shift()!();
+    if (lateMs === 0) clock.endOfTurn(arrive);
+    else clock.setTimer(lateMs, arrive);
   };
   const here = <T>(answer: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -60,6 +65,9 @@ export function connectSimMeta(meta: MemoryMeta, clock: Clock): SimMetaClient {
     loseLeases: () => {
       for (const id of leases) meta.leases.get(id)?.end();
       leases.clear();
+    },
+    late: (byMs) => {
+      lateMs = byMs;
     },
   };
   return store;

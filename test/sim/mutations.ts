@@ -2,8 +2,12 @@
  * Deliberate bugs of the core, one at a time: each must be caught, else the simulator proves
  * nothing. A mutation is an edit of the product's source, applied to a copy of the build.
  */
+import type { RunPlan } from './plan.ts';
+
 export interface Mutation {
   readonly name: string;
+  /** Plans of other kinds come too seldom near it. */
+  readonly about?: RunPlan['about'];
   readonly edits: readonly {
     readonly file: string;
     readonly find: string;
@@ -165,6 +169,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'count answers without a promise for a lease',
+    about: 'leases',
     edits: [
       {
         file: `${raft}/read-index.ts`,

@@ -28,11 +28,15 @@ export const faultKinds = [
 /** What happens to clients of the SDK: their links to nodes and placedriver, and their processes. */
 const clientFaultKinds = ['clientCut', 'clientReset', 'clientPause'] as const;
 
-/** The last is an operator's doing; it and what happens to clients are drawn apart. */
+/**
+ * `changeReads` is an operator's doing; it and what happens to clients are drawn apart. `metaLate`,
+ * some nodes hear of the store later than others, is of the plans about leases alone.
+ */
 export type FaultKind =
   | (typeof faultKinds)[number]
   | (typeof clientFaultKinds)[number]
-  | 'changeReads';
+  | 'changeReads'
+  | 'metaLate';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -57,6 +61,8 @@ export interface SdkPlan {
 
 export interface RunPlan {
   readonly seed: string;
+  /** Drawn by another drawer than `drawPlan`. */
+  readonly about?: 'leases';
   readonly nodes: number;
   readonly partitions: number;
   readonly replicas: number;
@@ -318,6 +324,6 @@ function drawFaults(random: Random, safetyMs: number): Fault[] {
   return faults;
 }
 
-function pick<T>(random: Random, choices: readonly T[]): T {
+export function pick<T>(random: Random, choices: readonly T[]): T {
   return choices[random.below(choices.length)]!;
 }

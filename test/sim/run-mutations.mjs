@@ -1,7 +1,8 @@
 /**
  * `npm run test:mutations`: builds the simulator once, then for each mutation a copy with that bug,
  * and runs seeds until a checker objects. Prints mutation, seeds needed and checker; a mutation that
- * nobody catches fails the run. Plain JavaScript: it drives builds.
+ * nobody catches fails the run. KVORUM_MUTATION_SEED: the first seed. Plain JavaScript: it drives
+ * builds.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -100,16 +101,17 @@ function linkTree(from, to) {
   }
 }
 
-/** Seeds of the core alone come first: they cannot see a bug that is elsewhere. */
-function catchIt({ name, edits }, dir) {
+/** Seeds of the core alone come first: they cannot see a bug that is elsewhere, or of special plans. */
+function catchIt({ name, edits, about }, dir) {
   const start = Date.now();
   const inCore = edits.some(({ file }) => file.startsWith('src/datanode/raft/'));
   return new Promise((resolve) => {
     const main = join(dir, 'test', 'sim', 'main.js');
     const args = [
       main,
-      '--core',
-      inCore ? '2000' : '0',
+      ...['--core', inCore && about === undefined ? '2000' : '0'],
+      ...['--from', process.env.KVORUM_MUTATION_SEED ?? '1'],
+      ...(about === undefined ? [] : ['--about', about]),
       '--seeds',
       String(SEEDS_MAX),
       '--once',

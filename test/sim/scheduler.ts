@@ -2,7 +2,7 @@
  * Virtual time: a queue of events ordered by time, ties broken by a draw from the seed. One event
  * runs, then every promise reaction it caused, then the next; so a run follows from its seed alone.
  */
-import { crc32 } from '../../src/common/checksum.ts';
+import { crc32 } from 'node:zlib';
 import type { Random } from '../../src/common/random.ts';
 
 export interface SimEvent {
@@ -45,7 +45,7 @@ export class Scheduler {
 
   /** Adds to the trace what a harness holds to be part of the run's history. */
   note(text: string): void {
-    this.#trace = crc32(Buffer.from(`${this.#nowMs} ${text}\n`), this.#trace);
+    this.#trace = crc32(`${this.#nowMs} ${text}\n`, this.#trace);
   }
 
   /** As `note`, for what happens tens of thousands of times a run: no text is made. */
@@ -141,7 +141,23 @@ function before(a: Queued, b: Queued): boolean {
   return a.draw === b.draw ? a.order < b.order : a.draw < b.draw;
 }
 
-/** All promise reactions have run: the host's next macrotask begins only then. */
+/** Immediates that are queued at once: a turn of the host's event loop costs as much as an event. */
+const AT_ONCE = 64;
+let queued = 0;
+let onSettled: (() => void) | undefined;
+
+/** All promise reactions have run: the host's next macrotask begins only then. One waits at a time. */
 function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => {
+    onSettled = resolve;
+    if (queued > 0) return;
+    for (; queued < AT_ONCE; queued++) setImmediate(macrotask);
+  });
+}
+
+function macrotask(): void {
+  queued--;
+  const resolve = onSettled;
+  onSettled = undefined;
+  resolve?.();
 }

@@ -74,6 +74,20 @@ describe('the simulator', () => {
     scale.simulatorSeeds * 10_000,
   );
 
+  test(
+    'finds none in plans that look at leases alone either',
+    async () => {
+      const share = Math.ceil(scale.leaseSeeds / PROCESSES);
+      const reports = await Promise.all(
+        Array.from({ length: PROCESSES }, (_, at) =>
+          simulate('--about', 'leases', '--seeds', String(share), '--from', String(1 + at * share)),
+        ),
+      );
+      for (const report of reports) expect(report).toMatch(/changeReads \d+.* metaLate \d+/);
+    },
+    scale.leaseSeeds * 60_000,
+  );
+
   test('repeats a failure by the command it prints, with its last events, and makes its faults few', async () => {
     const broken = breakBuild();
     try {

@@ -186,5 +186,6 @@ function garbage(random: Random): Buffer {
 }
 
 function isZero(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0);
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] !== 0) return false;
+  return true;
 }

@@ -30,14 +30,14 @@ beforeAll(async () => {
   await eventually(WAIT_MS, 'default is led', async () => {
     return (await ask('n1', 'SET k default')) === '+OK';
   });
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const client of clients) client.end();
   await Promise.all(NAMES.map(stop));
   await driver.stop();
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+}, 300_000);
 
 async function start(name: string): Promise<void> {
   const dataDir = join(dir, name);

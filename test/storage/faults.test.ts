@@ -46,7 +46,7 @@ afterEach(async () => {
   disk = undefined;
   await cluster?.destroy();
   cluster = undefined;
-}, 60_000);
+}, 300_000);
 
 /** datanode1 has a disk of its own. */
 async function startOnSmallDisk(...flags: string[]): Promise<TestCluster> {
@@ -74,7 +74,7 @@ function startLoad(running: TestCluster): Load {
 
 /** Every partition acknowledges, and `node` leads none. */
 async function goesOnWithout(running: TestCluster, node: string): Promise<void> {
-  await eventually(20_000, `${node} leads nothing`, async () => {
+  await eventually(60_000, `${node} leads nothing`, async () => {
     const { partitions } = await running.status();
     return (
       partitions.length === PARTITIONS &&
@@ -86,14 +86,14 @@ async function goesOnWithout(running: TestCluster, node: string): Promise<void> 
 
 async function acknowledges(): Promise<void> {
   const before = load!.acknowledged;
-  await eventually(20_000, 'writes go on', () =>
+  await eventually(60_000, 'writes go on', () =>
     load!.acknowledged.every((count, at) => count > before[at]! + 5),
   );
 }
 
 /** `node` takes part again in every partition, with the replicas it had. */
 async function isBack(running: TestCluster, node: string, ids: readonly number[]): Promise<void> {
-  await eventually(40_000, `${node} has its replicas again`, async () => {
+  await eventually(120_000, `${node} has its replicas again`, async () => {
     const { partitions } = await running.status();
     return partitions.every(({ replicas, commit, leader }) => {
       const own = replicas.find((replica) => replica.node === node);
@@ -114,6 +114,7 @@ async function replicasOn(running: TestCluster, node: string): Promise<number[]>
 async function verified(running: TestCluster, other: string): Promise<void> {
   running.kill(other);
   await acknowledges();
+  await load!.untilWritten(30);
   await load!.stop();
   const report = await load!.verify(running.gatewayPort(0));
   process.stdout.write(`${JSON.stringify(report)}\n`);
@@ -131,7 +132,7 @@ describe.skipIf(noDisks !== undefined)('a full disk', () => {
     startLoad(running);
     await acknowledges();
     disk!.fill();
-    await eventually(20_000, 'datanode1 says so', () =>
+    await eventually(60_000, 'datanode1 says so', () =>
       /No space left on device|ENOSPC/.test(logOf(running, 'datanode1')),
     );
     await goesOnWithout(running, 'datanode1');
@@ -141,7 +142,7 @@ describe.skipIf(noDisks !== undefined)('a full disk', () => {
     disk!.makeRoom();
     await isBack(running, 'datanode1', ids);
     await verified(running, 'datanode2');
-  }, 150_000);
+  }, 400_000);
 });
 
 describe.skipIf(noDisks !== undefined)('a disk that turned read-only', () => {
@@ -152,7 +153,7 @@ describe.skipIf(noDisks !== undefined)('a disk that turned read-only', () => {
     startLoad(running);
     await acknowledges();
     disk!.breakIt();
-    await eventually(30_000, 'datanode1 has ended', () => !isAlive(pid));
+    await eventually(90_000, 'datanode1 has ended', () => !isAlive(pid));
     await goesOnWithout(running, 'datanode1');
     expect(logOf(running, 'datanode1')).toMatch(/[Rr]ead-only file system|EROFS/);
     expect(logOf(running, 'datanode1')).toMatch(/replace the disk, then start this node again/);
@@ -160,7 +161,7 @@ describe.skipIf(noDisks !== undefined)('a disk that turned read-only', () => {
     running.startByHand('datanode1');
     await isBack(running, 'datanode1', ids);
     await verified(running, 'datanode2');
-  }, 150_000);
+  }, 400_000);
 });
 
 describe.skipIf(noTracing !== undefined)('a disk whose syncs fail with EIO', () => {
@@ -172,12 +173,12 @@ describe.skipIf(noTracing !== undefined)('a disk whose syncs fail with EIO', () 
     await acknowledges();
     const pid = running.pidOf('datanode1');
     children.push(await breakSyncs(pid));
-    await eventually(20_000, 'datanode1 has ended', () => !isAlive(pid));
+    await eventually(60_000, 'datanode1 has ended', () => !isAlive(pid));
     await acknowledges();
     expect(logOf(running, 'datanode1')).toMatch(/writing failed \(EIO.*replace the disk/);
     await isBack(running, 'datanode1', ids);
     await verified(running, 'datanode3');
-  }, 120_000);
+  }, 400_000);
 });
 
 function isAlive(pid: number): boolean {

@@ -33,7 +33,7 @@ beforeAll(async () => {
   });
   await maker.stop();
   places = new FlipPlaces(image);
-}, 60_000);
+}, 300_000);
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -86,7 +86,7 @@ test('a value that goes bad under a running node is reported by the read, with f
     expect({ wrong, missing }).toEqual({ wrong: [], missing: [] });
     expect(unread).toBeGreaterThan(0);
     const where = new RegExp(`where the damage is .*${path}:\\d+: checksum mismatch`);
-    await eventually(10_000, 'it says where', () => node.lines.some((line) => where.test(line)));
+    await eventually(60_000, 'it says where', () => node.lines.some((line) => where.test(line)));
   } finally {
     await node.stop();
   }

@@ -23,7 +23,7 @@ const children = new Map<string, ChildProcess>();
 afterEach(async () => {
   await Promise.all([load?.stop(), bulk?.stop()]);
   await cluster?.destroy();
-}, 60_000);
+}, 300_000);
 
 function startAgain(running: TestCluster, name: string): void {
   children.set(name, running.startByHand(name));
@@ -79,9 +79,11 @@ test(
     }
     await pause(AWAY_MS + 100);
     const before = load.acknowledged;
-    await eventually(30_000, 'writes go on everywhere', () =>
+    await eventually(90_000, 'writes go on everywhere', () =>
       load!.acknowledged.every((count, at) => count > before[at]! + 2),
     );
+    await load.untilWritten(20);
+    await eventually(60_000, 'large values are written', () => bulk!.bytes > 1e5);
     await Promise.all([load.stop(), bulk.stop()]);
     expect(await everyReplicaHolds(running)).toEqual([]);
     const report = await load.verify(gateways[0]!);
@@ -94,13 +96,13 @@ test(
     expect(report.writes).toBeGreaterThan(20);
     expect(bulk.bytes).toBeGreaterThan(1e5);
   },
-  90_000 + scale.randomKills * 10_000,
+  300_000 + scale.randomKills * 10_000,
 );
 
 /** Replicas that did not come back to their group's commit index. */
 async function everyReplicaHolds(running: TestCluster): Promise<string[]> {
   let behind: string[] = ['unknown'];
-  await eventually(60_000, 'every replica has caught up', async () => {
+  await eventually(120_000, 'every replica has caught up', async () => {
     const { partitions } = await running.status();
     behind = partitions.flatMap(({ partition, replicas, commit }) =>
       replicas

@@ -134,7 +134,7 @@ export class LoneNode {
         this.fatal ??= error;
       },
     });
-    await eventually(20_000, 'the partitions are led', () => this.#isSettled());
+    await eventually(60_000, 'the partitions are led', () => this.#isSettled());
   }
 
   connect(): Redis {

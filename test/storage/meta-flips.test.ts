@@ -69,7 +69,7 @@ beforeAll(async () => {
   await store.close();
   log = readdirSync(image).find((name) => name.startsWith('log-'))!;
   batches = batchesOf(readFileSync(join(image, log)), Number(log.slice('log-'.length)));
-}, 60_000);
+}, 300_000);
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 

@@ -35,10 +35,11 @@ let serving: number;
 beforeAll(async () => {
   if (noTracing !== undefined) return;
   const dir = join(root, 'first');
-  first = await recordRun({ dir, trace: join(root, 'trace1'), loadMs: 3_000, name: 'writer' });
+  const trace = join(root, 'trace1');
+  first = await recordRun({ dir, trace, loadMs: 3_000, writesMin: 800, name: 'writer' });
   images = new PowerImages(first.history, dir);
   serving = first.history.sent.find(({ bytes }) => bytes.includes('+OK'))!.ended;
-}, 120_000);
+}, 400_000);
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -63,7 +64,7 @@ describe.skipIf(noTracing !== undefined)('power that is lost', () => {
       expect(totals.failures).toEqual([]);
       expect(totals.acknowledged).toBeGreaterThan(1_000);
     },
-    60_000 + scale.powerLosses * 5_000,
+    300_000 + scale.powerLosses * 5_000,
   );
 
   test(
@@ -77,7 +78,8 @@ describe.skipIf(noTracing !== undefined)('power that is lost', () => {
       const dir = join(root, 'second');
       cpSync(before, dir, { recursive: true });
       const trace = join(root, 'trace2');
-      const second = await recordRun({ dir, trace, loadMs: 500, after: first, name: 'again' });
+      const load = { loadMs: 500, writesMin: 100 };
+      const second = await recordRun({ dir, trace, ...load, after: first, name: 'again' });
       const later = new PowerImages(second.history, dir, before);
       const opens = second.history.files[0]!.began;
       const replies = second.history.sent.find(({ bytes }) => bytes.includes('+OK'))!.ended;
@@ -90,7 +92,7 @@ describe.skipIf(noTracing !== undefined)('power that is lost', () => {
       expect(totals.failures).toEqual([]);
       expect(totals.acknowledged).toBeGreaterThan(500);
     },
-    90_000 + scale.powerLosses * 5_000,
+    400_000 + scale.powerLosses * 5_000,
   );
 });
 

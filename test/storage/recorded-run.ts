@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Random, seededRandom } from '../../src/common/random.ts';
 import type { MetaItem } from '../../src/meta/store.ts';
-import { pause, within } from '../cluster/cluster.ts';
+import { eventually, pause, within } from '../cluster/cluster.ts';
 import { type History, readHistory, tracedCalls } from './file-history.ts';
 import { lastingItems } from './lone-node.ts';
 
@@ -53,6 +53,10 @@ export class RecordedWriter {
     return this.#socket.localPort!;
   }
 
+  get answered(): number {
+    return this.#answered;
+  }
+
   get isIdle(): boolean {
     return this.failure !== undefined || (this.#stopped && this.#answered === this.sent.length);
   }
@@ -92,7 +96,9 @@ export interface RecordOptions {
   readonly dir: string;
   /** Where strace writes. */
   readonly trace: string;
+  /** How long it writes, and how many writes are acknowledged at least. */
   readonly loadMs: number;
+  readonly writesMin: number;
   /** An earlier run of the same cluster. */
   readonly after?: RecordedRun;
   /** Of the connections. */
@@ -100,7 +106,7 @@ export interface RecordOptions {
 }
 
 export async function recordRun(options: RecordOptions): Promise<RecordedRun> {
-  const { dir, trace, loadMs, after, name } = options;
+  const { dir, trace, loadMs, writesMin, after, name } = options;
   const here = import.meta.dirname;
   const dist = join(here, '..', '..', 'dist');
   const flags = ['-f', '-yy', '-xx', '-s', String(STRING_BYTES_MAX), '-o', trace];
@@ -120,7 +126,7 @@ export async function recordRun(options: RecordOptions): Promise<RecordedRun> {
   try {
     const first = createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
     const { value } = await within(
-      30_000,
+      90_000,
       Promise.race([first, fails(ended, () => errors)]),
       () => errors,
     );
@@ -133,6 +139,10 @@ export async function recordRun(options: RecordOptions): Promise<RecordedRun> {
       (_, at) => new RecordedWriter(`${name}${at}`, gateway),
     );
     await pause(loadMs);
+    await eventually(120_000, `${writesMin} writes are acknowledged`, () => {
+      const failed = writers.some(({ failure }) => failure !== undefined);
+      return failed || writers.reduce((sum, { answered }) => sum + answered, 0) >= writesMin;
+    });
     for (const writer of writers) writer.stop();
     while (!writers.every(({ isIdle }) => isIdle)) await pause(10);
     const ports = writers.map(({ port }) => port);
@@ -141,7 +151,7 @@ export async function recordRun(options: RecordOptions): Promise<RecordedRun> {
       Object.defineProperty(writer, 'port', { value: ports[at] });
     }
     child.stdin.end();
-    await within(20_000, ended, () => 'strace does not end');
+    await within(90_000, ended, () => 'strace does not end');
     for (const writer of writers) writer.close();
     return { history: await readHistory(trace, dir), items, writers };
   } finally {

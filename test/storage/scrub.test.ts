@@ -12,13 +12,13 @@ let cluster: TestCluster | undefined;
 
 afterEach(async () => {
   await cluster?.destroy();
-}, 60_000);
+}, 300_000);
 
 test('is found by the scrub, and the replica is rebuilt from its peers', async () => {
   cluster = await startCluster({ partitions: 1, flags: ['--no-restart'] });
   const running = cluster;
   const client = connect(running.gatewayPort(0));
-  running.kill('datanode3');
+  await running.killAndWait('datanode3');
   for (let from = 0; from < KEYS; from += 500) {
     const batch = client.pipeline();
     for (let at = from; at < from + 500; at++) batch.set(`key:${at}`, `${at} ${VALUE}`);
@@ -35,7 +35,7 @@ test('is found by the scrub, and the replica is rebuilt from its peers', async (
       ? replica
       : undefined;
   };
-  await eventually(30_000, 'datanode3 has caught up', async () => (await own()) !== undefined);
+  await eventually(90_000, 'datanode3 has caught up', async () => (await own()) !== undefined);
   const before = (await own())!.id;
 
   const engines = join(running.data, 'datanode3', 'engines');
@@ -45,7 +45,7 @@ test('is found by the scrub, and the replica is rebuilt from its peers', async (
     .sort((a, b) => statSync(b).size - statSync(a).size);
   const table = tables[0]!;
   flipBitIn(table, Math.floor(statSync(table).size / 2), 3);
-  const tookMs = await eventually(30_000, 'datanode3 has another replica', async () => {
+  const tookMs = await eventually(90_000, 'datanode3 has another replica', async () => {
     const now = await own();
     return now !== undefined && now.id !== before;
   });
@@ -54,10 +54,10 @@ test('is found by the scrub, and the replica is rebuilt from its peers', async (
   expect(log).toMatch(new RegExp(`${table}:\\d+: checksum mismatch`));
   // what it holds now counts: the two others held everything before
   running.kill('datanode2');
-  await eventually(15_000, 'partition 0 is served', async () => (await client.dbsize()) === KEYS);
+  await eventually(60_000, 'partition 0 is served', async () => (await client.dbsize()) === KEYS);
   for (let from = 0; from < KEYS; from += 500) {
     const keys = Array.from({ length: 500 }, (_, at) => `key:${from + at}`);
     expect(await client.mget(keys)).toEqual(keys.map((_, at) => `${from + at} ${VALUE}`));
   }
   client.disconnect();
-}, 120_000);
+}, 300_000);

@@ -17,7 +17,7 @@ async function begin(settings: Partial<HostSettings> = {}): Promise<Replica> {
   await trio.run('write', 'SET k old');
   const { id } = await trio.leader();
   const follower = trio.hosts.get(id === 2 ? 'n3' : 'n2')!.local('default', 0)!;
-  await eventually(10_000, 'it has heard of the leader', () => follower.leader === id);
+  await eventually(30_000, 'it has heard of the leader', () => follower.leader === id);
   return follower;
 }
 
@@ -88,7 +88,7 @@ test('answers of the leader that do not arrive prove nothing', async () => {
 test('a sleeping group is woken only by reads that need it', async () => {
   const follower = await begin({ sleepAfterTicks: 5 });
   expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
-  await eventually(10_000, 'it sleeps', () => follower.asleep);
+  await eventually(30_000, 'it sleeps', () => follower.asleep);
   const before = asked();
   expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
   expect([follower.asleep, asked()]).toEqual([true, before]);
@@ -105,13 +105,13 @@ test('time goes on in its reads, but past no deadline that is not committed', as
   const second = await ttl();
   expect(first).toBeLessThanOrEqual(60_000);
   expect(second).toBeLessThanOrEqual(first - 150);
-  await trio.run('write', 'PEXPIRE short 300');
+  await trio.run('write', 'PEXPIRE short 1000');
   await read(follower, 'GET k', 0);
   isolate(follower);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
   expect(await read(follower, 'GET short', TEN_SECONDS_MS)).toBe('$1\r\nx');
   trio.cut.clear();
-  await eventually(10_000, 'the deadline arrives', async () => {
+  await eventually(30_000, 'the deadline arrives', async () => {
     return (await read(follower, 'GET short', 0)) === '$-1';
   });
 });

@@ -35,6 +35,13 @@ describe('what a node counts', () => {
   });
 });
 
+/** The leader's log holds nothing of the first `count` entries any more. */
+async function forgotten(count: number): Promise<void> {
+  const { id } = await trio.leader();
+  const logged = trio.logs.get(`n${id}`)?.replica(id);
+  await expect.poll(() => logged?.firstIndex()).toBeGreaterThan(count);
+}
+
 describe('a group of three', () => {
   test('orders writes, answers reads with what was written', async () => {
     expect(await trio.run('write', 'SET a 1', 'INCR a', 'SET b x')).toEqual(['+OK', ':2', '+OK']);
@@ -167,10 +174,7 @@ describe('a group of three', () => {
     const away = `n${(leader.id % 3) + 1}`;
     await trio.stop(away);
     for (let at = 0; at < 400; at++) await trio.run('write', `SET s${at} ${'x'.repeat(100)}`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const { id } = await trio.leader();
-    const logged = trio.logs.get(`n${id}`)?.replica(id);
-    expect(logged?.firstIndex()).toBeGreaterThan(100);
+    await forgotten(100);
     await trio.start(away);
     await trio.caughtUp(away, (await trio.leader()).appliedIndex);
     await trio.run('write', 'SET after 1');
@@ -186,7 +190,7 @@ describe('a group of three', () => {
     await trio.stop(away);
     const value = 'x'.repeat(20_000);
     for (let at = 0; at < 200; at++) await trio.run('write', `SET s${at} ${value}`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await forgotten(100);
     trio.breakStreamsAfter.push(8, 12, 1);
     await trio.start(away);
     await trio.caughtUp(away, (await trio.leader()).appliedIndex);

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const replica = (node: string) => trio.hosts.get(node)?.local('default', 0);
 const sleeping = () => [...trio.hosts.keys()].filter((node) => replica(node)?.asleep);
-const asleep = (...nodes: string[]) => expect.poll(sleeping, { timeout: 5_000 }).toEqual(nodes);
+const asleep = (...nodes: string[]) => expect.poll(sleeping, { timeout: 30_000 }).toEqual(nodes);
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const heard = () => trio.sent.filter((line) => !line.startsWith('sleepers'));
 
@@ -48,7 +48,7 @@ describe('an idle group', () => {
   });
 
   test('deletes a key whose deadline comes while it sleeps', async () => {
-    await trio.run('write', 'SET a 1 PX 400');
+    await trio.run('write', 'SET a 1 PX 2000');
     await asleep('n1', 'n2', 'n3');
     const leader = await trio.leader();
     expect(leader.counts().keys).toBe(1);
@@ -61,7 +61,9 @@ describe('an idle group', () => {
     await trio.wipe('n3');
     const [one, two] = trio.record.replicas;
     await trio.want([one!, two!, { replica: 4, node: 'n3', incarnation: 'i+' }]);
-    await expect.poll(() => trio.memberships.get(1)?.voters, { timeout: 5_000 }).toEqual([1, 2, 4]);
+    await expect
+      .poll(() => trio.memberships.get(1)?.voters, { timeout: 30_000 })
+      .toEqual([1, 2, 4]);
     await asleep('n1', 'n2', 'n3');
   });
 });
@@ -101,7 +103,7 @@ describe('a group asleep that loses a node', () => {
     await trio.start(lost);
     trio.tellOfPeer(lost, true);
     await trio.caughtUp(lost, (await trio.leader()).appliedIndex);
-    await expect.poll(() => sleeping().length, { timeout: 5_000 }).toBe(3);
+    await expect.poll(() => sleeping().length, { timeout: 30_000 }).toBe(3);
   });
 
   test('one that is behind keeps it awake', async () => {

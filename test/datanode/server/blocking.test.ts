@@ -43,7 +43,7 @@ test('what was sent before it comes first, and what it is given is confirmed', a
   client.send('RPUSH {k}a x', 'BLPOP {k}a 0', 'PING');
   const text = await client.until((all) => all.includes('PONG'));
   expect(text).toBe(':1\r\n*2\r\n$4\r\n{k}a\r\n$1\r\nx\r\n+PONG\r\n');
-  await eventually(5_000, 'it is confirmed', () =>
+  await eventually(30_000, 'it is confirmed', () =>
     doors.partitions.some(({ confirmed }) => confirmed.length === 1),
   );
 });
@@ -124,5 +124,5 @@ test('a node that stops sends its blocked clients away', async () => {
   client.send('BLPOP none 0');
   await blocked(1);
   await doors.close();
-  await eventually(5_000, 'it is closed', () => client.closed);
+  await eventually(30_000, 'it is closed', () => client.closed);
 });

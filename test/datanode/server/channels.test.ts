@@ -129,23 +129,30 @@ async function open(to: number | string = doors.gateway): Promise<RawClient> {
 
 /**
  * What every client read, and how many lines all had read after each step. `enough`: the lines to
- * wait for at each step; without it, a while.
+ * wait for at each step; without it, what redis-server sends before it does anything else.
  */
 async function play(script: Script, to: number | string, enough?: readonly number[]) {
   const byName = new Map<string, RawClient>();
   for (const name of new Set(script.map(([client]) => client))) byName.set(name, await open(to));
   const linesRead = () =>
     [...byName.values()].reduce((sum, { text }) => sum + text.split('\r\n').length, 0);
+  const other = await open(to);
   const totals: number[] = [];
   for (const [name, line] of script) {
     byName.get(name)!.send(line);
     const wanted = enough?.[totals.length];
-    if (wanted === undefined) await pause(40);
-    else for (let tries = 0; linesRead() < wanted && tries < 400; tries++) await pause(5);
+    if (wanted === undefined) await answered(other);
+    else for (let tries = 0; linesRead() < wanted && tries < 4_000; tries++) await pause(5);
     totals.push(linesRead());
   }
   await pause(40);
   return { texts: [...byName].map(([name, { text }]) => [name, text] as const), totals };
+}
+
+/** All that redis-server answers to what it was sent before is read: it has one thread. */
+async function answered(other: RawClient): Promise<void> {
+  for (let round = 0; round < 3; round++) await other.ask('PING', '+PONG\r\n');
+  await pause(5);
 }
 
 /** The one part of an answer that is a server's own. */

@@ -186,9 +186,9 @@ export class RawClient {
     this.socket.write(commands.map(wire).join(''));
   }
 
-  /** Resolves with all text so far once it satisfies `enough`; rejects after twenty seconds. */
+  /** Resolves with all text so far once it satisfies `enough`; rejects after forty seconds. */
   async until(enough: (text: string) => boolean): Promise<string> {
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + 40_000;
     while (!enough(this.#text)) {
       if (Date.now() > deadline) throw new Error(`waited in vain; so far: ${this.#text}`);
       await new Promise<void>((resolve) => {

@@ -75,8 +75,9 @@ test('CONFIG RESETSTAT begins anew', async () => {
 });
 
 test('tells the rate of what passes', async () => {
-  const stop = Date.now() + 700;
-  while (Date.now() < stop) await client.ask('PING', '+PONG\r\n');
+  const stop = Date.now() + 30_000;
+  const isTold = () => doors.server.info().rates.commandsPerSecond > 0;
+  while (!isTold() && Date.now() < stop) await client.ask('PING', '+PONG\r\n');
   const { rates, totalCommands } = doors.server.info();
   expect(rates.commandsPerSecond).toBeGreaterThan(0);
   expect(rates.commandsPerSecond).toBeLessThan(totalCommands * 5);

@@ -100,7 +100,7 @@ export function introduce(...nodes: readonly TestNode[]): void {
 export async function eventually(
   what: string,
   condition: () => boolean,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs;
   while (!condition()) {

@@ -144,9 +144,12 @@ describe('the handshake', () => {
     const boots: (string | undefined)[] = [];
     a.handlers.onPeer = (_, up, bootId) => boots.push(up ? bootId : 'down');
     introduce(a, b);
-    await eventually('a clock offset', () => a.transport.clockOffsetMs('b') !== undefined);
+    // a first one that a standstill made wrong is not the last
+    await eventually('a clock offset', () => {
+      const offsetMs = a.transport.clockOffsetMs('b');
+      return offsetMs !== undefined && Math.abs(offsetMs) < 100;
+    });
     expect(boots).toEqual(['second-boot']);
-    expect(Math.abs(a.transport.clockOffsetMs('b')!)).toBeLessThan(100);
   });
 });
 

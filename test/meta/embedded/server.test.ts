@@ -122,7 +122,7 @@ describe('etcdctl', () => {
           await store.put('/w/key', 'value');
           return output;
         },
-        { timeout: 5_000 },
+        { timeout: 30_000 },
       )
       .toContain('PUT\n/w/key\nvalue\n');
     child.kill('SIGKILL');

@@ -16,13 +16,13 @@ beforeEach(async () => {
 afterEach(() => driver.stop());
 
 const created = (name: string) =>
-  eventually(5_000, 'created', async () => {
+  eventually(30_000, 'created', async () => {
     await driver.operator.createNamespace({ ...spec, name });
     return true;
   });
 
 const gone = (name: string) =>
-  eventually(5_000, 'gone', async () => (await driver.namespace(name)) === undefined);
+  eventually(30_000, 'gone', async () => (await driver.namespace(name)) === undefined);
 
 test('the next master goes on with a deletion, and tells of groups before they are removed', async () => {
   const first = await driver.start('pd1');
@@ -69,7 +69,7 @@ test('partitions whose namespace has no record are left alone, and so is one tha
   expect((await driver.store.get(keys.namespace('db2')))?.value).toBe('{"version":1}');
 
   async function gone2(): Promise<void> {
-    await eventually(5_000, 'gone', async () => {
+    await eventually(30_000, 'gone', async () => {
       return (await driver.store.get(keys.namespace('db3'))) === undefined;
     });
   }
@@ -78,10 +78,10 @@ test('partitions whose namespace has no record are left alone, and so is one tha
 test('default comes back, empty, with groups of its own', async () => {
   await driver.start('pd1', 1);
   const whole = async () => (await driver.namespace('default'))?.ready === true;
-  await eventually(5_000, 'default', whole);
+  await eventually(30_000, 'default', whole);
   const [before] = await driver.partitions('default');
   await driver.operator.deleteNamespace('default');
-  await eventually(5_000, 'default anew', async () => {
+  await eventually(30_000, 'default anew', async () => {
     const [now] = await driver.partitions('default');
     return (await whole()) && now !== undefined && now.group > before!.group + 1;
   });

@@ -13,7 +13,7 @@ import { becomeMaster, register } from '../master.ts';
 
 const PARTITIONS = 12;
 const MOVES_AT_ONCE = 3;
-const WITHIN = { timeout: 10_000 };
+const WITHIN = { timeout: 30_000 };
 const calm: ControlRecord = { version: 1, stableNodes: 4, balance: { enabled: true } };
 
 let meta: MemoryMeta;
@@ -139,8 +139,10 @@ test('a master that was deposed writes nothing', async () => {
 });
 
 test('a node that stays away is given up by time alone, whatever happened meanwhile', async () => {
-  const { coordinator } = start('pd1', { migrateWaitMs: 1_500 });
+  const migrateWaitMs = 1_500;
+  const { coordinator } = start('pd1', { migrateWaitMs });
   await expect.poll(isSettled, WITHIN).toBe(true);
+  const lostMs = performance.now();
   await store.delete(keys.node('n2'));
   await expect.poll(() => coordinator.isMaster, WITHIN).toBe(true);
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -149,7 +151,9 @@ test('a node that stays away is given up by time alone, whatever happened meanwh
     keys.load('n1'),
     encodeRecord({ ...load, diskBytes: 1, memoryBytes: 1 } as never),
   );
-  expect(await held('n2')).toBeGreaterThan(0);
+  const left = await held('n2');
+  // seen later it says nothing
+  if (performance.now() - lostMs < migrateWaitMs) expect(left).toBeGreaterThan(0);
   // from here on nobody writes anything but the master and the groups it changes
   await expect.poll(() => held('n2'), WITHIN).toBe(0);
 });

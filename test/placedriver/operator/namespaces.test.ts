@@ -16,7 +16,7 @@ beforeEach(async () => {
   await driver.register('n3');
   await driver.start('pd1');
   const nodes = () => failure(driver.operator.createNamespace({ ...spec, replicas: 7 }));
-  await eventually(5_000, 'the master sees the nodes', async () =>
+  await eventually(30_000, 'the master sees the nodes', async () =>
     /there are 3/.test(await nodes()),
   );
 });
@@ -34,7 +34,7 @@ async function failure(request: Promise<void>): Promise<string> {
 }
 
 const gone = (name: string) =>
-  eventually(5_000, 'gone', async () => (await driver.namespace(name)) === undefined);
+  eventually(30_000, 'gone', async () => (await driver.namespace(name)) === undefined);
 
 describe('creating', () => {
   test('writes every partition with ids of its own, and what was asked for', async () => {
@@ -179,7 +179,7 @@ describe('deleting', () => {
     for (const prefix of [keys.partitions, keys.leaders]) {
       expect((await store.range(prefix)).items).toEqual([]);
     }
-    await eventually(5_000, 'no damage', async () => {
+    await eventually(30_000, 'no damage', async () => {
       return (await store.range(keys.damages)).items.length === 0;
     });
     expect(await failure(operator.deleteNamespace('db1'))).toMatch(/^NOT_FOUND/);
@@ -190,7 +190,7 @@ describe('deleting', () => {
     await operator.deleteNamespace('db1');
     await gone('db1');
     await store.put(keys.leader('db1', 0), encodeRecord(leader));
-    await eventually(5_000, 'the late leader is removed', async () => {
+    await eventually(30_000, 'the late leader is removed', async () => {
       return (await store.range(keys.leaders)).items.length === 0;
     });
     expect(await driver.deletions()).toHaveLength(2);
