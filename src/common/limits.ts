@@ -168,9 +168,7 @@ export const limits = {
   engineBatchStep: 1_024,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
-  rangeSlicePairs: 512,
-  /** The first of a walk: most are short. */
-  rangeFirstPairs: 128,
+  rangeSlicePairs: 128,
   rangeSliceBytes: 1 * MIB,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,

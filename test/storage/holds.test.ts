@@ -1,7 +1,8 @@
 /**
  * How long commands over large collections and strings hold the event loop of a whole node: real
  * log, real LevelDB, real sockets. Prints a table; asserts what no noise of a shared machine
- * explains. The shortest of several runs counts: whoever else runs only makes them longer.
+ * explains. The shortest of several runs counts: whoever else runs only makes them longer, and a
+ * hypervisor that takes the machine away in the midst of a turn is charged to the turn.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -15,11 +16,14 @@ import { LoneNode } from './lone-node.ts';
 
 const MIB = 1_048_576;
 const COUNT = scale.holdElements;
-/** As many as it takes to come below the limit: what holds the loop holds it each time. */
 const RUNS_MIN = 2;
+/** A run above this is repeated, so often at most: it tells of the command or of the machine. */
+const HOLD_MS = 5;
 const RUNS_MAX = 8;
+/** No further run is begun then: one over a million elements takes long. */
+const RUNNING_MS_MAX = 10_000;
 /** Commands over elements go in slices of a few milliseconds; the rest is the noise of others. */
-const SLICED_MS_MAX = 60 + COUNT / 5_000;
+const SLICED_MS_MAX = 40;
 /** Values of 16 MiB are read and checked at once, and so are thousands of arguments parsed. */
 const WHOLE_MS_MAX = 150;
 /** Arguments of one command. */
@@ -180,6 +184,7 @@ beforeAll(async () => {
   await fill((at) => [`f${at}`, `v${at}`], ['HSET', k('hash')]);
   await fill((at) => [`e${at}`], ['RPUSH', k('list')]);
   await fill((at) => [String((at * 7_919) % COUNT), `m${at}`], ['ZADD', k('zset')]);
+  await fill((at) => ['13.5', String(at % 80), `m${at}`], ['GEOADD', k('geo')]);
   for (const name of ['big', 'big2']) {
     await client.call(['SET', k(name), Buffer.alloc(16 * MIB - 64, name)]);
   }
@@ -187,7 +192,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   process.stdout.write(
-    `longest hold of the event loop, and without the garbage collector, ${COUNT} elements, best of ${RUNS_MIN} to ${RUNS_MAX} runs\n${table.join('\n')}\n`,
+    `longest hold of the event loop, and without the garbage collector, ${COUNT} elements, best of ${RUNS_MAX} runs at most\n${table.join('\n')}\n`,
   );
   client.end();
   await node.stop();
@@ -204,7 +209,13 @@ async function hold(
   let best = Number.POSITIVE_INFINITY;
   let bestOwn = Number.POSITIVE_INFINITY;
   let bestMs = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < RUNS_MIN || (best >= limitMs && run < RUNS_MAX); run++) {
+  const endsMs = performance.now() + RUNNING_MS_MAX;
+  // what values of megabytes take is known to be more, and only bounded
+  const enoughMs = ofValues.has(line[0] as string) ? limitMs : HOLD_MS;
+  for (let run = 0; run < RUNS_MAX; run++) {
+    const isEnough = run >= RUNS_MIN && bestOwn < enoughMs;
+    const isLate = run > 0 && best < limitMs && performance.now() > endsMs;
+    if (isEnough || isLate) break;
     if (before.length > 0) await client.call(...before);
     const request = encode([line]);
     const turns = new Turns();
@@ -223,7 +234,7 @@ async function hold(
     `${best.toFixed(1).padStart(8)} ms ${bestOwn.toFixed(1).padStart(8)} ms  of ${bestMs.toFixed(0).padStart(6)} ms  ${name} → ${reply}`,
   );
   process.stdout.write(`${table.at(-1)}\n`);
-  return best;
+  return bestOwn;
 }
 
 const copy = (name: string) => [['COPY', k(name), k('x'), 'REPLACE']];
@@ -248,6 +259,9 @@ const reads: readonly (readonly string[])[] = [
   ['SRANDMEMBER', k('set'), '-20000'],
   ['HRANDFIELD', k('hash'), '500000', 'WITHVALUES'],
   ['ZRANDMEMBER', k('zset'), '500000', 'WITHSCORES'],
+  ['ZRANDMEMBER', k('zset'), '-20000'],
+  ['ZRANDMEMBER', k('zset'), String(COUNT - 1)],
+  ['GEOSEARCH', k('geo'), 'FROMLONLAT', '13', '45', 'BYRADIUS', '9000', 'km', 'DESC'],
   ['DUMP', k('hash')],
   ['LPOS', k('list'), 'nothing'],
   ['HSCAN', k('hash'), '0', 'COUNT', '1000000'],
@@ -269,6 +283,7 @@ const writes: readonly (readonly [readonly (readonly string[])[], readonly strin
   [[], ['ZINTERSTORE', k('x'), '2', k('zset'), k('set2')]],
   [[], ['ZRANGESTORE', k('x'), k('zset'), '0', '-1']],
   [[], ['SORT', k('list'), 'ALPHA', 'STORE', k('x')]],
+  [[], ['GEOSEARCHSTORE', k('x'), k('geo'), 'FROMLONLAT', '13', '45', 'BYRADIUS', '9000', 'km']],
   [copy('zset'), ['ZREMRANGEBYSCORE', k('x'), '-inf', '(500000']],
   [copy('zset'), ['ZPOPMIN', k('x'), '500000']],
   [copy('list'), ['LREM', k('x'), '0', 'e5']],

@@ -4,7 +4,8 @@ import type { Collection } from '../encoding/collection.ts';
 import { cellsOf, distanceWithin } from '../encoding/geo-area.ts';
 import { decodePoint } from '../encoding/geohash.ts';
 import { findKey } from '../encoding/keyspace.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
+import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
+import { sortStepwise } from '../encoding/stepwise-sort.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { type Entry, readZset, scoreOf } from '../encoding/zset.ts';
 import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
@@ -42,10 +43,10 @@ function* runFind(
   const search = searchOf(view, args, form, zset);
   if ('kind' in search) return search;
   if (zset === undefined) return { search, found: [], absent: true };
-  const found = yield* findAll(zset, search);
+  let found = yield* findAll(zset, search);
   if (search.order !== 'none') {
     const sign = search.order === 'asc' ? 1 : -1;
-    found.sort((a, b) => sign * (a.meters - b.meters));
+    found = yield* sortStepwise(found, (a, b) => sign * (a.meters - b.meters), giveWay);
   }
   const given = search.count > 0 ? found.slice(0, search.count) : found;
   return { search, found: given, absent: false };
@@ -117,9 +118,9 @@ function* runWrite(view: WriteView, request: SearchRequest, context: RunContext)
     return integer(0);
   }
   const building = beginZset(view, target);
-  for (const { member, score, meters } of found) {
+  yield* eachItem(found, ({ member, score, meters }) => {
     giveScore(view, building, member, () => (search.storeDist ? meters / search.unit : score));
-  }
+  });
   const zset = yield* endZset(view, building);
   const event = request.form.kind === 'searchStore' ? 'geosearchstore' : 'georadiusstore';
   return yield* finishZset(view, zset, { event, reply: integer(found.length) });

@@ -12,11 +12,21 @@ import {
 import type { View } from '../encoding/view.ts';
 import { readZset, scoreOf } from '../encoding/zset.ts';
 import { array, bulk, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';
-import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
 import { fixedDecimal, humanDecimal } from './fixed-decimal.ts';
+import { inSteps } from './in-steps.ts';
 import { doubleArgument } from './score-args.ts';
-import { type AddRequest, runAdd } from './zset.ts';
+import { type AddRequest, membersOf, runAdd } from './zset.ts';
 
 const DECIMALS = 6;
 const DISTANCE_DECIMALS = 4;
@@ -65,11 +75,11 @@ function parseGeoAdd(args: readonly Buffer[]): AddRequest {
   const count = args.length - at;
   const [nx, xx, ch] = ['nx', 'xx', 'ch'].map((option) => given.has(option));
   if (count === 0 || count % 3 !== 0 || (nx && xx)) throw syntaxError();
-  const members = [];
-  for (; at < args.length; at += 3) {
-    const point = pointArgument(argument(args, at), argument(args, at + 1));
-    members.push({ score: encodePoint(point), member: argument(args, at + 2) });
-  }
+  const members = membersOf(count / 3, (number) => {
+    const pointAt = at + 3 * number;
+    const point = pointArgument(argument(args, pointAt), argument(args, pointAt + 1));
+    return { score: encodePoint(point), member: argument(args, pointAt + 2) };
+  });
   const options = { nx: nx!, xx: xx!, ch: ch!, gt: false, lt: false, incr: false };
   return { key: argument(args, 1), options, members };
 }
@@ -102,14 +112,15 @@ function runGeoDist(view: View, request: DistanceRequest, { nowMs }: RunContext)
 
 /** GEOHASH key [member [member ...]], GEOPOS likewise */
 function runEach(absent: Reply, replyOf: (score: number) => Reply) {
-  return (view: View, args: readonly Buffer[], { nowMs }: RunContext): Reply => {
+  return (view: View, args: readonly Buffer[], { nowMs }: RunContext): RunResult => {
     const zset = readZset(view, argument(args, 1), nowMs);
     if (zset === 'wrong-type') return WRONG_TYPE;
-    const items = args.slice(2).map((member) => {
+    const pile = new ReplyPile('array', 'fewer members');
+    const read = (member: Buffer) => {
       const score = zset && scoreOf(view, zset.place, member);
-      return score === undefined ? absent : replyOf(score);
-    });
-    return array(items);
+      pile.add(score === undefined ? absent : replyOf(score));
+    };
+    return inSteps(args.slice(2), read, () => pile.reply());
   };
 }
 

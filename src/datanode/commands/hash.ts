@@ -21,7 +21,7 @@ import { eachSlice } from '../encoding/member-walk.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
-import { array, bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, WRONG_TYPE, wrongArity } from './args.ts';
 import {
@@ -112,12 +112,12 @@ function runDelete(view: WriteView, { key, fields }: Fields, { nowMs }: RunConte
 function runMultiGet(view: View, { key, fields }: Fields, { nowMs }: RunContext): RunResult {
   const hash = readHash(view, key, nowMs);
   if (hash === 'wrong-type') return WRONG_TYPE;
-  const values: Reply[] = [];
+  const pile = new ReplyPile('array', 'fewer fields');
   const read = (name: Buffer) => {
     const field = hash && getField(view, hash, name);
-    values.push(field === undefined ? NULL : bulk(field.value));
+    pile.add(field === undefined ? NULL : bulk(field.value));
   };
-  return inSteps(fields, read, () => array(values));
+  return inSteps(fields, read, () => pile.reply());
 }
 
 /** HGET key field, HEXISTS key field, HSTRLEN key field */

@@ -1,5 +1,5 @@
 /** Commands that carry many arguments: each costs microseconds, 100,000 of them the loop. */
-import { giveWay, type Slices } from '../encoding/slices.ts';
+import { GLANCE, giveWay, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';
 
@@ -25,7 +25,8 @@ function* step<T>(
   end: () => RunResult,
 ): Slices<Reply> {
   for (let at = 0; at < items.length; at++) {
-    if (at > 0 && at % ARGUMENTS_STEP === 0) yield* giveWay();
+    if (at % ARGUMENTS_STEP === ARGUMENTS_STEP - 1) yield* giveWay();
+    else if (isGlanceDue(at)) yield GLANCE;
     each(items[at]!);
   }
   const result = end();

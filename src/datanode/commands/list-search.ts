@@ -1,10 +1,11 @@
 /** LPOS: where elements of a list stand that equal a value. */
 import { type List, type ListEnd, readList } from '../encoding/list.ts';
 import { walkList } from '../encoding/list-walk.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import { INT64_MIN } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
-import { array, EMPTY_ARRAY, integer, NULL, type Reply } from '../resp/reply.ts';
+import { EMPTY_ARRAY, integer, NULL, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, integerArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { atOnce } from './at-once.ts';
 import {
@@ -88,8 +89,10 @@ function* searchList(view: View, list: List, search: Search): Slices<Reply> {
     if (each.equals(element) && ++matches >= rank) found.push(index);
     return found.length < wanted;
   });
-  if (count !== undefined) return array(found.map(integer));
-  return found.length > 0 ? integer(found[0]!) : NULL;
+  if (count === undefined) return found.length > 0 ? integer(found[0]!) : NULL;
+  const pile = new ReplyPile('array', 'a smaller COUNT');
+  yield* eachItem(found, (index) => pile.add(integer(index)));
+  return pile.reply();
 }
 
 export const listSearchCommands: readonly Command[] = [

@@ -8,7 +8,7 @@
 
 import type { Collection } from '../encoding/collection.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
-import { eachSlice, type Take } from '../encoding/member-walk.ts';
+import { eachPair, type Take } from '../encoding/member-walk.ts';
 import {
   addMember,
   decodeMember,
@@ -51,9 +51,6 @@ interface CardRequest {
   /** Counting ends there; 0: never. */
   readonly limit: number;
 }
-
-/** Members looked up in other sets at a time: a slice must not hold the node's other work up. */
-const LOOKUP_SLICE = 128;
 
 function readSources(view: View, keys: readonly Buffer[], nowMs: number): Sources | 'wrong-type' {
   const sources: (Collection | undefined)[] = [];
@@ -101,9 +98,7 @@ function* unite(view: View, sources: Sources, take: Take<Buffer>): Slices<void> 
 }
 
 function* eachMember(set: Collection, take: Take<Buffer>): Slices<void> {
-  yield* eachSlice({ ...membersOf(set).range, limit: LOOKUP_SLICE }, (pairs) =>
-    pairs.some(([key]) => take(decodeMember(key)) === true),
-  );
+  yield* eachPair(membersOf(set).range, ([key]) => take(decodeMember(key)));
 }
 
 /** SINTER key [key ...], SUNION, SDIFF likewise */

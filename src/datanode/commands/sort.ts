@@ -3,7 +3,7 @@
 import { newCollection } from '../encoding/collection.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
-import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
+import { eachItem, GLANCE, giveWay, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import { lookUpPattern, parseSortPattern, type SortPattern } from '../encoding/sort-pattern.ts';
 import { sortScore } from '../encoding/sort-score.ts';
 import { readSortSource, type SortSource } from '../encoding/sort-source.ts';
@@ -160,6 +160,7 @@ function* sortedValues(
   for (const element of elements) {
     for (const pattern of request.gets) {
       if (values.length % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
+      else if (isGlanceDue(values.length)) yield GLANCE;
       const value = lookUpPattern(view, pattern, element, context);
       if (value === 'elsewhere') return elsewhere('GET');
       values.push(value);
@@ -196,7 +197,9 @@ function* sortedElements(
   if ('kind' in units) return units;
   const compare = comparison(sorts);
   const sorted = yield* sortStepwise(units, compare, giveWay);
-  return sorted.slice(first, first + count).map(({ element }) => element);
+  const elements: Buffer[] = [];
+  yield* eachItem(sorted.slice(first, first + count), ({ element }) => void elements.push(element));
+  return elements;
 }
 
 function* elementsAsTheyAre(

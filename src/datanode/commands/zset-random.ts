@@ -1,12 +1,13 @@
 /** Sorted sets in no order: ZRANDMEMBER, ZSCAN. */
 import type { Collection } from '../encoding/collection.ts';
 import { decodeMember, elementRange } from '../encoding/element-key.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, giveWay, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
+import { sortStepwise } from '../encoding/stepwise-sort.ts';
 import { tags } from '../encoding/tags.ts';
 import type { View } from '../encoding/view.ts';
 import { type Entry, entryOf, readZset } from '../encoding/zset.ts';
 import { encodingOfZset } from '../encoding/zset-header.ts';
-import { collectSpan, entriesAtRanks, wholeSpan } from '../encoding/zset-range.ts';
+import { collectSpan, DENSE_RANKS, entriesAtRanks, wholeSpan } from '../encoding/zset-range.ts';
 import { formatDouble } from '../resp/encode-reply.ts';
 import { bulk, EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
@@ -62,20 +63,39 @@ function* runRandom(view: View, request: RandomRequest, context: RunContext): Sl
   return yield* entriesReply(entries, request.withScores, 'a smaller count');
 }
 
+interface Draw {
+  readonly rank: number;
+  entry: Entry | undefined;
+}
+
 function* drawRepeated(
   view: View,
   zset: Collection,
   count: number,
   { random }: RunContext,
 ): Slices<readonly Entry[]> {
-  const ranks = Array.from({ length: count }, () => Math.floor(random() * zset.size));
-  const distinct = [...new Set(ranks)].sort((a, b) => a - b);
+  const draws: Draw[] = [];
+  for (let draw = 0; draw < count; draw++) {
+    if (draw % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
+    draws.push({ rank: Math.floor(random() * zset.size), entry: undefined });
+  }
+  const inOrder = yield* sortStepwise(draws, (a, b) => a.rank - b.rank, giveWay);
+  const distinct: number[] = [];
+  yield* eachItem(inOrder, ({ rank }) => {
+    if (distinct.at(-1) !== rank) distinct.push(rank);
+  });
   const entries = yield* entriesAtRanks(view, zset, distinct);
-  const byRank = new Map(distinct.map((rank, at) => [rank, entries[at]!]));
-  return ranks.map((rank) => byRank.get(rank)!);
+  let met = 0;
+  yield* eachItem(inOrder, (draw) => {
+    if (distinct[met] !== draw.rank) met++;
+    draw.entry = entries[met];
+  });
+  const drawn: Entry[] = [];
+  yield* eachItem(draws, ({ entry }) => void drawn.push(entry!));
+  return drawn;
 }
 
-/** Every choice of `count` ranks is equally likely (Floyd). */
+/** Every choice of `count` ranks is equally likely. */
 function* drawDistinct(
   view: View,
   zset: Collection,
@@ -84,16 +104,30 @@ function* drawDistinct(
 ): Slices<readonly Entry[]> {
   const { size, place } = zset;
   if (count >= size) return yield* collectSpan(wholeSpan(place));
-  const ranks = new Set<number>();
-  for (let top = size - count; top < size; top++) {
-    const rank = Math.floor(random() * (top + 1));
-    ranks.add(ranks.has(rank) ? top : rank);
+  const many = count * DENSE_RANKS >= size;
+  const ranks = yield* many ? ranksPassed(size, count, random) : ranksDrawn(size, count, random);
+  return yield* entriesAtRanks(view, zset, ranks);
+}
+
+/** All ranks are passed, and as many taken of the rest as are still wanted of it. */
+function* ranksPassed(size: number, count: number, random: () => number): Slices<number[]> {
+  const ranks: number[] = [];
+  for (let rank = 0; ranks.length < count; rank++) {
+    if (rank % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
+    if (random() * (size - rank) < count - ranks.length) ranks.push(rank);
   }
-  return yield* entriesAtRanks(
-    view,
-    zset,
-    [...ranks].sort((a, b) => a - b),
-  );
+  return ranks;
+}
+
+/** Floyd's: as many draws as ranks. */
+function* ranksDrawn(size: number, count: number, random: () => number): Slices<number[]> {
+  const drawn = new Set<number>();
+  for (let top = size - count; top < size; top++) {
+    if (top % STEP_ITEMS === 0) yield* giveWay();
+    const rank = Math.floor(random() * (top + 1));
+    drawn.add(drawn.has(rank) ? top : rank);
+  }
+  return yield* sortStepwise([...drawn], (a, b) => a - b, giveWay);
 }
 
 /** ZSCAN key cursor [MATCH pattern] [COUNT count]: what is in the small encoding comes whole. */

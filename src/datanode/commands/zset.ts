@@ -1,7 +1,7 @@
 /** Sorted sets member by member, and ranks: ZADD, ZREM, ZSCORE, ZRANK, ZCOUNT and relatives. */
 import type { Collection } from '../encoding/collection.ts';
 import { encodeScoreKey } from '../encoding/element-key.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { dropMember, openZset, putScore, readZset, scoreOf } from '../encoding/zset.ts';
 import { countBefore } from '../encoding/zset-index.ts';
@@ -24,6 +24,7 @@ import {
   write,
 } from './command.ts';
 import { inSteps } from './in-steps.ts';
+import { late, lateReply } from './late-error.ts';
 import { doubleArgument, lexBounds, scoreBounds, scoreReply } from './score-args.ts';
 import { savedZset } from './zset-save.ts';
 
@@ -45,8 +46,18 @@ export interface AddOptions {
 export interface AddRequest {
   readonly key: Buffer;
   readonly options: AddOptions;
-  readonly members: readonly ScoredMember[];
+  readonly members: readonly ScoredMember[] | LateMembers;
 }
+
+/** So many members that reading their scores is a part of the run, in steps. */
+interface LateMembers {
+  readonly count: number;
+  /** That of a number from 0 on. Throws ArgumentError. */
+  readonly read: (number: number) => ScoredMember;
+}
+
+/** More members are read late. */
+const MEMBERS_AT_ONCE_MAX = 1_024;
 
 const NOT_A_NUMBER = error('ERR resulting score is not a number (NaN)');
 const ADD_OPTIONS: readonly string[] = ['nx', 'xx', 'gt', 'lt', 'ch', 'incr'];
@@ -65,11 +76,17 @@ function parseAdd(args: readonly Buffer[], always: readonly string[] = []): AddR
   const [nx, xx, gt, lt, ch, incr] = ADD_OPTIONS.map((option) => given.has(option));
   const options = { nx: nx!, xx: xx!, gt: gt!, lt: lt!, ch: ch!, incr: incr! };
   refuseContradictions(options, count / 2);
-  const members: ScoredMember[] = [];
-  for (; at < args.length; at += 2) {
-    members.push({ score: doubleArgument(argument(args, at)), member: argument(args, at + 1) });
-  }
+  const members = membersOf(count / 2, (number) => {
+    const scoreAt = at + 2 * number;
+    return { score: doubleArgument(argument(args, scoreAt)), member: argument(args, scoreAt + 1) };
+  });
   return { key: argument(args, 1), options, members };
+}
+
+/** `count` members as `read` reads them: now where they are few, so that no entry is made in vain. */
+export function membersOf(count: number, read: LateMembers['read']): AddRequest['members'] {
+  if (count > MEMBERS_AT_ONCE_MAX) return { count, read };
+  return Array.from({ length: count }, (_, number) => read(number));
 }
 
 function refuseContradictions({ nx, xx, gt, lt, incr }: AddOptions, members: number): void {
@@ -89,10 +106,35 @@ function parseIncrBy(args: readonly Buffer[]): AddRequest {
   return parseAdd(args, ['incr']);
 }
 
-export function runAdd(
+export function runAdd(view: WriteView, request: AddRequest, { nowMs }: RunContext): RunResult {
+  const { members } = request;
+  if ('read' in members) return readAndAdd(view, request, members, nowMs);
+  return addMembers(view, request, members, nowMs);
+}
+
+/** As in Redis, one score that is none refuses all before the key is looked at. */
+function* readAndAdd(
   view: WriteView,
-  { key, options, members }: AddRequest,
-  { nowMs }: RunContext,
+  request: AddRequest,
+  { count, read }: LateMembers,
+  nowMs: number,
+): Slices<Reply> {
+  const members: ScoredMember[] = [];
+  for (let number = 0; number < count; number++) {
+    if (isGlanceDue(number)) yield GLANCE;
+    const member = late(() => read(number));
+    if (member instanceof ArgumentError) return lateReply(member);
+    members.push(member);
+  }
+  const result = addMembers(view, request, members, nowMs);
+  return 'kind' in result ? result : yield* result;
+}
+
+function addMembers(
+  view: WriteView,
+  { key, options }: AddRequest,
+  members: readonly ScoredMember[],
+  nowMs: number,
 ): RunResult {
   const zset = openZset(view, key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
@@ -100,7 +142,7 @@ export function runAdd(
   let changed = 0;
   let last: number | undefined;
   // only an increment, of one member, makes what is no number
-  const add = ({ member, score }: AddRequest['members'][number]) => {
+  const add = ({ member, score }: ScoredMember) => {
     const before = scoreOf(view, zset.place, member);
     last = scoreToGive(options, score, before);
     if (last === undefined || Number.isNaN(last) || last === before) return;

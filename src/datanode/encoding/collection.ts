@@ -15,7 +15,7 @@ import {
 import { decodeCollection, encodeCollection, type Header } from './header.ts';
 import { keyAfter } from './key.ts';
 import { type Found, findKey, giveUpKey, removeKey, storeKey } from './keyspace.ts';
-import type { Slices } from './slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from './slices.ts';
 import type { View, WriteView } from './view.ts';
 
 /** A collection as a read finds it. */
@@ -130,8 +130,12 @@ function* copyElements(
 ): Slices<void> {
   for (const tag of elementTags[type]) {
     let range = elementRange(tag, from);
+    let met = 0;
     for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
-      for (const [key, value] of pairs) view.put(movedElementKey(key, to), value);
+      for (const [key, value] of pairs) {
+        if (isGlanceDue(++met)) yield GLANCE;
+        view.put(movedElementKey(key, to), value);
+      }
       range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
     }
   }

@@ -14,7 +14,7 @@ import {
 } from './list.ts';
 import { listpackEntryBytes } from './listpack-size.ts';
 import { corruptRecord } from './record.ts';
-import type { Slices } from './slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from './slices.ts';
 import type { View, WriteView } from './view.ts';
 
 /** Up to this many elements of a dense list are read one by one: it spares a pass of the loop. */
@@ -50,6 +50,7 @@ export function* walkList(
       throw corruptRecord(list.found.place, `it has ${met} elements, ${size} by its header`);
     }
     for (const [at, value] of pairs) {
+      if (isGlanceDue(met)) yield GLANCE;
       const index = reverse ? size - 1 - met : met;
       if (met++ >= skip && !visit(decodeElement(at, value), at, index)) return;
     }

@@ -4,7 +4,7 @@
  */
 import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import { keyAfter } from './key.ts';
-import { eachItem, giveWay, type Slices, STEP_ITEMS } from './slices.ts';
+import { eachItem, GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from './slices.ts';
 import { sortStepwise } from './stepwise-sort.ts';
 
 /** Is given what a walk meets; the walk ends when it returns true. */
@@ -63,6 +63,19 @@ export function* eachSlice(range: KeyRange, take: Take<readonly KeyValue[]>): Sl
   let rest = range;
   for (let pairs = yield rest; pairs.length > 0; pairs = yield rest) {
     if (take(pairs) === true) return;
+    rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+}
+
+/** The same, pair by pair: each may be looked up elsewhere, or changed. */
+export function* eachPair(range: KeyRange, take: Take<KeyValue>): Slices<void> {
+  let met = 0;
+  let rest = range;
+  for (let pairs = yield rest; pairs.length > 0; pairs = yield rest) {
+    for (const pair of pairs) {
+      if (isGlanceDue(++met)) yield GLANCE;
+      if (take(pair) === true) return;
+    }
     rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
   }
 }

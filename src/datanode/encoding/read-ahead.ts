@@ -14,12 +14,8 @@ export interface Slice {
 }
 
 /** Of `range` in `reader`: at least one pair unless it is empty. */
-export async function readSlice(
-  reader: EngineReader,
-  range: KeyRange,
-  pairsMax: number = limits.rangeSlicePairs,
-): Promise<Slice> {
-  const countMax = Math.min(range.limit ?? pairsMax, pairsMax);
+export async function readSlice(reader: EngineReader, range: KeyRange): Promise<Slice> {
+  const countMax = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
   const pairs: KeyValue[] = [];
   let bytes = 0;
   const iterator = reader.iterate(limited(range, countMax));
@@ -61,12 +57,10 @@ export class ReadAhead {
     return { pairs: from === 0 ? pairs : pairs.slice(from), ended };
   }
 
-  /** Reads some of it, and more of one that goes on: then `known` has an answer. */
+  /** Reads some of it: then `known` has an answer. */
   async read(range: KeyRange): Promise<void> {
-    const goesOn = this.#range !== undefined && endsAlike(this.#range, range);
     this.#range = undefined;
-    const pairsMax = goesOn ? limits.rangeSlicePairs : limits.rangeFirstPairs;
-    this.#slice = await readSlice(this.#reader, range, pairsMax);
+    this.#slice = await readSlice(this.#reader, range);
     this.#range = range;
   }
 

@@ -139,6 +139,7 @@ export function encodingOfMembers(members: Iterable<Buffer>): SetEncoding {
   let size = 0;
   for (const member of members) {
     encoding = encodingWith(encoding ?? firstEncoding(member, 1), size++, member);
+    if (encoding === 'hashtable') break;
   }
   return encoding ?? 'intset';
 }

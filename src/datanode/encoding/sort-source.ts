@@ -8,7 +8,7 @@ import { keyAfter } from './key.ts';
 import { findKey } from './keyspace.ts';
 import { decodeShape } from './list.ts';
 import { type Walk, walkList } from './list-walk.ts';
-import type { Slices } from './slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View } from './view.ts';
 
@@ -59,7 +59,10 @@ function* walkMembers(all: KeyRange, { from, skip, count }: Walk, visit: SortVis
   while (met < end) {
     const pairs = yield limited(range, end - met, reverse);
     if (pairs.length === 0) return;
-    for (const [key] of pairs) if (met++ >= skip) visit(decodeMember(key));
+    for (const [key] of pairs) {
+      if (isGlanceDue(met)) yield GLANCE;
+      if (met++ >= skip) visit(decodeMember(key));
+    }
     const last = pairs.at(-1)![0];
     range = reverse ? { ...range, lt: last } : { ...range, gte: keyAfter(last) };
   }

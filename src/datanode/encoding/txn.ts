@@ -220,8 +220,8 @@ export class Txn implements WriteView {
       bytes = 0;
       if (pace.isDue()) await pace.pause();
     }
-    // handing a large one to the engine is a turn's work
-    if (this.#putBytes > CHANGED_BYTES_AT_ONCE_MAX) await pace.pause();
+    // handing them to the engine is a turn's work
+    await pace.pause();
     return operations;
   }
 

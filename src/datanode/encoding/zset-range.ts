@@ -6,7 +6,7 @@ import { type KeyRange, limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import { type CollectionPlace, elementRange, encodeScoreKey } from './element-key.ts';
 import { keyAfter } from './key.ts';
-import type { Slices } from './slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View } from './view.ts';
 import { type Entry, entryOf } from './zset.ts';
@@ -44,7 +44,7 @@ const NO_MEMBER = Buffer.alloc(0);
 /** Offsets from here on are jumped over by rank. */
 const JUMP_OFFSET_MIN = 256;
 /** With one rank in so many elements, or more, all elements are walked over. */
-const DENSE_RANKS = 64;
+export const DENSE_RANKS = 64;
 
 export function wholeSpan(place: CollectionPlace, reverse = false): Span {
   return { range: { ...elementRange(tags.zsetScore, place), reverse } };
@@ -179,11 +179,13 @@ export function* walkSpan(span: Span, take: (entry: Entry) => unknown): Slices<v
   let skip = unbounded(span.offset ?? 0);
   let left = unbounded(span.limit ?? -1);
   let begun = begins === undefined;
+  let met = 0;
   while (left > 0 && range.gte.compare(range.lt) < 0) {
     const limit = begun ? Math.min(left + skip, Number.MAX_SAFE_INTEGER) : undefined;
     const pairs = yield limit === undefined ? range : limited(range, limit);
     if (pairs.length === 0) return;
     for (const pair of pairs) {
+      if (isGlanceDue(++met)) yield GLANCE;
       const entry = entryOf(pair);
       begun ||= begins!(entry.member);
       if (!begun) continue;

@@ -3,7 +3,7 @@ import type { Collection } from './collection.ts';
 import { readCollection } from './collection.ts';
 import { decodeMember, elementRange, encodeMemberKey } from './element-key.ts';
 import { keyAfter } from './key.ts';
-import type { Slices } from './slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View } from './view.ts';
 import { type Entry, scoreOf } from './zset.ts';
@@ -36,8 +36,12 @@ export function* walkSource(
   if (source === undefined) return;
   if (source.type === 'zset') return yield* walkSpan(wholeSpan(source.place), take);
   let range = elementRange(tags.setMember, source.place);
+  let met = 0;
   for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
-    for (const [key] of pairs) if (take({ member: decodeMember(key), score: SET_SCORE })) return;
+    for (const [key] of pairs) {
+      if (isGlanceDue(++met)) yield GLANCE;
+      if (take({ member: decodeMember(key), score: SET_SCORE })) return;
+    }
     range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
   }
 }

@@ -6,7 +6,7 @@
 import type { RunContext, WriteRun } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
-import type { Pacing, RangeSource, Slices } from '../encoding/slices.ts';
+import { GLANCE, type Pacing, type RangeSource, type Slices } from '../encoding/slices.ts';
 import type { Txn } from '../encoding/txn.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { ReplyTooLargeError } from '../resp/reply-pile.ts';
@@ -163,7 +163,7 @@ export async function runRanges<Result>(
 ): Promise<Result> {
   let step = run.next();
   for (let reads = 0; !step.done; ) {
-    if (pace.isDue()) await pace.pause();
+    if (pace.isDue(step.value === GLANCE)) await pace.pause();
     let pairs = source.range(step.value);
     if (pairs instanceof Promise) {
       pairs = await pairs;

@@ -26,10 +26,12 @@ export class Pace {
     });
   }
 
-  /** Called after each small step of work; true: `pause` before the next. */
-  isDue(): boolean {
+  /**
+   * Called after each small step of work, or (`isGlance`) within one; true: `pause` before the next.
+   */
+  isDue(isGlance = false): boolean {
     this.begin();
-    if (++this.#steps >= limits.turnStepsMax) return true;
+    if (!isGlance && ++this.#steps >= limits.turnStepsMax) return true;
     return this.#clock.monotonicMs() - this.#sinceMs! >= limits.turnMs;
   }
 

@@ -102,7 +102,7 @@ async function run(
   const result = orTooLarge(() => runGathered(target.run, gathered));
   if ('kind' in result) return result;
   const pace = new Pace(clock);
-  return runReply(result, gathered, { isDue: () => pace.isDue(), pause });
+  return runReply(result, gathered, { isDue: (isGlance) => pace.isDue(isGlance), pause });
 }
 
 function askPartition(

@@ -1,6 +1,7 @@
 /** Commands with thousands of arguments: worked off in steps, and answered as if at once. */
 import { expect, test } from 'vitest';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { GLANCE } from '../../../src/datanode/encoding/slices.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { array, bulk, integer, NULL, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from './lone-partition.ts';
@@ -41,9 +42,11 @@ const calls: readonly (readonly [words: string[], reply: Reply])[] = [
 
 function plain(reply: Reply): unknown {
   if (reply.kind === 'array') return reply.items.map(plain);
+  if (reply.kind === 'pairs') return reply.pairs.flat().map(plain);
   if (reply.kind === 'bulk') return reply.bytes.toString();
   if (reply.kind === 'double') return reply.text ?? String(reply.value);
   if (reply.kind === 'integer') return Number(reply.value);
+  if (reply.kind === 'error') return { error: reply.text };
   return reply.kind === 'simple' ? reply.text : reply.kind;
 }
 
@@ -66,10 +69,87 @@ test('others may have their turn after some dozens of them, unless there are few
     const prepared = command.prepare(args);
     if (!prepared.ok) throw new Error('well formed');
     const result = prepared.run(new Txn(engine), context);
-    if ('kind' in result) return 1;
-    let turns = 1;
-    while (!result.next([]).done) turns++;
-    return turns;
+    if ('kind' in result) return { turns: 1, glances: 0 };
+    let [turns, glances] = [1, 0];
+    for (let step = result.next([]); !step.done; step = result.next([])) {
+      if (step.value === GLANCE) glances++;
+      else turns++;
+    }
+    return { turns, glances };
   };
-  expect([1, 100, COUNT].map(turnsOf)).toEqual([1, 1, 16]);
+  expect([1, 100, COUNT].map(turnsOf)).toEqual([
+    { turns: 1, glances: 0 },
+    { turns: 1, glances: 0 },
+    { turns: 16, glances: 125 },
+  ]);
+});
+
+/** One more than are read before the command runs. */
+const LATE = 1_025;
+const late = (words: (at: number) => string[]) =>
+  Array.from({ length: LATE }, (_, at) => words(at)).flat();
+
+test('scores of thousands of members are read by the run, and all refused for one', async () => {
+  const partition = await LonePartition.open();
+  const text = async (...words: string[]) => plain(await partition.call(...words));
+  const prepared = (...words: string[]) => {
+    const args = words.map((word) => Buffer.from(word));
+    const command = resolveCommand(args);
+    return command?.kind === 'write' && command.prepare(args).ok;
+  };
+  const bad = [...late((at) => [`${at}`, `m${at}`]), 'one', 'm'];
+  const badPoints = [...late((at) => ['13.5', `${at % 80}`, `m${at}`]), '181', '0', 'm'];
+  expect(prepared('ZADD', 'z', 'one', 'm')).toBe(false);
+  expect(prepared('ZADD', 'z', ...bad)).toBe(true);
+  const notFloat = { error: 'ERR value is not a valid float' };
+  const notPoint = { error: 'ERR invalid longitude,latitude pair 181.000000,0.000000' };
+  await partition.call('SET', 'text', 'x');
+  expect(await text('ZADD', 'z', ...bad)).toEqual(notFloat);
+  expect(await text('ZADD', 'text', ...bad)).toEqual(notFloat);
+  expect(await text('GEOADD', 'z', ...badPoints)).toEqual(notPoint);
+  expect(await text('EXISTS', 'z')).toBe(0);
+  expect(await text('ZADD', 'text', ...bad.slice(0, -2))).toEqual({
+    error: 'WRONGTYPE Operation against a key holding the wrong kind of value',
+  });
+  expect(await text('ZADD', 'z', 'NX', ...bad.slice(0, -2))).toBe(LATE);
+  expect(await text('ZADD', 'z', 'CH', 'LT', ...late((at) => ['10', `m${at}`]))).toBe(LATE - 11);
+  expect(await text('GEOADD', 'g', 'CH', ...badPoints.slice(0, -3))).toBe(LATE);
+  expect(await text('ZSCORE', 'z', 'm700')).toBe('10');
+  expect(await text('ZCARD', 'g')).toBe(LATE);
+});
+
+test('members drawn from a large sorted set are its members, with their scores', async () => {
+  const partition = await LonePartition.open();
+  await partition.call('ZADD', 'z', ...each((at) => [`${at}`, `m${at}`]));
+  const draw = async (count: string) =>
+    plain(await partition.call('ZRANDMEMBER', 'z', count, 'WITHSCORES')) as string[];
+  for (const [count, members, distinct] of [
+    ['7', 7, 7],
+    ['500', 500, 500],
+    [`${COUNT + 1}`, COUNT, COUNT],
+    ['-3000', 3_000, undefined],
+  ] as const) {
+    const drawn = await draw(count);
+    const names = drawn.filter((_, at) => at % 2 === 0);
+    expect(names).toHaveLength(members);
+    expect(names).toEqual(drawn.filter((_, at) => at % 2 === 1).map((score) => `m${score}`));
+    const different = new Set(names).size;
+    if (distinct !== undefined) expect(different).toBe(distinct);
+    // of 3,000 draws of 1,000 some 950 differ, and the first ones are in no order
+    else expect(different).toBeGreaterThan(900);
+    if (distinct === undefined) expect(names.slice(0, 50)).not.toEqual(names.slice(0, 50).sort());
+  }
+});
+
+test('places found in a large index are given nearest first, and stored with their distance', async () => {
+  const partition = await LonePartition.open();
+  const placeOf = (at: number) => (at * 7) % COUNT;
+  await partition.call('GEOADD', 'g', ...each((at) => [`${placeOf(at) / 100}`, '0', `m${at}`]));
+  const nearest = ['FROMLONLAT', '0', '0', 'BYRADIUS', '2000', 'km'];
+  const found = plain(await partition.call('GEOSEARCH', 'g', ...nearest, 'ASC')) as string[];
+  const inOrder = [...numbers].sort((a, b) => placeOf(a) - placeOf(b));
+  expect(found).toEqual(inOrder.map((at) => `m${at}`));
+  const stored = await partition.call('GEOSEARCHSTORE', 'd', 'g', ...nearest, 'STOREDIST');
+  expect(plain(stored)).toBe(COUNT);
+  expect(plain(await partition.call('ZRANGE', 'd', '0', '-1'))).toEqual(found);
 });
