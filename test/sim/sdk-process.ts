@@ -231,8 +231,10 @@ export class SdkProcess {
     const pipelined = pipeline.length;
     const results = pipeline.exec();
     const one = (at: number) => results.then((all) => resultOf(all[at]!));
-    // the partitions are waited for first, then room for each command, and its own time begins then
-    const limitMs = this.#plan.timeoutMs * (pipelined + 1);
+    // the time of a command that waits for room begins then: it waits for others whose time runs
+    const { timeoutMs, loops, maxQueued } = this.#plan;
+    const rooms = 2 * loops * pipelined > maxQueued ? pipelined : 0;
+    const limitMs = timeoutMs * (rooms + 1);
     await Promise.all([
       this.#write(['INCR', counter], one(0), limitMs),
       this.#pushed(list, element, one(1), limitMs),
