@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { runChaos } from '../datanode/raft/chaos-run.ts';
-import { drawPlan, type FaultKind, type RunPlan } from './plan.ts';
+import { drawPlan, type FaultKind, patientPlan, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
 import type { Waits } from './typed.ts';
 
@@ -18,6 +18,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --hours N        goes on with new seeds for N hours of real time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
   --reads MODE     all reads linearizable, or lease; else as the seeds draw it
+  --patient        three clients of the SDK that give nothing up are all there is
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -44,6 +45,7 @@ async function main(): Promise<number> {
       hours: { type: 'string' },
       reads: { type: 'string' },
       core: { type: 'string', default: '0' },
+      patient: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -73,7 +75,8 @@ async function main(): Promise<number> {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
     const reads = values.reads as RunPlan['reads'] | undefined;
-    const result = await judge(drawPlan(seed, reads), values.once);
+    const drawn = drawPlan(seed, reads);
+    const result = await judge(values.patient ? patientPlan(drawn) : drawn, values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -147,8 +150,9 @@ function lineOf({ plan, trace, events, calls, violation }: RunResult) {
 function report({ plan, violation, lines }: RunResult, short: boolean): void {
   if (!short) say(lines.join('\n'));
   say(`seed ${plan.seed}: ${violation?.text.slice(0, 6_000)}`);
-  const drawn = plan.reads === drawPlan(plan.seed).reads;
-  say(`again: npm run sim -- --seed ${plan.seed}${drawn ? '' : ` --reads ${plan.reads}`}`);
+  const reads = plan.reads === drawPlan(plan.seed).reads ? '' : ` --reads ${plan.reads}`;
+  const patient = plan.sdk.some((client) => client.patient) ? ' --patient' : '';
+  say(`again: npm run sim -- --seed ${plan.seed}${reads}${patient}`);
 }
 
 /** Leaves out faults, halves first, as long as the same checker objects. */
