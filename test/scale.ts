@@ -10,7 +10,7 @@ const table = {
   /** Seeds of whole clusters under faults, each run twice. */
   simulatorSeeds: { small: 200, long: 2_000 },
   /** Seeds of whole clusters that the SDK is driven against. */
-  sdkSeeds: { small: 4, long: 200 },
+  sdkSeeds: { small: 6, long: 200 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */
   zanTransfers: { small: 6, long: 200 },
   /** kill -9 of datanodes under load, per scenario. */

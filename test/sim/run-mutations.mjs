@@ -101,7 +101,7 @@ function linkTree(from, to) {
 }
 
 /** Seeds of the core alone come first: they cannot see a bug that is elsewhere. */
-function catchIt({ name, edits }, dir) {
+function catchIt({ name, edits, patient }, dir) {
   const start = Date.now();
   const inCore = edits.some(({ file }) => file.startsWith('src/datanode/raft/'));
   return new Promise((resolve) => {
@@ -114,6 +114,7 @@ function catchIt({ name, edits }, dir) {
       String(SEEDS_MAX),
       '--once',
       '--json',
+      ...(patient ? ['--patient'] : []),
     ];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
