@@ -12,7 +12,7 @@ const table = {
   /** The same of plans that look at leases alone. */
   leaseSeeds: { small: 8, long: 400 },
   /** Seeds of whole clusters that the SDK is driven against. */
-  sdkSeeds: { small: 4, long: 200 },
+  sdkSeeds: { small: 6, long: 200 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */
   zanTransfers: { small: 6, long: 200 },
   /** kill -9 of datanodes under load, per scenario. */

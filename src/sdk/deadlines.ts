@@ -19,7 +19,7 @@ export class Deadlines {
 
   add(timed: Timed): void {
     this.#timed.add(timed);
-    this.#timer ??= this.#clock.setTimer(this.#resolutionMs, () => this.#look());
+    this.#timer ??= this.#clock.setTimer(this.#resolutionMs, this.#onTimer);
   }
 
   delete(timed: Timed): void {
@@ -31,11 +31,14 @@ export class Deadlines {
     return [...this.#timed];
   }
 
+  /** A process that was busy first reads what has come meanwhile: that is no silence. */
+  readonly #onTimer = (): void => this.#clock.endOfTurn(() => this.#look());
+
   #look(): void {
     this.#timer = undefined;
     const now = this.#clock.monotonicMs();
     for (const timed of this.#timed) timed.onTime(now);
     if (this.#timed.size === 0 || this.#timer !== undefined) return;
-    this.#timer = this.#clock.setTimer(this.#resolutionMs, () => this.#look());
+    this.#timer = this.#clock.setTimer(this.#resolutionMs, this.#onTimer);
   }
 }

@@ -71,9 +71,9 @@ export class Pipeline extends PipelineMethods {
   }
 
   /**
-   * Sends what was gathered; never rejects: each command has its result, in order. It may have more
-   * commands than the client's `maxQueued`: they are handed on as there is room, and the time limit
-   * of each begins then.
+   * Sends what was gathered; never rejects: each command has its result, in order. Their time limits
+   * begin now. It may have more commands than the client's `maxQueued`: they are handed on as there
+   * is room, and the time limit of a command that waited for room begins then.
    */
   exec(): Promise<PipelineResult[]> {
     const gathered = this.take();
@@ -89,6 +89,7 @@ export class Pipeline extends PipelineMethods {
     const runner = this.#runner;
     const partitions = new Set<number | undefined>();
     const placed = trace && ((partition: number | undefined) => void partitions.add(partition));
+    let askedMs: number | undefined = this.#clock.monotonicMs();
     const results = await runner.underWay(async () => {
       try {
         const ready = runner.ready();
@@ -99,8 +100,11 @@ export class Pipeline extends PipelineMethods {
       const calls: Promise<PipelineResult>[] = [];
       for (const { name, given, bytes } of gathered) {
         // Only when there is none: whoever waits gives up the order of the turn.
-        if (runner.isCrowded) await runner.room();
-        const call = runner.run(name, given, bytes, { placed, inside: true });
+        if (runner.isCrowded) {
+          await runner.room();
+          askedMs = undefined;
+        }
+        const call = runner.run(name, given, bytes, { placed, inside: true, askedMs });
         calls.push(call.then(succeeded, failed));
       }
       return Promise.all(calls);

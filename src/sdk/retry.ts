@@ -21,6 +21,8 @@ export const failures = {
   lost: { outcome: 'unknown', refresh: true, atOnce: false },
   /** `UNKNOWNOUTCOME`: the server itself does not know. */
   unknownOutcome: { outcome: 'unknown', refresh: true, atOnce: false },
+  /** `MISCONF`: the node's disk fails, or its data is damaged; it may have done its part before. */
+  faulty: { outcome: 'unknown', refresh: true, atOnce: false },
   /** The node has said nothing for the time of an attempt. */
   silent: { outcome: 'unknown', refresh: true, atOnce: true },
   /** `SESSIONLOST`: the group does not know the session, and has not run the command now. */
@@ -123,6 +125,7 @@ const byWord: ReadonlyMap<string, Failure> = new Map([
   ['TRYAGAIN', 'busy'],
   ['LOADING', 'busy'],
   ['UNKNOWNOUTCOME', 'unknownOutcome'],
+  ['MISCONF', 'faulty'],
   ['SESSIONLOST', 'sessionLost'],
   ['DONE', 'done'],
 ]);

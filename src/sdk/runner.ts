@@ -53,6 +53,8 @@ interface Asked {
 export interface How {
   /** Of something under way: it is taken while the client closes. */
   readonly inside?: boolean | undefined;
+  /** On `clock.monotonicMs`: since when its time counts; undefined: since now. */
+  readonly askedMs?: number | undefined;
   /** Told the one partition of its keys; undefined: several, or none. */
   readonly placed?: ((partition: PartitionId | undefined) => void) | undefined;
   /** Of a watch: it must be a read, without options of its own. */
@@ -127,7 +129,8 @@ export class Runner {
         namespace: this.#options.namespace,
       });
       const reply = await traceCommand(context, (trace) => {
-        const asked = this.#asked(watched === undefined ? parsed.options : fresh(watched));
+        const options = watched === undefined ? parsed.options : fresh(watched);
+        const asked = this.#asked(options, how.askedMs);
         const placed = (partition: PartitionId | undefined) => {
           if (trace !== undefined) trace.partition = partition;
           how.placed?.(partition);
@@ -256,10 +259,12 @@ export class Runner {
     new Call(world, plan, done).start();
   }
 
-  #asked({ signal, timeoutMs, consistency }: CallOptions): Asked {
-    const { world } = this.#options;
+  #asked(
+    { signal, timeoutMs, consistency }: CallOptions,
+    askedMs = this.#options.world.clock.monotonicMs(),
+  ): Asked {
     return {
-      askedMs: world.clock.monotonicMs(),
+      askedMs,
       timeoutMs: timeoutMs ?? this.#options.timeoutMs,
       timeoutGiven: timeoutMs !== undefined,
       signal,

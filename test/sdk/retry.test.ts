@@ -36,6 +36,7 @@ const rows: readonly Row[] = [
   { failure: 'unsent', answer: 'unsent', ...refused },
   { failure: 'lost', answer: 'close', ...unknown },
   { failure: 'unknownOutcome', answer: '-UNKNOWNOUTCOME who knows\r\n', ...unknown },
+  { failure: 'faulty', answer: '-MISCONF this replica is damaged\r\n', ...unknown },
   {
     failure: 'silent',
     answer: 'hang',
@@ -177,6 +178,29 @@ test('a session lost after a reply was lost: the outcome is unknown, and it is n
   expect(await outcome(client.incr('n'))).toBe('OUTCOME_UNKNOWN');
   expect(peer.commands).toEqual(['INCR n', 'INCR n']);
   expect(await outcome(client.incr('n'))).toBe('OK');
+});
+
+test('what has come while the process was busy is no silence: it is not sent again', async () => {
+  const peer = await startPeer(([name]) => {
+    if (name !== 'GET') return '+OK\r\n';
+    // once the reply is on its way nothing of this process runs for longer than an attempt may take
+    process.nextTick(() => {
+      const untilMs = performance.now() + 400;
+      while (performance.now() < untilMs);
+    });
+    return '+here\r\n';
+  });
+  const driver = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [{ name: 'a', port: peer.port }],
+    partitions: [{ leader: 'a', replicas: ['a'] }],
+  });
+  const options = { placedrivers: ['p:1'], sessions: false, attemptTimeoutMs: 150 };
+  const client = new Client(options, { get: driver.get });
+  opened.push({ close: async () => client.disconnect() });
+  expect(await client.get('k')).toBe('here');
+  expect(await client.set('k', 'v')).toBe('OK');
+  expect(peer.commands).toEqual(['GET k', 'SET k v']);
 });
 
 test('refusals make nobody wait longer for one who is silent', async () => {

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { runChaos } from '../datanode/raft/chaos-run.ts';
 import { drawLeasePlan } from './lease-plan.ts';
-import { drawPlan, type FaultKind, type RunPlan } from './plan.ts';
+import { drawPlan, type FaultKind, patientPlan, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
 import type { Waits } from './typed.ts';
 
@@ -20,6 +20,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --core N         first N seeds of message chaos against the raft core alone (default 0)
   --reads MODE     all reads linearizable, or lease; else as the seeds draw it
   --about leases   plans that look at leases alone, drawn from the same seeds
+  --patient        three clients of the SDK that give nothing up are all there is
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -47,6 +48,7 @@ async function main(): Promise<number> {
       reads: { type: 'string' },
       about: { type: 'string' },
       core: { type: 'string', default: '0' },
+      patient: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
       minimize: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -76,8 +78,8 @@ async function main(): Promise<number> {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
     const seed = values.seed ?? String(first + at);
     const reads = values.reads as RunPlan['reads'] | undefined;
-    const plan = values.about === 'leases' ? drawLeasePlan(seed) : drawPlan(seed, reads);
-    const result = await judge(plan, values.once);
+    const drawn = values.about === 'leases' ? drawLeasePlan(seed) : drawPlan(seed, reads);
+    const result = await judge(values.patient ? patientPlan(drawn) : drawn, values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
@@ -153,7 +155,8 @@ function report({ plan, violation, lines }: RunResult, short: boolean): void {
   say(`seed ${plan.seed}: ${violation?.text.slice(0, 6_000)}`);
   const drawn = plan.reads === drawPlan(plan.seed).reads;
   const other = plan.about ? ` --about ${plan.about}` : drawn ? '' : ` --reads ${plan.reads}`;
-  say(`again: npm run sim -- --seed ${plan.seed}${other}`);
+  const patient = plan.sdk.some((client) => client.patient) ? ' --patient' : '';
+  say(`again: npm run sim -- --seed ${plan.seed}${other}${patient}`);
 }
 
 /** Leaves out faults, halves first, as long as the same checker objects. */

@@ -44,21 +44,23 @@ function isLedAsWanted(cluster: SimCluster): boolean {
   return leaders(cluster).join() === wanted.join();
 }
 
-/** Clients of n2 that write all the while, each another key. */
-function startWriters(cluster: SimCluster) {
+/** Clients that write all the while, each another key. */
+function startWriters(cluster: SimCluster, hosts = ['n2'], pauseMs = 10) {
   const report = { count: 0, longestMs: 0, errors: [] as string[] };
-  const write = async (key: string) => {
+  const write = async (host: string, key: string) => {
     const client = new SimClient(cluster.network.node(`writer of ${key}`), cluster.clock);
     for (;;) {
       const began = cluster.scheduler.nowMs;
-      const reply = await client.call({ host: 'n2', port: GATEWAY_PORT }, ['INCR', key], 8_000);
+      const reply = await client.call({ host, port: GATEWAY_PORT }, ['INCR', key], 8_000);
       report.count++;
       report.longestMs = Math.max(report.longestMs, cluster.scheduler.nowMs - began);
       if (reply?.kind !== 'integer') report.errors.push(JSON.stringify(reply));
-      await sleep(cluster.clock, 10);
+      await sleep(cluster.clock, pauseMs);
     }
   };
-  for (let at = 0; at < PARTITIONS; at++) void write(`key:${at}`);
+  for (const host of hosts) {
+    for (let at = 0; at < PARTITIONS; at++) void write(host, `${host}:${at}`);
+  }
   return report;
 }
 
@@ -114,4 +116,25 @@ test('a node’s leaders change the members of a few groups at a time, and in th
   expect(cluster.broken).toEqual([]);
   // two nodes are left to lead: one of them leads more groups than it may change at once
   expect(most).toBe(limits.membershipChangesPerNodeMax);
+}, 120_000);
+
+test('an only replica moves, and no write of a client of its own node stays unknown', async () => {
+  const cluster = new SimCluster({ ...plan, partitions: 6, replicas: 1 });
+  const { scheduler } = cluster;
+  expect(await scheduler.runUntil(() => isWhole(cluster), WITHIN_MS)).toBe(true);
+  const held = () => cluster.records().filter(({ replicas }) => replicas[0]!.node === 'n1').length;
+  const began = held();
+  expect(began).toBeGreaterThan(1);
+  const writes = startWriters(cluster, ['n1'], 0);
+  cluster.operator!.drain('n1').catch((error) => writes.errors.push(String(error)));
+  let lookedMs = 0;
+  const isMoved = () => {
+    if (scheduler.nowMs < lookedMs + 100) return false;
+    lookedMs = scheduler.nowMs;
+    return writes.errors.length > 0 || (held() === 0 && isWhole(cluster));
+  };
+  expect(await scheduler.runUntil(isMoved, WITHIN_MS)).toBe(true);
+  expect(writes.errors).toEqual([]);
+  process.stdout.write(`moved ${began}: a write took ${writes.longestMs.toFixed(0)} ms at most\n`);
+  expect(cluster.broken).toEqual([]);
 }, 120_000);

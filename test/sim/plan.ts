@@ -50,6 +50,8 @@ export interface Fault {
 export interface SdkPlan {
   /** Who tells it the partitions; only placedrivers give it sessions. */
   readonly kind: 'sessions' | 'plain' | 'datanodes';
+  /** It gives nothing up: with sessions it is told what became of every write. */
+  readonly patient: boolean;
   /** Calls under way at a time. */
   readonly loops: number;
   readonly timeoutMs: number;
@@ -208,6 +210,15 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
   };
 }
 
+/** The faults of a plan, met by three clients of the SDK that give nothing up, and by nobody else. */
+export function patientPlan(plan: RunPlan): RunPlan {
+  const limits = { timeoutMs: 120_000, attemptTimeoutMs: 1_500, lookupMs: 3_000 };
+  const patient = { kind: 'sessions', patient: true, loops: 1, ...limits } as const;
+  const sdk = { ...patient, maxInFlight: 64, maxQueued: 1_000 };
+  const nobody = { clients: 0, consumers: 0, followers: 0, flushes: false };
+  return { ...plan, ...nobody, topic: 'mixed', partitions: 2, sdk: [sdk, sdk, sdk] };
+}
+
 /** Clients of the SDK take the places of others, so that a run costs what it did. */
 function fewer(sdk: number, clients: number): number {
   return Math.max(1, clients - 2 * sdk);
@@ -217,6 +228,7 @@ function drawSdk(random: Random, topic: RunPlan['topic']): SdkPlan[] {
   if (random.below(SDK_SHARE) > 0 || topic === 'types') return [];
   return Array.from({ length: 1 + random.below(2) }, () => ({
     kind: pick(random, ['sessions', 'plain', 'datanodes'] as const),
+    patient: false,
     loops: 1 + random.below(2),
     timeoutMs: pick(random, [1_000, 4_000, 15_000]),
     attemptTimeoutMs: pick(random, [200, 1_000, 6_000]),

@@ -102,7 +102,7 @@ function linkTree(from, to) {
 }
 
 /** Seeds of the core alone come first: they cannot see a bug that is elsewhere, or of special plans. */
-function catchIt({ name, edits, about }, dir) {
+function catchIt({ name, edits, about, patient }, dir) {
   const start = Date.now();
   const inCore = edits.some(({ file }) => file.startsWith('src/datanode/raft/'));
   return new Promise((resolve) => {
@@ -116,6 +116,7 @@ function catchIt({ name, edits, about }, dir) {
       String(SEEDS_MAX),
       '--once',
       '--json',
+      ...(patient ? ['--patient'] : []),
     ];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';

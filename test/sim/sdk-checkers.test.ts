@@ -166,14 +166,21 @@ describe('the limits of a client', () => {
 
   test('bound what is under way, what waits, and connections', () => {
     const own: SdkPlan = {
-      ...{ kind: 'sessions', loops: 1, timeoutMs: 1, attemptTimeoutMs: 1, lookupMs: 1 },
+      ...{
+        kind: 'sessions',
+        patient: false,
+        loops: 1,
+        timeoutMs: 1,
+        attemptTimeoutMs: 1,
+        lookupMs: 1,
+      },
       ...{ maxInFlight: 4, maxQueued: 2 },
     };
     const bounds = new Bounds({ ...drawPlan('1'), nodes: 3, partitions: 2 }, own, 'sdk0');
     const connections = (count: number) => new Set(Array.from({ length: count }, (_, at) => at));
-    expect(() => bounds.check({ inFlight: 12, queued: 2 }, connections(9))).not.toThrow();
+    expect(() => bounds.check({ inFlight: 12, queued: 2 }, connections(10))).not.toThrow();
     expect(() => bounds.check({ inFlight: 13, queued: 2 }, connections(9))).toThrow(/13 calls/);
     expect(() => bounds.check({ inFlight: 12, queued: 3 }, connections(9))).toThrow(/3 calls/);
-    expect(() => bounds.check({ inFlight: 12, queued: 2 }, connections(10))).toThrow(/10 conn/);
+    expect(() => bounds.check({ inFlight: 12, queued: 2 }, connections(11))).toThrow(/11 conn/);
   });
 });

@@ -209,3 +209,27 @@ test('a follower-read port that serves another namespace is passed over', async 
   expect(refuses.connections).toBe(1);
   client.disconnect();
 });
+
+test('the time of a pipeline counts from exec(), while it waits for the partitions as well', async () => {
+  const scene = new Scene();
+  await scene.node('n1', () => undefined);
+  const driver = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [{ name: 'n1', host: 'n1', port: PORT }],
+    partitions: [{ leader: 'n1', replicas: ['n1'] }],
+  });
+  const known = new Promise<void>((resolve) => void scene.scheduler.after(600, resolve));
+  const options = { placedrivers: ['unused:1'], timeoutMs: 1_000, sessions: false };
+  const client = scene.client(options, async (...asked) => {
+    await known;
+    return driver.get(...asked);
+  });
+  const codes: unknown[] = [];
+  const exec = client.pipeline().set('k', 1).get('k').exec();
+  void exec.then((results) => codes.push(...results.map(([error]) => error?.code)));
+  await scene.scheduler.run(980);
+  expect(codes).toEqual([]);
+  await scene.scheduler.run(1_050);
+  expect(codes).toEqual(['OUTCOME_UNKNOWN', 'TIMEOUT']);
+  client.disconnect();
+});

@@ -105,10 +105,11 @@ export class SdkProcess {
   }
 
   #options(): ClientOptions {
-    const { kind, loops: _, ...options } = this.#plan;
+    const { kind, patient, loops: _, ...options } = this.#plan;
     const { machines, plan } = this.#cluster;
     const common = {
       ...options,
+      ...(patient && { attemptsMax: 100_000 }),
       connectTimeoutMs: CONNECT_MS,
       replicaMaxStalenessMs: plan.staleMs,
     };
@@ -149,6 +150,7 @@ export class SdkProcess {
     const ended = this.#time.begin('close()', this.#plan.timeoutMs + CLOSE_MS);
     await client.close();
     ended();
+    if (client.status !== 'end') throw wrong(`a closed client is in state ${client.status}`);
     if (standing.size > 0) throw wrong(`a closed client has ${standing.size} connections`);
   }
 
@@ -171,7 +173,7 @@ export class SdkProcess {
   }
 
   #any(draw: Random): Promise<void> {
-    const kind = draw.below(20);
+    const kind = draw.below(22);
     if (kind < 4) return this.#count(draw);
     if (kind < 8) return this.#push(draw);
     if (kind === 8) return this.#list(draw);
@@ -182,7 +184,8 @@ export class SdkProcess {
     if (kind === 14) return this.#getMany(draw);
     if (kind === 15) return this.#deleteMany(draw);
     if (kind === 16) return this.#readStale(draw);
-    return kind === 17 ? this.#set(draw) : this.#get(draw);
+    if (kind === 17) return this.#set(draw);
+    return kind < 20 ? this.#get(draw) : this.#watch(draw);
   }
 
   async #count(draw: Random): Promise<void> {
@@ -231,8 +234,10 @@ export class SdkProcess {
     const pipelined = pipeline.length;
     const results = pipeline.exec();
     const one = (at: number) => results.then((all) => resultOf(all[at]!));
-    // the partitions are waited for first, then room for each command, and its own time begins then
-    const limitMs = this.#plan.timeoutMs * (pipelined + 1);
+    // the time of a command that waits for room begins then: it waits for others whose time runs
+    const { timeoutMs, loops, maxQueued } = this.#plan;
+    const rooms = 2 * loops * pipelined > maxQueued ? pipelined : 0;
+    const limitMs = timeoutMs * (rooms + 1);
     await Promise.all([
       this.#write(['INCR', counter], one(0), limitMs),
       this.#pushed(list, element, one(1), limitMs),
@@ -317,6 +322,23 @@ export class SdkProcess {
     if (done && new Set(values).size > 1) throw wrong(`a transaction counted ${values}`);
   }
 
+  /** Reads a counter and sets it to one more, if nobody else did: as one INCR would. */
+  async #watch(draw: Random): Promise<void> {
+    const key = `${this.#prefix}w${draw.below(2)}`;
+    let next = 0;
+    const raised = this.#client.watch(key, async (tx) => {
+      const invokedMs = this.#now();
+      const value = await tx.get(key);
+      this.#remember(['GET', key], invokedMs, this.#now(), replyOf(value));
+      next = Number(value) + 1;
+      return tx.multi().set(key, next);
+    });
+    await this.#write(
+      ['INCR', key],
+      raised.then(() => next),
+    );
+  }
+
   async #readPair(): Promise<void> {
     const [one, other] = pairKeys(this.#prefix);
     const invokedMs = this.#now();
@@ -377,8 +399,8 @@ export class SdkProcess {
   #meaning(what: string, failure: unknown): 'refused' | 'unknown' {
     if (failure instanceof ClientError) {
       if (failure.retriable) return 'refused';
-      // a node whose disk fails cannot tell what became of what it had begun
-      if (failure.code === 'OUTCOME_UNKNOWN' || failure.code === 'MISCONF') return 'unknown';
+      if (this.#plan.patient) throw wrong(`${what} is given up: ${failure.message}`);
+      if (failure.code === 'OUTCOME_UNKNOWN') return 'unknown';
       if (failure.code === 'EXECABORT') return 'refused';
       throw wrong(`${what}: ${failure.code}: ${failure.message}`);
     }

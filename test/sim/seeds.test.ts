@@ -88,6 +88,16 @@ describe('the simulator', () => {
     scale.leaseSeeds * 60_000,
   );
 
+  test(
+    'finds that a patient client of the SDK is told what became of every write, once',
+    async () => {
+      const report = await simulate('--patient', '--seeds', String(scale.sdkSeeds));
+      const [, calls] = /, (\d+) calls judged, .*\n$/.exec(report)!;
+      expect(Number(calls)).toBeGreaterThan(50 * scale.sdkSeeds);
+    },
+    scale.sdkSeeds * 30_000,
+  );
+
   test('repeats a failure by the command it prints, with its last events, and makes its faults few', async () => {
     const broken = breakBuild();
     try {

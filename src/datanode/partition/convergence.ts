@@ -5,7 +5,7 @@
  */
 import type { Epoch, LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
-import type { ConfChange, ConfChangeStep, ConfState } from '../raft/message.ts';
+import type { ConfChange, ConfState } from '../raft/message.ts';
 import type { ProposeResult, RaftNode, RaftStatus } from '../raft/ready.ts';
 import { planMembership } from './membership-plan.ts';
 import type { ReplicaWorld } from './replica-world.ts';
@@ -82,6 +82,8 @@ export class Convergence {
   readonly #lastActive = new Map<ReplicaId, number>();
   #confirmation: Confirmation | undefined;
   #ticks = 0;
+  /** In which a transfer was wanted at the last tick. */
+  #transferIn: ConfState | undefined;
   #settled: { readonly epoch: Epoch; readonly conf: ConfState } | undefined;
 
   constructor(ground: ConvergenceGround) {
@@ -130,6 +132,7 @@ export class Convergence {
     this.#lastActive.clear();
     this.#settled = undefined;
     this.#confirmation = undefined;
+    this.#transferIn = undefined;
     this.#ground.end();
   }
 
@@ -160,23 +163,30 @@ export class Convergence {
       case 'wait':
         return;
       case 'transfer':
-        this.#ground.transfer(step.to);
+        this.#transfer(state.confState, step.to);
         return;
       case 'leaveJoint':
         this.#ground.propose({ transition: 'auto', steps: [], context: new Uint8Array(0) });
         return;
       case 'change':
-        if (this.#ground.begin()) this.#propose(wanted.epoch, step.steps);
+        if (this.#ground.begin()) this.#propose(wanted.epoch, step);
         return;
       case 'done':
         this.#done(state, wanted);
     }
   }
 
+  /** A tick after the change: who has not applied it yet does not campaign, and writes would wait. */
+  #transfer(conf: ConfState, to: ReplicaId): void {
+    if (this.#transferIn === conf) this.#ground.transfer(to);
+    this.#transferIn = conf;
+  }
+
   #done(state: ReplicaState, wanted: WantedMembers): void {
     if (state.epoch < wanted.epoch) {
       // Nothing to change, but whoever waits for this record must see that it is served.
-      this.#propose(wanted.epoch, [{ kind: 'update', replica: this.#ground.self }]);
+      const steps = [{ kind: 'update', replica: this.#ground.self }] as const;
+      this.#propose(wanted.epoch, { steps, transition: 'auto' });
       return;
     }
     this.#settled = { epoch: wanted.epoch, conf: state.confState };
@@ -184,10 +194,10 @@ export class Convergence {
     this.#ground.end();
   }
 
-  #propose(epoch: Epoch, steps: readonly ConfChangeStep[]): void {
+  #propose(epoch: Epoch, { steps, transition }: Omit<ConfChange, 'context'>): void {
     const context = encodeServedEpoch(epoch);
     // Refused while another change is on its way, or a transfer: the next tick tries again.
-    const result = this.#ground.propose({ transition: 'auto', steps, context });
+    const result = this.#ground.propose({ transition, steps, context });
     if (!result.ok) return;
     const change = steps.map(({ kind, replica }) => `${kind} ${replica}`).join(', ');
     this.#ground.logger.info('membership change proposed', { epoch, change });

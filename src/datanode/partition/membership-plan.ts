@@ -4,7 +4,7 @@
  * and nothing is changed while the members to come could not decide without help. Pure.
  */
 import type { ReplicaId } from '../../common/ids.ts';
-import type { ConfChangeStep, ConfState } from '../raft/message.ts';
+import type { ConfChange, ConfChangeStep, ConfState } from '../raft/message.ts';
 
 export interface MembershipView {
   readonly self: ReplicaId;
@@ -21,16 +21,22 @@ export type MembershipStep =
   | { readonly kind: 'done' }
   /** Something must happen first: a learner catches up, members come back. */
   | { readonly kind: 'wait'; readonly why: string }
-  | { readonly kind: 'change'; readonly steps: readonly ConfChangeStep[] }
+  | {
+      readonly kind: 'change';
+      readonly steps: readonly ConfChangeStep[];
+      /** `explicit`: somebody else leads before the joint configuration is left. */
+      readonly transition: Exclude<ConfChange['transition'], 'implicit'>;
+    }
   | { readonly kind: 'leaveJoint' }
-  /** This leader is to go: another leads the change that removes it (thesis 4.2.2). */
+  /**
+   * This leader is to go: another leads what removes it (thesis 4.2.2). While it is a member, it
+   * hears what becomes of the entries that it has appended, and clients wait for.
+   */
   | { readonly kind: 'transfer'; readonly to: ReplicaId };
 
 export function planMembership(view: MembershipView): MembershipStep {
   const { conf, wanted } = view;
-  if (conf.votersOutgoing.length > 0) {
-    return conf.autoLeave ? wait('the joint configuration is left by itself') : LEAVE;
-  }
+  if (conf.votersOutgoing.length > 0) return planLeave(view);
   const stray = conf.learners.find((replica) => !wanted.includes(replica));
   if (stray !== undefined) return change([{ kind: 'remove', replica: stray }]);
   const missing = wanted.find(
@@ -54,16 +60,28 @@ function planVoters({ self, conf, wanted, isActive }: MembershipView): Membershi
     const to = active.find((replica) => conf.voters.includes(replica));
     if (to !== undefined) return { kind: 'transfer', to };
   }
-  return change([
+  const steps = [
     ...conf.learners.map((replica) => ({ kind: 'addVoter', replica }) as const),
     ...removed.map((replica) => ({ kind: 'remove', replica }) as const),
-  ]);
+  ];
+  return change(steps, removed.includes(self) ? 'explicit' : 'auto');
+}
+
+/** Whom the joint configuration lets go does not lead its end: it would hear nothing after it. */
+function planLeave({ self, conf, isActive }: MembershipView): MembershipStep {
+  if (conf.autoLeave) return wait('the joint configuration is left by itself');
+  if (conf.voters.includes(self)) return LEAVE;
+  const to = conf.voters.find(isActive);
+  return to === undefined ? wait('the members to come are away') : { kind: 'transfer', to };
 }
 
 function wait(why: string): MembershipStep {
   return { kind: 'wait', why };
 }
 
-function change(steps: readonly ConfChangeStep[]): MembershipStep {
-  return { kind: 'change', steps };
+function change(
+  steps: readonly ConfChangeStep[],
+  transition: 'auto' | 'explicit' = 'auto',
+): MembershipStep {
+  return { kind: 'change', steps, transition };
 }

@@ -67,6 +67,11 @@ export class Proposals {
     return this.#gatheredLines + this.#pendingLines;
   }
 
+  /** Something appended up to `index` is not settled. */
+  awaitsUpTo(index: LogIndex): boolean {
+    return (this.#pending[this.#head]?.index ?? Number.POSITIVE_INFINITY) <= index;
+  }
+
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
     if (this.count + batch.lines.length > limits.proposalsPerPartitionMax) {
       return Promise.resolve(

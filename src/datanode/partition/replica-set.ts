@@ -170,7 +170,8 @@ export class ReplicaSet {
       this.#drop(replica);
       this.#options.onRemoved(group);
     }
-    await Promise.all(replaced.map(([, replica]) => replica.stop()));
+    // what a group that was given up had committed is nobody's any more
+    await Promise.all(replaced.map(([group, replica]) => replica.stop(!former.has(group))));
   }
 
   /** Never to come back under these ids; their data goes. */

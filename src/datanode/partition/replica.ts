@@ -233,7 +233,9 @@ export class Replica implements LocalPartition {
     return this.#stopped;
   }
 
-  async stop(): Promise<void> {
+  /** `settling`: who waits for what is committed hears what it answers. */
+  async stop(settling = true): Promise<void> {
+    if (settling) await this.#requests.settle();
     if (this.#stopped) return this.#closed;
     this.#halt('the replica stops');
     await this.#release();

@@ -2,7 +2,7 @@
  * What clients wait for at one replica: writes on their way through the log, reads on their way to
  * a confirmed leader, elements that are not there yet, and the watches between WATCH and EXEC.
  */
-import type { Clock } from '../../common/clock.ts';
+import { type Clock, sleep } from '../../common/clock.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import { limits } from '../../common/limits.ts';
 import type { Random } from '../../common/random.ts';
@@ -23,6 +23,7 @@ import { Watches } from './watches.ts';
 
 /** Confirmations wait this long for an entry to join. */
 const CONFIRM_ALONE_MS = 1_000;
+const SETTLE_MS = 5;
 
 export interface RequestGround extends Omit<ReadGround, 'random'> {
   readonly clock: Clock;
@@ -169,6 +170,18 @@ export class Requests {
   stepDown(): void {
     this.#reads.failAll('NOT_LEADER', 'leadership was lost');
     this.#waiters.failAll('NOT_LEADER', 'leadership was lost');
+  }
+
+  /**
+   * Until writes that are known to be committed are answered: nobody else could tell their clients.
+   * So long at most as requests are held.
+   */
+  async settle(): Promise<void> {
+    const { clock, raft } = this.#ground;
+    const untilMs = clock.monotonicMs() + limits.holdMs;
+    while (this.#proposals.awaitsUpTo(raft.committed) && clock.monotonicMs() < untilMs) {
+      await sleep(clock, SETTLE_MS);
+    }
   }
 
   stop(why: string): void {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { Trio } from './trio.ts';
 
 let trio: Trio;
@@ -97,4 +99,31 @@ describe('members follow the wanted record', () => {
     await trio.want([...trio.record.replicas].reverse());
     await votersAre(1, 2, 3);
   });
+});
+
+test('a replica that is stopped answers first what it knows to be committed', async () => {
+  const slow = new Trio();
+  let writeMs = 0;
+  const latencyMs = (operation: string) => (operation === 'write' ? writeMs : 0);
+  for (const node of ['n1', 'n2', 'n3']) {
+    slow.engines.set(node, createMemoryHost({ clock: systemClock, latencyMs }));
+    await slow.start(node);
+  }
+  try {
+    await slow.run('write', 'SET n 1');
+    const leader = await slow.leader();
+    const committed = () => leader.inspect().raft.committed - leader.appliedIndex;
+    await expect.poll(committed).toBe(0);
+    writeMs = 1_000;
+    const first = slow.run('write', 'INCR n');
+    await expect.poll(committed, { interval: 5 }).toBe(1);
+    // behind the batch that is being written
+    const second = slow.run('write', 'INCR n');
+    await expect.poll(committed, { interval: 5 }).toBe(2);
+    await slow.stop(`n${leader.id}`);
+    expect([await first, await second]).toEqual([[':2'], [':3']]);
+  } finally {
+    writeMs = 0;
+    await slow.destroy();
+  }
 });

@@ -57,13 +57,17 @@ export class Bounds {
   readonly #queuedMax: number;
   readonly #connectionsMax: number;
 
-  constructor({ nodes, partitions }: RunPlan, { maxInFlight, maxQueued }: SdkPlan, name: string) {
+  constructor(
+    { nodes, partitions }: RunPlan,
+    { maxInFlight, maxQueued, loops }: SdkPlan,
+    name: string,
+  ) {
     this.#name = name;
     // those without a partition are a lane of their own
     this.#inFlightMax = maxInFlight * (partitions + 1);
     this.#queuedMax = maxQueued;
-    // for commands with keys, without, and of followers
-    this.#connectionsMax = 3 * nodes;
+    // for commands with keys, without, and of followers; a watch has one for itself
+    this.#connectionsMax = 3 * nodes + loops;
   }
 
   /** Throws Violation. */
