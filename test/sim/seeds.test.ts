@@ -51,7 +51,7 @@ async function failure(build: string, seed: string, ...args: string[]): Promise<
 
 beforeAll(async () => {
   await run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', join(root, 'test', 'sim')]);
-}, 120_000);
+}, 600_000);
 
 describe('the simulator', () => {
   test(
