@@ -26,9 +26,9 @@ const programs = {
   strace: 'strace',
 };
 
-/** Tests that want the machine for themselves: their waits are tight bounds on real time or memory. */
+/** Tests that want the machine for themselves: they measure what others would disturb. */
 const alone = [
-  ...['kill', 'pause', 'rolling'].map((name) => `test/cluster/${name}.test.ts`),
+  ...['pause', 'rolling'].map((name) => `test/cluster/${name}.test.ts`),
   ...['holds', 'unread'].map((name) => `test/storage/${name}.test.ts`),
 ];
 

@@ -1,4 +1,7 @@
-/** `kvorum datanode` and `kvorum placedriver`: one process from its config file, until a signal. */
+/**
+ * `kvorum datanode` and `kvorum placedriver`: one process from its config file, until a signal. Each
+ * role is loaded by who plays it: what the other needs costs a third of a start, and memory.
+ */
 
 import os from 'node:os';
 import { systemClock } from '../common/clock.ts';
@@ -7,10 +10,6 @@ import { fsDisk } from '../common/fs-disk.ts';
 import type { Logger } from '../common/log.ts';
 import { systemRandom } from '../common/random.ts';
 import { tcpNetwork } from '../common/tcp.ts';
-import { datanodeConfigSchema } from '../datanode/config.ts';
-import { startDatanode } from '../datanode/main.ts';
-import { placedriverConfigSchema } from '../placedriver/config.ts';
-import { startPlacedriver } from '../placedriver/main.ts';
 import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
 import { boundHeapGrowth } from './node-flags.ts';
@@ -45,6 +44,10 @@ const PARENT_ENDED = 'the parent ended';
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
   boundHeapGrowth();
+  const [{ datanodeConfigSchema }, { startDatanode }] = await Promise.all([
+    import('../datanode/config.ts'),
+    import('../datanode/main.ts'),
+  ]);
   const config = loadConfig(options.config, datanodeConfigSchema);
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
@@ -66,6 +69,10 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
 }
 
 export async function runPlacedriver(options: ProcessOptions): Promise<void> {
+  const [{ placedriverConfigSchema }, { startPlacedriver }] = await Promise.all([
+    import('../placedriver/config.ts'),
+    import('../placedriver/main.ts'),
+  ]);
   const config = loadConfig(options.config, placedriverConfigSchema);
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);

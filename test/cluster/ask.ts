@@ -1,6 +1,8 @@
 /** Questions to the HTTP doors of a cluster's nodes. */
 
-const ANSWER_MS = 5_000;
+import type { PartitionAnswer } from '../../src/cli/admin/shapes.ts';
+
+const ANSWER_MS = 20_000;
 
 /** What `url` answers, as JSON; rejects when that is no success. */
 export async function askJson<Answer>(url: string): Promise<Answer> {
@@ -12,6 +14,16 @@ export async function askJson<Answer>(url: string): Promise<Answer> {
 /** The same of a door on this machine. */
 export function askPort<Answer>(port: number, path: string): Promise<Answer> {
   return askJson(`http://127.0.0.1:${port}${path}`);
+}
+
+/**
+ * Every partition of `default` has the members it should, and no change of them is under way: while
+ * one is, a quorum of those before counts as well, and nobody else may go.
+ */
+export async function areSettled(port: number): Promise<boolean> {
+  const path = '/v1/namespaces/default/partitions';
+  const { partitions } = await askPort<{ partitions: PartitionAnswer[] }>(port, path);
+  return partitions.length > 0 && partitions.every(({ settled }) => settled);
 }
 
 /** Has the master hand a partition's lead to `to`; rejects when it does not take the request. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isAlive } from '../../src/cli/run-file.ts';
-import type { StatusReport } from '../../src/cli/status.ts';
+import { collect, type StatusReport } from '../../src/cli/status.ts';
 import { noteCommandStats } from '../sent-commands.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
@@ -80,7 +80,13 @@ export class TestCluster {
     return JSON.parse(readFileSync(file, 'utf8')).ports.follower as number;
   }
 
-  async status(): Promise<StatusReport> {
+  /** What `kvorum status` collects, in this process: waits ask many times a second. */
+  status(): Promise<StatusReport> {
+    return collect(this.data);
+  }
+
+  /** The same by the command itself, a process. */
+  async statusByCommand(): Promise<StatusReport> {
     const { stdout } = await execFileAsync(process.execPath, [
       kvorum,
       'status',
@@ -244,7 +250,7 @@ export async function eventually(
     } catch (error) {
       last = String(error);
     }
-    await pause(20);
+    await pause(40);
   }
   throw new Error(`not within ${ms} ms: ${what} ${last}`);
 }

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { areSettled } from './ask.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
@@ -22,10 +23,11 @@ function startLoad(running: TestCluster): Load {
   });
 }
 
-/** Every partition has three running replicas that are caught up; `node` has none in `before`. */
+/** Every partition has three settled, running replicas, caught up; `node` has none in `before`. */
 async function isWhole(running: TestCluster, node: string, before: readonly number[]) {
   const { partitions } = await running.status();
   return (
+    (await areSettled(running.ports.http)) &&
     partitions.length === 4 &&
     partitions.every(({ replicas, commit, leader }) => {
       const own = replicas.find((replica) => replica.node === node);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { NodeAnswer, PartitionAnswer } from '../../src/cli/admin/shapes.ts';
+import { askPort } from './ask.ts';
 import { eventually, kvorum, startCluster, type TestCluster } from './cluster.ts';
 import { endedAfterEach } from './ended.ts';
 import { connect } from './load.ts';
@@ -26,8 +27,8 @@ function replicasOn(running: TestCluster, name: string): number[] {
 }
 
 async function partitions(running: TestCluster): Promise<readonly PartitionAnswer[]> {
-  const text = await verb(running, 'partitions', '--json');
-  return (JSON.parse(text) as { partitions: PartitionAnswer[] }).partitions;
+  const path = '/v1/namespaces/default/partitions';
+  return (await askPort<{ partitions: PartitionAnswer[] }>(running.ports.http, path)).partitions;
 }
 
 test('two of three nodes lost: what the third holds goes on, and the two come back as strangers', async () => {
@@ -42,7 +43,7 @@ test('two of three nodes lost: what the third holds goes on, and the two come ba
   const lost = ['datanode2', 'datanode3'];
   for (const name of lost) running.kill(name);
   await eventually(90_000, 'their leases have ended', async () => {
-    const { nodes } = JSON.parse(await verb(running, 'nodes', '--json')) as { nodes: NodeAnswer[] };
+    const { nodes } = await askPort<{ nodes: NodeAnswer[] }>(running.ports.http, '/v1/nodes');
     return nodes.filter(({ alive }) => alive).length === 1;
   });
   for (let partition = 0; partition < PARTITIONS; partition++) {

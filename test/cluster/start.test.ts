@@ -56,7 +56,7 @@ describe('kvorum start', () => {
     const client = connect(cluster.gatewayPort(1));
     for (let at = 0; at < 100; at++) await client.set(`key:${at}`, `value:${at}`);
     client.disconnect();
-    const pids = (await cluster.status()).processes.map((line) => line.pid);
+    const pids = (await cluster.statusByCommand()).processes.map((line) => line.pid);
     await cluster.stop('SIGINT');
     await allGone(pids);
     const againMs = await cluster.start();
@@ -70,7 +70,7 @@ describe('kvorum start', () => {
     cluster = await startCluster({ partitions: 4, flags: ['--no-restart'] });
     const running = cluster;
     await allLed(running, 4);
-    const report = await running.status();
+    const report = await running.statusByCommand();
     expect(report.processes.map((line) => [line.name, line.role, line.alive])).toEqual([
       ['datanode1', 'datanode', true],
       ['datanode2', 'datanode', true],
@@ -84,14 +84,14 @@ describe('kvorum start', () => {
     ]);
     running.kill('datanode2');
     await eventually(90_000, 'status shows the death', async () => {
-      const after = await running.status();
+      const after = await running.statusByCommand();
       return after.processes.some((line) => line.name === 'datanode2' && !line.alive);
     });
   }, 400_000);
 
   test('no child outlives a parent that is killed', async () => {
     cluster = await startCluster({ partitions: 2 });
-    const pids = (await cluster.status()).processes.map((line) => line.pid);
+    const pids = (await cluster.statusByCommand()).processes.map((line) => line.pid);
     expect(pids.length).toBe(4);
     cluster.process?.kill('SIGKILL');
     await allGone(pids);

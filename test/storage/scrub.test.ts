@@ -1,6 +1,7 @@
 import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { areSettled } from '../cluster/ask.ts';
 import { eventually, startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { connect } from '../cluster/load.ts';
 import { flipBitIn } from './flip.ts';
@@ -47,7 +48,7 @@ test('is found by the scrub, and the replica is rebuilt from its peers', async (
   flipBitIn(table, Math.floor(statSync(table).size / 2), 3);
   const tookMs = await eventually(90_000, 'datanode3 has another replica', async () => {
     const now = await own();
-    return now !== undefined && now.id !== before;
+    return now !== undefined && now.id !== before && (await areSettled(running.ports.http));
   });
   process.stdout.write(`rebuilt ${tookMs.toFixed(0)} ms after the flip\n`);
   const log = readFileSync(join(running.data, 'log', 'datanode3.log'), 'utf8');
