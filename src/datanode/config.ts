@@ -86,7 +86,7 @@ export const datanodeConfigSchema = z.strictObject({
         .int()
         .min(1024 * 1024)
         .max(ENGINE_CACHE_BYTES_MAX)
-        .default(64 * 1024 * 1024),
+        .default(96 * 1024 * 1024),
       /** What all snapshots together may send, so that clients are served meanwhile. */
       'snapshot-bytes-per-second': z
         .number()
