@@ -71,8 +71,9 @@ describe('a real etcd that takes less', () => {
   test('a full disk quota: the failure says how to make room', async () => {
     const etcd = await startEtcd('--quota-backend-bytes', '1000000');
     const store = connectEtcd({ ...world, urls: [etcd.url] });
+    // etcd sees what its file takes when it commits, ten times a second: a quick disk comes further
     const fill = async () => {
-      for (let at = 0; at < 20; at++) await store.put(`/${at}`, 'v'.repeat(500_000));
+      for (let at = 0; at < 200; at++) await store.put(`/${at}`, 'v'.repeat(500_000));
     };
     await expect(fill()).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
@@ -91,7 +92,7 @@ describe('no store', () => {
     await expect(store.get('/a')).rejects.toThrow(
       /metadata store at http:\/\/127.0.0.1:1: get \/a: .*; is a placedriver \(or etcd\) running/,
     );
-    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(performance.now() - began).toBeLessThan(3_000);
     await store.close();
   });
 
