@@ -43,8 +43,10 @@ function endTurn(): void {
   try {
     while (at < runs.length) runs[at++]!();
   } finally {
-    if (at < runs.length) ending = [...runs.slice(at), ...ending];
-    if (at < runs.length) setImmediate(endTurn);
+    if (at < runs.length) {
+      ending = [...runs.slice(at), ...ending];
+      setImmediate(endTurn);
+    }
   }
 }
 

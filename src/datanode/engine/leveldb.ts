@@ -38,7 +38,7 @@ const WRITE_BUFFER_BYTES_MIN = 256 * KIB;
 const CACHE_BYTES_MIN = 256 * KIB;
 const WRITE_BUFFER_BYTES_MAX = 8 * MIB;
 /** Budget shares are cut for at least this many engines: the partitions of a new cluster. */
-const ENGINES_EXPECTED_MIN = 6;
+const ENGINES_EXPECTED_MIN = 8;
 const ITERATOR_CHUNK_BYTES = 1 * MIB;
 const NAME = /^\d+-\d+$/;
 const REMOVED_PREFIX = 'removed-';
