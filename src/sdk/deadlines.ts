@@ -11,6 +11,8 @@ export class Deadlines {
   readonly #resolutionMs: number;
   readonly #timed = new Set<Timed>();
   #timer: Timer | undefined;
+  #dueMs = 0;
+  #stoodStill = false;
 
   constructor(clock: Clock, resolutionMs: number) {
     this.#clock = clock;
@@ -19,7 +21,7 @@ export class Deadlines {
 
   add(timed: Timed): void {
     this.#timed.add(timed);
-    this.#timer ??= this.#clock.setTimer(this.#resolutionMs, this.#onTimer);
+    if (this.#timer === undefined) this.#arm();
   }
 
   delete(timed: Timed): void {
@@ -37,8 +39,26 @@ export class Deadlines {
   #look(): void {
     this.#timer = undefined;
     const now = this.#clock.monotonicMs();
+    if (this.#hasStoodStill(now)) {
+      this.#arm();
+      return;
+    }
     for (const timed of this.#timed) timed.onTime(now);
-    if (this.#timed.size === 0 || this.#timer !== undefined) return;
+    if (this.#timed.size > 0 && this.#timer === undefined) this.#arm();
+  }
+
+  /**
+   * True if this process has not run for a while, as on a machine that is overloaded or was
+   * suspended: whoever answers may have stood still with it, and is given the time up to the next
+   * look. Only one look in a row is left out: a process that is always late has deadlines too.
+   */
+  #hasStoodStill(nowMs: number): boolean {
+    this.#stoodStill = !this.#stoodStill && nowMs - this.#dueMs > this.#resolutionMs;
+    return this.#stoodStill;
+  }
+
+  #arm(): void {
+    this.#dueMs = this.#clock.monotonicMs() + this.#resolutionMs;
     this.#timer = this.#clock.setTimer(this.#resolutionMs, this.#onTimer);
   }
 }

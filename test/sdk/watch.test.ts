@@ -151,7 +151,7 @@ describe('the reply of EXEC is lost', () => {
   });
 
   test('it hangs: the log is asked elsewhere', async () => {
-    const { client, peers } = await scene([execs('hang'), execs(done)], { attemptTimeoutMs: 100 });
+    const { client, peers } = await scene([execs('hang'), execs(done)], { attemptTimeoutMs: 500 });
     expect(await raise(client)).toEqual([[null, 'OK']]);
     expect(named(peers[1]!, 'EXEC')).toHaveLength(1);
   });
