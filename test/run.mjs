@@ -174,14 +174,34 @@ function vitest(name, args) {
   passed += report?.numPassedTests ?? 0;
   const failures = report?.numFailedTests ?? 0;
   // A file that does not load, or an error outside any test, fails the run without a failed test.
-  failed += status !== 0 && failures === 0 ? 1 : failures;
+  const outside = status !== 0 && failures === 0;
+  failed += outside ? 1 : failures;
+  if (outside)
+    say(`FAILED  ${name}: a file does not load, or an error outside any test; see above`);
   for (const suite of report?.testResults ?? []) {
     const time = ((suite.endTime - suite.startTime) / 1000).toFixed(1);
     say(
       `${suite.status === 'passed' ? 'ok' : 'FAILED'}  ${suite.name.slice(root.length + 1)}  ${time} s`,
     );
+    sayWhy(suite);
   }
   say(`${name} took ${seconds(start)}`);
+}
+
+/** Beside the name of a file that failed: a report may show no more than the lines around it. */
+function sayWhy(suite) {
+  if (suite.status === 'passed') return;
+  if (suite.message) say(indented(suite.message, 12));
+  for (const { status, fullName, failureMessages } of suite.assertionResults) {
+    if (status !== 'failed') continue;
+    say(`  in  ${fullName}`);
+    for (const message of failureMessages) say(indented(message, 12));
+  }
+}
+
+function indented(text, linesMax) {
+  const lines = text.trim().split('\n').slice(0, linesMax);
+  return lines.map((line) => `      ${line}`).join('\n');
 }
 
 function run(command, args) {
