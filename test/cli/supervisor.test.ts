@@ -8,7 +8,7 @@ import { Supervisor } from '../../src/cli/supervisor.ts';
 
 /** A child that does what its config file says; `runs` counts how often it was started. */
 const childScript = `
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 const config = process.argv[process.argv.indexOf('--config') + 1];
 const { name, runFile, runs, failures } = JSON.parse(readFileSync(config, 'utf8'));
 appendFileSync(runs, Date.now() + '\\n');
@@ -19,7 +19,9 @@ if (readFileSync(runs, 'utf8').trim().split('\\n').length <= failures) {
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(0));
 process.on('SIGTERM', () => process.exit(0));
-writeFileSync(runFile, JSON.stringify({ name, pid: process.pid, ports: { gateway: 7 } }));
+// whole or not at all, as processes of kvorum do it
+writeFileSync(runFile + '.tmp', JSON.stringify({ name, pid: process.pid, ports: { gateway: 7 } }));
+renameSync(runFile + '.tmp', runFile);
 `;
 
 let dir: string;

@@ -174,7 +174,7 @@ describe('a call ends', () => {
     const script: Peer['script'] = ([name]) => (name === 'GET' ? bulk('warm') : 'hang');
     const { client, peer } = await scene([script], { maxInFlight: 1 });
     await client.get('warm');
-    const calls = ['a', 'b', 'c'].map((key) => code(client.set(key, 1, { timeoutMs: 300 })));
+    const calls = ['a', 'b', 'c'].map((key) => code(client.set(key, 1, { timeoutMs: 1_000 })));
     expect(await Promise.all(calls)).toEqual(['OUTCOME_UNKNOWN', 'TIMEOUT', 'TIMEOUT']);
     expect(peer.commands).toEqual(['GET warm', 'SET a 1']);
   });

@@ -38,7 +38,7 @@ test('commands whose arguments are a list alone are typed as the others', async 
     .pipeline()
     .del('a', 'b')
     .exists(['a', 'b'])
-    .mgetBuffer('a', { timeoutMs: 500 })
+    .mgetBuffer('a', { timeoutMs: 5_000 })
     .exec();
   expect(peers[0]?.commands).toEqual(['DEL a b', 'EXISTS a b', 'MGET a']);
 });

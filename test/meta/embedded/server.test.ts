@@ -14,7 +14,7 @@ import { breakable, etcdctl, world } from '../served.ts';
 let dir: string;
 const start = (port = 0) =>
   startEmbeddedStore({ ...world, disk: fsDisk, dir, listen: { host: '127.0.0.1', port } });
-const connect = (url: string) => connectEtcd({ ...world, urls: [url], timeoutMs: 1_000 });
+const connect = (url: string) => connectEtcd({ ...world, urls: [url], timeoutMs: 10_000 });
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'kvorum-meta-'));
