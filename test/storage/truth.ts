@@ -116,10 +116,13 @@ export async function writeData(
   client.disconnect();
 }
 
-/** Until no file has changed its size for a while: LevelDB's compactions have ended. */
+/**
+ * Until no file has changed its size for a while: LevelDB's compactions have ended. Long enough for
+ * a thread that gets little of a busy machine to have done something.
+ */
 export async function quiet(dir: string): Promise<void> {
   let before = '';
-  for (let same = 0; same < 5; ) {
+  for (let same = 0; same < 15; ) {
     await pause(100);
     const now = sizes(dir);
     same = now === before ? same + 1 : 0;
