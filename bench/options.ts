@@ -20,12 +20,13 @@ export const help = `npm run bench -- [options]
 
 Measures kvorum beside a stock redis-server and a three-node etcd on this machine: SET and GET,
 100-byte values, 1,000,000 keys, 50 clients, pipeline 1 and 16. All of them sync every write to disk
-before they answer. Only one system runs at a time, and each is warmed up first. Ends with a table,
-the ratios, what each process cost, and the floors; the exit code is 1 when a floor is missed.
+before they answer. Only one system runs at a time, and a load runs until it gets hardly faster
+before it is measured. Ends with a table, the ratios, what each process cost, and the floors; the
+exit code is 1 when a floor is missed.
 
   --full            three rounds of 20 s a row, and rows with 1 and 500 clients and 1,000-byte values
                     (about an hour; without it 5 to 8 minutes); every other round in turned order
-  --seconds N       seconds a row is measured (default 8)
+  --seconds N       seconds a row is measured (default 7)
   --rounds N        measure everything N times, show the median (default 1)
   --fill N          SETs of random keys before the rows (default 1000000; fewer when they would
                     take longer than 45 s, unless --full)
@@ -51,7 +52,7 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     help: values.help,
     full: values.full,
-    seconds: number('--seconds', values.seconds ?? (values.full ? '20' : '8'), 0.5, 300),
+    seconds: number('--seconds', values.seconds ?? (values.full ? '20' : '7'), 0.5, 300),
     rounds: whole('--rounds', values.rounds ?? (values.full ? '3' : '1'), 1, 100),
     fill: whole('--fill', values.fill, 1_000, 10_000_000),
     only: systems.filter((system) => only.includes(system)),

@@ -43,7 +43,7 @@ export function restOfFilling(fill: number, first: number, perSecond: number): n
   return Math.round(Math.max(1, Math.min(fill, inTime) - first));
 }
 
-const WARM_SECONDS = 3;
+const WARM_SECONDS = 4.5;
 const START_SECONDS = 8;
 const FILLS_PER_SECOND = 25_000;
 const CHECK_PERF_SECONDS = 65;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCsv } from '../../bench/redis-benchmark.ts';
+import { parseCsv, warmUp } from '../../bench/redis-benchmark.ts';
 
 const HEADER =
   '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms",' +
@@ -23,4 +23,27 @@ test('no figures are made up', () => {
   expect(parseCsv(`${HEADER}\n"GET","1","1","1","1","1","1","1"\n`, 'SET')).toBeUndefined();
   expect(parseCsv('"test","rps"\n"SET","1000"\n', 'SET')).toBeUndefined();
   expect(parseCsv(`${HEADER}\n"SET","nan?","1","1","1","1","1","1"\n`, 'SET')).toBeUndefined();
+});
+
+test('a server is warm when a run is hardly faster than the one before', async () => {
+  const rates = [100, 1_000, 2_000, 2_100, 5_000];
+  const asked: unknown[] = [];
+  const perSecond = await warmUp(1.5, async (seconds, known) => {
+    asked.push([seconds, known]);
+    return { perSecond: rates[asked.length - 1]!, p50Ms: 1, p99Ms: 1 };
+  });
+  expect(perSecond).toBe(2_100);
+  expect(asked).toEqual([
+    [1.5, undefined],
+    [1.5, 100],
+    [1.5, 1_000],
+    [1.5, 2_000],
+  ]);
+});
+
+test('one that never gets warm is measured all the same', async () => {
+  let runs = 0;
+  const perSecond = await warmUp(1, async () => ({ perSecond: 2 ** runs++, p50Ms: 1, p99Ms: 1 }));
+  expect(runs).toBe(7);
+  expect(perSecond).toBe(64);
 });
