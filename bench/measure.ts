@@ -112,6 +112,7 @@ async function measureDoor(
   await fillDoor(scene, door, target);
   for (const load of redisLoads(options.full)) {
     const found = load.test === 'GET' && { hitShare: (await keys.count()) / benchmark.KEY_SPACE };
+    await benchmark.prepare(target, load);
     const { result, usage } = await benchmark.measure(target, load, options.seconds, (work) =>
       accounting.during(work),
     );
@@ -145,7 +146,8 @@ async function measureEtcdLoad(
   fill: boolean,
 ): Promise<void> {
   const { seconds } = scene.options;
-  const { test, clients, valueBytes } = load;
+  const { clients, valueBytes } = load;
+  const test = load.test === 'GET' ? 'GET' : 'SET';
   if (fill) scene.progress(`etcd: filling with ${ETCD_KEYS.toLocaleString('en-US')} keys`);
   const keySpace = test === 'GET' ? ETCD_KEYS : benchmark.KEY_SPACE;
   const warmSeconds = Math.min(2, seconds);

@@ -24,8 +24,9 @@ before they answer. Only one system runs at a time, and a load runs until it get
 before it is measured. Ends with a table, the ratios, what each process cost, and the floors; the
 exit code is 1 when a floor is missed.
 
-  --full            three rounds of 20 s a row, and rows with 1 and 500 clients and 1,000-byte values
-                    (about an hour; without it 5 to 8 minutes); every other round in turned order
+  --full            three rounds of 20 s a row, and rows with 1 and 256 clients, with 4,096-byte
+                    values, and for counters, lists, sets, hashes, sorted sets and MSET (two hours;
+                    without it 5 to 8 minutes); every other round in turned order
   --seconds N       seconds a row is measured (default 7)
   --rounds N        measure everything N times, show the median (default 1)
   --fill N          SETs of random keys before the rows (default 1000000; fewer when they would

@@ -16,18 +16,30 @@ const always: readonly Load[] = [
 const onlyFull: readonly Load[] = [
   { test: 'GET', pipeline: 1, clients: 1, valueBytes: 100 },
   { test: 'SET', pipeline: 1, clients: 1, valueBytes: 100 },
-  { test: 'GET', pipeline: 1, clients: 500, valueBytes: 100 },
-  { test: 'SET', pipeline: 1, clients: 500, valueBytes: 100 },
-  { test: 'SET', pipeline: 1, clients: 50, valueBytes: 1_000 },
+  { test: 'GET', pipeline: 1, clients: 256, valueBytes: 100 },
+  { test: 'SET', pipeline: 1, clients: 256, valueBytes: 100 },
+  { test: 'SET', pipeline: 1, clients: 50, valueBytes: 4_096 },
 ];
 
+/** LPUSH before LPOP, which takes away what that has written. */
+const collections: readonly Load[] = (
+  [
+    ...['INCR', 'LPUSH', 'LPOP', 'SADD', 'HSET', 'ZADD'],
+    ...['LRANGE_100', 'HGETALL_100', 'ZRANGE_100', 'MSET (10)'],
+  ] as const
+).map((test) => ({ test, pipeline: 1, ...standard }));
+
 export function redisLoads(full: boolean): readonly Load[] {
-  return full ? [...always, ...onlyFull] : always;
+  return full ? [...always, ...onlyFull, ...collections] : always;
 }
+
+/** What etcd has as well. */
+const isOfEtcd = ({ test, pipeline }: Load): boolean =>
+  pipeline === 1 && (test === 'GET' || test === 'SET');
 
 /** Nothing is pipelined over gRPC: a client has one request under way. */
 export function etcdLoads(full: boolean): readonly Load[] {
-  return redisLoads(full).filter(({ pipeline }) => pipeline === 1);
+  return redisLoads(full).filter(isOfEtcd);
 }
 
 /** Every other round goes backwards, so that what drifts with time drifts for all alike. */

@@ -1,11 +1,12 @@
 /** Runs of redis-benchmark: its arguments, its figures, and which keys it draws with --cluster. */
 import { run } from './children.ts';
+import { type TestName, testOf } from './tests.ts';
 
 /** The tool's -r: keys are drawn from this many. */
 export const KEY_SPACE = 1_000_000;
 
 export interface Load {
-  readonly test: 'SET' | 'GET';
+  readonly test: TestName;
   readonly pipeline: number;
   readonly clients: number;
   readonly valueBytes: number;
@@ -73,22 +74,41 @@ export async function warmUp(
 
 /** `count` requests of a load; throws when a request is answered by an error. */
 export async function request(target: Target, load: Load, count: number): Promise<Figures> {
-  const args = ['-h', '127.0.0.1', '-p', target.port, '-t', load.test.toLowerCase()];
+  const { words, row } = testOf(load.test);
+  return ask(target, load, count, words, row);
+}
+
+/** Fills what the test of a load reads. */
+export async function prepare(target: Target, load: Load): Promise<void> {
+  const commands = testOf(load.test).prepare?.(load.valueBytes) ?? [];
+  // As many clients as there are go to the nodes in turn: each node is asked several times.
+  const few = { ...load, clients: 12, pipeline: 1 };
+  for (const words of commands) await ask(target, few, few.clients * 4, words, words.join(' '));
+}
+
+async function ask(
+  target: Target,
+  load: Load,
+  count: number,
+  words: readonly string[],
+  row: string,
+): Promise<Figures> {
+  const args: (string | number)[] = ['-h', '127.0.0.1', '-p', target.port];
   args.push('-n', Math.round(count), '-c', load.clients, '-P', load.pipeline);
   args.push('-d', load.valueBytes, '-r', target.keySpace, '--csv');
   if (target.cluster) args.push('--cluster');
   const timeoutMs = TIMEOUT_MS + (count / LEAST_PER_SECOND) * 1_000;
-  const { stdout, stderr, code } = await run('redis-benchmark', args, { timeoutMs });
-  const figures = code === 0 ? parseCsv(stdout, load.test) : undefined;
+  const { stdout, stderr, code } = await run('redis-benchmark', [...args, ...words], { timeoutMs });
+  const figures = code === 0 ? parseCsv(stdout, row) : undefined;
   if (figures) return figures;
   throw new Error(`redis-benchmark ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
 }
 
-/** The row of `test` in the tool's --csv output; undefined when there is none. */
-export function parseCsv(text: string, test: string): Figures | undefined {
+/** The row named `name` in the tool's --csv output; undefined when there is none. */
+export function parseCsv(text: string, name: string): Figures | undefined {
   const rows = text.split(/[\r\n]+/).map((line) => line.split(',').map(unquote));
   const header = rows.find((row) => row[0] === 'test');
-  const row = rows.find((cells) => cells[0] === test);
+  const row = rows.find((cells) => cells[0] === name);
   if (header === undefined || row === undefined) return undefined;
   const figure = (column: string) => Number(row[header.indexOf(column)] ?? Number.NaN);
   const figures = {

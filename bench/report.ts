@@ -3,6 +3,7 @@ import { checkPerfLoad, isCapped } from './check-perf.ts';
 import type { Floor, Line, ProcessMemory, Row } from './results.ts';
 import { find, linesOf, sum } from './results.ts';
 import type { Door } from './system.ts';
+import type { Judged } from './targets.ts';
 
 /** Columns as wide as their widest cell; the first aligned left, the others right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
@@ -127,6 +128,17 @@ export function processes(rows: readonly Row[], memory: readonly ProcessMemory[]
   });
   const head = ['', 'CPU s in all rows', 'RssAnon MB at the end', 'peak'];
   return ['', 'processes', ...table(head, [...cells, ...loads])];
+}
+
+/** How far it is to each target that was measured. */
+export function targets(all: readonly Judged[]): string[] {
+  const measured = all.filter((one) => one.measured !== undefined);
+  const cells = measured.map(({ text, atLeast, measured: ratio = 0 }) => [
+    `  ${text}`,
+    `${round(ratio)} ×`,
+    ratio >= atLeast ? 'reached' : `${round(ratio / atLeast)} of it`,
+  ]);
+  return cells.length === 0 ? [] : ['', 'targets', ...table(['', 'measured', ''], cells)];
 }
 
 export function floors(all: readonly Floor[], cores: number): string[] {

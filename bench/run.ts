@@ -16,9 +16,11 @@ import {
   floors,
   processes,
   type SystemNote,
+  targets,
   throughput,
 } from './report.ts';
-import { floorsOf, type Idle, type ProcessMemory, type Row } from './results.ts';
+import { floorsOf, type Idle, linesOf, type ProcessMemory, type Row } from './results.ts';
+import { judgeTargets } from './targets.ts';
 
 const measures = { redis: measureRedis, kvorum: measureKvorum, etcd: measureEtcd } as const;
 
@@ -49,6 +51,7 @@ async function main(options: Options, directory: string): Promise<boolean> {
     ...durability(versions),
     ...throughput(rows),
     ...processes(rows, memory),
+    ...targets(judgeTargets(linesOf(rows))),
     ...floors(judged, cores),
     ...disturbances(rows),
   ];
