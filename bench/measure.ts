@@ -1,12 +1,13 @@
 /** Measures one system after it has started, and stops it: the rows of redis, kvorum and etcd. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Accounting, type Memory, type Usage } from './accounting.ts';
+import { Accounting, type Memory } from './accounting.ts';
 import { checkPerf, checkPerfLoad } from './check-perf.ts';
-import { pause, run } from './children.ts';
+import { pause } from './children.ts';
 import { type RunningEtcd, startEtcd } from './etcd-cluster.ts';
 import { BEGIN, type EtcdLoad, type EtcdLoadResult } from './etcd-load-words.ts';
 import { startKvorum } from './kvorum-cluster.ts';
+import { runLoad } from './load-program.ts';
 import type { Options } from './options.ts';
 import { etcdLoads, redisLoads, restOfFilling } from './plan.ts';
 import * as benchmark from './redis-benchmark.ts';
@@ -15,6 +16,7 @@ import { startRedis } from './redis-server.ts';
 import { round } from './report.ts';
 import type { Row } from './results.ts';
 import type { Door, Running } from './system.ts';
+import { measureTimed, type TimedRow } from './timed.ts';
 
 export interface Scene {
   readonly options: Options;
@@ -22,6 +24,7 @@ export interface Scene {
   readonly directory: string;
   began(system: Running): void;
   row(row: Omit<Row, 'system' | 'round'>): void;
+  timed(row: Omit<TimedRow, 'system' | 'round'>): void;
   memory(name: string, held: Memory): void;
   progress(text: string): void;
 }
@@ -119,6 +122,14 @@ async function measureDoor(
     system.check();
     tell(scene, { door, ...load, ...result, usage, ...found });
   }
+  if (!options.full) return;
+  await measureTimed(target, options.seconds, accounting, (row) => {
+    system.check();
+    scene.timed({ door, ...row });
+    const { name, rate, perSecond, p99Ms } = row;
+    const asked = rate === 0 ? '' : ` of ${round(rate)}/s sent`;
+    scene.progress(`${door}: ${name}: ${round(perSecond)}/s${asked}, p99 ${round(p99Ms)} ms`);
+  });
 }
 
 async function fillDoor(scene: Scene, door: Door, target: benchmark.Target): Promise<void> {
@@ -154,22 +165,9 @@ async function measureEtcdLoad(
   const told: EtcdLoad = {
     ...{ endpoint: etcd.leader, test, clients, valueBytes, keySpace, fill, warmSeconds, seconds },
   };
-  let close: ReturnType<Accounting['open']> | undefined;
-  let usage: Usage | undefined;
-  let result: EtcdLoadResult | undefined;
-  const outcome = await run(process.execPath, [etcdLoadScript, JSON.stringify(told)], {
-    timeoutMs: 120_000 + seconds * 1_000,
-    onOutput(stdout) {
-      const [begin, answer] = stdout.split('\n');
-      if (begin === BEGIN) close ??= accounting.open();
-      if (!answer || !stdout.endsWith('\n')) return;
-      result = JSON.parse(answer) as EtcdLoadResult;
-      usage = close?.(result.cpuSeconds);
-    },
+  const { result, usage } = await runLoad<EtcdLoadResult>(etcdLoadScript, told, accounting, {
+    ...{ begin: BEGIN, who: 'the gRPC clients of etcd' },
   });
-  if (result === undefined || usage === undefined) {
-    throw new Error(`the gRPC clients of etcd ended with ${outcome.code}: ${outcome.stderr}`);
-  }
   etcd.check();
   const { perSecond, p50Ms, p99Ms, hits, requests } = result;
   const hitShare = hits / requests;

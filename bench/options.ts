@@ -24,9 +24,10 @@ before they answer. Only one system runs at a time, and a load runs until it get
 before it is measured. Ends with a table, the ratios, what each process cost, and the floors; the
 exit code is 1 when a floor is missed.
 
-  --full            three rounds of 20 s a row, and rows with 1 and 256 clients, with 4,096-byte
-                    values, and for counters, lists, sets, hashes, sorted sets and MSET (two hours;
-                    without it 5 to 8 minutes); every other round in turned order
+  --full            three rounds of 10 s a row, and rows with 1 and 256 clients, with 4,096-byte
+                    values, for counters, lists, sets, hashes, sorted sets and MSET, a mix of GETs
+                    and SETs, and latencies at fixed rates (two hours; without it 5 to 8
+                    minutes); every other round in turned order
   --seconds N       seconds a row is measured (default 7)
   --rounds N        measure everything N times, show the median (default 1)
   --fill N          SETs of random keys before the rows (default 1000000; fewer when they would
@@ -53,7 +54,7 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     help: values.help,
     full: values.full,
-    seconds: number('--seconds', values.seconds ?? (values.full ? '20' : '7'), 0.5, 300),
+    seconds: number('--seconds', values.seconds ?? (values.full ? '10' : '7'), 0.5, 300),
     rounds: whole('--rounds', values.rounds ?? (values.full ? '3' : '1'), 1, 100),
     fill: whole('--fill', values.fill, 1_000, 10_000_000),
     only: systems.filter((system) => only.includes(system)),

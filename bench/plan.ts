@@ -2,6 +2,7 @@
 import type { Options } from './options.ts';
 import type { Load } from './redis-benchmark.ts';
 import type { SystemName } from './system.ts';
+import { timedSeconds } from './timed.ts';
 
 const standard = { clients: 50, valueBytes: 100 } as const;
 
@@ -66,7 +67,8 @@ const IDLE_SECONDS = 105;
 export function estimateSeconds(options: Options): number {
   const { full, seconds, rounds, fill, only, checkPerf } = options;
   const each = seconds + WARM_SECONDS;
-  const door = fill / FILLS_PER_SECOND + redisLoads(full).length * each;
+  const timed = full ? timedSeconds(seconds) : 0;
+  const door = fill / FILLS_PER_SECOND + redisLoads(full).length * each + timed;
   const etcd = etcdLoads(full).length * each + (checkPerf ? CHECK_PERF_SECONDS : 0);
   const of = { redis: door, kvorum: 2 * door, etcd };
   const idle = only.includes('kvorum') ? IDLE_SECONDS : 0;

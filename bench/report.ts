@@ -133,11 +133,10 @@ export function processes(rows: readonly Row[], memory: readonly ProcessMemory[]
 /** How far it is to each target that was measured. */
 export function targets(all: readonly Judged[]): string[] {
   const measured = all.filter((one) => one.measured !== undefined);
-  const cells = measured.map(({ text, atLeast, measured: ratio = 0 }) => [
-    `  ${text}`,
-    `${round(ratio)} ×`,
-    ratio >= atLeast ? 'reached' : `${round(ratio / atLeast)} of it`,
-  ]);
+  const cells = measured.map(({ text, atLeast = 0, atMost, measured: ratio = 0 }) => {
+    const share = atMost === undefined ? ratio / atLeast : atMost / ratio;
+    return [`  ${text}`, `${round(ratio)} ×`, share >= 1 ? 'reached' : `${round(share)} of it`];
+  });
   return cells.length === 0 ? [] : ['', 'targets', ...table(['', 'measured', ''], cells)];
 }
 

@@ -19,8 +19,9 @@ import {
   targets,
   throughput,
 } from './report.ts';
-import { floorsOf, type Idle, linesOf, type ProcessMemory, type Row } from './results.ts';
+import { find, floorsOf, type Idle, linesOf, type ProcessMemory, type Row } from './results.ts';
 import { judgeTargets } from './targets.ts';
+import { judgeLatency, type TimedRow, timedReport } from './timed.ts';
 
 const measures = { redis: measureRedis, kvorum: measureKvorum, etcd: measureEtcd } as const;
 
@@ -28,6 +29,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 
 interface Figures {
   readonly rows: Row[];
+  readonly timed: TimedRow[];
   readonly memory: ProcessMemory[];
   readonly versions: Record<string, SystemNote>;
   /** Undefined when kvorum is not measured. */
@@ -45,20 +47,21 @@ async function main(options: Options, directory: string): Promise<boolean> {
   const minutes = Math.ceil(estimateSeconds(options) / 60);
   say(`this takes about ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}; Ctrl-C ends it`);
   const figures = await measureAll(options, directory, elapsed);
-  const { rows, memory, versions, idle } = figures;
+  const { rows, timed, memory, versions, idle } = figures;
   const judged = floorsOf(rows, memory, idle);
   const report = [
     ...durability(versions),
     ...throughput(rows),
     ...processes(rows, memory),
-    ...targets(judgeTargets(linesOf(rows))),
+    ...timedReport(timed),
+    ...targets(judgeAll(rows, timed)),
     ...floors(judged, cores),
     ...disturbances(rows),
   ];
   for (const line of report) say(line);
   say(`\ntook ${elapsed().trim()} minutes`);
   if (options.json !== undefined) {
-    const all = { machine, options, versions, rows, memory, idle, floors: judged };
+    const all = { machine, options, versions, rows, timed, memory, idle, floors: judged };
     writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`);
     say(`all figures are in ${options.json}`);
   }
@@ -71,6 +74,7 @@ async function measureAll(
   elapsed: () => string,
 ): Promise<Figures> {
   const rows: Row[] = [];
+  const timed: TimedRow[] = [];
   const memory: ProcessMemory[] = [];
   const versions: Record<string, SystemNote> = {};
   for (let round = 1; round <= options.rounds; round++) {
@@ -86,16 +90,23 @@ async function measureAll(
           say(`${elapsed()}  ${prefix}${system} ${version} runs`);
         },
         row: (row) => rows.push({ ...row, system, round }),
+        timed: (row) => timed.push({ ...row, system, round }),
         memory: (name, held) => memory.push({ name, ...held, system, round }),
         progress: (text) => say(`${elapsed()}  ${prefix}${text}`),
       });
       removeDirectory(own);
     }
   }
-  if (!options.only.includes('kvorum')) return { rows, memory, versions, idle: undefined };
+  if (!options.only.includes('kvorum')) return { rows, timed, memory, versions, idle: undefined };
   say(`${elapsed()}  kvorum with idle partitions`);
   const idle = await measureIdle(directory, kvorumScript);
-  return { rows, memory, versions, idle };
+  return { rows, timed, memory, versions, idle };
+}
+
+function judgeAll(rows: readonly Row[], timed: readonly TimedRow[]) {
+  const lines = linesOf(rows);
+  const peak = find(lines, 'kvorum cluster', { test: 'SET', pipeline: 1, clients: 50 });
+  return [...judgeTargets(lines), judgeLatency(timed, peak?.perSecond)];
 }
 
 async function describeMachine(directory: string) {

@@ -18,7 +18,8 @@ interface Target {
 
 export interface Judged {
   readonly text: string;
-  readonly atLeast: number;
+  readonly atLeast?: number;
+  readonly atMost?: number;
   /** Undefined when one of the lines was not measured. */
   readonly measured: number | undefined;
 }

@@ -10,7 +10,7 @@ describe('the command line', () => {
   });
 
   test('--full measures longer and more often, unless it is told how long', () => {
-    expect(parseOptions(['--full'])).toMatchObject({ full: true, seconds: 20, rounds: 3 });
+    expect(parseOptions(['--full'])).toMatchObject({ full: true, seconds: 10, rounds: 3 });
     const some = parseOptions(['--full', '--seconds', '1.5', '--rounds=2']);
     expect(some).toMatchObject({ full: true, seconds: 1.5, rounds: 2 });
   });
