@@ -42,6 +42,7 @@ const ETCD_CLIENT = 2379;
 const ETCD_PEER = 2380;
 const READY_MS = 120_000;
 const GONE_MS = 60_000;
+const LOOK_MS_MAX = 3_000;
 
 export class ChaosCluster {
   readonly network: Network;
@@ -210,17 +211,21 @@ export class ChaosCluster {
     return away + wrong.length + Math.abs(partitions * 3 - replicas.length);
   }
 
-  /** Polls; throws after `ms`, with what fell meanwhile. */
-  async until(ms: number, what: string, holds: () => Promise<boolean>): Promise<number> {
-    const began = performance.now();
+  /**
+   * Polls; throws after `ms`, with what fell meanwhile. A look counts for 3 s at most: when it took
+   * longer, the machine stood still.
+   */
+  async until(ms: number, what: string, holds: () => Promise<boolean>): Promise<void> {
     let last = '';
-    while (performance.now() - began < ms) {
+    for (let elapsedMs = 0; elapsedMs < ms; ) {
+      const began = performance.now();
       try {
-        if (await holds()) return performance.now() - began;
+        if (await holds()) return;
       } catch (error) {
         last = String(error);
       }
       await pause(100);
+      elapsedMs += Math.min(LOOK_MS_MAX, performance.now() - began);
     }
     throw new Error(`not within ${ms / 1000} s: ${what} ${last} ${this.fallen().join('; ')}`);
   }

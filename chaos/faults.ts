@@ -77,18 +77,22 @@ async function rebalance(cluster: ChaosCluster): Promise<Fault> {
       return true;
     });
   };
-  const left = async () => ((await cluster.api('GET', `/v1/nodes/${node}`)) as NodeAnswer).replicas;
+  const look = async () => (await cluster.api('GET', `/v1/nodes/${node}`)) as NodeAnswer;
   // a restarted cluster moves nothing until all its nodes are back
   await cluster.until(STEP_MS, 'the placedriver is not frozen', async () => {
     return ((await cluster.api('GET', '/v1/cluster')) as ClusterAnswer).stability.frozen === null;
   });
   await ask('POST', `/v1/nodes/${node}/drain`);
-  await cluster.until(STEP_MS, `${node} is empty`, async () => (await left()) === 0);
+  await cluster.until(STEP_MS, `${node} is empty`, async () => {
+    return (await look()).draining?.left === 0;
+  });
   await cluster.terminate(node);
   await pause(1_000);
   cluster.launch(node);
   await ask('DELETE', `/v1/nodes/${node}/drain`);
-  await cluster.until(STEP_MS, `${node} has replicas again`, async () => (await left()) > 0);
+  await cluster.until(STEP_MS, `${node} has replicas again`, async () => {
+    return (await look()).replicas > 0;
+  });
   return { what: `${node} emptied, stopped, started and filled`, end: async () => {} };
 }
 

@@ -1,7 +1,7 @@
 /** `npm run chaos`: see `--help`. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, release, tmpdir, type } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killAll } from '../bench/children.ts';
 import { findAbilities, noNamespaces, onPath } from './abilities.ts';
@@ -13,6 +13,9 @@ import { showFindings } from './verdict.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..', '..');
 const NOTE = 'KVORUM_CHAOS_NO_NAMESPACES';
+
+// where ip, nft, tc and mount are, whoever asks
+process.env['PATH'] = [process.env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
 
 try {
   process.exitCode = await main();

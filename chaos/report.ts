@@ -77,6 +77,10 @@ export function rowsOf(faults: readonly FaultRecord[]): readonly KindRow[] {
   });
 }
 
+function stoodStillS({ stoodStill }: RunResult): number {
+  return Math.round(stoodStill.reduce((sum, { fromS, toS }) => sum + toS - fromS, 0));
+}
+
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 const grouped = (count: number) => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 
@@ -96,6 +100,9 @@ export function summary(result: RunResult): string {
       `${grouped(counts.unknown)} have an unknown outcome; ${grouped(result.finalReads)} keys read in the end`,
     `${grouped(verdict.parts)} independent histories: ${findings} violations, ` +
       `${verdict.undecided.length} too large to tell (${seconds(verdict.tookMs)})`,
+    ...(stoodStillS(result) > 0
+      ? [`the machine itself stood still for ${stoodStillS(result)} s`]
+      : []),
     ...stuck.map((what) => `NOT WHOLE: ${what}`),
     passed(result) ? 'PASSED' : 'FAILED',
   ].join('\n');
@@ -111,7 +118,10 @@ export function plotOf(result: RunResult, setting: Setting): string {
     title,
     values: result.perSecond,
     bucketS: 1,
-    bands: bandsOf(result.faults),
+    bands: [
+      ...bandsOf(result.faults),
+      ...result.stoodStill.map((stall) => ({ label: 'machine stood still', ...stall })),
+    ],
   });
 }
 
@@ -127,10 +137,9 @@ export function page(result: RunResult, setting: Setting): string {
 
 This page is written by \`${setting.command}\`; what is below is one run, nothing is picked.
 ${setting.date}, ${setting.system}, ${setting.cpus} cores that other work was using at the same time, so
-times say little and verdicts all: with everything on two cores, elections and recoveries are slower
-than on machines of their own.
+times are longer than on machines of their own: elections and restarts wait for a core.
 
-**${passed(result) ? 'Passed' : 'FAILED'}.** ${grouped(counts.ok)} calls succeeded in ${Math.round(result.perSecond.length)} s under
+**${passed(result) ? 'Passed' : 'FAILED'}.** ${grouped(counts.ok)} calls succeeded in ${result.perSecond.length - stoodStillS(result)} s under
 ${result.faults.length} faults; ${grouped(counts.refused)} (${((100 * counts.refused) / total).toFixed(2)} %) were refused without effect, ${grouped(counts.unknown)} ended with an
 unknown outcome. Each of ${grouped(verdict.parts)} independent histories (the largest of ${grouped(verdict.largestPart)} calls) was searched for
 an order that explains every reply: ${verdict.violations.length} have none, ${verdict.undecided.length} were too large to tell. ${grouped(verdict.appends)} calls and
@@ -151,7 +160,11 @@ for every partition, every replica runs and has caught up.
 ## Longest unavailability
 The longest time in which no call to *some* partition succeeded, from the beginning of the fault until
 the cluster was whole again (a fault without a quorum, such as kill-all, lasts until it is healed), and
-the slowest call that succeeded, by door. Without a fault the longest time was ${seconds(result.quietGapMs)}.
+the slowest call that succeeded, by door. ${
+    stoodStillS(result) > 0
+      ? `The machine itself stood still for ${stoodStillS(result)} s, which is not\ncounted. `
+      : ''
+  }Without a fault the longest time was ${seconds(result.quietGapMs)}.
 
 | fault | times | no answer | whole after healing | SDK | gateway | cluster port | refused | unknown |
 |---|---|---|---|---|---|---|---|---|

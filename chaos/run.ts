@@ -3,7 +3,14 @@ import { setImmediate } from 'node:timers/promises';
 import { pause } from '../bench/children.ts';
 import { seededRandom } from '../src/common/random.ts';
 import { type Abilities, impossible } from './abilities.ts';
-import { countIn, longestGap, slowest, throughput, type Window } from './availability.ts';
+import {
+  countIn,
+  longestGap,
+  StallWatch,
+  slowest,
+  throughput,
+  type Window,
+} from './availability.ts';
 import { ChaosCluster } from './cluster.ts';
 import { GatewayDoor } from './doors.ts';
 import { beginFault } from './faults.ts';
@@ -42,11 +49,13 @@ export interface RunResult {
   /** Successful calls per second, in steps of a second. */
   readonly perSecond: readonly number[];
   readonly finalReads: number;
+  /** Seconds at which the whole machine stood still; not counted as unavailability. */
+  readonly stoodStill: readonly { readonly fromS: number; readonly toS: number }[];
   /** What kept the cluster from coming back; empty: nothing did. */
   readonly stuck: readonly string[];
 }
 
-const QUIET_MS = 5_000;
+const QUIET_MS = 4_000;
 const WHOLE_MS = 90_000;
 const BUCKET_MS = 1_000;
 
@@ -88,6 +97,7 @@ class ChaosRun {
   readonly #addresses: Addresses;
   readonly #faults: FaultRecord[] = [];
   readonly #stuck: string[] = [];
+  readonly #stalls = new StallWatch();
   #beganMs = 0;
 
   constructor(options: Options, around: Surroundings, cluster: ChaosCluster) {
@@ -111,6 +121,7 @@ class ChaosRun {
     this.#beganMs = performance.now();
     const random = seededRandom(`work ${seed}`);
     const load = new Load(this.#addresses, clients, random, this.#recorder);
+    this.#say(`clients work at three doors, ${clients + 1} each`);
     let toMs: number;
     try {
       await this.#sleep(QUIET_MS);
@@ -119,6 +130,7 @@ class ChaosRun {
     } finally {
       await load.stop();
       toMs = performance.now();
+      this.#stalls.stop();
     }
     const finalReads = this.#stuck.length > 0 ? 0 : await readAll(this.#addresses, this.#recorder);
     this.#say(
@@ -135,6 +147,9 @@ class ChaosRun {
       texts: [...texts].sort((a, b) => b[1] - a[1]),
       quietGapMs: longestGap(answers, quiet, this.#options.partitions),
       perSecond: throughput(answers, { fromMs: this.#beganMs, toMs }, BUCKET_MS),
+      stoodStill: this.#stalls.stalls
+        .filter((stall) => stall.fromMs > this.#beganMs && stall.fromMs < toMs)
+        .map(({ fromMs, toMs: till }) => ({ fromS: this.#since(fromMs), toS: this.#since(till) })),
       ...{ finalReads, stuck: this.#stuck },
     };
   }
@@ -142,8 +157,8 @@ class ChaosRun {
   async #inject(kinds: readonly FaultKind[]): Promise<void> {
     const { seed, seconds, datanodes } = this.#options;
     const plans = schedule(seed, kinds, datanodes);
-    const untilMs = this.#beganMs + seconds * 1_000;
-    while (performance.now() < untilMs && this.#stuck.length === 0) {
+    const lastedMs = () => this.#stalls.lastedMs(this.#beganMs, performance.now());
+    while (lastedMs() < seconds * 1_000 && this.#stuck.length === 0) {
       const plan = plans.next().value;
       await this.#sleep(plan.quietMs);
       await this.#injectOne(plan);
@@ -170,10 +185,10 @@ class ChaosRun {
     }
     const record = this.#record(plan.kind, what, fromMs, healedMs);
     this.#faults.push(record);
-    const { longestGapMs, wholeS } = record;
+    const { longestGapMs, healedS, wholeS } = record;
     this.#say(
       `  ${what}; healed after ${((healedMs - fromMs) / 1_000).toFixed(1)} s, whole ` +
-        `${(wholeS - record.healedS).toFixed(1)} s later; some partition did not answer for ` +
+        `${(wholeS - healedS).toFixed(1)} s later; some partition did not answer for ` +
         `${(longestGapMs / 1_000).toFixed(1)} s`,
     );
   }
@@ -181,20 +196,25 @@ class ChaosRun {
   #record(kind: FaultKind, what: string, fromMs: number, healedMs: number): FaultRecord {
     const window: Window = { fromMs, toMs: performance.now() };
     const { answers } = this.#recorder;
-    const since = (ms: number) => Math.round((ms - this.#beganMs) / 10) / 100;
+    const lasted = (from: number, to: number) => this.#stalls.lastedMs(from, to);
     const waited = (door: 'sdk' | 'gateway' | 'cluster') =>
-      Math.round(slowest(answers, window, door));
+      Math.round(slowest(answers, window, door, lasted));
     return {
       kind,
       what,
-      fromS: since(fromMs),
-      healedS: since(healedMs),
-      wholeS: since(window.toMs),
-      longestGapMs: Math.round(longestGap(answers, window, this.#options.partitions)),
+      fromS: this.#since(fromMs),
+      healedS: this.#since(healedMs),
+      wholeS: this.#since(window.toMs),
+      longestGapMs: Math.round(longestGap(answers, window, this.#options.partitions, lasted)),
       slowestMs: { sdk: waited('sdk'), gateway: waited('gateway'), cluster: waited('cluster') },
       refused: countIn(answers, window, 'refused'),
       unknown: countIn(answers, window, 'unknown'),
     };
+  }
+
+  /** Seconds from the beginning of the load, to the hundredth. */
+  #since(ms: number): number {
+    return Math.round((ms - this.#beganMs) / 10) / 100;
   }
 
   /** Every node answers for every partition, and all replicas have caught up. */

@@ -20,6 +20,8 @@ export interface Verdict {
   readonly parts: number;
   readonly largestPart: number;
   readonly appends: number;
+  /** Blocking pops that ended with nothing: they say nothing, and are not judged. */
+  readonly vain: number;
   /** Parts that have no order. */
   readonly violations: readonly PartFinding[];
   /** Parts whose search was too large. */
@@ -45,7 +47,8 @@ export async function judge(
   const violations: PartFinding[] = [];
   const undecided: PartFinding[] = [];
   let largestPart = 0;
-  const parts = partsOf(calls);
+  const judged = calls.filter((call) => !isVain(call));
+  const parts = partsOf(judged);
   for (const part of parts) {
     largestPart = Math.max(largestPart, part.calls.length);
     const finding = judgePart(part.calls, SLACK);
@@ -60,6 +63,7 @@ export async function judge(
     calls: calls.length,
     unknown: calls.filter(({ reply }) => reply === undefined).length,
     parts: parts.length,
+    vain: calls.length - judged.length,
     largestPart,
     appends: appends.length,
     ...{ violations, undecided },
@@ -85,6 +89,14 @@ export function showFindings({ violations, undecided, anomalies }: Verdict): str
     return [`${keys.join(', ')}: ${why}`, ...shown.map((call) => `  ${showCall(call)}`)].join('\n');
   });
   return [...parts, ...anomalies.map(({ kind, what }) => `${kind}: ${what}`)].join('\n\n');
+}
+
+/**
+ * A blocking pop's time runs from its arrival at a node. When that node can reach no leader until the
+ * time is up, it answers nil as well, whether there are elements or not.
+ */
+function isVain({ lines: [[name = ''] = []], reply }: Call): boolean {
+  return reply === null && (name === 'BLPOP' || name === 'BRPOP');
 }
 
 function transactionOf(call: Call): Transaction {
