@@ -13,6 +13,7 @@ export interface Addresses {
 
 const GENERATION_MS = 4_000;
 const REST_MS = 12;
+const PROBE_REST_MS = 150;
 const AFTER_FAILURE_MS = 60;
 const CALLS_MAX = 3_000_000;
 const READERS = 12;
@@ -25,9 +26,19 @@ export class Load {
   readonly #beganMs = performance.now();
   #running = true;
 
-  /** Begins at once: `clients` at each door, and one more there that waits at queues. */
+  /**
+   * Begins at once: `clients` at each door, and one more there that waits at queues. Besides, each
+   * partition is probed at two doors: clients that wait for one partition ask no other.
+   */
   constructor(addresses: Addresses, clients: number, random: Random, recorder: Recorder) {
     this.#recorder = recorder;
+    const sdk = makeDoor('sdk', addresses, 0);
+    this.#doors.push(sdk);
+    for (let partition = 0; partition < recorder.partitions; partition++) {
+      const cluster = makeDoor('cluster', addresses, partition);
+      this.#doors.push(cluster);
+      for (const door of [sdk, cluster]) this.#tasks.push(this.#probe(door, partition));
+    }
     for (const kind of doorKinds) {
       for (let at = 0; at <= clients; at++) {
         const door = makeDoor(kind, addresses, at);
@@ -44,6 +55,17 @@ export class Load {
     this.#running = false;
     await Promise.all(this.#tasks);
     for (const door of this.#doors) door.close();
+  }
+
+  async #probe(door: Door, partition: number): Promise<void> {
+    const lines = [['SET', this.#recorder.keyOf(partition), '1']];
+    while (this.#running && this.#recorder.probes.length < CALLS_MAX) {
+      const invokedMs = performance.now();
+      const { kind: outcome } = await door.send({ lines });
+      const endedMs = performance.now();
+      this.#recorder.noteProbe({ door: door.kind, partition, invokedMs, endedMs, outcome });
+      await pause(PROBE_REST_MS);
+    }
   }
 
   async #work(door: Door, name: string, worker: Worker, waits: boolean): Promise<void> {

@@ -35,8 +35,9 @@ export class NamespaceNetwork implements Network {
 
   constructor(machines: number) {
     this.#machines = machines;
-    run('mkdir', '-p', '/run/netns');
-    run('mount', '-t', 'tmpfs', 'tmpfs', '/run/netns');
+    // only root may make a directory in the machine's own /run
+    run('mount', '-t', 'tmpfs', 'tmpfs', '/run');
+    run('mkdir', '/run/netns');
     run('ip', 'link', 'set', 'lo', 'up');
     run('ip', 'link', 'add', 'kvorum0', 'type', 'bridge');
     run('ip', 'addr', 'add', `${NETWORK}.1/24`, 'dev', 'kvorum0');

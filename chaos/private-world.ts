@@ -9,7 +9,7 @@ const INSIDE = 'KVORUM_CHAOS_DIRECTORY';
 const STOP_MS = 20_000;
 /** All that a run does with namespaces, once. */
 const PROBE = [
-  'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns',
+  'mount -t tmpfs tmpfs /run && mkdir /run/netns',
   'ip netns add kvprobe',
   'ip link add kvbridge type bridge',
   'ip link add kvveth type veth peer name eth0 netns kvprobe',

@@ -16,12 +16,16 @@ const TEXTS_MAX = 40;
 export class Recorder {
   readonly calls: Call[] = [];
   readonly answers: Answered[] = [];
+  /** What probes of partitions were told; nothing else is concluded from them. */
+  readonly probes: Answered[] = [];
   readonly counts = { ok: 0, refused: 0, unknown: 0 };
   /** How often clients heard what, without its numbers and addresses. */
   readonly texts = new Map<string, number>();
+  readonly partitions: number;
   readonly #slotsFrom: number[];
 
   constructor(partitions: number) {
+    this.partitions = partitions;
     this.#slotsFrom = Array.from({ length: partitions }, (_, at) =>
       Number(initialSlotRange(at, partitions)[0]),
     );
@@ -51,6 +55,10 @@ export class Recorder {
       returnedMs: outcome.kind === 'ok' ? endedMs : Number.POSITIVE_INFINITY,
       ...(outcome.kind === 'ok' && { reply: outcome.reply }),
     });
+  }
+
+  noteProbe(probe: Answered): void {
+    this.probes.push(probe);
   }
 
   partitionOf(key: string): number {

@@ -157,10 +157,19 @@ and keys with deadlines (judged with 1.1 s of slack for clocks). Clients reach e
 faults of the network. After each fault the cluster had 90 s to become whole: every gateway answers
 for every partition, every replica runs and has caught up.
 
+## What the verdict rests on
+A call with an unknown outcome may take effect at any later time, or never; what was refused may not. A
+blocking pop that ends with nil is not judged (${grouped(verdict.vain)} of them): a node that reaches no leader until its
+time is up answers nil as well. The search accepts and refuses hand-made histories as a person would, and
+bent ones as trying every order does (\`test/linearizability\`); of the requests of this load any one that
+is acknowledged and lost is found (\`test/chaos\`). It has not been held against other people's
+histories. What it cannot see is a write that was lost, and overwritten before anybody read it.
+
 ## Longest unavailability
-The longest time in which no call to *some* partition succeeded, from the beginning of the fault until
-the cluster was whole again (a fault without a quorum, such as kill-all, lasts until it is healed), and
-the slowest call that succeeded, by door. ${
+The longest time in which no probe of *some* partition succeeded, from the beginning of the fault until
+the cluster was whole again (a fault without a quorum, such as kill-all, lasts until it is healed); each
+partition is asked for a write every 0.15 s through the SDK and at the cluster ports. Then the slowest
+call of the load that succeeded, by door. ${
     stoodStillS(result) > 0
       ? `The machine itself stood still for ${stoodStillS(result)} s, which is not\ncounted. `
       : ''

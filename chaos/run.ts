@@ -29,7 +29,7 @@ export interface FaultRecord {
   readonly healedS: number;
   /** Until every node answered for every partition and all replicas had caught up. */
   readonly wholeS: number;
-  /** The longest without a success at some partition, from the fault to the end of its recovery. */
+  /** The longest without a successful probe of some partition, until all was whole again. */
   readonly longestGapMs: number;
   readonly slowestMs: { readonly sdk: number; readonly gateway: number; readonly cluster: number };
   readonly refused: number;
@@ -44,7 +44,7 @@ export interface RunResult {
   readonly verdict: Verdict;
   readonly counts: Recorder['counts'];
   readonly texts: readonly (readonly [string, number])[];
-  /** The longest without a success at some partition before the first fault. */
+  /** The longest without a successful probe of some partition before the first fault. */
   readonly quietGapMs: number;
   /** Successful calls per second, in steps of a second. */
   readonly perSecond: readonly number[];
@@ -137,7 +137,7 @@ class ChaosRun {
       `${finalReads} keys were read once more; ${this.#recorder.calls.length} calls are judged`,
     );
     const verdict = await judge(this.#recorder.calls, () => setImmediate());
-    const { answers, counts, texts } = this.#recorder;
+    const { answers, probes, counts, texts } = this.#recorder;
     const quiet = { fromMs: this.#beganMs + 1_000, toMs: this.#beganMs + QUIET_MS };
     const { network } = this.#cluster;
     return {
@@ -145,7 +145,7 @@ class ChaosRun {
       slowLink: (network as { slowLink?: string }).slowLink,
       ...{ skipped, faults: this.#faults, verdict, counts },
       texts: [...texts].sort((a, b) => b[1] - a[1]),
-      quietGapMs: longestGap(answers, quiet, this.#options.partitions),
+      quietGapMs: longestGap(probes, quiet, this.#options.partitions),
       perSecond: throughput(answers, { fromMs: this.#beganMs, toMs }, BUCKET_MS),
       stoodStill: this.#stalls.stalls
         .filter((stall) => stall.fromMs > this.#beganMs && stall.fromMs < toMs)
@@ -195,7 +195,7 @@ class ChaosRun {
 
   #record(kind: FaultKind, what: string, fromMs: number, healedMs: number): FaultRecord {
     const window: Window = { fromMs, toMs: performance.now() };
-    const { answers } = this.#recorder;
+    const { answers, probes } = this.#recorder;
     const lasted = (from: number, to: number) => this.#stalls.lastedMs(from, to);
     const waited = (door: 'sdk' | 'gateway' | 'cluster') =>
       Math.round(slowest(answers, window, door, lasted));
@@ -205,7 +205,7 @@ class ChaosRun {
       fromS: this.#since(fromMs),
       healedS: this.#since(healedMs),
       wholeS: this.#since(window.toMs),
-      longestGapMs: Math.round(longestGap(answers, window, this.#options.partitions, lasted)),
+      longestGapMs: Math.round(longestGap(probes, window, this.#options.partitions, lasted)),
       slowestMs: { sdk: waited('sdk'), gateway: waited('gateway'), cluster: waited('cluster') },
       refused: countIn(answers, window, 'refused'),
       unknown: countIn(answers, window, 'unknown'),

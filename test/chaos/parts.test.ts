@@ -10,6 +10,7 @@ import { faultKinds, schedule } from '../../chaos/schedule.ts';
 import { isClean, judge, showFindings } from '../../chaos/verdict.ts';
 import { readOf, Worker } from '../../chaos/work.ts';
 import { seededRandom } from '../../src/common/random.ts';
+import type { Call } from '../linearizability/history.ts';
 import { Keyspace, runCommand, runTransaction } from '../linearizability/keyspace.ts';
 import { parseHistory } from '../linearizability/notation.ts';
 
@@ -140,6 +141,46 @@ describe('the verdict', () => {
     expect(verdict.violations.map(({ keys }) => keys)).toEqual([['{0:append:1}x']]);
     expect(verdict.anomalies.map(({ kind }) => kind)).toEqual(['real time']);
     expect(showFindings(verdict)).toContain('2 calls are explained');
+  });
+});
+
+describe('the work and the verdict together', () => {
+  /** The requests of a client one by one; the effect of the one at `lost` is acknowledged, and gone. */
+  function history(
+    count: number,
+    lost?: number,
+  ): { readonly calls: Call[]; readonly grows: number[] } {
+    const worker = new Worker(seededRandom('together'), 'w');
+    const calls: Call[] = [];
+    const grows: number[] = [];
+    let state = new Keyspace();
+    const carryOut = (lines: Call['lines'], isTransaction = false) => {
+      const ran = isTransaction ? runTransaction(state, lines) : runCommand(state, lines[0]!);
+      const at = calls.length;
+      const times = { invokedMs: at * 10, returnedMs: at * 10 + 12 };
+      calls.push({ client: 'w', lines, isTransaction, ...times, reply: ran.reply });
+      if (at !== lost) state = ran.state;
+    };
+    for (let at = 0; at < count; at++) {
+      const { family, lines, isTransaction } = worker.next(0);
+      // without deadlines, and what nothing later can take away
+      const grown = family === 'append' && lines.some(([name]) => name === 'RPUSH');
+      if (grown || (family === 'counter' && lines[0]![0] !== 'GET')) grows.push(calls.length);
+      if (family !== 'deadline') carryOut(lines, isTransaction);
+    }
+    const keys = new Set(calls.flatMap(({ lines }) => lines.map(([, key = '']) => key)));
+    for (const key of keys) carryOut([readOf(key)]);
+    return { calls, grows };
+  }
+
+  test('accept what took effect, and find any write that was lost', async () => {
+    const whole = history(800);
+    expect(isClean(await judge(whole.calls, now))).toBe(true);
+    for (const lost of whole.grows.filter((_, at) => at % 9 === 0)) {
+      const { violations } = await judge(history(800, lost).calls, now);
+      expect(violations.length, `${lost} was lost`).toBeGreaterThan(0);
+    }
+    expect(whole.grows.length).toBeGreaterThan(90);
   });
 });
 
