@@ -168,8 +168,10 @@ histories. What it cannot see is a write that was lost, and overwritten before a
 ## Longest unavailability
 The longest time in which no probe of *some* partition succeeded, from the beginning of the fault until
 the cluster was whole again (a fault without a quorum, such as kill-all, lasts until it is healed); each
-partition is asked for a write every 0.15 s through the SDK and at the cluster ports. Then the slowest
-call of the load that succeeded, by door. ${
+partition is asked for a write every 0.15 s through the SDK and at the cluster ports, one at a time. What
+was sent to a leader that then stands still or is cut off waits 5 to 6 s before it is told or tried
+elsewhere (\`hold-ms\`, the SDK's \`attemptTimeoutMs\`), probes too: others are served by the next leader before
+that. Starting a node takes some 6 s here. Then the slowest call of the load that succeeded, by door. ${
     stoodStillS(result) > 0
       ? `The machine itself stood still for ${stoodStillS(result)} s, which is not\ncounted. `
       : ''
