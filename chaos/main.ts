@@ -70,6 +70,8 @@ async function within(options: Options, directory: string): Promise<number> {
     return passed(result) ? 0 : 1;
   } catch (failure) {
     if (!interrupted.signal.aborted) throw failure;
+    // the outside may be gone
+    rmSync(directory, { recursive: true, force: true });
     say('interrupted; nothing of it is left');
     return 130;
   } finally {

@@ -14,7 +14,7 @@ const table = {
   /** Drawn histories per property of the checker of linearizability. */
   linearizableHistories: { small: 300, long: 20_000 },
   /** How long real clusters are under faults, in minutes; from one on under every kind. */
-  chaosMinutes: { small: 0.2, long: 10 },
+  chaosMinutes: { small: 0.15, long: 10 },
   /** Seeds of whole clusters that the SDK is driven against. */
   sdkSeeds: { small: 6, long: 200 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */
