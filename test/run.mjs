@@ -26,6 +26,9 @@ const programs = {
   strace: 'strace',
 };
 
+/** The same of what tests can do without: with it more kinds of faults are injected. */
+const useful = { ip: 'iproute2', nft: 'nftables', faketime: 'faketime' };
+
 /** Tests that want the machine for themselves: they measure what others would disturb. */
 const alone = [
   ...['pause', 'rolling'].map((name) => `test/cluster/${name}.test.ts`),
@@ -55,13 +58,13 @@ if (asked.length > 0) {
   rmSync(sent, { recursive: true, force: true });
   mkdirSync(sent, { recursive: true });
   process.env.KVORUM_SENT = sent;
-  vitest('rooms', ['--exclude', 'test/cluster/**', '--exclude', 'test/storage/**']);
+  const processes = ['test/cluster/', 'test/storage/', 'test/chaos/'];
+  vitest(
+    'rooms',
+    processes.flatMap((folder) => ['--exclude', `${folder}**`]),
+  );
   // Clusters and nodes on disks: two files at once, as they wait more than they work.
-  vitest('clusters', [
-    'test/cluster/',
-    'test/storage/',
-    ...alone.flatMap((file) => ['--exclude', file]),
-  ]);
+  vitest('clusters', [...processes, ...alone.flatMap((file) => ['--exclude', file])]);
   vitest('alone', ['--no-file-parallelism', ...alone]);
   step('every command ran', process.execPath, [join(root, 'test', 'covered-commands.mjs'), sent]);
 }
@@ -84,9 +87,14 @@ function installPackages() {
 
 function installPrograms() {
   const missing = missingPrograms();
-  if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((name) => programs[name] ?? name))];
   const apt = aptCommand();
+  const absent = apt === undefined ? [] : Object.keys(useful).filter((name) => !isThere(name));
+  if (missing.length + absent.length === 0) return;
+  const names = [
+    ...missing.map((name) => programs[name] ?? name),
+    ...absent.map((name) => useful[name]),
+  ];
+  const packages = [...new Set(names)];
   if (apt === undefined) {
     process.stderr.write(
       `tests need ${missing.join(', ')}; install them (Debian: ${packages.join(' ')}) and repeat\n`,
@@ -134,6 +142,11 @@ function withoutStartingServices(apt, install) {
 
 function onPath(name) {
   return (process.env.PATH ?? '').split(delimiter).some((dir) => existsSync(join(dir, name)));
+}
+
+/** Also where administrators' programs are, which are not on everybody's path. */
+function isThere(name) {
+  return onPath(name) || ['/usr/sbin', '/sbin'].some((dir) => existsSync(join(dir, name)));
 }
 
 function step(name, command, args) {

@@ -11,6 +11,10 @@ const table = {
   simulatorSeeds: { small: 200, long: 2_000 },
   /** The same of plans that look at leases alone. */
   leaseSeeds: { small: 8, long: 400 },
+  /** Drawn histories per property of the checker of linearizability. */
+  linearizableHistories: { small: 300, long: 20_000 },
+  /** How long real clusters are under faults, in minutes; from one on under every kind. */
+  chaosMinutes: { small: 0.15, long: 10 },
   /** Seeds of whole clusters that the SDK is driven against. */
   sdkSeeds: { small: 6, long: 200 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */

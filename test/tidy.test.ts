@@ -140,7 +140,8 @@ describe('what must not stay', () => {
 });
 
 describe('tests mirror the source', () => {
-  const suites = /^test\/(?:cluster|conformance|differential|fuzz|sim|storage)\//;
+  const suites =
+    /^test\/(?:chaos|cluster|conformance|differential|fuzz|linearizability|sim|storage)\//;
 
   test('a test file lies where what it tests lies', () => {
     const astray = tests

@@ -1,7 +1,8 @@
 /** Every key's history must be linearizable; a key that was read expired never shows again. */
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
+import type { Operation } from '../../linearizability/operation.ts';
+import { isLinearizable } from '../../linearizability/search.ts';
 import { type Call, textOf } from '../call.ts';
-import { isLinearizable, type Operation } from '../linearize.ts';
 import { Violation } from './checker.ts';
 
 /** The value, or that there is none. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isLinearizable, type Operation } from './linearize.ts';
+import type { Operation } from './operation.ts';
+import { isLinearizable } from './search.ts';
 
 type Register = number;
 

@@ -1,0 +1,43 @@
+/** What the search is given, and what it says. Times are of one monotonic clock, in any unit. */
+
+export interface Operation<State> {
+  readonly label: string;
+  readonly invokedMs: number;
+  /** Infinity when the outcome is unknown: it may take effect at any time after its call, or never. */
+  readonly returnedMs: number;
+  /**
+   * Unknown outcomes of one kind do the same to every state: which of them took effect makes no
+   * difference. Absent: it is the only one of its kind.
+   */
+  readonly kind?: string;
+  /** The state after it took effect, or undefined when its reply does not fit the state. */
+  step(state: State): State | undefined;
+}
+
+export interface Bounds {
+  /** Orders that are tried; each costs some microseconds and one `step`. */
+  readonly stepsMax: number;
+  /** Characters of the states and sets that are remembered. */
+  readonly memoryMax: number;
+}
+
+export const defaultBounds: Bounds = { stepsMax: 1_000_000, memoryMax: 64 * 1024 * 1024 };
+
+export type Finding =
+  | { readonly verdict: 'yes' }
+  | {
+      readonly verdict: 'no';
+      /** The longest beginning of the history that has an order. */
+      readonly explained: number;
+      /** What then could not take effect, and on what state. */
+      readonly stuck: readonly string[];
+      readonly state: string;
+    }
+  | {
+      /** The search is too large; a history that is split there may be decided. */
+      readonly verdict: 'undecided';
+      readonly splitAtMs: number;
+      readonly why: string;
+    };
+
+export type Verdict = Finding['verdict'];
