@@ -4,15 +4,15 @@
  * explains. The shortest of several runs counts: whoever else runs only makes them longer, and a
  * hypervisor that takes the machine away in the midst of a turn is charged to the turn.
  */
-import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PerformanceObserver } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { scale } from '../scale.ts';
+import { encode, ForgetfulClient } from './forgetful-client.ts';
 import { LoneNode } from './lone-node.ts';
+import { Turns, threadCpuMs } from './turns.ts';
 
 const MIB = 1_048_576;
 const COUNT = scale.holdElements;
@@ -29,139 +29,12 @@ const WHOLE_MS_MAX = 150;
 /** Arguments of one command. */
 const ARGUMENTS = Math.min(COUNT, 20_000);
 
-/** Turns shorter than this are not looked at one by one. */
-const NOTABLE_MS = 1;
-
-interface Turn {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly cpuMs: number;
-}
-
-/**
- * The longest turn of the event loop: the CPU time of this thread, whatever else the machine does.
- * What of a turn is the garbage collector's is told by V8 in time of the clock, so a share of it is
- * taken as the thread had of that time.
- */
-class Turns {
-  longestMs = 0;
-  /** The same without the collector. */
-  longestOwnMs = 0;
-  #fromMs = 0;
-  #cpuMs = 0;
-  #on = true;
-  readonly #turns: Turn[] = [];
-  readonly #collections: { readonly startTime: number; readonly duration: number }[] = [];
-  readonly #observer = new PerformanceObserver((list) => {
-    this.#collections.push(...list.getEntries());
-  });
-
-  start(): void {
-    this.#observer.observe({ entryTypes: ['gc'] });
-    this.#cpuMs = threadCpuMs();
-    this.#fromMs = performance.now();
-    setImmediate(() => this.#turn());
-  }
-
-  stop(): void {
-    this.#on = false;
-    this.#collections.push(...this.#observer.takeRecords());
-    this.#observer.disconnect();
-    for (const turn of this.#turns) {
-      this.longestMs = Math.max(this.longestMs, turn.cpuMs);
-      const own = turn.cpuMs * (1 - this.#collectedMs(turn) / (turn.toMs - turn.fromMs));
-      this.longestOwnMs = Math.max(this.longestOwnMs, own);
-    }
-  }
-
-  #collectedMs({ fromMs, toMs }: Turn): number {
-    let sum = 0;
-    for (const { startTime, duration } of this.#collections) {
-      if (startTime >= fromMs && startTime < toMs) sum += duration;
-    }
-    return Math.min(sum, toMs - fromMs);
-  }
-
-  #turn(): void {
-    if (!this.#on) return;
-    const cpuMs = threadCpuMs();
-    const toMs = performance.now();
-    const turn = { fromMs: this.#fromMs, toMs, cpuMs: cpuMs - this.#cpuMs };
-    if (turn.cpuMs >= NOTABLE_MS) this.#turns.push(turn);
-    this.#cpuMs = cpuMs;
-    this.#fromMs = toMs;
-    setImmediate(() => this.#turn());
-  }
-}
-
-const stat = openSync('/proc/thread-self/schedstat', 'r');
-const statText = Buffer.alloc(64);
-
-/** CPU time of this thread. */
-function threadCpuMs(): number {
-  // makes the kernel bring this thread's time up to date
-  process.cpuUsage();
-  const length = readSync(stat, statText, 0, statText.length, 0);
-  return Number(statText.toString('latin1', 0, length).split(' ')[0]) / 1e6;
-}
-
-/** Reads replies and forgets them: only where the last one ends is looked for. */
-class Client {
-  readonly #socket: Socket;
-  #tail = '';
-  #ended: (() => void) | undefined;
-  /** Beginning of what came since the last command was sent. */
-  head = '';
-
-  constructor(port: number) {
-    this.#socket = connect(port, '127.0.0.1');
-    this.#socket.on('data', (chunk: Buffer) => {
-      if (this.head.length < 200) this.head += chunk.toString('latin1', 0, 200);
-      this.#tail = (this.#tail + chunk.toString('latin1', Math.max(0, chunk.length - 20))).slice(
-        -20,
-      );
-      if (this.#tail.endsWith('$7\r\nthe end\r\n')) this.#ended?.();
-    });
-  }
-
-  call(...lines: readonly (readonly (string | Buffer)[])[]): Promise<void> {
-    return this.send(encode(lines));
-  }
-
-  /** Ends with the reply to the last of `requests`, as `encode` made them. */
-  send(requests: Buffer): Promise<void> {
-    this.head = '';
-    this.#tail = '';
-    const done = new Promise<void>((resolve) => {
-      this.#ended = resolve;
-    });
-    this.#socket.write(requests);
-    return done;
-  }
-
-  end(): void {
-    this.#socket.destroy();
-  }
-}
-
-function encode(lines: readonly (readonly (string | Buffer)[])[]): Buffer {
-  const parts: Buffer[] = [];
-  for (const line of [...lines, ['ECHO', 'the end']]) {
-    parts.push(Buffer.from(`*${line.length}\r\n`));
-    for (const word of line) {
-      parts.push(Buffer.from(`$${Buffer.byteLength(word)}\r\n`), Buffer.from(word));
-      parts.push(Buffer.from('\r\n'));
-    }
-  }
-  return Buffer.concat(parts);
-}
-
 const dir = mkdtempSync(join(tmpdir(), 'kvorum-holds-'));
 const node = new LoneNode(dir, undefined, fsDisk, {
   segmentBytes: 64 * MIB,
   writeBufferBytes: 4 * MIB,
 });
-let client: Client;
+let client: ForgetfulClient;
 const table: string[] = [];
 
 /** All keys are of one slot: sets `a` and `b`, and of the other types one each. */
@@ -178,7 +51,7 @@ async function fill(words: (at: number) => readonly string[], line: readonly str
 beforeAll(async () => {
   node.startDriver();
   await node.start();
-  client = new Client(node.datanode.ports.gateway);
+  client = new ForgetfulClient(node.datanode.ports.gateway);
   await fill((at) => [`m${at}`], ['SADD', k('set')]);
   await fill((at) => [`m${at * 2}`], ['SADD', k('set2')]);
   await fill((at) => [`f${at}`, `v${at}`], ['HSET', k('hash')]);
@@ -196,7 +69,6 @@ afterAll(async () => {
   );
   client.end();
   await node.stop();
-  closeSync(stat);
   rmSync(dir, { recursive: true, force: true });
 }, 300_000);
 

@@ -218,7 +218,8 @@ describe('records of megabytes', () => {
     }
     const pace = pacing();
     expect(whole.isLarge).toBe(true);
-    const [sealed, atOnce] = [await whole.operationsInSteps(pace), small.operations()];
+    const sealed = [...(await whole.operationsInSteps(pace))];
+    const atOnce = small.operations();
     expect(sealed.map(({ type, key }) => [type, key])).toEqual(
       atOnce.map(({ type, key }) => [type, key]),
     );
