@@ -10,7 +10,8 @@ COPY src ./src
 RUN npm run --silent build && npm prune --omit=dev
 
 FROM node:20-bookworm-slim
-ENV NODE_ENV=production
+# the second: what `cli/node-flags.ts` says of glibc
+ENV NODE_ENV=production GLIBC_TUNABLES=glibc.malloc.mxfast=0
 WORKDIR /kvorum
 COPY --from=build /kvorum/package.json ./
 COPY --from=build /kvorum/node_modules ./node_modules

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { nodeEnvironment } from './src/cli/node-flags.ts';
 
 export default defineConfig({
   test: {
@@ -7,6 +8,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     pool: 'forks',
+    // as `kvorum start` gives it to its processes
+    env: { GLIBC_TUNABLES: nodeEnvironment(process.env)['GLIBC_TUNABLES'] },
     maxWorkers: 2,
     expect: { poll: { timeout: 30_000 } },
     reporters: ['default'],

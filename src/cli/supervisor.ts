@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { ProcessPlan } from './cluster-dir.ts';
-import { nodeFlags } from './node-flags.ts';
+import { nodeEnvironment, nodeFlags } from './node-flags.ts';
 import type { RunFile } from './run-file.ts';
 
 /** Without progress; a node with many replicas makes some all the time. */
@@ -77,7 +77,7 @@ export class Supervisor {
     const running = spawn(
       process.execPath,
       [...nodeFlags(plan.role), script, plan.role, '--config', plan.config, '--life-line'],
-      { stdio: ['pipe', 'ignore', 'pipe'], env: process.env },
+      { stdio: ['pipe', 'ignore', 'pipe'], env: nodeEnvironment(process.env) },
     );
     child.process = running;
     child.ended = undefined;

@@ -9,6 +9,7 @@ import { readFile, replaceFile } from '../../src/common/disk.ts';
 import { KvorumError, messageOf } from '../../src/common/errors.ts';
 import type {
   BatchOperation,
+  BatchOperations,
   Engine,
   EngineHost,
   EngineReport,
@@ -220,7 +221,7 @@ class SimEngine implements Engine {
     return this.#tail.hash.value;
   }
 
-  write(operations: readonly BatchOperation[]): Promise<void> {
+  write(operations: BatchOperations): Promise<void> {
     return this.#writes.batch(operations);
   }
 
@@ -248,7 +249,7 @@ class SimEngine implements Engine {
     this.#on.close();
   }
 
-  async #append(operations: readonly BatchOperation[]): Promise<void> {
+  async #append(operations: BatchOperations): Promise<void> {
     if (operations.length === 0) return;
     await this.#stall();
     const tail = this.#tail;

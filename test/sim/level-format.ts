@@ -1,6 +1,6 @@
 /** LevelDB's log format, written as its writer does and read as leniently as its reader does. */
 import { crc32c, maskCrc, unmaskCrc } from '../../src/datanode/engine/crc32c.ts';
-import type { BatchOperation } from '../../src/datanode/engine/engine.ts';
+import type { BatchOperation, BatchOperations } from '../../src/datanode/engine/engine.ts';
 import { LOG_BLOCK_BYTES } from '../../src/datanode/engine/level-log.ts';
 import { VarintReader } from '../../src/datanode/engine/varint.ts';
 
@@ -85,7 +85,7 @@ export function readLogLeniently(log: Buffer): {
 }
 
 /** A write batch: `sequence u64 | count u32 | (1 key value | 0 key)…`, little-endian. */
-export function encodeWriteBatch(sequence: number, operations: readonly BatchOperation[]): Buffer {
+export function encodeWriteBatch(sequence: number, operations: BatchOperations): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt32LE(sequence % 2 ** 32, 0);
   head.writeUInt32LE(Math.floor(sequence / 2 ** 32), 4);

@@ -10,7 +10,7 @@ import { elementTags } from '../../src/datanode/encoding/element-key.ts';
 import { decodeCollection, decodeHeader } from '../../src/datanode/encoding/header.ts';
 import { openRecord } from '../../src/datanode/encoding/record.ts';
 import { tags } from '../../src/datanode/encoding/tags.ts';
-import type { BatchOperation, Engine } from '../../src/datanode/engine/engine.ts';
+import type { BatchOperation, BatchOperations, Engine } from '../../src/datanode/engine/engine.ts';
 
 const elementTagSet = new Set<number>(Object.values(elementTags).flat());
 /** Slot and version, behind the tag. */
@@ -28,7 +28,7 @@ export class ObservableHash {
   }
 
   /** To be called before `operations` change `image`. */
-  change(image: Engine, operations: readonly BatchOperation[]): void {
+  change(image: Engine, operations: BatchOperations): void {
     const latest = new Map<string, BatchOperation>();
     for (const operation of operations) latest.set(operation.key.toString('latin1'), operation);
     for (const operation of latest.values()) {

@@ -32,7 +32,7 @@ function* runPop(view: WriteView, { keys, highest }: Pop, { nowMs }: RunContext)
     if (zset === 'wrong-type') return WRONG_TYPE;
     if (zset.size === 0) continue;
     const entries = yield* takeEntries(zset, highest, 1);
-    const reply = array([bulk(key), ...entries.flatMap(pairOf)]);
+    const reply = array([bulk(key), ...[...entries].flatMap(pairOf)]);
     return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
   }
   return NULL_ARRAY;

@@ -1,6 +1,7 @@
 /** Values as Redis serializes them: DUMP, RESTORE. */
 import { slotOfKey } from '../../common/hash.ts';
 import { limits } from '../../common/limits.ts';
+import { SteadyList } from '../../common/steady-list.ts';
 import { type CollectionType, elementRange, isCollectionType } from '../encoding/element-key.ts';
 import { decodeCollection, type Header } from '../encoding/header.ts';
 import { keyAfter } from '../encoding/key.ts';
@@ -60,7 +61,7 @@ function runDump(view: View, key: Buffer, { nowMs }: RunContext): RunResult {
   return atOnce(sealed([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
 }
 
-function* sealed(parts: readonly Buffer[]): Slices<Reply> {
+function* sealed(parts: Iterable<Buffer>): Slices<Reply> {
   return bulk(yield* sealRdbPayload(parts));
 }
 
@@ -71,7 +72,7 @@ function* dumpCollection(
   nowMs: number,
 ): Slices<Reply> {
   const { version } = decodeCollection(found.place, live.body);
-  const parts: Buffer[] = [];
+  const parts = new SteadyList<Buffer>();
   let [count, bytes] = [0, 0];
   let range = elementRange(dumpedTags[type], { slot: slotOfKey(found.key), version });
   for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
@@ -85,7 +86,17 @@ function* dumpCollection(
     range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
   }
   if (count === 0) return NULL;
-  return yield* sealed([rdbTypeByte(type), encodeRdbLength(count), ...parts]);
+  return yield* sealed(withHead([rdbTypeByte(type), encodeRdbLength(count)], parts));
+}
+
+/** One behind the other, each time it is gone through. */
+function withHead(head: readonly Buffer[], parts: Iterable<Buffer>): Iterable<Buffer> {
+  return {
+    *[Symbol.iterator]() {
+      yield* head;
+      yield* parts;
+    },
+  };
 }
 
 interface RestoreRequest {
@@ -140,7 +151,7 @@ function* runRestore(
   if (body === undefined) return BAD_PAYLOAD;
   const value = yield* decoded(body);
   if ('kind' in value) return value;
-  if (longestOf(value) > limits.valueBytesMax) return TOO_LONG;
+  if ((yield* longestOf(value)) > limits.valueBytesMax) return TOO_LONG;
   const expiry = { value: ttl, unit: 'milliseconds', relative: !request.absolute } as const;
   // A deadline that no number holds: Redis's wraps around into the past.
   const deadlineMs = ttl === 0 ? 0 : (deadlineOf(expiry, nowMs, false) ?? nowMs);

@@ -1,5 +1,6 @@
 /** Members of a geospatial index in an area: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS and relatives. */
 
+import { SteadyList } from '../../common/steady-list.ts';
 import type { Collection } from '../encoding/collection.ts';
 import { cellsOf, distanceWithin } from '../encoding/geo-area.ts';
 import { decodePoint } from '../encoding/geohash.ts';
@@ -28,28 +29,30 @@ interface SearchRequest {
   readonly form: SearchForm;
 }
 
-/** What a search has found, or the reply that ends it. */
-type Result =
-  | { readonly search: Search; readonly found: readonly Found[]; readonly absent: boolean }
-  | Reply;
+/** What a search has found: the first `count` of `all`. */
+interface FoundMembers {
+  readonly search: Search;
+  readonly all: SteadyList<Found>;
+  readonly count: number;
+}
 
 function* runFind(
   view: View,
   { args, form }: SearchRequest,
   { nowMs }: RunContext,
-): Slices<Result> {
+): Slices<FoundMembers | Reply> {
   const zset = readZset(view, argument(args, form.kind === 'searchStore' ? 2 : 1), nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   const search = searchOf(view, args, form, zset);
   if ('kind' in search) return search;
-  if (zset === undefined) return { search, found: [], absent: true };
-  let found = yield* findAll(zset, search);
+  if (zset === undefined) return { search, all: new SteadyList(), count: 0 };
+  let all = yield* findAll(zset, search);
   if (search.order !== 'none') {
     const sign = search.order === 'asc' ? 1 : -1;
-    found = yield* sortStepwise(found, (a, b) => sign * (a.meters - b.meters), giveWay);
+    all = yield* sortStepwise(all, (a, b) => sign * (a.meters - b.meters), giveWay);
   }
-  const given = search.count > 0 ? found.slice(0, search.count) : found;
-  return { search, found: given, absent: false };
+  const count = search.count > 0 ? Math.min(search.count, all.length) : all.length;
+  return { search, all, count };
 }
 
 function searchOf(
@@ -71,8 +74,8 @@ function searchOf(
   }
 }
 
-function* findAll({ place }: Collection, { area, any, count }: Search): Slices<Found[]> {
-  const found: Found[] = [];
+function* findAll({ place }: Collection, { area, any, count }: Search): Slices<SteadyList<Found>> {
+  const found = new SteadyList<Found>();
   if (area === undefined) return found;
   const enough = any ? count : Number.POSITIVE_INFINITY;
   for (const { min, max } of cellsOf(area)) {
@@ -89,14 +92,14 @@ function* findAll({ place }: Collection, { area, any, count }: Search): Slices<F
 
 function* runRead(view: View, request: SearchRequest, context: RunContext): Slices<Reply> {
   const result = yield* runFind(view, request, context);
-  return 'kind' in result ? result : yield* foundReply(result.found, result.search);
+  return 'kind' in result ? result : yield* foundReply(result);
 }
 
-function* foundReply(found: readonly Found[], search: Search): Slices<Reply> {
+function* foundReply({ search, all, count }: FoundMembers): Slices<Reply> {
   const { withDist, withHash, withCoord, unit } = search;
-  if (found.length === 0) return EMPTY_ARRAY;
+  if (count === 0) return EMPTY_ARRAY;
   const pile = new ReplyPile('array', 'COUNT, or a smaller area');
-  yield* eachItem(found, ({ member, score, meters }) => {
+  yield* eachItem(all.items(0, count), ({ member, score, meters }) => {
     if (!withDist && !withHash && !withCoord) return pile.add(bulk(member));
     const more: Reply[] = [];
     if (withDist) more.push(distanceReply(meters, unit));
@@ -110,20 +113,20 @@ function* foundReply(found: readonly Found[], search: Search): Slices<Reply> {
 function* runWrite(view: WriteView, request: SearchRequest, context: RunContext): Slices<Reply> {
   const result = yield* runFind(view, request, context);
   if ('kind' in result) return result;
-  const { search, found } = result;
-  if (search.target === undefined) return yield* foundReply(found, search);
+  const { search, all, count } = result;
+  if (search.target === undefined) return yield* foundReply(result);
   const target = findKey(view, search.target, context.nowMs);
-  if (found.length === 0) {
+  if (count === 0) {
     deleteKey(view, target);
     return integer(0);
   }
   const building = beginZset(view, target);
-  yield* eachItem(found, ({ member, score, meters }) => {
+  yield* eachItem(all.items(0, count), ({ member, score, meters }) => {
     giveScore(view, building, member, () => (search.storeDist ? meters / search.unit : score));
   });
   const zset = yield* endZset(view, building);
   const event = request.form.kind === 'searchStore' ? 'geosearchstore' : 'georadiusstore';
-  return yield* finishZset(view, zset, { event, reply: integer(found.length) });
+  return yield* finishZset(view, zset, { event, reply: integer(count) });
 }
 
 /** GEORADIUS and GEORADIUSBYMEMBER: the key, and what STORE and STOREDIST name. */

@@ -21,6 +21,7 @@ import {
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
 import { tellChange } from './key-events.ts';
 import { late, lateReply } from './late-error.ts';
 
@@ -155,29 +156,34 @@ function changeFields<Asked extends Fields>(
   }
   if (found === undefined) return array(asked.fields.map(() => NO_FIELD));
   const hash = reopenHash(found.collection, nowMs);
-  const replies = asked.fields.map((name) => {
+  const replies: Reply[] = [];
+  const changeOne = (name: Buffer) => {
     const field = getField(view, hash, name);
-    return field === undefined ? NO_FIELD : change(hash, name, field);
+    replies.push(field === undefined ? NO_FIELD : change(hash, name, field));
+  };
+  return inSteps(asked.fields, changeOne, () => {
+    const reply = saveHash(view, hash, array(replies));
+    const event = replies.includes(DELETED) ? 'hdel' : doneEvent;
+    const isTold = event === 'hdel' || replies.includes(DONE);
+    if (isTold) tellChange(view, 'hash', event, hash.collection);
+    return reply;
   });
-  const reply = saveHash(view, hash, array(replies));
-  const event = replies.includes(DELETED) ? 'hdel' : doneEvent;
-  if (event === 'hdel' || replies.includes(DONE)) tellChange(view, 'hash', event, hash.collection);
-  return reply;
 }
 
 /** HTTL key FIELDS numfields field [field ...], and HPTTL, HEXPIRETIME, HPEXPIRETIME likewise */
 function deadlineReplies(shown: (deadlineMs: number, nowMs: number) => number) {
-  return (view: View, { key, asked }: Request<Fields>, { nowMs }: RunContext): Reply => {
+  return (view: View, { key, asked }: Request<Fields>, { nowMs }: RunContext): RunResult => {
     const hash = readHash(view, key, nowMs);
     if (hash === 'wrong-type') return WRONG_TYPE;
     if (asked instanceof ArgumentError) return lateReply(asked);
-    return array(
-      asked.fields.map((name) => {
-        const field = hash && getField(view, hash, name);
-        if (field === undefined) return NO_FIELD;
-        return field.deadlineMs === 0 ? NO_DEADLINE : integer(shown(field.deadlineMs, nowMs));
-      }),
-    );
+    const replies: Reply[] = [];
+    const show = (name: Buffer) => {
+      const field = hash && getField(view, hash, name);
+      if (field === undefined) replies.push(NO_FIELD);
+      else if (field.deadlineMs === 0) replies.push(NO_DEADLINE);
+      else replies.push(integer(shown(field.deadlineMs, nowMs)));
+    };
+    return inSteps(asked.fields, show, () => array(replies));
   };
 }
 

@@ -1,5 +1,6 @@
 /** Lists by index and by element: LINDEX, LRANGE, LSET, LREM, LTRIM, LINSERT. */
 import { limits } from '../../common/limits.ts';
+import { SteadyList } from '../../common/steady-list.ts';
 import { removeKey } from '../encoding/keyspace.ts';
 import {
   decodeElement,
@@ -106,7 +107,7 @@ function* elementsReply(view: View, list: List, indices: readonly [number, numbe
   const walk = list.shape.sparse
     ? nearest(list, first, last - first + 1)
     : ({ from: 'left', skip: first, count: last - first + 1 } as const);
-  const behind: Buffer[] = [];
+  const behind = new SteadyList<Buffer>();
   yield* walkList(view, list, walk, (element) => {
     if (walk.from === 'left') {
       pile.add(bulk(element));
@@ -117,7 +118,7 @@ function* elementsReply(view: View, list: List, indices: readonly [number, numbe
     behind.push(element);
     return true;
   });
-  yield* eachItem(behind.reverse(), (element) => pile.add(bulk(element)));
+  yield* eachItem(behind.backwards(), (element) => pile.add(bulk(element)));
   return pile.reply();
 }
 

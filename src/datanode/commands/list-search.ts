@@ -1,4 +1,5 @@
 /** LPOS: where elements of a list stand that equal a value. */
+import { SteadyList } from '../../common/steady-list.ts';
 import { type List, type ListEnd, readList } from '../encoding/list.ts';
 import { walkList } from '../encoding/list-walk.ts';
 import { eachItem, type Slices } from '../encoding/slices.ts';
@@ -83,13 +84,13 @@ function runPos(view: View, search: Search, { nowMs }: RunContext): RunResult {
 function* searchList(view: View, list: List, search: Search): Slices<Reply> {
   const { element, from, rank, count, lengthMax } = search;
   const wanted = count === 0 ? Number.POSITIVE_INFINITY : (count ?? 1);
-  const found: number[] = [];
+  const found = new SteadyList<number>();
   let matches = 0;
   yield* walkList(view, list, { from, skip: 0, count: lengthMax }, (each, _at, index) => {
     if (each.equals(element) && ++matches >= rank) found.push(index);
     return found.length < wanted;
   });
-  if (count === undefined) return found.length > 0 ? integer(found[0]!) : NULL;
+  if (count === undefined) return found.length > 0 ? integer(found.at(0)!) : NULL;
   const pile = new ReplyPile('array', 'a smaller COUNT');
   yield* eachItem(found, (index) => pile.add(integer(index)));
   return pile.reply();

@@ -1,4 +1,5 @@
 /** The count of SRANDMEMBER and HRANDFIELD, and the elements it asks for. */
+import type { SteadyList } from '../../common/steady-list.ts';
 import { type Members, pickDistinct, pickWithRepeats } from '../encoding/member-walk.ts';
 import type { Slices } from '../encoding/slices.ts';
 import { INT64_MAX } from '../encoding/string.ts';
@@ -30,7 +31,7 @@ export function* pickCount(
   members: Members,
   count: number,
   random: () => number,
-): Slices<readonly KeyValue[]> {
+): Slices<SteadyList<KeyValue>> {
   if (count >= 0) return yield* pickDistinct(members, count, random);
   if (count < -REPEATS_MAX) throw replyTooLarge('a smaller count');
   return yield* pickWithRepeats(members, -count, random);

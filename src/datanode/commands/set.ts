@@ -1,5 +1,6 @@
 /** Sets: members one by one, all of them, some of them. */
 
+import { SteadyList } from '../../common/steady-list.ts';
 import type { Collection } from '../encoding/collection.ts';
 import { removeKey } from '../encoding/keyspace.ts';
 import { eachSlice, pickDistinct, pickOne } from '../encoding/member-walk.ts';
@@ -227,14 +228,14 @@ function* popCount(
   return reply;
 }
 
-function* pileMembers(shape: 'array' | 'set', elements: readonly KeyValue[]): Slices<Reply> {
+function* pileMembers(shape: 'array' | 'set', elements: Iterable<KeyValue>): Slices<Reply> {
   const pile = new ReplyPile(shape, 'a smaller count');
   yield* eachItem(elements, (element) => pile.add(memberReply(element)));
   return pile.reply();
 }
 
-function* remainingMembers(found: Collection): Slices<readonly Buffer[]> {
-  const members: Buffer[] = [];
+function* remainingMembers(found: Collection): Slices<SteadyList<Buffer>> {
+  const members = new SteadyList<Buffer>();
   yield* eachSlice(membersOf(found).range, (pairs) => {
     for (const [key] of pairs) members.push(decodeMember(key));
   });

@@ -1,5 +1,6 @@
 /** SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they name. */
 
+import { SteadyList } from '../../common/steady-list.ts';
 import { newCollection } from '../encoding/collection.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
@@ -39,6 +40,7 @@ interface SortRequest {
 /** Lookups and pushes before others get their turn. */
 const STEP_ITEMS = 64;
 
+const NO_BYTES = Buffer.alloc(0);
 const NOT_A_NUMBER = error("ERR One or more scores can't be converted into double");
 const elsewhere = (option: string) =>
   error(
@@ -136,10 +138,9 @@ function* sortStore(
     return integer(0);
   }
   const list = { ...newCollection(view, target, 'list'), shape: newShape() };
-  for (const [at, value] of values.entries()) {
-    if (at % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
-    pushElement(view, list, 'right', value ?? Buffer.alloc(0));
-  }
+  yield* eachItem(values, (value) => {
+    pushElement(view, list, 'right', value ?? NO_BYTES);
+  });
   growEncoding(list, []);
   saveList(view, list);
   view.notify?.('list', 'sortstore', target.key);
@@ -152,11 +153,11 @@ function* sortedValues(
   source: SortSource | undefined,
   request: SortRequest,
   context: RunContext,
-): Slices<readonly (Buffer | undefined)[] | Reply> {
-  if (source === undefined) return [];
+): Slices<SteadyList<Buffer | undefined> | Reply> {
+  if (source === undefined) return new SteadyList();
   const elements = yield* sortedElements(view, source, request, context);
   if ('kind' in elements || request.gets.length === 0) return elements;
-  const values: (Buffer | undefined)[] = [];
+  const values = new SteadyList<Buffer | undefined>();
   for (const element of elements) {
     for (const pattern of request.gets) {
       if (values.length % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
@@ -181,7 +182,7 @@ function* sortedElements(
   source: SortSource,
   request: SortRequest,
   context: RunContext,
-): Slices<Buffer[] | Reply> {
+): Slices<SteadyList<Buffer> | Reply> {
   const { size } = source;
   const first = Math.min(Math.max(request.offset, 0), size);
   const count = Math.min(request.count < 0 ? size : request.count, size - first);
@@ -197,8 +198,8 @@ function* sortedElements(
   if ('kind' in units) return units;
   const compare = comparison(sorts);
   const sorted = yield* sortStepwise(units, compare, giveWay);
-  const elements: Buffer[] = [];
-  yield* eachItem(sorted.slice(first, first + count), ({ element }) => void elements.push(element));
+  const elements = new SteadyList<Buffer>();
+  yield* eachItem(sorted.items(first, first + count), ({ element }) => void elements.push(element));
   return elements;
 }
 
@@ -207,8 +208,8 @@ function* elementsAsTheyAre(
   descending: boolean,
   skip: number,
   count: number,
-): Slices<Buffer[]> {
-  const elements: Buffer[] = [];
+): Slices<SteadyList<Buffer>> {
+  const elements = new SteadyList<Buffer>();
   const from = descending && source.type !== 'set' ? 'right' : 'left';
   yield* source.walk({ from, skip, count }, (element) => elements.push(element));
   return elements;
@@ -219,8 +220,8 @@ function* weighElements(
   source: SortSource,
   { by, alphabetic }: SortRequest,
   context: RunContext,
-): Slices<Unit[] | Reply> {
-  const units: Unit[] = [];
+): Slices<SteadyList<Unit> | Reply> {
+  const units = new SteadyList<Unit>();
   let refused: Reply | undefined;
   yield* source.walk({ from: 'left', skip: 0, count: source.size }, (element) => {
     const text = by === undefined ? element : lookUpPattern(view, by, element, context);

@@ -1,5 +1,6 @@
 /** Unions, intersections and differences of sorted sets and sets, given or stored. */
 
+import { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
@@ -225,7 +226,7 @@ function* runCombine(
     else before.score = options.aggregate(before.score, score);
     return undefined;
   });
-  const together: Named[] = [];
+  const together = new SteadyList<Named>();
   yield* eachItem(found.values(), (named) => void together.push(named));
   const sorted = yield* sortStepwise(together, compareNamed, giveWay);
   return yield* entriesReply(entriesOf(sorted), options.withScores, 'fewer or smaller keys');
@@ -246,7 +247,7 @@ function compareNamed(a: Named, b: Named): number {
   return a.name < b.name ? -1 : 1;
 }
 
-function* entriesOf(sorted: readonly Named[]): Generator<Entry, void, unknown> {
+function* entriesOf(sorted: SteadyList<Named>): Generator<Entry, void, unknown> {
   for (const { name, score } of sorted) yield { member: Buffer.from(name, 'latin1'), score };
 }
 

@@ -1,5 +1,6 @@
 /** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
 
+import type { SteadyList } from '../../common/steady-list.ts';
 import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
@@ -50,7 +51,7 @@ function* runPop(
   const entries = yield* takeEntries(zset, highest, count ?? 1);
   const reply =
     count === undefined
-      ? array(entries.flatMap(pairOf))
+      ? array([...entries].flatMap(pairOf))
       : yield* entriesReply(entries, true, 'a smaller count');
   return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
 }
@@ -92,14 +93,18 @@ export function* runMPop(
   return NULL_ARRAY;
 }
 
-export function takeEntries({ place }: OpenZset, highest: boolean, count: number): Slices<Entry[]> {
+export function takeEntries(
+  { place }: OpenZset,
+  highest: boolean,
+  count: number,
+): Slices<SteadyList<Entry>> {
   return collectSpan({ ...wholeSpan(place, highest), limit: count });
 }
 
 export function* drop(
   view: WriteView,
   zset: OpenZset,
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
   ending: Ending,
 ): Slices<Reply> {
   yield* eachItem(entries, (entry) => {

@@ -1,4 +1,6 @@
 /** Sorted sets in no order: ZRANDMEMBER, ZSCAN. */
+import { SteadyList } from '../../common/steady-list.ts';
+import { SteadyMap } from '../../common/steady-map.ts';
 import type { Collection } from '../encoding/collection.ts';
 import { decodeMember, elementRange } from '../encoding/element-key.ts';
 import { eachItem, giveWay, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
@@ -52,8 +54,8 @@ function* runRandom(view: View, request: RandomRequest, context: RunContext): Sl
   const { count } = request;
   if (zset === undefined) return count === undefined ? NULL : EMPTY_ARRAY;
   if (count === undefined) {
-    const [entry] = yield* drawRepeated(view, zset, 1, context);
-    return bulk(entry!.member);
+    const drawn = yield* drawRepeated(view, zset, 1, context);
+    return bulk(drawn.at(0)!.member);
   }
   if (count === 0) return EMPTY_ARRAY;
   const entries =
@@ -73,24 +75,24 @@ function* drawRepeated(
   zset: Collection,
   count: number,
   { random }: RunContext,
-): Slices<readonly Entry[]> {
-  const draws: Draw[] = [];
+): Slices<SteadyList<Entry>> {
+  const draws = new SteadyList<Draw>();
   for (let draw = 0; draw < count; draw++) {
     if (draw % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
     draws.push({ rank: Math.floor(random() * zset.size), entry: undefined });
   }
   const inOrder = yield* sortStepwise(draws, (a, b) => a.rank - b.rank, giveWay);
-  const distinct: number[] = [];
+  const distinct = new SteadyList<number>();
   yield* eachItem(inOrder, ({ rank }) => {
-    if (distinct.at(-1) !== rank) distinct.push(rank);
+    if (distinct.last !== rank) distinct.push(rank);
   });
   const entries = yield* entriesAtRanks(view, zset, distinct);
   let met = 0;
   yield* eachItem(inOrder, (draw) => {
-    if (distinct[met] !== draw.rank) met++;
-    draw.entry = entries[met];
+    if (distinct.at(met) !== draw.rank) met++;
+    draw.entry = entries.at(met);
   });
-  const drawn: Entry[] = [];
+  const drawn = new SteadyList<Entry>();
   yield* eachItem(draws, ({ entry }) => void drawn.push(entry!));
   return drawn;
 }
@@ -101,7 +103,7 @@ function* drawDistinct(
   zset: Collection,
   count: number,
   { random }: RunContext,
-): Slices<readonly Entry[]> {
+): Slices<SteadyList<Entry>> {
   const { size, place } = zset;
   if (count >= size) return yield* collectSpan(wholeSpan(place));
   const many = count * DENSE_RANKS >= size;
@@ -110,8 +112,12 @@ function* drawDistinct(
 }
 
 /** All ranks are passed, and as many taken of the rest as are still wanted of it. */
-function* ranksPassed(size: number, count: number, random: () => number): Slices<number[]> {
-  const ranks: number[] = [];
+function* ranksPassed(
+  size: number,
+  count: number,
+  random: () => number,
+): Slices<SteadyList<number>> {
+  const ranks = new SteadyList<number>();
   for (let rank = 0; ranks.length < count; rank++) {
     if (rank % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
     if (random() * (size - rank) < count - ranks.length) ranks.push(rank);
@@ -120,14 +126,21 @@ function* ranksPassed(size: number, count: number, random: () => number): Slices
 }
 
 /** Floyd's: as many draws as ranks. */
-function* ranksDrawn(size: number, count: number, random: () => number): Slices<number[]> {
-  const drawn = new Set<number>();
+function* ranksDrawn(
+  size: number,
+  count: number,
+  random: () => number,
+): Slices<SteadyList<number>> {
+  const drawn = new SteadyMap<number>();
   for (let top = size - count; top < size; top++) {
     if (top % STEP_ITEMS === 0) yield* giveWay();
     const rank = Math.floor(random() * (top + 1));
-    drawn.add(drawn.has(rank) ? top : rank);
+    const taken = drawn.get(String(rank)) === undefined ? rank : top;
+    drawn.set(String(taken), taken);
   }
-  return yield* sortStepwise([...drawn], (a, b) => a - b, giveWay);
+  const ranks = new SteadyList<number>();
+  yield* eachItem(drawn.values(), (rank) => void ranks.push(rank));
+  return yield* sortStepwise(ranks, (a, b) => a - b, giveWay);
 }
 
 /** ZSCAN key cursor [MATCH pattern] [COUNT count]: what is in the small encoding comes whole. */

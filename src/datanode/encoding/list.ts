@@ -145,10 +145,14 @@ export function denseElement(view: View, list: List, index: number): Buffer {
 }
 
 /** Before elements are added: Redis looks at their own lengths, not at what they will take. */
-export function growEncoding({ shape }: OpenList, elements: readonly Buffer[]): void {
+export function growEncoding({ shape }: OpenList, elements: Iterable<Buffer>): void {
   if (shape.quicklist) return;
   let bytes = LISTPACK_FRAME_BYTES + shape.listpackBytes;
-  for (const { length } of elements) bytes += length;
+  for (const { length } of elements) {
+    bytes += length;
+    // a million elements are not added up: few of them are enough
+    if (bytes > LISTPACK_BYTES_MAX) break;
+  }
   shape.quicklist = bytes > LISTPACK_BYTES_MAX;
 }
 

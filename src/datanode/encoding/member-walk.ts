@@ -2,6 +2,8 @@
  * Walks over elements that are ordered by the hash of their member: from a position, and at random
  * places. All of them read in slices.
  */
+import { SteadyList } from '../../common/steady-list.ts';
+import { SteadyMap } from '../../common/steady-map.ts';
 import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import { keyAfter } from './key.ts';
 import { eachItem, GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from './slices.ts';
@@ -84,7 +86,7 @@ export function* eachPair(range: KeyRange, take: Take<KeyValue>): Slices<void> {
 export function* pickOne(members: Members, random: () => number): Slices<KeyValue | undefined> {
   if (members.size > WHOLE_MAX) return yield* pickNear(members, random);
   const live = yield* readAll(members);
-  return live[Math.floor(random() * live.length)];
+  return live.at(Math.floor(random() * live.length));
 }
 
 /** `count` different elements at random; all when there are not more. In no certain order. */
@@ -92,15 +94,19 @@ export function* pickDistinct(
   members: Members,
   count: number,
   random: () => number,
-): Slices<readonly KeyValue[]> {
+): Slices<SteadyList<KeyValue>> {
   if (count >= members.size) return yield* readAll(members);
   if (isCheaperWhole(members, count)) return yield* sample(members, count, random);
-  const picked = new Map<string, KeyValue>();
-  for (let left = count * REPEATS_MAX; left > 0 && picked.size < count; left--) {
+  const names = new SteadyMap<true>();
+  const picked = new SteadyList<KeyValue>();
+  for (let left = count * REPEATS_MAX; left > 0 && picked.length < count; left--) {
     const element = yield* pickNear(members, random);
-    if (element) picked.set(element[0].toString('latin1'), element);
+    const name = element?.[0].toString('latin1');
+    if (element === undefined || name === undefined || names.get(name)) continue;
+    names.set(name, true);
+    picked.push(element);
   }
-  return picked.size === count ? [...picked.values()] : yield* sample(members, count, random);
+  return picked.length === count ? picked : yield* sample(members, count, random);
 }
 
 /** `count` elements at random, each drawn from all of them; fewer only where there is none. */
@@ -108,9 +114,9 @@ export function* pickWithRepeats(
   members: Members,
   count: number,
   random: () => number,
-): Slices<readonly KeyValue[]> {
+): Slices<SteadyList<KeyValue>> {
   if (isCheaperWhole(members, count)) return yield* drawWhole(members, count, random);
-  const picked: KeyValue[] = [];
+  const picked = new SteadyList<KeyValue>();
   while (picked.length < count) {
     const element = yield* pickNear(members, random);
     if (element === undefined) break;
@@ -124,24 +130,15 @@ function* drawWhole(
   { range, size, isLive }: Members,
   count: number,
   random: () => number,
-): Slices<readonly KeyValue[]> {
-  const draws: Draw[] = [];
+): Slices<SteadyList<KeyValue>> {
+  const draws = new SteadyList<Draw>();
   for (let draw = 0; draw < count; draw++) {
     if (draw % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
     draws.push({ place: Math.floor(random() * size), drawn: undefined });
   }
   const inOrder = yield* sortStepwise(draws, (a, b) => a.place - b.place, giveWay);
-  let place = 0;
-  let next = 0;
-  yield* eachSlice(range, (pairs) => {
-    for (const pair of pairs) {
-      if (!isLive(pair)) continue;
-      for (; inOrder[next]?.place === place; next++) inOrder[next]!.drawn = pair;
-      place++;
-    }
-    return next === count;
-  });
-  const picked: KeyValue[] = [];
+  yield* layOut(inOrder, { range, size, isLive });
+  const picked = new SteadyList<KeyValue>();
   yield* eachItem(draws, ({ drawn }) => {
     if (drawn !== undefined) picked.push(drawn);
   });
@@ -153,12 +150,31 @@ interface Draw {
   drawn: KeyValue | undefined;
 }
 
+/** Gives every draw what is at its place; there may be far more draws than places. */
+function* layOut(inOrder: SteadyList<Draw>, { range, isLive }: Members): Slices<void> {
+  let place = 0;
+  let next = 0;
+  let rest = range;
+  for (let pairs = yield rest; pairs.length > 0; pairs = yield rest) {
+    for (const pair of pairs) {
+      if (!isLive(pair)) continue;
+      for (let draw = inOrder.at(next); draw?.place === place; draw = inOrder.at(++next)) {
+        draw.drawn = pair;
+        if (next % STEP_ITEMS === STEP_ITEMS - 1) yield GLANCE;
+      }
+      place++;
+    }
+    if (next === inOrder.length) return;
+    rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+}
+
 function isCheaperWhole({ size }: Members, count: number): boolean {
   return size <= WHOLE_MAX || count * RANDOM_SLICE >= size;
 }
 
-function* readAll({ range, isLive }: Members): Slices<KeyValue[]> {
-  const live: KeyValue[] = [];
+function* readAll({ range, isLive }: Members): Slices<SteadyList<KeyValue>> {
+  const live = new SteadyList<KeyValue>();
   yield* eachSlice(range, (pairs) => {
     for (const pair of pairs) if (isLive(pair)) live.push(pair);
   });
@@ -170,8 +186,8 @@ function* sample(
   { range, size, isLive }: Members,
   count: number,
   random: () => number,
-): Slices<readonly KeyValue[]> {
-  const chosen: KeyValue[] = [];
+): Slices<SteadyList<KeyValue>> {
+  const chosen = new SteadyList<KeyValue>();
   let left = size;
   yield* eachSlice(range, (pairs) => {
     for (const pair of pairs) {

@@ -5,6 +5,7 @@
  * Only what a range needs is ordered: changes are kept apart by collection, so a walk of one that
  * fills another never orders what it fills.
  */
+import { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { ELEMENT_PREFIX_BYTES } from './element-key.ts';
@@ -18,15 +19,14 @@ interface Named {
   change: Change;
 }
 
-const PART_ITEMS = 1_024;
 /** Names that are looked at between two pauses. */
 const STEP_ITEMS = 1_024;
 
 /** Changed keys of one collection and kind, or of one tag. */
 interface Run {
-  sorted: string[];
+  sorted: SteadyList<string>;
   /** Those that came since. */
-  added: string[];
+  added: SteadyList<string>;
 }
 
 /** Yields where others may have their turn. */
@@ -34,8 +34,8 @@ type Steps<Result> = Generator<undefined, Result, unknown>;
 
 export class Overlay {
   readonly #changes = new SteadyMap<Named>();
-  /** In the order of their first change, in parts: an array of a million moves when it grows. */
-  readonly #inOrder: Named[][] = [[]];
+  /** In the order of their first change. */
+  readonly #inOrder = new SteadyList<Named>();
   /** By the beginning of their names; whole keys before another come in an earlier run. */
   readonly #runs = new Map<string, Run>();
   /** So many of them, from the first on, are in a run; no range has asked about the others yet. */
@@ -54,8 +54,7 @@ export class Overlay {
     }
     const named = { name, change };
     this.#changes.set(name, named);
-    const part = this.#inOrder.at(-1)!;
-    if (part.push(named) === PART_ITEMS) this.#inOrder.push([]);
+    this.#inOrder.push(named);
   }
 
   /** Keys that are changed. */
@@ -65,14 +64,13 @@ export class Overlay {
 
   /** In the order of their first change. */
   *changes(): Generator<Change, void, unknown> {
-    for (const part of this.#inOrder) for (const { change } of part) yield change;
+    for (const { change } of this.#inOrder) yield change;
   }
 
   /** Orders what `merge` needs for `range`; nothing may be changed between its steps. */
   *order(range: KeyRange): Steps<void> {
     for (; this.#inRuns < this.#changes.size; this.#inRuns++) {
-      const part = this.#inOrder[Math.floor(this.#inRuns / PART_ITEMS)]!;
-      const { name } = part[this.#inRuns % PART_ITEMS]!;
+      const { name } = this.#inOrder.at(this.#inRuns)!;
       this.#runOf(name).added.push(name);
       if (this.#inRuns % STEP_ITEMS === STEP_ITEMS - 1) yield;
     }
@@ -80,7 +78,7 @@ export class Overlay {
       const { sorted, added } = run;
       if (added.length === 0) continue;
       run.sorted = yield* joinSorted(sorted, yield* sortStepwise(added, compare, pause));
-      run.added = [];
+      run.added = new SteadyList();
     }
   }
 
@@ -119,8 +117,8 @@ export class Overlay {
     for (const { sorted } of runs) {
       const from = lowerBound(sorted, range.gte.toString('latin1'));
       const to = lowerBound(sorted, range.lt.toString('latin1'));
-      if (range.reverse) for (let at = to - 1; at >= from; at--) yield sorted[at]!;
-      else for (let at = from; at < to; at++) yield sorted[at]!;
+      if (range.reverse) for (let at = to - 1; at >= from; at--) yield sorted.at(at)!;
+      else for (let at = from; at < to; at++) yield sorted.at(at)!;
     }
   }
 
@@ -128,7 +126,7 @@ export class Overlay {
     const prefix = prefixOf(name);
     let run = this.#runs.get(prefix);
     if (run === undefined) {
-      run = { sorted: [], added: [] };
+      run = { sorted: new SteadyList(), added: new SteadyList() };
       this.#runs.set(prefix, run);
     }
     return run;
@@ -178,33 +176,35 @@ function* pause(): Steps<void> {
 }
 
 /** Both as one; a walk that changes what it has read only appends: then that stays linear. */
-function* joinSorted(left: string[], right: string[]): Steps<string[]> {
+function* joinSorted(
+  left: SteadyList<string>,
+  right: SteadyList<string>,
+): Steps<SteadyList<string>> {
   if (left.length === 0) return right;
-  if (left.at(-1)! < right[0]!) {
-    for (let at = 0; at < right.length; at++) {
-      left.push(right[at]!);
-      if (at % STEP_ITEMS === STEP_ITEMS - 1) yield;
-    }
-    return left;
-  }
-  const merged: string[] = [];
+  const appends = left.last! < right.at(0)!;
+  const joined = appends ? left : new SteadyList<string>();
+  const add = (name: string) => {
+    joined.push(name);
+    return joined.length % STEP_ITEMS === 0;
+  };
   let at = 0;
-  for (const name of left) {
-    while (at < right.length && right[at]! < name) merged.push(right[at++]!);
-    merged.push(name);
-    if (merged.length % STEP_ITEMS === 0) yield;
+  if (!appends) {
+    for (const name of left) {
+      while (at < right.length && right.at(at)! < name) if (add(right.at(at++)!)) yield;
+      if (add(name)) yield;
+    }
   }
-  while (at < right.length) merged.push(right[at++]!);
-  return merged;
+  while (at < right.length) if (add(right.at(at++)!)) yield;
+  return joined;
 }
 
 /** Index of the first name >= `bound`. */
-function lowerBound(names: readonly string[], bound: string): number {
+function lowerBound(names: SteadyList<string>, bound: string): number {
   let low = 0;
   let high = names.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (names[middle]! < bound) low = middle + 1;
+    if (names.at(middle)! < bound) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -3,20 +3,22 @@
  * sets, hashes and sorted sets in all encodings they ever had. Pure: bytes in, elements out.
  */
 
+import { SteadyList } from '../../common/steady-list.ts';
+import { SteadyMap } from '../../common/steady-map.ts';
 import { intsetEntries, listpackEntries, ziplistEntries, zipmapEntries } from './rdb-packed.ts';
 import { RdbError, RdbReader } from './rdb-reader.ts';
 import { eachItem, type Slices } from './slices.ts';
 
 export type RdbValue =
   | { readonly type: 'string'; readonly bytes: Buffer }
-  | { readonly type: 'list' | 'set'; readonly elements: readonly Buffer[] }
+  | { readonly type: 'list' | 'set'; readonly elements: SteadyList<Buffer> }
   | {
       readonly type: 'hash';
-      readonly elements: readonly (readonly [field: Buffer, value: Buffer])[];
+      readonly elements: SteadyList<readonly [field: Buffer, value: Buffer]>;
     }
   | {
       readonly type: 'zset';
-      readonly elements: readonly (readonly [member: Buffer, score: number])[];
+      readonly elements: SteadyList<readonly [member: Buffer, score: number]>;
     };
 
 /** The numbers of Redis's type byte; 6, 7, 15, 19 and 21 (modules, streams) are refused. */
@@ -175,16 +177,16 @@ function scoreOf(bytes: Buffer): number {
   throw new RdbError('a score is not a number');
 }
 
-function* refuseTwins<T>(elements: readonly T[], nameOf: (element: T) => Buffer): Slices<void> {
-  const seen = new Set<string>();
+function* refuseTwins<T>(elements: SteadyList<T>, nameOf: (element: T) => Buffer): Slices<void> {
+  const seen = new SteadyMap<true>();
   yield* eachItem(elements, (element) => {
-    seen.add(nameOf(element).toString('latin1'));
+    seen.set(nameOf(element).toString('latin1'), true);
   });
   if (seen.size !== elements.length) throw new RdbError('an element is there twice');
 }
 
-function* collected<T>(items: Iterable<T>): Slices<T[]> {
-  const all: T[] = [];
+function* collected<T>(items: Iterable<T>): Slices<SteadyList<T>> {
+  const all = new SteadyList<T>();
   yield* eachItem(items, (item) => {
     all.push(item);
   });

@@ -7,6 +7,7 @@ import type { KeyValue } from '../engine/engine.ts';
 import { type CollectionType, decodeMember, decodeScore, elementFlags } from './element-key.ts';
 import { type RdbValue, rdbTypes } from './rdb-decode.ts';
 import { corruptRecord } from './record.ts';
+import { eachItem, type Slices } from './slices.ts';
 import { tags } from './tags.ts';
 
 /** The elements that are walked for a DUMP: for sorted sets those that are in order. */
@@ -80,14 +81,17 @@ function flagsOf(key: Buffer, value: Buffer): number {
 }
 
 /** Bytes of the longest string in `value`. */
-export function longestOf(value: RdbValue): number {
+export function* longestOf(value: RdbValue): Slices<number> {
   if (value.type === 'string') return value.bytes.length;
   let longest = 0;
-  for (const element of value.elements) {
+  yield* eachItem<Element>(value.elements, (element) => {
     const parts = Buffer.isBuffer(element) ? [element] : element;
     for (const part of parts) {
       if (typeof part !== 'number') longest = Math.max(longest, part.length);
     }
-  }
+  });
   return longest;
 }
+
+/** Of any type of collection. */
+type Element = Buffer | readonly [Buffer, Buffer | number];

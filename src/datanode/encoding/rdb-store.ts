@@ -1,4 +1,5 @@
 /** A value decoded from a DUMP, put into the view by what its type's own writes are made of. */
+import type { SteadyList } from '../../common/steady-list.ts';
 import { newCollection } from './collection.ts';
 import { expectFields, reopenHash, saveHash, setField } from './hash.ts';
 import type { Found } from './keyspace.ts';
@@ -48,7 +49,7 @@ export function* storeRdbValue(
 function* storeList(
   view: WriteView,
   found: Found,
-  elements: readonly Buffer[],
+  elements: SteadyList<Buffer>,
   deadlineMs: number,
 ): Slices<void> {
   const list = { ...newCollection(view, found, 'list'), deadlineMs, shape: newShape() };
@@ -63,7 +64,7 @@ function* storeList(
 function* storeHash(
   view: WriteView,
   found: Found,
-  elements: readonly Pair<Buffer>[],
+  elements: SteadyList<Pair<Buffer>>,
   deadlineMs: number,
 ): Slices<void> {
   const hash = reopenHash(newCollection(view, found, 'hash'), 0);
@@ -78,7 +79,7 @@ function* storeHash(
 function* storeZset(
   view: WriteView,
   found: Found,
-  elements: readonly Pair<number>[],
+  elements: SteadyList<Pair<number>>,
   deadlineMs: number,
 ): Slices<void> {
   const building = beginZset(view, found);

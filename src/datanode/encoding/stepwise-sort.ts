@@ -1,4 +1,5 @@
 /** A stable sort that gives way after every step: a million elements do not hold up the others. */
+import { SteadyList } from '../../common/steady-list.ts';
 
 /** Items sorted at once, and items merged before the next pause. */
 const STEP_ITEMS = 512;
@@ -7,40 +8,44 @@ type Compare<T> = (a: T, b: T) => number;
 
 /** Sorted copy of `items`; `pause` is run between steps. */
 export function* sortStepwise<T, Yielded, Sent>(
-  items: readonly T[],
+  items: SteadyList<T>,
   compare: Compare<T>,
   pause: () => Generator<Yielded, void, Sent>,
-): Generator<Yielded, T[], Sent> {
-  let sorted: T[] = [];
+): Generator<Yielded, SteadyList<T>, Sent> {
+  let runs: SteadyList<T>[] = [];
   for (let at = 0; at < items.length; at += STEP_ITEMS) {
     if (at > 0) yield* pause();
-    for (const item of items.slice(at, at + STEP_ITEMS).sort(compare)) sorted.push(item);
+    const run = new SteadyList<T>();
+    for (const item of [...items.items(at, at + STEP_ITEMS)].sort(compare)) run.push(item);
+    runs.push(run);
   }
-  for (let width = STEP_ITEMS; width < items.length; width *= 2) {
-    const merged: T[] = [];
-    for (let at = 0; at < items.length; at += 2 * width) {
-      yield* mergeRuns(sorted, [at, at + width, at + 2 * width], merged, compare, pause);
+  while (runs.length > 1) {
+    const merged: SteadyList<T>[] = [];
+    for (let at = 0; at < runs.length; at += 2) {
+      const [left, right] = [runs[at]!, runs[at + 1]];
+      merged.push(right === undefined ? left : yield* mergeRuns(left, right, compare, pause));
     }
-    sorted = merged;
+    runs = merged;
   }
-  return sorted;
+  return runs[0] ?? new SteadyList<T>();
 }
 
-/** Appends the runs from `start` to `middle` and from there to `end` to `merged`, as one. */
+/** Both as one; of equal items those of `left` come first. */
 function* mergeRuns<T, Yielded, Sent>(
-  items: readonly T[],
-  [start, middle, end]: readonly [number, number, number],
-  merged: T[],
+  left: SteadyList<T>,
+  right: SteadyList<T>,
   compare: Compare<T>,
   pause: () => Generator<Yielded, void, Sent>,
-): Generator<Yielded, void, Sent> {
-  const [leftEnd, rightEnd] = [Math.min(middle, items.length), Math.min(end, items.length)];
-  let left = start;
-  let right = leftEnd;
-  while (left < leftEnd || right < rightEnd) {
+): Generator<Yielded, SteadyList<T>, Sent> {
+  const merged = new SteadyList<T>();
+  const [leftEnd, rightEnd] = [left.length, right.length];
+  let [fromLeft, fromRight] = [0, 0];
+  while (fromLeft < leftEnd || fromRight < rightEnd) {
     if (merged.length % STEP_ITEMS === 0) yield* pause();
-    const fromLeft =
-      right >= rightEnd || (left < leftEnd && compare(items[left]!, items[right]!) <= 0);
-    merged.push(items[fromLeft ? left++ : right++]!);
+    const isLeft =
+      fromRight >= rightEnd ||
+      (fromLeft < leftEnd && compare(left.at(fromLeft)!, right.at(fromRight)!) <= 0);
+    merged.push(isLeft ? left.at(fromLeft++)! : right.at(fromRight++)!);
   }
+  return merged;
 }

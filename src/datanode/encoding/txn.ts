@@ -8,7 +8,14 @@
  * behind the last key; an empty slice is the end.
  */
 import { limits } from '../../common/limits.ts';
-import type { BatchOperation, EngineReader, KeyRange, KeyValue } from '../engine/engine.ts';
+import { SteadyList } from '../../common/steady-list.ts';
+import type {
+  BatchOperation,
+  BatchOperations,
+  EngineReader,
+  KeyRange,
+  KeyValue,
+} from '../engine/engine.ts';
 import type { Version } from './header.ts';
 import { isExpiryKey, keyAfter } from './key.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
@@ -205,10 +212,10 @@ export class Txn implements WriteView {
   }
 
   /** The same, with pauses. Nothing may be changed meanwhile. */
-  async operationsInSteps(pace: Pacing): Promise<BatchOperation[]> {
+  async operationsInSteps(pace: Pacing): Promise<BatchOperations> {
     await this.#opener.checkInSteps(pace);
     this.#observe();
-    const operations: BatchOperation[] = [];
+    const operations = new SteadyList<BatchOperation>();
     let bytes = 0;
     for (const change of this.#overlay.changes()) {
       const { key, after = NO_BYTES } = change;

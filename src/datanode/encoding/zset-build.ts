@@ -5,7 +5,7 @@
 import type { Found } from './keyspace.ts';
 import type { Slices } from './slices.ts';
 import type { WriteView } from './view.ts';
-import { type Entry, newZset, putScore, scoreOf } from './zset.ts';
+import { newZset, putScore, scoreOf } from './zset.ts';
 import { fitsSmall, type OpenZset, setFlags, zsetFlags } from './zset-header.ts';
 import { collectSpan, scoreSpan } from './zset-range.ts';
 
@@ -38,7 +38,7 @@ export function* endZset(view: WriteView, { zset, longest }: Building): Slices<O
   if (!fitsSmall(zset, longest)) return zset;
   setFlags(zset, 0);
   const zero = { min: 0, max: 0, minOpen: false, maxOpen: false };
-  const entries: Entry[] = yield* collectSpan(scoreSpan(zset.place, zero)!);
+  const entries = yield* collectSpan(scoreSpan(zset.place, zero)!);
   for (const { member, score } of entries) {
     if (Object.is(score, -0)) putScore(view, zset, member, 0, score);
   }

@@ -2,6 +2,7 @@
  * Walks over a sorted set in the order of its scores: by score, by member, by rank. They read in
  * slices and stop where enough is given.
  */
+import { SteadyList } from '../../common/steady-list.ts';
 import { type KeyRange, limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import { type CollectionPlace, elementRange, encodeScoreKey } from './element-key.ts';
@@ -202,8 +203,8 @@ export function* walkSpan(span: Span, take: (entry: Entry) => unknown): Slices<v
   }
 }
 
-export function* collectSpan(span: Span): Slices<Entry[]> {
-  const entries: Entry[] = [];
+export function* collectSpan(span: Span): Slices<SteadyList<Entry>> {
+  const entries = new SteadyList<Entry>();
   yield* walkSpan(span, (entry) => {
     entries.push(entry);
   });
@@ -214,9 +215,9 @@ export function* collectSpan(span: Span): Slices<Entry[]> {
 export function* entriesAtRanks(
   view: View,
   zset: Collection,
-  ranks: readonly number[],
-): Slices<Entry[]> {
-  const entries: Entry[] = [];
+  ranks: SteadyList<number>,
+): Slices<SteadyList<Entry>> {
+  const entries = new SteadyList<Entry>();
   if (ranks.length * DENSE_RANKS < zset.size) {
     for (const rank of ranks) {
       const key = yield* keyAtRank(view, zset, rank);
@@ -225,8 +226,8 @@ export function* entriesAtRanks(
     return entries;
   }
   let rank = 0;
-  yield* walkSpan({ ...wholeSpan(zset.place), limit: (ranks.at(-1) ?? -1) + 1 }, (entry) => {
-    if (rank++ === ranks[entries.length]) entries.push(entry);
+  yield* walkSpan({ ...wholeSpan(zset.place), limit: (ranks.last ?? -1) + 1 }, (entry) => {
+    if (rank++ === ranks.at(entries.length)) entries.push(entry);
   });
   return entries;
 }

@@ -7,6 +7,11 @@ export type BatchOperation =
   | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
   | { readonly type: 'del'; readonly key: Buffer };
 
+/** Those of one batch, in their order: an array, or what has no need of one. */
+export interface BatchOperations extends Iterable<BatchOperation> {
+  readonly length: number;
+}
+
 /** Keys k with gte <= k < lt. */
 export interface KeyRange {
   readonly gte: Buffer;
@@ -54,7 +59,7 @@ export interface Engine extends EngineReader {
    * Rejects with DISK_FAILED once a write or sync has failed: none is tried after that; with BUSY
    * (nothing written) beyond `limits.engineWritesWaitingMax`, with STOPPING once closing.
    */
-  write(operations: readonly BatchOperation[]): Promise<void>;
+  write(operations: BatchOperations): Promise<void>;
   /** Deletes every key in the range, in its place among the writes; not atomic. */
   clearRange(range: KeyRange): Promise<void>;
   /** What the pairs take on the disk, about; without those that were written last. */

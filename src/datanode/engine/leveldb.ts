@@ -15,7 +15,7 @@ import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type {
-  BatchOperation,
+  BatchOperations,
   Engine,
   EngineHost,
   EngineIterator,
@@ -282,7 +282,7 @@ class LevelEngine extends LevelReader implements Engine {
     return new LevelSnapshot(this.#path, this.#level, this.#level.snapshot());
   }
 
-  write(operations: readonly BatchOperation[]): Promise<void> {
+  write(operations: BatchOperations): Promise<void> {
     return this.#writes.batch(operations);
   }
 

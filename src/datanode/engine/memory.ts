@@ -12,6 +12,7 @@ import { limits } from '../../common/limits.ts';
 import type { Random } from '../../common/random.ts';
 import type {
   BatchOperation,
+  BatchOperations,
   Engine,
   EngineHost,
   EngineIterator,
@@ -244,9 +245,9 @@ class MemoryEngine extends MemoryReader implements Engine {
     return new MemorySnapshot(this.#image(), () => this.delay('read'));
   }
 
-  write(operations: readonly BatchOperation[]): Promise<void> {
+  write(operations: BatchOperations): Promise<void> {
     // copied: the caller's buffers may change after the call ends
-    return this.#writes.batch(operations.map(copyOperation));
+    return this.#writes.batch(Array.from(operations, copyOperation));
   }
 
   async approximateBytes(): Promise<number> {
@@ -298,7 +299,7 @@ class MemoryEngine extends MemoryReader implements Engine {
     this.#diskFailed = true;
   }
 
-  async #apply(operations: () => readonly BatchOperation[]): Promise<void> {
+  async #apply(operations: () => BatchOperations): Promise<void> {
     await this.delay('write');
     if (this.#diskFailed) throw this.#diskError();
     const batch = operations();

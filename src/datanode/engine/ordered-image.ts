@@ -27,7 +27,7 @@ export class OrderedImage {
   }
 
   /** The image after `operations`; keys and values are kept, so they must not change any more. */
-  apply(operations: readonly BatchOperation[]): OrderedImage {
+  apply(operations: Iterable<BatchOperation>): OrderedImage {
     const chunks = [...this.#chunks];
     const owned = new Set<Chunk>();
     for (const operation of operations) applyOperation(chunks, owned, operation);

@@ -6,18 +6,18 @@
 import { assert } from '../../common/assert.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
-import type { BatchOperation, KeyRange } from './engine.ts';
+import type { BatchOperation, BatchOperations, KeyRange } from './engine.ts';
 
 /** What the queue writes to; called one at a time. */
 export interface WriteTarget {
-  batch(operations: readonly BatchOperation[]): Promise<void>;
+  batch(operations: BatchOperations): Promise<void>;
   clear(range: KeyRange): Promise<void>;
 }
 
 type Work =
   | {
       readonly kind: 'batch';
-      readonly operations: readonly BatchOperation[];
+      readonly operations: BatchOperations;
       /** Never joined with others; nor is one of more than `limits.engineBatchStep` operations. */
       readonly alone: boolean;
     }
@@ -40,7 +40,7 @@ export class WriteQueue {
     this.#target = target;
   }
 
-  batch(operations: readonly BatchOperation[]): Promise<void> {
+  batch(operations: BatchOperations): Promise<void> {
     return this.#add({ kind: 'batch', operations, alone: false });
   }
 
@@ -49,7 +49,7 @@ export class WriteQueue {
   }
 
   /** As `batch`, and is a record of its own in the store's log. */
-  batchAlone(operations: readonly BatchOperation[]): Promise<void> {
+  batchAlone(operations: BatchOperations): Promise<void> {
     return this.#add({ kind: 'batch', operations, alone: true });
   }
 
@@ -133,13 +133,13 @@ export class WriteQueue {
     return this.#writeBatch(operations);
   }
 
-  #writeBatch(operations: readonly BatchOperation[]): Promise<void> {
+  #writeBatch(operations: BatchOperations): Promise<void> {
     return operations.length === 0 ? Promise.resolve() : this.#target.batch(operations);
   }
 }
 
 /** Bytes of keys and values. */
-export function bytesOf(operations: readonly BatchOperation[]): number {
+export function bytesOf(operations: BatchOperations): number {
   let bytes = 0;
   for (const operation of operations) {
     bytes += operation.key.length + (operation.type === 'put' ? operation.value.length : 0);

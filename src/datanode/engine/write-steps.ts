@@ -5,7 +5,7 @@
  * object, at the next garbage collection: few operations with many bytes take the array form.
  */
 import { limits } from '../../common/limits.ts';
-import type { BatchOperation } from './engine.ts';
+import type { BatchOperation, BatchOperations } from './engine.ts';
 import { bytesOf } from './write-queue.ts';
 
 /** What is used of a LevelDB. */
@@ -39,10 +39,10 @@ const STEP = 32;
 
 export async function writeInSteps(
   level: Batching,
-  operations: readonly BatchOperation[],
+  operations: BatchOperations,
   turn: Turn,
 ): Promise<void> {
-  if (isHandedAtOnce(operations)) return level.batch(operations as BatchOperation[]);
+  if (isHandedAtOnce(operations)) return level.batch([...operations]);
   const batch = level.batch();
   try {
     let count = 0;
@@ -69,7 +69,7 @@ export async function writeInSteps(
   }
 }
 
-function isHandedAtOnce(operations: readonly BatchOperation[]): boolean {
+function isHandedAtOnce(operations: BatchOperations): boolean {
   if (operations.length <= VERY_FEW) return true;
   return operations.length <= FEW && bytesOf(operations) > CHAINED_BYTES_MAX;
 }

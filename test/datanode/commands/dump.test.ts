@@ -65,7 +65,7 @@ describe('DUMP', () => {
     if (reply.kind !== 'bulk') throw new Error(`DUMP answered ${reply.kind}`);
     const decoded = decodeRdbValue(openRdbPayload(reply.bytes)!);
     if (decoded.type !== 'hash') throw new Error(`a ${decoded.type}`);
-    const shown = decoded.elements.map(([field, content]) => `${field}=${content}`);
+    const shown = Array.from(decoded.elements, ([field, content]) => `${field}=${content}`);
     expect(shown.sort()).toEqual(['later=v', 'plain=v']);
   });
 

@@ -62,7 +62,8 @@ const draw = (seed: string) => {
   const random = seededRandom(seed);
   return () => random.float();
 };
-const names = (pairs: readonly KeyValue[]) => pairs.map(([key]) => decodeMember(key).toString());
+const names = (pairs: Iterable<KeyValue>) =>
+  Array.from(pairs, ([key]) => decodeMember(key).toString());
 
 test('positions order elements as their keys do, and a range from one begins there', () => {
   const all = elements(3_000);
@@ -100,8 +101,8 @@ test('elements that are not live are never picked', () => {
     expect(names(run(all, pickWithRepeats(members, 2, draw('x'))).result)).toEqual(['m7', 'm7']);
     const none = live(0, () => false);
     expect(run(all, pickOne({ ...none, size }, draw('x'))).result).toBeUndefined();
-    expect(run(all, pickDistinct(none, 3, draw('x'))).result).toEqual([]);
-    expect(run(all, pickWithRepeats(none, 3, draw('x'))).result).toEqual([]);
+    expect(run(all, pickDistinct(none, 3, draw('x'))).result.length).toBe(0);
+    expect(run(all, pickWithRepeats(none, 3, draw('x'))).result.length).toBe(0);
   }
 });
 
@@ -116,7 +117,7 @@ test.each([
   const all = elements(size);
   const { result } = run(all, pickDistinct(live(size), count, draw('distinct')));
   expect(new Set(names(result)).size).toBe(Math.min(size, count));
-  expect(result).toHaveLength(Math.min(size, count));
+  expect(result.length).toBe(Math.min(size, count));
 });
 
 test('a few of many are found without a walk over all', () => {

@@ -218,7 +218,8 @@ describe('records of megabytes', () => {
     }
     const pace = pacing();
     expect(whole.isLarge).toBe(true);
-    const [sealed, atOnce] = [await whole.operationsInSteps(pace), small.operations()];
+    const sealed = [...(await whole.operationsInSteps(pace))];
+    const atOnce = small.operations();
     expect(sealed.map(({ type, key }) => [type, key])).toEqual(
       atOnce.map(({ type, key }) => [type, key]),
     );
@@ -254,7 +255,7 @@ describe('records of megabytes', () => {
     await engine.write([put]);
     const txn = new Txn(engine);
     expect(txn.get(key('large'))?.equals(large)).toBe(true);
-    expect(await txn.operationsInSteps(pacing())).toEqual([]);
+    expect((await txn.operationsInSteps(pacing())).length).toBe(0);
   });
 
   test('that wait for their check are bounded: beyond, they are checked at once', () => {

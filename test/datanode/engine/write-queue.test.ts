@@ -13,7 +13,8 @@ function heldTarget() {
     calls.push(what);
     return new Promise<void>((resolve, reject) => pending.push({ resolve, reject }));
   };
-  const keys = (operations: readonly BatchOperation[]) => operations.map((o) => o.key).join('+');
+  const keys = (operations: Iterable<BatchOperation>) =>
+    Array.from(operations, (o) => o.key).join('+');
   const queue = new WriteQueue({
     batch: (operations) => hold(keys(operations)),
     clear: (range) => hold(`clear ${range.gte}`),

@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { nodeEnvironment } from '../../src/cli/node-flags.ts';
+
+const OURS = 'glibc.malloc.mxfast=0';
+
+test('what glibc is told joins what others tell it, and yields to it', () => {
+  expect(nodeEnvironment({ A: 'b' })).toEqual({ A: 'b', GLIBC_TUNABLES: OURS });
+  const others = 'glibc.malloc.arena_max=2';
+  expect(nodeEnvironment({ GLIBC_TUNABLES: others })).toEqual({
+    GLIBC_TUNABLES: `${others}:${OURS}`,
+  });
+  const same = { GLIBC_TUNABLES: 'glibc.malloc.mxfast=64' };
+  expect(nodeEnvironment(same)).toBe(same);
+});
+
+test('a process starts with it, and these tests run with it', () => {
+  const env = nodeEnvironment(process.env);
+  const child = spawnSync(process.execPath, ['-p', 'process.env.GLIBC_TUNABLES'], { env });
+  expect(child.stderr.toString()).toBe('');
+  expect(child.stdout.toString().trim().split(':')).toContain(OURS);
+  expect(process.env['GLIBC_TUNABLES']?.split(':')).toContain(OURS);
+});

@@ -1,0 +1,53 @@
+/** A client of commands with replies of many megabytes, in the process that is timed. */
+import { connect, type Socket } from 'node:net';
+
+/** Reads replies and forgets them: only where the last one ends is looked for. */
+export class ForgetfulClient {
+  readonly #socket: Socket;
+  #tail = '';
+  #ended: (() => void) | undefined;
+  /** Beginning of what came since the last command was sent. */
+  head = '';
+
+  constructor(port: number) {
+    this.#socket = connect(port, '127.0.0.1');
+    this.#socket.on('data', (chunk: Buffer) => {
+      if (this.head.length < 200) this.head += chunk.toString('latin1', 0, 200);
+      this.#tail = (this.#tail + chunk.toString('latin1', Math.max(0, chunk.length - 20))).slice(
+        -20,
+      );
+      if (this.#tail.endsWith('$7\r\nthe end\r\n')) this.#ended?.();
+    });
+  }
+
+  call(...lines: readonly (readonly (string | Buffer)[])[]): Promise<void> {
+    return this.send(encode(lines));
+  }
+
+  /** Ends with the reply to the last of `requests`, as `encode` made them. */
+  send(requests: Buffer): Promise<void> {
+    this.head = '';
+    this.#tail = '';
+    const done = new Promise<void>((resolve) => {
+      this.#ended = resolve;
+    });
+    this.#socket.write(requests);
+    return done;
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+}
+
+export function encode(lines: readonly (readonly (string | Buffer)[])[]): Buffer {
+  const parts: Buffer[] = [];
+  for (const line of [...lines, ['ECHO', 'the end']]) {
+    parts.push(Buffer.from(`*${line.length}\r\n`));
+    for (const word of line) {
+      parts.push(Buffer.from(`$${Buffer.byteLength(word)}\r\n`), Buffer.from(word));
+      parts.push(Buffer.from('\r\n'));
+    }
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,79 @@
+/** Turns of this thread's event loop, and the CPU time they take. */
+import { openSync, readSync } from 'node:fs';
+import { PerformanceObserver } from 'node:perf_hooks';
+
+/** Turns shorter than this are not looked at one by one. */
+const NOTABLE_MS = 1;
+
+interface Turn {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly cpuMs: number;
+}
+
+/**
+ * The longest turn of the event loop: the CPU time of this thread, whatever else the machine does.
+ * What of a turn is the garbage collector's is told by V8 in time of the clock, so a share of it is
+ * taken as the thread had of that time.
+ */
+export class Turns {
+  longestMs = 0;
+  /** The same without the collector. */
+  longestOwnMs = 0;
+  #fromMs = 0;
+  #cpuMs = 0;
+  #on = true;
+  readonly #turns: Turn[] = [];
+  readonly #collections: { readonly startTime: number; readonly duration: number }[] = [];
+  readonly #observer = new PerformanceObserver((list) => {
+    this.#collections.push(...list.getEntries());
+  });
+
+  start(): void {
+    this.#observer.observe({ entryTypes: ['gc'] });
+    this.#cpuMs = threadCpuMs();
+    this.#fromMs = performance.now();
+    setImmediate(() => this.#turn());
+  }
+
+  stop(): void {
+    this.#on = false;
+    this.#collections.push(...this.#observer.takeRecords());
+    this.#observer.disconnect();
+    for (const turn of this.#turns) {
+      this.longestMs = Math.max(this.longestMs, turn.cpuMs);
+      const own = turn.cpuMs * (1 - this.#collectedMs(turn) / (turn.toMs - turn.fromMs));
+      this.longestOwnMs = Math.max(this.longestOwnMs, own);
+    }
+  }
+
+  #collectedMs({ fromMs, toMs }: Turn): number {
+    let sum = 0;
+    for (const { startTime, duration } of this.#collections) {
+      if (startTime >= fromMs && startTime < toMs) sum += duration;
+    }
+    return Math.min(sum, toMs - fromMs);
+  }
+
+  #turn(): void {
+    if (!this.#on) return;
+    const cpuMs = threadCpuMs();
+    const toMs = performance.now();
+    const turn = { fromMs: this.#fromMs, toMs, cpuMs: cpuMs - this.#cpuMs };
+    if (turn.cpuMs >= NOTABLE_MS) this.#turns.push(turn);
+    this.#cpuMs = cpuMs;
+    this.#fromMs = toMs;
+    setImmediate(() => this.#turn());
+  }
+}
+
+const stat = openSync('/proc/thread-self/schedstat', 'r');
+const statText = Buffer.alloc(64);
+
+/** CPU time of this thread. */
+export function threadCpuMs(): number {
+  // makes the kernel bring this thread's time up to date
+  process.cpuUsage();
+  const length = readSync(stat, statText, 0, statText.length, 0);
+  return Number(statText.toString('latin1', 0, length).split(' ')[0]) / 1e6;
+}
