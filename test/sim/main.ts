@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { runChaos } from '../datanode/raft/chaos-run.ts';
-import { drawLeasePlan } from './lease-plan.ts';
+import { aboutPlans } from './about-plans.ts';
 import { drawPlan, type FaultKind, patientPlan, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
 import type { Waits } from './typed.ts';
@@ -17,9 +17,11 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --from N         the first seed (default 1)
   --seed NAME      this seed alone, with its last events printed
   --hours N        goes on with new seeds for N hours of real time
+  --cpu N          no further seed after N seconds of CPU time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
   --reads MODE     all reads linearizable, or lease; else as the seeds draw it
-  --about leases   plans that look at leases alone, drawn from the same seeds
+  --about WHAT     plans that look at one thing alone, drawn from the same seeds: leases, deadlines,
+                   snapshots, types or queues
   --patient        three clients of the SDK that give nothing up are all there is
   --once           each seed runs once, not twice
   --minimize       makes the faults of a failing seed as few as possible
@@ -47,6 +49,7 @@ async function main(): Promise<number> {
       hours: { type: 'string' },
       reads: { type: 'string' },
       about: { type: 'string' },
+      cpu: { type: 'string' },
       core: { type: 'string', default: '0' },
       patient: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
@@ -58,6 +61,10 @@ async function main(): Promise<number> {
   if (values.help) {
     say(HELP);
     return 0;
+  }
+  if (values.about !== undefined && !(values.about in aboutPlans)) {
+    say(`--about: one of ${Object.keys(aboutPlans).join(', ')}`);
+    return 2;
   }
   for (let seed = 1; seed <= Number(values.core); seed++) {
     if (!coreHolds(seed, values.json)) return 1;
@@ -76,9 +83,11 @@ async function main(): Promise<number> {
   const first = Number(values.from);
   for (let at = 0; ; at++) {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
+    if (cpuSeconds() > Number(values.cpu ?? Number.POSITIVE_INFINITY)) break;
     const seed = values.seed ?? String(first + at);
     const reads = values.reads as RunPlan['reads'] | undefined;
-    const drawn = values.about === 'leases' ? drawLeasePlan(seed) : drawPlan(seed, reads);
+    const drawAbout = aboutPlans[values.about as keyof typeof aboutPlans];
+    const drawn = drawAbout === undefined ? drawPlan(seed, reads) : drawAbout(seed);
     const result = await judge(values.patient ? patientPlan(drawn) : drawn, values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
@@ -100,11 +109,11 @@ async function main(): Promise<number> {
 function coreHolds(seed: number, json: boolean): boolean {
   try {
     runChaos(seed);
-    if (json) say(JSON.stringify({ core: seed }));
+    if (json) say(JSON.stringify({ core: seed, ...ended(undefined) }));
     return true;
   } catch (error) {
     const { message, cause } = error as Error;
-    if (json) say(JSON.stringify({ core: seed, violation: 'raft core' }));
+    if (json) say(JSON.stringify({ core: seed, ...ended('raft core') }));
     say(`${message}: ${cause instanceof Error ? cause.message : cause}`);
     return false;
   }
@@ -147,7 +156,17 @@ function summary(totals: Totals, tookMs: number): string {
 }
 
 function lineOf({ plan, trace, events, calls, violation }: RunResult) {
-  return { seed: plan.seed, trace, events, calls, violation: violation?.checker };
+  return { seed: plan.seed, trace, events, calls, ...ended(violation?.checker) };
+}
+
+/** Which checker objected, and what the process has spent so far. */
+function ended(violation: string | undefined) {
+  return { cpuSeconds: cpuSeconds(), violation };
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return Math.round((user + system) / 10_000) / 100;
 }
 
 function report({ plan, violation, lines }: RunResult, short: boolean): void {

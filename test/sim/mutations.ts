@@ -8,6 +8,8 @@ export interface Mutation {
   readonly name: string;
   /** Plans of other kinds come too seldom near it. */
   readonly about?: RunPlan['about'];
+  /** Of the raft core, and no message chaos against the core alone can show it. */
+  readonly wholeNodes?: boolean;
   /** Looked for where clients of the SDK that give nothing up are all there is. */
   readonly patient?: boolean;
   readonly edits: readonly {
@@ -182,6 +184,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'let a restarted voter vote under a lease',
+    about: 'leases',
     edits: [
       {
         file: `${raft}/core.ts`,
@@ -192,6 +195,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'count any answer of a node for every read round',
+    wholeNodes: true,
     edits: [
       {
         file: `${raft}/read-index.ts`,
@@ -232,6 +236,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'judge expiry by the local clock',
+    about: 'deadlines',
     edits: [
       {
         file: `${partition}/requests.ts`,
@@ -244,6 +249,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'tell the core of entries before the snapshot they follow',
+    about: 'snapshots',
     edits: [
       {
         file: `${partition}/log-writer.ts`,
@@ -294,6 +300,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply by the locale of the host',
+    about: 'types',
     edits: [
       {
         file: `${partition}/replica.ts`,
@@ -319,6 +326,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'draw members by the random of the host',
+    about: 'types',
     edits: [
       {
         file: `${partition}/replica.ts`,
@@ -384,6 +392,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'serve those who wait only at the end of an entry',
+    about: 'queues',
     edits: [
       {
         file: `${partition}/apply-serving.ts`,
