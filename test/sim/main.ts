@@ -7,6 +7,8 @@ import { runChaos } from '../datanode/raft/chaos-run.ts';
 import { aboutPlans } from './about-plans.ts';
 import { drawPlan, type FaultKind, patientPlan, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
+import { scenarios } from './scenarios/all.ts';
+import type { Script } from './scenarios/scene.ts';
 import type { Waits } from './typed.ts';
 
 const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds.
@@ -24,6 +26,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
                    snapshots, types or queues
   --patient        three clients of the SDK that give nothing up are all there is
   --once           each seed runs once, not twice
+  --scenarios TEXT the scripted scenarios whose names hold the text, each twice, and no seeds
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
   --help           this text
@@ -50,6 +53,7 @@ async function main(): Promise<number> {
       reads: { type: 'string' },
       about: { type: 'string' },
       cpu: { type: 'string' },
+      scenarios: { type: 'string' },
       core: { type: 'string', default: '0' },
       patient: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
@@ -66,6 +70,7 @@ async function main(): Promise<number> {
     say(`--about: one of ${Object.keys(aboutPlans).join(', ')}`);
     return 2;
   }
+  if (values.scenarios !== undefined) return playAll(values.scenarios, values.once, values.json);
   for (let seed = 1; seed <= Number(values.core); seed++) {
     if (!coreHolds(seed, values.json)) return 1;
   }
@@ -106,6 +111,22 @@ async function main(): Promise<number> {
   return 0;
 }
 
+/** Also when none is of that name it ends with exit code 1. */
+async function playAll(text: string, once: boolean, json: boolean): Promise<number> {
+  const chosen = scenarios.filter(({ name }) => name.includes(text));
+  let failed = 0;
+  for (const { name, plan, script } of chosen) {
+    const began = cpuSeconds();
+    const { violation, lines } = await judge(plan, once, script);
+    if (json) say(JSON.stringify({ scenario: name, ...ended(violation?.checker) }));
+    else say(`${violation ? 'FAILED' : 'holds '} ${(cpuSeconds() - began).toFixed(2)} s  ${name}`);
+    if (violation === undefined) continue;
+    if (!json) say(`${lines.join('\n')}\n${violation.text.slice(0, 6_000)}`);
+    failed++;
+  }
+  return chosen.length > 0 && failed === 0 ? 0 : 1;
+}
+
 function coreHolds(seed: number, json: boolean): boolean {
   try {
     runChaos(seed);
@@ -119,10 +140,10 @@ function coreHolds(seed: number, json: boolean): boolean {
   }
 }
 
-async function judge(plan: RunPlan, once: boolean): Promise<RunResult> {
-  const first = await runPlan(plan);
+async function judge(plan: RunPlan, once: boolean, script?: Script): Promise<RunResult> {
+  const first = await runPlan(plan, true, { script });
   if (once || first.violation !== undefined) return first;
-  const second = await runPlan(plan, false);
+  const second = await runPlan(plan, false, { script });
   if (second.trace === first.trace) return first;
   const text = `two runs differ: traces ${first.trace} and ${second.trace}`;
   return { ...second, violation: { checker: 'determinism', text } };

@@ -8,6 +8,8 @@ export interface Mutation {
   readonly name: string;
   /** Plans of other kinds come too seldom near it. */
   readonly about?: RunPlan['about'];
+  /** Scenarios whose names hold this are played first. */
+  readonly scenario?: string;
   /** Of the raft core, and no message chaos against the core alone can show it. */
   readonly wholeNodes?: boolean;
   /** Looked for where clients of the SDK that give nothing up are all there is. */
