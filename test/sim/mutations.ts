@@ -238,7 +238,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'judge expiry by the local clock',
-    about: 'deadlines',
+    scenario: 'others: expired keys',
     edits: [
       {
         file: `${partition}/requests.ts`,
@@ -471,6 +471,78 @@ export const mutations: readonly Mutation[] = [
         file: `${partition}/follower-reads.ts`,
         find: '(ageMs <= maxAgeMs || proof.sentMs >= arrivedMs) && (singlePoint',
         replace: '(singlePoint',
+      },
+    ],
+  },
+  {
+    name: 'answer that nothing happened where nobody knows',
+    scenario: 'redis-raft #23',
+    edits: [
+      {
+        file: `${server}/lane.ts`,
+        find: 'const { outcome, reply } = errorTable[result.code];',
+        replace:
+          'const { outcome, reply: own } = errorTable[result.code];' +
+          "const reply = outcome === 'refused' ? own : 'CLUSTERDOWN';",
+      },
+    ],
+  },
+  {
+    name: 'answer reads of a leader without asking anybody',
+    scenario: 'consul',
+    edits: [
+      {
+        file: `${raft}/replication.ts`,
+        find: 'core.tracker.isSingleton(core.id) || leaseHolds(core)',
+        replace: 'true',
+      },
+    ],
+  },
+  {
+    name: 'write the wanted table without being master',
+    scenario: 'etcd 3.4.3',
+    edits: [
+      {
+        file: 'src/placedriver/fenced.ts',
+        find: 'await store.transaction([fence, ...unchanged], operations)',
+        replace: 'await store.transaction([...unchanged], operations)',
+      },
+    ],
+  },
+  {
+    name: 'count a learner in the place of a voter',
+    scenario: 'others: a learner',
+    edits: [
+      {
+        file: `${raft}/tracker.ts`,
+        find: 'return jointCommitted(this.#conf, this.#match);',
+        replace:
+          'const { voters, learners } = this.#conf;' +
+          'const some = [...learners, ...voters].slice(0, voters.length);' +
+          'return jointCommitted({ ...this.#conf, voters: some }, this.#match);',
+      },
+    ],
+  },
+  {
+    name: 'cut damage off the raft log as if it were an unfinished batch',
+    scenario: 'nats: a damaged node',
+    edits: [
+      {
+        file: `${raftlog}/recovery.ts`,
+        find: 'if (durable.seq > last.seq) {',
+        replace: 'if (false) {',
+      },
+    ],
+  },
+  {
+    name: 'move a replica without a learner',
+    scenario: 'dgraph: a shard',
+    edits: [
+      {
+        file: `${partition}/membership-plan.ts`,
+        find: "if (missing !== undefined) return change([{ kind: 'addLearner', replica: missing }]);",
+        replace:
+          "if (missing !== undefined) return change([{ kind: 'addVoter', replica: missing }]);",
       },
     ],
   },

@@ -1,8 +1,10 @@
 /**
  * `npm run test:mutations`: builds the simulator once, then for each mutation a copy with that bug,
  * and runs seeds until a checker objects. Prints mutation, seeds needed and checker; a mutation that
- * nobody catches fails the run. KVORUM_MUTATION_SEED: the first seed; KVORUM_MUTATION_WORKERS: how
- * many at a time, 2 when left out. Plain JavaScript: it drives builds.
+ * nobody catches fails the run. A word of a name: those mutations alone. `--scenarios`: every scenario
+ * is played instead of seeds, to see which of them object to what. KVORUM_MUTATION_SEED: the first
+ * seed; KVORUM_MUTATION_WORKERS: how many at a time, 2 when left out. Plain JavaScript: it drives
+ * builds.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -34,7 +36,10 @@ const { mutations } = await import(
 ).catch(async () => {
   throw new Error('the simulator build has no mutations');
 });
-const only = process.argv[2];
+const words = process.argv.slice(2);
+/** Every scenario, and no seed: which of them objects to what. */
+const scenarios = words.includes('--scenarios');
+const only = words.find((word) => !word.startsWith('--'));
 const queue = mutations.filter(({ name }) => only === undefined || name.includes(only));
 const began = Date.now();
 const results = [];
@@ -53,10 +58,10 @@ async function worker() {
     if (mutation === undefined) return;
     const result = await catchIt(mutation, makeMutant(mutation));
     results.push({ mutation, ...result });
-    const { name, checker, seeds, seconds, cpuSeconds } = result;
-    const outcome = checker ? `caught by ${checker} after ${seeds} seeds` : 'NOT CAUGHT';
-    const spent = `${cpuSeconds?.toFixed(1) ?? '?'} s of CPU, ${seconds.toFixed(0)} s`;
-    process.stdout.write(`${name}: ${outcome} (${spent})\n`);
+    const { name, checker, by, seeds, seconds, cpuSeconds } = result;
+    const how = by.length > 0 ? `playing ${by.join('; ')}` : `by ${checker} after ${seeds} seeds`;
+    const spent = `${cpuSeconds.toFixed(1)} s of CPU, ${seconds.toFixed(0)} s`;
+    process.stdout.write(`${name}: ${checker ? `caught ${how}` : 'NOT CAUGHT'} (${spent})\n`);
   }
 }
 
@@ -105,23 +110,37 @@ function linkTree(from, to) {
   }
 }
 
-/** Seeds of the core alone come first: they cannot see a bug that is elsewhere, or of special plans. */
-function catchIt({ name, edits, about, wholeNodes, patient }, dir) {
+/** A scenario comes first where there is one; else, or when it holds, seeds. */
+async function catchIt({ name, edits, about, scenario, wholeNodes, patient }, dir) {
   const start = Date.now();
+  // seeds of the core alone cannot see a bug that is elsewhere, or of special plans
   const inCore = edits.some(({ file }) => file.startsWith('src/datanode/raft/')) && !wholeNodes;
+  const seeds = [
+    ...['--core', inCore && about === undefined ? '2000' : '0'],
+    ...['--from', process.env.KVORUM_MUTATION_SEED ?? '1'],
+    ...(about === undefined ? [] : ['--about', about]),
+    ...['--seeds', String(SEEDS_MAX), '--cpu', String(CPU_SECONDS_MAX)],
+    ...(patient ? ['--patient'] : []),
+  ];
+  const played = scenarios ? '' : scenario;
+  const scripted = played === undefined ? [] : await simulate(dir, ['--scenarios', played]);
+  const objecting = scripted.filter(({ violation }) => violation !== undefined);
+  const drawn = objecting.length > 0 || scenarios ? [] : await simulate(dir, seeds);
+  if (!process.env.KEEP_MUTANTS) rmSync(dir, { recursive: true, force: true });
+  const { violation: checker } = objecting[0] ?? drawn.at(-1) ?? {};
+  const by = objecting.map((line) => `${line.scenario} (${line.violation})`);
+  const count = objecting.length > 0 ? 'scenario' : String(drawn.length);
+  const cpuSeconds = (scripted.at(-1)?.cpuSeconds ?? 0) + (drawn.at(-1)?.cpuSeconds ?? 0);
+  return { name, checker, by, seeds: count, seconds: (Date.now() - start) / 1_000, cpuSeconds };
+}
+
+/** What the simulator in `dir` tells with `args`, a line each. */
+function simulate(dir, args) {
+  const main = join(dir, 'test', 'sim', 'main.js');
   return new Promise((resolve) => {
-    const main = join(dir, 'test', 'sim', 'main.js');
-    const args = [
-      main,
-      ...['--core', inCore && about === undefined ? '2000' : '0'],
-      ...['--from', process.env.KVORUM_MUTATION_SEED ?? '1'],
-      ...(about === undefined ? [] : ['--about', about]),
-      '--seeds',
-      String(SEEDS_MAX),
-      ...['--cpu', String(CPU_SECONDS_MAX), '--once', '--json'],
-      ...(patient ? ['--patient'] : []),
-    ];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [main, ...args, '--once', '--json'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let output = '';
     child.stdout.on('data', (chunk) => {
       output += chunk;
@@ -129,12 +148,8 @@ function catchIt({ name, edits, about, wholeNodes, patient }, dir) {
     const timer = setTimeout(() => child.kill('SIGKILL'), TIME_MAX_MS);
     child.once('close', () => {
       clearTimeout(timer);
-      const lines = output.split('\n').filter((line) => line.startsWith('{'));
-      const last = lines.length > 0 ? JSON.parse(lines.at(-1)) : {};
-      const seconds = (Date.now() - start) / 1_000;
-      if (!process.env.KEEP_MUTANTS) rmSync(dir, { recursive: true, force: true });
-      const cpuSeconds = last.cpuSeconds;
-      resolve({ name, checker: last.violation, seeds: lines.length, seconds, cpuSeconds });
+      const lines = output.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
+      resolve(lines.map((line) => JSON.parse(line)));
     });
   });
 }
@@ -143,15 +158,15 @@ function report() {
   const width = Math.max(...results.map(({ name }) => name.length));
   process.stdout.write('\n');
   results.sort((a, b) => mutations.indexOf(a.mutation) - mutations.indexOf(b.mutation));
-  for (const { mutation, checker, seeds, cpuSeconds = 0 } of results) {
-    const columns = [String(seeds).padStart(4), `${cpuSeconds.toFixed(1).padStart(5)} s of CPU`];
+  for (const { mutation, checker, seeds, cpuSeconds } of results) {
+    const columns = [seeds.padStart(8), `${cpuSeconds.toFixed(1).padStart(5)} s of CPU`];
     process.stdout.write(
       `${mutation.name.padEnd(width)}  ${columns.join('  ')}  ${checker ?? '-'}\n`,
     );
   }
   const missed = results.filter(({ checker }) => !checker);
   const took = ((Date.now() - began) / 1_000).toFixed(0);
-  const cpu = results.reduce((sum, { cpuSeconds = 0 }) => sum + cpuSeconds, 0).toFixed(0);
+  const cpu = results.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0).toFixed(0);
   process.stdout.write(
     `${results.length - missed.length} of ${results.length} caught in ${took} s, ${cpu} s of CPU\n`,
   );

@@ -1,7 +1,11 @@
 /** Scripted: each class of bug that others were found to have, played on whole nodes and judged. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { scenarios } from './scenarios/all.ts';
 import { playScenario } from './scenarios/scenario.ts';
+
+const root = join(import.meta.dirname, '..', '..');
 
 describe('scenarios', () => {
   test.each(scenarios.map((scenario) => ({ name: scenario.name, scenario })))(
@@ -13,7 +17,10 @@ describe('scenarios', () => {
     60_000,
   );
 
-  test('have names of their own', () => {
-    expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
+  test('have names of their own, and stand in the table of bug classes', () => {
+    const names = scenarios.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const table = readFileSync(join(root, 'docs', 'bug-classes.md'), 'utf8');
+    expect(names.filter((name) => !table.includes(name))).toEqual([]);
   });
 });
