@@ -8,8 +8,10 @@ export interface Mutation {
   readonly name: string;
   /** Plans of other kinds come too seldom near it. */
   readonly about?: RunPlan['about'];
-  /** Scenarios whose names hold this are played first. */
-  readonly scenario?: string;
+  /** Scenarios whose names begin like one of these object. */
+  readonly scenarios?: readonly string[];
+  /** They are played before any seed. */
+  readonly scripted?: boolean;
   /** Of the raft core, and no message chaos against the core alone can show it. */
   readonly wholeNodes?: boolean;
   /** Looked for where clients of the SDK that give nothing up are all there is. */
@@ -33,6 +35,7 @@ const sdk = 'src/sdk';
 export const mutations: readonly Mutation[] = [
   {
     name: 'skip the fsync of the raft log',
+    scenarios: ['nats: what was acknowledged', 'etcd #14140'],
     edits: [
       {
         file: `${raftlog}/shared-log.ts`,
@@ -43,6 +46,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'acknowledge before the batch is durable',
+    scenarios: ['etcd #14370', 'nats: what was acknowledged'],
     edits: [
       {
         file: `${raftlog}/shared-log.ts`,
@@ -63,6 +67,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'believe what is committed without looking at the entry',
+    scenarios: ['redis-raft #53'],
     edits: [
       {
         file: `${raft}/candidate.ts`,
@@ -73,6 +78,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'append entries without looking at the one before them',
+    scenarios: ['redis-raft #51', 'redis-raft #53'],
     edits: [
       {
         file: `${raft}/log.ts`,
@@ -83,6 +89,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'lead without an entry of the own term',
+    scenarios: ['redis-raft #18 #19'],
     edits: [
       {
         file: `${raft}/leader.ts`,
@@ -98,6 +105,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'vote twice after a restart',
+    scenarios: ['redis-raft 46a6ad0'],
     edits: [
       {
         file: `${partition}/replica-storage.ts`,
@@ -113,6 +121,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'forget the saved commit index',
+    scenarios: ['redis-raft #18: everything', 'redis-raft #52'],
     edits: [
       {
         file: `${partition}/replica-storage.ts`,
@@ -123,6 +132,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply before commit',
+    scenarios: ['redpanda: a read', 'redis-raft #23'],
     edits: [
       {
         file: `${raft}/log.ts`,
@@ -143,6 +153,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'forget the members in a snapshot',
+    scenarios: ['redis-raft #44: members'],
     edits: [
       {
         file: `${partition}/snapshot-outbox.ts`,
@@ -155,6 +166,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'give a wiped voter its old id again',
+    scenarios: ['rethinkdb: a wiped', 'redis-raft: messages', 'tigerbeetle: a node'],
     edits: [
       {
         file: `${partition}/roster.ts`,
@@ -165,6 +177,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'read under a lease that has ended',
+    scenarios: ['etcd 2014: a lease', 'others: a clock'],
     edits: [
       {
         file: `${raft}/lease.ts`,
@@ -186,6 +199,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'let a restarted voter vote under a lease',
+    scenarios: ['etcd 2014: a voter'],
     about: 'leases',
     edits: [
       {
@@ -197,6 +211,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'count any answer of a node for every read round',
+    scenarios: ['etcd #20418'],
     wholeNodes: true,
     edits: [
       {
@@ -218,6 +233,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'compact the log past the synced index',
+    scenarios: ['etcd #13766', 'others: a snapshot'],
     edits: [
       {
         file: `${partition}/compaction.ts`,
@@ -228,6 +244,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'open a LevelDB with a gap in its log',
+    scenarios: ['etcd #13766'],
     edits: [
       {
         file: `${engine}/verify.ts`,
@@ -238,7 +255,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'judge expiry by the local clock',
-    scenario: 'others: expired keys',
+    scenarios: ['others: expired keys'],
+    scripted: true,
     edits: [
       {
         file: `${partition}/requests.ts`,
@@ -251,6 +269,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'tell the core of entries before the snapshot they follow',
+    scenarios: ['redis-raft #43'],
     about: 'snapshots',
     edits: [
       {
@@ -272,6 +291,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sync an engine without padding its log',
+    scenarios: ['etcd #13766'],
     edits: [
       {
         file: `${engine}/level-sync.ts`,
@@ -292,6 +312,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply by the clock of the host',
+    scenarios: ['others: expired keys'],
     edits: [
       {
         file: `${partition}/applier.ts`,
@@ -344,6 +365,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'send a write again of which nobody knows what it did',
+    scenarios: ['tidb: a write', 'redis-raft #52', 'redis-raft #13'],
     edits: [
       {
         file: `${server}/lane.ts`,
@@ -405,6 +427,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply a repeated sequence again',
+    scenarios: ['redpanda: a numbered', 'others: INCR'],
     edits: [
       {
         file: `${encoding}/sessions.ts`,
@@ -425,6 +448,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: send a write again under another session',
+    scenarios: ['others: INCR'],
     edits: [
       {
         file: `${sdk}/call.ts`,
@@ -476,7 +500,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'answer that nothing happened where nobody knows',
-    scenario: 'redis-raft #23',
+    scenarios: ['redis-raft #23'],
+    scripted: true,
     edits: [
       {
         file: `${server}/lane.ts`,
@@ -489,7 +514,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'answer reads of a leader without asking anybody',
-    scenario: 'consul',
+    scenarios: ['consul'],
+    scripted: true,
     edits: [
       {
         file: `${raft}/replication.ts`,
@@ -500,7 +526,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'write the wanted table without being master',
-    scenario: 'etcd 3.4.3',
+    scenarios: ['etcd 3.4.3'],
+    scripted: true,
     edits: [
       {
         file: 'src/placedriver/fenced.ts',
@@ -511,7 +538,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'count a learner in the place of a voter',
-    scenario: 'others: a learner',
+    scenarios: ['others: a learner'],
+    scripted: true,
     edits: [
       {
         file: `${raft}/tracker.ts`,
@@ -525,7 +553,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'cut damage off the raft log as if it were an unfinished batch',
-    scenario: 'nats: a damaged node',
+    scenarios: ['nats: a damaged node'],
+    scripted: true,
     edits: [
       {
         file: `${raftlog}/recovery.ts`,
@@ -536,7 +565,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'move a replica without a learner',
-    scenario: 'dgraph: a shard',
+    scenarios: ['dgraph: a shard'],
+    scripted: true,
     edits: [
       {
         file: `${partition}/membership-plan.ts`,

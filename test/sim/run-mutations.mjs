@@ -1,8 +1,8 @@
 /**
  * `npm run test:mutations`: builds the simulator once, then for each mutation a copy with that bug,
  * and runs seeds until a checker objects. Prints mutation, seeds needed and checker; a mutation that
- * nobody catches fails the run. A word of a name: those mutations alone. `--scenarios`: every scenario
- * is played instead of seeds, to see which of them object to what. KVORUM_MUTATION_SEED: the first
+ * nobody catches fails the run. A word of a name: those mutations alone. `--scenarios`: those
+ * that are named for the mutations are played instead of seeds, to see that each can object. KVORUM_MUTATION_SEED: the first
  * seed; KVORUM_MUTATION_WORKERS: how many at a time, 2 when left out. Plain JavaScript: it drives
  * builds.
  */
@@ -37,10 +37,12 @@ const { mutations } = await import(
   throw new Error('the simulator build has no mutations');
 });
 const words = process.argv.slice(2);
-/** Every scenario, and no seed: which of them objects to what. */
+/** The scenarios of each mutation, and no seed. */
 const scenarios = words.includes('--scenarios');
 const only = words.find((word) => !word.startsWith('--'));
-const queue = mutations.filter(({ name }) => only === undefined || name.includes(only));
+const queue = mutations
+  .filter(({ name }) => only === undefined || name.includes(only))
+  .filter((mutation) => !scenarios || mutation.scenarios !== undefined);
 const began = Date.now();
 const results = [];
 await Promise.all(Array.from({ length: WORKERS }, () => worker()));
@@ -111,7 +113,8 @@ function linkTree(from, to) {
 }
 
 /** A scenario comes first where there is one; else, or when it holds, seeds. */
-async function catchIt({ name, edits, about, scenario, wholeNodes, patient }, dir) {
+async function catchIt(mutation, dir) {
+  const { name, edits, about, wholeNodes, patient } = mutation;
   const start = Date.now();
   // seeds of the core alone cannot see a bug that is elsewhere, or of special plans
   const inCore = edits.some(({ file }) => file.startsWith('src/datanode/raft/')) && !wholeNodes;
@@ -122,15 +125,19 @@ async function catchIt({ name, edits, about, scenario, wholeNodes, patient }, di
     ...['--seeds', String(SEEDS_MAX), '--cpu', String(CPU_SECONDS_MAX)],
     ...(patient ? ['--patient'] : []),
   ];
-  const played = scenarios ? '' : scenario;
-  const scripted = played === undefined ? [] : await simulate(dir, ['--scenarios', played]);
+  const scripted = [];
+  let cpuSeconds = 0;
+  for (const begin of scenarios || mutation.scripted ? mutation.scenarios : []) {
+    scripted.push(...(await simulate(dir, ['--scenarios', begin])));
+    cpuSeconds += scripted.at(-1)?.cpuSeconds ?? 0;
+  }
   const objecting = scripted.filter(({ violation }) => violation !== undefined);
   const drawn = objecting.length > 0 || scenarios ? [] : await simulate(dir, seeds);
   if (!process.env.KEEP_MUTANTS) rmSync(dir, { recursive: true, force: true });
   const { violation: checker } = objecting[0] ?? drawn.at(-1) ?? {};
   const by = objecting.map((line) => `${line.scenario} (${line.violation})`);
   const count = objecting.length > 0 ? 'scenario' : String(drawn.length);
-  const cpuSeconds = (scripted.at(-1)?.cpuSeconds ?? 0) + (drawn.at(-1)?.cpuSeconds ?? 0);
+  cpuSeconds += drawn.at(-1)?.cpuSeconds ?? 0;
   return { name, checker, by, seeds: count, seconds: (Date.now() - start) / 1_000, cpuSeconds };
 }
 

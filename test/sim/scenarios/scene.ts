@@ -276,6 +276,14 @@ export class Scene {
     for (const name of this.names) this.cluster.start(name);
   }
 
+  /** The node's wall clock is set. */
+  jump(node: string, byMs: number): void {
+    const machine = this.cluster.machine(node);
+    this.cluster.note(`clock of ${node} jumps by ${byMs}`);
+    machine.offsetMs += byMs;
+    machine.life?.clock.jump(byMs);
+  }
+
   /** So many bytes more and the node's disk takes none; its process may end by that. */
   fillDisk(node: string, bytes: number): void {
     const machine = this.cluster.machine(node);
