@@ -4,7 +4,15 @@
  */
 import { seededRandom } from '../../src/common/random.ts';
 import { drawLeasePlan } from './lease-plan.ts';
-import { drawPlan, type Fault, type FaultKind, focusedFaults, pick, type RunPlan } from './plan.ts';
+import {
+  drawPlan,
+  type Fault,
+  type FaultKind,
+  focusedFaults,
+  pick,
+  type RunPlan,
+  type SdkPlan,
+} from './plan.ts';
 
 export const aboutPlans: Readonly<
   Record<NonNullable<RunPlan['about']>, (seed: string) => RunPlan>
@@ -14,6 +22,7 @@ export const aboutPlans: Readonly<
   snapshots: drawSnapshotPlan,
   types: drawTypesPlan,
   queues: drawQueuePlan,
+  sdk: drawSdkPlan,
 };
 
 /** What they have in common: one partition of three nodes that is looked at closely. */
@@ -61,4 +70,22 @@ function drawQueuePlan(seed: string): RunPlan {
   const plan = near(seed, 'queues');
   const faults = faultsOf(seed, ['reset', 'isolateLeader'], plan.safetyMs);
   return { ...plan, topic: 'types', clients: 6, consumers: 8, diskLatencyMs: 4, faults };
+}
+
+/** Clients of the SDK whose links break while what they sent is carried out. */
+function drawSdkPlan(seed: string): RunPlan {
+  const plan = near(seed, 'sdk');
+  const random = seededRandom(`sdk alone ${seed}`);
+  const client = (kind: SdkPlan['kind']): SdkPlan => ({
+    ...{ kind, patient: false, loops: 2, lookupMs: 300, maxQueued: 8 },
+    timeoutMs: pick(random, [1_000, 4_000]),
+    attemptTimeoutMs: pick(random, [200, 1_000]),
+    maxInFlight: pick(random, [1, 4]),
+  });
+  const faults = [
+    ...faultsOf(seed, ['clientReset', 'clientCut'], plan.safetyMs),
+    ...faultsOf(`${seed} leaders`, ['isolateLeader', 'crash'], plan.safetyMs),
+  ].sort((a, b) => a.atMs - b.atMs);
+  const sdk = [client('sessions'), client('plain'), client('datanodes')];
+  return { ...plan, topic: 'mixed', clients: 1, sdk, faults };
 }

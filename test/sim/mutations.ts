@@ -438,6 +438,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: send a write again without a session when its outcome is unknown',
+    about: 'sdk',
     edits: [
       {
         file: `${sdk}/retry.ts`,
@@ -448,6 +449,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: send a write again under another session',
+    about: 'sdk',
     scenarios: ['others: INCR'],
     edits: [
       {
@@ -459,6 +461,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: use a number of a session for another command',
+    about: 'sdk',
     edits: [
       {
         file: `${sdk}/sessions.ts`,
@@ -469,6 +472,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: let groups drop replies that have not arrived',
+    about: 'sdk',
     edits: [
       {
         file: `${sdk}/sessions.ts`,

@@ -1,7 +1,7 @@
 /**
  * `npm run test:mutations`: builds the simulator once, then for each mutation a copy with that bug,
  * and runs seeds until a checker objects. Prints mutation, seeds needed and checker; a mutation that
- * nobody catches fails the run. A word of a name: those mutations alone. `--scenarios`: those
+ * nobody catches fails the run. Words of names: those mutations alone. `--scenarios`: those
  * that are named for the mutations are played instead of seeds, to see that each can object. KVORUM_MUTATION_SEED: the first
  * seed; KVORUM_MUTATION_WORKERS: how many at a time, 2 when left out. Plain JavaScript: it drives
  * builds.
@@ -39,9 +39,9 @@ const { mutations } = await import(
 const words = process.argv.slice(2);
 /** The scenarios of each mutation, and no seed. */
 const scenarios = words.includes('--scenarios');
-const only = words.find((word) => !word.startsWith('--'));
+const only = words.filter((word) => !word.startsWith('--'));
 const queue = mutations
-  .filter(({ name }) => only === undefined || name.includes(only))
+  .filter(({ name }) => only.length === 0 || only.some((word) => name.includes(word)))
   .filter((mutation) => !scenarios || mutation.scenarios !== undefined);
 const began = Date.now();
 const results = [];
