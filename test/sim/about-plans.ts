@@ -23,6 +23,7 @@ export const aboutPlans: Readonly<
   types: drawTypesPlan,
   queues: drawQueuePlan,
   sdk: drawSdkPlan,
+  followers: drawFollowerPlan,
 };
 
 /** What they have in common: one partition of three nodes that is looked at closely. */
@@ -88,4 +89,11 @@ function drawSdkPlan(seed: string): RunPlan {
   ].sort((a, b) => a.atMs - b.atMs);
   const sdk = [client('sessions'), client('plain'), client('datanodes')];
   return { ...plan, topic: 'mixed', clients: 1, sdk, faults };
+}
+
+/** Followers that hear nothing for longer than their answers may be old, and are read all the time. */
+function drawFollowerPlan(seed: string): RunPlan {
+  const plan = near(seed, 'followers');
+  const faults = faultsOf(seed, ['partition', 'oneWay'], plan.safetyMs);
+  return { ...plan, topic: 'registers', keys: 1, followers: 4, staleMs: 100, faults };
 }

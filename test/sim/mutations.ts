@@ -494,6 +494,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'answer at a follower without a proof of its age',
+    about: 'followers',
     edits: [
       {
         file: `${partition}/follower-reads.ts`,
@@ -534,9 +535,9 @@ export const mutations: readonly Mutation[] = [
     scripted: true,
     edits: [
       {
-        file: 'src/placedriver/fenced.ts',
-        find: 'await store.transaction([fence, ...unchanged], operations)',
-        replace: 'await store.transaction([...unchanged], operations)',
+        file: 'src/placedriver/wanted-changes.ts',
+        find: '[fence, ...unchanged, ...untold, ...switchesFor(controlRevision, group)],',
+        replace: '[...unchanged, ...untold, ...switchesFor(controlRevision, group)],',
       },
     ],
   },

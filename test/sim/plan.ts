@@ -66,7 +66,7 @@ export interface SdkPlan {
 export interface RunPlan {
   readonly seed: string;
   /** Drawn by another drawer than `drawPlan`. */
-  readonly about?: 'leases' | 'deadlines' | 'snapshots' | 'types' | 'queues' | 'sdk';
+  readonly about?: 'leases' | 'deadlines' | 'snapshots' | 'types' | 'queues' | 'sdk' | 'followers';
   readonly nodes: number;
   readonly partitions: number;
   readonly replicas: number;

@@ -11,20 +11,24 @@ export const etcd: readonly Scenario[] = [
       const { cluster } = scene;
       await scene.until('a master', () => cluster.operator !== undefined);
       const former = cluster.operator!;
-      const resume = cluster.pauseDriver();
-      cluster.startDriver();
-      await scene.until('another master', () => cluster.operator !== undefined, 30_000);
-      const [elsewhere] = scene.followers(1) as [string];
-      const other = { ...FIRST, partition: 1 };
-      await scene.operate((operator) => operator.transferLeader(other, elsewhere));
-      // the former one has heard nothing yet, and nothing it has seen has changed
       const [to] = scene.followers() as [string];
+      const [elsewhere] = scene.followers(1) as [string];
+      // what it writes is long on its way, and its lease runs out meanwhile
+      cluster.meta.latencyMs = 5_000;
       let outcome = 'open';
       former.transferLeader(FIRST, to).then(
         () => (outcome = 'done'),
         (error: { code?: string }) => (outcome = String(error.code)),
       );
-      await scene.pass(20);
+      await scene.pass(1);
+      cluster.meta.latencyMs = 1;
+      const resume = cluster.pauseDriver();
+      cluster.startDriver();
+      await scene.until('another master', () => cluster.operator !== undefined, 4_000);
+      // nothing of what the former one has seen changes
+      const other = { ...FIRST, partition: 1 };
+      await scene.operate((operator) => operator.transferLeader(other, elsewhere));
+      await scene.pass(10_000);
       resume();
       await scene.until('an end of what the former one was asked', () => outcome !== 'open');
       scene.expect(outcome !== 'done', 'the former master writes the table');

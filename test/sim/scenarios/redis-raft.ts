@@ -94,10 +94,11 @@ export const redisRaft: readonly Scenario[] = [
         const leader = scene.leader();
         const [door, other] = scene.followers() as [string, string];
         const began = scene.replica(other)!.inspect().log.lastIndex();
-        // its followers get it, and nobody hears that they have
-        scene.cluster.network.cut(door, leader);
+        // a follower gets it, and nobody hears that it has; first it came from the other one's door
+        scene.cluster.network.cut(round === 1 ? leader : door, round === 1 ? door : leader);
         scene.cluster.network.cut(other, leader);
-        const sent = scene.send(leader, 'SET', `r${round}`, `applied ${round}`);
+        const at = round === 1 ? door : leader;
+        const sent = scene.send(at, 'SET', `r${round}`, `applied ${round}`);
         const arrived = () => scene.replica(other)!.inspect().log.lastIndex() > began;
         await scene.until('the entry at a follower', arrived);
         if (round === 1) scene.cluster.crash(leader, 'process');
