@@ -105,7 +105,6 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'vote twice after a restart',
-    scenarios: ['redis-raft 46a6ad0'],
     edits: [
       {
         file: `${partition}/replica-storage.ts`,

@@ -292,6 +292,11 @@ export class Scene {
     machine.disk.fullAfterBytes(machine.disk.usedBytes + bytes);
   }
 
+  /** All disks take so many times as long. */
+  slowDisks(times: number): void {
+    for (const { disk } of this.cluster.machines) disk.slow(times);
+  }
+
   freeDisk(node: string): void {
     const machine = this.cluster.machine(node);
     machine.diskFaults--;
