@@ -243,7 +243,6 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'open a LevelDB with a gap in its log',
-    scenarios: ['etcd #13766'],
     edits: [
       {
         file: `${engine}/verify.ts`,
@@ -268,7 +267,6 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'tell the core of entries before the snapshot they follow',
-    scenarios: ['redis-raft #43'],
     about: 'snapshots',
     edits: [
       {
@@ -290,7 +288,6 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sync an engine without padding its log',
-    scenarios: ['etcd #13766'],
     edits: [
       {
         file: `${engine}/level-sync.ts`,
@@ -364,7 +361,6 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'send a write again of which nobody knows what it did',
-    scenarios: ['tidb: a write', 'redis-raft #52', 'redis-raft #13'],
     edits: [
       {
         file: `${server}/lane.ts`,
@@ -504,8 +500,6 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'answer that nothing happened where nobody knows',
-    scenarios: ['redis-raft #23'],
-    scripted: true,
     edits: [
       {
         file: `${server}/lane.ts`,
@@ -552,18 +546,6 @@ export const mutations: readonly Mutation[] = [
           'const { voters, learners } = this.#conf;' +
           'const some = [...learners, ...voters].slice(0, voters.length);' +
           'return jointCommitted({ ...this.#conf, voters: some }, this.#match);',
-      },
-    ],
-  },
-  {
-    name: 'cut damage off the raft log as if it were an unfinished batch',
-    scenarios: ['nats: a damaged node'],
-    scripted: true,
-    edits: [
-      {
-        file: `${raftlog}/recovery.ts`,
-        find: 'if (durable.seq > last.seq) {',
-        replace: 'if (false) {',
       },
     ],
   },

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { mutations } from './mutations.ts';
 import { scenarios } from './scenarios/all.ts';
 import { playScenario } from './scenarios/scenario.ts';
 
@@ -22,5 +23,8 @@ describe('scenarios', () => {
     expect(new Set(names).size).toBe(names.length);
     const table = readFileSync(join(root, 'docs', 'bug-classes.md'), 'utf8');
     expect(names.filter((name) => !table.includes(name))).toEqual([]);
+    const begins = mutations.flatMap((mutation) => mutation.scenarios ?? []);
+    const astray = begins.filter((begin) => !names.some((name) => name.startsWith(begin)));
+    expect(astray).toEqual([]);
   });
 });

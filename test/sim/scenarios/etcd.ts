@@ -141,8 +141,9 @@ export const etcd: readonly Scenario[] = [
     scene.cluster.crash(damaged, 'process');
     const machine = scene.cluster.machine(damaged);
     const logs = machine.disk.files().filter(({ path }) => path.startsWith('/data/log/'));
-    const [log] = logs.sort((a, b) => b.size - a.size);
-    machine.flip(log!.path, 2_000, 4);
+    // of the segments the first holds what was written, the next is made ahead
+    const [log] = logs.sort((a, b) => (a.path < b.path ? -1 : 1));
+    for (const sector of [3, 4, 5]) machine.flip(log!.path, sector * 512 + 40, 4);
     // without what is behind the damage the two would agree that it never was
     scene.healAll();
     scene.cluster.start(damaged);
