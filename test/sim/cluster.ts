@@ -48,6 +48,8 @@ export class SimCluster {
   readonly lines: string[] = [];
   /** Failures of the product that no fault explains. */
   readonly broken: string[] = [];
+  /** An operator has asked for other members: replicas go to nodes that lost nothing. */
+  operatorMoves = false;
   #driver:
     | {
         readonly clock: SimClock;
@@ -210,6 +212,19 @@ export class SimCluster {
   /** What an operator may ask of the master; undefined while there is none. */
   get operator(): Operator | undefined {
     return this.#driver?.coordinator.operator;
+  }
+
+  /** SIGSTOP for the master's process until its lease has run out; another may be started. Returns SIGCONT. */
+  pauseDriver(): () => void {
+    const { clock, meta } = must(this.#driver, 'a placedriver runs');
+    this.note('placedriver stands still');
+    this.#driver = undefined;
+    clock.pause();
+    meta.loseLeases();
+    return () => {
+      this.note('the former placedriver goes on');
+      clock.resume();
+    };
   }
 
   crashDriver(): void {

@@ -192,6 +192,29 @@ const injectors: Record<FaultKind, Injector> = {
     };
   },
 
+  restartOthers(cluster, { draws, durationMs }) {
+    const { network, scheduler } = cluster;
+    const { name } = leaderNode(cluster, draws[0]!);
+    const others = cluster.machines.map((machine) => machine.name).filter((of) => of !== name);
+    cluster.note(`${others} restart while ${name}, which leads, stands still`);
+    cluster.pause(name);
+    network.partition([name], others);
+    for (const other of others) {
+      cluster.crash(other, 'process');
+      cluster.start(other);
+    }
+    // it goes on, and hears of the others only later
+    const resume = scheduler.after(durationMs * 0.7, () => cluster.resume(name));
+    return () => {
+      resume.cancel();
+      cluster.resume(name);
+      for (const other of others) {
+        network.heal(name, other);
+        network.heal(other, name);
+      }
+    };
+  },
+
   clientCut(cluster, { draws }) {
     const { network } = cluster;
     const { name } = guestOf(cluster, draws[0]!);

@@ -1,7 +1,8 @@
 /**
  * Plans that look at leases alone, where the others have one in four and few moments of danger: short
  * promises, clocks apart as far as leases allow, reads all the time; elections and answers that come
- * late; leases that are to be and not to be in turn, which some nodes hear of later than others.
+ * late; leases that are to be and not to be in turn, which some nodes hear of later than others. One
+ * of three has long promises: all voters restart while the leader, which stands still, has its lease.
  */
 import { type Random, seededRandom } from '../../src/common/random.ts';
 import { drawPlan, type Fault, type FaultKind, pick, type RunPlan } from './plan.ts';
@@ -12,6 +13,7 @@ const KINDS: readonly FaultKind[] = ['isolateLeader', 'oneWay', 'pause', 'clockJ
 export function drawLeasePlan(seed: string): RunPlan {
   const random = seededRandom(`leases ${seed}`);
   const safetyMs = 4_000 + random.below(3_000);
+  const restarts = random.fork('restarts').below(3) === 0;
   return {
     ...drawPlan(seed, 'lease'),
     about: 'leases',
@@ -26,6 +28,7 @@ export function drawLeasePlan(seed: string): RunPlan {
     leasePromiseMs: pick(random, [200, 500]),
     ...{ sdk: [], followers: 0 },
     faults: drawFaults(random, safetyMs).sort((a, b) => a.atMs - b.atMs),
+    ...(restarts && drawRestarts(random, safetyMs)),
   };
 }
 
@@ -43,4 +46,14 @@ function drawFaults(random: Random, safetyMs: number): Fault[] {
   add(['metaLate'], 600, 2_000);
   add(KINDS, pick(random, [400, 1_000]), pick(random, [100, 600]));
   return faults;
+}
+
+/** Long enough for the others to elect one, short enough that the lease of the former one still runs. */
+function drawRestarts(random: Random, safetyMs: number): Partial<RunPlan> {
+  const faults: Fault[] = [];
+  for (let atMs = 1_500; atMs < safetyMs; atMs += 2_500 + 1_000 * random.float()) {
+    const durationMs = 900 + 900 * random.float();
+    faults.push({ kind: 'restartOthers', atMs, durationMs, draws: [random.float()] });
+  }
+  return { tickMs: 40, electionTicks: 6, sleepAfterTicks: 0, leasePromiseMs: 1_500, faults };
 }

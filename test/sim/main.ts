@@ -4,9 +4,11 @@
  */
 import { parseArgs } from 'node:util';
 import { runChaos } from '../datanode/raft/chaos-run.ts';
-import { drawLeasePlan } from './lease-plan.ts';
+import { aboutPlans } from './about-plans.ts';
 import { drawPlan, type FaultKind, patientPlan, type RunPlan } from './plan.ts';
 import { type RunResult, runPlan } from './run.ts';
+import { scenarios } from './scenarios/all.ts';
+import type { Script } from './scenarios/scene.ts';
 import type { Waits } from './typed.ts';
 
 const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds.
@@ -17,11 +19,14 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --from N         the first seed (default 1)
   --seed NAME      this seed alone, with its last events printed
   --hours N        goes on with new seeds for N hours of real time
+  --cpu N          no further seed after N seconds of CPU time
   --core N         first N seeds of message chaos against the raft core alone (default 0)
   --reads MODE     all reads linearizable, or lease; else as the seeds draw it
-  --about leases   plans that look at leases alone, drawn from the same seeds
+  --about WHAT     plans that look at one thing alone, drawn from the same seeds: leases, deadlines,
+                   snapshots, types, queues, sdk or followers
   --patient        three clients of the SDK that give nothing up are all there is
   --once           each seed runs once, not twice
+  --scenarios TEXT the scripted scenarios whose names begin like this, each twice, and no seeds
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
   --help           this text
@@ -47,6 +52,8 @@ async function main(): Promise<number> {
       hours: { type: 'string' },
       reads: { type: 'string' },
       about: { type: 'string' },
+      cpu: { type: 'string' },
+      scenarios: { type: 'string' },
       core: { type: 'string', default: '0' },
       patient: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
@@ -59,6 +66,11 @@ async function main(): Promise<number> {
     say(HELP);
     return 0;
   }
+  if (values.about !== undefined && !(values.about in aboutPlans)) {
+    say(`--about: one of ${Object.keys(aboutPlans).join(', ')}`);
+    return 2;
+  }
+  if (values.scenarios !== undefined) return playAll(values.scenarios, values.once, values.json);
   for (let seed = 1; seed <= Number(values.core); seed++) {
     if (!coreHolds(seed, values.json)) return 1;
   }
@@ -76,9 +88,11 @@ async function main(): Promise<number> {
   const first = Number(values.from);
   for (let at = 0; ; at++) {
     if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
+    if (cpuSeconds() > Number(values.cpu ?? Number.POSITIVE_INFINITY)) break;
     const seed = values.seed ?? String(first + at);
     const reads = values.reads as RunPlan['reads'] | undefined;
-    const drawn = values.about === 'leases' ? drawLeasePlan(seed) : drawPlan(seed, reads);
+    const drawAbout = aboutPlans[values.about as keyof typeof aboutPlans];
+    const drawn = drawAbout === undefined ? drawPlan(seed, reads) : drawAbout(seed);
     const result = await judge(values.patient ? patientPlan(drawn) : drawn, values.once);
     add(totals, result);
     if (values.json) say(JSON.stringify(lineOf(result)));
@@ -97,23 +111,39 @@ async function main(): Promise<number> {
   return 0;
 }
 
+/** Also when none is of that name it ends with exit code 1. */
+async function playAll(text: string, once: boolean, json: boolean): Promise<number> {
+  const chosen = scenarios.filter(({ name }) => name.startsWith(text));
+  let failed = 0;
+  for (const { name, plan, script } of chosen) {
+    const began = cpuSeconds();
+    const { violation, lines } = await judge(plan, once, script);
+    if (json) say(JSON.stringify({ scenario: name, ...ended(violation?.checker) }));
+    else say(`${violation ? 'FAILED' : 'holds '} ${(cpuSeconds() - began).toFixed(2)} s  ${name}`);
+    if (violation === undefined) continue;
+    if (!json) say(`${lines.join('\n')}\n${violation.text.slice(0, 6_000)}`);
+    failed++;
+  }
+  return chosen.length > 0 && failed === 0 ? 0 : 1;
+}
+
 function coreHolds(seed: number, json: boolean): boolean {
   try {
     runChaos(seed);
-    if (json) say(JSON.stringify({ core: seed }));
+    if (json) say(JSON.stringify({ core: seed, ...ended(undefined) }));
     return true;
   } catch (error) {
     const { message, cause } = error as Error;
-    if (json) say(JSON.stringify({ core: seed, violation: 'raft core' }));
+    if (json) say(JSON.stringify({ core: seed, ...ended('raft core') }));
     say(`${message}: ${cause instanceof Error ? cause.message : cause}`);
     return false;
   }
 }
 
-async function judge(plan: RunPlan, once: boolean): Promise<RunResult> {
-  const first = await runPlan(plan);
+async function judge(plan: RunPlan, once: boolean, script?: Script): Promise<RunResult> {
+  const first = await runPlan(plan, true, { script });
   if (once || first.violation !== undefined) return first;
-  const second = await runPlan(plan, false);
+  const second = await runPlan(plan, false, { script });
   if (second.trace === first.trace) return first;
   const text = `two runs differ: traces ${first.trace} and ${second.trace}`;
   return { ...second, violation: { checker: 'determinism', text } };
@@ -147,7 +177,17 @@ function summary(totals: Totals, tookMs: number): string {
 }
 
 function lineOf({ plan, trace, events, calls, violation }: RunResult) {
-  return { seed: plan.seed, trace, events, calls, violation: violation?.checker };
+  return { seed: plan.seed, trace, events, calls, ...ended(violation?.checker) };
+}
+
+/** Which checker objected, and what the process has spent so far. */
+function ended(violation: string | undefined) {
+  return { cpuSeconds: cpuSeconds(), violation };
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return Math.round((user + system) / 10_000) / 100;
 }
 
 function report({ plan, violation, lines }: RunResult, short: boolean): void {

@@ -8,6 +8,12 @@ export interface Mutation {
   readonly name: string;
   /** Plans of other kinds come too seldom near it. */
   readonly about?: RunPlan['about'];
+  /** Scenarios whose names begin like one of these object. */
+  readonly scenarios?: readonly string[];
+  /** They are played before any seed. */
+  readonly scripted?: boolean;
+  /** Of the raft core, and no message chaos against the core alone can show it. */
+  readonly wholeNodes?: boolean;
   /** Looked for where clients of the SDK that give nothing up are all there is. */
   readonly patient?: boolean;
   readonly edits: readonly {
@@ -29,6 +35,7 @@ const sdk = 'src/sdk';
 export const mutations: readonly Mutation[] = [
   {
     name: 'skip the fsync of the raft log',
+    scenarios: ['nats: what was acknowledged', 'etcd #14140'],
     edits: [
       {
         file: `${raftlog}/shared-log.ts`,
@@ -39,6 +46,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'acknowledge before the batch is durable',
+    scenarios: ['etcd #14370', 'nats: what was acknowledged'],
     edits: [
       {
         file: `${raftlog}/shared-log.ts`,
@@ -59,6 +67,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'believe what is committed without looking at the entry',
+    scenarios: ['redis-raft #53'],
     edits: [
       {
         file: `${raft}/candidate.ts`,
@@ -69,6 +78,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'append entries without looking at the one before them',
+    scenarios: ['redis-raft #51', 'redis-raft #53'],
     edits: [
       {
         file: `${raft}/log.ts`,
@@ -79,6 +89,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'lead without an entry of the own term',
+    scenarios: ['redis-raft #18 #19'],
     edits: [
       {
         file: `${raft}/leader.ts`,
@@ -109,6 +120,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'forget the saved commit index',
+    scenarios: ['redis-raft #18: everything', 'redis-raft #52'],
     edits: [
       {
         file: `${partition}/replica-storage.ts`,
@@ -119,6 +131,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply before commit',
+    scenarios: ['redpanda: a read', 'redis-raft #23'],
     edits: [
       {
         file: `${raft}/log.ts`,
@@ -139,6 +152,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'forget the members in a snapshot',
+    scenarios: ['redis-raft #44: members'],
     edits: [
       {
         file: `${partition}/snapshot-outbox.ts`,
@@ -151,6 +165,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'give a wiped voter its old id again',
+    scenarios: ['rethinkdb: a wiped', 'redis-raft: messages', 'tigerbeetle: a node'],
     edits: [
       {
         file: `${partition}/roster.ts`,
@@ -161,6 +176,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'read under a lease that has ended',
+    scenarios: ['etcd 2014: a lease', 'others: a clock'],
     edits: [
       {
         file: `${raft}/lease.ts`,
@@ -182,6 +198,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'let a restarted voter vote under a lease',
+    scenarios: ['etcd 2014: a voter'],
+    about: 'leases',
     edits: [
       {
         file: `${raft}/core.ts`,
@@ -192,6 +210,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'count any answer of a node for every read round',
+    scenarios: ['etcd #20418'],
+    wholeNodes: true,
     edits: [
       {
         file: `${raft}/read-index.ts`,
@@ -212,6 +232,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'compact the log past the synced index',
+    scenarios: ['etcd #13766', 'others: a snapshot'],
     edits: [
       {
         file: `${partition}/compaction.ts`,
@@ -232,6 +253,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'judge expiry by the local clock',
+    scenarios: ['others: expired keys'],
+    scripted: true,
     edits: [
       {
         file: `${partition}/requests.ts`,
@@ -244,6 +267,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'tell the core of entries before the snapshot they follow',
+    about: 'snapshots',
     edits: [
       {
         file: `${partition}/log-writer.ts`,
@@ -284,6 +308,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply by the clock of the host',
+    scenarios: ['others: expired keys'],
     edits: [
       {
         file: `${partition}/applier.ts`,
@@ -294,6 +319,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply by the locale of the host',
+    about: 'types',
     edits: [
       {
         file: `${partition}/replica.ts`,
@@ -319,6 +345,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'draw members by the random of the host',
+    about: 'types',
     edits: [
       {
         file: `${partition}/replica.ts`,
@@ -384,6 +411,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'serve those who wait only at the end of an entry',
+    about: 'queues',
     edits: [
       {
         file: `${partition}/apply-serving.ts`,
@@ -394,6 +422,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'apply a repeated sequence again',
+    scenarios: ['redpanda: a numbered', 'others: INCR'],
     edits: [
       {
         file: `${encoding}/sessions.ts`,
@@ -404,6 +433,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: send a write again without a session when its outcome is unknown',
+    about: 'sdk',
     edits: [
       {
         file: `${sdk}/retry.ts`,
@@ -414,6 +444,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: send a write again under another session',
+    about: 'sdk',
+    scenarios: ['others: INCR'],
     edits: [
       {
         file: `${sdk}/call.ts`,
@@ -424,6 +456,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: use a number of a session for another command',
+    about: 'sdk',
     edits: [
       {
         file: `${sdk}/sessions.ts`,
@@ -434,6 +467,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'SDK: let groups drop replies that have not arrived',
+    about: 'sdk',
     edits: [
       {
         file: `${sdk}/sessions.ts`,
@@ -455,11 +489,76 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'answer at a follower without a proof of its age',
+    about: 'followers',
     edits: [
       {
         file: `${partition}/follower-reads.ts`,
         find: '(ageMs <= maxAgeMs || proof.sentMs >= arrivedMs) && (singlePoint',
         replace: '(singlePoint',
+      },
+    ],
+  },
+  {
+    name: 'answer that nothing happened where nobody knows',
+    edits: [
+      {
+        file: `${server}/lane.ts`,
+        find: 'const { outcome, reply } = errorTable[result.code];',
+        replace:
+          'const { outcome, reply: own } = errorTable[result.code];' +
+          "const reply = outcome === 'refused' ? own : 'CLUSTERDOWN';",
+      },
+    ],
+  },
+  {
+    name: 'answer reads of a leader without asking anybody',
+    scenarios: ['consul'],
+    scripted: true,
+    edits: [
+      {
+        file: `${raft}/replication.ts`,
+        find: 'core.tracker.isSingleton(core.id) || leaseHolds(core)',
+        replace: 'true',
+      },
+    ],
+  },
+  {
+    name: 'write the wanted table without being master',
+    scenarios: ['etcd 3.4.3'],
+    scripted: true,
+    edits: [
+      {
+        file: 'src/placedriver/wanted-changes.ts',
+        find: '[fence, ...unchanged, ...untold, ...switchesFor(controlRevision, group)],',
+        replace: '[...unchanged, ...untold, ...switchesFor(controlRevision, group)],',
+      },
+    ],
+  },
+  {
+    name: 'count a learner in the place of a voter',
+    scenarios: ['others: a learner'],
+    scripted: true,
+    edits: [
+      {
+        file: `${raft}/tracker.ts`,
+        find: 'return jointCommitted(this.#conf, this.#match);',
+        replace:
+          'const { voters, learners } = this.#conf;' +
+          'const some = [...learners, ...voters].slice(0, voters.length);' +
+          'return jointCommitted({ ...this.#conf, voters: some }, this.#match);',
+      },
+    ],
+  },
+  {
+    name: 'move a replica without a learner',
+    scenarios: ['dgraph: a shard'],
+    scripted: true,
+    edits: [
+      {
+        file: `${partition}/membership-plan.ts`,
+        find: "if (missing !== undefined) return change([{ kind: 'addLearner', replica: missing }]);",
+        replace:
+          "if (missing !== undefined) return change([{ kind: 'addVoter', replica: missing }]);",
       },
     ],
   },

@@ -30,13 +30,15 @@ const clientFaultKinds = ['clientCut', 'clientReset', 'clientPause'] as const;
 
 /**
  * `changeReads` is an operator's doing; it and what happens to clients are drawn apart. `metaLate`,
- * some nodes hear of the store later than others, is of the plans about leases alone.
+ * some nodes hear of the store later than others, and `restartOthers`, all but the leader restart while
+ * it stands still, are of the plans about leases alone.
  */
 export type FaultKind =
   | (typeof faultKinds)[number]
   | (typeof clientFaultKinds)[number]
   | 'changeReads'
-  | 'metaLate';
+  | 'metaLate'
+  | 'restartOthers';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -64,7 +66,7 @@ export interface SdkPlan {
 export interface RunPlan {
   readonly seed: string;
   /** Drawn by another drawer than `drawPlan`. */
-  readonly about?: 'leases';
+  readonly about?: 'leases' | 'deadlines' | 'snapshots' | 'types' | 'queues' | 'sdk' | 'followers';
   readonly nodes: number;
   readonly partitions: number;
   readonly replicas: number;
@@ -308,7 +310,11 @@ function shortLog(random: Random): LogLimits {
 }
 
 /** Two kinds of faults that bring something about, in quick succession. */
-function focusedFaults(random: Random, safetyMs: number, kinds: readonly FaultKind[]): Fault[] {
+export function focusedFaults(
+  random: Random,
+  safetyMs: number,
+  kinds: readonly FaultKind[],
+): Fault[] {
   const meanMs = pick(random, [150, 400, 1_000]);
   const longestMs = pick(random, [100, 600, 2_500]);
   const faults: Fault[] = [];

@@ -1,7 +1,9 @@
 /**
  * `npm run test:mutations`: builds the simulator once, then for each mutation a copy with that bug,
  * and runs seeds until a checker objects. Prints mutation, seeds needed and checker; a mutation that
- * nobody catches fails the run. KVORUM_MUTATION_SEED: the first seed. Plain JavaScript: it drives
+ * nobody catches fails the run. Words of names: those mutations alone. `--scenarios`: those
+ * that are named for the mutations are played instead of seeds, to see that each can object. KVORUM_MUTATION_SEED: the first
+ * seed; KVORUM_MUTATION_WORKERS: how many at a time, 2 when left out. Plain JavaScript: it drives
  * builds.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -22,7 +24,10 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const build = join(root, '.cache', 'sim');
 const mutants = join(root, '.cache', 'mutants');
 const SEEDS_MAX = 1_500;
-const TIME_MAX_MS = 300_000;
+/** For one mutation; the other bound is for a process that hangs, on however busy a machine. */
+const CPU_SECONDS_MAX = 120;
+const TIME_MAX_MS = 1_200_000;
+const WORKERS = Number(process.env.KVORUM_MUTATION_WORKERS ?? 2);
 
 rmSync(build, { recursive: true, force: true });
 buildSimulator();
@@ -31,11 +36,16 @@ const { mutations } = await import(
 ).catch(async () => {
   throw new Error('the simulator build has no mutations');
 });
-const only = process.argv[2];
-const queue = mutations.filter(({ name }) => only === undefined || name.includes(only));
+const words = process.argv.slice(2);
+/** The scenarios of each mutation, and no seed. */
+const scenarios = words.includes('--scenarios');
+const only = words.filter((word) => !word.startsWith('--'));
+const queue = mutations
+  .filter(({ name }) => only.length === 0 || only.some((word) => name.includes(word)))
+  .filter((mutation) => !scenarios || mutation.scenarios !== undefined);
 const began = Date.now();
 const results = [];
-await Promise.all([worker(), worker()]);
+await Promise.all(Array.from({ length: WORKERS }, () => worker()));
 report();
 
 function buildSimulator() {
@@ -49,10 +59,11 @@ async function worker() {
     const mutation = queue.shift();
     if (mutation === undefined) return;
     const result = await catchIt(mutation, makeMutant(mutation));
-    results.push(result);
-    const { name, checker, seeds, seconds } = result;
-    const outcome = checker ? `caught by ${checker} after ${seeds} seeds` : 'NOT CAUGHT';
-    process.stdout.write(`${name}: ${outcome} (${seconds.toFixed(0)} s)\n`);
+    results.push({ mutation, ...result });
+    const { name, checker, by, seeds, seconds, cpuSeconds } = result;
+    const how = by.length > 0 ? `playing ${by.join('; ')}` : `by ${checker} after ${seeds} seeds`;
+    const spent = `${cpuSeconds.toFixed(1)} s of CPU, ${seconds.toFixed(0)} s`;
+    process.stdout.write(`${name}: ${checker ? `caught ${how}` : 'NOT CAUGHT'} (${spent})\n`);
   }
 }
 
@@ -101,24 +112,42 @@ function linkTree(from, to) {
   }
 }
 
-/** Seeds of the core alone come first: they cannot see a bug that is elsewhere, or of special plans. */
-function catchIt({ name, edits, about, patient }, dir) {
+/** A scenario comes first where there is one; else, or when it holds, seeds. */
+async function catchIt(mutation, dir) {
+  const { name, edits, about, wholeNodes, patient } = mutation;
   const start = Date.now();
-  const inCore = edits.some(({ file }) => file.startsWith('src/datanode/raft/'));
+  // seeds of the core alone cannot see a bug that is elsewhere, or of special plans
+  const inCore = edits.some(({ file }) => file.startsWith('src/datanode/raft/')) && !wholeNodes;
+  const seeds = [
+    ...['--core', inCore && about === undefined ? '2000' : '0'],
+    ...['--from', process.env.KVORUM_MUTATION_SEED ?? '1'],
+    ...(about === undefined ? [] : ['--about', about]),
+    ...['--seeds', String(SEEDS_MAX), '--cpu', String(CPU_SECONDS_MAX)],
+    ...(patient ? ['--patient'] : []),
+  ];
+  const scripted = [];
+  let cpuSeconds = 0;
+  for (const begin of scenarios || mutation.scripted ? mutation.scenarios : []) {
+    scripted.push(...(await simulate(dir, ['--scenarios', begin])));
+    cpuSeconds += scripted.at(-1)?.cpuSeconds ?? 0;
+  }
+  const objecting = scripted.filter(({ violation }) => violation !== undefined);
+  const drawn = objecting.length > 0 || scenarios ? [] : await simulate(dir, seeds);
+  if (!process.env.KEEP_MUTANTS) rmSync(dir, { recursive: true, force: true });
+  const { violation: checker } = objecting[0] ?? drawn.at(-1) ?? {};
+  const by = objecting.map((line) => `${line.scenario} (${line.violation})`);
+  const count = objecting.length > 0 ? 'scenario' : String(drawn.length);
+  cpuSeconds += drawn.at(-1)?.cpuSeconds ?? 0;
+  return { name, checker, by, seeds: count, seconds: (Date.now() - start) / 1_000, cpuSeconds };
+}
+
+/** What the simulator in `dir` tells with `args`, a line each. */
+function simulate(dir, args) {
+  const main = join(dir, 'test', 'sim', 'main.js');
   return new Promise((resolve) => {
-    const main = join(dir, 'test', 'sim', 'main.js');
-    const args = [
-      main,
-      ...['--core', inCore && about === undefined ? '2000' : '0'],
-      ...['--from', process.env.KVORUM_MUTATION_SEED ?? '1'],
-      ...(about === undefined ? [] : ['--about', about]),
-      '--seeds',
-      String(SEEDS_MAX),
-      '--once',
-      '--json',
-      ...(patient ? ['--patient'] : []),
-    ];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [main, ...args, '--once', '--json'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let output = '';
     child.stdout.on('data', (chunk) => {
       output += chunk;
@@ -126,11 +155,8 @@ function catchIt({ name, edits, about, patient }, dir) {
     const timer = setTimeout(() => child.kill('SIGKILL'), TIME_MAX_MS);
     child.once('close', () => {
       clearTimeout(timer);
-      const lines = output.split('\n').filter((line) => line.startsWith('{'));
-      const last = lines.length > 0 ? JSON.parse(lines.at(-1)) : {};
-      const seconds = (Date.now() - start) / 1_000;
-      if (!process.env.KEEP_MUTANTS) rmSync(dir, { recursive: true, force: true });
-      resolve({ name, checker: last.violation, seeds: lines.length, seconds });
+      const lines = output.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
+      resolve(lines.map((line) => JSON.parse(line)));
     });
   });
 }
@@ -138,15 +164,18 @@ function catchIt({ name, edits, about, patient }, dir) {
 function report() {
   const width = Math.max(...results.map(({ name }) => name.length));
   process.stdout.write('\n');
-  for (const { name, checker, seeds } of results) {
+  results.sort((a, b) => mutations.indexOf(a.mutation) - mutations.indexOf(b.mutation));
+  for (const { mutation, checker, seeds, cpuSeconds } of results) {
+    const columns = [seeds.padStart(8), `${cpuSeconds.toFixed(1).padStart(5)} s of CPU`];
     process.stdout.write(
-      `${name.padEnd(width)}  ${String(seeds).padStart(4)}  ${checker ?? '-'}\n`,
+      `${mutation.name.padEnd(width)}  ${columns.join('  ')}  ${checker ?? '-'}\n`,
     );
   }
   const missed = results.filter(({ checker }) => !checker);
   const took = ((Date.now() - began) / 1_000).toFixed(0);
+  const cpu = results.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0).toFixed(0);
   process.stdout.write(
-    `${results.length - missed.length} of ${results.length} caught in ${took} s\n`,
+    `${results.length - missed.length} of ${results.length} caught in ${took} s, ${cpu} s of CPU\n`,
   );
   process.exitCode = missed.length === 0 ? 0 : 1;
 }

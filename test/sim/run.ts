@@ -17,6 +17,7 @@ import { GATEWAY_PORT, SimCluster } from './cluster.ts';
 import { beginFault } from './faults.ts';
 import { Judge } from './judge.ts';
 import type { FaultKind, RunPlan } from './plan.ts';
+import { ANSWER_MS, Scene, type Script } from './scenarios/scene.ts';
 import { isList } from './sdk-process.ts';
 import { setTraps } from './traps.ts';
 import { queueKeys, queueSet, type Waits, waitsOf } from './typed.ts';
@@ -45,10 +46,20 @@ const OPERATOR_MS = 1_000;
 /** Within this every node has heard from the store who leads. */
 const TOLD_MS = 100;
 
-/** `judged` false: runs the same events to the same trace, and nobody looks. */
-export async function runPlan(plan: RunPlan, judged = true): Promise<RunResult> {
-  const release = setTraps();
-  const run = new Run(plan, judged);
+/**
+ * `judged` false: runs the same events to the same trace, and nobody looks. `script` is played in the
+ * place of the safety phase. `trapped` false: in a process that does other things as well.
+ */
+export async function runPlan(
+  plan: RunPlan,
+  judged = true,
+  {
+    script,
+    trapped = true,
+  }: { readonly script?: Script | undefined; readonly trapped?: boolean } = {},
+): Promise<RunResult> {
+  const release = trapped ? setTraps() : () => {};
+  const run = new Run(plan, judged, script);
   const onRejection = (reason: unknown) => run.cluster.broken.push(`rejected: ${stackOf(reason)}`);
   process.on('unhandledRejection', onRejection);
   let violation: RunResult['violation'];
@@ -90,9 +101,11 @@ class Run {
   #ends: (() => void)[] = [];
   #frozen = false;
   readonly #judged: boolean;
+  readonly #script: Script | undefined;
 
-  constructor(plan: RunPlan, judged: boolean) {
+  constructor(plan: RunPlan, judged: boolean, script: Script | undefined) {
     this.#judged = judged;
+    this.#script = script;
     this.cluster = new SimCluster(plan);
     this.workload = new Workload(this.cluster);
     const typed = plan.topic === 'types' ? [this.#witness] : [];
@@ -105,7 +118,8 @@ class Run {
       scheduler.after(fault.atMs, () => this.#begin(fault));
     }
     this.#operate();
-    await this.#steps(plan.safetyMs, () => false);
+    if (this.#script === undefined) await this.#steps(plan.safetyMs, () => false);
+    else await this.#play(this.#script);
     const absent = this.#freeze();
     if (absent !== undefined) await this.#serveWithout(absent);
     await this.#converge();
@@ -115,6 +129,15 @@ class Run {
     if (plan.topic === 'types') await this.#checkTyped();
     // where clients empty the keyspace, no key has a history of its own
     if (this.#judged && !plan.flushes) this.undecided = checkHistory(this.workload.history);
+  }
+
+  /** What it sent is answered, or given up, before faults are over. */
+  async #play(script: Script): Promise<void> {
+    const { cluster } = this;
+    const { history } = this.workload;
+    const scene = new Scene({ cluster, history, steps: (ms, until) => this.#steps(ms, until) });
+    await script(scene);
+    await this.#steps(ANSWER_MS, () => scene.waiting === 0);
   }
 
   #checkSdk(left: ReadonlyMap<string, Reply>): void {

@@ -116,12 +116,13 @@ export class Workload {
     draw: Random,
     host: string,
   ): Promise<boolean> {
-    const { flushes, clients } = this.#cluster.plan;
+    const { flushes, clients, about } = this.#cluster.plan;
     const kind = draw.below(10);
     const blocks = number >= clients;
     if (kind === 0 && !flushes) return this.#call(client, number, this.#command(draw), host);
     this.#busy++;
-    const ofTypes = () => (kind <= 2 ? typed.queue() : typed.any({ flushes }));
+    const ofTypes = () =>
+      kind <= 2 || about === 'queues' ? typed.queue() : typed.any({ flushes });
     const answered = await (blocks ? typed.block() : ofTypes());
     this.#busy--;
     return answered;
@@ -287,7 +288,8 @@ export class Workload {
   }
 }
 
-function meaningOf(reply: Reply | undefined): 'unknown' | 'refused' | 'known' {
+/** What a reply says about what became of its command. */
+export function meaningOf(reply: Reply | undefined): 'unknown' | 'refused' | 'known' {
   if (reply === undefined || isUnknown(reply)) return 'unknown';
   return reply.kind === 'error' && REFUSED.test(reply.text) ? 'refused' : 'known';
 }

@@ -1,7 +1,8 @@
 /**
  * Nobody gives up data that no fault has taken: a replica is replaced only on a node whose disk was
  * wiped or had bits flipped. Crashes, losses of power and failing writes cost nothing. A group that
- * an operator rebuilt has given up what only the lost ones had, and is filled up on any node.
+ * an operator rebuilt has given up what only the lost ones had, and is filled up on any node; and
+ * where an operator moves replicas they go where they are told to.
  */
 import { type Checker, type Observed, Violation } from './checker.ts';
 
@@ -10,7 +11,7 @@ export function lossChecker(): Checker {
   return {
     name: 'loss',
     onMoved(_: Observed, cluster) {
-      if (seen === cluster.meta.revision) return;
+      if (seen === cluster.meta.revision || cluster.operatorMoves) return;
       seen = cluster.meta.revision;
       for (const { partition, birth, replicas, rebuilt } of cluster.records()) {
         if (rebuilt !== undefined) continue;

@@ -1,0 +1,99 @@
+/**
+ * Plans that look at one thing alone, closer than those that a seed draws by itself: `--about`, and
+ * where bugs are looked for that show seldom elsewhere.
+ */
+import { seededRandom } from '../../src/common/random.ts';
+import { drawLeasePlan } from './lease-plan.ts';
+import {
+  drawPlan,
+  type Fault,
+  type FaultKind,
+  focusedFaults,
+  pick,
+  type RunPlan,
+  type SdkPlan,
+} from './plan.ts';
+
+export const aboutPlans: Readonly<
+  Record<NonNullable<RunPlan['about']>, (seed: string) => RunPlan>
+> = {
+  leases: drawLeasePlan,
+  deadlines: drawDeadlinePlan,
+  snapshots: drawSnapshotPlan,
+  types: drawTypesPlan,
+  queues: drawQueuePlan,
+  sdk: drawSdkPlan,
+  followers: drawFollowerPlan,
+};
+
+/** What they have in common: one partition of three nodes that is looked at closely. */
+function near(seed: string, about: NonNullable<RunPlan['about']>): RunPlan {
+  return {
+    ...drawPlan(seed, 'linearizable'),
+    about,
+    ...{ nodes: 3, partitions: 1, replicas: 3, absent: 1, sdk: [], followers: 0, consumers: 0 },
+    ...{ clients: 5, thinkMs: 2, safetyMs: 4_000, flushes: false, tickMs: 40, electionTicks: 6 },
+    ...{ sleepAfterTicks: 0, latencyMaxMs: 6, bytesPerMs: Number.POSITIVE_INFINITY },
+  };
+}
+
+function faultsOf(seed: string, kinds: readonly FaultKind[], safetyMs: number): Fault[] {
+  return focusedFaults(seededRandom(`faults about ${seed}`), safetyMs, kinds);
+}
+
+/** Clocks apart, and leaders that change while deadlines pass. */
+function drawDeadlinePlan(seed: string): RunPlan {
+  const plan = near(seed, 'deadlines');
+  const faults = faultsOf(seed, ['isolateLeader', 'clockJump'], plan.safetyMs);
+  return { ...plan, topic: 'expiry', skewMs: 400, drift: 0.01, faults };
+}
+
+/** Who was away is sent a snapshot, and hears of another leader before its engine is exchanged. */
+function drawSnapshotPlan(seed: string): RunPlan {
+  const plan = near(seed, 'snapshots');
+  const random = seededRandom(`snapshots ${seed}`);
+  const engineStalls = { share: 0.5, ms: pick(random, [200, 1_000]) };
+  const shortLog = { logKeepEntries: 3, logKeepBytes: 200, logHeldBytes: 4_000, engineSyncMs: 50 };
+  const kinds: readonly FaultKind[] = ['isolateLeader', pick(random, ['pause', 'crash', 'oneWay'])];
+  const faults = faultsOf(seed, kinds, plan.safetyMs);
+  return { ...plan, topic: 'registers', ...shortLog, engineStalls, faults };
+}
+
+/** Commands over all types, with the leader changing now and then. */
+function drawTypesPlan(seed: string): RunPlan {
+  const plan = near(seed, 'types');
+  const faults = faultsOf(seed, ['isolateLeader', 'crash'], plan.safetyMs);
+  return { ...plan, topic: 'types', consumers: 2, faults };
+}
+
+/** Many at once put into queues, take from them and wait for them; slow disks gather what they send. */
+function drawQueuePlan(seed: string): RunPlan {
+  const plan = near(seed, 'queues');
+  const faults = faultsOf(seed, ['reset', 'isolateLeader'], plan.safetyMs);
+  return { ...plan, topic: 'types', clients: 6, consumers: 8, diskLatencyMs: 4, faults };
+}
+
+/** Clients of the SDK whose links break while what they sent is carried out. */
+function drawSdkPlan(seed: string): RunPlan {
+  const plan = near(seed, 'sdk');
+  const random = seededRandom(`sdk alone ${seed}`);
+  const client = (kind: SdkPlan['kind']): SdkPlan => ({
+    ...{ kind, patient: false, loops: 2, lookupMs: 300, maxQueued: 8 },
+    timeoutMs: pick(random, [1_000, 4_000]),
+    attemptTimeoutMs: pick(random, [200, 1_000]),
+    maxInFlight: pick(random, [1, 4]),
+  });
+  const faults = [
+    ...faultsOf(seed, ['clientReset', 'clientCut'], plan.safetyMs),
+    ...faultsOf(`${seed} leaders`, ['isolateLeader', 'crash'], plan.safetyMs),
+  ].sort((a, b) => a.atMs - b.atMs);
+  const sdk = [client('sessions'), client('plain'), client('datanodes')];
+  return { ...plan, topic: 'mixed', clients: 1, sdk, faults };
+}
+
+/** Followers that hear nothing for longer than their answers may be old, and are read all the time. */
+function drawFollowerPlan(seed: string): RunPlan {
+  const plan = near(seed, 'followers');
+  const faults = faultsOf(seed, ['partition', 'oneWay'], plan.safetyMs);
+  return { ...plan, topic: 'registers', keys: 1, followers: 4, staleMs: 100, faults };
+}

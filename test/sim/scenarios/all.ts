@@ -1,0 +1,15 @@
+/** Every scenario; each name is there once. */
+import { etcd } from './etcd.ts';
+import { leaseScenarios } from './leases.ts';
+import { members } from './members.ts';
+import { others } from './others.ts';
+import { redisRaft } from './redis-raft.ts';
+import type { Scenario } from './scenario.ts';
+
+export const scenarios: readonly Scenario[] = [
+  ...redisRaft,
+  ...members,
+  ...etcd,
+  ...leaseScenarios,
+  ...others,
+];

@@ -1,0 +1,107 @@
+/** Leases, clocks and deadlines: etcd and Consul of 2014, and what every store gets wrong once. */
+import { type Scenario, scenario } from './scenario.ts';
+
+const leases = { reads: 'lease', leasePromiseMs: 1_500 } as const;
+
+export const leaseScenarios: readonly Scenario[] = [
+  scenario('consul: a leader answers reads alone', {}, async (scene) => {
+    await scene.whole();
+    const former = scene.leader();
+    await scene.must(former, 'SET', 'r0', 'old');
+    scene.isolate(former);
+    scene.cluster.pause(former);
+    const heir = await scene.leaderAmong(...scene.names.filter((name) => name !== former));
+    await scene.must(heir, 'SET', 'r0', 'new');
+    scene.cluster.resume(former);
+    const reads = [0, 1, 2].map(() => scene.send(former, 'GET', 'r0'));
+    await scene.pass(300);
+    scene.healAll();
+    await scene.until('answers', () => reads.every(({ over }) => over));
+  }),
+
+  scenario(
+    'etcd 2014: a lease is believed after a pause',
+    { ...leases, leasePromiseMs: 500 },
+    async (scene) => {
+      await scene.whole();
+      const former = scene.leader();
+      const client = scene.client(former);
+      await scene.answer(client.send('SET', 'r0', 'old'));
+      for (let at = 0; at < 5; at++) await scene.answer(client.send('GET', 'r0'));
+      scene.isolate(former);
+      scene.cluster.pause(former);
+      const heir = await scene.leaderAmong(...scene.names.filter((name) => name !== former));
+      await scene.must(heir, 'SET', 'r0', 'new');
+      scene.cluster.resume(former);
+      const read = client.send('GET', 'r0');
+      await scene.pass(50);
+      scene.healAll();
+      await scene.answer(read);
+    },
+  ),
+
+  scenario('etcd 2014: a voter forgets by a restart what it promised', leases, async (scene) => {
+    await scene.whole();
+    const former = scene.leader();
+    const others = scene.followers();
+    const client = scene.client(former);
+    await scene.answer(client.send('SET', 'r0', 'old'));
+    for (let at = 0; at < 5; at++) await scene.answer(client.send('GET', 'r0'));
+    scene.isolate(former);
+    scene.cluster.pause(former);
+    for (const name of others) scene.restart(name, 'process');
+    const written = scene.send(others[0]!, 'SET', 'r0', 'new');
+    await scene.pass(1_200);
+    scene.cluster.resume(former);
+    const read = client.send('GET', 'r0');
+    await scene.pass(100);
+    scene.healAll();
+    await scene.answer(read);
+    await scene.answer(written);
+  }),
+
+  scenario(
+    'others: a clock that jumps breaks a lease',
+    { ...leases, leasePromiseMs: 500 },
+    async (scene) => {
+      await scene.whole();
+      for (const byMs of [60_000, -60_000]) {
+        const former = scene.leader();
+        const client = scene.client(former);
+        for (let at = 0; at < 5; at++) await scene.answer(client.send('GET', 'r0'));
+        const machine = scene.cluster.machine(former);
+        machine.offsetMs += byMs;
+        machine.life?.clock.jump(byMs);
+        scene.isolate(former);
+        const heir = await scene.leaderAmong(...scene.names.filter((name) => name !== former));
+        await scene.must(heir, 'SET', 'r0', `after ${byMs}`);
+        const read = client.send('GET', 'r0');
+        await scene.pass(50);
+        scene.healAll();
+        await scene.answer(read);
+        await scene.whole();
+      }
+    },
+  ),
+
+  scenario('others: expired keys differ between replicas', {}, async (scene) => {
+    await scene.whole();
+    const former = scene.leader();
+    // its clock is set, and the others tell it that it is ahead
+    scene.jump(former, 60_000);
+    await scene.pass(3_000);
+    await scene.must(former, 'SET', 'e0', 'v', 'PX', '2500');
+    for (let at = 0; at < 3; at++) await scene.must(former, 'GET', 'e0');
+    scene.isolate(former);
+    const heir = await scene.leaderAmong(...scene.names.filter((name) => name !== former));
+    for (let at = 0; at < 30; at++) {
+      await scene.must(heir, 'GET', 'e0');
+      await scene.pass(100);
+    }
+    scene.healAll();
+    await scene.whole();
+    for (const name of scene.names) {
+      scene.expect((await scene.must(name, 'GET', 'e0')) === 'null', `${name} has it yet`);
+    }
+  }),
+];

@@ -1,0 +1,82 @@
+/** What nearly everybody gets wrong once: retries, snapshots that chase compaction, full disks. */
+import { type Scenario, scenario } from './scenario.ts';
+
+export const others: readonly Scenario[] = [
+  scenario(
+    'others: INCR and RPUSH are done twice after a timeout',
+    {
+      sdk: [
+        {
+          kind: 'sessions',
+          patient: true,
+          loops: 2,
+          timeoutMs: 15_000,
+          attemptTimeoutMs: 200,
+          lookupMs: 300,
+          maxInFlight: 4,
+          maxQueued: 1_000,
+        },
+      ],
+    },
+    async (scene) => {
+      await scene.whole();
+      for (let round = 0; round < 3; round++) {
+        await scene.pass(250);
+        const leader = scene.leads();
+        if (leader === undefined) continue;
+        // what was sent is carried out, and the answer does not come in time
+        scene.cluster.network.cut(leader, 'sdk0');
+        await scene.pass(250);
+        scene.cluster.network.reset('sdk0', leader);
+        scene.healAll();
+        if (round === 1) scene.restart(leader, 'process');
+      }
+      await scene.pass(300);
+    },
+  ),
+
+  scenario(
+    'others: a snapshot and compaction chase each other for ever',
+    {
+      logKeepEntries: 3,
+      logKeepBytes: 200,
+      logHeldBytes: 2_000,
+      bytesPerMs: 100,
+      clients: 3,
+      thinkMs: 2,
+    },
+    async (scene) => {
+      await scene.whole();
+      await scene.fill(scene.leader(), 12, 'x'.repeat(1_500), 2);
+      const [away] = scene.followers() as [string];
+      scene.wipe(away);
+      await scene.pass(500);
+      scene.cluster.start(away);
+      // nobody stops writing
+      await scene.whole();
+    },
+  ),
+
+  scenario('others: one full disk', { clients: 2 }, async (scene) => {
+    await scene.whole();
+    const full = scene.leader();
+    scene.fillDisk(full, 2_048);
+    const heir = await scene.leaderAmong(...scene.names.filter((name) => name !== full));
+    for (let at = 0; at < 5; at++) await scene.must(heir, 'SET', 'r0', `without ${full} ${at}`);
+    scene.freeDisk(full);
+    await scene.whole();
+  }),
+
+  scenario('others: full disks kill the quorum at once', {}, async (scene) => {
+    await scene.whole();
+    for (const name of scene.names) scene.fillDisk(name, 3_000);
+    const sent = Array.from({ length: 8 }, (_, at) =>
+      scene.send('n1', 'SET', `r${at}`, 'x'.repeat(1_000)),
+    );
+    await scene.until('answers', () => sent.every(({ over }) => over));
+    await scene.pass(1_000);
+    for (const name of scene.names) scene.freeDisk(name);
+    await scene.whole();
+    for (const name of scene.names) await scene.must(name, 'SET', 'r0', `from ${name}`);
+  }),
+];
