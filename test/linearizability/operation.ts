@@ -15,7 +15,7 @@ export interface Operation<State> {
 }
 
 export interface Bounds {
-  /** Orders that are tried; each costs some microseconds and one `step`. */
+  /** Calls that are looked at as the next one; each costs some microseconds and one `step`. */
   readonly stepsMax: number;
   /** Characters of the states and sets that are remembered. */
   readonly memoryMax: number;

@@ -36,6 +36,15 @@ export function findOrder<State>(
   return new Search(operations, stateKey, bounds).run(initial);
 }
 
+/** Ways to one state with the same known calls done, by the unknown ones that each has used. */
+interface Ways {
+  readonly all: Set<string>;
+  /** Some of them: to compare with all would take longer than to try again what another way covers. */
+  readonly compared: (readonly number[])[];
+}
+
+const COMPARED_MAX = 16;
+
 interface Frame<State> {
   readonly call: number;
   readonly before: State;
@@ -50,10 +59,12 @@ class Search<State> {
   readonly #done: Uint8Array;
   /** Unknown outcomes: the one of the same kind that is to be taken before, or -1. */
   readonly #before: Int32Array;
-  /** By known calls done and state: the least sets of unknown ones from which it was tried. */
-  readonly #seen = new Map<string, number[][]>();
+  /** By known calls done and state. */
+  readonly #seen = new Map<string, Ways>();
   readonly #used: number[] = [];
   #memory = 0;
+  /** Calls that were looked at as the next one. */
+  #tries = 0;
   #first = 0;
   #left: number;
   #deepest = { left: Number.POSITIVE_INFINITY, first: 0, stuck: [] as string[], state: '' };
@@ -79,8 +90,8 @@ class Search<State> {
     const stack: Frame<State>[] = [];
     let state = initial;
     let from = this.#first;
-    for (let steps = 0; this.#left > 0; steps++) {
-      if (steps >= this.#bounds.stepsMax) return this.#tooLarge(`${steps} orders were tried`);
+    while (this.#left > 0) {
+      if (this.#isSpent()) return this.#tooLarge(`${this.#tries} orders were tried`);
       if (this.#memory > this.#bounds.memoryMax) return this.#tooLarge('the memory is full');
       const found = this.#try(state, from);
       if (found !== undefined) {
@@ -103,7 +114,7 @@ class Search<State> {
   /** The first call from `from` on that may come next and leads somewhere new. */
   #try(state: State, from: number): { readonly call: number; readonly state: State } | undefined {
     const deadlineMs = this.#earliestReturn();
-    for (let call = from; call < this.#calls.length; call++) {
+    for (let call = from; call < this.#calls.length && !this.#isSpent(); call++) {
       const candidate = this.#calls[call]!;
       if (candidate.invokedMs > deadlineMs) {
         if (call >= this.#known) return undefined;
@@ -113,6 +124,7 @@ class Search<State> {
       if (this.#done[call] === 1) continue;
       const before = this.#before[call]!;
       if (before >= 0 && this.#done[before] === 0) continue;
+      this.#tries++;
       const next = candidate.step(state);
       if (next !== undefined && this.#isNew(call, next)) return { call, state: next };
     }
@@ -141,16 +153,27 @@ class Search<State> {
     key += `:${this.#stateKey(state)}`;
     const used = [...this.#used];
     this.#unmark(call);
-    const sets = this.#seen.get(key);
-    if (sets === undefined) {
-      this.#seen.set(key, [used]);
-      this.#memory += key.length + 64 + used.length;
+    return this.#isNewWay(key, used);
+  }
+
+  /** False when one that used no other unknown calls than `used` was tried. */
+  #isNewWay(key: string, used: readonly number[]): boolean {
+    const way = used.join();
+    const ways = this.#seen.get(key);
+    if (ways === undefined) {
+      this.#seen.set(key, { all: new Set([way]), compared: [used] });
+      this.#memory += key.length + way.length + 128;
       return true;
     }
-    if (sets.some((set) => isSubset(set, used))) return false;
-    sets.push(used);
-    this.#memory += 16 + used.length;
+    if (ways.all.has(way) || ways.compared.some((set) => isSubset(set, used))) return false;
+    ways.all.add(way);
+    this.#memory += way.length + 32;
+    if (ways.compared.length < COMPARED_MAX) ways.compared.push(used);
     return true;
+  }
+
+  #isSpent(): boolean {
+    return this.#tries >= this.#bounds.stepsMax;
   }
 
   /** Known calls that are done behind the first that is not. */
