@@ -29,8 +29,9 @@ const programs = {
 /** The same of what tests can do without: with it more kinds of faults are injected. */
 const useful = { ip: 'iproute2', nft: 'nftables', faketime: 'faketime' };
 
-/** Tests that want the machine for themselves: they measure what others would disturb. */
+/** Tests that want the machine for themselves: others would disturb them, or they others. */
 const alone = [
+  'test/chaos/run.test.ts',
   ...['pause', 'rolling'].map((name) => `test/cluster/${name}.test.ts`),
   ...['holds', 'unread'].map((name) => `test/storage/${name}.test.ts`),
 ];
