@@ -37,7 +37,7 @@ const SLICED_MS_MAX = 40;
 /** Values of 16 MiB are read and checked at once, and so are thousands of arguments parsed. */
 const WHOLE_MS_MAX = 150;
 /** For a group of commands. */
-const GROUP_MS_MAX = IS_LONG ? 7_200_000 : 1_200_000;
+const GROUP_MS_MAX = 1_200_000;
 /** Arguments of one command. */
 const ARGUMENTS = Math.min(COUNT, 20_000);
 
@@ -275,7 +275,7 @@ test.runIf(isAsked('points'))(
       expect(microseconds, words(7).join(' ')).toBeLessThan(POINT_MICROSECONDS_MAX);
     }
   },
-  IS_LONG ? GROUP_MS_MAX : 400_000,
+  400_000,
 );
 
 describe('the longest hold of the event loop', () => {
