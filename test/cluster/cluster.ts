@@ -1,13 +1,13 @@
 /** A real cluster for tests: `kvorum start` on free ports in a directory of its own. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isAlive } from '../../src/cli/run-file.ts';
 import { collect, type StatusReport } from '../../src/cli/status.ts';
+import { freePorts, type Ports } from '../ports.ts';
 import { noteCommandStats } from '../sent-commands.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
@@ -21,12 +21,6 @@ export interface ClusterOptions {
   /** Reuse the directory of an earlier cluster. */
   readonly data?: string;
   readonly ports?: Ports;
-}
-
-export interface Ports {
-  readonly gateway: number;
-  readonly cluster: number;
-  readonly http: number;
 }
 
 export class TestCluster {
@@ -175,52 +169,6 @@ export async function planCluster(options: ClusterOptions = {}): Promise<TestClu
     ...['--http-port', String(ports.http), ...(options.flags ?? [])],
   ];
   return new TestCluster(data, ports, nodes, flags);
-}
-
-/** What `kvorum start` adds to a cluster port for reads of followers, the transport and HTTP. */
-const DERIVED = [0, 1_000, 10_000, 20_000];
-
-/**
- * Consecutive free ports for each door, with those derived from them below 32,768: systems take
- * ports from there on for outgoing connections.
- */
-export async function freePorts(nodes: number): Promise<Ports> {
-  const cluster = await freeRun(nodes, DERIVED, 10_000, 11_000);
-  const gateway = await freeRun(nodes, [0], 12_000, 16_000);
-  const http = await freeRun(2, [0], 16_001, ZAN_PORT_MIN - 1);
-  return { gateway, cluster, http };
-}
-
-const ZAN_PORT_MIN = 17_901;
-
-/** The first of free ports for ZanRedisDB's clients, one for each node. */
-export function freeZanPort(nodes: number): Promise<number> {
-  return freeRun(nodes, [0], ZAN_PORT_MIN, 19_900);
-}
-
-/** The first of `count` ports in a row that are free, each with the `offsets` added, too. */
-async function freeRun(count: number, offsets: readonly number[], from: number, to: number) {
-  // two files may run at once, each in its half: what one has found free the other does not take
-  const half = Math.floor((to - from) / 2);
-  const lowest = from + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 2) * half;
-  const places = Math.floor(half / count);
-  const start = Math.floor(Math.random() * places);
-  for (let tried = 0; tried < places; tried++) {
-    const first = lowest + ((start + tried) % places) * count;
-    const ports = Array.from({ length: count }, (_, at) => first + at);
-    const all = ports.flatMap((port) => offsets.map((offset) => port + offset));
-    const free = await Promise.all(all.map(isFree));
-    if (free.every(Boolean)) return first;
-  }
-  throw new Error('no free ports');
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve(true)));
-  });
 }
 
 /** Rejects with `explain()` when `promise` takes longer than `ms`. */

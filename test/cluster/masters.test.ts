@@ -7,8 +7,9 @@ import { parse, stringify } from 'yaml';
 import type { ClusterAnswer, NodeAnswer } from '../../src/cli/admin/shapes.ts';
 import { isAlive } from '../../src/cli/run-file.ts';
 import { startEtcd } from '../meta/etcd-process.ts';
+import { freePorts } from '../ports.ts';
 import { askPort } from './ask.ts';
-import { eventually, freePorts, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
 import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 

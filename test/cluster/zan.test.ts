@@ -1,8 +1,9 @@
 /** ZanRedisDB's clients on a cluster of processes: leaders move and die under their load. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freeZanPort } from '../ports.ts';
 import { scale } from '../scale.ts';
 import { askJson, transferLead } from './ask.ts';
-import { eventually, freeZanPort, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { type Answer, ZanSdk } from './zan-sdk.ts';
 
 const PARTITIONS = 6;
