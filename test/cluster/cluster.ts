@@ -54,7 +54,8 @@ export class TestCluster {
       };
       child.stdout?.on('data', hear);
       child.stderr?.on('data', hear);
-      child.once('exit', (code) => reject(new Error(`start ended with ${code}: ${this.output}`)));
+      // `close`, not `exit`: only then is all heard that it said last
+      child.once('close', (code) => reject(new Error(`start ended with ${code}: ${this.output}`)));
     });
     await within(boundMs, ready, () => `not ready: ${this.output}`);
     return performance.now() - began;

@@ -32,8 +32,9 @@ function run(args: readonly string[]): Promise<{ code: number | null; output: st
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
-    const limit = setTimeout(() => child.kill('SIGKILL'), 30_000);
-    child.once('exit', (code) => {
+    const limit = setTimeout(() => child.kill('SIGKILL'), 120_000);
+    // `close`, not `exit`: only then is all heard that it said last
+    child.once('close', (code) => {
       clearTimeout(limit);
       resolve({ code, output });
     });
