@@ -212,6 +212,20 @@ export async function allLed(cluster: TestCluster, partitions: number): Promise<
   });
 }
 
+/**
+ * Resolves once the first replica of each partition's record leads it, as the master wants it: from
+ * then on leaders move only when something happens to them.
+ */
+export async function ledAsWanted(cluster: TestCluster, partitions: number): Promise<void> {
+  await eventually(60_000, 'leaders are where the table wants them', async () => {
+    const lines = (await cluster.status()).partitions;
+    return (
+      lines.length === partitions &&
+      lines.every(({ leader, replicas }) => leader !== null && leader === replicas[0]?.node)
+    );
+  });
+}
+
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
