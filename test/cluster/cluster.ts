@@ -113,6 +113,8 @@ export class TestCluster {
   startByHand(name: string, configFile = `${name}.yaml`): ChildProcess {
     const role = name.startsWith('datanode') ? 'datanode' : 'placedriver';
     const config = join(this.data, configFile);
+    // as `kvorum start` does it: what the process before told of itself is over
+    rmSync(join(this.data, 'run', `${name}.json`), { force: true });
     const child = spawn(process.execPath, [kvorum, role, '--config', config], { stdio: 'ignore' });
     this.#byHand.push(child);
     return child;
