@@ -69,8 +69,11 @@ describe('the placedriver', () => {
 
   test('answers an unchanged table with nothing', async () => {
     const before = sdk.unchanged;
-    await sdk.tend();
-    expect(sdk.unchanged).toBeGreaterThan(before);
+    // leaders may still go where the table wants them: then it has changed once more
+    await eventually(60_000, 'the table stays, and is spread over all nodes', async () => {
+      await sdk.tend();
+      return sdk.unchanged > before && sdk.nodes.length === 3;
+    });
     expect(sdk.lookups).toEqual([`127.0.0.1:${cluster.ports.http}`]);
     expect([...sdk.nodes].sort()).toEqual(ports().map((port) => `127.0.0.1:${port}`));
   });
