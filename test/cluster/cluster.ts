@@ -187,7 +187,10 @@ export async function within<T>(ms: number, promise: Promise<T>, explain: () => 
   }
 }
 
-/** Polls until `condition` holds; rejects with its last error or `what` after `ms`. */
+/**
+ * Polls until `condition` holds; rejects with its last error or `what` after `ms`. At first often,
+ * then ten times a second: to ask a whole cluster takes time from what is waited for.
+ */
 export async function eventually(
   ms: number,
   what: string,
@@ -195,13 +198,13 @@ export async function eventually(
 ): Promise<number> {
   const began = performance.now();
   let last = '';
-  while (performance.now() - began < ms) {
+  for (let pauseMs = 10; performance.now() - began < ms; pauseMs = Math.min(100, pauseMs * 1.5)) {
     try {
       if (await condition()) return performance.now() - began;
     } catch (error) {
       last = String(error);
     }
-    await pause(40);
+    await pause(pauseMs);
   }
   throw new Error(`not within ${ms} ms: ${what} ${last}`);
 }
