@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { nodeEnvironment } from './src/cli/node-flags.ts';
+import { LongestFirst } from './test/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -11,6 +12,7 @@ export default defineConfig({
     // as `kvorum start` gives it to its processes
     env: { GLIBC_TUNABLES: nodeEnvironment(process.env)['GLIBC_TUNABLES'] },
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 30_000 } },
     reporters: ['default'],
   },

@@ -3,8 +3,9 @@
  * `N passed, N failed`. Arguments are passed on to vitest (`npm test -- test/datanode/raft`).
  * Plain JavaScript: it must run before anything is installed.
  */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawnSync, spawn as start } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isInstalledAsLocked } from '../src/cli/locked-packages.mjs';
@@ -36,6 +37,9 @@ const alone = [
   ...['holds', 'unread'].map((name) => `test/storage/${name}.test.ts`),
 ];
 
+/** Whole clusters on virtual time: a third of all the work. */
+const simulator = 'test/sim/seeds.test.ts';
+
 /** Libraries that tests drive: the Debian package of each, and whether it is there. */
 const libraries = {
   'libredis-perl': () => spawnSync('perl', ['-MRedis', '-e', '1']).status === 0,
@@ -45,28 +49,33 @@ const libraries = {
 checkNode();
 installPackages();
 installPrograms();
-await Promise.all([
-  checked('build', 'build'),
+await checked('build', 'build');
+const asked = process.argv.slice(2);
+const checks = [
   checked('types', 'typecheck'),
   checked('style', 'lint'),
   checked('floors', 'floors'),
-]);
-const asked = process.argv.slice(2);
+];
 if (asked.length > 0) {
-  vitest('tests', asked);
+  await vitest('tests', asked);
+  await Promise.all(checks);
 } else {
   const sent = join(results, 'sent');
   rmSync(sent, { recursive: true, force: true });
   mkdirSync(sent, { recursive: true });
   process.env.KVORUM_SENT = sent;
   const processes = ['test/cluster/', 'test/storage/', 'test/chaos/'];
-  vitest(
+  const apart = [...processes.map((folder) => `${folder}**`), simulator];
+  await vitest(
     'rooms',
-    processes.flatMap((folder) => ['--exclude', `${folder}**`]),
+    apart.flatMap((files) => ['--exclude', files]),
   );
-  // Clusters and nodes on disks: two files at once, as they wait more than they work.
-  vitest('clusters', [...processes, ...alone.flatMap((file) => ['--exclude', file])]);
-  vitest('alone', ['--no-file-parallelism', ...alone]);
+  // Virtual time is in no hurry: it gets what clusters leave, which wait for half of theirs.
+  const seeds = vitest('simulator', [simulator], 'aside');
+  // Clusters and nodes on disks: two files at once.
+  await vitest('clusters', [...processes, ...alone.flatMap((file) => ['--exclude', file])]);
+  await Promise.all([seeds, ...checks]);
+  await vitest('alone', ['--no-file-parallelism', ...alone]);
   step('every command ran', process.execPath, [join(root, 'test', 'covered-commands.mjs'), sent]);
 }
 process.stdout.write(`\nall tests took ${seconds(began)}\n`);
@@ -151,39 +160,57 @@ function isThere(name) {
 }
 
 function step(name, command, args) {
-  const start = Date.now();
+  const began = Date.now();
   const { status } = spawn(command, args);
   if (status === 0) passed++;
   else failed++;
-  say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(start)}`);
+  say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(began)}`);
 }
 
-/** Runs a script of package.json beside others, and prints what it said once it has ended. */
-function checked(name, script) {
-  const start = Date.now();
+/** Runs a script of package.json beside what else runs, and prints what it said once it has ended. */
+async function checked(name, script) {
+  const began = Date.now();
+  const { status, said } = await aside('npm', ['run', '--silent', script]);
+  if (status === 0) passed++;
+  else failed++;
+  process.stdout.write(said);
+  say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(began)}`);
+}
+
+/** Behind everything else on this machine; resolves with its exit code and what it has said. */
+function aside(command, args) {
   return new Promise((resolve) => {
     const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
-    execFile('npm', ['run', '--silent', script], options, (error, stdout, stderr) => {
-      if (error === null) passed++;
-      else failed++;
-      process.stdout.write(`${stdout}${stderr}`);
-      say(`${error === null ? 'ok' : 'FAILED'}  ${name}  ${seconds(start)}`);
-      resolve();
-    });
+    const child = execFile(command, args, options, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : (error.code ?? 1), said: `${stdout}${stderr}` }),
+    );
+    try {
+      setPriority(child.pid, constants.priority.PRIORITY_LOW);
+    } catch {
+      // it has ended, or this system has no priorities
+    }
   });
 }
 
-function vitest(name, args) {
-  const start = Date.now();
+/** Resolves with its exit code; what it says is seen at once. */
+function infront(command, args) {
+  return new Promise((resolve) => {
+    const child = start(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+    child.once('error', () => resolve({ status: 1, said: '' }));
+    child.once('close', (status) => resolve({ status, said: '' }));
+  });
+}
+
+async function vitest(name, args, where) {
+  const began = Date.now();
   const file = join(results, `${name}.json`);
   mkdirSync(results, { recursive: true });
   rmSync(file, { force: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const { status } = spawn(join(root, 'node_modules', '.bin', 'vitest'), [
-    'run',
-    ...reporters,
-    ...args,
-  ]);
+  const program = join(root, 'node_modules', '.bin', 'vitest');
+  const run = where === 'aside' ? aside : infront;
+  const { status, said } = await run(program, ['run', ...reporters, ...args]);
+  process.stdout.write(said);
   const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   passed += report?.numPassedTests ?? 0;
   const failures = report?.numFailedTests ?? 0;
@@ -199,7 +226,7 @@ function vitest(name, args) {
     );
     sayWhy(suite);
   }
-  say(`${name} took ${seconds(start)}`);
+  say(`${name} took ${seconds(began)}`);
 }
 
 /** Beside the name of a file that failed: a report may show no more than the lines around it. */

@@ -41,6 +41,8 @@ export interface StartOptions {
   readonly httpPort: number;
   /** The first of the ports for ZanRedisDB's clients; absent: there are none. */
   readonly zanPort?: number;
+  /** The first of the inner ports, three for each datanode; absent: near the cluster ports. */
+  readonly innerPort?: number;
   /** The etcd that holds the metadata; absent: the placedriver's embedded store does. */
   readonly etcd?: readonly string[];
   readonly fresh: boolean;

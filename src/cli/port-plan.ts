@@ -11,6 +11,8 @@ export interface DoorOptions {
   readonly clusterPort: number;
   readonly httpPort: number;
   readonly zanPort?: number;
+  /** First of the inner ports, three for each node; else they are derived from `clusterPort`. */
+  readonly innerPort?: number;
 }
 
 export interface PortPlan {
@@ -43,7 +45,7 @@ export async function choosePorts(kept: KeptPorts, options: DoorOptions): Promis
   const datanodes: NodePorts[] = [];
   for (const [at, ports] of kept.datanodes.entries()) {
     const [gateway, cluster] = [options.port + at, options.clusterPort + at];
-    const follower = ports.follower ?? (await freePortNear(followerPort(options, at), taken));
+    const follower = ports.follower ?? (await freePortNear(innerPort(options, at, 0), taken));
     taken.add(follower);
     datanodes.push({ ...ports, gateway, cluster, follower, ...zanDoor(options, at) });
   }
@@ -61,8 +63,12 @@ function zanDoor({ zanPort }: DoorOptions, at: number): { readonly zan?: number 
   return zanPort === undefined ? {} : { zan: zanPort + at };
 }
 
-function followerPort({ clusterPort }: DoorOptions, at: number): number {
-  return clusterPort + 1_000 + at;
+/** What is added to a cluster port: for reads of followers, the transport and HTTP. */
+const INNER = [1_000, 10_000, 20_000] as const;
+
+function innerPort(options: DoorOptions, at: number, which: 0 | 1 | 2): number {
+  const { clusterPort, innerPort: first } = options;
+  return first === undefined ? clusterPort + INNER[which] + at : first + 3 * at + which;
 }
 
 /** Inner ports: near the doors when free there, else any free one. */
@@ -81,9 +87,9 @@ export async function planPorts(
     datanodes.push({
       gateway: options.port + at,
       cluster: options.clusterPort + at,
-      follower: await choose(followerPort(options, at)),
-      transport: await choose(options.clusterPort + 10_000 + at),
-      http: await choose(options.clusterPort + 20_000 + at),
+      follower: await choose(innerPort(options, at, 0)),
+      transport: await choose(innerPort(options, at, 1)),
+      http: await choose(innerPort(options, at, 2)),
     });
   }
   return { meta, http: options.httpPort, datanodes };

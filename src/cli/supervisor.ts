@@ -9,8 +9,11 @@ import type { ProcessPlan } from './cluster-dir.ts';
 import { nodeEnvironment, nodeFlags } from './node-flags.ts';
 import type { RunFile } from './run-file.ts';
 
-/** Without progress; a node with many replicas makes some all the time. */
-const READY_MS = 30_000;
+/**
+ * Without progress; a node with many replicas makes some all the time. Tells what hangs from a
+ * machine that is busy: on two cores with twenty others at work a start takes half a minute.
+ */
+const READY_MS = 90_000;
 const PROGRESS_MS = 2_000;
 const POLL_MS = 20;
 const STOP_MS = 20_000;

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { must } from '../common/assert.ts';
 import { KvorumError } from '../common/errors.ts';
-import { systemRandom } from '../common/random.ts';
 import { type ProcessPlan, prepareDirectory } from './cluster-dir.ts';
-import { isFree } from './port-plan.ts';
+import { type Slot, takeSlot } from './port-slot.ts';
 import { readRunFiles } from './run-file.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -24,11 +23,6 @@ export interface TemporaryClusterOptions {
   readonly signal?: AbortSignal;
 }
 
-const LOWEST_PORT = 10_000;
-/** Below the ports that systems use for outgoing connections. */
-const HIGHEST_PORT = 32_000;
-const TRIES = 200;
-
 export class TemporaryCluster {
   /** `host:port` of the placedrivers' HTTP API. */
   readonly placedrivers: readonly string[];
@@ -39,9 +33,15 @@ export class TemporaryCluster {
   /** Configuration, logs and data; removed by `stop`. */
   readonly directory: string;
   readonly #supervisor: Supervisor;
+  readonly #slot: Slot;
   #stopped: Promise<void> | undefined;
 
-  constructor(directory: string, plans: readonly ProcessPlan[], supervisor: Supervisor) {
+  constructor(
+    directory: string,
+    plans: readonly ProcessPlan[],
+    supervisor: Supervisor,
+    slot: Slot,
+  ) {
     const ports = (role: ProcessPlan['role'], door: string) =>
       plans.filter((plan) => plan.role === role).map((plan) => `127.0.0.1:${plan.ports[door]}`);
     this.directory = directory;
@@ -49,6 +49,7 @@ export class TemporaryCluster {
     this.gateways = ports('datanode', 'gateway');
     this.clusterPorts = ports('datanode', 'cluster');
     this.#supervisor = supervisor;
+    this.#slot = slot;
   }
 
   /** What `new Client(url)` takes. */
@@ -66,7 +67,10 @@ export class TemporaryCluster {
 
   /** Ends all processes and removes the directory; may be called again. */
   stop(): Promise<void> {
-    this.#stopped ??= this.#supervisor.stop().then(() => remove(this.directory));
+    this.#stopped ??= this.#supervisor.stop().then(() => {
+      this.#slot.release();
+      remove(this.directory);
+    });
     return this.#stopped;
   }
 
@@ -88,6 +92,7 @@ export async function startTemporaryCluster(
   const partitions = whole('partitions', options.partitions ?? 4, 1_024);
   const replicas = whole('replicas', options.replicas ?? Math.min(3, nodes), Math.min(7, nodes));
   const say = options.say ?? (() => {});
+  const slot = await takeSlot(5 * nodes + 2);
   const directory = mkdtempSync(join(tmpdir(), 'kvorum-'));
   try {
     const plans = await prepareDirectory({
@@ -95,16 +100,18 @@ export async function startTemporaryCluster(
       partitions,
       replicas,
       data: directory,
-      port: await freeRun(nodes),
-      clusterPort: await freeRun(nodes),
-      httpPort: await freeRun(2),
+      httpPort: slot.first,
+      port: slot.first + 2,
+      clusterPort: slot.first + 2 + nodes,
+      innerPort: slot.first + 2 + 2 * nodes,
       fresh: false,
       restart: true,
     });
     const supervisor = new Supervisor(plans, { script: commandScript(), restart: true, say });
     await startUnlessAborted(supervisor, options.signal);
-    return new TemporaryCluster(directory, plans, supervisor);
+    return new TemporaryCluster(directory, plans, supervisor, slot);
   } catch (failure) {
+    slot.release();
     remove(directory);
     throw failure;
   }
@@ -142,17 +149,6 @@ function commandScript(): string {
     fileURLToPath(new URL(place, import.meta.url)),
   );
   return must(places.find(existsSync), `no ${places.join(' nor ')}: npm run build makes it`);
-}
-
-/** The first of `count` free ports in a row. */
-async function freeRun(count: number): Promise<number> {
-  const random = systemRandom();
-  for (let tried = 0; tried < TRIES; tried++) {
-    const first = LOWEST_PORT + random.below(HIGHEST_PORT - LOWEST_PORT - count);
-    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)));
-    if (free.every(Boolean)) return first;
-  }
-  throw new KvorumError('BAD_CONFIG', 'no free ports found on this machine');
 }
 
 function remove(directory: string): void {

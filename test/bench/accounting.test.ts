@@ -36,7 +36,7 @@ test('a process is charged what it has used in the window, and so is its memory'
   try {
     const accounting = new Accounting([{ name: 'busy', pid: child.pid ?? 0 }]);
     try {
-      const wait = () => new Promise<void>((resolve) => setTimeout(resolve, 700));
+      const wait = () => new Promise<void>((resolve) => setTimeout(resolve, 2_000));
       const { usage } = await accounting.during(wait);
       expect(usage.servers['busy']).toBeGreaterThan(0.05);
       expect(usage.servers['busy']).toBeLessThanOrEqual(usage.seconds + 0.05);

@@ -81,7 +81,8 @@ test('a run that is ended leaves no process and no file behind', async () => {
   child.stdout.on('data', (chunk: Buffer) => {
     said += chunk.toString();
   });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
+  // `close`, not `exit`: only then is all heard that it said last
+  const ended = new Promise((resolve) => child.once('close', resolve));
   // the load has begun: all processes run
   await expect.poll(() => said, { timeout: 120_000 }).toContain('clients work');
   expect(leftOf(place).length).toBeGreaterThan(4);

@@ -16,7 +16,7 @@ import { loadConfig } from '../../src/cli/config-file.ts';
 import { writeRunFile } from '../../src/cli/run-file.ts';
 import { datanodeConfigSchema } from '../../src/datanode/config.ts';
 import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
-import { freePorts, freeZanPort } from '../cluster/cluster.ts';
+import { freePorts, freeZanPort } from '../ports.ts';
 
 let root: string;
 let data: string;

@@ -134,7 +134,7 @@ test('all nodes are restarted, one after the other', async () => {
     await end('datanode1', 'SIGTERM');
   });
   expectNoErrors(event);
-}, 180_000);
+}, 300_000);
 
 test('redis-cli --cluster is content afterwards', async () => {
   const place = `127.0.0.1:${cluster.clusterPort(0)}`;

@@ -1,13 +1,13 @@
 /** A real cluster for tests: `kvorum start` on free ports in a directory of its own. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isAlive } from '../../src/cli/run-file.ts';
 import { collect, type StatusReport } from '../../src/cli/status.ts';
+import { freePorts, type Ports } from '../ports.ts';
 import { noteCommandStats } from '../sent-commands.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
@@ -21,12 +21,6 @@ export interface ClusterOptions {
   /** Reuse the directory of an earlier cluster. */
   readonly data?: string;
   readonly ports?: Ports;
-}
-
-export interface Ports {
-  readonly gateway: number;
-  readonly cluster: number;
-  readonly http: number;
 }
 
 export class TestCluster {
@@ -60,7 +54,8 @@ export class TestCluster {
       };
       child.stdout?.on('data', hear);
       child.stderr?.on('data', hear);
-      child.once('exit', (code) => reject(new Error(`start ended with ${code}: ${this.output}`)));
+      // `close`, not `exit`: only then is all heard that it said last
+      child.once('close', (code) => reject(new Error(`start ended with ${code}: ${this.output}`)));
     });
     await within(boundMs, ready, () => `not ready: ${this.output}`);
     return performance.now() - began;
@@ -118,6 +113,8 @@ export class TestCluster {
   startByHand(name: string, configFile = `${name}.yaml`): ChildProcess {
     const role = name.startsWith('datanode') ? 'datanode' : 'placedriver';
     const config = join(this.data, configFile);
+    // as `kvorum start` does it: what the process before told of itself is over
+    rmSync(join(this.data, 'run', `${name}.json`), { force: true });
     const child = spawn(process.execPath, [kvorum, role, '--config', config], { stdio: 'ignore' });
     this.#byHand.push(child);
     return child;
@@ -177,52 +174,6 @@ export async function planCluster(options: ClusterOptions = {}): Promise<TestClu
   return new TestCluster(data, ports, nodes, flags);
 }
 
-/** What `kvorum start` adds to a cluster port for reads of followers, the transport and HTTP. */
-const DERIVED = [0, 1_000, 10_000, 20_000];
-
-/**
- * Consecutive free ports for each door, with those derived from them below 32,768: systems take
- * ports from there on for outgoing connections.
- */
-export async function freePorts(nodes: number): Promise<Ports> {
-  const cluster = await freeRun(nodes, DERIVED, 10_000, 11_000);
-  const gateway = await freeRun(nodes, [0], 12_000, 16_000);
-  const http = await freeRun(2, [0], 16_001, ZAN_PORT_MIN - 1);
-  return { gateway, cluster, http };
-}
-
-const ZAN_PORT_MIN = 17_901;
-
-/** The first of free ports for ZanRedisDB's clients, one for each node. */
-export function freeZanPort(nodes: number): Promise<number> {
-  return freeRun(nodes, [0], ZAN_PORT_MIN, 19_900);
-}
-
-/** The first of `count` ports in a row that are free, each with the `offsets` added, too. */
-async function freeRun(count: number, offsets: readonly number[], from: number, to: number) {
-  // two files may run at once, each in its half: what one has found free the other does not take
-  const half = Math.floor((to - from) / 2);
-  const lowest = from + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 2) * half;
-  const places = Math.floor(half / count);
-  const start = Math.floor(Math.random() * places);
-  for (let tried = 0; tried < places; tried++) {
-    const first = lowest + ((start + tried) % places) * count;
-    const ports = Array.from({ length: count }, (_, at) => first + at);
-    const all = ports.flatMap((port) => offsets.map((offset) => port + offset));
-    const free = await Promise.all(all.map(isFree));
-    if (free.every(Boolean)) return first;
-  }
-  throw new Error('no free ports');
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve(true)));
-  });
-}
-
 /** Rejects with `explain()` when `promise` takes longer than `ms`. */
 export async function within<T>(ms: number, promise: Promise<T>, explain: () => string) {
   let timer: NodeJS.Timeout | undefined;
@@ -236,7 +187,10 @@ export async function within<T>(ms: number, promise: Promise<T>, explain: () => 
   }
 }
 
-/** Polls until `condition` holds; rejects with its last error or `what` after `ms`. */
+/**
+ * Polls until `condition` holds; rejects with its last error or `what` after `ms`. At first often,
+ * then ten times a second: to ask a whole cluster takes time from what is waited for.
+ */
 export async function eventually(
   ms: number,
   what: string,
@@ -244,13 +198,13 @@ export async function eventually(
 ): Promise<number> {
   const began = performance.now();
   let last = '';
-  while (performance.now() - began < ms) {
+  for (let pauseMs = 10; performance.now() - began < ms; pauseMs = Math.min(100, pauseMs * 1.5)) {
     try {
       if (await condition()) return performance.now() - began;
     } catch (error) {
       last = String(error);
     }
-    await pause(40);
+    await pause(pauseMs);
   }
   throw new Error(`not within ${ms} ms: ${what} ${last}`);
 }
@@ -260,6 +214,20 @@ export async function allLed(cluster: TestCluster, partitions: number): Promise<
   await eventually(60_000, 'every partition has a leader', async () => {
     const lines = (await cluster.status()).partitions;
     return lines.length === partitions && lines.every(({ leader }) => leader !== null);
+  });
+}
+
+/**
+ * Resolves once the first replica of each partition's record leads it, as the master wants it: from
+ * then on leaders move only when something happens to them.
+ */
+export async function ledAsWanted(cluster: TestCluster, partitions: number): Promise<void> {
+  await eventually(60_000, 'leaders are where the table wants them', async () => {
+    const lines = (await cluster.status()).partitions;
+    return (
+      lines.length === partitions &&
+      lines.every(({ leader, replicas }) => leader !== null && leader === replicas[0]?.node)
+    );
   });
 }
 

@@ -1,13 +1,20 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
 import { type EtcdProcess, startEtcd } from '../meta/etcd-process.ts';
 import { etcdctl } from '../meta/served.ts';
 import { scale } from '../scale.ts';
 import { askPort } from './ask.ts';
-import { eventually, pause, planCluster, startCluster, type TestCluster } from './cluster.ts';
+import {
+  eventually,
+  ledAsWanted,
+  pause,
+  planCluster,
+  startCluster,
+  type TestCluster,
+} from './cluster.ts';
 import { endedAfterEach } from './ended.ts';
 import { connect, Load, type LoadReport } from './load.ts';
 
@@ -18,20 +25,24 @@ const PARTITIONS = 4;
 const GAP_MAX_MS = 1_000;
 const WRITES_MIN = 500;
 
-async function startBoth(...flags: string[]): Promise<[TestCluster, EtcdProcess]> {
-  const etcd = ended(await startEtcd());
-  const cluster = ended(
-    await startCluster({
-      partitions: PARTITIONS,
-      flags: ['--etcd', etcd.url, ...flags],
-    }),
-  );
-  // a cluster whose store stands still does not stop
-  ended({ stop: async () => etcd.resume() });
-  return [cluster, etcd];
-}
+let store: EtcdProcess;
+let running: TestCluster;
+let loads = 0;
 
-function startLoad(running: TestCluster): Load {
+// One cluster for the whole file: what happens to etcd is to leave it as it was.
+beforeAll(async () => {
+  store = await startEtcd();
+  running = await startCluster({ partitions: PARTITIONS, flags: ['--etcd', store.url] });
+}, 400_000);
+
+afterAll(async () => {
+  // a cluster whose store stands still does not stop
+  store?.resume();
+  await running?.destroy();
+  await store?.stop();
+}, 300_000);
+
+function startLoad(): Load {
   return ended(
     new Load({
       ports: [0, 1, 2].map((node) => running.gatewayPort(node)),
@@ -40,6 +51,7 @@ function startLoad(running: TestCluster): Load {
       writers: 6,
       readers: 3,
       keysPerWriter: 16,
+      prefix: `load ${loads++}`,
     }),
   );
 }
@@ -53,24 +65,32 @@ function expectUndisturbed(report: LoadReport): void {
 }
 
 /** Who leads each partition, in which term. */
-async function leaders(running: TestCluster): Promise<string[]> {
+async function leaders(): Promise<string[]> {
   const { partitions } = await running.status();
   return partitions.map(({ partition, leader, term }) => `${partition} ${leader} ${term}`);
 }
 
-async function stable(running: TestCluster): Promise<boolean> {
+async function stable(): Promise<boolean> {
   type Stats = { stable: boolean; datanodes: number; master: boolean };
   const stats = await askPort<Stats>(running.ports.http, '/cluster/stats');
   return stats.stable && stats.datanodes === 3 && stats.master;
 }
 
-function logOf(running: TestCluster, name: string): string {
+const wholePath = [1, 2, 3].map((number) => `datanode${number}`);
+const everybody = [...wholePath, 'placedriver1'];
+
+function logOf(name: string): string {
   return readFileSync(join(running.data, 'log', `${name}.log`), 'utf8');
+}
+
+/** What each process has logged since this was called. */
+function logsFromNow(): (name: string) => string {
+  const before = new Map(everybody.map((name) => [name, logOf(name).length]));
+  return (name) => logOf(name).slice(before.get(name));
 }
 
 /** What a node's registration says, and the lease that it is under. */
 async function registrationOf(
-  store: EtcdProcess,
   name: string,
 ): Promise<{ readonly lease: string; readonly value: string }> {
   const text = await etcdctl(store.url, 'get', `/kvorum/nodes/${name}`, '-w', 'json');
@@ -80,14 +100,11 @@ async function registrationOf(
   return { lease, value: JSON.parse(text).kvs[0].value };
 }
 
-const wholePath = [1, 2, 3].map((number) => `datanode${number}`);
-
 describe('kvorum start --etcd', () => {
   test('keeps its metadata in etcd, runs no store of its own, and has it all after a restart', async () => {
-    const [running, store] = await startBoth();
     const { processes, partitions } = await running.status();
     expect(processes.map(({ name, alive }) => [name, alive])).toEqual(
-      [...wholePath, 'placedriver1'].map((name) => [name, true]),
+      everybody.map((name) => [name, true]),
     );
     expect(partitions).toHaveLength(PARTITIONS);
     const run = readFileSync(join(running.data, 'run', 'placedriver1.json'), 'utf8');
@@ -95,7 +112,7 @@ describe('kvorum start --etcd', () => {
     expect(await etcdctl(store.url, 'get', '--prefix', '--keys-only', '/kvorum/')).toContain(
       '/kvorum/partitions/default/00003',
     );
-    await eventually(60_000, 'stable', () => stable(running));
+    await eventually(60_000, 'stable', () => stable());
     const client = connect(running.gatewayPort(0));
     await client.set('kept', 'yes');
     client.disconnect();
@@ -106,7 +123,7 @@ describe('kvorum start --etcd', () => {
     const again = connect(running.gatewayPort(2));
     expect(await again.get('kept')).toBe('yes');
     again.disconnect();
-    await eventually(60_000, 'stable again', () => stable(running));
+    await eventually(60_000, 'stable again', () => stable());
   }, 300_000);
 
   test.each([
@@ -115,64 +132,62 @@ describe('kvorum start --etcd', () => {
   ])(
     `etcd ${'%s'} for ${scale.etcdAwaySeconds} s: the data path does not notice`,
     async (_how, away, back) => {
-      const [running, store] = await startBoth();
-      await eventually(60_000, 'stable', () => stable(running));
-      const before = await leaders(running);
-      const busy = startLoad(running);
+      await eventually(60_000, 'stable', () => stable());
+      await ledAsWanted(running, PARTITIONS);
+      const before = await leaders();
+      const busy = startLoad();
+      ended({ stop: async () => store.resume() });
       await pause(1_000);
       await away(store);
       await pause(scale.etcdAwaySeconds * 1_000);
       const during = busy.acknowledged;
-      expect(await leaders(running)).toEqual(before);
+      expect(await leaders()).toEqual(before);
       await eventually(20_000, 'writes go on everywhere', () =>
         busy.acknowledged.every((count, at) => count > during[at]!),
       );
       await back(store);
-      const tookMs = await eventually(60_000, 'stable again', () => stable(running));
+      const tookMs = await eventually(60_000, 'stable again', () => stable());
       process.stdout.write(`stable ${tookMs.toFixed(0)} ms after etcd was back\n`);
       await pause(1_000);
       await busy.untilWritten(WRITES_MIN);
       await busy.stop();
       expectUndisturbed(await busy.verify(running.gatewayPort(0)));
-      expect(await leaders(running)).toEqual(before);
+      expect(await leaders()).toEqual(before);
     },
     300_000 + scale.etcdAwaySeconds * 1_000,
   );
 
   test('a datanode whose lease etcd revokes registers again, and nothing moves', async () => {
-    const [running, store] = await startBoth();
-    await eventually(60_000, 'stable', () => stable(running));
-    await eventually(60_000, 'leaders are where the table wants them', async () => {
-      const { partitions } = await running.status();
-      return partitions.every(({ leader, replicas }) => replicas[0]?.node === leader);
-    });
-    const before = await leaders(running);
+    await eventually(60_000, 'stable', () => stable());
+    await ledAsWanted(running, PARTITIONS);
+    const before = await leaders();
     const table = await etcdctl(store.url, 'get', '--prefix', '/kvorum/partitions/', '-w', 'json');
-    const busy = startLoad(running);
+    const busy = startLoad();
+    const since = logsFromNow();
     await pause(500);
     for (const name of ['datanode1', 'datanode3']) {
-      const held = await registrationOf(store, name);
+      const held = await registrationOf(name);
       await etcdctl(store.url, 'lease', 'revoke', BigInt(held.lease).toString(16));
       await eventually(60_000, `${name} is registered again`, async () => {
-        const now = await registrationOf(store, name).catch(() => undefined);
+        const now = await registrationOf(name).catch(() => undefined);
         return now !== undefined && now.lease !== held.lease && now.value === held.value;
       });
-      expect(logOf(running, name)).toContain('the lease was lost; registering again');
+      expect(since(name)).toContain('the lease was lost; registering again');
     }
-    await eventually(60_000, 'stable again', () => stable(running));
+    await eventually(60_000, 'stable again', () => stable());
     await pause(1_000);
     await busy.untilWritten(WRITES_MIN);
     await busy.stop();
     expectUndisturbed(await busy.verify(running.gatewayPort(2)));
-    expect(await leaders(running)).toEqual(before);
+    expect(await leaders()).toEqual(before);
     const after = await etcdctl(store.url, 'get', '--prefix', '/kvorum/partitions/', '-w', 'json');
     expect(JSON.parse(after).kvs).toEqual(JSON.parse(table).kvs);
   }, 300_000);
 
   test('etcd wiped under the cluster: nothing is taken from it, the data path does not notice', async () => {
-    const [running, store] = await startBoth();
-    await eventually(60_000, 'stable', () => stable(running));
-    const busy = startLoad(running);
+    await eventually(60_000, 'stable', () => stable());
+    const busy = startLoad();
+    const since = logsFromNow();
     await pause(500);
     await store.kill();
     store.save('right');
@@ -180,7 +195,7 @@ describe('kvorum start --etcd', () => {
     await store.start();
     const told = /is not the one this process has known.*Bring the right store back/;
     await eventually(60_000, 'every process says so', () =>
-      [...wholePath, 'placedriver1'].every((name) => told.test(logOf(running, name))),
+      everybody.every((name) => told.test(since(name))),
     );
     await pause(2_000);
     await busy.untilWritten(WRITES_MIN);
@@ -199,14 +214,36 @@ describe('kvorum start --etcd', () => {
     await client.set('served', 'from its own table');
     expect(await client.get('served')).toBe('from its own table');
     client.disconnect();
-    expect(logOf(running, 'datanode2')).toContain('it holds no /kvorum/cluster');
+    expect(since('datanode2')).toContain('it holds no /kvorum/cluster');
     expect(await etcdctl(store.url, 'get', '--prefix', '--keys-only', '/')).toBe('');
 
     await store.kill();
     store.wipe('right');
     await store.start();
-    const tookMs = await eventually(60_000, 'stable again', () => stable(running));
+    const tookMs = await eventually(60_000, 'stable again', () => stable());
     process.stdout.write(`stable ${tookMs.toFixed(0)} ms after the right etcd was back\n`);
+  }, 300_000);
+
+  test('--fresh deletes the cluster of the directory in etcd as well, and only that', async () => {
+    const client = connect(running.gatewayPort(0));
+    await client.set('old', 'x');
+    client.disconnect();
+    await running.stop();
+    await etcdctl(store.url, 'put', '/other', 'kept');
+    const before = await etcdctl(store.url, 'get', '/kvorum/cluster');
+    const ports = running.ports;
+    const cluster = await startCluster({
+      data: running.data,
+      partitions: PARTITIONS,
+      ports,
+      flags: ['--etcd', store.url, '--fresh'],
+    });
+    ended({ stop: () => cluster.stop() });
+    expect(await etcdctl(store.url, 'get', '/kvorum/cluster')).not.toBe(before);
+    expect(await etcdctl(store.url, 'get', '/other')).toBe('/other\nkept\n');
+    const again = connect(cluster.gatewayPort(0));
+    expect(await again.get('old')).toBeNull();
+    again.disconnect();
   }, 300_000);
 });
 
@@ -216,7 +253,6 @@ describe('kvorum start --etcd refuses', () => {
     await expect(absent.start()).rejects.toThrow(
       /a new cluster needs its etcd: metadata store at http:\/\/127.0.0.1:1/,
     );
-    const [running, store] = await startBoth();
     await running.stop();
     const directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
     ended({ stop: async () => rmSync(directory, { recursive: true, force: true }) });
@@ -235,29 +271,5 @@ describe('kvorum start --etcd refuses', () => {
     await expect(running.start()).rejects.toThrow(
       /holds no kvorum cluster, and .* belongs to cluster [0-9a-f]{16}; .*restore it/,
     );
-  }, 300_000);
-
-  test('but --fresh deletes the cluster of the directory in etcd as well, and only that', async () => {
-    const [running, store] = await startBoth();
-    const client = connect(running.gatewayPort(0));
-    await client.set('old', 'x');
-    client.disconnect();
-    await running.stop();
-    await etcdctl(store.url, 'put', '/other', 'kept');
-    const before = await etcdctl(store.url, 'get', '/kvorum/cluster');
-    const ports = running.ports;
-    const cluster = ended(
-      await startCluster({
-        data: running.data,
-        partitions: PARTITIONS,
-        ports,
-        flags: ['--etcd', store.url, '--fresh'],
-      }),
-    );
-    expect(await etcdctl(store.url, 'get', '/kvorum/cluster')).not.toBe(before);
-    expect(await etcdctl(store.url, 'get', '/other')).toBe('/other\nkept\n');
-    const again = connect(cluster.gatewayPort(0));
-    expect(await again.get('old')).toBeNull();
-    again.disconnect();
   }, 300_000);
 });

@@ -1,17 +1,25 @@
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { areSettled } from './ask.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 
 const WRITES_MIN = 100;
+let running: TestCluster;
 let load: Load;
+let loads = 0;
 
 const ended = endedAfterEach();
 
-function startLoad(running: TestCluster): Load {
+beforeAll(async () => {
+  running = await startCluster({ partitions: 4, flags: ['--no-restart'] });
+}, 300_000);
+
+afterAll(() => running?.destroy(), 300_000);
+
+function startLoad(): Load {
   const nodes = [0, 1, 2];
   return new Load({
     ports: nodes.map((node) => running.gatewayPort(node)),
@@ -20,11 +28,12 @@ function startLoad(running: TestCluster): Load {
     writers: 4,
     readers: 2,
     keysPerWriter: 16,
+    prefix: `load ${loads++}`,
   });
 }
 
 /** Every partition has three settled, running replicas, caught up; `node` has none in `before`. */
-async function isWhole(running: TestCluster, node: string, before: readonly number[]) {
+async function isWhole(node: string, before: readonly number[]) {
   const { partitions } = await running.status();
   return (
     (await areSettled(running.ports.http)) &&
@@ -40,14 +49,14 @@ async function isWhole(running: TestCluster, node: string, before: readonly numb
   );
 }
 
-async function replicasOn(running: TestCluster, node: string): Promise<number[]> {
+async function replicasOn(node: string): Promise<number[]> {
   const { partitions } = await running.status();
   return partitions.flatMap(({ replicas }) =>
     replicas.filter((replica) => replica.node === node).map(({ id }) => id),
   );
 }
 
-async function verified(running: TestCluster): Promise<void> {
+async function verified(): Promise<void> {
   await load.untilWritten(WRITES_MIN);
   await load.stop();
   const report = await load.verify(running.gatewayPort(1));
@@ -58,15 +67,14 @@ async function verified(running: TestCluster): Promise<void> {
 
 describe('a node that lost its disk', () => {
   test('comes back as a new incarnation, filled by its peers under load', async () => {
-    const running = ended(await startCluster({ partitions: 4, flags: ['--no-restart'] }));
-    load = ended(startLoad(running));
+    load = ended(startLoad());
     await pause(1_000);
-    const before = await replicasOn(running, 'datanode3');
+    const before = await replicasOn('datanode3');
     await running.killAndWait('datanode3');
     rmSync(join(running.data, 'datanode3'), { recursive: true });
     running.startByHand('datanode3');
     const tookMs = await eventually(120_000, 'datanode3 has new replicas', () =>
-      isWhole(running, 'datanode3', before),
+      isWhole('datanode3', before),
     );
     process.stdout.write(`wiped: whole again after ${tookMs.toFixed(0)} ms\n`);
     // what it holds now counts: another may go
@@ -76,25 +84,26 @@ describe('a node that lost its disk', () => {
       load.acknowledged.every((count, at) => count > acknowledged[at]! + 2),
     );
     running.startByHand('datanode1');
-    await verified(running);
+    await verified();
   }, 400_000);
 });
 
 describe('a node whose raft log is damaged', () => {
   test('sets its data aside and is filled by its peers', async () => {
-    const running = ended(await startCluster({ partitions: 4, flags: ['--no-restart'] }));
-    load = ended(startLoad(running));
+    // the test before has lost a node and started another: both are to be back
+    await eventually(120_000, 'all replicas are there', () => isWhole('datanode2', []));
+    load = ended(startLoad());
     await pause(1_000);
-    const before = await replicasOn(running, 'datanode2');
+    const before = await replicasOn('datanode2');
     await running.killAndWait('datanode2');
     flipInLog(join(running.data, 'datanode2', 'log'));
     running.startByHand('datanode2');
     const tookMs = await eventually(120_000, 'datanode2 has new replicas', () =>
-      isWhole(running, 'datanode2', before),
+      isWhole('datanode2', before),
     );
     process.stdout.write(`damaged log: whole again after ${tookMs.toFixed(0)} ms\n`);
     expect(readdirSync(join(running.data, 'datanode2', 'quarantine'))).toContain('log');
-    await verified(running);
+    await verified();
   }, 400_000);
 });
 

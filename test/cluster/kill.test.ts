@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { endedAfterEach } from './ended.ts';
@@ -8,6 +8,7 @@ import { connect, Load } from './load.ts';
 
 const WRITES_MIN = 500;
 const ended = endedAfterEach();
+let loads = 0;
 
 /** Waits until each partition acknowledges writes again after `fault`; how long that took. */
 async function resumes(running: Load, boundMs: number, fault: () => void): Promise<number> {
@@ -33,6 +34,7 @@ function startLoad(cluster: TestCluster, writers: number, readers: number): Load
     writers,
     readers,
     keysPerWriter: 16,
+    prefix: `load ${loads++}`,
   });
 }
 
@@ -53,10 +55,15 @@ async function caughtUp(running: TestCluster): Promise<boolean> {
 }
 
 describe('a datanode killed under load', () => {
+  let running: TestCluster;
+  beforeAll(async () => {
+    running = await startCluster({ partitions: 4 });
+  }, 300_000);
+  afterAll(() => running?.destroy(), 300_000);
+
   test(
     'loses no acknowledged write, serves no stale read, and comes back',
     async () => {
-      const running = ended(await startCluster({ partitions: 4 }));
       const load = ended(startLoad(running, 8, 4));
       await pause(1_000);
       for (let round = 0; round < scale.kills; round++) {
@@ -77,7 +84,6 @@ describe('a datanode killed under load', () => {
   );
 
   test('all three killed at once: everything acknowledged is there, writes resume', async () => {
-    const running = ended(await startCluster({ partitions: 4 }));
     const load = ended(startLoad(running, 8, 4));
     await pause(1_500);
     const tookMs = await resumes(load, 90_000, () => {

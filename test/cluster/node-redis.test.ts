@@ -1,12 +1,13 @@
 /** node-redis, unmodified, in RESP2 and RESP3, on the gateway and the cluster ports. */
 import { createClient, createCluster, ErrorReply, SimpleError, WatchError } from 'redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventually, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, ledAsWanted, startCluster, type TestCluster } from './cluster.ts';
 
 let cluster: TestCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ partitions: 4 });
+  await ledAsWanted(cluster, 4);
 }, 300_000);
 
 afterAll(() => cluster?.destroy(), 300_000);

@@ -5,8 +5,9 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { NodeAnswer, PartitionAnswer } from '../../src/cli/admin/shapes.ts';
+import { freePorts } from '../ports.ts';
 import { askPort } from './ask.ts';
-import { eventually, freePorts, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
 import { endedAfterEach } from './ended.ts';
 import { Load } from './load.ts';
 

@@ -5,8 +5,9 @@ import { afterEach, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { NodeAnswer, PartitionAnswer } from '../../src/cli/admin/shapes.ts';
 import { isAlive } from '../../src/cli/run-file.ts';
+import { freePorts } from '../ports.ts';
 import { scale } from '../scale.ts';
-import { eventually, freePorts, pause, startCluster, type TestCluster } from './cluster.ts';
+import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
 import { Load } from './load.ts';
 
 const PARTITIONS = 4;

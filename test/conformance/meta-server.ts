@@ -22,7 +22,8 @@ export interface StoppableStore {
 
 const CLUSTER = encodeRecord({ ...{ clusterId: 'c1', createdMs: 0 }, version: 1 });
 const OTHER = encodeRecord({ ...{ clusterId: 'c2', createdMs: 0 }, version: 1 });
-const TIMEOUT_MS = 1_000;
+/** Of a call: what stands still for two seconds is not taken for a store that is away. */
+const TIMEOUT_MS = 3_000;
 const REMEDY = /Nothing is taken from it or written to it.*Bring the right store back; or/;
 
 const connect = (url: string, logger: Logger = world.logger) =>

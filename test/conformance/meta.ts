@@ -192,10 +192,11 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
   });
 
   test('keys live with their lease: kept while it is renewed, gone when it is revoked', async () => {
-    const lease = await store.grantLease(2_000);
+    // what a machine that stands still for two seconds does not end
+    const lease = await store.grantLease(4_000);
     const key = `${root}leased`;
     await store.put(key, 'x', lease);
-    await new Promise((resolve) => setTimeout(resolve, 3_500));
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
     expect(lease.lost.aborted).toBe(false);
     expect((await store.get(key))?.value).toBe('x');
     await lease.revoke();
@@ -206,7 +207,7 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
 
   test('the lease of a client that has gone ends, and watches are told', async () => {
     const dying = another();
-    const lease = await dying.grantLease(1_000);
+    const lease = await dying.grantLease(3_000);
     const key = `${root}dying`;
     await dying.put(key, 'x', lease);
     const seen = watched(store, root);
@@ -238,7 +239,7 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
   test('one candidate is master at a time, and the fence grows', async () => {
     const prefix = `${root}election/`;
     const [first, second] = [another(), another()];
-    const [leaseA, leaseB] = [await first.grantLease(2_000), await second.grantLease(2_000)];
+    const [leaseA, leaseB] = [await first.grantLease(30_000), await second.grantLease(30_000)];
     const a = await first.campaign(prefix, 'a', leaseA);
     let b: Awaited<ReturnType<MetaStore['campaign']>> | undefined;
     const waiting = second.campaign(prefix, 'b', leaseB).then((leadership) => {
@@ -265,11 +266,11 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
 
   test('a candidate gives up when it is told to', async () => {
     const prefix = `${root}election/`;
-    const lease = await store.grantLease(2_000);
+    const lease = await store.grantLease(30_000);
     await store.campaign(prefix, 'a', lease);
     const rival = another();
     const stop = new AbortController();
-    const campaign = rival.campaign(prefix, 'b', await rival.grantLease(2_000), stop.signal);
+    const campaign = rival.campaign(prefix, 'b', await rival.grantLease(30_000), stop.signal);
     setTimeout(() => stop.abort(new Error('enough')), 50);
     await expect(campaign).rejects.toMatchObject({ code: 'CANCELLED' });
     expect((await store.range(prefix)).items).toHaveLength(1);

@@ -1,9 +1,12 @@
 /** A real etcd of this test: its own directory and ports, ended by its id. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freeStorePort } from '../ports.ts';
+
+/** Tells what hangs from what is slow. */
+const HEALTHY_MS = 120_000;
 
 export class EtcdProcess {
   readonly url: string;
@@ -71,7 +74,8 @@ export class EtcdProcess {
 }
 
 export async function startEtcd(...flags: readonly string[]): Promise<EtcdProcess> {
-  const etcd = new EtcdProcess([await freePort(), await freePort()], flags);
+  const port = await freeStorePort();
+  const etcd = new EtcdProcess([port, port + 1], flags);
   try {
     await etcd.start();
   } catch (failure) {
@@ -89,7 +93,7 @@ async function untilHealthy(url: string, child: ChildProcess): Promise<void> {
   child.once('exit', (code) => {
     failure ??= new Error(`etcd ended with ${code}`);
   });
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + HEALTHY_MS;
   while (performance.now() < deadline) {
     if (failure) throw failure;
     const answer = await fetch(`${url}/health`).catch(() => undefined);
@@ -97,17 +101,5 @@ async function untilHealthy(url: string, child: ChildProcess): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   child.kill('SIGKILL');
-  throw new Error('etcd is not healthy after 20 s');
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
+  throw new Error(`etcd is not healthy after ${HEALTHY_MS / 1_000} s`);
 }

@@ -14,7 +14,8 @@ import { Groups } from './groups.ts';
 import { register, unregister } from './master.ts';
 
 const NODES = ['n1', 'n2', 'n3', 'n4', 'n5'];
-const WITHIN_MS = 10_000;
+/** Tells what hangs from what is slow. */
+const WITHIN_MS = 60_000;
 /** More than one transaction holds. */
 const MANY = 150;
 
@@ -205,5 +206,5 @@ test.each(operations)(
       expect(writes).toBeLessThan(30);
     }
   },
-  120_000,
+  400_000,
 );

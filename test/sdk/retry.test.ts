@@ -111,7 +111,7 @@ async function scene(row: Row, effect: Effect, times: number, attemptsMax = 4) {
       // only who stays silent is to be taken for silent, however slow the machine is
       attemptTimeoutMs: row.answer === 'hang' ? 250 : 60_000,
       // a plain write that is never answered ends with its time
-      timeoutMs: row.answer === 'hang' && effect === 'write' ? 900 : 60_000,
+      timeoutMs: row.answer === 'hang' && effect === 'write' ? 2_500 : 60_000,
       backoffMaxMs: 40,
     },
     { get: driver.get },

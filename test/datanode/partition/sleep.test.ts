@@ -49,7 +49,7 @@ describe('an idle group', () => {
   });
 
   test('deletes a key whose deadline comes while it sleeps', async () => {
-    await trio.run('write', 'SET a 1 PX 2000');
+    await trio.run('write', 'SET a 1 PX 4000');
     await asleep('n1', 'n2', 'n3');
     const leader = await trio.leader();
     expect(leader.counts().keys).toBe(1);

@@ -327,7 +327,7 @@ describe('a node', () => {
     client.send('CLIENT SETNAME sleeper', 'DEBUG SLEEP 0.1', 'SLOWLOG GET', 'LATENCY LATEST');
     const text = await client.until((all) => /\*4\r\n\$7\r\ncommand\r\n/.test(all));
     expect(text).toMatch(
-      /\*6\r\n:0\r\n:\d+\r\n:(?:99\d{3}|1\d{5})\r\n\*3\r\n\$5\r\nDEBUG\r\n\$5\r\nSLEEP\r\n\$3\r\n0.1\r\n/,
+      /\*6\r\n:\d\r\n:\d+\r\n:(?:99\d{3}|[1-9]\d{5,})\r\n\*3\r\n\$5\r\nDEBUG\r\n\$5\r\nSLEEP\r\n\$3\r\n0.1\r\n/,
     );
     expect(text).toContain('$7\r\nsleeper\r\n');
     await client.ask('CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 2', '+OK\r\n');

@@ -10,6 +10,7 @@ import { connectEtcd } from '../../../src/meta/etcd.ts';
 import { decodeRecord, recordKinds } from '../../../src/meta/records.ts';
 import { encodeRecord, keys } from '../../../src/meta/schema.ts';
 import type { MetaItem, MetaStore } from '../../../src/meta/store.ts';
+import { freeStorePort } from '../../ports.ts';
 import { world } from '../served.ts';
 
 const cluster = encodeRecord({ version: 1, clusterId: 'c0ffee', createdMs: 1 } as never);
@@ -48,7 +49,7 @@ const kept = [
 
 describe('a store made anew from what was kept of it', () => {
   test('is the same one for a client that knew it: its watch goes on, nothing goes back', async () => {
-    const { port, url } = await serve('old');
+    const { port, url } = await serve('old', await freeStorePort());
     const store = connectEtcd({ ...world, urls: [url] });
     client = store;
     for (const { key, value } of kept) await store.put(key, value);

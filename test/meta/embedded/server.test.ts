@@ -9,6 +9,7 @@ import { connectEtcd } from '../../../src/meta/etcd.ts';
 import { metaSuite } from '../../conformance/meta.ts';
 import { linkSuite, replaySuite } from '../../conformance/meta-links.ts';
 import { replacedSuite, restartSuite } from '../../conformance/meta-server.ts';
+import { freeStorePort } from '../../ports.ts';
 import { breakable, etcdctl, world } from '../served.ts';
 
 let dir: string;
@@ -31,7 +32,7 @@ describe('the embedded store', () => {
   });
 
   test('a restart keeps data, revisions and leases', async () => {
-    const first = await start();
+    const first = await start(await freeStorePort());
     const store = connect(first.url);
     const lease = await store.grantLease(30_000);
     await store.put('/kept', 'a');
@@ -61,7 +62,7 @@ describe('the embedded store over a link that breaks', () => {
 
 describe('the embedded store that is stopped', () => {
   const open = async () => {
-    let running: EmbeddedStore | undefined = await start();
+    let running: EmbeddedStore | undefined = await start(await freeStorePort());
     const { port, url } = running;
     return {
       url,
