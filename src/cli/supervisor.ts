@@ -11,7 +11,7 @@ import type { RunFile } from './run-file.ts';
 
 /**
  * Without progress; a node with many replicas makes some all the time. Tells what hangs from a
- * machine that is busy: on two cores with twenty others at work a start takes half a minute.
+ * machine that is busy: on two cores with a load of 15 a start took 11 s.
  */
 const READY_MS = 90_000;
 const PROGRESS_MS = 2_000;
