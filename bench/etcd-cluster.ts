@@ -1,7 +1,7 @@
 /** Three etcd nodes as they come, on one machine. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { run, Server } from './children.ts';
+import { run, Server } from '../tools/children.ts';
 import { freePorts } from './ports.ts';
 import type { Running } from './system.ts';
 

@@ -1,7 +1,7 @@
 /** What a cluster costs that nobody uses: many partitions, whose groups sleep. */
 import { join } from 'node:path';
+import { pause } from '../tools/children.ts';
 import { Accounting } from './accounting.ts';
-import { pause } from './children.ts';
 import { startKvorum } from './kvorum-cluster.ts';
 import { ask } from './redis-door.ts';
 import type { Idle } from './results.ts';

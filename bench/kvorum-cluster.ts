@@ -1,7 +1,7 @@
 /** kvorum as `kvorum start` runs it: three datanodes, three replicas of every partition. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server } from './children.ts';
+import { Server } from '../tools/children.ts';
 import { freePorts } from './ports.ts';
 import { ask, writes } from './redis-door.ts';
 import type { Running } from './system.ts';

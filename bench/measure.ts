@@ -1,9 +1,9 @@
 /** Measures one system after it has started, and stops it: the rows of redis, kvorum and etcd. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pause } from '../tools/children.ts';
 import { Accounting, type Memory } from './accounting.ts';
 import { checkPerf, checkPerfLoad } from './check-perf.ts';
-import { pause } from './children.ts';
 import { type RunningEtcd, startEtcd } from './etcd-cluster.ts';
 import { BEGIN, type EtcdLoad, type EtcdLoadResult } from './etcd-load-words.ts';
 import { startKvorum } from './kvorum-cluster.ts';
@@ -30,7 +30,7 @@ export interface Scene {
 }
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-export const kvorumScript = join(here, '..', '..', 'dist', 'cli', 'kvorum.js');
+export const kvorumScript = join(here, '..', '..', '..', 'dist', 'cli', 'kvorum.js');
 const etcdLoadScript = join(here, 'etcd-load.js');
 
 /** After the filling, before the first row: what was written is compacted meanwhile. */

@@ -1,5 +1,5 @@
 /** The command line of the benchmark. */
-import { parseArgs } from 'node:util';
+import { listOf, number, parseWords, whole } from '../tools/command-line.ts';
 import type { SystemName } from './system.ts';
 
 export interface Options {
@@ -45,12 +45,8 @@ are worth something only on a machine that does nothing else: it says when that 
 
 /** Throws an error that says which option is wrong. */
 export function parseOptions(args: readonly string[]): Options {
-  const values = parseWords(args);
-  const only = values.only.split(',').map((name) => {
-    const found = systems.find((system) => system === name.trim());
-    if (found === undefined) throw new Error(`--only ${name}: use ${systems.join(', ')}`);
-    return found;
-  });
+  const values = parseWords(args, words);
+  const only = listOf('--only', values.only, systems);
   return {
     help: values.help,
     full: values.full,
@@ -64,37 +60,14 @@ export function parseOptions(args: readonly string[]): Options {
   };
 }
 
-function parseWords(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean', short: 'h', default: false },
-        full: { type: 'boolean', default: false },
-        seconds: { type: 'string' },
-        rounds: { type: 'string' },
-        fill: { type: 'string', default: '1000000' },
-        only: { type: 'string', default: systems.join(',') },
-        'no-check-perf': { type: 'boolean', default: false },
-        json: { type: 'string' },
-        data: { type: 'string' },
-      },
-    }).values;
-  } catch (error) {
-    // Node's message goes on with advice that does not fit here.
-    const [first] = error instanceof Error ? error.message.split('. ') : [String(error)];
-    throw new Error(first, { cause: error });
-  }
-}
-
-function number(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= least && value <= most) return value;
-  throw new Error(`${option} ${text}: must be a number from ${least} to ${most}`);
-}
-
-function whole(option: string, text: string, least: number, most: number): number {
-  const value = number(option, text, least, most);
-  if (Number.isInteger(value)) return value;
-  throw new Error(`${option} ${text}: must be a whole number`);
-}
+const words = {
+  help: { type: 'boolean', short: 'h', default: false },
+  full: { type: 'boolean', default: false },
+  seconds: { type: 'string' },
+  rounds: { type: 'string' },
+  fill: { type: 'string', default: '1000000' },
+  only: { type: 'string', default: systems.join(',') },
+  'no-check-perf': { type: 'boolean', default: false },
+  json: { type: 'string' },
+  data: { type: 'string' },
+} as const;

@@ -1,7 +1,7 @@
 /** A stock redis-server that syncs its append-only file before it answers. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server } from './children.ts';
+import { Server } from '../tools/children.ts';
 import { freePorts } from './ports.ts';
 import { ask, writes } from './redis-door.ts';
 import type { Running } from './system.ts';

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { killAll } from '../tools/children.ts';
 import { busyCores, cores } from './accounting.ts';
-import { killAll } from './children.ts';
 import { makeDirectory, probeSync, removeDirectory, requireWritable } from './disk.ts';
 import { measureIdle } from './idle.ts';
 import { kvorumScript, measureEtcd, measureKvorum, measureRedis } from './measure.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { killAll, run, Server } from '../../bench/children.ts';
+import { killAll, run, Server } from '../../tools/children.ts';
 
 afterEach(killAll);
 
