@@ -19,8 +19,8 @@ export function asleepOf(info: string): number {
 }
 
 /** Rejects when the groups are not asleep within a minute. */
-export async function measureIdle(directory: string, script: string): Promise<Idle> {
-  const kvorum = await startKvorum(join(directory, 'idle'), script, IDLE_PARTITIONS);
+export async function measureIdle(directory: string): Promise<Idle> {
+  const kvorum = await startKvorum(join(directory, 'idle'), undefined, IDLE_PARTITIONS);
   const accounting = new Accounting(kvorum.processes);
   try {
     const untilMs = Date.now() + ASLEEP_MS;

@@ -30,7 +30,6 @@ export interface Scene {
 }
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-export const kvorumScript = join(here, '..', '..', '..', 'dist', 'cli', 'kvorum.js');
 const etcdLoadScript = join(here, 'etcd-load.js');
 
 /** After the filling, before the first row: what was written is compacted meanwhile. */
@@ -52,7 +51,7 @@ export async function measureRedis(scene: Scene): Promise<void> {
 }
 
 export async function measureKvorum(scene: Scene): Promise<void> {
-  const kvorum = await startKvorum(scene.directory, kvorumScript);
+  const kvorum = await startKvorum(scene.directory);
   await measured(scene, kvorum, async (accounting) => {
     const { clusterPort, gatewayPort } = kvorum;
     const keys = keysOf(gatewayPort);

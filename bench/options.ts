@@ -1,5 +1,6 @@
 /** The command line of the benchmark. */
 import { listOf, number, parseWords, whole } from '../tools/command-line.ts';
+import { type ScenarioName, scenarioNames } from './scenario.ts';
 import type { SystemName } from './system.ts';
 
 export interface Options {
@@ -8,13 +9,19 @@ export interface Options {
   readonly seconds: number;
   readonly rounds: number;
   readonly fill: number;
-  readonly only: readonly SystemName[];
+  readonly systems: readonly SystemName[];
+  readonly scenarios: readonly ScenarioName[];
+  /** What is not begun any more when it would not end within them. */
+  readonly minutes: number;
+  readonly kills: number;
+  readonly transfers: number;
   readonly checkPerf: boolean;
   readonly json: string | undefined;
   readonly data: string | undefined;
 }
 
 const systems: readonly SystemName[] = ['redis', 'kvorum', 'etcd'];
+const all: readonly (SystemName | ScenarioName)[] = [...systems, ...scenarioNames];
 
 export const help = `npm run bench -- [options]
 
@@ -26,13 +33,19 @@ exit code is 1 when a floor is missed.
 
   --full            three rounds of 10 s a row, and rows with 1 and 256 clients, with 4,096-byte
                     values, for counters, lists, sets, hashes, sorted sets and MSET, a mix of GETs
-                    and SETs, and latencies at fixed rates (two hours; without it 5 to 8
-                    minutes); every other round in turned order
+                    and SETs, and latencies at fixed rates; every other round in turned order; then
+                    all scenarios (without it 5 to 8 minutes, with it three hours)
   --seconds N       seconds a row is measured (default 7)
-  --rounds N        measure everything N times, show the median (default 1)
+  --rounds N        measure everything N times, show the median (default 1); scenarios once
   --fill N          SETs of random keys before the rows (default 1000000; fewer when they would
                     take longer than 45 s, unless --full)
-  --only LIST       some of ${systems.join(',')}; floors that need another are not judged
+  --only LIST       some of ${systems.join(',')}; floors and targets that need another are not
+                    judged; and scenarios, each in a cluster of its own:
+                    ${scenarioNames.join(',')}
+  --kills N         kills of failover (default 10, with --full 40)
+  --transfers N     of transfer (default 30, with --full 100)
+  --minutes N       begin nothing that would not be over after N minutes; what is left out is
+                    named (default 60, with --full 300)
   --no-check-perf   leave out etcd's own measurement (65 s with etcd 3.4); the SET floor is then
                     judged against the 50 gRPC clients
   --data DIR        make the data directories below DIR (default: the temporary directory)
@@ -46,17 +59,21 @@ are worth something only on a machine that does nothing else: it says when that 
 /** Throws an error that says which option is wrong. */
 export function parseOptions(args: readonly string[]): Options {
   const values = parseWords(args, words);
-  const only = listOf('--only', values.only, systems);
+  const { full } = values;
+  const names = [...systems, ...(full ? scenarioNames : [])];
+  const only = values.only === undefined ? names : listOf('--only', values.only, all);
   return {
-    help: values.help,
-    full: values.full,
-    seconds: number('--seconds', values.seconds ?? (values.full ? '10' : '7'), 0.5, 300),
-    rounds: whole('--rounds', values.rounds ?? (values.full ? '3' : '1'), 1, 100),
+    ...{ help: values.help, full },
+    seconds: number('--seconds', values.seconds ?? (full ? '10' : '7'), 0.5, 300),
+    rounds: whole('--rounds', values.rounds ?? (full ? '3' : '1'), 1, 100),
     fill: whole('--fill', values.fill, 1_000, 10_000_000),
-    only: systems.filter((system) => only.includes(system)),
+    systems: systems.filter((system) => only.includes(system)),
+    scenarios: scenarioNames.filter((scenario) => only.includes(scenario)),
+    minutes: number('--minutes', values.minutes ?? (full ? '300' : '60'), 1, 10_000),
+    kills: whole('--kills', values.kills ?? (full ? '40' : '10'), 1, 1_000),
+    transfers: whole('--transfers', values.transfers ?? (full ? '100' : '30'), 1, 10_000),
     checkPerf: !values['no-check-perf'],
-    json: values.json,
-    data: values.data,
+    ...{ json: values.json, data: values.data },
   };
 }
 
@@ -66,7 +83,10 @@ const words = {
   seconds: { type: 'string' },
   rounds: { type: 'string' },
   fill: { type: 'string', default: '1000000' },
-  only: { type: 'string', default: systems.join(',') },
+  only: { type: 'string' },
+  kills: { type: 'string' },
+  transfers: { type: 'string' },
+  minutes: { type: 'string' },
   'no-check-perf': { type: 'boolean', default: false },
   json: { type: 'string' },
   data: { type: 'string' },

@@ -3,7 +3,7 @@ import { checkPerfLoad, isCapped } from './check-perf.ts';
 import type { Floor, Line, ProcessMemory, Row } from './results.ts';
 import { find, linesOf, sum } from './results.ts';
 import type { Door } from './system.ts';
-import type { Judged } from './targets.ts';
+import { type Judged, shareOf } from './targets.ts';
 
 /** Columns as wide as their widest cell; the first aligned left, the others right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
@@ -105,12 +105,13 @@ export function durability(systems: Readonly<Record<string, SystemNote>>): strin
   const cells = Object.entries(systems).map(
     ([name, { version, fsync }]) => `  ${`${name} ${version}`.padEnd(14)}  ${fsync}`,
   );
-  return ['', 'what is on disk before the answer', ...cells];
+  return cells.length === 0 ? [] : ['', 'what is on disk before the answer', ...cells];
 }
 
 /** What each process cost over all its rows, and what it held. */
 export function processes(rows: readonly Row[], memory: readonly ProcessMemory[]): string[] {
   const names = [...new Set(memory.map(({ name }) => name))];
+  if (names.length === 0) return [];
   const cells = names.map((name) => {
     const held = memory.filter((one) => one.name === name);
     const end = Math.max(...held.map(({ endBytes }) => endBytes));
@@ -133,11 +134,22 @@ export function processes(rows: readonly Row[], memory: readonly ProcessMemory[]
 /** How far it is to each target that was measured. */
 export function targets(all: readonly Judged[]): string[] {
   const measured = all.filter((one) => one.measured !== undefined);
-  const cells = measured.map(({ text, atLeast = 0, atMost, measured: ratio = 0 }) => {
-    const share = atMost === undefined ? ratio / atLeast : atMost / ratio;
-    return [`  ${text}`, `${round(ratio)} ×`, share >= 1 ? 'reached' : `${round(share)} of it`];
+  if (measured.length === 0) return [];
+  const cells = measured.map((one) => {
+    const { text, unit, better, reach, goal, note = '' } = one;
+    const bound = (value: number) => `${better === 'more' ? '≥' : '≤'} ${value} ${unit}`;
+    const figure = `${round(one.measured ?? 0)} ${unit}`;
+    return [`  ${text}`, figure, bound(reach), bound(goal), verdictOf(one), note];
   });
-  return cells.length === 0 ? [] : ['', 'targets', ...table(['', 'measured', ''], cells)];
+  const head = ['', 'measured', 'must reach', 'goal', '', ''];
+  return ['', 'targets', ...table(head, cells)];
+}
+
+/** In words: the goal, what must be reached, or how much of that. */
+export function verdictOf(one: Judged): string {
+  if (shareOf(one, one.goal) >= 1) return 'goal';
+  const share = shareOf(one, one.reach);
+  return share >= 1 ? 'reached' : `${round(share)} of it`;
 }
 
 export function floors(all: readonly Floor[], cores: number): string[] {

@@ -13,6 +13,12 @@ export interface Outcome {
   readonly code: number | null;
 }
 
+export interface ServerOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** It reads its standard input, and ends when that does: with `stop`, or with this process. */
+  readonly lifeLine?: boolean;
+}
+
 /** A server: runs until `stop`. Its last words are kept for the message when it dies. */
 export class Server {
   readonly name: string;
@@ -21,9 +27,15 @@ export class Server {
   #failure: Error | undefined;
   #stopping = false;
 
-  constructor(name: string, command: string, args: readonly (string | number)[]) {
+  constructor(
+    name: string,
+    command: string,
+    args: readonly (string | number)[],
+    { env, lifeLine = false }: ServerOptions = {},
+  ) {
     this.name = name;
-    this.process = launch(command, args);
+    this.process = launch(command, args, env, lifeLine);
+    this.process.stdin?.on('error', () => {});
     const hear = (chunk: Buffer) => {
       this.#output = (this.#output + chunk.toString()).slice(-4_000);
     };
@@ -63,9 +75,19 @@ export class Server {
     throw new Error(`${this.name}: not within ${ms / 1000} s: ${what}. ${this.#output.trim()}`);
   }
 
+  /** Resolves when it has ended: at its own pace, after 20 s by force. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await end(this.process);
+    await end(this.process, (child) => {
+      if (child.stdin) child.stdin.end();
+      else child.kill('SIGTERM');
+    });
+  }
+
+  /** The same by a signal: what it does then depends on the signal. */
+  async endBy(signal: NodeJS.Signals): Promise<void> {
+    this.#stopping = true;
+    await end(this.process, (child) => child.kill(signal));
   }
 }
 
@@ -128,10 +150,11 @@ export function pause(ms: number): Promise<void> {
 function launch(
   command: string,
   args: readonly (string | number)[],
-  env: Readonly<Record<string, string>> = {},
+  env: NodeJS.ProcessEnv = {},
+  lifeLine = false,
 ): ChildProcess {
   const child = spawn(command, args.map(String), {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [lifeLine ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
     detached: true,
   });
@@ -144,7 +167,7 @@ function launch(
   return child;
 }
 
-function end(child: ChildProcess): Promise<void> {
+function end(child: ChildProcess, begin: (child: ChildProcess) => void): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
     return Promise.resolve();
   }
@@ -154,7 +177,7 @@ function end(child: ChildProcess): Promise<void> {
       clearTimeout(force);
       resolve();
     });
-    child.kill('SIGTERM');
+    begin(child);
   });
 }
 

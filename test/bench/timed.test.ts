@@ -63,10 +63,11 @@ test('Zipf: the first key is asked for most, and every one is below the count', 
   const counts = new Map<number, number>();
   for (let i = 0; i < 100_000; i++) {
     const key = draw((i + 0.5) / 100_000);
-    expect(key).toBeGreaterThanOrEqual(0);
-    expect(key).toBeLessThan(1_000);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
+  const keys = [...counts.keys()];
+  expect(Math.min(...keys)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...keys)).toBeLessThan(1_000);
   // Half as often the second, by and large: the weights are those of a continuous density.
   expect(counts.get(0)! / counts.get(1)!).toBeGreaterThan(1.4);
   expect(counts.get(0)! / counts.get(99)!).toBeGreaterThan(40);

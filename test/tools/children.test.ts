@@ -24,6 +24,20 @@ describe('a server', () => {
     expect(() => server.check()).toThrow('ended with 3');
   });
 
+  test('with a life line ends when that does, or by the signal it is sent', async () => {
+    const reader = () =>
+      new Server('reader', 'sh', ['-c', 'echo up; cat; echo over'], { lifeLine: true });
+    const [one, other] = [reader(), reader()];
+    for (const server of [one, other]) {
+      await server.until(10_000, 'it is up', () => server.output.includes('up'));
+    }
+    await one.stop();
+    expect(one.process.exitCode).toBe(0);
+    await other.endBy('SIGKILL');
+    expect(other.process.signalCode).toBe('SIGKILL');
+    for (const server of [one, other]) server.check();
+  });
+
   test('that is not ready in time is told of with what was waited for', async () => {
     const server = shell('sleep 60');
     await expect(server.until(100, 'it sings', () => false)).rejects.toThrow('it sings');

@@ -1,0 +1,23 @@
+/** What a scenario is: something measured once, in a cluster of its own, against a target. */
+import type { Options } from './options.ts';
+import type { Judged } from './targets.ts';
+
+/** In the order they are measured. */
+export const scenarioNames = ['failover', 'transfer'] as const;
+export type ScenarioName = (typeof scenarioNames)[number];
+
+export interface Stage {
+  readonly options: Options;
+  /** For data; empty, and removed after the scenario. */
+  readonly directory: string;
+  progress(text: string): void;
+}
+
+export interface Scenario {
+  /** For people. */
+  readonly text: string;
+  /** About how long it takes. */
+  seconds(options: Options): number;
+  /** Starts what it measures, and stops it in any case. */
+  measure(stage: Stage): Promise<readonly Judged[]>;
+}
