@@ -13,8 +13,8 @@ import { etcdLoads, redisLoads, restOfFilling } from './plan.ts';
 import * as benchmark from './redis-benchmark.ts';
 import { keysOf } from './redis-door.ts';
 import { startRedis } from './redis-server.ts';
-import { round } from './report.ts';
 import type { Row } from './results.ts';
+import { round } from './sheet.ts';
 import type { Door, Running } from './system.ts';
 import { measureTimed, type TimedRow } from './timed.ts';
 

@@ -17,6 +17,7 @@ export interface Options {
   readonly transfers: number;
   readonly checkPerf: boolean;
   readonly json: string | undefined;
+  readonly report: boolean;
   readonly data: string | undefined;
 }
 
@@ -50,6 +51,8 @@ exit code is 1 when a floor is missed.
                     judged against the 50 gRPC clients
   --data DIR        make the data directories below DIR (default: the temporary directory)
   --json FILE       write all figures to FILE
+  --report          write docs/performance.md and docs/performance.svg; what stands between the
+                    marks in the page is kept
   --help            this text
 
 Needs Linux, redis-server, redis-benchmark, redis-cli, etcd and etcdctl 3.4 or newer on the PATH
@@ -73,7 +76,7 @@ export function parseOptions(args: readonly string[]): Options {
     kills: whole('--kills', values.kills ?? (full ? '40' : '10'), 1, 1_000),
     transfers: whole('--transfers', values.transfers ?? (full ? '100' : '30'), 1, 10_000),
     checkPerf: !values['no-check-perf'],
-    ...{ json: values.json, data: values.data },
+    ...{ json: values.json, report: values.report, data: values.data },
   };
 }
 
@@ -89,5 +92,6 @@ const words = {
   minutes: { type: 'string' },
   'no-check-perf': { type: 'boolean', default: false },
   json: { type: 'string' },
+  report: { type: 'boolean', default: false },
   data: { type: 'string' },
 } as const;

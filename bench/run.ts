@@ -1,15 +1,17 @@
 /** `npm run bench`: kvorum beside redis and etcd; see options.ts for what it does. */
 import { writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { cpus, release, totalmem, type } from 'node:os';
 import { killAll } from '../tools/children.ts';
 import { busyCores, cores } from './accounting.ts';
 import { makeDirectory, probeSync, removeDirectory, requireWritable } from './disk.ts';
 import { type Figures, Run } from './measure-all.ts';
 import { help, type Options, parseOptions } from './options.ts';
+import { requireReport, writeReport } from './performance-files.ts';
 import { estimate, estimateSeconds } from './plan.ts';
 import { requirePrograms } from './programs.ts';
 import { disturbances, durability, floors, processes, targets, throughput } from './report.ts';
 import { find, floorsOf, linesOf } from './results.ts';
+import { inTerminal } from './sheet.ts';
 import type { SystemName } from './system.ts';
 import { type Judged, judgeTargets } from './targets.ts';
 import { judgeLatency, timedReport } from './timed.ts';
@@ -25,24 +27,39 @@ async function main(options: Options, directory: string): Promise<boolean> {
   const { rows, timed, memory, versions, idle, leftOut } = figures;
   const judged = floorsOf(rows, memory, idle);
   const wanted = judgeAll(figures);
-  const report = [
+  const beside = [
     ...durability(versions),
     ...throughput(rows),
     ...processes(rows, memory),
     ...timedReport(timed),
+  ];
+  const verdicts = [
     ...targets(wanted),
     ...(rows.length > 0 ? floors(judged, cores) : []),
     ...disturbances(rows),
-    ...leftOut.map((text) => `NOT MEASURED: ${text}`),
   ];
-  for (const line of report) say(line);
+  for (const line of [...beside, ...verdicts].flatMap(inTerminal)) say(line);
+  for (const text of leftOut) say(`NOT MEASURED: ${text}`);
   say(`\ntook ${run.elapsed().trim()} minutes`);
   if (options.json !== undefined) {
     const all = { machine, options, ...figures, floors: judged, targets: wanted };
     writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`);
     say(`all figures are in ${options.json}`);
   }
+  if (options.report) {
+    const { rounds, seconds } = options;
+    const common = { machine, date: new Date().toISOString().slice(0, 10), command: command() };
+    const sheets = [...verdicts, ...beside];
+    writeReport({ ...common, rounds, seconds, targets: wanted, sheets, leftOut }, linesOf(rows));
+    say('docs/performance.md and docs/performance.svg are written');
+  }
   return judged.every(({ holds }) => holds !== false) && leftOut.length === 0;
+}
+
+/** The command that was given, as a person types it. */
+function command(): string {
+  const words = process.argv.slice(2);
+  return `npm run bench${words.length > 0 ? ` -- ${words.join(' ')}` : ''}`;
 }
 
 /** How long it will take; with scenarios, each part for itself. */
@@ -67,6 +84,7 @@ async function describeMachine(directory: string) {
     processor: cpus()[0]?.model ?? 'unknown',
     memoryBytes: totalmem(),
     node: process.versions.node,
+    system: `${type()} ${release()}`,
     syncP50Ms: at(0.5),
     syncP99Ms: at(0.99),
     busyCoresBefore: await busyCores(1_000),
@@ -130,6 +148,7 @@ function start(): void {
     if (process.platform !== 'linux') throw new Error('it reads /proc: it needs Linux');
     requirePrograms(needed(options), process.env['PATH'] ?? '');
     if (options.json !== undefined) requireWritable(options.json);
+    if (options.report) requireReport();
     const directory = makeDirectory(options.data);
     cleanUpAtExit(directory);
     main(options, directory).then((hold) => process.exit(hold ? 0 : 1), fail);

@@ -10,7 +10,7 @@ describe('the command line', () => {
       ...{ help: false, full: false, seconds: 7, rounds: 1, fill: 1_000_000, minutes: 60 },
       ...{ systems: ['redis', 'kvorum', 'etcd'], scenarios: [], checkPerf: true },
       ...{ kills: 10, transfers: 30 },
-      ...{ json: undefined, data: undefined },
+      ...{ json: undefined, report: false, data: undefined },
     });
   });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { targets, verdictOf } from '../../bench/report.ts';
 import { linesOf } from '../../bench/results.ts';
+import { inTerminal } from '../../bench/sheet.ts';
 import { type Judged, judgeTargets, shareOf } from '../../bench/targets.ts';
 import { rowOf } from './rows.ts';
 
@@ -34,12 +35,12 @@ test('every target asks for something, and its goal for more', () => {
 });
 
 test('the report says which are reached and how near the others are, and nothing of the rest', () => {
-  const lines = targets([
+  const [sheet] = targets([
     { text: 'a', ...ratio, reach: 0.25, goal: 0.5, measured: 0.2 },
     { text: 'b', unit: 'ms', better: 'less', reach: 80, goal: 20, measured: 80, note: '9 times' },
     { text: 'c', ...ratio, reach: 1, goal: 2, measured: undefined },
   ]);
-  expect(lines).toEqual([
+  expect(inTerminal(sheet!)).toEqual([
     '',
     'targets',
     '     measured  must reach     goal',

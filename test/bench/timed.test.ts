@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { inTerminal } from '../../bench/sheet.ts';
 import { judgeLatency, type TimedRow, timedReport } from '../../bench/timed.ts';
 import { openPlaces, TimedClients } from '../../bench/timed-clients.ts';
 import type { TimedLoad } from '../../bench/timed-load-words.ts';
@@ -73,6 +74,8 @@ test('Zipf: the first key is asked for most, and every one is below the count', 
   expect(counts.get(0)! / counts.get(99)!).toBeGreaterThan(40);
 });
 
+const shown = (rows: readonly TimedRow[]) => timedReport(rows).flatMap(inTerminal);
+
 describe('the report', () => {
   const row = (door: TimedRow['door'], rate: number, p99Ms: number): TimedRow => ({
     ...{ round: 1, system: 'kvorum', door, name: 'SET', rate, perSecond: rate },
@@ -81,7 +84,7 @@ describe('the report', () => {
 
   test('shows a line per rate and door, and who did not keep up', () => {
     const slow = { ...row('kvorum cluster', 2_000, 900), perSecond: 1_500 };
-    const lines = timedReport([row('kvorum cluster', 1_000, 4), slow, row('redis', 1_000, 2)]);
+    const lines = shown([row('kvorum cluster', 1_000, 4), slow, row('redis', 1_000, 2)]);
     expect(lines.slice(3).map((line) => line.trim().split(/ {2,}/))).toEqual([
       ['kvorum cluster', '1,000', '1,000', '1.00', '4.00', '20.0'],
       ['redis', '1,000', '1,000', '1.00', '2.00', '20.0'],
