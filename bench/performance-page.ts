@@ -35,6 +35,15 @@ const nothingYet = `## Where the time goes
 
 Nothing has been written here yet: profile one SET and one GET, and say where their time goes.`;
 
+/** The command that was given, as a person repeats it: where its data and figures went is left out. */
+export function commandOf(words: readonly string[]): string {
+  const isPlace = (word: string | undefined) => word === '--json' || word === '--data';
+  const told = words.filter((word, at) => {
+    return !isPlace(word) && !isPlace(words[at - 1]) && !/^--(?:json|data)=/.test(word);
+  });
+  return ['npm run bench', ...(told.length > 0 ? ['--', ...told] : [])].join(' ');
+}
+
 /**
  * What a person wrote into the page. Throws when its marks are not there as they should be: it would
  * be lost. `page`: as it is now; undefined when there is none.

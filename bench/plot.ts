@@ -43,10 +43,8 @@ export function drawBars(title: string, panels: readonly Panel[]): string {
 }
 
 function drawPanel({ title, groups, mark }: Panel, top: number) {
-  const values = [
-    ...groups.flatMap(({ bars }) => bars.map(({ value }) => value)),
-    mark?.value ?? 1,
-  ];
+  const values = groups.flatMap(({ bars }) => bars.map(({ value }) => value));
+  if (mark !== undefined) values.push(mark.value);
   const shown = values.filter((value) => Number.isFinite(value) && value > 0);
   const most = niceCeiling(Math.max(...shown));
   const least = 10 ** Math.floor(Math.log10(Math.min(...shown)) - 0.01);

@@ -7,6 +7,7 @@ import { makeDirectory, probeSync, removeDirectory, requireWritable } from './di
 import { type Figures, Run } from './measure-all.ts';
 import { help, type Options, parseOptions } from './options.ts';
 import { requireReport, writeReport } from './performance-files.ts';
+import { commandOf } from './performance-page.ts';
 import { estimate, estimateSeconds } from './plan.ts';
 import { requirePrograms } from './programs.ts';
 import { disturbances, durability, floors, processes, targets, throughput } from './report.ts';
@@ -48,18 +49,16 @@ async function main(options: Options, directory: string): Promise<boolean> {
   }
   if (options.report) {
     const { rounds, seconds } = options;
-    const common = { machine, date: new Date().toISOString().slice(0, 10), command: command() };
+    const common = {
+      machine,
+      date: new Date().toISOString().slice(0, 10),
+      command: commandOf(process.argv.slice(2)),
+    };
     const sheets = [...verdicts, ...beside];
     writeReport({ ...common, rounds, seconds, targets: wanted, sheets, leftOut }, linesOf(rows));
     say('docs/performance.md and docs/performance.svg are written');
   }
   return judged.every(({ holds }) => holds !== false) && leftOut.length === 0;
-}
-
-/** The command that was given, as a person types it. */
-function command(): string {
-  const words = process.argv.slice(2);
-  return `npm run bench${words.length > 0 ? ` -- ${words.join(' ')}` : ''}`;
 }
 
 /** How long it will take; with scenarios, each part for itself. */

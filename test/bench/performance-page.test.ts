@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   BEGIN,
+  commandOf,
   END,
   keptPart,
   performancePage,
@@ -47,6 +48,13 @@ describe('the page', () => {
     expect(page).not.toContain('Other programs');
     const busy = { ...written, machine: { ...written.machine, busyCoresBefore: 1.4 } };
     expect(performancePage(busy, 'x')).toContain('Other programs kept 1.4 cores busy');
+  });
+
+  test('names the command without the places of one machine', () => {
+    expect(commandOf([])).toBe('npm run bench');
+    expect(commandOf(['--full', '--json', '/x/y', '--data=/z', '--report'])).toBe(
+      'npm run bench -- --full --report',
+    );
   });
 
   test('keeps what was written by hand, run after run', () => {
