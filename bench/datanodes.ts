@@ -88,13 +88,18 @@ export class Datanodes {
   }
 
   /** Polls until `holds`; throws after `ms`, or when a process that was launched has died. */
-  async until(ms: number, what: string, holds: () => Promise<boolean>): Promise<void> {
+  async until(
+    ms: number,
+    what: string,
+    holds: () => Promise<boolean>,
+    lookMs = LOOK_MS,
+  ): Promise<void> {
     const deadline = performance.now() + ms;
     for (;;) {
       this.check();
       if (await holds()) return;
       if (performance.now() > deadline) throw new Error(`not within ${ms / 1_000} s: ${what}`);
-      await pause(LOOK_MS);
+      await pause(lookMs);
     }
   }
 

@@ -2,10 +2,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeDirectory } from './disk.ts';
-import { measureIdle } from './idle.ts';
+import { IDLE_PARTITIONS, idleSeconds, measureIdle } from './idle.ts';
 import { measureEtcd, measureKvorum, measureRedis } from './measure.ts';
 import type { Options } from './options.ts';
-import { IDLE_SECONDS, isInTime, orderOf, roundSeconds } from './plan.ts';
+import { isInTime, orderOf, roundSeconds } from './plan.ts';
 import type { SystemNote } from './report.ts';
 import type { Idle, ProcessMemory, Row } from './results.ts';
 import type { ScenarioName } from './scenario.ts';
@@ -89,9 +89,9 @@ export class Run {
   }
 
   async #idle(): Promise<Idle | undefined> {
-    if (!this.#isInTime('idle partitions', IDLE_SECONDS)) return undefined;
+    if (!this.#isInTime('idle partitions', idleSeconds(IDLE_PARTITIONS))) return undefined;
     this.#tell('kvorum with idle partitions');
-    return measureIdle(this.#directory);
+    return (await measureIdle(this.#makeDirectory('idle-partitions'))).idle;
   }
 
   /** One that fails takes nothing from the others, in a run of hours. */

@@ -15,6 +15,10 @@ export interface Options {
   readonly minutes: number;
   readonly kills: number;
   readonly transfers: number;
+  readonly groups: number;
+  /** Of 1 KiB each, for a start and a catch-up. */
+  readonly keys: number;
+  readonly bulk: number;
   readonly checkPerf: boolean;
   readonly json: string | undefined;
   readonly report: boolean;
@@ -45,6 +49,9 @@ exit code is 1 when a floor is missed.
                     ${scenarioNames.join(',')}
   --kills N         kills of failover (default 10, with --full 40)
   --transfers N     of transfer (default 30, with --full 100)
+  --groups N        groups of each node in groups and hot-groups (default 1000)
+  --keys N          of 1 KiB, in start and catch-up (default 1000000)
+  --bulk N          keys of bulk (default 1000000, with --full 10000000)
   --minutes N       begin nothing that would not be over after N minutes; what is left out is
                     named (default 60, with --full 300)
   --no-check-perf   leave out etcd's own measurement (65 s with etcd 3.4); the SET floor is then
@@ -75,6 +82,9 @@ export function parseOptions(args: readonly string[]): Options {
     minutes: number('--minutes', values.minutes ?? (full ? '300' : '60'), 1, 10_000),
     kills: whole('--kills', values.kills ?? (full ? '40' : '10'), 1, 1_000),
     transfers: whole('--transfers', values.transfers ?? (full ? '100' : '30'), 1, 10_000),
+    groups: whole('--groups', values.groups, 30, 4_000),
+    keys: whole('--keys', values.keys, 10_000, 10_000_000),
+    bulk: whole('--bulk', values.bulk ?? (full ? '10000000' : '1000000'), 20_000, 100_000_000),
     checkPerf: !values['no-check-perf'],
     ...{ json: values.json, report: values.report, data: values.data },
   };
@@ -89,6 +99,9 @@ const words = {
   only: { type: 'string' },
   kills: { type: 'string' },
   transfers: { type: 'string' },
+  groups: { type: 'string', default: '1000' },
+  keys: { type: 'string', default: '1000000' },
+  bulk: { type: 'string' },
   minutes: { type: 'string' },
   'no-check-perf': { type: 'boolean', default: false },
   json: { type: 'string' },

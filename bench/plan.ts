@@ -1,4 +1,5 @@
 /** What is measured: the loads of every system. Data, so that a row is added by a line. */
+import { IDLE_PARTITIONS, idleSeconds } from './idle.ts';
 import type { Options } from './options.ts';
 import type { Load } from './redis-benchmark.ts';
 import { scenarios } from './scenarios.ts';
@@ -61,9 +62,6 @@ const WARM_SECONDS = 4.5;
 const START_SECONDS = 8;
 const FILLS_PER_SECOND = 25_000;
 const CHECK_PERF_SECONDS = 65;
-/** To start the partitions, to fall asleep, to settle, to be watched. */
-export const IDLE_SECONDS = 105;
-
 /** About how long all rounds of a system take, and what is measured of it besides. */
 export function systemSeconds(options: Options, system: SystemName): number {
   return options.rounds * roundSeconds(options, system);
@@ -84,7 +82,9 @@ export function estimate(options: Options): readonly (readonly [string, number])
   const { systems, scenarios: chosen } = options;
   return [
     ...systems.map((system) => [system, systemSeconds(options, system)] as const),
-    ...(systems.includes('kvorum') ? [['idle partitions', IDLE_SECONDS] as const] : []),
+    ...(systems.includes('kvorum')
+      ? [['idle partitions', idleSeconds(IDLE_PARTITIONS)] as const]
+      : []),
     ...chosen.map((name) => [name, scenarios[name].seconds(options)] as const),
   ];
 }

@@ -3,8 +3,24 @@ import type { Options } from './options.ts';
 import type { Judged } from './targets.ts';
 
 /** In the order they are measured. */
-export const scenarioNames = ['failover', 'transfer'] as const;
+export const scenarioNames = [
+  'failover',
+  'transfer',
+  'groups',
+  'hot-groups',
+  'start',
+  'catch-up',
+  'bulk',
+  'memory',
+] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
+
+/** Values of those that want many bytes. */
+export const VALUE_1K = 1_024;
+
+/** What to reckon with on two cores, for estimates. */
+export const FILLS_OF_1K_PER_SECOND = 10_000;
+export const GROUP_START_SECONDS = 0.1;
 
 export interface Stage {
   readonly options: Options;

@@ -32,7 +32,8 @@ export interface Judged {
 
 /** The share of a bound that is reached; 1 and above: the bound holds. */
 export function shareOf({ better, measured = Number.NaN }: Judged, bound: number): number {
-  return better === 'more' ? measured / bound : bound / measured;
+  if (better === 'more') return measured / bound;
+  return measured > 0 ? bound / measured : measured <= 0 ? Number.POSITIVE_INFINITY : Number.NaN;
 }
 
 const standard = (test: TestName, pipeline = 1): Partial<Load> => ({

@@ -13,7 +13,7 @@ export class MapEngine implements Engine {
   readonly #values = new Map<string, Buffer>();
 
   getSync(key: Buffer): Buffer | undefined {
-    return this.#values.get(key.latin1Slice());
+    return this.#values.get(key.toString('latin1'));
   }
 
   async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
@@ -22,7 +22,7 @@ export class MapEngine implements Engine {
 
   async write(operations: BatchOperations): Promise<void> {
     for (const operation of operations) {
-      const key = operation.key.latin1Slice();
+      const key = operation.key.toString('latin1');
       if (operation.type === 'put') this.#values.set(key, operation.value);
       else this.#values.delete(key);
     }

@@ -9,7 +9,7 @@ describe('the command line', () => {
     expect(parseOptions([])).toEqual({
       ...{ help: false, full: false, seconds: 7, rounds: 1, fill: 1_000_000, minutes: 60 },
       ...{ systems: ['redis', 'kvorum', 'etcd'], scenarios: [], checkPerf: true },
-      ...{ kills: 10, transfers: 30 },
+      ...{ kills: 10, transfers: 30, groups: 1_000, keys: 1_000_000, bulk: 1_000_000 },
       ...{ json: undefined, report: false, data: undefined },
     });
   });
@@ -21,9 +21,9 @@ describe('the command line', () => {
   });
 
   test('--full has the scenarios as well, larger ones', () => {
-    const { scenarios, transfers, kills } = parseOptions(['--full', '--kills', '7']);
+    const { scenarios, bulk, kills } = parseOptions(['--full', '--kills', '7']);
     expect(scenarios).toEqual(scenarioNames);
-    expect({ transfers, kills }).toEqual({ transfers: 100, kills: 7 });
+    expect({ bulk, kills }).toEqual({ bulk: 10_000_000, kills: 7 });
   });
 
   test('systems come in one order, each once', () => {
@@ -46,6 +46,7 @@ describe('the command line', () => {
     [['--seconds', 'ten'], '--seconds ten: must be a number from 0.5 to 300'],
     [['--seconds', ''], '--seconds : must be a number from 0.5 to 300'],
     [['--kills', '0'], '--kills 0: must be a number from 1 to 1000'],
+    [['--bulk', 'all'], '--bulk all: must be a number from 20000 to 100000000'],
     [['--rounds', '1.5'], '--rounds 1.5: must be a whole number'],
     [['--fill', '1e9'], '--fill 1e9: must be a number from 1000 to 10000000'],
   ])('%j: %s', (args, message) => {
@@ -53,12 +54,13 @@ describe('the command line', () => {
   });
 
   test('the help names every option that is understood', () => {
-    const values: Record<string, string> = { N: '11', LIST: 'etcd', DIR: 'x', FILE: 'x' };
+    const values: Record<string, string> = { N: '31', LIST: 'etcd', DIR: 'x', FILE: 'x' };
     const named = [...help.matchAll(/^ {2}(--[a-z-]+)(?: ([A-Z]+))?/gm)];
     // --only chooses systems and scenarios
     expect(named).toHaveLength(Object.keys(parseOptions([])).length - 1);
     for (const [, option = '', value] of named) {
-      const given = option === '--fill' ? '20000' : (values[value ?? ''] ?? '');
+      const many = ['--fill', '--keys', '--bulk'].includes(option);
+      const given = many ? '20000' : (values[value ?? ''] ?? '');
       const args = value === undefined ? [option] : [option, given];
       expect(parseOptions(args), option).not.toEqual(parseOptions([]));
     }
