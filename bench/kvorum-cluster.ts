@@ -40,7 +40,9 @@ export async function startKvorum(
   args.push('--port', gatewayPort, '--cluster-port', clusterPort, '--http-port', httpPort);
   args.push('--partitions', partitions);
   const datanodes = new Datanodes(data, script, NODES, partitions);
-  const server = new Server('kvorum start', process.execPath, [...args, '--no-restart']);
+  const server = new Server('kvorum start', process.execPath, [...args, '--no-restart'], {
+    endsWithUs: true,
+  });
   try {
     await server.until(40_000 + partitions * REPLICA_MS, 'it says that it is ready', () =>
       server.output.includes('kvorum is ready'),

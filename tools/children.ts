@@ -2,10 +2,18 @@
  * Child processes of the benchmark. Each leads a process group of its own, so that Ctrl-C reaches
  * the benchmark alone, which then ends every group it has started, and nothing else.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 
 const STOP_MS = 20_000;
 const groups = new Set<ChildProcess>();
+const GUARD = ['setpriv', '--pdeathsig', 'KILL'];
+let guardRuns: boolean | undefined;
+
+/** Words that make the kernel kill a program, which keeps its process id, with the one that ran it. */
+export function guard(): readonly string[] {
+  guardRuns ??= spawnSync(GUARD[0]!, [...GUARD.slice(1), 'true']).status === 0;
+  return guardRuns ? GUARD : [];
+}
 
 export interface Outcome {
   readonly stdout: string;
@@ -17,6 +25,8 @@ export interface ServerOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** It reads its standard input, and ends when that does: with `stop`, or with this process. */
   readonly lifeLine?: boolean;
+  /** The kernel kills it when this process dies, however that happens; where setpriv is there. */
+  readonly endsWithUs?: boolean;
 }
 
 /** A server: runs until `stop`. Its last words are kept for the message when it dies. */
@@ -31,10 +41,11 @@ export class Server {
     name: string,
     command: string,
     args: readonly (string | number)[],
-    { env, lifeLine = false }: ServerOptions = {},
+    { env, lifeLine = false, endsWithUs = false }: ServerOptions = {},
   ) {
     this.name = name;
-    this.process = launch(command, args, env, lifeLine);
+    const [program = command, ...words] = [...(endsWithUs ? guard() : []), command, ...args];
+    this.process = launch(String(program), words, env, lifeLine);
     this.process.stdin?.on('error', () => {});
     const hear = (chunk: Buffer) => {
       this.#output = (this.#output + chunk.toString()).slice(-4_000);
