@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   BEGIN,
@@ -63,6 +65,13 @@ describe('the page', () => {
     expect(keptPart(page)).toBe(text);
     expect(performancePage(written, keptPart(page))).toBe(page);
     expect(keptPart(performancePage(written, keptPart(undefined)))).toContain('Nothing has been');
+  });
+
+  test('the page of today can be written over, and what is written there stays', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/performance.md'), 'utf8');
+    const kept = keptPart(page);
+    expect(kept).toMatch(/^## Where the time goes/);
+    expect(performancePage(written, kept)).toContain(kept);
   });
 
   test.each([
