@@ -1,6 +1,7 @@
 /** A run from its first system to its last scenario, within its time; what it says meanwhile. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { killAll } from '../tools/children.ts';
 import { removeDirectory } from './disk.ts';
 import { IDLE_PARTITIONS, idleSeconds, measureIdle } from './idle.ts';
 import { measureEtcd, measureKvorum, measureRedis } from './measure.ts';
@@ -17,6 +18,10 @@ import type { TimedRow } from './timed.ts';
 
 const measures = { redis: measureRedis, kvorum: measureKvorum, etcd: measureEtcd } as const;
 
+/** What takes longer than this many times its estimate, and some more, is ended. */
+const LATE_TIMES = 4;
+const LATE_SECONDS = 300;
+
 export interface Figures {
   readonly rows: readonly Row[];
   readonly timed: readonly TimedRow[];
@@ -26,7 +31,7 @@ export interface Figures {
   readonly idle: Idle | undefined;
   /** What the scenarios found. */
   readonly found: readonly Judged[];
-  /** What there was no time for, and the scenarios that failed, with the reason. */
+  /** What there was no time for, and what failed, with the reason. */
   readonly leftOut: readonly string[];
 }
 
@@ -71,48 +76,75 @@ export class Run {
   async #round(at: number, system: SystemName): Promise<void> {
     const options = this.#options;
     const prefix = options.rounds > 1 ? `round ${at}, ` : '';
-    if (!this.#isInTime(`${prefix}${system}`, roundSeconds(options, system))) return;
-    const directory = this.#makeDirectory(`${at}-${system}`);
-    await measures[system]({
-      options,
-      directory,
-      began: ({ version, fsync }) => {
-        this.#versions[system] = { version, fsync };
-        this.#tell(`${prefix}${system} ${version} runs`);
-      },
-      row: (row) => this.#rows.push({ ...row, system, round: at }),
-      timed: (row) => this.#timed.push({ ...row, system, round: at }),
-      memory: (name, held) => this.#memory.push({ name, ...held, system, round: at }),
-      progress: (text) => this.#tell(`${prefix}${text}`),
-    });
-    removeDirectory(directory);
+    const seconds = roundSeconds(options, system);
+    await this.#attempt(`${prefix}${system}`, seconds, (directory) =>
+      measures[system]({
+        options,
+        directory,
+        began: ({ version, fsync }) => {
+          this.#versions[system] = { version, fsync };
+          this.#tell(`${prefix}${system} ${version} runs`);
+        },
+        row: (row) => this.#rows.push({ ...row, system, round: at }),
+        timed: (row) => this.#timed.push({ ...row, system, round: at }),
+        memory: (name, held) => this.#memory.push({ name, ...held, system, round: at }),
+        progress: (text) => this.#tell(`${prefix}${text}`),
+      }),
+    );
   }
 
   async #idle(): Promise<Idle | undefined> {
-    if (!this.#isInTime('idle partitions', idleSeconds(IDLE_PARTITIONS))) return undefined;
-    this.#tell('kvorum with idle partitions');
-    return (await measureIdle(this.#makeDirectory('idle-partitions'))).idle;
+    let idle: Idle | undefined;
+    await this.#attempt('idle partitions', idleSeconds(IDLE_PARTITIONS), async (directory) => {
+      this.#tell('kvorum with idle partitions');
+      ({ idle } = await measureIdle(directory));
+    });
+    return idle;
   }
 
-  /** One that fails takes nothing from the others, in a run of hours. */
   async #scenario(name: ScenarioName): Promise<void> {
     const scenario = scenarios[name];
     const seconds = scenario.seconds(this.#options);
-    if (!this.#isInTime(name, seconds)) return;
-    this.#tell(`${name}: ${scenario.text}; about ${Math.ceil(seconds / 60)} min`);
-    const directory = this.#makeDirectory(name);
     const progress = (text: string) => this.#tell(text);
-    try {
+    await this.#attempt(name, seconds, async (directory) => {
+      this.#tell(`${name}: ${scenario.text}; about ${Math.ceil(seconds / 60)} min`);
       const found = await scenario.measure({ options: this.#options, directory, progress });
       this.#found.push(...found);
       for (const { text, measured = Number.NaN, unit, note } of found) {
         this.#tell(`${text}: ${round(measured)} ${unit}${note ? ` (${note})` : ''}`);
       }
+    });
+  }
+
+  /**
+   * Does what takes about `seconds`, when there is time for it, in a directory of its own. When it
+   * fails, or takes several times as long, that is noted: in a run of hours it takes nothing from the
+   * rest.
+   */
+  async #attempt(
+    name: string,
+    seconds: number,
+    work: (directory: string) => Promise<void>,
+  ): Promise<void> {
+    if (!this.#isInTime(name, seconds)) return;
+    const directory = join(this.#directory, name.replaceAll(/[^a-z0-9]+/g, '-'));
+    mkdirSync(directory);
+    const boundSeconds = LATE_TIMES * seconds + LATE_SECONDS;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      // all that is waited for are processes: what waits for them hears that they have ended
+      killAll();
+    }, boundSeconds * 1_000);
+    try {
+      await work(directory);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const said = error instanceof Error ? error.message : String(error);
+      const why = isLate ? `not over within ${Math.ceil(boundSeconds / 60)} min` : said;
       this.#leftOut.push(`${name} failed: ${why}`);
       this.#tell(`${name} FAILED: ${why}`);
     } finally {
+      clearTimeout(timer);
       removeDirectory(directory);
     }
   }
@@ -123,12 +155,6 @@ export class Run {
     this.#leftOut.push(`${name}: ${why}`);
     this.#tell(`${name} is left out: it ${why}`);
     return false;
-  }
-
-  #makeDirectory(name: string): string {
-    const directory = join(this.#directory, name);
-    mkdirSync(directory);
-    return directory;
   }
 
   #tell(text: string): void {

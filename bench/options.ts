@@ -39,7 +39,7 @@ exit code is 1 when a floor is missed.
   --full            three rounds of 10 s a row, and rows with 1 and 256 clients, with 4,096-byte
                     values, for counters, lists, sets, hashes, sorted sets and MSET, a mix of GETs
                     and SETs, and latencies at fixed rates; every other round in turned order; then
-                    all scenarios (without it 5 to 8 minutes, with it three hours)
+                    all scenarios (without it 5 to 8 minutes, with it about two hours)
   --seconds N       seconds a row is measured (default 7)
   --rounds N        measure everything N times, show the median (default 1); scenarios once
   --fill N          SETs of random keys before the rows (default 1000000; fewer when they would

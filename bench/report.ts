@@ -122,7 +122,7 @@ export function targets(all: readonly Judged[]): Sheet[] {
     return [text, figure, bound(reach), bound(goal), verdictOf(one), note];
   });
   const head = ['', 'measured', 'must reach', 'goal', '', ''];
-  return [{ title: 'targets', head, rows: cells }];
+  return [{ title: 'targets', head, rows: cells, endsInWords: true }];
 }
 
 /** In words: the goal, what must be reached, or how much of that. */

@@ -27,7 +27,7 @@ export function microSheet(
   const head = ['', 'ns a command', 'median', 'instructions'];
   if (before.length > 0) head.push('before');
   const notes = noInstructions === undefined ? [] : [`No instructions counted: ${noInstructions}.`];
-  return { title: 'rooms of the hot path', head: [...head, ''], rows, notes };
+  return { title: 'rooms of the hot path', head: [...head, ''], rows, notes, endsInWords: true };
 }
 
 /** By instructions where both runs have them: they do not depend on the machine's other work. */

@@ -20,8 +20,8 @@ describe('figures', () => {
       ['a', '100'],
       ['long', '1'],
     ];
-    expect(table(['', 'n'], rows)).toEqual(['        n', 'a     100', 'long    1']);
-    expect(table(['', 'n'], rows, 2)).toEqual(['      n', 'a     100', 'long  1']);
+    expect(table({ head: ['', 'n'], rows })).toEqual(['        n', 'a     100', 'long    1']);
+    expect(table({ head: ['', 'n'], rows, words: 2 })).toEqual(['      n', 'a     100', 'long  1']);
   });
 });
 
@@ -37,7 +37,7 @@ describe('a sheet', () => {
     expect(onPage(sheet, 2)).toBe(
       ['## Loads', '', '|  | n |', '|---|---:|', '| a\\|b | 1 |', '', 'One.'].join('\n'),
     );
-    expect(onPage({ title: 'WARNING', head: [], rows: [] }, 2)).toBe('## WARNING');
+    expect(onPage({ title: 'WARNING', head: [], rows: [] }, 2)).toBe('**WARNING**');
   });
 
   test('a row that is shorter than the head is filled up', () => {
