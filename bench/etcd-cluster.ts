@@ -1,7 +1,7 @@
 /** Three etcd nodes as they come, on one machine. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { run, Server } from './children.ts';
+import { run, Server } from '../tools/children.ts';
 import { freePorts } from './ports.ts';
 import type { Running } from './system.ts';
 
@@ -34,13 +34,8 @@ export async function startEtcd(directory: string): Promise<RunningEtcd> {
     const args = ['--name', name, '--data-dir', join(directory, 'etcd', name)];
     args.push('--listen-client-urls', clientUrl, '--advertise-client-urls', clientUrl);
     args.push('--listen-peer-urls', peerUrl(node), '--initial-advertise-peer-urls', peerUrl(node));
-    return new Server(name, 'etcd', [
-      ...args,
-      '--initial-cluster',
-      members,
-      '--log-level',
-      'error',
-    ]);
+    args.push('--initial-cluster', members, '--log-level', 'error');
+    return new Server(name, 'etcd', args, { endsWithUs: true });
   });
   const stop = async () => {
     await Promise.all(servers.map((server) => server.stop()));

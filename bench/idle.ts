@@ -1,15 +1,17 @@
 /** What a cluster costs that nobody uses: many partitions, whose groups sleep. */
 import { join } from 'node:path';
-import { Accounting } from './accounting.ts';
-import { pause } from './children.ts';
-import { startKvorum } from './kvorum-cluster.ts';
+import { pause } from '../tools/children.ts';
+import { Accounting, type Memory } from './accounting.ts';
+import { type RunningKvorum, startKvorum } from './kvorum-cluster.ts';
 import { ask } from './redis-door.ts';
 import type { Idle } from './results.ts';
+import { GROUP_START_SECONDS } from './scenario.ts';
 
 export const IDLE_PARTITIONS = 100;
 export const IDLE_SECONDS = 20;
 
 const ASLEEP_MS = 60_000;
+const ASLEEP_EACH_MS = 60;
 /** What a start leaves behind, compilation and garbage, is not the cost of being idle. */
 const SETTLE_MS = 60_000;
 
@@ -18,27 +20,48 @@ export function asleepOf(info: string): number {
   return Number(/^groups_asleep:(\d+)\s*$/m.exec(info)?.[1] ?? 0);
 }
 
-/** Rejects when the groups are not asleep within a minute. */
-export async function measureIdle(directory: string, script: string): Promise<Idle> {
-  const kvorum = await startKvorum(join(directory, 'idle'), script, IDLE_PARTITIONS);
+export interface IdleCluster {
+  readonly idle: Idle;
+  /** By process, in the end. */
+  readonly memory: Readonly<Record<string, Memory>>;
+}
+
+/** About how long it takes. */
+export function idleSeconds(partitions: number): number {
+  return 15 + partitions * GROUP_START_SECONDS + SETTLE_MS / 1_000 + IDLE_SECONDS;
+}
+
+/** Rejects when the groups are not asleep a minute after the start, or two when they are many. */
+export async function measureIdle(
+  directory: string,
+  partitions = IDLE_PARTITIONS,
+): Promise<IdleCluster> {
+  const kvorum = await startKvorum(join(directory, 'idle'), undefined, partitions);
   const accounting = new Accounting(kvorum.processes);
   try {
-    const untilMs = Date.now() + ASLEEP_MS;
-    let asleep = 0;
-    while (asleep < IDLE_PARTITIONS) {
-      if (Date.now() > untilMs) {
-        throw new Error(`${asleep} of ${IDLE_PARTITIONS} idle groups sleep after a minute`);
-      }
-      await pause(500);
-      asleep = asleepOf(await ask(kvorum.gatewayPort, 'info', 'kvorum'));
-    }
+    await untilAsleep(kvorum);
     await pause(SETTLE_MS);
     const { usage } = await accounting.during(() => pause(IDLE_SECONDS * 1_000));
     kvorum.check();
     const { servers, seconds, otherCores } = usage;
-    return { partitions: IDLE_PARTITIONS, seconds, servers, otherCores };
+    const idle = { partitions, seconds, servers, otherCores };
+    return { idle, memory: accounting.memory() };
   } finally {
     accounting.close();
     await kvorum.stop();
+  }
+}
+
+async function untilAsleep({ datanodes, partitions }: RunningKvorum): Promise<void> {
+  const untilMs = performance.now() + ASLEEP_MS + partitions * ASLEEP_EACH_MS;
+  for (;;) {
+    const ports = datanodes.names.map((name) => datanodes.gatewayPort(name));
+    const infos = await Promise.all(ports.map((port) => ask(port, 'info', 'kvorum')));
+    const asleep = Math.min(...infos.map(asleepOf));
+    if (asleep >= partitions) return;
+    if (performance.now() > untilMs) {
+      throw new Error(`${asleep} of ${partitions} idle groups sleep after a minute or two`);
+    }
+    await pause(500);
   }
 }

@@ -1,7 +1,9 @@
 /** kvorum as `kvorum start` runs it: three datanodes, three replicas of every partition. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server } from './children.ts';
+import { fileURLToPath } from 'node:url';
+import { Server } from '../tools/children.ts';
+import { Datanodes } from './datanodes.ts';
 import { freePorts } from './ports.ts';
 import { ask, writes } from './redis-door.ts';
 import type { Running } from './system.ts';
@@ -10,14 +12,25 @@ export interface RunningKvorum extends Running {
   /** Of the first datanode. */
   readonly gatewayPort: number;
   readonly clusterPort: number;
+  /** Of the placedriver. */
+  readonly httpPort: number;
+  readonly partitions: number;
+  readonly datanodes: Datanodes;
 }
 
 const NODES = 3;
+/** As `kvorum start` makes them unless it is told otherwise. */
+const PARTITIONS = 8;
+/** To open one replica more, when the disk is slow and the cores are few. */
+const REPLICA_MS = 300;
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+export const kvorumScript = join(here, '..', '..', '..', 'dist', 'cli', 'kvorum.js');
 
 export async function startKvorum(
   directory: string,
-  script: string,
-  partitions?: number,
+  script = kvorumScript,
+  partitions = PARTITIONS,
 ): Promise<RunningKvorum> {
   const data = join(directory, 'kvorum');
   const gatewayPort = await freePorts(NODES);
@@ -25,10 +38,13 @@ export async function startKvorum(
   const httpPort = await freePorts(2, clusterPort + NODES);
   const args = [script, 'start', '--data', data, '--nodes', NODES, '--replicas', NODES];
   args.push('--port', gatewayPort, '--cluster-port', clusterPort, '--http-port', httpPort);
-  if (partitions !== undefined) args.push('--partitions', partitions);
-  const server = new Server('kvorum start', process.execPath, [...args, '--no-restart']);
+  args.push('--partitions', partitions);
+  const datanodes = new Datanodes(data, script, NODES, partitions);
+  const server = new Server('kvorum start', process.execPath, [...args, '--no-restart'], {
+    endsWithUs: true,
+  });
   try {
-    await server.until(40_000, 'it says that it is ready', () =>
+    await server.until(40_000 + partitions * REPLICA_MS, 'it says that it is ready', () =>
       server.output.includes('kvorum is ready'),
     );
     for (let node = 0; node < NODES; node++) {
@@ -39,12 +55,18 @@ export async function startKvorum(
     return {
       gatewayPort,
       clusterPort,
+      ...{ httpPort, partitions, datanodes },
       version: /kvorum_version:(\S+)/.exec(info)?.[1] ?? 'unknown',
       fsync:
         "fdatasync of the raft log on a quorum of the 3 datanodes before the answer; can't be off",
       processes: processesOf(data),
-      check: () => server.check(),
-      stop: () => server.stop(),
+      check: () => {
+        server.check();
+        datanodes.check();
+      },
+      stop: async () => {
+        await Promise.all([datanodes.stop(), server.stop()]);
+      },
     };
   } catch (failure) {
     await server.stop();

@@ -1,6 +1,7 @@
 /** A load that is a program of its own: says when it is warm, then what it has measured. */
+
+import { run } from '../tools/children.ts';
 import type { Accounting, Usage } from './accounting.ts';
-import { run } from './children.ts';
 
 interface Told {
   readonly seconds: number;

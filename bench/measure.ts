@@ -1,9 +1,9 @@
 /** Measures one system after it has started, and stops it: the rows of redis, kvorum and etcd. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pause } from '../tools/children.ts';
 import { Accounting, type Memory } from './accounting.ts';
 import { checkPerf, checkPerfLoad } from './check-perf.ts';
-import { pause } from './children.ts';
 import { type RunningEtcd, startEtcd } from './etcd-cluster.ts';
 import { BEGIN, type EtcdLoad, type EtcdLoadResult } from './etcd-load-words.ts';
 import { startKvorum } from './kvorum-cluster.ts';
@@ -13,8 +13,8 @@ import { etcdLoads, redisLoads, restOfFilling } from './plan.ts';
 import * as benchmark from './redis-benchmark.ts';
 import { keysOf } from './redis-door.ts';
 import { startRedis } from './redis-server.ts';
-import { round } from './report.ts';
 import type { Row } from './results.ts';
+import { round } from './sheet.ts';
 import type { Door, Running } from './system.ts';
 import { measureTimed, type TimedRow } from './timed.ts';
 
@@ -30,7 +30,6 @@ export interface Scene {
 }
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-export const kvorumScript = join(here, '..', '..', 'dist', 'cli', 'kvorum.js');
 const etcdLoadScript = join(here, 'etcd-load.js');
 
 /** After the filling, before the first row: what was written is compacted meanwhile. */
@@ -52,7 +51,7 @@ export async function measureRedis(scene: Scene): Promise<void> {
 }
 
 export async function measureKvorum(scene: Scene): Promise<void> {
-  const kvorum = await startKvorum(scene.directory, kvorumScript);
+  const kvorum = await startKvorum(scene.directory);
   await measured(scene, kvorum, async (accounting) => {
     const { clusterPort, gatewayPort } = kvorum;
     const keys = keysOf(gatewayPort);

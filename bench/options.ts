@@ -1,5 +1,6 @@
 /** The command line of the benchmark. */
-import { parseArgs } from 'node:util';
+import { listOf, number, parseWords, whole } from '../tools/command-line.ts';
+import { type ScenarioName, scenarioNames } from './scenario.ts';
 import type { SystemName } from './system.ts';
 
 export interface Options {
@@ -8,13 +9,24 @@ export interface Options {
   readonly seconds: number;
   readonly rounds: number;
   readonly fill: number;
-  readonly only: readonly SystemName[];
+  readonly systems: readonly SystemName[];
+  readonly scenarios: readonly ScenarioName[];
+  /** What is not begun any more when it would not end within them. */
+  readonly minutes: number;
+  readonly kills: number;
+  readonly transfers: number;
+  readonly groups: number;
+  /** Of 1 KiB each, for a start and a catch-up. */
+  readonly keys: number;
+  readonly bulk: number;
   readonly checkPerf: boolean;
   readonly json: string | undefined;
+  readonly report: boolean;
   readonly data: string | undefined;
 }
 
 const systems: readonly SystemName[] = ['redis', 'kvorum', 'etcd'];
+const all: readonly (SystemName | ScenarioName)[] = [...systems, ...scenarioNames];
 
 export const help = `npm run bench -- [options]
 
@@ -26,17 +38,28 @@ exit code is 1 when a floor is missed.
 
   --full            three rounds of 10 s a row, and rows with 1 and 256 clients, with 4,096-byte
                     values, for counters, lists, sets, hashes, sorted sets and MSET, a mix of GETs
-                    and SETs, and latencies at fixed rates (two hours; without it 5 to 8
-                    minutes); every other round in turned order
+                    and SETs, and latencies at fixed rates; every other round in turned order; then
+                    all scenarios (without it 5 to 8 minutes, with it about two hours)
   --seconds N       seconds a row is measured (default 7)
-  --rounds N        measure everything N times, show the median (default 1)
+  --rounds N        measure everything N times, show the median (default 1); scenarios once
   --fill N          SETs of random keys before the rows (default 1000000; fewer when they would
                     take longer than 45 s, unless --full)
-  --only LIST       some of ${systems.join(',')}; floors that need another are not judged
+  --only LIST       some of ${systems.join(',')}; floors and targets that need another are not
+                    judged; and scenarios, each in a cluster of its own:
+                    ${scenarioNames.join(',')}
+  --kills N         kills of failover (default 10, with --full 40)
+  --transfers N     of transfer (default 30, with --full 100)
+  --groups N        groups of each node in groups and hot-groups (default 1000)
+  --keys N          of 1 KiB, in start and catch-up (default 1000000)
+  --bulk N          keys of bulk (default 1000000, with --full 10000000)
+  --minutes N       begin nothing that would not be over after N minutes; what is left out is
+                    named (default 60, with --full 300)
   --no-check-perf   leave out etcd's own measurement (65 s with etcd 3.4); the SET floor is then
                     judged against the 50 gRPC clients
   --data DIR        make the data directories below DIR (default: the temporary directory)
   --json FILE       write all figures to FILE
+  --report          write docs/performance.md and docs/performance.svg; what stands between the
+                    marks in the page is kept
   --help            this text
 
 Needs Linux, redis-server, redis-benchmark, redis-cli, etcd and etcdctl 3.4 or newer on the PATH
@@ -45,56 +68,43 @@ are worth something only on a machine that does nothing else: it says when that 
 
 /** Throws an error that says which option is wrong. */
 export function parseOptions(args: readonly string[]): Options {
-  const values = parseWords(args);
-  const only = values.only.split(',').map((name) => {
-    const found = systems.find((system) => system === name.trim());
-    if (found === undefined) throw new Error(`--only ${name}: use ${systems.join(', ')}`);
-    return found;
-  });
+  const values = parseWords(args, words);
+  const { full } = values;
+  const names = [...systems, ...(full ? scenarioNames : [])];
+  const only = values.only === undefined ? names : listOf('--only', values.only, all);
   return {
-    help: values.help,
-    full: values.full,
-    seconds: number('--seconds', values.seconds ?? (values.full ? '10' : '7'), 0.5, 300),
-    rounds: whole('--rounds', values.rounds ?? (values.full ? '3' : '1'), 1, 100),
+    ...{ help: values.help, full },
+    seconds: number('--seconds', values.seconds ?? (full ? '10' : '7'), 0.5, 300),
+    rounds: whole('--rounds', values.rounds ?? (full ? '3' : '1'), 1, 100),
     fill: whole('--fill', values.fill, 1_000, 10_000_000),
-    only: systems.filter((system) => only.includes(system)),
+    systems: systems.filter((system) => only.includes(system)),
+    scenarios: scenarioNames.filter((scenario) => only.includes(scenario)),
+    minutes: number('--minutes', values.minutes ?? (full ? '300' : '60'), 1, 10_000),
+    kills: whole('--kills', values.kills ?? (full ? '40' : '10'), 1, 1_000),
+    transfers: whole('--transfers', values.transfers ?? (full ? '100' : '30'), 1, 10_000),
+    groups: whole('--groups', values.groups, 30, 4_000),
+    keys: whole('--keys', values.keys, 10_000, 10_000_000),
+    bulk: whole('--bulk', values.bulk ?? (full ? '10000000' : '1000000'), 20_000, 100_000_000),
     checkPerf: !values['no-check-perf'],
-    json: values.json,
-    data: values.data,
+    ...{ json: values.json, report: values.report, data: values.data },
   };
 }
 
-function parseWords(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean', short: 'h', default: false },
-        full: { type: 'boolean', default: false },
-        seconds: { type: 'string' },
-        rounds: { type: 'string' },
-        fill: { type: 'string', default: '1000000' },
-        only: { type: 'string', default: systems.join(',') },
-        'no-check-perf': { type: 'boolean', default: false },
-        json: { type: 'string' },
-        data: { type: 'string' },
-      },
-    }).values;
-  } catch (error) {
-    // Node's message goes on with advice that does not fit here.
-    const [first] = error instanceof Error ? error.message.split('. ') : [String(error)];
-    throw new Error(first, { cause: error });
-  }
-}
-
-function number(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= least && value <= most) return value;
-  throw new Error(`${option} ${text}: must be a number from ${least} to ${most}`);
-}
-
-function whole(option: string, text: string, least: number, most: number): number {
-  const value = number(option, text, least, most);
-  if (Number.isInteger(value)) return value;
-  throw new Error(`${option} ${text}: must be a whole number`);
-}
+const words = {
+  help: { type: 'boolean', short: 'h', default: false },
+  full: { type: 'boolean', default: false },
+  seconds: { type: 'string' },
+  rounds: { type: 'string' },
+  fill: { type: 'string', default: '1000000' },
+  only: { type: 'string' },
+  kills: { type: 'string' },
+  transfers: { type: 'string' },
+  groups: { type: 'string', default: '1000' },
+  keys: { type: 'string', default: '1000000' },
+  bulk: { type: 'string' },
+  minutes: { type: 'string' },
+  'no-check-perf': { type: 'boolean', default: false },
+  json: { type: 'string' },
+  report: { type: 'boolean', default: false },
+  data: { type: 'string' },
+} as const;

@@ -1,6 +1,8 @@
 /** What is measured: the loads of every system. Data, so that a row is added by a line. */
+import { IDLE_PARTITIONS, idleSeconds } from './idle.ts';
 import type { Options } from './options.ts';
 import type { Load } from './redis-benchmark.ts';
+import { scenarios } from './scenarios.ts';
 import type { SystemName } from './system.ts';
 import { timedSeconds } from './timed.ts';
 
@@ -60,17 +62,38 @@ const WARM_SECONDS = 4.5;
 const START_SECONDS = 8;
 const FILLS_PER_SECOND = 25_000;
 const CHECK_PERF_SECONDS = 65;
-/** To start the partitions, to fall asleep, to settle, to be watched. */
-const IDLE_SECONDS = 105;
+/** About how long all rounds of a system take, and what is measured of it besides. */
+export function systemSeconds(options: Options, system: SystemName): number {
+  return options.rounds * roundSeconds(options, system);
+}
 
-/** About how long a run takes. */
-export function estimateSeconds(options: Options): number {
-  const { full, seconds, rounds, fill, only, checkPerf } = options;
+/** About how long one round of a system takes. */
+export function roundSeconds(options: Options, system: SystemName): number {
+  const { full, seconds, fill, checkPerf } = options;
   const each = seconds + WARM_SECONDS;
   const timed = full ? timedSeconds(seconds) : 0;
   const door = fill / FILLS_PER_SECOND + redisLoads(full).length * each + timed;
   const etcd = etcdLoads(full).length * each + (checkPerf ? CHECK_PERF_SECONDS : 0);
-  const of = { redis: door, kvorum: 2 * door, etcd };
-  const idle = only.includes('kvorum') ? IDLE_SECONDS : 0;
-  return idle + rounds * only.reduce((sum, system) => sum + START_SECONDS + of[system], 0);
+  return START_SECONDS + { redis: door, kvorum: 2 * door, etcd }[system];
+}
+
+/** About how long a run takes; a line for each part, in seconds. */
+export function estimate(options: Options): readonly (readonly [string, number])[] {
+  const { systems, scenarios: chosen } = options;
+  return [
+    ...systems.map((system) => [system, systemSeconds(options, system)] as const),
+    ...(systems.includes('kvorum')
+      ? [['idle partitions', idleSeconds(IDLE_PARTITIONS)] as const]
+      : []),
+    ...chosen.map((name) => [name, scenarios[name].seconds(options)] as const),
+  ];
+}
+
+export function estimateSeconds(options: Options): number {
+  return estimate(options).reduce((sum, [, seconds]) => sum + seconds, 0);
+}
+
+/** Whether what takes about `seconds` ends within the minutes that the run may take. */
+export function isInTime({ minutes }: Options, elapsedSeconds: number, seconds: number): boolean {
+  return elapsedSeconds + seconds <= minutes * 60;
 }

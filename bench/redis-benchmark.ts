@@ -1,5 +1,5 @@
 /** Runs of redis-benchmark: its arguments, its figures, and which keys it draws with --cluster. */
-import { run } from './children.ts';
+import { run } from '../tools/children.ts';
 import { type TestName, testOf } from './tests.ts';
 
 /** The tool's -r: keys are drawn from this many. */

@@ -1,5 +1,5 @@
 /** Single commands to a Redis server by redis-cli, for set-up and checks, never for measuring. */
-import { run } from './children.ts';
+import { run } from '../tools/children.ts';
 
 /** The answer's text, errors included; throws when nobody answers. */
 export async function ask(port: number, ...command: readonly string[]): Promise<string> {

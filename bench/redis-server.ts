@@ -1,7 +1,7 @@
 /** A stock redis-server that syncs its append-only file before it answers. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server } from './children.ts';
+import { Server } from '../tools/children.ts';
 import { freePorts } from './ports.ts';
 import { ask, writes } from './redis-door.ts';
 import type { Running } from './system.ts';
@@ -17,7 +17,7 @@ export async function startRedis(directory: string): Promise<RunningRedis> {
   const args = ['--port', port, '--bind', '127.0.0.1', '--dir', data];
   // No snapshots beside the append-only file: they would cost redis time and prove nothing.
   args.push('--appendonly', 'yes', '--appendfsync', 'always', '--save', '');
-  const server = new Server('redis-server', 'redis-server', args);
+  const server = new Server('redis-server', 'redis-server', args, { endsWithUs: true });
   try {
     await server.until(20_000, 'a write is answered', () => writes(port));
     const mode = (await ask(port, 'config', 'get', 'appendfsync')).split('\n').at(-1);

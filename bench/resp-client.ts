@@ -33,6 +33,7 @@ export class RespClient {
 
   /** `bytes` is one request in RESP. */
   send(bytes: string, done: (failure: Error | undefined, reply: unknown) => void): void {
+    if (this.#socket.destroyed) return done(new Error('the connection is closed'), undefined);
     this.#waiting.push(done);
     this.#socket.write(bytes, 'latin1');
   }
@@ -45,10 +46,10 @@ export class RespClient {
     });
   }
 
+  /** Whoever waits for an answer is told that there will be none. */
   close(): void {
-    this.#waiting = [];
-    this.#head = 0;
     this.#socket.destroy();
+    this.#fail(new Error('the connection was closed'));
   }
 
   #answer(failure: Error | undefined, reply: unknown): void {

@@ -1,112 +1,78 @@
 /** `npm run bench`: kvorum beside redis and etcd; see options.ts for what it does. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { cpus, release, totalmem, type } from 'node:os';
+import { killAll } from '../tools/children.ts';
 import { busyCores, cores } from './accounting.ts';
-import { killAll } from './children.ts';
 import { makeDirectory, probeSync, removeDirectory, requireWritable } from './disk.ts';
-import { measureIdle } from './idle.ts';
-import { kvorumScript, measureEtcd, measureKvorum, measureRedis } from './measure.ts';
+import { type Figures, Run } from './measure-all.ts';
 import { help, type Options, parseOptions } from './options.ts';
-import { estimateSeconds, orderOf } from './plan.ts';
+import { requireReport, writeReport } from './performance-files.ts';
+import { commandOf } from './performance-page.ts';
+import { estimate, estimateSeconds } from './plan.ts';
 import { requirePrograms } from './programs.ts';
-import {
-  disturbances,
-  durability,
-  floors,
-  processes,
-  type SystemNote,
-  targets,
-  throughput,
-} from './report.ts';
-import { find, floorsOf, type Idle, linesOf, type ProcessMemory, type Row } from './results.ts';
-import { judgeTargets } from './targets.ts';
-import { judgeLatency, type TimedRow, timedReport } from './timed.ts';
-
-const measures = { redis: measureRedis, kvorum: measureKvorum, etcd: measureEtcd } as const;
+import { disturbances, durability, floors, processes, targets, throughput } from './report.ts';
+import { find, floorsOf, linesOf } from './results.ts';
+import { inTerminal } from './sheet.ts';
+import type { SystemName } from './system.ts';
+import { type Judged, judgeTargets } from './targets.ts';
+import { judgeLatency, timedReport } from './timed.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-interface Figures {
-  readonly rows: Row[];
-  readonly timed: TimedRow[];
-  readonly memory: ProcessMemory[];
-  readonly versions: Record<string, SystemNote>;
-  /** Undefined when kvorum is not measured. */
-  readonly idle: Idle | undefined;
-}
-
-/** Resolves to whether no floor was missed. */
+/** Resolves to whether no floor was missed, and all was measured. */
 async function main(options: Options, directory: string): Promise<boolean> {
-  const began = performance.now();
-  const elapsed = () => {
-    const seconds = Math.round((performance.now() - began) / 1_000);
-    return `${String(Math.floor(seconds / 60)).padStart(2)}:${String(seconds % 60).padStart(2, '0')}`;
-  };
   const machine = await describeMachine(directory);
-  const minutes = Math.ceil(estimateSeconds(options) / 60);
-  say(`this takes about ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}; Ctrl-C ends it`);
-  const figures = await measureAll(options, directory, elapsed);
-  const { rows, timed, memory, versions, idle } = figures;
+  for (const line of planned(options)) say(line);
+  const run = new Run(options, directory, say);
+  const figures = await run.measure();
+  const { rows, timed, memory, versions, idle, leftOut } = figures;
   const judged = floorsOf(rows, memory, idle);
-  const report = [
+  const wanted = judgeAll(figures);
+  const beside = [
     ...durability(versions),
     ...throughput(rows),
     ...processes(rows, memory),
     ...timedReport(timed),
-    ...targets(judgeAll(rows, timed)),
-    ...floors(judged, cores),
+  ];
+  const verdicts = [
+    ...targets(wanted),
+    ...(rows.length > 0 ? floors(judged, cores) : []),
     ...disturbances(rows),
   ];
-  for (const line of report) say(line);
-  say(`\ntook ${elapsed().trim()} minutes`);
+  for (const line of [...beside, ...verdicts].flatMap(inTerminal)) say(line);
+  for (const text of leftOut) say(`NOT MEASURED: ${text}`);
+  say(`\ntook ${run.elapsed().trim()} minutes`);
   if (options.json !== undefined) {
-    const all = { machine, options, versions, rows, timed, memory, idle, floors: judged };
+    const all = { machine, options, ...figures, floors: judged, targets: wanted };
     writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`);
     say(`all figures are in ${options.json}`);
   }
-  return judged.every(({ holds }) => holds !== false);
-}
-
-async function measureAll(
-  options: Options,
-  directory: string,
-  elapsed: () => string,
-): Promise<Figures> {
-  const rows: Row[] = [];
-  const timed: TimedRow[] = [];
-  const memory: ProcessMemory[] = [];
-  const versions: Record<string, SystemNote> = {};
-  for (let round = 1; round <= options.rounds; round++) {
-    for (const system of orderOf(round, options.only)) {
-      const prefix = options.rounds > 1 ? `round ${round}, ` : '';
-      const own = join(directory, `${round}-${system}`);
-      mkdirSync(own);
-      await measures[system]({
-        options,
-        directory: own,
-        began: ({ version, fsync }) => {
-          versions[system] = { version, fsync };
-          say(`${elapsed()}  ${prefix}${system} ${version} runs`);
-        },
-        row: (row) => rows.push({ ...row, system, round }),
-        timed: (row) => timed.push({ ...row, system, round }),
-        memory: (name, held) => memory.push({ name, ...held, system, round }),
-        progress: (text) => say(`${elapsed()}  ${prefix}${text}`),
-      });
-      removeDirectory(own);
-    }
+  if (options.report) {
+    const { rounds, seconds } = options;
+    const common = {
+      machine,
+      date: new Date().toISOString().slice(0, 10),
+      command: commandOf(process.argv.slice(2)),
+    };
+    const sheets = [...verdicts, ...beside];
+    writeReport({ ...common, rounds, seconds, targets: wanted, sheets, leftOut }, linesOf(rows));
+    say('docs/performance.md and docs/performance.svg are written');
   }
-  if (!options.only.includes('kvorum')) return { rows, timed, memory, versions, idle: undefined };
-  say(`${elapsed()}  kvorum with idle partitions`);
-  const idle = await measureIdle(directory, kvorumScript);
-  return { rows, timed, memory, versions, idle };
+  return judged.every(({ holds }) => holds !== false) && leftOut.length === 0;
 }
 
-function judgeAll(rows: readonly Row[], timed: readonly TimedRow[]) {
+/** How long it will take; with scenarios, each part for itself. */
+function planned(options: Options): string[] {
+  const minutes = (seconds: number) => `${Math.max(1, Math.ceil(seconds / 60))} min`;
+  const parts = estimate(options).map(([name, seconds]) => `${name} ${minutes(seconds)}`);
+  const all = `this takes about ${minutes(estimateSeconds(options))}; Ctrl-C ends it`;
+  return options.scenarios.length === 0 ? [all] : [all, `  ${parts.join(', ')}`];
+}
+
+function judgeAll({ rows, timed, found }: Figures): Judged[] {
   const lines = linesOf(rows);
   const peak = find(lines, 'kvorum cluster', { test: 'SET', pipeline: 1, clients: 50 });
-  return [...judgeTargets(lines), judgeLatency(timed, peak?.perSecond)];
+  return [...judgeTargets(lines), judgeLatency(timed, peak?.perSecond), ...found];
 }
 
 async function describeMachine(directory: string) {
@@ -117,6 +83,7 @@ async function describeMachine(directory: string) {
     processor: cpus()[0]?.model ?? 'unknown',
     memoryBytes: totalmem(),
     node: process.versions.node,
+    system: `${type()} ${release()}`,
     syncP50Ms: at(0.5),
     syncP99Ms: at(0.99),
     busyCoresBefore: await busyCores(1_000),
@@ -160,6 +127,11 @@ function cleanUpAtExit(directory: string): void {
   setInterval(watch, 500).unref();
 }
 
+/** Scenarios ask kvorum by redis-cli, too. */
+function needed({ systems, scenarios }: Options): readonly SystemName[] {
+  return scenarios.length > 0 ? [...systems, 'kvorum'] : systems;
+}
+
 function start(): void {
   let options: Options;
   try {
@@ -173,8 +145,9 @@ function start(): void {
   }
   try {
     if (process.platform !== 'linux') throw new Error('it reads /proc: it needs Linux');
-    requirePrograms(options.only, process.env['PATH'] ?? '');
+    requirePrograms(needed(options), process.env['PATH'] ?? '');
     if (options.json !== undefined) requireWritable(options.json);
+    if (options.report) requireReport();
     const directory = makeDirectory(options.data);
     cleanUpAtExit(directory);
     main(options, directory).then((hold) => process.exit(hold ? 0 : 1), fail);

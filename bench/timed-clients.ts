@@ -3,14 +3,16 @@
  * for everybody who would have waited (no coordinated omission); or closed-loop clients. Keys are
  * drawn evenly or unevenly.
  */
+import { slotOfKey } from '../src/common/hash.ts';
 import { RespClient, request } from './resp-client.ts';
+import { slotPorts } from './slot-ports.ts';
 import type { TimedLoad } from './timed-load-words.ts';
 import { zipf } from './zipf.ts';
 
 interface Place {
   readonly client: RespClient;
-  /** In front of every key: keys of the node that the client talks to. */
-  readonly prefix: string;
+  /** In front of every key, one of these: keys of the node that the client talks to. */
+  readonly prefixes: readonly string[];
 }
 
 /** What is due is looked at this often: latencies are long by up to as much. */
@@ -20,28 +22,31 @@ const WAITING_MAX = 200_000;
 const TAGS_TRIED = 100_000;
 
 export async function openPlaces(load: TimedLoad): Promise<Place[]> {
-  const nodes = load.cluster ? await nodesOf(load.port) : [{ port: load.port, prefix: 'key:' }];
+  const nodes = load.cluster ? await nodesOf(load) : [{ port: load.port, prefixes: ['key:'] }];
   return Promise.all(
     Array.from({ length: load.clients }, async (_, at) => {
-      const { port, prefix } = nodes[at % nodes.length]!;
-      return { client: await RespClient.open('127.0.0.1', port), prefix };
+      const { port, prefixes } = nodes[at % nodes.length]!;
+      return { client: await RespClient.open('127.0.0.1', port), prefixes };
     }),
   );
 }
 
-/** Every master with a hash tag of one of its slots. */
-async function nodesOf(port: number): Promise<{ port: number; prefix: string }[]> {
-  const client = await RespClient.open('127.0.0.1', port);
-  const slots = (await client.ask('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
-  const prefixes = new Map<number, string>();
-  const ports = new Set(slots.map(([, , [, master]]) => master));
-  for (let tag = 0; prefixes.size < ports.size && tag < TAGS_TRIED; tag++) {
-    const slot = (await client.ask('CLUSTER', 'KEYSLOT', `t${tag}`)) as number;
-    const found = slots.find(([first, last]) => first <= slot && slot <= last);
-    if (found && !prefixes.has(found[2][1])) prefixes.set(found[2][1], `key:{t${tag}}:`);
+/** Every master with the hash tags of its slots that are asked for, or else with one. */
+async function nodesOf({ port, tags }: TimedLoad) {
+  const ports = await slotPorts(port);
+  const masters = new Set(ports);
+  const prefixes = new Map<number, string[]>();
+  const add = (tag: string, onlyFirst: boolean) => {
+    const master = ports[slotOfKey(Buffer.from(tag))]!;
+    const own = prefixes.get(master) ?? [];
+    if (own.length === 0 || !onlyFirst) prefixes.set(master, [...own, `key:{${tag}}:`]);
+  };
+  if (tags === undefined) {
+    for (let at = 0; prefixes.size < masters.size && at < TAGS_TRIED; at++) add(`t${at}`, true);
+  } else {
+    for (const tag of tags) add(tag, false);
   }
-  client.close();
-  return [...prefixes].map(([master, prefix]) => ({ port: master, prefix }));
+  return [...prefixes].map(([master, own]) => ({ port: master, prefixes: own }));
 }
 
 export class TimedClients {
@@ -103,9 +108,9 @@ export class TimedClients {
     return this.#places[this.#at++ % this.#places.length]!;
   }
 
-  #send({ client, prefix }: Place, dueMs: number, answered: () => void = () => {}): void {
+  #send({ client, prefixes }: Place, dueMs: number, answered: () => void = () => {}): void {
     this.#waiting++;
-    client.send(this.#request(prefix), (failure) => {
+    client.send(this.#request(prefixes), (failure) => {
       this.#waiting--;
       this.failure ??= failure;
       this.latencies.push(performance.now() - dueMs);
@@ -113,10 +118,11 @@ export class TimedClients {
     });
   }
 
-  #request(prefix: string): string {
+  #request(prefixes: readonly string[]): string {
     const { draw, keySpace, getShare } = this.#load;
     const uniform = Math.random();
     const number = draw === 'zipf' ? this.#drawZipf(uniform) : Math.floor(uniform * keySpace);
+    const prefix = prefixes[Math.floor(Math.random() * prefixes.length)]!;
     const key = prefix + String(number).padStart(12, '0');
     if (Math.random() < getShare) return request('GET', key);
     return request('SET', key, this.#value);

@@ -7,6 +7,8 @@ export interface TimedLoad {
   readonly port: number;
   /** Each client talks to one node of the cluster, in turn, with keys of that node. */
   readonly cluster: boolean;
+  /** Only keys of these hash tags, of a cluster; without them each node has one. */
+  readonly tags?: readonly string[];
   /** Share of GETs; the rest are SETs. */
   readonly getShare: number;
   /** Keys are drawn evenly, or as a few are asked for most of the time (Zipf, exponent 0.99). */

@@ -14,7 +14,8 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { pause, Server } from '../bench/children.ts';
+import { pause, Server } from '../tools/children.ts';
+import { statusOf, unsettledOf } from '../tools/settled.ts';
 import type { Network } from './network.ts';
 
 export interface Shape {
@@ -196,19 +197,11 @@ export class ChaosCluster {
   async unsettled(): Promise<number> {
     const { partitions } = this.shape;
     const answers = await Promise.all(
-      this.names('datanode').map((_, machine) => this.#statusOf(machine)),
+      this.names('datanode').map((_, machine) =>
+        statusOf(`${this.network.address(machine)}:${DATANODE_HTTP}`),
+      ),
     );
-    const replicas = answers.flatMap((answer) => answer ?? []);
-    const away = answers.filter((answer) => answer === undefined).length;
-    const commits = new Map<number, number>();
-    for (const { partition, commit } of replicas) {
-      commits.set(partition, Math.max(commits.get(partition) ?? 0, commit));
-    }
-    const wrong = replicas.filter(
-      ({ partition, applied, state, leader }) =>
-        state !== 'running' || leader === null || applied < commits.get(partition)! - 50,
-    );
-    return away + wrong.length + Math.abs(partitions * 3 - replicas.length);
+    return unsettledOf(answers, { partitions, replicas: 3 });
   }
 
   /**
@@ -246,21 +239,6 @@ export class ChaosCluster {
       async () => child.exitCode !== null || child.signalCode !== null,
     );
     this.#running.delete(name);
-  }
-
-  async #statusOf(machine: number): Promise<readonly ReplicaStatus[] | undefined> {
-    try {
-      const response = await fetch(
-        `http://${this.network.address(machine)}:${DATANODE_HTTP}/status`,
-        {
-          signal: AbortSignal.timeout(2_000),
-        },
-      );
-      if (!response.ok) return undefined;
-      return ((await response.json()) as { partitions: ReplicaStatus[] }).partitions;
-    } catch {
-      return undefined;
-    }
   }
 
   #program(name: string, machine: number): string[] {
@@ -332,14 +310,6 @@ export class ChaosCluster {
   #filler(): string {
     return join(this.shape.directory, this.datanode(this.diskMachine), 'filler');
   }
-}
-
-interface ReplicaStatus {
-  readonly partition: number;
-  readonly leader: string | null;
-  readonly commit: number;
-  readonly applied: number;
-  readonly state: string;
 }
 
 /** `datanode1`, `etcd1` and `placedriver1` share machine 0. */

@@ -1,6 +1,7 @@
 /** Brings a planned fault about, and ends it. */
-import { pause } from '../bench/children.ts';
+
 import type { ClusterAnswer, NodeAnswer } from '../src/cli/admin/shapes.ts';
+import { pause } from '../tools/children.ts';
 import type { ChaosCluster } from './cluster.ts';
 import type { Lost } from './network.ts';
 import type { FaultKind, PlannedFault } from './schedule.ts';

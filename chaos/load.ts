@@ -1,6 +1,7 @@
 /** Clients at the three doors, each with one request under way at any time. */
-import { pause } from '../bench/children.ts';
+
 import type { Random } from '../src/common/random.ts';
+import { pause } from '../tools/children.ts';
 import { ClusterDoor, type Door, doorKinds, GatewayDoor, SdkDoor } from './doors.ts';
 import type { Recorder } from './recorder.ts';
 import { readOf, Worker } from './work.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, release, tmpdir, type } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { killAll } from '../bench/children.ts';
+import { killAll } from '../tools/children.ts';
 import { findAbilities, noNamespaces, onPath } from './abilities.ts';
 import { help, type Options, parseOptions } from './options.ts';
 import { insideDirectory, runInside } from './private-world.ts';

@@ -1,5 +1,5 @@
 /** The command line of the chaos run. */
-import { parseArgs } from 'node:util';
+import { listOf, number, oneOf, parseWords, whole } from '../tools/command-line.ts';
 import { type FaultKind, faultKinds } from './schedule.ts';
 
 export interface Options {
@@ -47,7 +47,7 @@ does not allow is left out and named. Nothing of it is left when it ends, or is 
 
 /** Throws an error that says which option is wrong. */
 export function parseOptions(args: readonly string[], nowMs: number): Options {
-  const values = parseWords(args);
+  const values = parseWords(args, words);
   return {
     help: values.help,
     seconds: number('--minutes', values.minutes, 0.1, 60) * 60,
@@ -57,7 +57,8 @@ export function parseOptions(args: readonly string[], nowMs: number): Options {
     etcds: oneOf('--etcd', values.etcd, [1, 3]),
     partitions: whole('--partitions', values.partitions, 1, 64),
     clients: whole('--clients', values.clients, 1, 32),
-    faults: faultsOf(values.faults),
+    faults:
+      values.faults === undefined ? faultKinds : listOf('--faults', values.faults, faultKinds),
     loopback: values.loopback,
     json: values.json,
     report: values.report,
@@ -65,56 +66,18 @@ export function parseOptions(args: readonly string[], nowMs: number): Options {
   };
 }
 
-function parseWords(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean', short: 'h', default: false },
-        minutes: { type: 'string', default: '5' },
-        seed: { type: 'string' },
-        datanodes: { type: 'string', default: '4' },
-        placedrivers: { type: 'string', default: '2' },
-        etcd: { type: 'string', default: '3' },
-        partitions: { type: 'string', default: '8' },
-        clients: { type: 'string', default: '5' },
-        faults: { type: 'string' },
-        loopback: { type: 'boolean', default: false },
-        json: { type: 'string' },
-        report: { type: 'boolean', default: false },
-        data: { type: 'string' },
-      },
-    }).values;
-  } catch (error) {
-    // Node's message goes on with advice that does not fit here.
-    const [first] = error instanceof Error ? error.message.split('. ') : [String(error)];
-    throw new Error(first, { cause: error });
-  }
-}
-
-function faultsOf(text: string | undefined): readonly FaultKind[] {
-  if (text === undefined) return faultKinds;
-  return text.split(',').map((name) => {
-    const found = faultKinds.find((kind) => kind === name.trim());
-    if (found === undefined) throw new Error(`--faults ${name}: use ${faultKinds.join(', ')}`);
-    return found;
-  });
-}
-
-function number(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= least && value <= most) return value;
-  throw new Error(`${option} ${text}: must be a number from ${least} to ${most}`);
-}
-
-function whole(option: string, text: string, least: number, most: number): number {
-  const value = number(option, text, least, most);
-  if (Number.isInteger(value)) return value;
-  throw new Error(`${option} ${text}: must be a whole number`);
-}
-
-function oneOf(option: string, text: string, values: readonly number[]): number {
-  const value = values.find((one) => String(one) === text);
-  if (value !== undefined) return value;
-  throw new Error(`${option} ${text}: must be ${values.join(' or ')}`);
-}
+const words = {
+  help: { type: 'boolean', short: 'h', default: false },
+  minutes: { type: 'string', default: '5' },
+  seed: { type: 'string' },
+  datanodes: { type: 'string', default: '4' },
+  placedrivers: { type: 'string', default: '2' },
+  etcd: { type: 'string', default: '3' },
+  partitions: { type: 'string', default: '8' },
+  clients: { type: 'string', default: '5' },
+  faults: { type: 'string' },
+  loopback: { type: 'boolean', default: false },
+  json: { type: 'string' },
+  report: { type: 'boolean', default: false },
+  data: { type: 'string' },
+} as const;

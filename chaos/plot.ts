@@ -1,4 +1,6 @@
 /** Throughput over time with the faults as bands, as an SVG; pure. */
+import { drawing, escaped, niceCeiling } from '../tools/svg.ts';
+
 export interface Band {
   readonly label: string;
   readonly fromS: number;
@@ -47,25 +49,7 @@ export function drawPlot({ title, values, bucketS, bands }: Plot): string {
   const ticks = Array.from({ length: Math.floor(seconds / every) + 1 }, (_, tick) => {
     return `<text x="${at(x(tick * every))}" y="${HEIGHT - 16}">${tick * every} s</text>`;
   });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" ` +
-      'font-family="sans-serif" font-size="11">',
-    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
-    `<text x="${LEFT}" y="18" font-size="14">${escaped(title)}</text>`,
-    ...shapes,
-    ...lines,
-    ...ticks,
-    `<polyline fill="none" stroke="#1f5fa8" stroke-width="1.2" points="${points.join(' ')}"/>`,
-    '</svg>',
-    '',
-  ].join('\n');
-}
-
-function niceCeiling(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 4, 5, 10].map((step) => step * power).find((step) => step >= value)!;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const polyline = `<polyline fill="none" stroke="#1f5fa8" stroke-width="1.2" points="${points.join(' ')}"/>`;
+  const frame = { width: WIDTH, height: HEIGHT, title, left: LEFT };
+  return drawing(frame, [...shapes, ...lines, ...ticks, polyline]);
 }

@@ -1,7 +1,7 @@
 /** One run: a cluster, load, faults one after the other, and the verdict. */
 import { setImmediate } from 'node:timers/promises';
-import { pause } from '../bench/children.ts';
 import { seededRandom } from '../src/common/random.ts';
+import { pause } from '../tools/children.ts';
 import { type Abilities, impossible } from './abilities.ts';
 import {
   countIn,

@@ -148,7 +148,7 @@ describe('tests mirror the source', () => {
       .filter((file) => file.endsWith('.test.ts') && !suites.test(file))
       .filter((file) => file !== 'test/tidy.test.ts')
       .filter((file) => {
-        const mirrored = file.startsWith('test/bench/') ? '' : 'src/';
+        const mirrored = /^test\/(?:bench|tools)\//.test(file) ? '' : 'src/';
         const source = file.replace(/^test\//, mirrored).replace(/\.test\.ts$/, '.ts');
         return !existsSync(join(root, source)) && !existsSync(join(root, dirname(source)));
       });

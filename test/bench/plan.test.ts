@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { parseOptions } from '../../bench/options.ts';
 import {
+  estimate,
   estimateSeconds,
   etcdLoads,
+  isInTime,
   orderOf,
   redisLoads,
   restOfFilling,
@@ -44,5 +46,17 @@ test('the default takes at most eight minutes, and less when less is measured', 
   expect(of('--only', 'redis')).toBeLessThan(of('--only', 'kvorum'));
   expect(of('--no-check-perf')).toBe(of() - 65);
   expect(of('--rounds', '2', '--only', 'redis')).toBe(2 * of('--only', 'redis'));
+  expect(of('--only', 'failover', '--kills', '11')).toBeLessThan(of('--only', 'failover,transfer'));
   expect(of('--full')).toBeGreaterThan(1_800);
+});
+
+test('all of --full ends within the minutes it may take, and each part has a line', () => {
+  const full = parseOptions(['--full']);
+  const parts = estimate(full);
+  expect(isInTime(full, 0, estimateSeconds(full))).toBe(true);
+  expect(parts.map(([name]) => name)).toEqual(
+    expect.arrayContaining([...full.systems, ...full.scenarios, 'idle partitions']),
+  );
+  expect(parts.every(([, seconds]) => seconds > 0)).toBe(true);
+  expect(isInTime(parseOptions(['--minutes', '2']), 61, 60)).toBe(false);
 });

@@ -1,42 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import {
-  disturbances,
-  durability,
-  floors,
-  processes,
-  round,
-  table,
-  throughput,
-} from '../../bench/report.ts';
+import { disturbances, durability, floors, processes, throughput } from '../../bench/report.ts';
 import { floorsOf } from '../../bench/results.ts';
+import { inTerminal, type Sheet } from '../../bench/sheet.ts';
 import { memoryOf, rowOf } from './rows.ts';
 
-describe('figures', () => {
-  test.each([
-    [158_234, '158,000'],
-    [1_329_999, '1,330,000'],
-    [12.34, '12.3'],
-    [0.12345, '0.123'],
-    [0.01234, '0.012'],
-    [999.6, '1,000'],
-    [0, '0'],
-    [Number.NaN, '–'],
-  ])('%d is shown as %s', (value, text) => {
-    expect(round(value)).toBe(text);
-  });
-
-  test('columns are as wide as their widest cell', () => {
-    expect(
-      table(
-        ['', 'n'],
-        [
-          ['a', '100'],
-          ['long', '1'],
-        ],
-      ),
-    ).toEqual(['        n', 'a     100', 'long    1']);
-  });
-});
+const shown = (sheets: readonly Sheet[]) => sheets.flatMap(inTerminal);
 
 describe('a report', () => {
   const rows = [
@@ -50,7 +18,7 @@ describe('a report', () => {
 
   /** The cells of the line of `door` in the section of `title`. */
   function cellsOf(title: string, door: string): string[] {
-    const lines = throughput(rows);
+    const lines = shown(throughput(rows));
     const from = lines.findIndex((line) => line.startsWith(title));
     const found = lines.slice(from).find((line) => line.startsWith(`  ${door}`));
     return (found ?? '').trim().split(/ {2,}/);
@@ -64,19 +32,19 @@ describe('a report', () => {
   });
 
   test('tells the load of check perf beside its ratio', () => {
-    const text = throughput(rows).join('\n');
+    const text = shown(throughput(rows)).join('\n');
     expect(text).toContain('1,000 clients, 276-byte keys, 1,024-byte values');
     expect(text).toContain('rate cap 15,000 writes/s');
     expect(text).not.toContain('reached its rate cap');
     const capped = [...rows.slice(0, 3), rowOf('etcd check perf', { perSecond: 14_900 })];
-    expect(throughput(capped).join('\n')).toContain('reached its rate cap');
+    expect(shown(throughput(capped)).join('\n')).toContain('reached its rate cap');
   });
 
   test('shows the lowest and highest of several rounds beside the median', () => {
     const rounds = [300, 100, 200].map((perSecond, at) =>
       rowOf('redis', { perSecond, round: at + 1 }),
     );
-    expect(throughput(rounds).join('\n')).toContain('200 (100–300)');
+    expect(shown(throughput(rounds)).join('\n')).toContain('200 (100–300)');
   });
 
   test('adds up what each process cost, and shows the most it held', () => {
@@ -86,7 +54,7 @@ describe('a report', () => {
       rowOf('kvorum gateway', { servers: { datanode1: 3 }, load: 0.25 }),
       rowOf('redis', { servers: { 'redis-server': 7 }, load: 1 }),
     ];
-    const lines = processes(kvorum, memory).map((line) => line.trim().split(/ {2,}/));
+    const lines = shown(processes(kvorum, memory)).map((line) => line.trim().split(/ {2,}/));
     expect(lines).toContainEqual(['datanode1', '5.0', '100', '130']);
     expect(lines).toContainEqual(['load on kvorum', '0.8']);
   });
@@ -99,7 +67,7 @@ describe('a report', () => {
       servers: { datanode1: 0.5, n2: 0.46 },
       otherCores: 0,
     };
-    const text = floors(floorsOf(rows, memory, idle), 2);
+    const text = shown(floors(floorsOf(rows, memory, idle), 2));
     const verdicts = text.slice(3).map((line) => line.trim().split(/ {2,}/).slice(1));
     expect(verdicts).toEqual([
       ['5.00 ×', 'pass'],
@@ -108,25 +76,32 @@ describe('a report', () => {
       ['4.80 %', 'pass'],
     ]);
     expect(text[1]).toBe('floors');
-    expect(floors(floorsOf(rows, memory), 8)[1]).toBe('floors (set for 2 cores, this has 8)');
+    expect(shown(floors(floorsOf(rows, memory), 8))[1]).toBe(
+      'floors (set for 2 cores, this has 8)',
+    );
     expect(
-      floors(floorsOf([], []), 2)
+      shown(floors(floorsOf([], []), 2))
         .join('\n')
         .match(/not measured/g),
     ).toHaveLength(4);
   });
 
   test('says how each system syncs', () => {
-    expect(durability({ redis: { version: '7.0', fsync: 'always' } })).toEqual([
-      '',
-      'what is on disk before the answer',
-      '  redis 7.0       always',
-    ]);
+    const [sheet] = durability({ redis: { version: '7.0', fsync: 'always' } });
+    expect(inTerminal(sheet!)).toEqual(
+      [
+        '',
+        'what is on disk before the answer',
+        '           when a write is answered',
+        '  redis 7.0  always',
+      ].map((line) => expect.stringMatching(line.trim())),
+    );
+    expect(durability({})).toEqual([]);
   });
 
   test('warns of rows in which something else was busy', () => {
     expect(disturbances(rows)).toEqual([]);
     const disturbed = disturbances([...rows, rowOf('redis', { otherCores: 0.7 })]);
-    expect(disturbed.join('\n')).toContain('in 1 of 7 rows other programs kept up to 0.7 cores');
+    expect(disturbed[0]!.title).toContain('in 1 of 7 rows other programs kept up to 0.7 cores');
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { killAll, run, Server } from '../../bench/children.ts';
+import { guard, killAll, pause, run, Server } from '../../tools/children.ts';
 
 afterEach(killAll);
 
@@ -22,6 +22,46 @@ describe('a server', () => {
     const ready = server.until(10_000, 'never', () => false);
     await expect(ready).rejects.toThrow('shell ended with 3: no room');
     expect(() => server.check()).toThrow('ended with 3');
+  });
+
+  test('with a life line ends when that does, or by the signal it is sent', async () => {
+    const reader = () =>
+      new Server('reader', 'sh', ['-c', 'echo up; cat; echo over'], { lifeLine: true });
+    const [one, other] = [reader(), reader()];
+    for (const server of [one, other]) {
+      await server.until(10_000, 'it is up', () => server.output.includes('up'));
+    }
+    await one.stop();
+    expect(one.process.exitCode).toBe(0);
+    await other.endBy('SIGKILL');
+    expect(other.process.signalCode).toBe('SIGKILL');
+    for (const server of [one, other]) server.check();
+  });
+
+  test('under guard ends with who started it, also when that is killed', async () => {
+    const [command = 'sleep', ...words] = [...guard(), 'sleep', '60'];
+    const script =
+      `const child = require('node:child_process').spawn(${JSON.stringify(command)}, ` +
+      `${JSON.stringify(words)}, { detached: true }); console.log(child.pid);` +
+      'setInterval(() => {}, 1_000);';
+    const parent = new Server('parent', process.execPath, ['-e', script]);
+    await parent.until(10_000, 'it has a child', () => parent.output.includes('\n'));
+    const child = grandchild(parent);
+    expect(isGone(child)).toBe(false);
+    const group = parent.pid;
+    // not the group: the child has one of its own, as servers have
+    process.kill(group, 'SIGKILL');
+    for (let at = 0; at < 100 && !isGone(child); at++) await pause(20);
+    const isGuarded = guard().length > 0;
+    expect(isGone(child)).toBe(isGuarded);
+    if (!isGuarded) process.kill(child);
+  });
+
+  test('keeps its process id under guard', async () => {
+    const server = new Server('shell', 'sh', ['-c', 'echo $$; sleep 60'], { endsWithUs: true });
+    await server.until(10_000, 'it says its id', () => server.output.includes('\n'));
+    expect(grandchild(server)).toBe(server.pid);
+    await server.stop();
   });
 
   test('that is not ready in time is told of with what was waited for', async () => {

@@ -2,15 +2,31 @@
  * Child processes of the benchmark. Each leads a process group of its own, so that Ctrl-C reaches
  * the benchmark alone, which then ends every group it has started, and nothing else.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 
 const STOP_MS = 20_000;
 const groups = new Set<ChildProcess>();
+const GUARD = ['setpriv', '--pdeathsig', 'KILL'];
+let guardRuns: boolean | undefined;
+
+/** Words that make the kernel kill a program, which keeps its process id, with the one that ran it. */
+export function guard(): readonly string[] {
+  guardRuns ??= spawnSync(GUARD[0]!, [...GUARD.slice(1), 'true']).status === 0;
+  return guardRuns ? GUARD : [];
+}
 
 export interface Outcome {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number | null;
+}
+
+export interface ServerOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** It reads its standard input, and ends when that does: with `stop`, or with this process. */
+  readonly lifeLine?: boolean;
+  /** The kernel kills it when this process dies, however that happens; where setpriv is there. */
+  readonly endsWithUs?: boolean;
 }
 
 /** A server: runs until `stop`. Its last words are kept for the message when it dies. */
@@ -21,9 +37,16 @@ export class Server {
   #failure: Error | undefined;
   #stopping = false;
 
-  constructor(name: string, command: string, args: readonly (string | number)[]) {
+  constructor(
+    name: string,
+    command: string,
+    args: readonly (string | number)[],
+    { env, lifeLine = false, endsWithUs = false }: ServerOptions = {},
+  ) {
     this.name = name;
-    this.process = launch(command, args);
+    const [program = command, ...words] = [...(endsWithUs ? guard() : []), command, ...args];
+    this.process = launch(String(program), words, env, lifeLine);
+    this.process.stdin?.on('error', () => {});
     const hear = (chunk: Buffer) => {
       this.#output = (this.#output + chunk.toString()).slice(-4_000);
     };
@@ -63,9 +86,19 @@ export class Server {
     throw new Error(`${this.name}: not within ${ms / 1000} s: ${what}. ${this.#output.trim()}`);
   }
 
+  /** Resolves when it has ended: at its own pace, after 20 s by force. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await end(this.process);
+    await end(this.process, (child) => {
+      if (child.stdin) child.stdin.end();
+      else child.kill('SIGTERM');
+    });
+  }
+
+  /** The same by a signal: what it does then depends on the signal. */
+  async endBy(signal: NodeJS.Signals): Promise<void> {
+    this.#stopping = true;
+    await end(this.process, (child) => child.kill(signal));
   }
 }
 
@@ -128,10 +161,11 @@ export function pause(ms: number): Promise<void> {
 function launch(
   command: string,
   args: readonly (string | number)[],
-  env: Readonly<Record<string, string>> = {},
+  env: NodeJS.ProcessEnv = {},
+  lifeLine = false,
 ): ChildProcess {
   const child = spawn(command, args.map(String), {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [lifeLine ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
     detached: true,
   });
@@ -144,7 +178,7 @@ function launch(
   return child;
 }
 
-function end(child: ChildProcess): Promise<void> {
+function end(child: ChildProcess, begin: (child: ChildProcess) => void): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
     return Promise.resolve();
   }
@@ -154,7 +188,7 @@ function end(child: ChildProcess): Promise<void> {
       clearTimeout(force);
       resolve();
     });
-    child.kill('SIGTERM');
+    begin(child);
   });
 }
 
