@@ -57,6 +57,11 @@ export class Overlay {
     this.#inOrder.push(named);
   }
 
+  /** The change of the key that is `name` as a latin1 string. */
+  named(name: string): Change | undefined {
+    return this.#changes.get(name)?.change;
+  }
+
   /** Keys that are changed. */
   get size(): number {
     return this.#changes.size;
