@@ -153,11 +153,11 @@ export class Txn implements WriteView {
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     if (this.#onKeyPut !== undefined && key[0] === tags.key) this.#onKeyPut(key);
     this.#putBytes += value.length;
-    this.#overlay.set({ key, after: value });
+    this.#overlay.set(key, value);
   }
 
   del(key: Buffer): void {
-    this.#overlay.set({ key, after: undefined });
+    this.#overlay.set(key, undefined);
   }
 
   /**
