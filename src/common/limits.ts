@@ -166,6 +166,10 @@ export const limits = {
   engineBatchBytesMax: 1 * MIB,
   /** A batch of more operations is never joined with others, and handed over in such steps (1 ms). */
   engineBatchStep: 1_024,
+  /** A batch of more operations than that and more bytes than this is written in parts, after redo
+   * records of the other size. */
+  engineWholeBytesMax: 4 * MIB,
+  engineRedoBytes: 64 * KIB,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,
