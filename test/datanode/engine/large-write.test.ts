@@ -141,9 +141,9 @@ describe('redo records', () => {
     expect(redoKey(5).toString('hex')).toBe('000100000005');
     const redo = encodeRedo(5, [put('k', 'v'), del('gone')]);
     expect(redo).toMatchObject({ type: 'put', key: redoKey(5) });
-    expect(valueOf(redo)).toBe('01000000016b000000017600000000' + '04676f6e65' + 'CRC');
+    expect(hexOf(redo)).toBe('01000000016b000000017600000000' + '04676f6e65' + 'CRC');
     expect(REDO_MARK.toString('hex')).toBe('0002');
-    expect(valueOf(encodeMark(7))).toBe('0100000007' + 'CRC');
+    expect(hexOf(encodeMark(7))).toBe('0100000007' + 'CRC');
   });
 
   test('give back what was written', () => {
@@ -181,7 +181,7 @@ describe('redo records', () => {
   });
 });
 
-function valueOf(operation: BatchOperation): string {
+function hexOf(operation: BatchOperation): string {
   if (operation.type === 'del') return '';
   return `${operation.value.subarray(0, -4).toString('hex')}CRC`;
 }
