@@ -60,7 +60,8 @@ export function createSimEngines(
 
 /** Small parts, for writes of more than `bytes`. */
 export function largeFrom(bytes: number): LargeWriteSizes {
-  return { operationsMax: 2, bytesMax: bytes, partBytes: bytes / 2, redoBytes: bytes / 3 };
+  const parts = { partBytes: bytes / 2, redoBytes: bytes / 3 };
+  return { operationsMin: 2, bytesMax: bytes, operationsMax: Number.POSITIVE_INFINITY, ...parts };
 }
 
 interface Ways {

@@ -31,18 +31,21 @@ import {
 } from './redo.ts';
 
 export interface LargeWriteSizes {
-  /** A write of more operations than these, and more bytes than those, goes in parts. */
-  readonly operationsMax: number;
+  /** A write of so few operations never goes in parts, one of more than `bytesMax` does. */
+  readonly operationsMin: number;
   readonly bytesMax: number;
+  /** Of more operations the bytes are not added up: it goes in parts. */
+  readonly operationsMax: number;
   /** Bytes of a part, and of a redo record: one operation more at most. */
   readonly partBytes: number;
   readonly redoBytes: number;
 }
 
 export const largeWriteSizes: LargeWriteSizes = {
-  operationsMax: limits.engineBatchStep,
+  operationsMin: limits.engineBatchStep,
   bytesMax: limits.engineWholeBytesMax,
-  partBytes: limits.engineBatchBytesMax,
+  operationsMax: limits.engineWholeOperationsMax,
+  partBytes: limits.enginePartBytes,
   redoBytes: limits.engineRedoBytes,
 };
 
@@ -74,11 +77,13 @@ export class LargeWrites {
   }
 
   isLarge(operations: BatchOperations): boolean {
-    if (operations.length <= this.#sizes.operationsMax) return false;
+    const { operationsMin, bytesMax, operationsMax } = this.#sizes;
+    if (operations.length <= operationsMin) return false;
+    if (operations.length > operationsMax) return true;
     let bytes = 0;
     for (const operation of operations) {
       bytes += sizeOf(operation);
-      if (bytes > this.#sizes.bytesMax) return true;
+      if (bytes > bytesMax) return true;
     }
     return false;
   }

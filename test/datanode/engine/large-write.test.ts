@@ -14,7 +14,7 @@ import {
 } from '../../../src/datanode/engine/redo.ts';
 import { del, key, put, readAll } from '../../conformance/engine.ts';
 
-const sizes = { operationsMax: 3, bytesMax: 40, partBytes: 6, redoBytes: 6 };
+const sizes = { operationsMin: 3, bytesMax: 40, operationsMax: 10, partBytes: 6, redoBytes: 6 };
 
 type Batch = readonly BatchOperation[];
 
@@ -133,6 +133,9 @@ describe('a large write', () => {
     expect(large.isLarge([put('a', 'x'.repeat(100)), put('b', ''), put('c', '')])).toBe(false);
     expect(large.isLarge([put('a', ''), put('b', ''), put('c', ''), put('d', '')])).toBe(false);
     expect(large.isLarge([put('a', 'x'.repeat(37)), del('b'), del('c'), del('d')])).toBe(true);
+    const many = Array.from({ length: 11 }, (_, at) => del(`${at}`));
+    expect(large.isLarge(many.slice(1))).toBe(false);
+    expect(large.isLarge(many)).toBe(true);
   });
 });
 

@@ -11,7 +11,10 @@ import { engineConformance, put, readAll } from '../../conformance/engine.ts';
 const options = { logger: silentLogger, cacheBytes: 32 * 1024 * 1024 };
 const makeDir = () => mkdtemp(join(tmpdir(), 'kvorum-engine-'));
 
-const small = { operationsMax: 1, bytesMax: 10, partBytes: 20_000, redoBytes: 10_000 };
+const small = {
+  ...{ operationsMin: 1, bytesMax: 10, operationsMax: 1_000 },
+  ...{ partBytes: 20_000, redoBytes: 10_000 },
+};
 
 describe.each([
   { name: 'the LevelDB engine' },
