@@ -166,6 +166,12 @@ export const limits = {
   engineBatchBytesMax: 1 * MIB,
   /** A batch of more operations is never joined with others, and handed over in such steps (1 ms). */
   engineBatchStep: 1_024,
+  /** A batch of more operations than that and more bytes than this, or of so many operations, is
+   * written in parts, after redo records; bytes of both. */
+  engineWholeBytesMax: 4 * MIB,
+  engineWholeOperationsMax: 16_384,
+  enginePartBytes: 256 * KIB,
+  engineRedoBytes: 64 * KIB,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,

@@ -28,7 +28,20 @@ export class SteadyMap<Value> {
     const map = this.#maps[this.#placeOf(key)]!;
     const before = map.size;
     map.set(key, value);
-    if (map.size === before) return;
+    if (map.size > before) this.#grow();
+  }
+
+  /** What is there under `key`; `value`, put there, when nothing is. */
+  getOrSet(key: string, value: Value): Value {
+    const map = this.#maps[this.#placeOf(key)]!;
+    const known = map.get(key);
+    if (known !== undefined) return known;
+    map.set(key, value);
+    this.#grow();
+    return value;
+  }
+
+  #grow(): void {
     this.#size++;
     if (this.#size > this.#maps.length * FILL) this.#splitNext();
   }

@@ -16,7 +16,7 @@ import { ClusterView } from '../../src/placedriver/view/cluster-view.ts';
 import { SimClock } from './clock.ts';
 import { driverDoor } from './driver-door.ts';
 import { DurableWatch } from './durable-watch.ts';
-import { createSimEngines, type Stall } from './engine.ts';
+import { createSimEngines, largeFrom, type Stall } from './engine.ts';
 import { Guest } from './guest.ts';
 import { type Life, Machine } from './machine.ts';
 import { connectSimMeta, type SimMetaClient } from './meta.ts';
@@ -118,6 +118,7 @@ export class SimCluster {
         plan.engineRotateBytes,
         stall,
         machine.unsureEngines,
+        largeFrom(plan.engineWholeBytes),
       ),
       store: life.meta,
       processId: 1,

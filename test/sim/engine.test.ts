@@ -3,14 +3,18 @@ import { systemClock } from '../../src/common/clock.ts';
 import { seededRandom } from '../../src/common/random.ts';
 import { engineConformance, key, put } from '../conformance/engine.ts';
 import { SimDisk } from './disk.ts';
-import { createSimEngines } from './engine.ts';
+import { createSimEngines, largeFrom } from './engine.ts';
 
 const newDisk = (seed: number) => new SimDisk({ random: seededRandom(seed), clock: systemClock });
 
-describe('the simulated engine', () => {
+describe.each([
+  { name: 'the simulated engine', bytes: Number.POSITIVE_INFINITY },
+  { name: 'the simulated engine, large writes in parts', bytes: 5_000 },
+])('$name', ({ bytes }) => {
   engineConformance(async () => {
     const disk = newDisk(1);
-    const create = () => createSimEngines(disk, '/engines', 10_000);
+    const create = () =>
+      createSimEngines(disk, '/engines', 10_000, undefined, undefined, largeFrom(bytes));
     return { host: create(), reopen: create, dispose: async () => {} };
   });
 });
@@ -40,6 +44,40 @@ describe('after loss of power', () => {
     }
     expect([...kept].sort()).toEqual(['all', 'part', 'synced']);
     expect(cuts).toBeGreaterThan(5);
+  });
+
+  test('a large write is there as a whole or not at all', async () => {
+    const keys = Array.from({ length: 30 }, (_, at) => `k${at}`);
+    const ends = new Set<string>();
+    for (let seed = 0; seed < 160; seed++) {
+      const disk = newDisk(seed);
+      let batches = 0;
+      let cutOff = () => {};
+      const cut = new Promise<void>((resolve) => {
+        cutOff = resolve;
+      });
+      // the power goes before one of the batches; the first two are not of the large write
+      const stall = async () => {
+        if (++batches !== 3 + (seed % 32)) return;
+        disk.crash('os');
+        cutOff();
+        await new Promise(() => {});
+      };
+      const open = (wait?: () => Promise<void>) =>
+        createSimEngines(disk.session(), '/e', 3_000, wait, undefined, largeFrom(600)).open('1-0');
+      const { engine } = await open(stall);
+      await engine.write([put('k0', 'old'), put('k1', 'old')]);
+      await engine.sync();
+      const writing = engine.write(keys.map((name) => put(name, 'v'.repeat(60))));
+      const isWritten = await Promise.race([writing.then(() => true), cut.then(() => false)]);
+      const { engine: again } = isWritten ? { engine } : await open();
+      const lengths = new Set(keys.map((name) => again.getSync(key(name))?.length));
+      const isAfter = lengths.size === 1 && lengths.has(60);
+      const isBefore = !lengths.has(60) && lengths.has(3);
+      expect(isBefore || isAfter, `seed ${seed}: ${[...lengths]}`).toBe(true);
+      ends.add(`${isWritten ? 'written' : 'cut off'}, ${isAfter ? 'there' : 'not there'}`);
+    }
+    expect([...ends].sort()).toEqual(['cut off, not there', 'cut off, there', 'written, there']);
   });
 
   test('what was synced stays when its log was cut and power is lost in the next life', async () => {

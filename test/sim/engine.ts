@@ -15,6 +15,11 @@ import type {
   EngineReport,
   KeyRange,
 } from '../../src/datanode/engine/engine.ts';
+import {
+  endLargeWrite,
+  type LargeWriteSizes,
+  LargeWrites,
+} from '../../src/datanode/engine/large-write.ts';
 import { LevelLogSync, LOG_PADDING } from '../../src/datanode/engine/level-sync.ts';
 import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
 import { verifyLevelDirectory } from '../../src/datanode/engine/verify.ts';
@@ -48,23 +53,35 @@ export function createSimEngines(
   rotateBytes: number,
   stall = noStall,
   unsure = new Set<string>(),
+  largeWrites?: LargeWriteSizes,
 ): EngineHost {
-  return new SimEngineHost(disk, dir, rotateBytes, stall, unsure);
+  return new SimEngineHost(disk, dir, { rotateBytes, stall, largeWrites }, unsure);
+}
+
+/** Small parts, for writes of more than `bytes`. */
+export function largeFrom(bytes: number): LargeWriteSizes {
+  const parts = { partBytes: bytes / 2, redoBytes: bytes / 3 };
+  return { operationsMin: 2, bytesMax: bytes, operationsMax: Number.POSITIVE_INFINITY, ...parts };
+}
+
+interface Ways {
+  readonly rotateBytes: number;
+  readonly stall: Stall;
+  /** Which writes go in parts; the product's bounds by default. */
+  readonly largeWrites: LargeWriteSizes | undefined;
 }
 
 class SimEngineHost implements EngineHost {
   readonly #disk: Disk;
   readonly #dir: string;
-  readonly #rotateBytes: number;
-  readonly #stall: Stall;
+  readonly #ways: Ways;
   readonly #open = new Map<string, Engine>();
   readonly #unsure: Set<string>;
 
-  constructor(disk: Disk, dir: string, rotateBytes: number, stall: Stall, unsure: Set<string>) {
+  constructor(disk: Disk, dir: string, ways: Ways, unsure: Set<string>) {
     this.#disk = disk;
     this.#dir = dir;
-    this.#rotateBytes = rotateBytes;
-    this.#stall = stall;
+    this.#ways = ways;
     this.#unsure = unsure;
   }
 
@@ -99,18 +116,17 @@ class SimEngineHost implements EngineHost {
     const file = await beginLog(disk, `${path}/${logName(number)}`);
     await disk.syncDir(path);
     const at = { file, size: 0, number };
-    const engine = new SimEngine(
-      disk,
-      path,
-      image,
-      { ...at, sequence, hash },
-      { rotateBytes: this.#rotateBytes, stall: this.#stall },
-      {
-        close: () => this.#open.delete(name),
-        syncFailed: () => this.#unsure.add(name),
-      },
-    );
+    const engine = new SimEngine(disk, path, image, { ...at, sequence, hash }, this.#ways, {
+      close: () => this.#open.delete(name),
+      syncFailed: () => this.#unsure.add(name),
+    });
     this.#open.set(name, engine);
+    try {
+      await engine.endLargeWrite();
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
     return { engine, report };
   }
 
@@ -183,8 +199,10 @@ class SimEngine implements Engine {
   readonly #path: string;
   readonly #image: Engine;
   readonly #tail: Tail;
-  readonly #rotateBytes: number;
-  readonly #stall: Stall;
+  readonly #ways: Ways;
+  readonly #large: LargeWrites;
+  /** While a large write is under way: that of the state before. */
+  #hashBefore = 0;
   readonly #writes: WriteQueue;
   readonly #logs: LevelLogSync;
   readonly #on: { close(): void; syncFailed(): void };
@@ -195,30 +213,46 @@ class SimEngine implements Engine {
     path: string,
     image: Engine,
     tail: Tail,
-    { rotateBytes, stall }: { readonly rotateBytes: number; readonly stall: Stall },
+    ways: Ways,
     on: { close(): void; syncFailed(): void },
   ) {
     this.#disk = disk;
     this.#path = path;
     this.#image = image;
     this.#tail = tail;
-    this.#rotateBytes = rotateBytes;
-    this.#stall = stall;
+    this.#ways = ways;
     this.#on = on;
     this.#logs = new LevelLogSync(disk, path);
-    this.getSync = (key) => image.getSync(key);
-    this.getMany = (keys) => image.getMany(keys);
-    this.iterate = (range) => image.iterate(range);
-    this.snapshot = () => image.snapshot();
+    const large = new LargeWrites(
+      {
+        batch: (operations) => this.#append(operations),
+        snapshot: () => {
+          this.#hashBefore = tail.hash.value;
+          return image.snapshot();
+        },
+      },
+      ways.largeWrites,
+    );
+    this.#large = large;
+    this.getSync = (key) => (large.before ?? image).getSync(key);
+    this.getMany = (keys) => (large.before ?? image).getMany(keys);
+    this.iterate = (range) => (large.before ?? image).iterate(range);
+    this.snapshot = () => large.snapshot() ?? image.snapshot();
     this.approximateBytes = () => image.approximateBytes();
     this.#writes = new WriteQueue({
-      batch: (operations) => this.#append(operations),
+      batch: (operations) =>
+        large.isLarge(operations) ? large.write(operations) : this.#append(operations),
       clear: async (range) => this.#append(await this.#deletes(range)),
     });
   }
 
+  /** Of what readers see. */
   get hash(): number {
-    return this.#tail.hash.value;
+    return this.#large.before === undefined ? this.#tail.hash.value : this.#hashBefore;
+  }
+
+  async endLargeWrite(): Promise<void> {
+    await endLargeWrite(this.#image, (operations) => this.#append(operations));
   }
 
   write(operations: BatchOperations): Promise<void> {
@@ -251,9 +285,9 @@ class SimEngine implements Engine {
 
   async #append(operations: BatchOperations): Promise<void> {
     if (operations.length === 0) return;
-    await this.#stall();
+    await this.#ways.stall();
     const tail = this.#tail;
-    if (tail.size >= this.#rotateBytes) await this.#rotate();
+    if (tail.size >= this.#ways.rotateBytes) await this.#rotate();
     const batch = encodeWriteBatch(tail.sequence + 1, operations);
     const bytes = encodeLogRecord(batch, tail.size);
     await tail.file.pwrite(tail.size, bytes);

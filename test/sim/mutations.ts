@@ -34,6 +34,37 @@ const sdk = 'src/sdk';
 
 export const mutations: readonly Mutation[] = [
   {
+    name: 'forget after a crash that a large write has happened',
+    edits: [
+      {
+        file: `${engine}/large-write.ts`,
+        find: 'if (mark === undefined) return removeRecords(store, batch);',
+        replace:
+          "if (mark !== undefined) await batch([{ type: 'del', key: REDO_MARK }]); return removeRecords(store, batch);",
+      },
+    ],
+  },
+  {
+    name: 'let readers see the parts of a large write',
+    edits: [
+      {
+        file: `${engine}/large-write.ts`,
+        find: 'this.#before = before;',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'carry a large write out without a mark',
+    edits: [
+      {
+        file: `${engine}/large-write.ts`,
+        find: 'await batch([encodeMark(records)]);',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'skip the fsync of the raft log',
     scenarios: ['nats: what was acknowledged', 'etcd #14140'],
     edits: [

@@ -92,6 +92,8 @@ export interface RunPlan {
   readonly logHeldBytes: number;
   readonly segmentBytes: number;
   readonly engineRotateBytes: number;
+  /** A larger batch of an engine, if it has a few operations, is written in parts. */
+  readonly engineWholeBytes: number;
   readonly engineSyncMs: number;
   /** This share of an engine's batches waits so long, at most, before it is written. */
   readonly engineStalls: { readonly share: number; readonly ms: number };
@@ -147,6 +149,9 @@ const engineStalls = [
   { share: 0.1, ms: 2_000 },
 ] as const;
 
+/** In half of the plans nothing is large, in the others most that is more than one command. */
+const engineWholeBytes = [100, 600, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+
 /** Half of the networks are as fast as they like; the slowest carry 100 KB/s per connection. */
 const bandwidths = [100, 2_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
@@ -183,6 +188,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     ...(focus === 'snapshots' ? shortLog(random) : drawLog(random)),
     segmentBytes: pick(random, [16, 64, 256]) * 1_024,
     engineRotateBytes: pick(random, [2, 16, 256]) * 1_024,
+    engineWholeBytes: pick(seededRandom(`large writes ${seed}`), engineWholeBytes),
     latencyMinMs: pick(random, [0.1, 1, 5]),
     latencyMaxMs: pick(random, [6, 12, 40]),
     // drawn apart: plans of before keep everything else. What commands of all types write takes

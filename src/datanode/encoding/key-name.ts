@@ -26,3 +26,24 @@ export function elementsName(key: Buffer, version: Version): string {
   const place: CollectionPlace = { slot: slotOfKey(key), version };
   return observableName(elementRange(tags.hashField, place).gte)!;
 }
+
+/** Gathers the names of collections from keys of their elements, which mostly come one after the other. */
+export class ElementNames {
+  readonly names = new Set<string>();
+  #last: Buffer = NO_KEY;
+
+  /** Any key of the engine. */
+  add(encoded: Buffer): void {
+    if (!elementTagSet.has(encoded[0]!) || isOfSamePlace(encoded, this.#last)) return;
+    this.#last = encoded;
+    this.names.add(observableName(encoded)!);
+  }
+}
+
+const NO_KEY = Buffer.alloc(0);
+
+/** From the end, where versions differ. */
+function isOfSamePlace(one: Buffer, other: Buffer): boolean {
+  for (let at = PLACE_END - 1; at > 0; at--) if (one[at] !== other[at]) return false;
+  return true;
+}

@@ -13,20 +13,29 @@ import { sortStepwise } from './stepwise-sort.ts';
 import { tags } from './tags.ts';
 import type { Change } from './txn.ts';
 
-/** A change, and its key as a string. */
+/** A change, and its key as a string; undefined: the string is all there is. */
 interface Named {
   readonly name: string;
-  change: Change;
+  readonly key: Buffer | undefined;
+  after: Buffer | undefined;
 }
+
+/**
+ * Of so many changes the keys are kept as they came. Of a million, each a Buffer beside its string
+ * would be half of all that the garbage collector has to carry along; they are made when asked for.
+ */
+const KEYS_KEPT_MAX = 1_024;
 
 /** Names that are looked at between two pauses. */
 const STEP_ITEMS = 1_024;
 
 /** Changed keys of one collection and kind, or of one tag. */
 interface Run {
-  sorted: SteadyList<string>;
+  sorted: SteadyList<Named>;
   /** Those that came since. */
-  added: SteadyList<string>;
+  added: SteadyList<Named>;
+  /** They came in order, as those of a walk that fills another collection do. */
+  inOrder: boolean;
 }
 
 /** Yields where others may have their turn. */
@@ -41,20 +50,24 @@ export class Overlay {
   /** So many of them, from the first on, are in a run; no range has asked about the others yet. */
   #inRuns = 0;
 
-  get(key: Buffer): Change | undefined {
-    return this.#changes.size === 0 ? undefined : this.#changes.get(key.toString('latin1'))?.change;
+  get(key: Buffer): { readonly after: Buffer | undefined } | undefined {
+    return this.#changes.size === 0 ? undefined : this.#changes.get(key.toString('latin1'));
   }
 
-  set(change: Change): void {
-    const name = change.key.toString('latin1');
-    const known = this.#changes.get(name);
-    if (known !== undefined) {
-      known.change = change;
-      return;
-    }
-    const named = { name, change };
-    this.#changes.set(name, named);
-    this.#inOrder.push(named);
+  /** The change of the key that is `name` as a latin1 string. */
+  named(name: string): Change | undefined {
+    const named = this.#changes.get(name);
+    return named && changeOf(named);
+  }
+
+  /** `after` is undefined for a deletion. */
+  set(key: Buffer, after: Buffer | undefined): void {
+    const name = key.toString('latin1');
+    const kept = this.#changes.size < KEYS_KEPT_MAX ? key : undefined;
+    const named = { name, key: kept, after };
+    const known = this.#changes.getOrSet(name, named);
+    if (known === named) this.#inOrder.push(named);
+    else known.after = after;
   }
 
   /** Keys that are changed. */
@@ -64,21 +77,26 @@ export class Overlay {
 
   /** In the order of their first change. */
   *changes(): Generator<Change, void, unknown> {
-    for (const { change } of this.#inOrder) yield change;
+    for (const named of this.#inOrder) yield changeOf(named);
   }
 
   /** Orders what `merge` needs for `range`; nothing may be changed between its steps. */
   *order(range: KeyRange): Steps<void> {
     for (; this.#inRuns < this.#changes.size; this.#inRuns++) {
-      const { name } = this.#inOrder.at(this.#inRuns)!;
-      this.#runOf(name).added.push(name);
+      const named = this.#inOrder.at(this.#inRuns)!;
+      const run = this.#runOf(named.name);
+      const { last } = run.added;
+      run.inOrder &&= last === undefined || last.name < named.name;
+      run.added.push(named);
       if (this.#inRuns % STEP_ITEMS === STEP_ITEMS - 1) yield;
     }
     for (const run of this.#runsIn(range)) {
       const { sorted, added } = run;
       if (added.length === 0) continue;
-      run.sorted = yield* joinSorted(sorted, yield* sortStepwise(added, compare, pause));
+      const inOrder = run.inOrder ? added : yield* sortStepwise(added, compareNamed, pause);
+      run.sorted = yield* joinSorted(sorted, inOrder);
       run.added = new SteadyList();
+      run.inOrder = true;
     }
   }
 
@@ -87,23 +105,22 @@ export class Overlay {
    * first `limit` of both together. `covered` lies within what was ordered last.
    */
   merge(pairs: readonly KeyValue[], covered: KeyRange, limit: number): KeyValue[] {
-    const names = this.#namesIn(covered);
+    const changed = this.#changedIn(covered);
     const step = covered.reverse ? -1 : 1;
-    let next = names.next().value;
+    let next = changed.next().value;
     if (next === undefined) return pairs.slice(0, limit);
     const merged: KeyValue[] = [];
-    const takeChange = (name: string) => {
-      const { key, after } = this.#changes.get(name)!.change;
-      next = names.next().value;
-      if (after !== undefined) merged.push([key, after]);
+    const takeChange = (named: Named) => {
+      next = changed.next().value;
+      if (named.after !== undefined) merged.push([keyOf(named), named.after]);
     };
     for (const pair of pairs) {
       const name = pair[0].toString('latin1');
-      while (merged.length < limit && next !== undefined && compare(next, name) * step < 0) {
+      while (merged.length < limit && next !== undefined && compare(next.name, name) * step < 0) {
         takeChange(next);
       }
       if (merged.length >= limit) return merged;
-      if (next === name) takeChange(next);
+      if (next?.name === name) takeChange(next);
       else merged.push(pair);
     }
     while (merged.length < limit && next !== undefined) takeChange(next);
@@ -111,7 +128,7 @@ export class Overlay {
   }
 
   /** Changed keys of `range`, in its direction. */
-  *#namesIn(range: KeyRange): Generator<string, undefined, unknown> {
+  *#changedIn(range: KeyRange): Generator<Named, undefined, unknown> {
     const runs = this.#runsIn(range);
     if (range.reverse) runs.reverse();
     for (const { sorted } of runs) {
@@ -126,7 +143,7 @@ export class Overlay {
     const prefix = prefixOf(name);
     let run = this.#runs.get(prefix);
     if (run === undefined) {
-      run = { sorted: new SteadyList(), added: new SteadyList() };
+      run = { sorted: new SteadyList(), added: new SteadyList(), inOrder: true };
       this.#runs.set(prefix, run);
     }
     return run;
@@ -176,22 +193,19 @@ function* pause(): Steps<void> {
 }
 
 /** Both as one; a walk that changes what it has read only appends: then that stays linear. */
-function* joinSorted(
-  left: SteadyList<string>,
-  right: SteadyList<string>,
-): Steps<SteadyList<string>> {
+function* joinSorted(left: SteadyList<Named>, right: SteadyList<Named>): Steps<SteadyList<Named>> {
   if (left.length === 0) return right;
-  const appends = left.last! < right.at(0)!;
-  const joined = appends ? left : new SteadyList<string>();
-  const add = (name: string) => {
-    joined.push(name);
+  const appends = left.last!.name < right.at(0)!.name;
+  const joined = appends ? left : new SteadyList<Named>();
+  const add = (named: Named) => {
+    joined.push(named);
     return joined.length % STEP_ITEMS === 0;
   };
   let at = 0;
   if (!appends) {
-    for (const name of left) {
-      while (at < right.length && right.at(at)! < name) if (add(right.at(at++)!)) yield;
-      if (add(name)) yield;
+    for (const named of left) {
+      while (at < right.length && right.at(at)!.name < named.name) if (add(right.at(at++)!)) yield;
+      if (add(named)) yield;
     }
   }
   while (at < right.length) if (add(right.at(at++)!)) yield;
@@ -199,15 +213,28 @@ function* joinSorted(
 }
 
 /** Index of the first name >= `bound`. */
-function lowerBound(names: SteadyList<string>, bound: string): number {
+function lowerBound(names: SteadyList<Named>, bound: string): number {
   let low = 0;
   let high = names.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (names.at(middle)! < bound) low = middle + 1;
+    if (names.at(middle)!.name < bound) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+
+function changeOf(named: Named): Change {
+  // with its key it is a change
+  return named.key === undefined ? { key: keyOf(named), after: named.after } : (named as Change);
+}
+
+function keyOf({ key, name }: Named): Buffer {
+  return key ?? Buffer.from(name, 'latin1');
+}
+
+function compareNamed(a: Named, b: Named): number {
+  return compare(a.name, b.name);
 }
 
 function compare(a: string, b: string): number {

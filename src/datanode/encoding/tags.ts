@@ -67,7 +67,10 @@ export const tags = {
   garbage: 0x1f,
 } as const;
 
-/** First and last tag of each layer. 0x00 and 0xff are never used: they bound every key. */
+/**
+ * First and last tag of each layer. 0x00 is the engine's own (engine/redo.ts), 0xff never used: they
+ * bound every key.
+ */
 export const tagRanges = {
   system: [0x01, 0x0f],
   redis: [0x10, 0x3f],

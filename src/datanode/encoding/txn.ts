@@ -18,6 +18,7 @@ import type {
 } from '../engine/engine.ts';
 import type { Version } from './header.ts';
 import { isExpiryKey, keyAfter } from './key.ts';
+import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
 import { Overlay } from './overlay.ts';
 import { handedMax, ReadAhead, readSlice } from './read-ahead.ts';
@@ -60,6 +61,18 @@ export interface Change {
   readonly after: Buffer | undefined;
 }
 
+/** What a Txn changed, all in all. */
+export interface ChangeSet {
+  all(): Iterable<Change>;
+  /** The change of the engine key whose bytes are `name`'s characters (latin1). */
+  get(name: string): Change | undefined;
+  /**
+   * Names (`elementsName`) of the collections of which elements were changed; undefined when there
+   * are so few changes that one may look at all of them in a turn.
+   */
+  readonly elements: ReadonlySet<string> | undefined;
+}
+
 /**
  * Called once with the whole write set before it becomes a batch; what it puts joins the batch.
  * `before` is the state without the Txn. The seam of secondary indexes.
@@ -82,6 +95,7 @@ export class Txn implements WriteView {
   #events: KeyEvent[] = [];
   #recording = false;
   #onKeyPut: ((key: Buffer) => void) | undefined;
+  #elements: ElementNames | undefined;
 
   constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
     this.#reader = reader;
@@ -139,11 +153,11 @@ export class Txn implements WriteView {
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     if (this.#onKeyPut !== undefined && key[0] === tags.key) this.#onKeyPut(key);
     this.#putBytes += value.length;
-    this.#overlay.set({ key, after: value });
+    this.#overlay.set(key, value);
   }
 
   del(key: Buffer): void {
-    this.#overlay.set({ key, after: undefined });
+    this.#overlay.set(key, undefined);
   }
 
   /**
@@ -203,6 +217,15 @@ export class Txn implements WriteView {
     return this.#overlay.changes();
   }
 
+  /** For whoever looks for what was changed; not before `operations` or `operationsInSteps`. */
+  get changed(): ChangeSet {
+    return {
+      all: () => this.#overlay.changes(),
+      get: (name) => this.#overlay.named(name),
+      elements: this.#elements?.names,
+    };
+  }
+
   /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on
    * every replica. */
   operations(): BatchOperation[] {
@@ -216,9 +239,12 @@ export class Txn implements WriteView {
     await this.#opener.checkInSteps(pace);
     this.#observe();
     const operations = new SteadyList<BatchOperation>();
+    const elements = new ElementNames();
+    this.#elements = elements;
     let bytes = 0;
     for (const change of this.#overlay.changes()) {
       const { key, after = NO_BYTES } = change;
+      elements.add(key);
       const isLarge = after.length >= LARGE_RECORD_BYTES;
       const value = isLarge ? await sealLarge(key, after, pace) : undefined;
       operations.push(value === undefined ? operationOf(change) : { type: 'put', key, value });

@@ -95,7 +95,9 @@ export function putScore(
     countElement(view, zset, { member, score: before }, -1);
   }
   const kept = encodingOfZset(zset) === 'listpack' ? score + 0 : score;
-  const value = Buffer.alloc(SCORE_BYTES);
+  // from Node's pool: a million pieces of memory of their own hold up the garbage collector
+  const value = Buffer.allocUnsafe(SCORE_BYTES);
+  value[0] = 0;
   value.writeDoubleBE(kept, 1);
   view.put(encodeMemberKey(tags.zsetMember, zset.place, member), value);
   const flags = Object.is(kept, -0) ? NEGATIVE_ZERO : PLAIN;

@@ -55,7 +55,7 @@ export interface Engine extends EngineReader {
   /** Taken synchronously: a batch in flight is in it as a whole or not at all. */
   snapshot(): EngineSnapshot;
   /**
-   * Atomic. Not durable until the next `sync`. Batches take effect in the order of the calls.
+   * Atomic, however large. Not durable until the next `sync`. Batches take effect in the order of the calls.
    * Rejects with DISK_FAILED once a write or sync has failed: none is tried after that; with BUSY
    * (nothing written) beyond `limits.engineWritesWaitingMax`, with STOPPING once closing.
    */

@@ -25,6 +25,7 @@ import type {
   KeyRange,
   KeyValue,
 } from './engine.ts';
+import { endLargeWrite, type LargeWriteSizes, LargeWrites } from './large-write.ts';
 import { LevelLogSync, LOG_PADDING } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -54,6 +55,8 @@ export interface LevelHostOptions {
   readonly writeBufferBytes?: number;
   /** Gives the turns between the steps of a large batch; the system's by default. */
   readonly clock?: Clock;
+  /** What goes in parts; a test's. */
+  readonly largeWrites?: LargeWriteSizes;
 }
 
 /** Engines in LevelDB directories below `options.dir`. */
@@ -97,21 +100,25 @@ class LevelHost implements EngineHost {
       valueEncoding: 'buffer',
       ...this.#sizes(await this.list()),
     });
-    try {
-      await level.open();
-      await disk.syncDir(path);
-      if (isNew) await disk.syncDir(dir);
-    } catch (error) {
-      await level.close().catch(() => {});
-      throw engineError(path, error);
-    }
-    const { clock = systemClock } = this.#options;
+    const { clock = systemClock, largeWrites } = this.#options;
     const turn: Turn = {
       nowMs: () => clock.monotonicMs(),
       next: () => new Promise((resolve) => clock.endOfTurn(resolve)),
     };
+    try {
+      await level.open();
+      await disk.syncDir(path);
+      if (isNew) await disk.syncDir(dir);
+      const batch = (operations: BatchOperations) => writeInSteps(level, operations, turn);
+      const ended = await endLargeWrite(new LevelReader(path, level), batch);
+      if (ended !== 'nothing')
+        logger.warn('large write cut off by a crash', { engine: name, ended });
+    } catch (error) {
+      await level.close().catch(() => {});
+      throw engineError(path, error);
+    }
     const onClose = () => this.#engines.delete(name);
-    const engine = new LevelEngine(path, level, { disk, turn, onClose });
+    const engine = new LevelEngine(path, level, { disk, turn, onClose, largeWrites });
     return { engine, report: started };
   }
 
@@ -252,6 +259,7 @@ interface EngineWorld {
   readonly disk: Disk;
   readonly turn: Turn;
   readonly onClose: () => void;
+  readonly largeWrites: LargeWriteSizes | undefined;
 }
 
 /** Behind every key: those begin with a tag. */
@@ -261,25 +269,47 @@ class LevelEngine extends LevelReader implements Engine {
   readonly #path: string;
   readonly #level: Level;
   readonly #writes: WriteQueue;
+  readonly #large: LargeWrites;
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
   readonly #syncing = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  constructor(path: string, level: Level, { disk, turn, onClose }: EngineWorld) {
+  constructor(path: string, level: Level, { disk, turn, onClose, largeWrites }: EngineWorld) {
     super(path, level);
     this.#path = path;
     this.#level = level;
     this.#onClose = onClose;
     this.#logs = new LevelLogSync(disk, path);
+    const batch = (operations: BatchOperations) =>
+      guard(path, writeInSteps(level, operations, turn));
+    const snapshot = () => new LevelSnapshot(path, level, level.snapshot());
+    this.#large = new LargeWrites({ batch, snapshot }, largeWrites);
     this.#writes = new WriteQueue({
-      batch: (operations) => guard(path, writeInSteps(level, operations, turn)),
+      batch: (operations) =>
+        this.#large.isLarge(operations) ? this.#large.write(operations) : batch(operations),
       clear: (range) => guard(path, level.clear(rangeOptions(range))),
     });
   }
 
+  override getSync(key: Buffer): Buffer | undefined {
+    const { before } = this.#large;
+    return before === undefined ? super.getSync(key) : before.getSync(key);
+  }
+
+  override getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
+    const { before } = this.#large;
+    return before === undefined ? super.getMany(keys) : before.getMany(keys);
+  }
+
+  override iterate(range: KeyRange): EngineIterator {
+    const { before } = this.#large;
+    return before === undefined ? super.iterate(range) : before.iterate(range);
+  }
+
   snapshot(): EngineSnapshot {
-    return new LevelSnapshot(this.#path, this.#level, this.#level.snapshot());
+    const shared = this.#large.snapshot();
+    return shared ?? new LevelSnapshot(this.#path, this.#level, this.#level.snapshot());
   }
 
   write(operations: BatchOperations): Promise<void> {

@@ -11,7 +11,7 @@ import { seededRandom } from '../../common/random.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY } from '../encoding/system.ts';
-import { type Change, Txn } from '../encoding/txn.ts';
+import { type ChangeSet, Txn } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
@@ -77,7 +77,7 @@ export interface AppliedBatch {
   /** Some collection ended whose elements are to be removed. */
   readonly leavesGarbage: boolean;
   /** What it changed, as keys of the engine. */
-  changes(): Iterable<Change>;
+  readonly changed: ChangeSet;
 }
 
 type RedisBody = Extract<EnvelopeBody, { family: 'redis' }>;
@@ -246,7 +246,7 @@ export class Applier {
     this.#hooks.onApplied(applied, state, {
       earliestDeadlineMs,
       leavesGarbage,
-      changes: () => txn.changes(),
+      changed: txn.changed,
       expiryEntries,
       expiredKeys,
       membersChanged,

@@ -62,6 +62,9 @@ async function applyServing(
   return { state, replies, served: serving.served };
 }
 
+/** Changes looked at between two looks at the clock. */
+const LOOKED_STEP = 1_024;
+
 /** An entry with a FLUSHALL. */
 export interface FlushEntry {
   readonly index: LogIndex;
@@ -103,7 +106,9 @@ export async function applyBeforeFlush(
   for (const { id, reply } of early.served ?? []) {
     if (reply.kind === 'encoded') keepServed(left, id, reply.bytes, NOT_KEPT);
   }
+  let looked = 0;
   for (const { key, after } of txn.changes()) {
+    if (++looked % LOOKED_STEP === 0 && context.pace.isDue()) await context.pace.pause();
     if (!isSessionKey(key)) continue;
     if (after === undefined) left.del(key);
     else left.put(key, after);

@@ -129,7 +129,7 @@ export class Requests {
 
   onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
     this.#watches.onChanged(
-      batch.changes,
+      batch.changed,
       entries.some(({ served = [] }) => served.length > 0),
     );
     for (const { index, term, replies, served = [] } of entries) {

@@ -17,7 +17,7 @@ import { decodeCollection, decodeHeader } from '../encoding/header.ts';
 import { encodeKey } from '../encoding/key.ts';
 import { elementsName, observableName } from '../encoding/key-name.ts';
 import { isExpired } from '../encoding/keyspace.ts';
-import type { Change } from '../encoding/txn.ts';
+import type { Change, ChangeSet } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
 import { NULL_ARRAY } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
@@ -93,13 +93,22 @@ export class Watches {
    * What an applied batch changed in the engine, all in all. `served`: commands that had waited ran
    * in it as well, so what is gone in the end may have been there in between.
    */
-  onChanged(changes: () => Iterable<Change>, served: boolean): void {
+  onChanged(changed: ChangeSet, served: boolean): void {
     if (this.#byToken.size === 0) return;
-    for (const { key, after } of changes()) {
-      const name = observableName(key);
-      for (const watch of (name && this.#byName.get(name)) || []) {
-        if (after !== undefined || served || !forgives(watch, key)) watch.touched = true;
-      }
+    if (changed.elements !== undefined) return this.#onManyChanged(changed, served);
+    for (const change of changed.all()) {
+      const name = observableName(change.key);
+      const watching = name === undefined ? undefined : this.#byName.get(name);
+      if (watching !== undefined) touch(watching, change, served);
+    }
+  }
+
+  /** Asks about what is watched, instead of looking at all changes in one turn. */
+  #onManyChanged(changed: ChangeSet, served: boolean): void {
+    for (const [name, watching] of this.#byName) {
+      if (changed.elements!.has(name)) for (const watch of watching) watch.touched = true;
+      const change = changed.get(name);
+      if (change !== undefined) touch(watching, change, served);
     }
   }
 
@@ -212,6 +221,13 @@ export class Watches {
         if (!deletes && staleKey(watch, place) !== undefined) watch.touched = true;
       }
     }
+  }
+}
+
+/** Their key's record, or an element of it, was changed. */
+function touch(watching: Iterable<Watch>, { key, after }: Change, served: boolean): void {
+  for (const watch of watching) {
+    if (after !== undefined || served || !forgives(watch, key)) watch.touched = true;
   }
 }
 

@@ -5,15 +5,25 @@ import { describe, expect, test } from 'vitest';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
+import { encodeMark, encodeRedo } from '../../../src/datanode/engine/redo.ts';
 import { engineConformance, put, readAll } from '../../conformance/engine.ts';
 
 const options = { logger: silentLogger, cacheBytes: 32 * 1024 * 1024 };
 const makeDir = () => mkdtemp(join(tmpdir(), 'kvorum-engine-'));
 
-describe('the LevelDB engine', () => {
+const small = {
+  ...{ operationsMin: 1, bytesMax: 10, operationsMax: 1_000 },
+  ...{ partBytes: 20_000, redoBytes: 10_000 },
+};
+
+describe.each([
+  { name: 'the LevelDB engine' },
+  { name: 'the LevelDB engine, all writes in parts', largeWrites: small },
+])('$name', ({ largeWrites }) => {
   engineConformance(async () => {
     const dir = await makeDir();
-    const create = () => createLevelHost({ ...options, dir, disk: fsDisk });
+    const create = () =>
+      createLevelHost({ ...options, dir, disk: fsDisk, ...(largeWrites && { largeWrites }) });
     return {
       host: create(),
       reopen: create,
@@ -45,5 +55,24 @@ test('a removal that was cut short is ended by the next host', async () => {
   expect(await readAll(again.engine)).toEqual([]);
   await next.remove('1-1'); // closes it first
   expect(await fsDisk.list(dir)).toEqual([]);
+  await rm(dir, { recursive: true, force: true });
+});
+
+test('a large write that a crash cut off is ended when the engine opens', async () => {
+  const dir = await makeDir();
+  const host = createLevelHost({ ...options, dir, disk: fsDisk });
+  const { engine } = await host.open('1-1');
+  const large = [put('a', '1'), put('b', '2'), put('c', '3')];
+  await engine.write([encodeRedo(0, large.slice(0, 2)), encodeRedo(1, large.slice(2))]);
+  await engine.write([encodeMark(2)]);
+  await engine.write([large[0]!]);
+  await engine.close();
+  const next = await host.open('1-1');
+  expect((await readAll(next.engine)).map(String)).toEqual(['a,1', 'b,2', 'c,3']);
+  await next.engine.write([encodeRedo(0, [put('a', 'never')])]);
+  await next.engine.close();
+  const last = await host.open('1-1');
+  expect((await readAll(last.engine)).map(String)).toEqual(['a,1', 'b,2', 'c,3']);
+  await last.engine.close();
   await rm(dir, { recursive: true, force: true });
 });

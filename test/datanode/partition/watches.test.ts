@@ -21,6 +21,8 @@ let gathered: CommandBatch[] = [];
 /** Answers what was gathered and is still on its way. */
 let settle: (() => void)[] = [];
 let index = 0;
+/** As batches of many changes are taken. */
+let inSteps = false;
 /** Nothing is on its way when a watch begins. */
 let settled = true;
 
@@ -72,183 +74,207 @@ async function apply(change: (txn: Txn) => void, served = false): Promise<void> 
   const txn = new Txn(engine);
   txn.beginEntry(++index);
   change(txn);
-  const operations = txn.operations();
-  await engine.write(operations);
-  watches.onChanged(() => txn.changes(), served);
+  const pace = { isDue: () => false, pause: async () => {} };
+  await engine.write(inSteps ? await txn.operationsInSteps(pace) : txn.operations());
+  watches.onChanged(txn.changed, served);
 }
 
 const put = (key: string) => (txn: Txn) =>
   storeString(txn, findKey(txn, bytes(key), nowMs), bytes('v'), 0);
 
-test('EXEC goes on when nothing touched the watched keys, once', async () => {
-  watch('t', 'a', 'b');
-  await apply(put('other'));
-  expect(await mayExec('t')).toBe(true);
-  expect(await mayExec('t')).toBe(false);
-});
+describe.each([
+  { how: 'where all changes are looked at', steps: false },
+  { how: 'where what is watched is asked about', steps: true },
+])('$how', ({ steps }) => {
+  beforeEach(() => {
+    inSteps = steps;
+  });
 
-test('EXEC without a watch always goes on', async () => {
-  expect(await mayExec('', 0)).toBe(true);
-});
-
-test('a watched key that was changed, made or deleted stops it', async () => {
-  await apply(put('there'));
-  for (const change of [put('there'), put('new')]) {
-    watch('t', 'there', 'new');
-    await apply(change);
+  test('EXEC goes on when nothing touched the watched keys, once', async () => {
+    watch('t', 'a', 'b');
+    await apply(put('other'));
+    expect(await mayExec('t')).toBe(true);
     expect(await mayExec('t')).toBe(false);
-  }
-  watch('t', 'there');
-  await apply((txn) => removeKey(txn, findKey(txn, bytes('there'), nowMs)));
-  expect(await mayExec('t')).toBe(false);
-  expect(watches.count).toBe(0);
-});
-
-test('an element that changed stops it, though the header of its collection did not', async () => {
-  await apply((txn) => {
-    const set = openCollection(txn, bytes('s'), 'set', nowMs);
-    if (set === 'wrong-type') throw new Error('a new key');
-    txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([0]));
-    set.size = 1;
-    saveCollection(txn, set);
   });
-  watch('t', 's');
-  await apply((txn) => {
-    const set = openCollection(txn, bytes('s'), 'set', nowMs);
-    if (set === 'wrong-type') throw new Error('a set');
-    txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([1]));
+
+  test('EXEC without a watch always goes on', async () => {
+    expect(await mayExec('', 0)).toBe(true);
   });
-  expect(await mayExec('t')).toBe(false);
-});
 
-test('a write on its way stops it, until it is applied and changed nothing', async () => {
-  watch('t', 'a');
-  gather(line('SETNX a 1'));
-  expect(await mayExec('t')).toBe(false);
-  watch('u', 'a');
-  const write = gather(line('SETNX a 1'));
-  for (const answer of settle.splice(0)) answer();
-  await write;
-  expect(await mayExec('u')).toBe(true);
-});
-
-test('a transaction on its way counts like its commands', async () => {
-  watch('t', 'a');
-  gather(encodeExec([line('SET a 1')]));
-  expect(await mayExec('t')).toBe(false);
-});
-
-test('FLUSHALL touches keys that are there', async () => {
-  await apply(put('there'));
-  watch('t', 'there');
-  watch('u', 'missing');
-  watches.onClear();
-  expect(await mayExec('t')).toBe(false);
-  expect(await mayExec('u')).toBe(true);
-});
-
-test('a key that expires meanwhile stops it, one that had expired before does not', async () => {
-  await apply((txn) => {
-    for (const key of ['soon', 'gone']) {
-      put(key)(txn);
-      const found = findKey(txn, bytes(key), nowMs);
-      setDeadline(txn, found, found.live!, key === 'soon' ? nowMs + 10 : nowMs - 10);
+  test('a watched key that was changed, made or deleted stops it', async () => {
+    await apply(put('there'));
+    for (const change of [put('there'), put('new')]) {
+      watch('t', 'there', 'new');
+      await apply(change);
+      expect(await mayExec('t')).toBe(false);
     }
+    watch('t', 'there');
+    await apply((txn) => removeKey(txn, findKey(txn, bytes('there'), nowMs)));
+    expect(await mayExec('t')).toBe(false);
+    expect(watches.count).toBe(0);
   });
-  watch('t', 'soon');
-  watch('u', 'gone');
-  nowMs += 10;
-  expect(await mayExec('t')).toBe(false);
-  expect(await mayExec('u')).toBe(true);
-});
 
-describe('of a key that had expired when it was watched', () => {
-  const remove = (txn: Txn) => void removeKey(txn, findKey(txn, bytes('gone'), nowMs));
-
-  beforeEach(() =>
-    apply((txn) => {
-      const set = openCollection(txn, bytes('gone'), 'set', nowMs);
+  test('an element that changed stops it, though the header of its collection did not', async () => {
+    await apply((txn) => {
+      const set = openCollection(txn, bytes('s'), 'set', nowMs);
       if (set === 'wrong-type') throw new Error('a new key');
       txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([0]));
       set.size = 1;
       saveCollection(txn, set);
-      const found = findKey(txn, bytes('gone'), nowMs);
-      setDeadline(txn, found, found.live!, nowMs - 10);
-    }),
-  );
+    });
+    watch('t', 's');
+    await apply((txn) => {
+      const set = openCollection(txn, bytes('s'), 'set', nowMs);
+      if (set === 'wrong-type') throw new Error('a set');
+      txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([1]));
+    });
+    expect(await mayExec('t')).toBe(false);
+  });
 
-  async function applied(text: string, change: (txn: Txn) => void): Promise<void> {
-    const write = gather(line(text));
-    await apply(change);
+  test('a write on its way stops it, until it is applied and changed nothing', async () => {
+    watch('t', 'a');
+    gather(line('SETNX a 1'));
+    expect(await mayExec('t')).toBe(false);
+    watch('u', 'a');
+    const write = gather(line('SETNX a 1'));
     for (const answer of settle.splice(0)) answer();
     await write;
-  }
-
-  test('the record may go, by expiry, DEL or FLUSHALL', async () => {
-    watch('t', 'gone', 'gone');
-    watches.onClear();
-    expect(await mayExec('t')).toBe(true);
-    watch('u', 'gone');
-    watch('v', 'gone');
-    await applied('DEL gone', remove);
     expect(await mayExec('u')).toBe(true);
-    await apply(put('other'));
-    expect(await mayExec('v')).toBe(true);
   });
 
-  test('whatever comes in its place stops it, also what goes again', async () => {
-    watch('t', 'gone');
-    await applied('SET gone v', put('gone'));
+  test('a transaction on its way counts like its commands', async () => {
+    watch('t', 'a');
+    gather(encodeExec([line('SET a 1')]));
     expect(await mayExec('t')).toBe(false);
+  });
+
+  test('FLUSHALL touches keys that are there', async () => {
+    await apply(put('there'));
+    watch('t', 'there');
+    watch('u', 'missing');
+    watches.onClear();
+    expect(await mayExec('t')).toBe(false);
+    expect(await mayExec('u')).toBe(true);
+  });
+
+  test('a key that expires meanwhile stops it, one that had expired before does not', async () => {
     await apply((txn) => {
-      const found = findKey(txn, bytes('gone'), nowMs);
-      setDeadline(txn, found, found.live!, nowMs - 10);
+      for (const key of ['soon', 'gone']) {
+        put(key)(txn);
+        const found = findKey(txn, bytes(key), nowMs);
+        setDeadline(txn, found, found.live!, key === 'soon' ? nowMs + 10 : nowMs - 10);
+      }
     });
-    for (const change of [put('gone'), remove]) {
-      watch('t', 'gone');
-      watch('u', 'gone');
-      await applied('DEL gone', remove);
-      await applied('SET gone v', change);
-      expect(await mayExec('t')).toBe(false);
-      expect(await mayExec('u')).toBe(false);
+    watch('t', 'soon');
+    watch('u', 'gone');
+    nowMs += 10;
+    expect(await mayExec('t')).toBe(false);
+    expect(await mayExec('u')).toBe(true);
+  });
+
+  describe('of a key that had expired when it was watched', () => {
+    const remove = (txn: Txn) => void removeKey(txn, findKey(txn, bytes('gone'), nowMs));
+
+    beforeEach(() =>
+      apply((txn) => {
+        const set = openCollection(txn, bytes('gone'), 'set', nowMs);
+        if (set === 'wrong-type') throw new Error('a new key');
+        txn.put(encodeMemberKey(tags.setMember, set.place, bytes('m')), Buffer.from([0]));
+        set.size = 1;
+        saveCollection(txn, set);
+        const found = findKey(txn, bytes('gone'), nowMs);
+        setDeadline(txn, found, found.live!, nowMs - 10);
+      }),
+    );
+
+    async function applied(text: string, change: (txn: Txn) => void): Promise<void> {
+      const write = gather(line(text));
+      await apply(change);
+      for (const answer of settle.splice(0)) answer();
+      await write;
     }
+
+    test('the record may go, by expiry, DEL or FLUSHALL', async () => {
+      watch('t', 'gone', 'gone');
+      watches.onClear();
+      expect(await mayExec('t')).toBe(true);
+      watch('u', 'gone');
+      watch('v', 'gone');
+      await applied('DEL gone', remove);
+      expect(await mayExec('u')).toBe(true);
+      await apply(put('other'));
+      expect(await mayExec('v')).toBe(true);
+    });
+
+    test('whatever comes in its place stops it, also what goes again', async () => {
+      watch('t', 'gone');
+      await applied('SET gone v', put('gone'));
+      expect(await mayExec('t')).toBe(false);
+      await apply((txn) => {
+        const found = findKey(txn, bytes('gone'), nowMs);
+        setDeadline(txn, found, found.live!, nowMs - 10);
+      });
+      for (const change of [put('gone'), remove]) {
+        watch('t', 'gone');
+        watch('u', 'gone');
+        await applied('DEL gone', remove);
+        await applied('SET gone v', change);
+        expect(await mayExec('t')).toBe(false);
+        expect(await mayExec('u')).toBe(false);
+      }
+    });
+
+    test('what may have been there in between stops it', async () => {
+      watch('t', 'gone');
+      await apply(remove, true);
+      expect(await mayExec('t')).toBe(false);
+    });
+
+    test('nothing is forgiven when something was on its way', async () => {
+      settled = false;
+      watch('t', 'gone');
+      await apply(remove);
+      expect(await mayExec('t')).toBe(false);
+    });
+
+    test('nor when its own batch had a write before it', async () => {
+      gather(line('SET gone v'), line('WATCH t gone'));
+      await apply(remove);
+      for (const answer of settle.splice(0)) answer();
+      expect(await mayExec('t')).toBe(false);
+    });
   });
 
-  test('what may have been there in between stops it', async () => {
-    watch('t', 'gone');
-    await apply(remove, true);
+  test('another term, or a WATCH this leader did not see, stops it', async () => {
+    watch('t', 'a');
+    term = 2;
     expect(await mayExec('t')).toBe(false);
+    watch('t', 'a');
+    expect(await mayExec('t', 2)).toBe(false);
+    watch('u', 'a');
+    watch('u', 'b');
+    expect(await mayExec('u', 2)).toBe(true);
   });
 
-  test('nothing is forgiven when something was on its way', async () => {
-    settled = false;
-    watch('t', 'gone');
-    await apply(remove);
-    expect(await mayExec('t')).toBe(false);
-  });
-
-  test('nor when its own batch had a write before it', async () => {
-    gather(line('SET gone v'), line('WATCH t gone'));
-    await apply(remove);
-    for (const answer of settle.splice(0)) answer();
-    expect(await mayExec('t')).toBe(false);
+  test('of too many watches the oldest are forgotten', async () => {
+    for (let at = 0; at <= limits.watchesPerPartitionMax; at++) watch(`t${at}`, 'a');
+    expect(watches.count).toBe(limits.watchesPerPartitionMax);
+    expect(await mayExec('t0')).toBe(false);
+    expect(await mayExec('t1')).toBe(true);
   });
 });
 
-test('another term, or a WATCH this leader did not see, stops it', async () => {
-  watch('t', 'a');
-  term = 2;
-  expect(await mayExec('t')).toBe(false);
-  watch('t', 'a');
-  expect(await mayExec('t', 2)).toBe(false);
-  watch('u', 'a');
-  watch('u', 'b');
-  expect(await mayExec('u', 2)).toBe(true);
-});
-
-test('of too many watches the oldest are forgotten', async () => {
-  for (let at = 0; at <= limits.watchesPerPartitionMax; at++) watch(`t${at}`, 'a');
-  expect(watches.count).toBe(limits.watchesPerPartitionMax);
-  expect(await mayExec('t0')).toBe(false);
-  expect(await mayExec('t1')).toBe(true);
+test('of many changes only what is watched is asked about', async () => {
+  const asked: string[] = [];
+  const changed = {
+    all: () => {
+      throw new Error('all changes are looked at');
+    },
+    get: (name: string) => void asked.push(name),
+    elements: new Set<string>(),
+  };
+  watch('t', 'a', 'b');
+  watches.onChanged(changed, false);
+  expect(asked.length).toBe(2);
+  expect(await mayExec('t')).toBe(true);
 });

@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { codeOf } from '../../../src/common/errors.ts';
+import type { BatchOperation, Engine } from '../../../src/datanode/engine/engine.ts';
+import { endLargeWrite, LargeWrites } from '../../../src/datanode/engine/large-write.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import {
+  decodeMark,
+  decodeRedo,
+  encodeMark,
+  encodeRedo,
+  REDO_MARK,
+  redoKey,
+} from '../../../src/datanode/engine/redo.ts';
+import { del, key, put, readAll } from '../../conformance/engine.ts';
+
+const sizes = { operationsMin: 3, bytesMax: 40, operationsMax: 10, partBytes: 6, redoBytes: 6 };
+
+type Batch = readonly BatchOperation[];
+
+async function engineOf(batches: readonly Batch[]): Promise<Engine> {
+  const { engine } = await createMemoryHost().open('1-0');
+  for (const batch of batches) await engine.write(batch);
+  return engine;
+}
+
+const textOf = async (engine: Engine) =>
+  (await readAll(engine)).map(([name, value]) => `${name}=${value}`).join(' ');
+
+/** The batches that `operations` become on a store that holds `stored`. */
+async function batchesOf(stored: Batch, operations: Batch): Promise<Batch[]> {
+  const engine = await engineOf([stored]);
+  const batches: Batch[] = [];
+  const batch = async (part: Iterable<BatchOperation>) => {
+    batches.push([...part]);
+    await engine.write(batches.at(-1)!);
+  };
+  const large = new LargeWrites({ batch, snapshot: () => engine.snapshot() }, sizes);
+  expect(large.isLarge(operations)).toBe(true);
+  await large.write(operations);
+  return batches;
+}
+
+const stored = [put('a', 'old'), put('b', 'old'), put('c', 'old'), put('z', 'old')];
+/** The last word on a key counts. */
+const operations = [
+  put('a', 'first'),
+  del('b'),
+  put('d', 'x'.repeat(50)),
+  put('a', 'second'),
+  put('e', 'new'),
+  del('z'),
+  put('f', 'new'),
+];
+
+describe('a large write', () => {
+  test('is there as a whole or not at all, wherever a crash cuts it and its recovery', async () => {
+    const batches = await batchesOf(stored, operations);
+    const markAt = batches.findIndex((batch) => batch[0]!.key.equals(REDO_MARK));
+    expect(markAt).toBeGreaterThan(2);
+    expect(batches.length - markAt).toBeGreaterThan(4);
+    const before = await textOf(await engineOf([stored]));
+    const after = await textOf(await engineOf([stored, operations]));
+    for (let cut = 0; cut <= batches.length; cut++) {
+      const left = [stored, ...batches.slice(0, cut)];
+      const recovery: Batch[] = [];
+      const whole = await engineOf(left);
+      await endLargeWrite(whole, async (batch) => {
+        recovery.push([...batch]);
+        await whole.write(recovery.at(-1)!);
+      });
+      expect(await textOf(whole), `cut at ${cut}`).toBe(cut > markAt ? after : before);
+      for (let again = 0; again < recovery.length; again++) {
+        const engine = await engineOf([...left, ...recovery.slice(0, again)]);
+        await endLargeWrite(engine, (batch) => engine.write(batch));
+        expect(await textOf(engine), `cut at ${cut}, then at ${again}`).toBe(
+          cut > markAt ? after : before,
+        );
+        expect(await endLargeWrite(engine, (batch) => engine.write(batch))).toBe('nothing');
+      }
+    }
+  });
+
+  test('is seen by nobody before its end, and by snapshots of the time before never', async () => {
+    const engine = await engineOf([stored]);
+    const before = await textOf(engine);
+    const seen: string[] = [];
+    const snapshots: { text(): Promise<string>; close(): Promise<void> }[] = [];
+    const large = new LargeWrites(
+      {
+        batch: async (batch) => {
+          await engine.write(batch);
+          expect(large.before!.getSync(key('a'))?.toString()).toBe('old');
+          expect((await large.before!.getMany([key('b')]))[0]?.toString()).toBe('old');
+          const pairs = await readAll(large.before!);
+          seen.push(pairs.map(([name, value]) => `${name}=${value}`).join(' '));
+          const snapshot = large.snapshot()!;
+          snapshots.push({
+            text: () => textOf(snapshot as Engine),
+            close: () => snapshot.close(),
+          });
+        },
+        snapshot: () => engine.snapshot(),
+      },
+      sizes,
+    );
+    await large.write(operations);
+    expect([...new Set(seen)]).toEqual([before]);
+    expect(large.before).toBe(undefined);
+    expect(large.snapshot()).toBe(undefined);
+    for (const snapshot of snapshots) {
+      expect(await snapshot.text()).toBe(before);
+      await snapshot.close();
+    }
+  });
+
+  test('whose part fails leaves readers with what was there', async () => {
+    const engine = await engineOf([stored]);
+    let left = 8;
+    const batch = async (part: Iterable<BatchOperation>) => {
+      if (--left < 0) throw new Error('the disk is full');
+      await engine.write([...part]);
+    };
+    const large = new LargeWrites({ batch, snapshot: () => engine.snapshot() }, sizes);
+    await expect(large.write(operations)).rejects.toThrow('the disk is full');
+    expect(engine.getSync(key('a'))?.toString()).not.toBe('old');
+    expect(large.before!.getSync(key('a'))?.toString()).toBe('old');
+  });
+
+  test('is one of many operations and many bytes', () => {
+    const target = { batch: async () => {}, snapshot: () => expect.fail('nothing is written') };
+    const large = new LargeWrites(target, sizes);
+    expect(large.isLarge([put('a', 'x'.repeat(100)), put('b', ''), put('c', '')])).toBe(false);
+    expect(large.isLarge([put('a', ''), put('b', ''), put('c', ''), put('d', '')])).toBe(false);
+    expect(large.isLarge([put('a', 'x'.repeat(37)), del('b'), del('c'), del('d')])).toBe(true);
+    const many = Array.from({ length: 11 }, (_, at) => del(`${at}`));
+    expect(large.isLarge(many.slice(1))).toBe(false);
+    expect(large.isLarge(many)).toBe(true);
+  });
+});
+
+describe('redo records', () => {
+  test('have these bytes', () => {
+    expect(redoKey(5).toString('hex')).toBe('000100000005');
+    const redo = encodeRedo(5, [put('k', 'v'), del('gone')]);
+    expect(redo).toMatchObject({ type: 'put', key: redoKey(5) });
+    expect(hexOf(redo)).toBe('01000000016b000000017600000000' + '04676f6e65' + 'CRC');
+    expect(REDO_MARK.toString('hex')).toBe('0002');
+    expect(hexOf(encodeMark(7))).toBe('0100000007' + 'CRC');
+  });
+
+  test('give back what was written', () => {
+    const bytes = fc.uint8Array({ maxLength: 20 }).map((array) => Buffer.from(array));
+    const operation = fc.oneof(
+      fc.tuple(bytes, bytes).map(([name, value]) => put(name, value)),
+      bytes.map((name) => del(name)),
+    );
+    fc.assert(
+      fc.property(fc.array(operation), fc.nat(), (given, number) => {
+        const redo = encodeRedo(number, given);
+        expect(decodeRedo(number, redo.type === 'put' ? redo.value : undefined)).toEqual(given);
+      }),
+    );
+  });
+
+  test('that are damaged or missing stop the recovery before it has changed anything', async () => {
+    const batches = await batchesOf(stored, operations);
+    const markAt = batches.findIndex((batch) => batch[0]!.key.equals(REDO_MARK));
+    const damages: Batch[] = [
+      [del(redoKey(2))],
+      [put(redoKey(1), flipped(batches[1]![0]!))],
+      [put(redoKey(1), Buffer.alloc(2))],
+      [put(REDO_MARK, flipped(batches[markAt]![0]!))],
+    ];
+    for (const damage of damages) {
+      const engine = await engineOf([stored, ...batches.slice(0, markAt + 1), damage]);
+      const before = await textOf(engine);
+      const error = await endLargeWrite(engine, (batch) => engine.write(batch)).catch((e) => e);
+      expect(codeOf(error)).toBe('CORRUPT');
+      expect(String(error)).toMatch(/redo record 000[12]/);
+      expect(await textOf(engine)).toBe(before);
+    }
+    expect(() => decodeMark(Buffer.alloc(3))).toThrow('it has 3 bytes');
+  });
+});
+
+function hexOf(operation: BatchOperation): string {
+  if (operation.type === 'del') return '';
+  return `${operation.value.subarray(0, -4).toString('hex')}CRC`;
+}
+
+function flipped(operation: BatchOperation): Buffer {
+  const value = Buffer.from(operation.type === 'put' ? operation.value : '');
+  value[3]! ^= 0x10;
+  return value;
+}
