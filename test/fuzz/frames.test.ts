@@ -1,8 +1,10 @@
-/** Frames between datanodes: whole, or refused by name with their connection; others go on. */
+/**
+ * Frames between datanodes: whole, or refused by name with their connection; others go on. What
+ * their bodies hold is a room of the engine.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, KvorumError, messageOf } from '../../src/common/errors.ts';
-import { decodeBatch, decodeResults } from '../../src/datanode/routing/request-codec.ts';
+import { KvorumError } from '../../src/common/errors.ts';
 import { channels, FrameDecoder, FrameWriter } from '../../src/datanode/transport/frame.ts';
 import {
   decodeGreeting,
@@ -19,17 +21,6 @@ import { anyFrame, type Frame, frameBytes, groupMessages, raftBody } from './wir
 import { turns, type Wire, WireNetwork } from './wires.ts';
 
 const runs = scale.fuzzFrames;
-
-/** What `decode` gave, or undefined when it was refused by name. */
-function accepted<T>(decode: () => T): T | undefined {
-  try {
-    return decode();
-  } catch (failure) {
-    expect(codeOf(failure), messageOf(failure)).toBe('BAD_FRAME');
-    expect(messageOf(failure).length).toBeLessThan(200);
-    return undefined;
-  }
-}
 
 describe('the codecs', () => {
   test('give every message as it was, wherever the stream is cut', () => {
@@ -49,51 +40,6 @@ describe('the codecs', () => {
           const most = messages.reduce((sum, { message }) => sum + messageBytes(message), 0);
           expect(raftBody(messages).length).toBeLessThanOrEqual(most);
         }
-      }),
-    );
-  });
-
-  test('deliver only frames that were sent, whatever happens to the bytes', () => {
-    const input = fc.tuple(fc.array(anyFrame, { minLength: 1, maxLength: 6 }), bending, cuts);
-    check(
-      runs,
-      fc.property(input, ([frames, bend, at]) => {
-        const sent = frames.map((frame) => frameBytes(frame).toString('hex'));
-        const decoder = new FrameDecoder();
-        accepted(() => {
-          for (const chunk of chunksOf(bend(frameBytes(...frames)), at)) {
-            decoder.push(chunk, (channel, body) => {
-              const found = sent.indexOf(frameBytes({ channel, body }).toString('hex'));
-              expect(found).toBeGreaterThanOrEqual(0);
-            });
-          }
-        });
-      }),
-    );
-  });
-
-  test('make of a bent body messages that can be written again, or refuse it', () => {
-    check(
-      runs,
-      fc.property(groupMessages, bending, (messages, bend) => {
-        const found = accepted(() => decodeMessages(bend(raftBody(messages))));
-        if (found !== undefined) expect(decodeMessages(raftBody(found))).toEqual(found);
-      }),
-    );
-  });
-
-  test('make of a forwarded request a batch or an answer within bounds, or refuse it', () => {
-    const anyBytes = fc.oneof(
-      fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
-      fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.concat([Buffer.of(1), bytes])),
-    );
-    check(
-      runs,
-      fc.property(anyBytes, fc.nat(3), (body, count) => {
-        const batch = accepted(() => decodeBatch(body, 0));
-        if (batch !== undefined) expect(batch.lines.every((line) => line.length > 0)).toBe(true);
-        const results = accepted(() => decodeResults(body, count));
-        if (results !== undefined) expect(results).toHaveLength(count);
       }),
     );
   });
