@@ -4,7 +4,10 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ByteWriter } from '../../src/common/bytes.ts';
 import { KvorumError } from '../../src/common/errors.ts';
+import { decodeResults } from '../../src/datanode/routing/request-codec.ts';
+import { decodeWaitAnswer } from '../../src/datanode/routing/wait-codec.ts';
 import { channels, FrameDecoder, FrameWriter } from '../../src/datanode/transport/frame.ts';
 import {
   decodeGreeting,
@@ -44,6 +47,17 @@ describe('the codecs', () => {
     );
   });
 });
+
+test.each(['toString', '__proto__', 'NO_SUCH_CODE', 'x'.repeat(60_000)])(
+  'a peer that fails a request with the code %.20s is refused in a few words',
+  (code) => {
+    const results = new ByteWriter(64).u8(1).u32(1).u8(0).text(code).text('why').finish();
+    const outcome = new ByteWriter(64).u8(1).u8(4).text(code).text('why').finish();
+    for (const decode of [() => decodeResults(results, 1), () => decodeWaitAnswer(outcome)]) {
+      expect(decode).toThrow(/: unknown error code .{8,40}$/);
+    }
+  },
+);
 
 let network: WireNetwork;
 let node: TestNode;
