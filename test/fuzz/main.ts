@@ -27,6 +27,12 @@ const ROUND_INPUTS = 5_000;
 const REPORT_MS = 10_000;
 const inputsFolder = '.cache/fuzz-inputs';
 
+/** Ctrl-C ends with what was judged until then; a second one at once. */
+let interrupted = false;
+process.once('SIGINT', () => {
+  interrupted = true;
+});
+
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
@@ -120,7 +126,7 @@ async function runAll(
       left += wanted.get(drive)! - drive.count;
     }
     const now = performance.now();
-    if (left === 0 || Date.now() >= plan.untilMs) break;
+    if (left === 0 || interrupted || Date.now() >= plan.untilMs) break;
     if (now - reported < REPORT_MS) continue;
     reported = now;
     const held = memory.measure(drives.reduce((sum, drive) => sum + drive.keptBytes, 0));
@@ -159,10 +165,13 @@ function summary(
   tookMs: number,
 ): string {
   const count = drives.reduce((sum, drive) => sum + drive.count, 0);
-  const tenMillion = (tookMs / 1_000 / count) * 10_000_000;
+  const { user, system } = process.cpuUsage();
+  const [took, cpu] = [tookMs / 1_000, (user + system) / 1_000_000];
+  const tenMillion = (seconds: number) => duration((seconds / count) * 10_000_000);
   return (
-    `${count} inputs of seed ${seed} in ${duration(tookMs / 1_000)}, none failed; memory grew by ` +
-    `${inMiB(memory.grownBytes)} MiB; ten million at this pace: ${duration(tenMillion)}`
+    `${count} inputs of seed ${seed} in ${duration(took)} (${duration(cpu)} of CPU), none failed; ` +
+    `memory grew by ${inMiB(memory.grownBytes)} MiB; ten million at this pace: ` +
+    `${tenMillion(took)} (${tenMillion(cpu)} of CPU)`
   );
 }
 

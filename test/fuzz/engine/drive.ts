@@ -11,7 +11,7 @@ const INPUT_MS_MAX = 1_000;
 const TRIES = 3;
 const KEPT_MAX = 2_000;
 const KEPT_BYTES_MAX = 8 * 1024 * 1024;
-const WAYS_MAX = 20_000;
+const WAYS_MAX = 5_000;
 
 export class BadInput extends Error {
   readonly room: string;
@@ -105,7 +105,8 @@ export class Drive {
 
   #keep(way: string, input: Buffer): void {
     if (this.ways.size >= WAYS_MAX) return;
-    this.ways.add(way);
+    // a copy: what was cut out of a long text would keep all of it
+    this.ways.add(Buffer.from(way).toString());
     if (this.#kept.length >= KEPT_MAX || this.#keptBytes + input.length > KEPT_BYTES_MAX) return;
     // not Buffer.from: a few bytes of the pool would keep eight kibibytes of it
     const own = Buffer.alloc(input.length);
