@@ -95,10 +95,10 @@ async function fuzz(names: readonly RoomName[], plan: Plan): Promise<number> {
     return 1;
   } finally {
     await watchdog.end();
+    for (const room of opened) await room.close?.();
   }
   say(table(drives));
   say(summary(drives, plan, memory, performance.now() - began));
-  for (const room of opened) await room.close?.();
   const grown = memory.problem();
   if (grown !== undefined) say(grown);
   return grown === undefined ? 0 : 1;
