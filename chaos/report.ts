@@ -151,7 +151,7 @@ read once more in the end.
 ## The run
 ${datanodes} datanodes, ${placedrivers} placedrivers and ${etcds} etcd, real processes, ${namespaces};
 ${partitions} partitions of 3 replicas. ${clients + 1} clients each of the SDK (sessions on), of the gateway ports and of the
-cluster ports, one call under way per client: registers (SET, GET, GETSET, SET NX, DEL), counters, sets,
+cluster ports, one call under way per client: registers (SET, GET, GETSET, SET NX, DEL), counters, sets (SPOP included),
 queues (RPUSH, LPUSH, LPOP, BLPOP, BRPOP), lists that only grow, transactions over three keys, WATCH,
 and keys with deadlines (judged with 1.1 s of slack for clocks). Clients reach every machine during
 faults of the network. After each fault the cluster had 90 s to become whole: every gateway answers

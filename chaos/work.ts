@@ -66,8 +66,11 @@ export class Worker {
         return draw < 0.75 ? ['INCRBY', key, String(2 + this.#random.below(9))] : ['GET', key];
       case 'set':
         if (draw < 0.35) return ['SADD', key, member()];
-        if (draw < 0.55) return ['SREM', key, member()];
-        return draw < 0.8 ? ['SMEMBERS', key] : ['SISMEMBER', key, member()];
+        if (draw < 0.48) return ['SREM', key, member()];
+        if (draw < 0.58) return ['SPOP', key];
+        if (draw < 0.61) return ['SPOP', key, '2'];
+        if (draw < 0.66) return ['SRANDMEMBER', key];
+        return draw < 0.85 ? ['SMEMBERS', key] : ['SISMEMBER', key, member()];
       case 'queue':
         if (draw < 0.6) return ['RPUSH', key, this.#value()];
         if (draw < 0.7) return ['LPUSH', key, this.#value()];

@@ -36,6 +36,8 @@ const table = {
   unfillableNodes: { small: 0, long: 1 },
   /** Seconds that etcd is stopped under a serving cluster. */
   etcdAwaySeconds: { small: 5, long: 60 },
+  /** Bent inputs over all rooms of the engine; `npm run fuzz` does more. */
+  fuzzInputs: { small: 5_000, long: 1_000_000 },
   /** Runs of each property about bad input, by what the input is. */
   fuzzConfigs: { small: 150, long: 10_000 },
   /** Starts of the command with a bad configuration. */

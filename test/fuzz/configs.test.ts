@@ -1,4 +1,4 @@
-/** Configuration files of any content: a config, or one line that names file and field. */
+/** Configuration files with one thing wrong: a line that names file and field. Bent they are a room. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,14 +6,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { parseConfig } from '../../src/cli/config-file.ts';
-import { KvorumError, messageOf } from '../../src/common/errors.ts';
-import { datanodeConfigSchema } from '../../src/datanode/config.ts';
-import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
 import { kvorum } from '../cluster/cluster.ts';
 import { scale } from '../scale.ts';
-import { anyJson, bentText, type Json, type Path, pathsOf, replacedAt } from './json-mutations.ts';
+import { anyJson, type Json, type Path, pathsOf, replacedAt } from './json-mutations.ts';
 import { check, checkAsync } from './property.ts';
+import { configRefusal } from './rooms/configs.ts';
 
 const runs = scale.fuzzConfigs;
 
@@ -31,22 +28,12 @@ const samples: readonly Sample[] = ['datanode', 'placedriver', 'placedriver-etcd
   return { file, role, text, value: parse(text) as Json };
 });
 
-const schemas = { datanode: datanodeConfigSchema, placedriver: placedriverConfigSchema };
-
 /** The refusal, or undefined: it was taken. Anything but a clear refusal fails the test. */
-function refusal({ role, file }: Sample, text: string): string | undefined {
-  try {
-    parseConfig(text, file, schemas[role]);
-    return undefined;
-  } catch (failure) {
-    expect(failure, messageOf(failure)).toBeInstanceOf(KvorumError);
-    const { code, message } = failure as KvorumError;
-    expect(code).toBe('BAD_CONFIG');
-    expect(message.startsWith(`${file}:`), message).toBe(true);
-    expect(message.length).toBeLessThan(4_000);
-    expect(message).not.toMatch(/call stack|\n {4}at /);
-    return message;
-  }
+function refusal({ file }: Sample, text: string): string | undefined {
+  return configRefusal(
+    samples.findIndex((sample) => sample.file === file),
+    text,
+  );
 }
 
 const anySample = fc.constantFrom(...samples);
@@ -96,24 +83,6 @@ describe('a configuration file', () => {
     );
   });
 
-  test('of any text, or bent, is taken or refused with its place', () => {
-    const text = fc.oneof(
-      anySample.chain((sample) => fc.tuple(fc.constant(sample), bentText(sample.text))),
-      fc.tuple(anySample, fc.string({ unit: 'binary', maxLength: 200 })),
-      fc.tuple(
-        anySample,
-        anyJson.map((value) => stringify(value)),
-      ),
-      fc
-        .tuple(anySample, fc.array(fc.constantFrom(...yamlPieces), { maxLength: 60 }))
-        .map(([sample, pieces]) => [sample, pieces.join('')] as const),
-    );
-    check(
-      runs,
-      fc.property(text, ([sample, bent]) => void refusal(sample, bent)),
-    );
-  });
-
   test.each([
     ['brackets', '['.repeat(200_000)],
     ['closed brackets', '['.repeat(5_000) + ']'.repeat(5_000)],
@@ -134,27 +103,6 @@ describe('a configuration file', () => {
 function typeOfDefault(field: string): boolean {
   return /^(?:ports|tags|log|limits|timing|default)$/.test(field);
 }
-
-const yamlPieces = [
-  ...['a', 'name', 'ports', 'meta', ':', ': ', '- ', '? ', '[', ']', '{', '}', ',', '\n', '\n  '],
-  ...[
-    '&x ',
-    '*x',
-    '!!map ',
-    '!t ',
-    '|',
-    '>',
-    '"',
-    "'",
-    '#',
-    '<<',
-    '%',
-    '---',
-    '...',
-    '\t',
-    '\u0000',
-  ],
-];
 
 let directory: string;
 beforeAll(() => {

@@ -21,10 +21,12 @@ export function valueAt(value: Json, path: Path): Json | undefined {
 
 /** A copy with `replacement` at `path`; undefined takes the place away. */
 export function replacedAt(value: Json, path: Path, replacement: Json | undefined): Json {
-  const copy = structuredClone(value);
+  const copy = JSON.parse(JSON.stringify(value)) as Json;
   const last = path.at(-1)!;
   const parent = valueAt(copy, path.slice(0, -1)) as Record<string | number, Json>;
-  if (replacement !== undefined) parent[last] = replacement;
+  // by definition, so that __proto__ is a name like any other
+  const own = { value: replacement, writable: true, enumerable: true, configurable: true };
+  if (replacement !== undefined) Object.defineProperty(parent, last, own);
   else if (Array.isArray(parent)) parent.splice(Number(last), 1);
   else delete parent[last];
   return copy;

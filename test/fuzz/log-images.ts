@@ -1,14 +1,16 @@
 /** The files of a raft log after a random history, with what the log held after each flush. */
 import type { Disk } from '../../src/common/disk.ts';
+import { codeOf, messageOf } from '../../src/common/errors.ts';
 import { silentLogger } from '../../src/common/log.ts';
 import { seededRandom } from '../../src/common/random.ts';
 import { decodeBatchHeader, SECTOR_BYTES } from '../../src/datanode/raftlog/format.ts';
 import type { RaftLog } from '../../src/datanode/raftlog/raft-log.ts';
 import { segmentNumberOf } from '../../src/datanode/raftlog/segment.ts';
 import { openSharedLog } from '../../src/datanode/raftlog/shared-log.ts';
-import { digestOf, LogModel, randomPart } from '../datanode/raftlog/log-model.ts';
+import { digestOf, entry, LogModel, randomPart } from '../datanode/raftlog/log-model.ts';
 import { ManualClock } from '../datanode/raftlog/manual-clock.ts';
 import { SimDisk } from '../sim/disk.ts';
+import { hold } from './engine/room.ts';
 
 export const LOG_DIR = 'node/log';
 
@@ -108,4 +110,68 @@ export async function makeImage(seed: number): Promise<LogImage> {
   else disk.crash('process');
   clock.clear();
   return { seed, files: await clock.until(readFiles(disk)), digests, flushes };
+}
+
+export interface Opened {
+  /** What the log held; undefined: it was refused. */
+  readonly digest: string | undefined;
+  readonly refusal: string;
+  readonly files: Files;
+}
+
+const refusedAt = new RegExp(`^${LOG_DIR}/\\S+: .*offset \\d+`);
+
+/**
+ * Opens a log of these files, and says what became of them. `resealed`: checksums were put right, so
+ * an entry, which has one of its own, may be refused only when it is read.
+ */
+export async function open(files: Files, resealed = false): Promise<Opened> {
+  const clock = new ManualClock();
+  const disk = newDisk(clock);
+  await clock.until(writeFiles(disk, files));
+  let log: RaftLog | undefined;
+  let digest: string | undefined;
+  try {
+    log = await openLog(disk, clock);
+    digest = digestOf(log);
+  } catch (failure) {
+    if (codeOf(failure) !== 'CORRUPT' || (log !== undefined && !resealed)) throw failure;
+    const refusal = messageOf(failure);
+    hold(refusedAt.test(refusal), () => refusal);
+    hold(refusal.includes("empty the node's data directory"), () => refusal);
+    if (log !== undefined) await clock.until(log.close());
+    clock.clear();
+    return { digest: undefined, refusal, files: await clock.until(readFiles(disk)) };
+  }
+  await expectUsable(log, clock, digest);
+  return { digest, refusal: '', files: await clock.until(readFiles(disk)) };
+}
+
+/** What it opened with can be gone on with. */
+async function expectUsable(log: RaftLog, clock: ManualClock, digest: string): Promise<void> {
+  const model = LogModel.parse(digest);
+  const [first] = model.replicas;
+  if (first !== undefined) {
+    const [replica, { base, entries }] = first;
+    const term = Math.max(base.term, ...entries.map(([own]) => own));
+    const part = { replica, entries: [entry(base.index + entries.length + 1, term)] };
+    model.apply(part);
+    log.append(part, () => {});
+    await clock.until(log.flush());
+    hold(digestOf(log) === model.digest(), () => 'what was appended is not there');
+  }
+  await clock.until(log.close());
+}
+
+/** How many parts the files themselves prove to have been durable. */
+function provenParts(image: LogImage, files: Files): number {
+  const durable = Math.max(0, ...headersOf(files).map((header) => header.durable));
+  return image.flushes.findLast(({ seq }) => seq <= durable)?.parts ?? 0;
+}
+
+/** A whole history up to some point, and no less than the files prove. */
+export function expectPrefix(image: LogImage, files: Files, digest: string): void {
+  const parts = image.digests.lastIndexOf(digest);
+  hold(parts >= 0, () => 'the log holds what it never held');
+  hold(parts >= provenParts(image, files), () => 'what was durable is gone');
 }

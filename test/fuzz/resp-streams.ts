@@ -2,6 +2,21 @@
 import fc from 'fast-check';
 import { bending } from './bytes.ts';
 
+/** Redis's own texts, and ours for a request larger than a log entry. */
+export const protocolError = new RegExp(
+  `^Protocol error: (?:${[
+    'invalid multibulk length',
+    'invalid bulk length',
+    // a byte beyond ASCII is two in the reply's UTF-8
+    String.raw`expected '\$', got '[\s\S]{1,2}'`,
+    'unbalanced quotes in request',
+    'too big inline request',
+    'too big mbulk count string',
+    'too big bulk count string',
+    'too big request',
+  ].join('|')})$`,
+);
+
 export type Command = readonly Buffer[];
 
 export function wireOf(command: Command): Buffer {

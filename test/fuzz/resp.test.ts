@@ -4,49 +4,16 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, messageOf } from '../../src/common/errors.ts';
-import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import { createRequestParser } from '../../src/datanode/resp/request-parser.ts';
 import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
 import { type Doors, openDoors } from '../datanode/server/doors.ts';
 import { scale } from '../scale.ts';
 import { chunksOf, cuts } from './bytes.ts';
 import { check, checkAsync } from './property.ts';
-import { anyCommand, bentStream, commands, echo, wireOf } from './resp-streams.ts';
+import { anyCommand, bentStream, commands, echo, protocolError, wireOf } from './resp-streams.ts';
+import { parse } from './rooms/resp.ts';
 
 const runs = scale.fuzzResp;
-
-/** Redis's own texts, and ours for a request larger than a log entry. */
-const protocolError = new RegExp(
-  `^Protocol error: (?:${[
-    'invalid multibulk length',
-    'invalid bulk length',
-    // a byte beyond ASCII is two in the reply's UTF-8
-    String.raw`expected '\$', got '[\s\S]{1,2}'`,
-    'unbalanced quotes in request',
-    'too big inline request',
-    'too big mbulk count string',
-    'too big bulk count string',
-    'too big request',
-  ].join('|')})$`,
-);
-
-interface Parsed {
-  readonly requests: readonly string[][];
-  readonly errors: readonly string[];
-}
-
-function parse(chunks: readonly Buffer[]): Parsed {
-  const requests: string[][] = [];
-  const errors: string[] = [];
-  const parser = createRequestParser({
-    bulkBytesMax: 512 * 1024 * 1024,
-    onRequest: (args) => requests.push(args.map((arg) => arg.toString('latin1'))),
-    onProtocolError: (text) => errors.push(text),
-  });
-  for (const chunk of chunks) parser.feed(chunk);
-  return { requests, errors };
-}
 
 const bytesOf = (stream: Buffer) => Array.from(stream, (_, at) => stream.subarray(at, at + 1));
 
@@ -100,32 +67,6 @@ describe('the parser', () => {
     const grown = process.memoryUsage().arrayBuffers - before;
     expect(held.length).toBeGreaterThanOrEqual(runs);
     expect(grown).toBeLessThan(2 * fed + 16 * 1024 * 1024);
-  });
-});
-
-describe('the decoder of replies', () => {
-  test('refuses by name what is no reply', () => {
-    const starts = fc.constantFrom(...['*', '$', '%', '~', '>', '(', ',', '#', '=', '_', '+', ':']);
-    const bytes = fc.oneof(
-      bentStream(anyCommand),
-      fc.tuple(starts, fc.string({ maxLength: 12 })).map(([start, text]) => {
-        return Buffer.from(`${start}${text}\r\n`);
-      }),
-      fc
-        .tuple(starts, fc.constantFrom('1', '-1', '3', '999999999', '1.5', '', 'x'))
-        .map(([start, text]) => Buffer.from(`${start}${text}\r\n`.repeat(12))),
-    );
-    check(
-      runs,
-      fc.property(bytes, (reply) => {
-        try {
-          decodeReply(reply);
-        } catch (failure) {
-          expect(codeOf(failure), messageOf(failure)).toBe('BAD_FRAME');
-          expect(messageOf(failure)).toMatch(/^reply: /);
-        }
-      }),
-    );
   });
 });
 

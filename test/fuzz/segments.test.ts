@@ -1,23 +1,9 @@
 /** Log segments whose bytes are not what was written: all of it, a torn end less, or refused. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, messageOf } from '../../src/common/errors.ts';
-import type { RaftLog } from '../../src/datanode/raftlog/raft-log.ts';
-import { digestOf, entry, LogModel } from '../datanode/raftlog/log-model.ts';
-import { ManualClock } from '../datanode/raftlog/manual-clock.ts';
 import { scale } from '../scale.ts';
 import { type Bending, bending } from './bytes.ts';
-import {
-  type Files,
-  headersOf,
-  LOG_DIR,
-  type LogImage,
-  makeImage,
-  newDisk,
-  openLog,
-  readFiles,
-  writeFiles,
-} from './log-images.ts';
+import { expectPrefix, headersOf, type LogImage, makeImage, open } from './log-images.ts';
 import { checkAsync } from './property.ts';
 
 const runs = scale.fuzzSegments;
@@ -26,63 +12,6 @@ const images: LogImage[] = [];
 beforeAll(async () => {
   for (let seed = 1; seed <= scale.fuzzLogImages; seed++) images.push(await makeImage(seed));
 });
-
-interface Opened {
-  /** What the log held; undefined: it was refused. */
-  readonly digest: string | undefined;
-  readonly refusal: string;
-  readonly files: Files;
-}
-
-/** Opens a log of these files, and says what became of them. */
-async function open(files: Files): Promise<Opened> {
-  const clock = new ManualClock();
-  const disk = newDisk(clock);
-  await clock.until(writeFiles(disk, files));
-  let log: RaftLog;
-  try {
-    log = await openLog(disk, clock);
-  } catch (failure) {
-    expect(codeOf(failure), messageOf(failure)).toBe('CORRUPT');
-    const refusal = messageOf(failure);
-    expect(refusal).toMatch(new RegExp(`^${LOG_DIR}/\\S+: .*offset \\d+`));
-    expect(refusal).toMatch(/empty the node's data directory/);
-    clock.clear();
-    return { digest: undefined, refusal, files: await clock.until(readFiles(disk)) };
-  }
-  const digest = digestOf(log);
-  await expectUsable(log, clock, digest);
-  return { digest, refusal: '', files: await clock.until(readFiles(disk)) };
-}
-
-/** What it opened with can be gone on with. */
-async function expectUsable(log: RaftLog, clock: ManualClock, digest: string): Promise<void> {
-  const model = LogModel.parse(digest);
-  const [first] = model.replicas;
-  if (first !== undefined) {
-    const [replica, { base, entries }] = first;
-    const term = Math.max(base.term, ...entries.map(([own]) => own));
-    const part = { replica, entries: [entry(base.index + entries.length + 1, term)] };
-    model.apply(part);
-    log.append(part, () => {});
-    await clock.until(log.flush());
-    expect(digestOf(log)).toBe(model.digest());
-  }
-  await clock.until(log.close());
-}
-
-/** How many parts the files themselves prove to have been durable. */
-function provenParts(image: LogImage, files: Files): number {
-  const durable = Math.max(0, ...headersOf(files).map((header) => header.durable));
-  return image.flushes.findLast(({ seq }) => seq <= durable)?.parts ?? 0;
-}
-
-/** A whole history up to some point, and no less than the files prove. */
-function expectPrefix(image: LogImage, files: Files, digest: string): void {
-  const parts = image.digests.lastIndexOf(digest);
-  expect(parts, 'the log holds what it never held').toBeGreaterThanOrEqual(0);
-  expect(parts, 'what was durable is gone').toBeGreaterThanOrEqual(provenParts(image, files));
-}
 
 const anyImage = fc.nat().map((number) => images[number % images.length]!);
 const anyFile = (image: LogImage) => fc.constantFrom(...image.files.keys());

@@ -1,90 +1,24 @@
 /** Snapshot streams that are not what was sent: refused with a reason, and never installed. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { codeOf, KvorumError, messageOf } from '../../src/common/errors.ts';
-import { sealRecord } from '../../src/datanode/encoding/record.ts';
-import { STATE_KEY } from '../../src/datanode/encoding/system.ts';
+import { codeOf, messageOf } from '../../src/common/errors.ts';
 import type { Engine } from '../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
-import {
-  decodeSnapshotHeader,
-  encodeSnapshotChunks,
-  encodeSnapshotHeader,
-  SnapshotDecoder,
-  type SnapshotHeader,
-} from '../../src/datanode/partition/snapshot-codec.ts';
 import { SnapshotInbox } from '../../src/datanode/partition/snapshot-inbox.ts';
-import {
-  decodeProgress,
-  decodeProgressQuery,
-} from '../../src/datanode/partition/snapshot-resume.ts';
-import { decodeState, encodeState, type ReplicaState } from '../../src/datanode/partition/state.ts';
 import { scale } from '../scale.ts';
 import { bending, chunksOf, cuts } from './bytes.ts';
-import { check, checkAsync } from './property.ts';
+import { checkAsync } from './property.ts';
+import {
+  anyPairs,
+  anyState,
+  GENERATION,
+  type Pairs,
+  type Sent,
+  sentOf,
+  source,
+} from './snapshot-streams.ts';
 
 const runs = scale.fuzzSnapshots;
-const GENERATION = 3;
-
-const ids = fc.uniqueArray(fc.integer({ min: 1, max: 2 ** 40 }), { maxLength: 4 });
-const anyState: fc.Arbitrary<ReplicaState> = fc.record({
-  index: fc.integer({ min: 1, max: 2 ** 50 }),
-  term: fc.integer({ min: 1, max: 2 ** 50 }),
-  timeMs: fc.maxSafeNat(),
-  epoch: fc.nat(),
-  confState: fc.record({
-    voters: ids,
-    votersOutgoing: ids,
-    learners: ids,
-    learnersNext: ids,
-    autoLeave: fc.boolean(),
-  }),
-});
-
-type Pairs = readonly (readonly [key: Buffer, value: Buffer])[];
-
-/** Keys of the encoding with any values, some of them long. */
-const anyPairs: fc.Arbitrary<Pairs> = fc
-  .uniqueArray(fc.uint8Array({ minLength: 1, maxLength: 12 }), {
-    maxLength: 30,
-    selector: (key) => Buffer.from(key).toString('hex'),
-  })
-  .chain((keys) => {
-    const size = fc.oneof(fc.nat(60), fc.nat(60), fc.nat(3_000));
-    const sizes = fc.array(size, { minLength: keys.length, maxLength: keys.length });
-    return sizes.map((all) =>
-      keys.map((key, at) => {
-        const whole = Buffer.concat([Buffer.of(0x10), key]);
-        return [whole, sealRecord(whole, Buffer.alloc(all[at]!, at))] as const;
-      }),
-    );
-  });
-
-interface Sent {
-  readonly header: SnapshotHeader;
-  readonly pairs: Pairs;
-  readonly stream: Buffer;
-}
-
-async function sentOf(state: ReplicaState, pairs: Pairs): Promise<Sent> {
-  const { engine } = await createMemoryHost().open('1-0');
-  const own = sealRecord(STATE_KEY, encodeState(state));
-  const all = [[STATE_KEY, own] as const, ...pairs];
-  await engine.write(all.map(([key, value]) => ({ type: 'put', key, value })));
-  const chunks: Buffer[] = [];
-  for await (const chunk of encodeSnapshotChunks(engine)) chunks.push(chunk);
-  const { index, term, confState } = state;
-  const snapshot = { index, term, confState, data: Buffer.alloc(0) };
-  const message = { type: 'snapshot', from: 2, to: 1, term: 9, snapshot } as const;
-  const header = { group: 5, id: 77, offset: 0, message };
-  return { header, pairs: all, stream: Buffer.concat(chunks) };
-}
-
-/** `chunks`, and then the stream breaks off unless `whole`. */
-async function* source(chunks: readonly Buffer[], whole = true): AsyncGenerator<Buffer> {
-  yield* chunks;
-  if (!whole) throw new KvorumError('CONNECTION_LOST', 'the peer has gone');
-}
 
 /** Rejects only by name; the inbox then holds nothing that raft could install. */
 async function refusal(receiving: Promise<void>): Promise<string | undefined> {
@@ -223,71 +157,6 @@ describe('a snapshot stream', () => {
         const why = await refusal(inbox.receive(header, source([sent.stream]), GENERATION));
         if (why === undefined) expect(snapshot).toEqual(message.snapshot);
         else expect(inbox.take(snapshot.index)).toBeUndefined();
-      }),
-    );
-  });
-
-  test('with a bent header is refused by name, or read', () => {
-    check(
-      runs,
-      fc.property(anyState, fc.maxSafeNat(), bending, (state, number, bend) => {
-        const snapshot = { ...state, data: Buffer.alloc(0) };
-        const message = { type: 'snapshot', from: number, to: 1, term: 9, snapshot } as const;
-        const bytes = encodeSnapshotHeader({ group: 5, id: number, offset: number, message });
-        try {
-          decodeSnapshotHeader(bend(bytes));
-        } catch (failure) {
-          expect(codeOf(failure)).toBe('BAD_FRAME');
-          expect(messageOf(failure)).toMatch(/^snapshot header: /);
-        }
-      }),
-    );
-  });
-});
-
-describe('the decoders', () => {
-  test('of chunks give keys in order only, or refuse by name', () => {
-    const chunk = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes));
-    check(
-      runs,
-      fc.property(fc.array(chunk, { maxLength: 8 }), (chunks) => {
-        const decoder = new SnapshotDecoder();
-        try {
-          let last = Buffer.of(0);
-          for (const one of chunks) {
-            for (const { key } of decoder.decode(one)) {
-              expect(Buffer.compare(key, last)).toBeGreaterThan(0);
-              expect(key[0]).toBeGreaterThan(0);
-              last = Buffer.from(key);
-            }
-          }
-          decoder.finish();
-        } catch (failure) {
-          expect(['BAD_FRAME', 'CORRUPT'], messageOf(failure)).toContain(codeOf(failure));
-        }
-      }),
-    );
-  });
-
-  test('of states and progress give what was written, or refuse it by name', () => {
-    check(
-      runs,
-      fc.property(anyState, bending, (state, bend) => {
-        const bytes = encodeState(state);
-        expect(decodeState(bytes, 'here')).toEqual(state);
-        const bent = bend(bytes);
-        for (const decode of [
-          () => decodeState(bent, 'here'),
-          () => decodeProgress(bent),
-          () => decodeProgressQuery(bent),
-        ]) {
-          try {
-            decode();
-          } catch (failure) {
-            expect(['BAD_FRAME', 'CORRUPT'], messageOf(failure)).toContain(codeOf(failure));
-            expect(messageOf(failure)).toMatch(/replica state|snapshot progress/);
-          }
-        }
       }),
     );
   });

@@ -36,6 +36,23 @@ const good: Readonly<Record<string, string>> = {
     '0-9 a: SADD s b = 1\n0-9 b: SADD s a = 1\n10-11 c: SMEMBERS s = ["b","a"]\n12-13 c: SCARD s = 2',
   'a set that empties': '0-1 a: SADD s a = 1\n2-3 a: SREM s a = 1\n4-5 a: SISMEMBER s a = 0',
   'an unknown SADD that is seen once': '0- a: SADD s a\n1-2 b: SADD s a = 0',
+  'SPOP takes what it tells':
+    '0-1 a: SADD s a b c = 3\n2-3 a: SPOP s = "b"\n4-5 b: SMEMBERS s = ["c","a"]\n6-7 b: SPOP s 5 = ["c","a"]\n8-9 a: SPOP s = null\n10-11 a: SPOP s 2 = []',
+  'SPOP beside each other share the members':
+    '0-1 a: SADD s a b = 2\n2-9 b: SPOP s = "b"\n2-9 c: SPOP s = "a"\n10-11 a: SCARD s = 0',
+  'an unknown SPOP that took some member':
+    '0-1 a: SADD s a b c = 3\n2- b: SPOP s\n5-6 c: SCARD s = 3\n7-8 c: SMEMBERS s = ["a","c"]',
+  'an unknown SPOP that never took one':
+    '0-1 a: SADD s a b = 2\n2- b: SPOP s\n50-51 c: SMEMBERS s = ["a","b"]',
+  'two unknown SPOPs that took a member each':
+    '0-1 a: SADD s a b c = 3\n2- b: SPOP s\n2- d: SPOP s\n5-6 c: SMEMBERS s = ["b"]',
+  'an unknown SPOP of two': '0-1 a: SADD s a b c = 3\n2- b: SPOP s 2\n5-6 c: SMEMBERS s = ["c"]',
+  'an unknown SPOP behind a later SADD':
+    '0- b: SPOP s\n5-6 a: SADD s a = 1\n7-8 a: SADD s a = 1\n9-10 c: SCARD s = 1',
+  'SPOP within a transaction':
+    '0-1 a: MULTI SADD s a b, SPOP s, SCARD s = [2,"b",1]\n2- b: MULTI SPOP s, INCR n\n4-5 c: SCARD s = 0\n6-7 c: GET n = "1"',
+  'SRANDMEMBER shows what is there':
+    '0-1 a: SADD s a b = 2\n2-3 a: SRANDMEMBER s = "b"\n4-5 a: SRANDMEMBER s 3 = ["b","a"]\n6-7 a: SRANDMEMBER s -3 = ["b","b","b"]\n8-9 a: SRANDMEMBER t = null\n10- a: SRANDMEMBER s',
   'pushes beside each other':
     '0-9 a: RPUSH l 1 = 2\n0-9 b: RPUSH l 2 = 1\n10-11 c: LRANGE l 0 -1 = ["2","1"]',
   'pops share a list':
@@ -81,6 +98,26 @@ const bad: Readonly<Record<string, string>> = {
   'a member that vanishes': '0-1 a: SADD s a = 1\n2-3 b: SMEMBERS s = []',
   'a member that two add': '0-9 a: SADD s a = 1\n0-9 b: SADD s a = 1',
   'a removed member is there': '0-1 a: SADD s a = 1\n2-3 a: SREM s a = 1\n4-5 b: SISMEMBER s a = 1',
+  'SPOP of one that is not there': '0-1 a: SADD s a b = 2\n2-3 a: SPOP s = "c"',
+  'SPOP of nothing while there is a member': '0-1 a: SADD s a = 1\n2-3 b: SPOP s = null',
+  'a member that two SPOPs take': '0-1 a: SADD s a b = 2\n2-9 b: SPOP s = "a"\n2-9 c: SPOP s = "a"',
+  'a member that SPOP took and is there':
+    '0-1 a: SADD s a b = 2\n2-3 a: SPOP s = "a"\n4-5 b: SISMEMBER s a = 1',
+  'an unknown SPOP that took two':
+    '0-1 a: SADD s a b c = 3\n2- b: SPOP s\n5-6 c: SMEMBERS s = ["c"]',
+  'an unknown SPOP that took one and then another':
+    '0-1 a: SADD s a b = 2\n2- b: SPOP s\n5-6 c: SMEMBERS s = ["a"]\n7-8 c: SADD s b = 1\n9-10 c: SMEMBERS s = ["b"]',
+  'an unknown SPOP that took effect before it was sent':
+    '0-1 a: SADD s a b = 2\n2-3 c: SCARD s = 1\n5- b: SPOP s',
+  'an unknown SPOP of two that took one':
+    '0-1 a: SADD s a b c = 3\n2- b: SPOP s 2\n5-6 c: SMEMBERS s = ["a","c"]',
+  'fewer by SPOP than asked for': '0-1 a: SADD s a b c = 3\n2-3 b: SPOP s 2 = ["a"]',
+  'the same twice by SPOP': '0-1 a: SADD s a b c = 3\n2-3 b: SPOP s 2 = ["a","a"]',
+  'half of an unknown transaction with SPOP':
+    '0-1 a: SADD s a = 1\n2- b: MULTI SPOP s, INCR n\n4-5 c: SCARD s = 0\n6-7 c: GET n = null',
+  'SRANDMEMBER of a member that is gone':
+    '0-1 a: SADD s a b = 2\n2-3 a: SREM s a = 1\n4-5 b: SRANDMEMBER s = "a"',
+  'one member twice by SRANDMEMBER': '0-1 a: SADD s a b = 2\n2-3 a: SRANDMEMBER s 2 = ["a","a"]',
   'a push that is lost': '0-1 a: RPUSH l 1 = 1\n2-3 b: RPUSH l 2 = 1',
   'a push that came twice': '0-1 a: RPUSH l 1 = 1\n2-3 b: LRANGE l 0 -1 = ["1","1"]',
   'pushes whose order changes':

@@ -3,6 +3,7 @@
  * (transactions) are judged together, all others each by itself.
  */
 import {
+  choices,
   isModelled,
   Keyspace,
   type Ran,
@@ -40,7 +41,10 @@ export interface PartFinding {
   readonly finding: Finding;
 }
 
-const READS = new Set(['GET', 'EXISTS', 'LLEN', 'LRANGE', 'SISMEMBER', 'SCARD', 'SMEMBERS']);
+const READS = new Set([
+  ...['GET', 'EXISTS', 'LLEN', 'LRANGE'],
+  ...['SISMEMBER', 'SCARD', 'SMEMBERS', 'SRANDMEMBER'],
+]);
 
 /** All parts of the history that are not linearizable, or too large to tell. */
 export function judgeHistory(
@@ -58,9 +62,10 @@ export function judgePart(
   slack: Slack = { earlyMs: 0, lateMs: 0 },
   bounds: Bounds = defaultBounds,
 ): Finding {
+  const members = membersOf(calls);
   const operations = calls
     .filter((call) => call.reply !== undefined || !isRead(call))
-    .flatMap((call) => [operationOf(call), ...deadlines(call, slack)]);
+    .flatMap((call, at) => [...operationsOf(call, at, members), ...deadlines(call, slack)]);
   return findOrder(operations, new Keyspace(), (state) => state.text, bounds);
 }
 
@@ -113,16 +118,57 @@ export function showCall(call: Call): string {
   return `${times} ${call.client} ${line}: ${told}`;
 }
 
-function operationOf(call: Call): Operation<Keyspace> {
-  const { invokedMs, returnedMs, reply, watched } = call;
+/** All that was ever added to each set. */
+function membersOf(calls: readonly Call[]): (key: string) => readonly string[] {
+  const added = new Map<string, Set<string>>();
+  for (const [name = '', key = '', ...members] of calls.flatMap(({ lines }) => lines)) {
+    if (name.toUpperCase() !== 'SADD') continue;
+    const known = added.get(key) ?? new Set();
+    added.set(key, known);
+    for (const one of members) known.add(one);
+  }
+  return (key) => [...(added.get(key) ?? [])];
+}
+
+/**
+ * One; or, of a call whose outcome is unknown and that draws, one for each draw, of which one at
+ * most takes effect: the state remembers that it has. `at` tells such calls apart.
+ */
+function operationsOf(
+  call: Call,
+  at: number,
+  members: (key: string) => readonly string[],
+): Operation<Keyspace>[] {
   for (const [name = ''] of call.lines) {
     if (!isModelled(name)) throw new Error(`${name} has no model: a history cannot hold it`);
   }
+  const draws = call.reply === undefined ? choices(call.lines, members) : undefined;
+  if (draws === undefined) return [operationOf(call)];
+  const { invokedMs, returnedMs, lines, watched } = call;
+  return draws.map((told) => ({
+    label: `${showCall(call)}, if it drew ${JSON.stringify(told)}`,
+    ...{ invokedMs, returnedMs },
+    step(state) {
+      if (state.isSettled(at)) return undefined;
+      if (watched !== undefined && textAt(state, watched.key) !== watched.text) return undefined;
+      const ran = runTransaction(state, lines, told);
+      const fits = lines.every(([name = ''], line) => {
+        const own = (ran.reply as Reply[])[line]!;
+        const isError = typeof own === 'string' && own.startsWith('-');
+        return name.toUpperCase() !== 'SPOP' || isError || isEqual(own, told[line]!);
+      });
+      return fits ? ran.state.settled(at) : undefined;
+    },
+  }));
+}
+
+function operationOf(call: Call): Operation<Keyspace> {
+  const { invokedMs, returnedMs, reply, watched } = call;
   const unordered = call.lines.map(([name = '']) => name.toUpperCase() === 'SMEMBERS');
   const wanted = reply === undefined ? undefined : inOrder(reply, call, unordered);
   const step = (state: Keyspace): Keyspace | undefined => {
     if (watched !== undefined && textAt(state, watched.key) !== watched.text) return undefined;
-    const ran = run(state, call);
+    const ran = run(state, call, wanted);
     return wanted === undefined || isEqual(ran.reply, wanted) ? ran.state : undefined;
   };
   const kind = kindOf(call);
@@ -135,8 +181,8 @@ function kindOf({ lines, isTransaction, watched, reply }: Call): string | undefi
   return lines[0]!.join(' ');
 }
 
-function run(state: Keyspace, { lines, isTransaction }: Call): Ran {
-  return isTransaction ? runTransaction(state, lines) : runCommand(state, lines[0]!);
+function run(state: Keyspace, { lines, isTransaction }: Call, told: Reply | undefined): Ran {
+  return isTransaction ? runTransaction(state, lines, told) : runCommand(state, lines[0]!, told);
 }
 
 function textAt(state: Keyspace, key: string): string | null {

@@ -1,7 +1,7 @@
 /**
  * What the commands of a history do to a handful of keys: strings, counters, lists and sets, as
- * Redis does. Pure; states are never changed. It knows only commands whose effect their words
- * decide, so SPOP is not among them.
+ * Redis does. Pure; states are never changed. Which members SPOP takes the server draws: what it
+ * told decides, and where nothing is known every choice is a call of its own (`choices`).
  */
 
 /** A set's members are in order. */
@@ -15,10 +15,24 @@ export type Reply = string | number | null | readonly Reply[];
 
 export class Keyspace {
   readonly #values: ReadonlyMap<string, Value>;
+  /** Calls with several ways to take effect that have taken one of them. */
+  readonly #settled: ReadonlySet<number>;
   #text: string | undefined;
 
-  constructor(values: ReadonlyMap<string, Value> = new Map()) {
+  constructor(
+    values: ReadonlyMap<string, Value> = new Map(),
+    settled: ReadonlySet<number> = new Set(),
+  ) {
     this.#values = values;
+    this.#settled = settled;
+  }
+
+  isSettled(call: number): boolean {
+    return this.#settled.has(call);
+  }
+
+  settled(call: number): Keyspace {
+    return new Keyspace(this.#values, new Set([...this.#settled, call]));
   }
 
   get(key: string): Value | undefined {
@@ -31,7 +45,7 @@ export class Keyspace {
     if (value === undefined || (value.type !== 'string' && value.items.length === 0)) {
       values.delete(key);
     } else values.set(key, value);
-    return new Keyspace(values);
+    return new Keyspace(values, this.#settled);
   }
 
   /** The same for equal states, and only for those. */
@@ -43,6 +57,9 @@ export class Keyspace {
         return `${key}=${value.type[0]}${inside}`;
       })
       .join('; ');
+    if (this.#settled.size > 0) {
+      this.#text += ` settled ${[...this.#settled].sort((a, b) => a - b).join(' ')}`;
+    }
     return this.#text;
   }
 }
@@ -55,24 +72,32 @@ export interface Ran {
 const WRONG_TYPE = '-WRONGTYPE';
 const NO_NUMBER = '-ERR value is not an integer or out of range';
 
-type Run = (state: Keyspace, key: string, rest: readonly string[]) => Ran;
+/** `told`: the server's answer, if it is known; only commands that draw look at it. */
+type Run = (state: Keyspace, key: string, rest: readonly string[], told?: Reply) => Ran;
 
-/** Throws for a command that it does not know. */
-export function runCommand(state: Keyspace, words: readonly string[]): Ran {
+/**
+ * Throws for a command that it does not know. Where the server draws, `told` is the reply if the
+ * state allows it; without it the first of all draws is taken.
+ */
+export function runCommand(state: Keyspace, words: readonly string[], told?: Reply): Ran {
   const [name = '', key = '', ...rest] = words;
   const run = commands[name.toUpperCase()];
   if (run === undefined) throw new Error(`no model of ${name}`);
-  return run(state, key, rest);
+  return run(state, key, rest, told);
 }
 
 export const isModelled = (name: string): boolean => name.toUpperCase() in commands;
 
 /** All of them, in one step. */
-export function runTransaction(state: Keyspace, lines: readonly (readonly string[])[]): Ran {
+export function runTransaction(
+  state: Keyspace,
+  lines: readonly (readonly string[])[],
+  told?: Reply,
+): Ran {
   const replies: Reply[] = [];
   let now = state;
-  for (const line of lines) {
-    const ran = runCommand(now, line);
+  for (const [at, line] of lines.entries()) {
+    const ran = runCommand(now, line, Array.isArray(told) ? (told as Reply[])[at] : undefined);
     now = ran.state;
     replies.push(ran.reply);
   }
@@ -112,13 +137,17 @@ function add(by: (rest: readonly string[]) => number): Run {
 
 function collection(
   type: 'list' | 'set',
-  run: (items: readonly string[], rest: readonly string[]) => readonly [readonly string[], Reply],
+  run: (
+    items: readonly string[],
+    rest: readonly string[],
+    told?: Reply,
+  ) => readonly [readonly string[], Reply],
 ): Run {
-  return (state, key, rest) => {
+  return (state, key, rest, told) => {
     const value = state.get(key);
     if (value !== undefined && value.type !== type) return same(state, WRONG_TYPE);
     const items = value === undefined ? [] : (value as { items: readonly string[] }).items;
-    const [next, reply] = run(items, rest);
+    const [next, reply] = run(items, rest, told);
     return next === items
       ? same(state, reply)
       : { state: state.with(key, { type, items: next }), reply };
@@ -150,6 +179,74 @@ function range(items: readonly string[], [from, to]: readonly string[]): readonl
     return at < 0 ? Math.max(0, items.length + at) : at;
   };
   return items.slice(place(from), place(to) + 1);
+}
+
+/** Members that a server may draw of the set, in any order: as many as asked for, each once. */
+function isDraw(items: readonly string[], drawn: readonly Reply[], count: number): boolean {
+  const distinct = new Set(drawn);
+  if (distinct.size !== drawn.length || drawn.length !== Math.min(count, items.length))
+    return false;
+  return drawn.every((one) => items.includes(one as string));
+}
+
+/** SPOP key [count]: a set's members are few, so a text is compared with all of them. */
+const spop = ofSet((items, [count], told) => {
+  if (count === undefined) {
+    const one = typeof told === 'string' && items.includes(told) ? told : (items[0] ?? null);
+    return one === null ? [items, null] : [items.filter((other) => other !== one), one];
+  }
+  const asked = Number(count);
+  const said = Array.isArray(told) ? (told as readonly string[]) : [];
+  const gone = isDraw(items, said, asked) ? said : items.slice(0, asked);
+  if (gone.length === 0) return [items, []];
+  return [items.filter((one) => !gone.includes(one)), gone];
+});
+
+/** SRANDMEMBER key [count]: a negative count draws one as often as it likes. */
+const srandmember = ofSet((items, [count], told) => {
+  if (count === undefined) {
+    return [items, typeof told === 'string' && items.includes(told) ? told : (items[0] ?? null)];
+  }
+  const asked = Number(count);
+  const said = Array.isArray(told) ? (told as readonly string[]) : [];
+  const again = Array.from({ length: items.length === 0 ? 0 : -asked }, () => items[0]!);
+  if (asked >= 0) return [items, isDraw(items, said, asked) ? said : items.slice(0, asked)];
+  const fits = said.length === again.length && said.every((one) => items.includes(one));
+  return [items, fits ? said : again];
+});
+
+/** More ways than this to take effect are too many to try. */
+const CHOICES_MAX = 256;
+
+/**
+ * What a server may have told of commands that draw, when its answer is not known: for each line
+ * every choice of `members`, those that a set may have had; undefined when nothing is drawn.
+ */
+export function choices(
+  lines: readonly (readonly string[])[],
+  members: (key: string) => readonly string[],
+): readonly (readonly Reply[])[] | undefined {
+  if (!lines.some(([name = '']) => name.toUpperCase() === 'SPOP')) return undefined;
+  let all: Reply[][] = [[]];
+  for (const [name = '', key = '', count] of lines) {
+    const told: readonly Reply[] =
+      name.toUpperCase() === 'SPOP' ? drawsOf(members(key), count) : [null];
+    all = all.flatMap((some) => told.map((one) => [...some, one]));
+    if (all.length > CHOICES_MAX)
+      throw new Error(`SPOP of ${key}: too many members to choose from`);
+  }
+  return all;
+}
+
+function drawsOf(members: readonly string[], count: string | undefined): readonly Reply[] {
+  if (count === undefined) return [...members, null];
+  let subsets: string[][] = [[]];
+  for (const one of members) {
+    const more = subsets.filter((some) => some.length < Number(count));
+    subsets = [...subsets, ...more.map((some) => [...some, one])];
+    if (subsets.length > CHOICES_MAX) break;
+  }
+  return subsets;
 }
 
 const commands: Readonly<Record<string, Run>> = {
@@ -193,4 +290,6 @@ const commands: Readonly<Record<string, Run>> = {
   SISMEMBER: ofSet((items, [one = '']) => [items, items.includes(one) ? 1 : 0]),
   SCARD: ofSet((items) => [items, items.length]),
   SMEMBERS: ofSet((items) => [items, items]),
+  SPOP: spop,
+  SRANDMEMBER: srandmember,
 };

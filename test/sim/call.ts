@@ -11,6 +11,11 @@ export interface Call {
   reply: Reply | undefined;
 }
 
+/** Keys that hold sets. */
+export function isSet(key: string): boolean {
+  return /^set\d$/.test(key);
+}
+
 export function textOf(reply: Reply | undefined): string {
   if (reply === undefined) return 'no answer';
   if (reply.kind === 'bulk') return reply.bytes.toString();

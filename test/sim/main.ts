@@ -84,6 +84,13 @@ async function main(): Promise<number> {
     faults: new Map(),
   };
   const began = Date.now();
+  const cpuBegan = cpuSeconds();
+  const runs = values.once ? 1 : 2;
+  const spent = () => ({
+    tookMs: Date.now() - began,
+    cpuMs: (cpuSeconds() - cpuBegan) * 1_000,
+    runs,
+  });
   const untilMs = values.hours === undefined ? undefined : began + Number(values.hours) * 3_600_000;
   const first = Number(values.from);
   for (let at = 0; ; at++) {
@@ -105,9 +112,9 @@ async function main(): Promise<number> {
       say(result.lines.join('\n'));
       break;
     }
-    if (!values.json && totals.seeds % 20 === 0) say(summary(totals, Date.now() - began));
+    if (!values.json && totals.seeds % 20 === 0) say(summary(totals, spent()));
   }
-  if (!values.json) say(summary(totals, Date.now() - began));
+  if (!values.json) say(summary(totals, spent()));
   return 0;
 }
 
@@ -164,14 +171,23 @@ function add(totals: Totals, result: RunResult): void {
   }
 }
 
-function summary(totals: Totals, tookMs: number): string {
+interface Spent {
+  readonly tookMs: number;
+  readonly cpuMs: number;
+  /** Of each seed. */
+  readonly runs: number;
+}
+
+function summary(totals: Totals, { tookMs, cpuMs, runs }: Spent): string {
   const { seeds, simulatedMs, events, calls, undecided, waits, faults } = totals;
   const { served, inVain, open } = waits;
   const perSecond = Math.round(events / (tookMs / 1_000));
+  const times = (ms: number) => Math.round((runs * simulatedMs) / Math.max(1, ms));
   const kinds = [...faults].sort().map(([kind, count]) => `${kind} ${count}`);
   return (
     `${seeds} seeds, ${(simulatedMs / 3_600_000).toFixed(2)} simulated hours, ${events} events ` +
-    `(${perSecond}/s), ${calls} calls judged, ${undecided} keys undecided; ` +
+    `(${perSecond}/s), ${runs} runs of each: ${times(tookMs)} × real time, ${times(cpuMs)} × CPU ` +
+    `time; ${calls} calls judged, ${undecided} keys undecided; ` +
     `waits: ${served} served, ${inVain} in vain, ${open} open; faults: ${kinds.join(', ')}`
   );
 }

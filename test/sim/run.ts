@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../src/common/errors.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
-import type { Call } from './call.ts';
+import { type Call, isSet } from './call.ts';
 import { Violation } from './checkers/checker.ts';
 import { checkElements } from './checkers/elements.ts';
 import { checkHistory } from './checkers/history.ts';
@@ -23,6 +23,12 @@ import { setTraps } from './traps.ts';
 import { queueKeys, queueSet, type Waits, waitsOf } from './typed.ts';
 import { describe, isLed, isWhole } from './whole.ts';
 import { Workload } from './workload.ts';
+
+/** By their names: lists, sets, and texts. */
+function readOf(key: string): string[] {
+  if (isList(key)) return ['LRANGE', key, '0', '-1'];
+  return isSet(key) ? ['SMEMBERS', key] : ['GET', key];
+}
 
 export interface RunResult {
   readonly plan: RunPlan;
@@ -274,7 +280,7 @@ class Run {
     const left = new Map<string, Reply>();
     for (const { name } of cluster.machines) {
       for (const key of keys) {
-        const words = isList(key) ? ['LRANGE', key, '0', '-1'] : ['GET', key];
+        const words = readOf(key);
         const call = await this.#ask(name, words);
         workload.history.push(call);
         left.set(key, call.reply!);

@@ -46,6 +46,37 @@ describe('lists', () => {
   });
 });
 
+describe('sets', () => {
+  const filled = [
+    call('SADD set0 m1', 1, 2, integer(1)),
+    call('SADD set0 m2', 3, 4, integer(1)),
+    call('SADD set0 m3', 5, 6, integer(1)),
+  ];
+
+  test('of which SPOP took some are linearizable', () => {
+    const calls = [
+      ...filled,
+      call('SPOP set0', 7, NEVER),
+      call('SPOP set0', 8, 9, bulk('m2')),
+      call('SRANDMEMBER set0', 10, 11, bulk('m1')),
+      call('SMEMBERS set0', 12, 13, list('m1')),
+      call('SPOP set0 2', 14, 15, list('m1')),
+      call('SPOP set0', 16, 17, NULL),
+    ];
+    expect(checkHistory(calls)).toBe(0);
+  });
+
+  test.each([
+    ['of which SPOP takes what it says not', [call('SMEMBERS set0', 9, 10, list('m1', 'm2'))]],
+    ['of which two take one member', [call('SPOP set0', 7, 9, bulk('m2'))]],
+    ['that forget a member', [call('SMEMBERS set0', 9, 10, list('m1'))]],
+    ['that say nothing is there', [call('SPOP set0', 9, 10, NULL)]],
+  ])('%s are not', (_, more) => {
+    const calls = [...filled, call('SPOP set0', 7, 8, bulk('m2')), ...more];
+    expect(() => checkHistory(calls)).toThrow(/^history: set0 is not linearizable/);
+  });
+});
+
 describe('what is pushed once', () => {
   const push = (element: string, outcome: Push['outcome']): Push => {
     return { key: 'sl0', element, outcome };

@@ -80,6 +80,7 @@ export class Workload {
     const { network, clock, random, plan, machines } = this.#cluster;
     const client = new SimClient(network.node(`client${number}`), clock);
     const draw = random.fork(`client ${number}`);
+    const sets = random.fork(`sets of client ${number}`);
     let door = number % machines.length;
     const host = () => machines[door]!.name;
     const typed = new TypedClient(
@@ -101,7 +102,7 @@ export class Workload {
           ? await this.#callOnce(once, number, draw, another)
           : ofTypes
             ? await this.#anyType(typed, client, number, draw, host())
-            : await this.#call(client, number, this.#command(draw), host());
+            : await this.#call(client, number, this.#judged(draw, sets), host());
       if (!answered || draw.below(50) === 0) another();
       const pauseMs = draw.float() * plan.thinkMs;
       await new Promise<void>((resolve) => clock.setTimer(pauseMs, resolve));
@@ -255,6 +256,11 @@ export class Workload {
     return ask('EXEC');
   }
 
+  /** One that is judged key by key. */
+  #judged(draw: Random, sets: Random): string[] {
+    return sets.below(12) === 0 ? this.#set(sets) : this.#command(draw);
+  }
+
   #command(draw: Random): string[] {
     const { topic } = this.#cluster.plan;
     if (topic === 'registers' && draw.below(10) > 0) return this.#register(draw);
@@ -271,6 +277,16 @@ export class Workload {
       default:
         return this.#register(draw);
     }
+  }
+
+  /** Sets of a few members: which of them SPOP takes is drawn from the entry's seed. */
+  #set(draw: Random): string[] {
+    const key = `set${draw.below(2)}`;
+    const kind = draw.below(10);
+    if (kind < 4) return ['SADD', key, `m${draw.below(5)}`];
+    if (kind < 6) return kind === 4 && draw.below(3) === 0 ? ['SPOP', key, '2'] : ['SPOP', key];
+    if (kind === 6) return ['SRANDMEMBER', key];
+    return kind === 7 ? ['SREM', key, `m${draw.below(5)}`] : ['SMEMBERS', key];
   }
 
   #register(draw: Random): string[] {

@@ -77,7 +77,7 @@ function batchesOf(bytes: Buffer, file: number): Batch[] {
   const found: Batch[] = [];
   for (let at = LOG_HEADER_BYTES; ; ) {
     const next = decodeBatch(bytes, file, at);
-    if (next === undefined) return found;
+    if (next === undefined || next === 'unreadable') return found;
     found.push({ from: at, to: at + BATCH_HEADER_BYTES + bytes.readUInt32BE(at + 4) });
     at = next.end;
   }

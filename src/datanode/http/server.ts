@@ -1,6 +1,7 @@
 /** A datanode's HTTP door: is it there, what do its replicas do, what does it measure. */
-import fastify from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
+import { limits } from '../../common/limits.ts';
 import type { Address } from '../../common/network.ts';
 import { KVORUM_VERSION } from '../../common/version.ts';
 import type { ReplicaStatus } from '../status.ts';
@@ -29,7 +30,21 @@ export interface HttpSources extends Probes {
 
 /** Rejects when the address is taken. */
 export async function startHttp(address: Address, sources: HttpSources): Promise<HttpServer> {
-  const app = fastify({ logger: false, forceCloseConnections: true });
+  const app = createApp(sources);
+  await app.listen({ host: address.host, port: address.port });
+  const bound = app.server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
+  return { port, close: () => app.close() };
+}
+
+/** All routes, without a socket. */
+export function createApp(sources: HttpSources): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    // NAMESPACE-PARTITION of the longest namespace, and what is longer is refused by the route
+    routerOptions: { maxParamLength: 4 * limits.namespaceNameMax },
+  });
   app.get('/ping', async (_request, reply) => reply.type('text/plain').send('OK'));
   app.get('/status', async (_request, reply) => {
     const status = sources.status();
@@ -43,8 +58,5 @@ export async function startHttp(address: Address, sources: HttpSources): Promise
     const message = `no route ${request.method} ${request.url}; there are ${routes}`;
     void reply.code(404).send({ message });
   });
-  await app.listen({ host: address.host, port: address.port });
-  const bound = app.server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
-  return { port, close: () => app.close() };
+  return app;
 }

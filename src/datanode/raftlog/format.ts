@@ -23,6 +23,8 @@ export const SECTOR_BYTES = 512;
 const BATCH_MAGIC = 0x4b56_4c42; // "KVLB"
 export const FORMAT_VERSION = 1;
 export const BATCH_HEADER_BYTES = 48;
+/** The upper half of a u64 below 2^53. */
+const U64_HIGH_MAX = 0x1f_ffff;
 
 export const batchFlags = {
   /** The first batch of a segment: its payload begins with the checkpoint of the whole log. */
@@ -143,6 +145,7 @@ export function decodeBatchHeader(
   if (crc32(bytes.subarray(at, at + 44)) !== bytes.readUInt32BE(at + 44)) return 'damaged';
   const version = bytes.readUInt8(at + 4);
   if (version !== FORMAT_VERSION) return { unknownVersion: version };
+  if (!areSafe(bytes, at + 8, 3)) return 'damaged';
   return {
     flags: bytes.readUInt8(at + 5),
     segment: readU64(bytes, at + 8),
@@ -216,7 +219,7 @@ function decodeEntryOfBatch(bytes: Buffer, at: number): EntryRecord | undefined 
   const kind = bytes.readUInt8(at);
   if (kind !== recordKinds.entry && kind !== recordKinds.moved) return undefined;
   const entryKind = entryKindOf[bytes.readUInt8(at + 25)];
-  if (entryKind === undefined) return undefined;
+  if (entryKind === undefined || !areSafe(bytes, at + 1, 3)) return undefined;
   return {
     kind: kind === recordKinds.entry ? 'entry' : 'moved',
     replica: readU64(bytes, at + 1),
@@ -231,6 +234,14 @@ function decodeEntryOfBatch(bytes: Buffer, at: number): EntryRecord | undefined 
 
 function entryCrc(bytes: Buffer, at: number, end: number, segment: number): number {
   return crc32(bytes.subarray(at + ENTRY_HEADER_BYTES, end), entryHeadCrc(bytes, at, segment));
+}
+
+/** Whether `count` u64 from `at` on are numbers here: who writes others is no kvorum. */
+function areSafe(bytes: Buffer, at: number, count: number): boolean {
+  for (let field = 0; field < count; field++) {
+    if (bytes.readUInt32BE(at + 8 * field) > U64_HIGH_MAX) return false;
+  }
+  return true;
 }
 
 /** A record whose fields after the kind are all u64. */
@@ -306,6 +317,7 @@ export function decodeRecords(
     } else {
       const size = plainRecordBytes[kind];
       if (size === undefined || at + size > end) return at;
+      if (kind !== recordKinds.checkpoint && !areSafe(bytes, at + 1, (size - 1) / 8)) return at;
       visit(decodePlainRecord(bytes, at, kind), at);
       at += size;
     }

@@ -11,8 +11,7 @@
  *                                      or: u8 0, text error code, text message
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
-import { decodeFrame } from '../../common/decode.ts';
-import { type ErrorCode, errorTable } from '../../common/errors.ts';
+import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
@@ -132,9 +131,8 @@ export function decodeResults(body: Buffer, count: number): LineResult[] {
         results.push({ ok: true, reply: { kind: 'encoded', bytes: reader.bytes() } });
         continue;
       }
-      const code = reader.text();
-      if (!(code in errorTable)) throw new ByteRangeError(`unknown error code ${code}`);
-      results.push({ ok: false, code: code as ErrorCode, message: reader.text() });
+      const code = decodeErrorCode(reader.text());
+      results.push({ ok: false, code, message: reader.text() });
     }
     reader.end();
     return results;

@@ -10,8 +10,7 @@
  *            2 withdrawn, 3 superseded, or 4 failed: text error code, text message
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
-import { decodeFrame } from '../../common/decode.ts';
-import { type ErrorCode, errorTable } from '../../common/errors.ts';
+import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
 import type { GroupId, Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { WaitOutcome, WaitRequest } from '../partition/wait.ts';
 import { decodeList, encodeList } from '../partition/waiter-codec.ts';
@@ -122,9 +121,8 @@ function decodeOutcome(reader: ByteReader, kind: number): WaitOutcome | undefine
     case ANSWER.superseded:
       return { kind: 'superseded' };
     case ANSWER.failed: {
-      const code = reader.text();
-      if (!(code in errorTable)) throw new ByteRangeError(`unknown error code ${code}`);
-      return { kind: 'failed', code: code as ErrorCode, message: reader.text() };
+      const code = decodeErrorCode(reader.text());
+      return { kind: 'failed', code, message: reader.text() };
     }
     default:
       throw new ByteRangeError(`unknown outcome ${kind}`);

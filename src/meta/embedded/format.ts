@@ -12,10 +12,11 @@
  * Batches are numbered from 1 in each log. `durable number` is the last batch known to be synced
  * when this one was written; a batch without commands is such a mark alone.
  */
-import { ByteReader, ByteWriter } from '../../common/bytes.ts';
+import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { crc32 } from '../../common/checksum.ts';
 import { keyValueCodec } from './messages.ts';
 import type { StateImage } from './state.ts';
+import { WireError } from './wire.ts';
 
 export const FORMAT_VERSION = 1;
 export const SECTOR_BYTES = 512;
@@ -84,13 +85,15 @@ export function encodeBatch(file: number, offset: number, batch: Batch): Buffer 
   return padded(writer.finish());
 }
 
-/** Reads the batch at `offset`; undefined when there is none that is whole and sound. `end` is where
- * the next begins. */
+/**
+ * Reads the batch at `offset`; undefined when there is none that is whole and sound, `unreadable`
+ * when its checksum is right and yet it says nothing. `end` is where the next begins.
+ */
 export function decodeBatch(
   log: Buffer,
   file: number,
   offset: number,
-): { readonly batch: Batch; readonly end: number } | undefined {
+): { readonly batch: Batch; readonly end: number } | 'unreadable' | undefined {
   if (log.length - offset < BATCH_HEADER_BYTES) return undefined;
   if (!log.subarray(offset, offset + 4).equals(batchMagic)) return undefined;
   const start = offset + BATCH_HEADER_BYTES;
@@ -98,7 +101,11 @@ export function decodeBatch(
   if (end > log.length) return undefined;
   const body = log.subarray(start, end);
   if (batchChecksum(file, offset, body) !== log.readUInt32BE(offset + 8)) return undefined;
-  const reader = new ByteReader(body);
+  const batch = readable(() => batchIn(new ByteReader(body)));
+  return typeof batch === 'string' ? 'unreadable' : { batch, end: alignToSector(end) };
+}
+
+function batchIn(reader: ByteReader): Batch {
   const number = reader.u64();
   const durable = reader.u64();
   const records: LogRecord[] = [];
@@ -106,7 +113,17 @@ export function decodeBatch(
     records.push({ command: reader.u8(), payload: reader.bytes() });
   }
   reader.end();
-  return { batch: { number, durable, records }, end: alignToSector(end) };
+  return { number, durable, records };
+}
+
+/** What `read` gives, or in words why it cannot be read. */
+function readable<Value>(read: () => Value): Value | string {
+  try {
+    return read();
+  } catch (failure) {
+    if (!(failure instanceof ByteRangeError) && !(failure instanceof WireError)) throw failure;
+    return `it does not decode (${failure.message})`;
+  }
 }
 
 function batchChecksum(file: number, offset: number, body: Buffer): number {
@@ -135,7 +152,10 @@ export function decodeSnapshot(bytes: Buffer): StateImage | string {
   const body = bytes.subarray(16);
   if (body.length !== bytes.readUInt32BE(8)) return 'bad length';
   if (crc32(body) !== bytes.readUInt32BE(12)) return 'bad checksum';
-  const reader = new ByteReader(body);
+  return readable(() => imageIn(new ByteReader(body)));
+}
+
+function imageIn(reader: ByteReader): StateImage {
   const clusterId = reader.u64();
   const revision = reader.u64();
   const compactRevision = reader.u64();

@@ -102,6 +102,7 @@ async function readLog(disk: Disk, path: string, number: number) {
   while (offset < log.length) {
     const next = decodeBatch(log, number, offset);
     if (next === undefined) break;
+    if (next === 'unreadable') throw corrupt(path, offset, 'a batch that does not decode');
     if (next.batch.number !== batch + 1) throw corrupt(path, offset, 'batches out of order');
     batch = next.batch.number;
     unmarked = next.batch.records.length > 0;

@@ -12,6 +12,8 @@ import {
   encodeBatchHeader,
   encodeEntry,
   encodeRecord,
+  endEntry,
+  entryHeadCrc,
   HARD_STATE_BYTES,
   type LogRecord,
   REPLICA_BYTES,
@@ -132,6 +134,33 @@ describe('records', () => {
   });
 });
 
+test.each([...plainVectors.filter(([name]) => name !== 'checkpoint')])(
+  'a number of 2^53 or more makes a %s no record, whatever its checksum',
+  (_name, size, record) => {
+    if (record.kind === 'checkpoint') return;
+    for (let at = 1; at < size; at += 8) {
+      const bytes = Buffer.alloc(size);
+      encodeRecord(bytes, 0, record);
+      bytes.writeUInt32BE(0x20_0000, at);
+      expect(decodeRecords(bytes, 0, size, () => {})).toBe(0);
+      bytes.writeUInt32BE(0x1f_ffff, at);
+      expect(decodeRecords(bytes, 0, size, () => {})).toBe(size);
+    }
+  },
+);
+
+test('a number of 2^53 or more makes an entry no record', () => {
+  const entry = { term: 3, index: 12, kind: 'normal', data: Buffer.from('ab') } as const;
+  for (const at of [1, 9, 17]) {
+    const bytes = Buffer.alloc(ENTRY_HEADER_BYTES + 2);
+    encodeEntry(bytes, 0, 'entry', 5, 7, entry);
+    bytes.writeUInt32BE(0x20_0000, at);
+    expect(decodeRecords(bytes, 0, bytes.length, () => {})).toBe(0);
+    endEntry(bytes, 0, crc32(entry.data, entryHeadCrc(bytes, 0, 5)));
+    expect(decodeEntry(bytes, 0, 5)).toBeUndefined();
+  }
+});
+
 describe('batches', () => {
   const header = { flags: 1, segment: 5, seq: 0x1_0000_0001, durable: 0x1_0000_0000, offset: 1024 };
 
@@ -163,6 +192,15 @@ describe('batches', () => {
       const flipped = Buffer.from(bytes);
       flipped[bit >> 3]! ^= 1 << (bit & 7);
       expect(decodeBatchHeader(flipped, 0)).toBe('damaged');
+    }
+  });
+
+  test('a number of 2^53 or more is damage, whatever its checksum', () => {
+    for (const at of [8, 16, 24]) {
+      const bytes = sampleBatch();
+      bytes.writeUInt32BE(0x20_0000, at);
+      bytes.writeUInt32BE(crc32(bytes.subarray(0, 44)), 44);
+      expect(decodeBatchHeader(bytes, 0)).toBe('damaged');
     }
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { crc32 } from '../../../src/common/checksum.ts';
 import { messageOf } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { contentsOf, grant, put, rangeOf, StoreLife } from './store-life.ts';
@@ -131,6 +132,37 @@ describe('damage', () => {
         'restore the metadata directory from a copy',
     );
     expect(await life.bytesOf('log-1')).toEqual(before);
+  });
+
+  test('whose checksum is right is told from a batch that was cut short', async () => {
+    const { life, store, firstEnds } = await written();
+    await life.until(store.close());
+    const log = await life.bytesOf('log-1');
+    // the number of a batch that no build has written, sealed as it should be
+    const batch = log.subarray(firstEnds);
+    batch.writeUInt32BE(0x20_0000, 12);
+    const place = Buffer.alloc(16);
+    place.writeBigUInt64BE(1n, 0);
+    place.writeBigUInt64BE(BigInt(firstEnds), 8);
+    const body = batch.subarray(12, 12 + batch.readUInt32BE(4));
+    batch.writeUInt32BE(crc32(body, crc32(place)), 8);
+    await life.write('log-1', log);
+    expect(await refusal(life)).toBe(
+      `driver/meta/log-1: a batch that does not decode at offset ${firstEnds}; ` +
+        'restore the metadata directory from a copy',
+    );
+  });
+
+  test('of a snapshot whose checksum is right is told as well', async () => {
+    const { life, store } = await written();
+    await life.until(store.close());
+    const snapshot = await life.bytesOf('snapshot-1');
+    snapshot.writeUInt32BE(0x20_0000, 16);
+    snapshot.writeUInt32BE(crc32(snapshot.subarray(16)), 12);
+    await life.write('snapshot-1', snapshot);
+    expect(await refusal(life)).toMatch(
+      /snapshot-1: it does not decode \(.*\) at offset 0; restore the metadata directory/,
+    );
   });
 
   test('of the last batch is refused too once the idle log was marked', async () => {

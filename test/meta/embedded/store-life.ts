@@ -68,6 +68,13 @@ export class StoreLife {
     return file.preadSync(0, await file.size());
   }
 
+  async write(name: string, bytes: Buffer): Promise<void> {
+    const file = await this.until(this.disk.open(`${DIR}/${name}`, 'write'));
+    await this.until(file.pwrite(0, bytes));
+    await this.until(file.fdatasync());
+    await this.until(file.close());
+  }
+
   names(): Promise<string[]> {
     return this.until(this.disk.list(DIR));
   }

@@ -108,6 +108,8 @@ export class ApiUnderTest {
   /** Thrown by whatever is asked of the operator. */
   failure: unknown;
   isMaster = true;
+  /** Asked in the place of the one that only notes what it is asked. */
+  operator: Operator | undefined;
   awayMs: number | undefined;
   readonly #loop = new LoopMeter(systemClock);
 
@@ -120,7 +122,7 @@ export class ApiUnderTest {
       view: this.view,
       placement: defaultPlacementSettings,
       token,
-      operator: () => (this.isMaster ? this.#operator() : undefined),
+      operator: () => (this.isMaster ? (this.operator ?? this.#operator()) : undefined),
       awayForMs: () => this.awayMs,
       setLogLevel: (level) => void this.levels.push(level),
     };
