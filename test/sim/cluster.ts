@@ -243,8 +243,9 @@ export class SimCluster {
 
   #stall(clock: SimClock, random: Random): Stall {
     const { share, ms } = this.plan.engineStalls;
-    return async () => {
-      if (random.float() >= share) return;
+    return async (isFirstPart) => {
+      // once for a write, in however many parts it goes: those of a plan are far smaller than real ones
+      if (!isFirstPart || random.float() >= share) return;
       const delayMs = ms * random.float();
       await new Promise<void>((resolve) => clock.setTimer(delayMs, resolve));
     };

@@ -38,7 +38,7 @@ const LOG_BYTES_MAX = 64 * 1024 * 1024;
 const NAME = /^\d+-\d+$/;
 
 /** Waited for before each batch: LevelDB holds writers back while its compactions lag behind. */
-export type Stall = () => Promise<void>;
+export type Stall = (isFirstPart: boolean) => Promise<void>;
 
 const noStall: Stall = async () => {};
 
@@ -203,6 +203,7 @@ class SimEngine implements Engine {
   readonly #large: LargeWrites;
   /** While a large write is under way: that of the state before. */
   #hashBefore = 0;
+  #isFirstPart = true;
   readonly #writes: WriteQueue;
   readonly #logs: LevelLogSync;
   readonly #on: { close(): void; syncFailed(): void };
@@ -241,8 +242,10 @@ class SimEngine implements Engine {
     this.approximateBytes = () => image.approximateBytes();
     this.#writes = new WriteQueue({
       batch: (operations) =>
-        large.isLarge(operations) ? large.write(operations) : this.#append(operations),
-      clear: async (range) => this.#append(await this.#deletes(range)),
+        this.#begin(() =>
+          large.isLarge(operations) ? large.write(operations) : this.#append(operations),
+        ),
+      clear: (range) => this.#begin(async () => this.#append(await this.#deletes(range))),
     });
   }
 
@@ -283,9 +286,16 @@ class SimEngine implements Engine {
     this.#on.close();
   }
 
+  #begin(write: () => Promise<void>): Promise<void> {
+    this.#isFirstPart = true;
+    return write();
+  }
+
   async #append(operations: BatchOperations): Promise<void> {
     if (operations.length === 0) return;
-    await this.#ways.stall();
+    const isFirstPart = this.#isFirstPart;
+    this.#isFirstPart = false;
+    await this.#ways.stall(isFirstPart);
     const tail = this.#tail;
     if (tail.size >= this.#ways.rotateBytes) await this.#rotate();
     const batch = encodeWriteBatch(tail.sequence + 1, operations);

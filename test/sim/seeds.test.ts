@@ -93,7 +93,7 @@ describe('the simulator', () => {
     'finds that a patient client of the SDK is told what became of every write, once',
     async () => {
       const report = await simulate('--patient', '--seeds', String(scale.sdkSeeds));
-      const [, calls] = /, (\d+) calls judged, .*\n$/.exec(report)!;
+      const [, calls] = /; (\d+) calls judged, .*\n$/.exec(report)!;
       expect(Number(calls)).toBeGreaterThan(50 * scale.sdkSeeds);
     },
     scale.sdkSeeds * 200_000,
