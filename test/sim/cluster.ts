@@ -46,6 +46,8 @@ export class SimCluster {
   readonly guests: readonly Guest[];
   /** The last lines logged, for the report of a failure. */
   readonly lines: string[] = [];
+  /** Connections that gateways ended because nobody could tell what became of a command. */
+  readonly givenUp: string[] = [];
   /** Failures of the product that no fault explains. */
   readonly broken: string[] = [];
   /** An operator has asked for other members: replicas go to nodes that lost nothing. */
@@ -286,7 +288,10 @@ export class SimCluster {
     const logger: Logger = {
       debug: () => {},
       info: say('info'),
-      warn: say('warn'),
+      warn: (message, fields) => {
+        if (fields?.['outcome'] === 'unknown') this.givenUp.push(`${name} ${fields['why']}`);
+        say('warn')(message, fields);
+      },
       error: say('error'),
       child: () => logger,
     };

@@ -326,6 +326,8 @@ class Run {
       if (this.#judged) this.#judge.check();
       const { found } = this.workload;
       if (found !== undefined) throw found;
+      const [givenUp] = this.cluster.givenUp;
+      if (givenUp !== undefined) throw new Violation('outcomes', givenUp);
     }
     return true;
   }

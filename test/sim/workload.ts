@@ -6,6 +6,7 @@ import type { Random } from '../../src/common/random.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { type Call, textOf } from './call.ts';
 import type { Violation } from './checkers/checker.ts';
+import { checkOutcome } from './checkers/outcomes.ts';
 import type { Push } from './checkers/sdk-once.ts';
 import type { StaleRead } from './checkers/stale-reads.ts';
 import { SimClient } from './client.ts';
@@ -36,6 +37,7 @@ export class Workload {
   readonly #sdk: readonly SdkProcess[];
   readonly #sdkRecord: SdkRecord;
   readonly #followers: readonly FollowerClient[];
+  #found: Violation | undefined;
   #acknowledged = 0;
   /** RESP clients that still wait for an answer. */
   #busy = 0;
@@ -68,7 +70,7 @@ export class Workload {
 
   /** What a client has met that no history shows. */
   get found(): Violation | undefined {
-    return this.#sdk.find(({ found }) => found !== undefined)?.found;
+    return this.#found ?? this.#sdk.find(({ found }) => found !== undefined)?.found;
   }
 
   stop(): void {
@@ -225,6 +227,7 @@ export class Workload {
   }
 
   #note(number: number, words: Line, reply: Reply | undefined): void {
+    this.#found ??= checkOutcome(`client${number}`, words, reply);
     this.#cluster.scheduler.note(`client${number} ${words.join(' ')}: ${textOf(reply)}`);
   }
 

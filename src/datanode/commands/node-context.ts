@@ -215,6 +215,8 @@ export interface ServerInfo {
   readonly servedCommands: number;
   /** Batches of writes that were asked for again of a leader, their outcome not known. */
   readonly repeatedBatches: number;
+  /** Entries of this node's own leaders that others were asked about for the same reason. */
+  readonly lostEntries: number;
   /** True until this node has its table and its replicas are open. */
   readonly loading: boolean;
   readonly partitions: readonly PartitionInfo[];

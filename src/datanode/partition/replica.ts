@@ -243,6 +243,8 @@ export class Replica implements LocalPartition {
     await this.slot.engine.close();
   }
 
+  readonly fateOf: LocalPartition['fateOf'] = (entry) => this.#requests.fateOf(entry);
+
   /** Before it has to go at once. */
   readonly handOver = (): void => this.#leadership.handOver();
 
@@ -343,6 +345,8 @@ export class Replica implements LocalPartition {
       raft: this.#raft,
       engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
+      applied: () => this.state,
+      termOf: (index: LogIndex) => this.#log.term(index),
       writing: () => this.#applier.writing,
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
@@ -369,7 +373,7 @@ export class Replica implements LocalPartition {
     this.#applier.replace(engine, state);
     this.#time.observe(state.timeMs);
     this.#expiry.replaced();
-    this.#requests.skipTo(state.index);
+    this.#requests.skipTo(state);
     this.#world.logger.info('snapshot installed', { index: state.index });
   }
 

@@ -25,11 +25,16 @@ export interface BlockedRequest {
   readonly timeoutMs: number;
 }
 
-export interface BlockedWorld {
+/** How long the outcome of a withdrawal is waited for. */
+export interface WithdrawalWaits {
+  /** When its client has gone: only so that an element need not be taken in vain. */
+  readonly holdMs: number;
+  readonly outcomeMs: number;
+}
+
+export interface BlockedWorld extends WithdrawalWaits {
   readonly clock: Clock;
   readonly router: Router;
-  /** How long the outcome of a withdrawal is waited for. */
-  readonly holdMs: number;
   /** The reply has arrived: it need not be kept. */
   confirm(place: LanePlace, id: Buffer): void;
 }
@@ -80,17 +85,25 @@ export class BlockedClient {
   async end(how: Ending): Promise<boolean> {
     const isFirst = this.#ending === undefined;
     if (isFirst) {
-      const { clock, holdMs } = this.#world;
+      const { outcomeMs } = this.#world;
       this.#ending = how;
-      this.#timer?.cancel();
-      this.#timer = clock.setTimer(holdMs, () => {
-        this.#isOver = true;
-        this.#tell();
-      });
+      this.#limit(how === 'gone' ? this.#world.holdMs : outcomeMs);
       this.#tell();
+    } else if (how === 'gone' && this.#ending !== 'gone') {
+      this.#ending = how;
+      this.#limit(this.#world.holdMs);
     }
     await this.reply;
     return isFirst && this.#withdrawn;
+  }
+
+  /** Whoever is to be told waits no longer than that. */
+  #limit(waitMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#world.clock.setTimer(waitMs, () => {
+      this.#isOver = true;
+      this.#tell();
+    });
   }
 
   #arm(): void {

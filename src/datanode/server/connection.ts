@@ -33,6 +33,7 @@ import { PushOutlet } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
 import { asSent, linesOf, Transaction } from './transaction.ts';
+import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
 
 export class Connection {
@@ -119,7 +120,7 @@ export class Connection {
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#whereabouts.place(partition, this.#exclusiveBirth),
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
-      block: (request) => waiting.block(request, this.#world.settings().holdMs),
+      block: (request) => waiting.block(request, this.#world.settings()),
       end: (slot, reply) => this.#endExclusive(slot, reply),
     };
   }
@@ -214,7 +215,20 @@ export class Connection {
     const reply = this.#bounded(command, answer);
     const shown = asSent(command, line);
     watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
-    this.#stream.settle(slot, reply);
+    this.#settle(command, slot, reply);
+  }
+
+  /**
+   * A client of Redis knows one kind of unknown outcome, the loss of its connection: an error reply
+   * would tell it that nothing happened. Who sends under a session asks again.
+   */
+  #settle(command: Command | undefined, slot: ReplySlot, reply: Reply): void {
+    const ends = isUnknownOutcome(reply) && command?.carries === undefined && !slot.silent;
+    if (!ends) return this.#stream.settle(slot, reply);
+    const [client, name, why] = [this.session.remote, command?.name, reply.text];
+    const text = 'a connection ends: nobody can tell what became of its command';
+    this.#world.logger.warn(text, { client, command: name, outcome: 'unknown', why });
+    this.#stream.endAt(slot, reply);
   }
 
   /** Runs the command that waits for all before it, once all before it are answered. */
@@ -230,7 +244,7 @@ export class Connection {
     const command = this.#exclusive?.target.command;
     this.#exclusive = undefined;
     this.#exclusiveRuns = false;
-    this.#stream.settle(slot, this.#bounded(command, reply));
+    this.#settle(command, slot, this.#bounded(command, reply));
     this.#pushes.release();
     this.#dispatchWaiting();
   }

@@ -171,6 +171,7 @@ export class RedisServer {
       forwardedCommands: router.forwardedCommands,
       servedCommands: router.servedCommands,
       repeatedBatches: router.repeatedBatches,
+      lostEntries: router.lostEntries,
       loading: this.#options.loading(),
       partitions: this.#options.partitions(),
       replicas: meters,

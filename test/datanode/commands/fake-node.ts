@@ -247,6 +247,7 @@ export const serverInfo: ServerInfo = {
   forwardedCommands: 11,
   servedCommands: 13,
   repeatedBatches: 17,
+  lostEntries: 19,
   loading: false,
   partitions: [
     {

@@ -109,6 +109,7 @@ test('our own sections tell of partitions, forwarding and the log', async () => 
   expect(own.get('Kvorum')!.get('groups_led')).toBe('1');
   expect(own.get('Kvorum')!.get('total_forwarded_commands')).toBe('11');
   expect(own.get('Kvorum')!.get('total_repeated_batches')).toBe('17');
+  expect(own.get('Kvorum')!.get('total_lost_entries')).toBe('19');
   expect(own.get('Raft')!.get('partition_default_0')).toBe(
     'group=1,role=leader,leader=n1,term=4,commit=12,applied=11,lag=1,reads=lease',
   );

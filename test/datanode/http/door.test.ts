@@ -133,6 +133,7 @@ test('/metrics has what is ours, durations in seconds', async () => {
     kvorum_forwarded_commands_total: 11,
     kvorum_served_commands_total: 13,
     kvorum_repeated_batches_total: 17,
+    kvorum_lost_entries_total: 19,
     kvorum_held_requests: 2,
     kvorum_held_requests_total: 7,
     kvorum_raft_apply_lag_entries: 1,

@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/common/clock.ts';
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import type {
   CommandBatch,
+  EntryFate,
   LineResult,
   LocalPartition,
 } from '../../../src/datanode/partition/batch.ts';
@@ -65,6 +66,10 @@ export class ScriptedPartition implements LocalPartition {
       gone?.addEventListener('abort', () => resolve());
     });
     return gone?.aborted ? outcome : this.wait(request, gone);
+  }
+
+  fateOf(): EntryFate {
+    return { kind: 'forgotten' };
   }
 
   confirmServed(ids: readonly Buffer[]): void {

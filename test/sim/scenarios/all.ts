@@ -1,5 +1,6 @@
 /** Every scenario; each name is there once. */
 import { etcd } from './etcd.ts';
+import { gateways } from './gateways.ts';
 import { leaseScenarios } from './leases.ts';
 import { members } from './members.ts';
 import { others } from './others.ts';
@@ -12,4 +13,5 @@ export const scenarios: readonly Scenario[] = [
   ...etcd,
   ...leaseScenarios,
   ...others,
+  ...gateways,
 ];
