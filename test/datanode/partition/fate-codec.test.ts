@@ -52,7 +52,11 @@ test('what does not decode is refused', () => {
   expect(() => decodeFate(Buffer.from([1, 9]))).toThrow(/unknown fate/);
   expect(() => decodeFate(Buffer.from([1, 1, 0]))).toThrow(/answer about an entry/);
   const kept = encodeKept([OK]);
-  const many = Buffer.concat([Buffer.from([1, 2, 0xff, 0xff, 0xff, 0xff, 0, 0, 0]), u8(kept), kept]);
+  const many = Buffer.concat([
+    Buffer.from([1, 2, 0xff, 0xff, 0xff, 0xff, 0, 0, 0]),
+    u8(kept),
+    kept,
+  ]);
   expect(() => decodeFate(many)).toThrow(/4294967295 replies/);
 });
 

@@ -151,7 +151,9 @@ describe('proposals', () => {
     const once = { id: Buffer.from('session-1'), sequence: 1, low: 1 };
     const forwarded = proposals.gather({ ...batch(2, 1, 100), once });
     const plain = proposals.gather(batch(1, 1, 100));
-    const lines = [['kv.once', 'session-2', '1', '1', 'INCR', 'a'].map((word) => Buffer.from(word))];
+    const lines = [
+      ['kv.once', 'session-2', '1', '1', 'INCR', 'a'].map((word) => Buffer.from(word)),
+    ];
     const sdk = proposals.gather({ ...batch(1, 1, 100), lines });
     flush(proposals, 5);
     proposals.expire(99, 4);

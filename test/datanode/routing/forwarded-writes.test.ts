@@ -125,7 +125,12 @@ test('what nobody can tell is asked for within a bound, each time for as long as
     },
   });
   const batch = { namespace: 'default', partition: 0, group: 10, kind: 'write' } as const;
-  const rest = { lines: [line('INCR a')], protocol: 2, term: undefined, deadlineMs: 5_000 } as const;
+  const rest = {
+    lines: [line('INCR a')],
+    protocol: 2,
+    term: undefined,
+    deadlineMs: 5_000,
+  } as const;
   const answered = patient.execute({ ...batch, ...rest }, 10);
   expect(await clock.until(answered)).toEqual([failed('CONNECTION_LOST')]);
   expect(clock.monotonicMs()).toBeGreaterThanOrEqual(limits.outcomeWaitMs);

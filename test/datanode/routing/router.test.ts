@@ -1,7 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
-import type { CommandBatch, EntryFate, EntryPlace, LocalPartition } from '../../../src/datanode/partition/batch.ts';
+import type {
+  CommandBatch,
+  EntryFate,
+  EntryPlace,
+  LocalPartition,
+} from '../../../src/datanode/partition/batch.ts';
 import type { WaitRequest } from '../../../src/datanode/partition/wait.ts';
 import { integer, OK } from '../../../src/datanode/resp/reply.ts';
 import {
@@ -118,7 +123,11 @@ const lostResults = () => [
 ];
 
 test('a write of the own leader whose outcome is lost is asked for at the others', async () => {
-  local = { ...replica(true), execute: async () => lostResults(), fateOf: () => ({ kind: 'open' }) };
+  local = {
+    ...replica(true),
+    execute: async () => lostResults(),
+    fateOf: () => ({ kind: 'open' }),
+  };
   const replicas = ['me', 'other'].map((node, at) => ({ replica: at + 1, node, incarnation: 'i' }));
   routes.setPartitions([{ ...partitionRecord(0, 1), replicas }]);
   const served: string[] = [];
@@ -139,7 +148,9 @@ test('a write of the own leader whose outcome is lost is asked for at the others
   expect(served.length).toBeGreaterThan(0);
   expect(router.lostEntries).toBe(1);
   // who can ask again under a session is told at once
-  const lines = [['KV.ONCE', 'session-1', '1', '1', 'SET', 'a', '1'].map((word) => Buffer.from(word))];
+  const lines = [
+    ['KV.ONCE', 'session-1', '1', '1', 'SET', 'a', '1'].map((word) => Buffer.from(word)),
+  ];
   expect(await router.execute({ ...batch(), group: 10, lines })).toEqual(lostResults());
   expect(router.lostEntries).toBe(1);
 });
