@@ -20,7 +20,7 @@ import { type Asker, type Sent, TypedClient } from './typed.ts';
 /** Replies that say for certain that nothing happened. */
 const REFUSED = /^(CLUSTERDOWN|TRYAGAIN|LOADING|ERR max)/;
 /** Replies that leave it open. */
-const UNKNOWN = /^(UNKNOWNOUTCOME|MISCONF)/;
+const UNKNOWN = /^(UNKNOWNOUTCOME|PARTIALOUTCOME|MISCONF)/;
 
 const ANSWER_MS = 8_000;
 /** A transaction that was not run. */
