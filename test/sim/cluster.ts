@@ -46,8 +46,8 @@ export class SimCluster {
   readonly guests: readonly Guest[];
   /** The last lines logged, for the report of a failure. */
   readonly lines: string[] = [];
-  /** Connections that gateways ended because nobody could tell what became of a command. */
-  readonly givenUp: string[] = [];
+  /** What clients of gateways were told of them, and connections that were ended for one. */
+  readonly unknownOutcomes: string[] = [];
   /** Failures of the product that no fault explains. */
   readonly broken: string[] = [];
   /** An operator has asked for other members: replicas go to nodes that lost nothing. */
@@ -289,7 +289,9 @@ export class SimCluster {
       debug: () => {},
       info: say('info'),
       warn: (message, fields) => {
-        if (fields?.['outcome'] === 'unknown') this.givenUp.push(`${name} ${fields['why']}`);
+        if (fields?.['outcome'] === 'unknown') {
+          this.unknownOutcomes.push(`${name} ends a connection: ${fields['why']}`);
+        }
         say('warn')(message, fields);
       },
       error: say('error'),

@@ -403,7 +403,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'take an entry that is not applied yet for one that never will be',
-    scenarios: ['gateways: what the others'],
+    scenarios: ['gateways: the replica'],
     scripted: true,
     edits: [
       {
@@ -415,7 +415,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'tell clients of gateways that nobody knows what became of their writes',
-    scenarios: ['gateways: the replica'],
+    scenarios: ['gateways: the replica', 'gateways: what the others'],
+    scripted: true,
     edits: [
       {
         file: `${server}/connection.ts`,

@@ -8,6 +8,7 @@ import { type Call, isSet } from './call.ts';
 import { Violation } from './checkers/checker.ts';
 import { checkElements } from './checkers/elements.ts';
 import { checkHistory } from './checkers/history.ts';
+import { checkOutcomes } from './checkers/outcomes.ts';
 import { checkReplies } from './checkers/replies.ts';
 import { checkCounts, checkPushes } from './checkers/sdk-once.ts';
 import { checkStaleReads } from './checkers/stale-reads.ts';
@@ -326,8 +327,7 @@ class Run {
       if (this.#judged) this.#judge.check();
       const { found } = this.workload;
       if (found !== undefined) throw found;
-      const [givenUp] = this.cluster.givenUp;
-      if (givenUp !== undefined) throw new Violation('outcomes', givenUp);
+      checkOutcomes(this.cluster.unknownOutcomes);
     }
     return true;
   }

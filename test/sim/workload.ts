@@ -6,7 +6,7 @@ import type { Random } from '../../src/common/random.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { type Call, textOf } from './call.ts';
 import type { Violation } from './checkers/checker.ts';
-import { checkOutcome } from './checkers/outcomes.ts';
+import { unknownTold } from './checkers/outcomes.ts';
 import type { Push } from './checkers/sdk-once.ts';
 import type { StaleRead } from './checkers/stale-reads.ts';
 import { SimClient } from './client.ts';
@@ -37,7 +37,6 @@ export class Workload {
   readonly #sdk: readonly SdkProcess[];
   readonly #sdkRecord: SdkRecord;
   readonly #followers: readonly FollowerClient[];
-  #found: Violation | undefined;
   #acknowledged = 0;
   /** RESP clients that still wait for an answer. */
   #busy = 0;
@@ -70,7 +69,7 @@ export class Workload {
 
   /** What a client has met that no history shows. */
   get found(): Violation | undefined {
-    return this.#found ?? this.#sdk.find(({ found }) => found !== undefined)?.found;
+    return this.#sdk.find(({ found }) => found !== undefined)?.found;
   }
 
   stop(): void {
@@ -227,7 +226,8 @@ export class Workload {
   }
 
   #note(number: number, words: Line, reply: Reply | undefined): void {
-    this.#found ??= checkOutcome(`client${number}`, words, reply);
+    const wrong = unknownTold(words, reply);
+    if (wrong !== undefined) this.#cluster.unknownOutcomes.push(wrong);
     this.#cluster.scheduler.note(`client${number} ${words.join(' ')}: ${textOf(reply)}`);
   }
 
