@@ -93,6 +93,15 @@ export class Leadership {
     this.#world.send(request);
   }
 
+  /**
+   * It goes soon and takes no more writes: another voter could get them, and then know more than the
+   * one that was asked to take over.
+   */
+  takeNoMore(): void {
+    const request = handOverRequest(this.#self, this.#raft.status());
+    if (request !== undefined) this.#raft.transferLeader(request.to);
+  }
+
   /** Leadership ended. */
   stepDown(): void {
     this.#offered(NONE);

@@ -243,8 +243,11 @@ export class Replica implements LocalPartition {
     await this.slot.engine.close();
   }
 
-  /** Before it has to go at once. */
-  readonly handOver = (): void => this.#leadership.handOver();
+  /** Before it has to go, in a moment. */
+  readonly handOver = (): void => {
+    this.#leadership.handOver();
+    this.#input(() => this.#leadership.takeNoMore());
+  };
 
   /** Before its node stops: see `leave.ts`. */
   giveAway(tried: ReadonlySet<ReplicaId>): ReplicaId {
@@ -385,7 +388,7 @@ export class Replica implements LocalPartition {
   /** It cannot be trusted or used any more: it stops at once, and its node is told. */
   fail(error: unknown): void {
     if (this.#stopped) return;
-    this.handOver();
+    this.#leadership.handOver();
     this.#halt('the replica stopped after a fault');
     this.#closed = this.#release()
       .then(() => this.slot.engine.close())
