@@ -141,6 +141,9 @@ function before(a: Queued, b: Queued): boolean {
   return a.draw === b.draw ? a.order < b.order : a.draw < b.draw;
 }
 
+/** As it is outside of a simulation, where it is trapped. */
+const hostImmediate = setImmediate;
+
 /** Immediates that are queued at once: a turn of the host's event loop costs as much as an event. */
 const AT_ONCE = 64;
 let queued = 0;
@@ -151,7 +154,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => {
     onSettled = resolve;
     if (queued > 0) return;
-    for (; queued < AT_ONCE; queued++) setImmediate(macrotask);
+    for (; queued < AT_ONCE; queued++) hostImmediate(macrotask);
   });
 }
 
