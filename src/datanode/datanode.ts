@@ -163,8 +163,8 @@ export class Datanode {
 
   /** Nothing can be promised any more: leaders are handed over, then the process ends. */
   onLogFailure(error: KvorumError): void {
-    this.#host.handOver();
     this.#options.clock.setTimer(HAND_OVER_MS, () => this.#options.fatal(error));
+    this.#host.handOver();
   }
 
   /** The replicas that run here, for observers. */
