@@ -96,6 +96,33 @@ describe('a simulated clock', () => {
     expect(atMs).toBe(50);
   });
 
+  test('is as far ahead on the wall as it was set, and not otherwise', async () => {
+    const scheduler = new Scheduler(seededRandom(3));
+    const [exact, ahead] = [new SimClock(scheduler), new SimClock(scheduler, { offsetMs: 400 })];
+    await scheduler.run(1_000);
+    expect(ahead.wallMs() - exact.wallMs()).toBe(400);
+    expect(ahead.monotonicMs()).toBe(exact.monotonicMs());
+  });
+
+  test('of a stopped process goes on, and what came due runs when that does, in order', async () => {
+    const scheduler = new Scheduler(seededRandom(3));
+    const clock = new SimClock(scheduler);
+    const ran: string[] = [];
+    for (const atMs of [30, 10, 20, 500]) clock.setTimer(atMs, () => ran.push(`${atMs}`));
+    const cancelled = clock.setTimer(15, () => ran.push('cancelled'));
+    const before = clock.monotonicMs();
+    clock.pause();
+    await scheduler.run(100);
+    expect(ran).toEqual([]);
+    expect(clock.monotonicMs() - before).toBe(100);
+    cancelled.cancel();
+    clock.resume();
+    await scheduler.run(101);
+    expect(ran).toEqual(['10', '20', '30']);
+    await scheduler.run(600);
+    expect(ran).toEqual(['10', '20', '30', '500']);
+  });
+
   test('a killed clock runs nothing, neither set before nor after', async () => {
     const scheduler = new Scheduler(seededRandom(3));
     const clock = new SimClock(scheduler);
