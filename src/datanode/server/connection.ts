@@ -10,13 +10,13 @@ import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { QUEUED, type Reply } from '../resp/reply.ts';
+import { OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { replyTooLarge } from '../resp/reply-pile.ts';
 import { refusedByChannels } from './channel-guard.ts';
 import { ClientStream } from './client-stream.ts';
 import type { ConnectionWorld } from './connection-world.ts';
-import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
+import { type DispatchWorld, dispatch, isHttp, type Target } from './dispatch.ts';
 import {
   blockingTarget,
   type ExclusiveGround,
@@ -52,6 +52,8 @@ export class Connection {
   #waiting: Waiting[] = [];
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
+  /** What comes is not run any more. */
+  #ended = false;
   readonly #gone = new LazyAbort();
 
   constructor(id: number, door: Door, local: string, stream: ByteStream, world: ConnectionWorld) {
@@ -63,7 +65,7 @@ export class Connection {
       local,
       connectedMs: world.clock.wallMs(),
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
-      closeAfterReply: () => this.#stream.beginClosing(),
+      closeAfterReply: () => this.#takeNoMore(),
       kill: () => stream.destroy(),
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
       push: (reply) => this.#stream.answer(reply),
@@ -153,7 +155,8 @@ export class Connection {
   }
 
   #onRequest(args: CommandLine, slot: ReplySlot): void {
-    if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
+    if (this.#ended) this.#drop(slot);
+    else if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
   }
 
@@ -169,6 +172,7 @@ export class Connection {
     const direct = dispatch(line, this.#dispatchWorld);
     const { target, args } = this.#transaction.divert(direct, line);
     if (target.kind === 'reply') {
+      if (target.command === undefined && isHttp(line)) return this.#refuseBrowser();
       const runs = target.called && target.reply !== QUEUED;
       if (runs) watch.begins(session, target.command!, line);
       return this.#answerAtOnce(target, slot);
@@ -188,6 +192,22 @@ export class Connection {
     this.#exclusive = { args, slot, target: alone };
     this.#exclusiveBirth = this.#whereabouts.birth();
     this.#runExclusive();
+  }
+
+  /** What the client sent behind this, as behind QUIT, is neither run nor answered. */
+  #takeNoMore(): void {
+    this.#ended = true;
+    this.#stream.beginClosing();
+  }
+
+  #drop(slot: ReplySlot): void {
+    slot.silent = true;
+    this.#stream.settle(slot, OK);
+  }
+
+  #refuseBrowser(): void {
+    this.#takeNoMore();
+    this.#stream.destroy();
   }
 
   /** Clients are paused: this request and those after it wait until they are not. */
@@ -241,7 +261,8 @@ export class Connection {
     this.#waiting = [];
     while (at < waiting.length && !(this.#exclusive ?? this.#heldBack)) {
       const { args, slot } = waiting[at++]!;
-      this.#dispatch(args, slot);
+      if (this.#ended) this.#drop(slot);
+      else this.#dispatch(args, slot);
     }
     if (at < waiting.length) this.#waiting = [...waiting.slice(at), ...this.#waiting];
     this.#lanes.start();

@@ -128,6 +128,26 @@ describe('bad requests', () => {
     other.end();
   });
 
+  test.each(['POST / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n', wire('post a')])(
+    '%j of a browser is the last of its connection',
+    async (request) => {
+      client.socket.write(`${request}${wire('SET a 1')}`);
+      await client.until(() => client.closed);
+      const other = await RawClient.open(doors.gateway);
+      expect(await other.ask('GET a', '$-1\r\n')).toBe('$-1\r\n');
+      other.end();
+    },
+  );
+
+  test.each(['SET b 1', 'DBSIZE', 'PING'])('behind %s and QUIT nothing runs', async (first) => {
+    client.send(first, 'QUIT', 'SET a 1', 'PING');
+    await client.until(() => client.closed);
+    expect(client.text).toMatch(/^[^\r]+\r\n\+OK\r\n$/);
+    const other = await RawClient.open(doors.gateway);
+    expect(await other.ask('GET a', '$-1\r\n')).toBe('$-1\r\n');
+    other.end();
+  });
+
   test('an argument beyond the value limit is refused and the connection stays', async () => {
     client.end();
     await doors.close();
