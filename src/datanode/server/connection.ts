@@ -16,6 +16,7 @@ import { replyTooLarge } from '../resp/reply-pile.ts';
 import { refusedByChannels } from './channel-guard.ts';
 import { ClientStream } from './client-stream.ts';
 import type { ConnectionWorld } from './connection-world.ts';
+import { refusedCopy } from './copy-guard.ts';
 import { type DispatchWorld, dispatch, isHttp, type Target } from './dispatch.ts';
 import {
   blockingTarget,
@@ -107,7 +108,8 @@ export class Connection {
       answersHere: (partition) => this.#whereabouts.answersHere(partition),
       refused: (command, args) =>
         access.refusalOf(session, command, args) ??
-        refusedByChannels(command, args, session, router),
+        refusedByChannels(command, args, session, router) ??
+        refusedCopy(command, args, session.namespace),
     };
   }
 
