@@ -172,6 +172,11 @@ export const exceptions: readonly Exception[] = [
     reason: 'namespaces have names',
   },
   {
+    commands: 'CONFIG SET notify-keyspace-events m',
+    differs: 'the class is accepted and shown; misses of keys are not told',
+    reason: 'events are published by the leader after apply, and a read is not applied',
+  },
+  {
     commands: 'HELLO with SETNAME and then a wrong option',
     differs: 'nothing is set',
     reason: 'as Redis does from 7.2 on',
