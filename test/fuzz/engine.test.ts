@@ -71,7 +71,8 @@ test('memory that grows with the inputs is noticed', async () => {
   await faulty(() => String(kept.push(Buffer.alloc(100_000)))).run(700);
   memory.measure();
   expect(memory.problem()).toMatch(/memory has grown by 6\d\.\d MiB/);
-  expect(kept).toHaveLength(700);
+  // one that came late on a busy machine is judged again, and keeps more
+  expect(kept.length).toBeGreaterThanOrEqual(700);
 });
 
 test('inputs that go a new way are bent further: a word is found letter by letter', async () => {

@@ -31,7 +31,7 @@ export interface DriveOptions {
   /** Sees each input before it is judged. */
   readonly watch?: (input: Buffer) => void;
   /** Default: a second. */
-  readonly inputMsMax?: number;
+  readonly inputMsMax?: number | undefined;
 }
 
 export class Drive {
