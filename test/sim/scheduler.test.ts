@@ -60,6 +60,28 @@ describe('the scheduler', () => {
     expect(ran).toBe(false);
   });
 
+  test('thousands of cancelled events leave the others in their order', async () => {
+    const orders: number[][] = [];
+    for (const cancelled of [0, 3_000]) {
+      const scheduler = new Scheduler(seededRandom(3));
+      const order: number[] = [];
+      const timers = Array.from({ length: 300 }, (_, at) =>
+        scheduler.after(at % 7, () => order.push(at)),
+      );
+      for (const at of [5, 90, 90]) timers[at]!.cancel();
+      // drawn behind the others, which are the same
+      for (let at = 0; at < cancelled; at++) {
+        scheduler.after(at % 11, () => order.push(-1)).cancel();
+      }
+      await scheduler.run(20);
+      timers[7]!.cancel();
+      expect(scheduler.executed).toBe(298);
+      orders.push(order);
+    }
+    expect(orders[0]).toHaveLength(298);
+    expect(orders[1]).toEqual(orders[0]);
+  });
+
   test('runUntil stops at the condition, or says it never held', async () => {
     const scheduler = new Scheduler(seededRandom(3));
     let ran = 0;

@@ -15,12 +15,14 @@ import { drawPlan } from './plan.ts';
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
 const run = promisify(execFile);
 const PROCESSES = 2;
+/** As `npm run sim` does: most of what a step makes is gone with the step. */
+const NODE_FLAGS = ['--max-semi-space-size=64'];
 
 async function simulate(...args: string[]): Promise<string> {
   const main = join(root, '.cache', 'sim', 'test', 'sim', 'main.js');
   const options = { maxBuffer: 64 * 1024 * 1024 };
   try {
-    return (await run(process.execPath, [main, ...args], options)).stdout;
+    return (await run(process.execPath, [...NODE_FLAGS, main, ...args], options)).stdout;
   } catch (failure) {
     const { stdout } = failure as { stdout?: string };
     throw new Error(`the simulator found a violation:\n${stdout?.slice(-20_000) ?? failure}`);
@@ -41,7 +43,7 @@ function breakBuild(): string {
 /** What the simulator of `build` prints about a seed that fails. */
 async function failure(build: string, seed: string, ...args: string[]): Promise<string> {
   const main = join(build, 'test', 'sim', 'main.js');
-  const words = [main, '--seed', seed, '--once', ...args];
+  const words = [...NODE_FLAGS, main, '--seed', seed, '--once', ...args];
   const { stdout, code } = await run(process.execPath, words, { maxBuffer: 2 ** 26 }).then(
     ({ stdout }) => ({ stdout, code: 0 }),
     (error: { stdout: string; code: number }) => error,
