@@ -4,6 +4,7 @@
  */
 import { must } from '../../src/common/assert.ts';
 import { codeOf } from '../../src/common/errors.ts';
+import type { GroupId } from '../../src/common/ids.ts';
 import type { LogFields, Logger } from '../../src/common/log.ts';
 import { type Random, seededRandom } from '../../src/common/random.ts';
 import { type DatanodeConfig, datanodeConfigSchema } from '../../src/datanode/config.ts';
@@ -50,6 +51,8 @@ export class SimCluster {
   readonly broken: string[] = [];
   /** An operator has asked for other members: replicas go to nodes that lost nothing. */
   operatorMoves = false;
+  /** Of namespaces that an operator has asked to delete. */
+  readonly deletedGroups = new Set<GroupId>();
   #driver:
     | {
         readonly clock: SimClock;

@@ -131,10 +131,12 @@ class Run {
     const absent = this.#freeze();
     if (absent !== undefined) await this.#serveWithout(absent);
     await this.#converge();
+    const wanted = JSON.stringify(this.cluster.records());
     const left = await this.#readEverything();
     if (plan.sdk.length > 0) this.#checkSdk(left);
     if (plan.followers > 0) this.#checkStaleReads();
     if (plan.topic === 'types') await this.#checkTyped();
+    this.#checkQuiet(wanted);
     // where clients empty the keyspace, no key has a history of its own
     if (this.#judged && !plan.flushes) this.undecided = checkHistory(this.workload.history);
   }
@@ -263,6 +265,14 @@ class Run {
     if (!answered) throw new Violation('liveness', `${workload.busy} clients are not answered`);
     const level = await this.#stepsUntilSeen(20_000, () => this.#level());
     if (!level) throw new Violation('liveness', 'replicas do not reach the same index');
+  }
+
+  /** The placedriver is at its target: it moved nothing since all was whole, and all is whole. */
+  #checkQuiet(before: string): void {
+    const now = JSON.stringify(this.cluster.records());
+    if (now === before && isWhole(this.cluster)) return;
+    const text = `what was wanted when all was whole:\n${before}\nand later:\n${now}`;
+    throw new Violation('liveness', `${text}\n${describe(this.cluster)}`);
   }
 
   /** Every replica has applied what its group has committed. */

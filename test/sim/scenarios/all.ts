@@ -2,6 +2,7 @@
 import { etcd } from './etcd.ts';
 import { leaseScenarios } from './leases.ts';
 import { members } from './members.ts';
+import { operations } from './operations.ts';
 import { others } from './others.ts';
 import { redisRaft } from './redis-raft.ts';
 import type { Scenario } from './scenario.ts';
@@ -12,4 +13,5 @@ export const scenarios: readonly Scenario[] = [
   ...etcd,
   ...leaseScenarios,
   ...others,
+  ...operations,
 ];
