@@ -38,6 +38,6 @@ process.exitCode = await fuzz([room], {
   say: (text) => process.stdout.write(`${text}\n`),
   isInterrupted: () => false,
   reportMs: 0,
-  watchdog: { lookMs: 100, looks: 20 },
+  watchdog: { lookMs: 100, looks: 20, looksWaiting: 40 },
   inputMsMax: 100,
 });

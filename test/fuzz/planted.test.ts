@@ -49,9 +49,8 @@ test.each(['spins', 'waits'])(
   (fault) => {
     const { signal, stderr } = run(fault);
     const file = join(inputs, 'hang.bin');
-    expect(stderr).toBe(
-      `planted: no end within 2 s\nagain: npm run fuzz -- --about planted --input ${file}\n`,
-    );
+    expect(stderr).toMatch(/^planted: no end within \d+(\.\d)? s\nagain: /);
+    expect(stderr).toContain(`npm run fuzz -- --about planted --input ${file}\n`);
     expect(signal).toBe('SIGKILL');
     expect(readFileSync(file, 'utf8')).toBe('input 6000');
   },
@@ -59,7 +58,7 @@ test.each(['spins', 'waits'])(
 
 test('a room that is late each time is told with its input', () => {
   const { status, stdout } = run('late');
-  expect(stdout).toMatch(/planted: input 6000: Error: took \d{3} ms, the fastest of 3 times/);
+  expect(stdout).toMatch(/planted: input 6000: Error: took \d{3,} ms, the fastest of 3 times/);
   expect(stdout).toContain(`--about planted --input ${join(inputs, 'planted-6000.bin')}\n`);
   expect(readFileSync(join(inputs, 'planted-6000.bin'), 'utf8')).toBe('input 6000');
   expect(status).toBe(1);

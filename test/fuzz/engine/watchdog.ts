@@ -8,32 +8,41 @@ import { Worker } from 'node:worker_threads';
 
 export interface WatchdogTimes {
   readonly lookMs: number;
-  /** So many looks at one input: then it has no end. */
+  /** So many looks at one input, and the process had a core for half of that: then it has no end. */
   readonly looks: number;
+  /** So many and it had none: it waits for ever, unless others take all cores. */
+  readonly looksWaiting: number;
 }
 
-/** 10 s of this process's own time: a machine that stands still stops the looks as well. */
-const TEN_SECONDS: WatchdogTimes = { lookMs: 500, looks: 20 };
+const defaultTimes: WatchdogTimes = { lookMs: 500, looks: 20, looksWaiting: 240 };
 const INPUT_BYTES_MAX = 256 * 1024;
 
 const program = `
 const { workerData } = require('node:worker_threads');
 const { writeFileSync, writeSync } = require('node:fs');
-const { shared, file, rooms, looks, lookMs } = workerData;
+const { shared, file, rooms, times } = workerData;
 const header = new Int32Array(shared, 0, 3);
 const bytes = new Uint8Array(shared, 12);
-let [last, same] = [-1, 0];
+const cpuMs = () => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+let [last, same, since] = [-1, 0, 0];
 setInterval(() => {
   const now = Atomics.load(header, 0);
-  same = now === last ? same + 1 : 0;
-  last = now;
-  if (same < looks) return;
+  if (now !== last) {
+    [last, same, since] = [now, 0, cpuMs()];
+    return;
+  }
+  same++;
+  const ran = cpuMs() - since >= (times.looks * times.lookMs) / 2;
+  if (same < (ran ? times.looks : times.looksWaiting)) return;
   writeFileSync(file, bytes.slice(0, Atomics.load(header, 1)));
   const room = rooms[Atomics.load(header, 2)];
   const again = 'again: npm run fuzz -- --about ' + room + ' --input ' + file;
-  writeSync(2, room + ': no end within ' + (looks * lookMs) / 1000 + ' s\\n' + again + '\\n');
+  writeSync(2, room + ': no end within ' + (same * times.lookMs) / 1000 + ' s\\n' + again + '\\n');
   process.kill(process.pid, 'SIGKILL');
-}, lookMs);
+}, times.lookMs);
 `;
 
 const HEADER_BYTES = 12;
@@ -46,12 +55,12 @@ export class Watchdog {
   readonly #worker: Worker;
 
   /** `folder`: where the input that hangs is written. Keeps the process until `end`. */
-  constructor(folder: string, rooms: readonly string[], { lookMs, looks } = TEN_SECONDS) {
+  constructor(folder: string, rooms: readonly string[], times = defaultTimes) {
     mkdirSync(folder, { recursive: true });
     const file = join(folder, 'hang.bin');
     this.#worker = new Worker(program, {
       eval: true,
-      workerData: { shared: this.#shared, file, rooms, looks, lookMs },
+      workerData: { shared: this.#shared, file, rooms, times },
     });
   }
 
