@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { scale } from '../scale.ts';
 import type { Operation } from './operation.ts';
 import { isLinearizable } from './search.ts';
 
@@ -100,14 +101,42 @@ function textEvents(lines: readonly string[]): readonly Event[] {
   });
 }
 
-function textCall({ asked, told, invokedMs, returnedMs }: Whole): Operation<string> {
+/** A text that clients appended to; one object for each, since texts are long and compared often. */
+class Text {
+  readonly text: string;
+  readonly #longer = new Map<string, Text>();
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  with(more: string): Text {
+    const longer = this.#longer.get(more) ?? new Text(this.text + more);
+    this.#longer.set(more, longer);
+    return longer;
+  }
+}
+
+function textCall(empty: Text, { asked, told, invokedMs, returnedMs }: Whole): Operation<Text> {
   const { does, value } = asked;
-  const step = (state: string) => {
-    if (does === 'put') return value;
-    if (does === 'append') return state + value;
-    return told === undefined || told.value === state ? state : undefined;
+  const step = (state: Text) => {
+    if (does === 'put') return empty.with(value);
+    if (does === 'append') return state.with(value);
+    return told === undefined || told.value === state.text ? state : undefined;
   };
   return { label: `${does} ${value}`, invokedMs, returnedMs, step };
+}
+
+function isTextLinearizable(calls: readonly Whole[]) {
+  const empty = new Text('');
+  const numbers = new Map<Text, string>();
+  const numberOf = (text: Text) => {
+    const number = numbers.get(text) ?? String(numbers.size);
+    numbers.set(text, number);
+    return number;
+  };
+  const operations = calls.map((call) => textCall(empty, call));
+  return isLinearizable(operations, empty, numberOf);
 }
 
 function judge({ name, lines }: History) {
@@ -117,10 +146,9 @@ function judge({ name, lines }: History) {
   }
   const calls = callsOf(textEvents(lines));
   const keys = [...new Set(calls.map(({ asked }) => asked.key))];
-  const verdicts = keys.map((key) => {
-    const ofKey = calls.filter(({ asked }) => asked.key === key).map(textCall);
-    return isLinearizable<string>(ofKey, '', (text) => text);
-  });
+  const verdicts = keys.map((key) =>
+    isTextLinearizable(calls.filter(({ asked }) => asked.key === key)),
+  );
   return verdicts.find((verdict) => verdict !== 'yes') ?? 'yes';
 }
 
@@ -134,7 +162,7 @@ describe('histories that others have judged', () => {
     expect(all).toHaveLength(108);
   });
 
-  test.each(all)('$name: $wanted', (history) => {
+  test.each(all.slice(0, scale.publicHistories))('$name: $wanted', (history) => {
     expect(judge(history)).toBe(history.wanted);
   });
 });
