@@ -24,6 +24,7 @@ import { LevelLogSync, LOG_PADDING } from '../../src/datanode/engine/level-sync.
 import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
 import { verifyLevelDirectory } from '../../src/datanode/engine/verify.ts';
 import { WriteQueue } from '../../src/datanode/engine/write-queue.ts';
+import { preparing } from '../datanode/engine/prepare-part.ts';
 import {
   decodeWriteBatch,
   encodeFirstManifest,
@@ -227,6 +228,7 @@ class SimEngine implements Engine {
     const large = new LargeWrites(
       {
         batch: (operations) => this.#append(operations),
+        prepare: preparing((operations) => this.#append(operations)),
         snapshot: () => {
           this.#hashBefore = tail.hash.value;
           return image.snapshot();
