@@ -53,6 +53,8 @@ export async function readRange(reader: EngineReader, range: KeyRange): Promise<
 /** Records sealed before others may have their turn, and bytes of them. */
 const SEALED_STEP = 64;
 const SEALED_STEP_BYTES = 262_144;
+/** Steps of ordering changes between two pauses: a pause costs more than a step. */
+const ORDERED_STEPS = 4;
 /** Changes that are only looked at, likewise. */
 const LOOKED_STEP = 512;
 /** More changes than these, or bytes of them, are sealed in steps. */
@@ -194,7 +196,7 @@ export class Txn implements WriteView {
 
   async #orderAndFill(ordering: Iterator<unknown>, filling: Filling): Promise<KeyValue[]> {
     do await readSlice(this.#reader, NOTHING);
-    while (!ordering.next().done);
+    while (!isDoneWithin(ordering, ORDERED_STEPS));
     return this.#fill(filling);
   }
 
@@ -325,6 +327,12 @@ function operationOf({ key, after }: Change): BatchOperation {
   return after === undefined
     ? { type: 'del', key }
     : { type: 'put', key, value: sealRecord(key, after) };
+}
+
+/** Makes so many steps of it. */
+function isDoneWithin(steps: Iterator<unknown>, count: number): boolean {
+  for (let made = 0; made < count; made++) if (steps.next().done) return true;
+  return false;
 }
 
 const NO_BYTES = Buffer.alloc(0);
