@@ -53,6 +53,7 @@ const rooms = {
   ],
   'datanode/coordinator': ['datanode/partition', 'datanode/routing', 'meta'],
   'datanode/http': [
+    'datanode/commands/cluster-figures.ts',
     'datanode/commands/table.ts',
     'datanode/commands/node-context.ts',
     'datanode/status.ts',

@@ -19,6 +19,8 @@ export interface Options {
   /** Of 1 KiB each, for a start and a catch-up. */
   readonly keys: number;
   readonly bulk: number;
+  /** Of each collection of holds. */
+  readonly elements: number;
   readonly checkPerf: boolean;
   readonly json: string | undefined;
   readonly report: boolean;
@@ -52,6 +54,7 @@ exit code is 1 when a floor is missed.
   --groups N        groups of each node in groups and hot-groups (default 1000)
   --keys N          of 1 KiB, in start and catch-up (default 1000000)
   --bulk N          keys of bulk (default 1000000, with --full 10000000)
+  --elements N      of each collection of holds (default 1000000)
   --minutes N       begin nothing that would not be over after N minutes; what is left out is
                     named (default 60, with --full 300)
   --no-check-perf   leave out etcd's own measurement (65 s with etcd 3.4); the SET floor is then
@@ -85,6 +88,7 @@ export function parseOptions(args: readonly string[]): Options {
     groups: whole('--groups', values.groups, 30, 4_000),
     keys: whole('--keys', values.keys, 10_000, 10_000_000),
     bulk: whole('--bulk', values.bulk ?? (full ? '10000000' : '1000000'), 20_000, 100_000_000),
+    elements: whole('--elements', values.elements, 1_000, 2_000_000),
     checkPerf: !values['no-check-perf'],
     ...{ json: values.json, report: values.report, data: values.data },
   };
@@ -102,6 +106,7 @@ const words = {
   groups: { type: 'string', default: '1000' },
   keys: { type: 'string', default: '1000000' },
   bulk: { type: 'string' },
+  elements: { type: 'string', default: '1000000' },
   minutes: { type: 'string' },
   'no-check-perf': { type: 'boolean', default: false },
   json: { type: 'string' },

@@ -12,6 +12,7 @@ export const scenarioNames = [
   'catch-up',
   'bulk',
   'memory',
+  'holds',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 

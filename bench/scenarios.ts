@@ -3,6 +3,7 @@ import { bulk } from './bulk.ts';
 import { catchUp } from './catch-up.ts';
 import { failover } from './failover.ts';
 import { groups } from './groups.ts';
+import { holds } from './holds/holds.ts';
 import { hotGroups } from './hot-groups.ts';
 import { manyClients } from './many-clients.ts';
 import { nodeStart } from './node-start.ts';
@@ -11,5 +12,5 @@ import { transfer } from './transfer.ts';
 
 export const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
   ...{ failover, transfer, groups, 'hot-groups': hotGroups, start: nodeStart },
-  ...{ 'catch-up': catchUp, bulk, memory: manyClients },
+  ...{ 'catch-up': catchUp, bulk, memory: manyClients, holds },
 };

@@ -62,6 +62,9 @@ export const limits = {
   /** So much longer a command may take that is being carried out, or waits for one that is: what
    * is committed is applied, however large it is. */
   applyWaitMs: 120_000,
+  /** How long the outcome of a write is waited for that may have taken effect and that nobody can
+   * tell of; then the client's connection ends. */
+  outcomeWaitMs: 60_000,
   holdRequestsMax: 100_000,
   holdBytesMax: 256 * MIB,
 
@@ -77,6 +80,10 @@ export const limits = {
   /** Connections whose WATCH a partition remembers; beyond, the oldest one's EXEC answers nil. */
   watchesPerPartitionMax: 10_000,
   proposalsPerPartitionMax: 65_536,
+  /** Replies of entries of other leaders that a replica remembers in memory, for a proposer that lost
+   * its own replica: so many terms, so many bytes of each, near enough. */
+  recentTermsMax: 3,
+  recentRepliesBytesMax: 256 * KIB,
   /** Clients that wait for an element of a partition. */
   waitersPerPartitionMax: 65_536,
   /** Of those, what one entry carries, by count and bytes: the others are served by the next. */
@@ -287,6 +294,7 @@ assert(
   'a transaction has room for one read more',
 );
 assert(limits.followerAskMs < limits.holdMs, 'a read that fails at a follower can go elsewhere');
+assert(limits.holdMs < limits.outcomeWaitMs, 'an outcome is waited for beyond one election');
 assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
 assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
 assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');

@@ -13,6 +13,7 @@ import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
+import type { ClusterFigures } from './commands/cluster-figures.ts';
 import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
 import { NOTIFY_SETTING } from './commands/notify-flags.ts';
 import type { DatanodeConfig } from './config.ts';
@@ -39,6 +40,7 @@ import { replicaSettings } from './replica-settings.ts';
 import { type DatanodePorts, leaderRecord, nodeRecord } from './reports.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
+import { clusterFiguresOf } from './server/node-info.ts';
 import { RedisServer } from './server/server.ts';
 import { countStreams, receiveStream } from './snapshot-meter.ts';
 import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses } from './status.ts';
@@ -161,8 +163,8 @@ export class Datanode {
 
   /** Nothing can be promised any more: leaders are handed over, then the process ends. */
   onLogFailure(error: KvorumError): void {
-    this.#host.handOver();
     this.#options.clock.setTimer(HAND_OVER_MS, () => this.#options.fatal(error));
+    this.#host.handOver();
   }
 
   /** The replicas that run here, for observers. */
@@ -377,6 +379,11 @@ export class Datanode {
       .namespaces()
       .flatMap((namespace) => this.#routes.partitions(namespace)!)
       .filter(({ namespace, partition }) => !this.#router.leader(namespace, partition));
+  }
+
+  /** What CLUSTER INFO tells of the default namespace. */
+  cluster(): ClusterFigures | undefined {
+    return clusterFiguresOf(this.#routes, this.#identity.node, 'default');
   }
 
   /** Keys, and those with a deadline, of the partitions this node leads. */

@@ -125,6 +125,7 @@ const byWord: ReadonlyMap<string, Failure> = new Map([
   ['TRYAGAIN', 'busy'],
   ['LOADING', 'busy'],
   ['UNKNOWNOUTCOME', 'unknownOutcome'],
+  ['PARTIALOUTCOME', 'unknownOutcome'],
   ['MISCONF', 'faulty'],
   ['SESSIONLOST', 'sessionLost'],
   ['DONE', 'done'],

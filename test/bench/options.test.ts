@@ -10,6 +10,7 @@ describe('the command line', () => {
       ...{ help: false, full: false, seconds: 7, rounds: 1, fill: 1_000_000, minutes: 60 },
       ...{ systems: ['redis', 'kvorum', 'etcd'], scenarios: [], checkPerf: true },
       ...{ kills: 10, transfers: 30, groups: 1_000, keys: 1_000_000, bulk: 1_000_000 },
+      elements: 1_000_000,
       ...{ json: undefined, report: false, data: undefined },
     });
   });
@@ -59,7 +60,7 @@ describe('the command line', () => {
     // --only chooses systems and scenarios
     expect(named).toHaveLength(Object.keys(parseOptions([])).length - 1);
     for (const [, option = '', value] of named) {
-      const many = ['--fill', '--keys', '--bulk'].includes(option);
+      const many = ['--fill', '--keys', '--bulk', '--elements'].includes(option);
       const given = many ? '20000' : (values[value ?? ''] ?? '');
       const args = value === undefined ? [option] : [option, given];
       expect(parseOptions(args), option).not.toEqual(parseOptions([]));

@@ -14,10 +14,10 @@ const HEAD = `# Clients
 Unmodified clients while leaders move, measured by \`test/cluster/client-matrix.test.ts\`, which writes
 this page when \`KVORUM_CLIENTS_DOC=1\` is set: three datanodes, all clients at once, each with its
 default options but for what is named. "Error replies" are what the library or tool showed of errors
-that a node answered. "Unknown" are writes answered with \`UNKNOWNOUTCOME\`. "Lost" are requests without
-an answer: their connection ended with the node's process, and the library gave them up instead of
-sending them again (a tool that ends with its connection counts once), or it failed by itself: the
-words in brackets are its own. So does redis-py 4.3.4: \`IndexError\` when it follows a MOVED with
+that a node answered. "Unknown" are writes answered with \`UNKNOWNOUTCOME\`, which no client without a
+session may be. "Lost" are requests without an answer: their connection ended with the node's process,
+and the library gave them up instead of sending them again (a tool that ends with its connection counts
+once), or it failed by itself: the words in brackets are its own. So does redis-py 4.3.4: \`IndexError\` when it follows a MOVED with
 read_from_replicas (it counts on along the replicas of the slot's former leader), \`cannot pickle\`
 when it learns the nodes anew and has lost its connection to one.
 

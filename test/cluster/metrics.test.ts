@@ -71,6 +71,8 @@ test('the numbers of the nodes add up to what clients did', async () => {
   expect(await sum('redis_commands_total', { cmd: 'set' })).toBe(KEYS);
   expect(await sum('kvorum_command_duration_seconds_count', { kind: 'write' })).toBe(KEYS + 10);
   expect(await sum('redis_errors_total', { err: 'ERR' })).toBe(1);
+  expect(await sum('redis_cluster_state')).toBe(nodes.length);
+  expect(await sum('redis_cluster_slots_assigned')).toBe(nodes.length * 16_384);
   const forwarded = await sum('kvorum_forwarded_commands_total');
   expect(forwarded).toBeGreaterThan(0);
   expect(await sum('kvorum_served_commands_total')).toBe(forwarded);

@@ -54,14 +54,17 @@ test('an exception is told with the input and its number, and comes again', asyn
 });
 
 test('an input that takes too long each time is one that fails', async () => {
+  const cpuMs = () => process.cpuUsage().user / 1_000;
+  // on the wall's clock and on a core: without the core it would be no slower than others
   const stand = (ms: number) => {
-    for (const end = performance.now() + ms; performance.now() < end; );
+    const [wallEnd, cpuEnd] = [performance.now() + ms, cpuMs() + ms];
+    while (performance.now() < wallEnd || cpuMs() < cpuEnd);
     return 'stood';
   };
   let calls = 0;
   await faulty(() => stand(calls++ === 0 ? 110 : 0)).run(1);
   expect(calls).toBe(2);
-  await expect(faulty(() => stand(110)).run(1)).rejects.toThrow(/input 0: .*took \d{3} ms/s);
+  await expect(faulty(() => stand(110)).run(1)).rejects.toThrow(/input 0: .*took \d{3,} ms/s);
 });
 
 test('memory that grows with the inputs is noticed', async () => {
@@ -71,7 +74,8 @@ test('memory that grows with the inputs is noticed', async () => {
   await faulty(() => String(kept.push(Buffer.alloc(100_000)))).run(700);
   memory.measure();
   expect(memory.problem()).toMatch(/memory has grown by 6\d\.\d MiB/);
-  expect(kept).toHaveLength(700);
+  // one that came late on a busy machine is judged again, and keeps more
+  expect(kept.length).toBeGreaterThanOrEqual(700);
 });
 
 test('inputs that go a new way are bent further: a word is found letter by letter', async () => {

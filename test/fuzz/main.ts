@@ -1,10 +1,7 @@
 /** The fuzzer's command line; `npm run fuzz -- --help`. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { BadInput, Drive } from './engine/drive.ts';
-import { inMiB, MemoryCheck } from './engine/memory.ts';
-import { Watchdog } from './engine/watchdog.ts';
+import { fuzz } from './engine/campaign.ts';
 import { type RoomName, rooms } from './rooms/all.ts';
 
 const HELP = `Bends valid inputs of every door, and watches what the product does with them.
@@ -22,9 +19,6 @@ A failing input is written to .cache/fuzz-inputs and named with the command that
 same seed and number of inputs give the same inputs. Ends with exit code 1 at the first that fails:
 an exception, more than 1 s, or memory that grows.`;
 
-/** Each round gives every room its share of so many. */
-const ROUND_INPUTS = 5_000;
-const REPORT_MS = 10_000;
 const inputsFolder = '.cache/fuzz-inputs';
 
 /** Ctrl-C ends with what was judged until then; a second one at once. */
@@ -56,10 +50,13 @@ async function main(): Promise<number> {
   const chosen = values.about === undefined ? names : [values.about as RoomName];
   if (values.input !== undefined) return judgeOne(chosen[0]!, values.input);
   const minutes = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes);
-  return fuzz(chosen, {
+  return fuzz(await Promise.all(chosen.map((name) => rooms[name]())), {
     inputs: Number(values.inputs),
     seed: Number(values.seed),
     untilMs: Date.now() + minutes * 60_000,
+    folder: inputsFolder,
+    say,
+    isInterrupted: () => interrupted,
   });
 }
 
@@ -70,123 +67,6 @@ async function judgeOne(name: RoomName, file: string): Promise<number> {
   say(`${(performance.now() - began).toFixed(1)} ms`);
   await room.close?.();
   return 0;
-}
-
-interface Plan {
-  readonly inputs: number;
-  readonly seed: number;
-  readonly untilMs: number;
-}
-
-async function fuzz(names: readonly RoomName[], plan: Plan): Promise<number> {
-  const watchdog = new Watchdog(inputsFolder);
-  const opened = await Promise.all(names.map((name) => rooms[name]()));
-  const drives = opened.map((room) => {
-    return new Drive(room, plan.seed, { watch: (input) => watchdog.watch(input) });
-  });
-  const memory = new MemoryCheck();
-  const began = performance.now();
-  try {
-    await runAll(drives, plan, memory, began);
-  } catch (failure) {
-    say(table(drives));
-    if (!(failure instanceof BadInput)) throw failure;
-    say(`${failure.message}\nagain: ${kept(failure)}`);
-    return 1;
-  } finally {
-    await watchdog.end();
-    for (const room of opened) await room.close?.();
-  }
-  say(table(drives));
-  say(summary(drives, plan, memory, performance.now() - began));
-  const grown = memory.problem();
-  if (grown !== undefined) say(grown);
-  return grown === undefined ? 0 : 1;
-}
-
-/** Rounds until all inputs are judged or time is up; memory is measured after each report. */
-async function runAll(
-  drives: readonly Drive[],
-  plan: Plan,
-  memory: MemoryCheck,
-  began: number,
-): Promise<void> {
-  const shares = drives.reduce((sum, { room }) => sum + room.share, 0);
-  const wanted = new Map(
-    drives.map((drive) => [drive, Math.ceil((plan.inputs * drive.room.share) / shares)] as const),
-  );
-  const total = [...wanted.values()].reduce((sum, count) => sum + count, 0);
-  let reported = began;
-  for (;;) {
-    let left = 0;
-    for (const drive of drives) {
-      const due = wanted.get(drive)! - drive.count;
-      const part = Math.ceil((ROUND_INPUTS * drive.room.share) / shares);
-      await drive.run(Math.min(due, part));
-      left += wanted.get(drive)! - drive.count;
-    }
-    const now = performance.now();
-    if (left === 0 || interrupted || Date.now() >= plan.untilMs) break;
-    if (now - reported < REPORT_MS) continue;
-    reported = now;
-    const held = memory.measure(drives.reduce((sum, drive) => sum + drive.keptBytes, 0));
-    const rate = (total - left) / ((now - began) / 1_000);
-    say(
-      `${total - left} of ${total} inputs, ${rate.toFixed(0)}/s, ${duration(left / rate)} left, ` +
-        `${inMiB(held)} MiB held (${inMiB(memory.grownBytes)} grown)`,
-    );
-    const grown = memory.problem();
-    if (grown !== undefined) throw new Error(grown);
-  }
-  memory.measure(drives.reduce((sum, drive) => sum + drive.keptBytes, 0));
-}
-
-function table(drives: readonly Drive[]): string {
-  const lines = drives.map(({ room, count, judgeMs, slowestMs, ways, kept: some, bytes }) => {
-    const rate = count / (judgeMs / 1_000);
-    return [
-      room.name.padEnd(10),
-      String(count).padStart(10),
-      rate.toFixed(0).padStart(9),
-      String(ways.size).padStart(6),
-      String(some).padStart(6),
-      inMiB(bytes).padStart(10),
-      slowestMs.toFixed(0).padStart(9),
-    ].join('');
-  });
-  return `room          inputs inputs/s  ways  kept        MiB   slowest ms\n${lines.join('\n')}`;
-}
-
-/** With how long ten million would take at this pace, each room with its share. */
-function summary(
-  drives: readonly Drive[],
-  { seed }: Plan,
-  memory: MemoryCheck,
-  tookMs: number,
-): string {
-  const count = drives.reduce((sum, drive) => sum + drive.count, 0);
-  const { user, system } = process.cpuUsage();
-  const [took, cpu] = [tookMs / 1_000, (user + system) / 1_000_000];
-  const tenMillion = (seconds: number) => duration((seconds / count) * 10_000_000);
-  return (
-    `${count} inputs of seed ${seed} in ${duration(took)} (${duration(cpu)} of CPU), none failed; ` +
-    `memory grew by ${inMiB(memory.grownBytes)} MiB; ten million at this pace: ` +
-    `${tenMillion(took)} (${tenMillion(cpu)} of CPU)`
-  );
-}
-
-function duration(seconds: number): string {
-  if (seconds < 100) return `${seconds.toFixed(1)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 100 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
-}
-
-/** Writes the input down; returns the command that judges it again. */
-function kept({ room, number, input }: BadInput): string {
-  mkdirSync(inputsFolder, { recursive: true });
-  const file = join(inputsFolder, `${room}-${number}.bin`);
-  writeFileSync(file, input);
-  return `npm run fuzz -- --about ${room} --input ${file}`;
 }
 
 function say(text: string): void {

@@ -36,6 +36,7 @@ const rows: readonly Row[] = [
   { failure: 'unsent', answer: 'unsent', ...refused },
   { failure: 'lost', answer: 'close', ...unknown },
   { failure: 'unknownOutcome', answer: '-UNKNOWNOUTCOME who knows\r\n', ...unknown },
+  { failure: 'unknownOutcome', answer: '-PARTIALOUTCOME unknown for a\r\n', ...unknown },
   { failure: 'faulty', answer: '-MISCONF this replica is damaged\r\n', ...unknown },
   {
     failure: 'silent',

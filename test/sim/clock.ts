@@ -19,7 +19,7 @@ export class SimClock implements Clock {
   readonly #scheduler: Scheduler;
   readonly #bornMs: number;
   readonly #rate: number;
-  readonly #events = new Set<SimEvent>();
+  readonly #due = new Set<Due>();
   #offsetMs: number;
   #killed = false;
   /** What came due while the process was stopped (SIGSTOP), in order. */
@@ -33,7 +33,7 @@ export class SimClock implements Clock {
   }
 
   get pending(): number {
-    return this.#events.size;
+    return this.#due.size;
   }
 
   /** From 1, as a process that has just started. */
@@ -76,26 +76,43 @@ export class SimClock implements Clock {
   kill(): void {
     this.#killed = true;
     this.#stopped = undefined;
-    for (const event of this.#events) event.cancel();
-    this.#events.clear();
+    for (const due of this.#due) due.event?.cancel();
+    this.#due.clear();
   }
 
   #schedule(delayMs: number, run: () => void): Timer {
-    if (this.#killed) return { cancel() {} };
-    const event = this.#scheduler.after(delayMs, () => {
-      this.#events.delete(event);
-      if (canceled) return;
-      if (this.#stopped === undefined) run();
-      else this.#stopped.push(() => !canceled && run());
+    if (this.#killed) return ended;
+    const due = new Due(this.#due, run);
+    due.event = this.#scheduler.after(delayMs, () => {
+      this.#due.delete(due);
+      if (this.#stopped === undefined) due.run();
+      else this.#stopped.push(() => due.run());
     });
-    this.#events.add(event);
-    let canceled = false;
-    return {
-      cancel: () => {
-        canceled = true;
-        this.#events.delete(event);
-        event.cancel();
-      },
-    };
+    this.#due.add(due);
+    return due;
+  }
+}
+
+const ended: Timer = { cancel() {} };
+
+/** A timer that is set. */
+class Due implements Timer {
+  readonly #all: Set<Due>;
+  event: SimEvent | undefined;
+  #run: (() => void) | undefined;
+
+  constructor(all: Set<Due>, run: () => void) {
+    this.#all = all;
+    this.#run = run;
+  }
+
+  run(): void {
+    this.#run?.();
+  }
+
+  cancel(): void {
+    this.#run = undefined;
+    this.#all.delete(this);
+    this.event?.cancel();
   }
 }

@@ -4,6 +4,7 @@
  */
 import { must } from '../../src/common/assert.ts';
 import { codeOf } from '../../src/common/errors.ts';
+import type { GroupId } from '../../src/common/ids.ts';
 import type { LogFields, Logger } from '../../src/common/log.ts';
 import { type Random, seededRandom } from '../../src/common/random.ts';
 import { type DatanodeConfig, datanodeConfigSchema } from '../../src/datanode/config.ts';
@@ -46,10 +47,14 @@ export class SimCluster {
   readonly guests: readonly Guest[];
   /** The last lines logged, for the report of a failure. */
   readonly lines: string[] = [];
+  /** What clients of gateways were told of them, and connections that were ended for one. */
+  readonly unknownOutcomes: string[] = [];
   /** Failures of the product that no fault explains. */
   readonly broken: string[] = [];
   /** An operator has asked for other members: replicas go to nodes that lost nothing. */
   operatorMoves = false;
+  /** Of namespaces that an operator has asked to delete. */
+  readonly deletedGroups = new Set<GroupId>();
   #driver:
     | {
         readonly clock: SimClock;
@@ -286,7 +291,12 @@ export class SimCluster {
     const logger: Logger = {
       debug: () => {},
       info: say('info'),
-      warn: say('warn'),
+      warn: (message, fields) => {
+        if (fields?.['outcome'] === 'unknown') {
+          this.unknownOutcomes.push(`${name} ends a connection: ${fields['why']}`);
+        }
+        say('warn')(message, fields);
+      },
       error: say('error'),
       child: () => logger,
     };

@@ -318,23 +318,34 @@ export class SimDisk implements Disk {
 
   // -- inside -----------------------------------------------------------------------------------
 
-  async #operate<T>(operation: DiskOperation, path: string, run: () => T): Promise<T> {
+  /** One promise and no function that waits: every write of every log comes through here. */
+  #operate<T>(
+    operation: DiskOperation,
+    path: string,
+    run: () => T,
+    onEnd?: () => void,
+  ): Promise<T> {
     const life = this.#life;
     const fault = this.#takeFault(operation, path);
-    await this.#wait(operation);
-    if (life !== this.#life) return never();
-    if (fault !== undefined) throw failure(fault, path);
-    return run();
-  }
-
-  async #wait(operation: DiskOperation): Promise<void> {
-    const base = (this.#latency[latencyOf[operation]] ?? 0) * this.#slowness;
-    if (base <= 0) return;
-    const delay = base * (0.5 + this.#random.float());
-    await new Promise<void>((resolve) => this.#clock.setTimer(delay, resolve));
+    return new Promise<T>((resolve, reject) => {
+      const end = () => {
+        if (life !== this.#life) return; // what was under way when its process died has no end
+        onEnd?.();
+        try {
+          if (fault !== undefined) throw failure(fault, path);
+          resolve(run());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      const base = (this.#latency[latencyOf[operation]] ?? 0) * this.#slowness;
+      if (base > 0) this.#clock.setTimer(base * (0.5 + this.#random.float()), end);
+      else queueMicrotask(end);
+    });
   }
 
   #takeFault(operation: DiskOperation, path: string): string | undefined {
+    if (this.#faults.length === 0) return undefined;
     for (const [i, fault] of this.#faults.entries()) {
       if (fault.operation !== operation || !path.includes(fault.path)) continue;
       if (fault.skip > 0) {
@@ -430,20 +441,17 @@ export class SimDisk implements Disk {
     };
   }
 
-  async #pwrite(path: string, file: SimFile, offset: number, bytes: Uint8Array): Promise<void> {
+  #pwrite(path: string, file: SimFile, offset: number, bytes: Uint8Array): Promise<void> {
     const pending = { file, offset, bytes };
     this.#pendingWrites.add(pending);
-    try {
-      await this.#operate('pwrite', path, () => {
-        const growth = Math.max(0, offset + bytes.length - file.size);
-        const room = Math.max(0, this.#bytesMax - this.usedBytes);
-        const fits = growth > room ? bytes.length - (growth - room) : bytes.length;
-        file.write(offset, bytes.subarray(0, Math.max(0, fits)));
-        if (fits < bytes.length) throw failure('ENOSPC', path);
-      });
-    } finally {
-      this.#pendingWrites.delete(pending);
-    }
+    const write = () => {
+      const growth = Math.max(0, offset + bytes.length - file.size);
+      const room = growth === 0 ? 0 : Math.max(0, this.#bytesMax - this.usedBytes);
+      const fits = growth > room ? bytes.length - (growth - room) : bytes.length;
+      file.write(offset, bytes.subarray(0, Math.max(0, fits)));
+      if (fits < bytes.length) throw failure('ENOSPC', path);
+    };
+    return this.#operate('pwrite', path, write, () => this.#pendingWrites.delete(pending));
   }
 
   #fdatasync(
@@ -485,9 +493,4 @@ function directoryOf(path: string): string {
 
 function failure(code: string, path: string): Error & { code: string } {
   return Object.assign(new Error(`${code}: ${path}`), { code });
-}
-
-/** What was under way when its process died has no end. */
-function never<T>(): Promise<T> {
-  return new Promise<T>(() => {});
 }

@@ -21,9 +21,10 @@ import {
   LargeWrites,
 } from '../../src/datanode/engine/large-write.ts';
 import { LevelLogSync, LOG_PADDING } from '../../src/datanode/engine/level-sync.ts';
-import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
 import { verifyLevelDirectory } from '../../src/datanode/engine/verify.ts';
 import { WriteQueue } from '../../src/datanode/engine/write-queue.ts';
+import { preparing } from '../datanode/engine/prepare-part.ts';
+import { EngineImage } from './engine-image.ts';
 import {
   decodeWriteBatch,
   encodeFirstManifest,
@@ -92,7 +93,7 @@ class SimEngineHost implements EngineHost {
     const disk = this.#disk;
     const report = await verifyLevelDirectory(disk, path);
     if ((await disk.list(path)).length === 0) await create(disk, path);
-    const { engine: image } = await createMemoryHost().open(name);
+    const image = new EngineImage();
     const logs = (await disk.list(path)).filter((file) => file.endsWith('.log')).sort();
     let sequence = 0;
     const hash = new ObservableHash();
@@ -106,8 +107,8 @@ class SimEngineHost implements EngineHost {
       for (const record of read.records) {
         const batch = decodeWriteBatch(record);
         sequence = batch.sequence + batch.operations.length - 1;
-        hash.change(image, batch.operations);
-        await image.write(batch.operations);
+        hash.change((key) => image.peek(key), batch.operations);
+        image.apply(batch.operations);
       }
     }
     this.#unsure.delete(name);
@@ -197,7 +198,7 @@ class SimEngine implements Engine {
   readonly approximateBytes: Engine['approximateBytes'];
   readonly #disk: Disk;
   readonly #path: string;
-  readonly #image: Engine;
+  readonly #image: EngineImage;
   readonly #tail: Tail;
   readonly #ways: Ways;
   readonly #large: LargeWrites;
@@ -212,7 +213,7 @@ class SimEngine implements Engine {
   constructor(
     disk: Disk,
     path: string,
-    image: Engine,
+    image: EngineImage,
     tail: Tail,
     ways: Ways,
     on: { close(): void; syncFailed(): void },
@@ -227,6 +228,7 @@ class SimEngine implements Engine {
     const large = new LargeWrites(
       {
         batch: (operations) => this.#append(operations),
+        prepare: preparing((operations) => this.#append(operations)),
         snapshot: () => {
           this.#hashBefore = tail.hash.value;
           return image.snapshot();
@@ -239,7 +241,7 @@ class SimEngine implements Engine {
     this.getMany = (keys) => (large.before ?? image).getMany(keys);
     this.iterate = (range) => (large.before ?? image).iterate(range);
     this.snapshot = () => large.snapshot() ?? image.snapshot();
-    this.approximateBytes = () => image.approximateBytes();
+    this.approximateBytes = async () => image.approximateBytes();
     this.#writes = new WriteQueue({
       batch: (operations) =>
         this.#begin(() =>
@@ -282,7 +284,7 @@ class SimEngine implements Engine {
     this.#closed = true;
     await this.#writes.close();
     await this.#tail.file.close();
-    await this.#image.close();
+    this.#image.close();
     this.#on.close();
   }
 
@@ -303,8 +305,8 @@ class SimEngine implements Engine {
     await tail.file.pwrite(tail.size, bytes);
     tail.size += bytes.length;
     tail.sequence += operations.length;
-    tail.hash.change(this.#image, operations);
-    await this.#image.write(operations);
+    tail.hash.change((key) => this.#image.peek(key), operations);
+    this.#image.apply(operations);
   }
 
   /** LevelDB leaves a log without syncing it, and does not sync the directory for the next. */

@@ -1,5 +1,6 @@
 /** Judges every running replica of a cluster that has moved since the last look. */
 import type { Replica } from '../../src/datanode/partition/replica.ts';
+import type { RaftNode, Role } from '../../src/datanode/raft/ready.ts';
 import { applyChecker } from './checkers/apply.ts';
 import { boundsChecker } from './checkers/bounds.ts';
 import { type Checker, type Observed, Violation } from './checkers/checker.ts';
@@ -17,10 +18,11 @@ import type { SimCluster } from './cluster.ts';
 
 /** Where a replica was when its checkers last looked. */
 interface Look {
-  readonly term: number;
-  readonly role: string;
-  readonly committed: number;
-  readonly appliedIndex: number;
+  readonly raft: RaftNode;
+  term: number;
+  role: Role | undefined;
+  committed: number;
+  appliedIndex: number;
 }
 
 export class Judge {
@@ -63,19 +65,28 @@ export class Judge {
     }
   }
 
+  /** Asked of every replica after every step: nothing is made but the first time. */
   #hasMoved(replica: Replica): boolean {
-    const { term, role, committed } = replica.inspect().raft;
+    let last = this.#looks.get(replica);
+    if (last === undefined) {
+      const { raft } = replica.inspect();
+      last = { raft, term: -1, role: undefined, committed: -1, appliedIndex: -1 };
+      this.#looks.set(replica, last);
+    }
+    const { term, role, committed } = last.raft;
     const { appliedIndex } = replica;
-    const last = this.#looks.get(replica);
     if (
-      last?.term === term &&
+      last.term === term &&
       last.role === role &&
       last.committed === committed &&
       last.appliedIndex === appliedIndex
     ) {
       return false;
     }
-    this.#looks.set(replica, { term, role, committed, appliedIndex });
+    last.term = term;
+    last.role = role;
+    last.committed = committed;
+    last.appliedIndex = appliedIndex;
     return true;
   }
 

@@ -86,17 +86,38 @@ export function readLogLeniently(log: Buffer): {
 
 /** A write batch: `sequence u64 | count u32 | (1 key value | 0 key)…`, little-endian. */
 export function encodeWriteBatch(sequence: number, operations: BatchOperations): Buffer {
-  const head = Buffer.alloc(12);
-  head.writeUInt32LE(sequence % 2 ** 32, 0);
-  head.writeUInt32LE(Math.floor(sequence / 2 ** 32), 4);
-  head.writeUInt32LE(operations.length, 8);
-  const parts: Buffer[] = [head];
+  let size = 12;
   for (const operation of operations) {
-    parts.push(Buffer.from([operation.type === 'put' ? 1 : 0]), varint(operation.key.length));
-    parts.push(operation.key);
-    if (operation.type === 'put') parts.push(varint(operation.value.length), operation.value);
+    size += 1 + prefixedBytes(operation.key);
+    if (operation.type === 'put') size += prefixedBytes(operation.value);
   }
-  return Buffer.concat(parts);
+  const batch = Buffer.allocUnsafe(size);
+  batch.writeUInt32LE(sequence % 2 ** 32, 0);
+  batch.writeUInt32LE(Math.floor(sequence / 2 ** 32), 4);
+  batch.writeUInt32LE(operations.length, 8);
+  let at = 12;
+  for (const operation of operations) {
+    batch[at++] = operation.type === 'put' ? 1 : 0;
+    at = putPrefixed(batch, at, operation.key);
+    if (operation.type === 'put') at = putPrefixed(batch, at, operation.value);
+  }
+  return batch;
+}
+
+function prefixedBytes({ length }: Buffer): number {
+  let size = 1 + length;
+  for (let rest = length; rest >= 128; rest >>>= 7) size++;
+  return size;
+}
+
+/** Its length as a varint, and what it holds; returns where that ends. */
+function putPrefixed(batch: Buffer, begin: number, bytes: Buffer): number {
+  let at = begin;
+  let rest = bytes.length;
+  for (; rest >= 128; rest >>>= 7) batch[at++] = (rest & 127) | 128;
+  batch[at++] = rest;
+  bytes.copy(batch, at);
+  return at + bytes.length;
 }
 
 export function decodeWriteBatch(record: Buffer): {

@@ -30,22 +30,22 @@ class Scene {
     this.judge = new Judge(this.cluster);
   }
 
-  async until(condition: () => boolean, withinMs = WITHIN_MS): Promise<boolean> {
-    const { scheduler } = this.cluster;
-    const untilMs = scheduler.nowMs + withinMs;
-    while (!condition()) {
-      if (!(await scheduler.step(untilMs))) {
-        await scheduler.run(untilMs);
-        return condition();
-      }
+  until(condition: () => boolean, withinMs = WITHIN_MS): Promise<boolean> {
+    if (condition()) return Promise.resolve(true);
+    const isOver = () => {
       this.judge.check();
-      const former = this.cluster.records().flatMap(({ rebuilt }) => rebuilt?.formerGroups ?? []);
-      if (former.length === 0) continue;
-      for (const { group, replica } of this.judge.observed()) {
-        if (former.includes(group) && replica.isLeader) this.formerLed++;
-      }
+      this.#watchFormer();
+      return condition();
+    };
+    return this.cluster.scheduler.runUntil(isOver, withinMs);
+  }
+
+  #watchFormer(): void {
+    const former = this.cluster.records().flatMap(({ rebuilt }) => rebuilt?.formerGroups ?? []);
+    if (former.length === 0) return;
+    for (const { group, replica } of this.judge.observed()) {
+      if (former.includes(group) && replica.isLeader) this.formerLed++;
     }
-    return true;
   }
 
   pass(ms: number): Promise<boolean> {

@@ -98,6 +98,30 @@ describe('leaders', () => {
   );
 });
 
+test('a node whose log cannot be written hands its leaders over before it ends', async () => {
+  const cluster = new SimCluster({ ...plan, partitions: 6 });
+  const { scheduler } = cluster;
+  const settled = () => isWhole(cluster) && isLedAsWanted(cluster);
+  expect(await scheduler.runUntil(settled, WITHIN_MS)).toBe(true);
+  const machine = cluster.machine('n1');
+  const { life } = machine;
+  machine.diskFaulted = true;
+  machine.disk.failNext('fdatasync', { path: '/data/log/' });
+  const writes = startWriters(cluster);
+  let others = false;
+  const areElsewhere = () => leaders(cluster).every((name) => name === 'n2' || name === 'n3');
+  // as long as it lives: of one that died the others would learn anyhow
+  const ended = () => {
+    others ||= machine.life === life && areElsewhere();
+    return machine.life !== life;
+  };
+  expect(await scheduler.runUntil(ended, 10_000)).toBe(true);
+  expect(others).toBe(true);
+  expect(await scheduler.runUntil(() => isWhole(cluster), WITHIN_MS)).toBe(true);
+  expect(writes.errors).toEqual([]);
+  expect(cluster.broken).toEqual([]);
+}, 120_000);
+
 test('a node’s leaders change the members of a few groups at a time, and in the end of all', async () => {
   const cluster = new SimCluster(plan);
   const { scheduler } = cluster;

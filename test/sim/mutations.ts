@@ -30,6 +30,7 @@ const engine = 'src/datanode/engine';
 const encoding = 'src/datanode/encoding';
 const commands = 'src/datanode/commands';
 const server = 'src/datanode/server';
+const routing = 'src/datanode/routing';
 const sdk = 'src/sdk';
 
 export const mutations: readonly Mutation[] = [
@@ -397,6 +398,35 @@ export const mutations: readonly Mutation[] = [
         file: `${server}/lane.ts`,
         find: "return outcome === 'not-proposed' || (item",
         replace: "return outcome === 'not-proposed' || outcome === 'unknown' || (item",
+      },
+    ],
+  },
+  {
+    name: 'take an entry that is not applied yet for one that never will be',
+    scenarios: ['gateways: the replica'],
+    scripted: true,
+    edits: [
+      {
+        file: `${partition}/recent-entries.ts`,
+        find: "return last.term > term ? { kind: 'never' } : { kind: 'open' };",
+        replace: "return { kind: 'never' };",
+      },
+    ],
+  },
+  {
+    name: 'tell clients of gateways that nobody knows what became of their writes',
+    scenarios: ['gateways: the replica', 'gateways: what the others'],
+    scripted: true,
+    edits: [
+      {
+        file: `${server}/connection.ts`,
+        find: 'if (!ends) return this.#stream.settle(slot, reply);',
+        replace: 'return this.#stream.settle(slot, reply);',
+      },
+      {
+        file: `${routing}/router.ts`,
+        find: 'return this.#lost.find(batch, results);',
+        replace: 'return results;',
       },
     ],
   },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ByteStream, Network } from '../../src/common/network.ts';
 import { seededRandom } from '../../src/common/random.ts';
-import { SimNetwork } from './network.ts';
+import { SimNetwork, type SimNetworkOptions } from './network.ts';
 import { Scheduler } from './scheduler.ts';
 
 interface Side {
@@ -20,18 +20,18 @@ function watch(stream: ByteStream): Side {
   return side;
 }
 
-async function world(seed = 1) {
+async function world(seed = 1, options: SimNetworkOptions = {}) {
   const random = seededRandom(seed);
   const scheduler = new Scheduler(random);
-  const network = new SimNetwork(scheduler, random);
+  const network = new SimNetwork(scheduler, random, options);
   const [a, b] = [network.node('a'), network.node('b')];
   const sides: Side[] = [];
   const { port } = await b.listen({ host: 'b', port: 0 }, (s) => sides.push(watch(s)));
   return { scheduler, network, a, b, port, accepted: sides };
 }
 
-async function connected(seed = 1) {
-  const w = await world(seed);
+async function connected(seed = 1, options?: SimNetworkOptions) {
+  const w = await world(seed, options);
   let dialed: Side | undefined;
   void w.a.connect({ host: 'b', port: w.port }, 100).then((s) => {
     dialed = watch(s);
@@ -68,6 +68,42 @@ describe('a simulated connection', () => {
       hashes.push(scheduler.traceHash);
     }
     expect(hashes[0]).toBe(hashes[1]);
+  });
+
+  test('cuts what was written into pieces, and joins what was written apart', async () => {
+    /** Ends of the chunks that arrive of three messages of ten bytes, sent at once. */
+    const chunksOf = async (splitChance: number, mergeChance: number) => {
+      const latency = { latencyMinMs: 1, latencyMaxMs: 1 };
+      const { scheduler, dialed, other } = await connected(3, {
+        ...{ ...latency, splitChance, mergeChance },
+      });
+      for (let at = 0; at < 3; at++) dialed.stream.write(Buffer.alloc(10, at));
+      await scheduler.run(scheduler.nowMs + 50);
+      return other.bytes.map(({ length }) => length);
+    };
+    expect(await chunksOf(0, 0)).toEqual([10, 10, 10]);
+    expect(await chunksOf(0, 1)).toEqual([30]);
+    const pieces = await chunksOf(0.9, 0);
+    expect(pieces.length).toBeGreaterThan(3);
+    expect(pieces.reduce((sum, length) => sum + length)).toBe(30);
+  });
+
+  test('takes its time: latency for each delivery, bandwidth for each byte', async () => {
+    const options = { latencyMinMs: 5, latencyMaxMs: 8, splitChance: 0, mergeChance: 0 };
+    const { scheduler, dialed, other } = await connected(4, { ...options, bytesPerMs: 10 });
+    const began = scheduler.nowMs;
+    const until = async (bytes: number) => {
+      await scheduler.runUntil(() => Buffer.concat(other.bytes).length >= bytes, 10_000);
+      return scheduler.nowMs - began;
+    };
+    dialed.stream.write(Buffer.alloc(1));
+    dialed.stream.write(Buffer.alloc(1_000));
+    const first = await until(1);
+    expect(first).toBeGreaterThanOrEqual(5);
+    expect(first).toBeLessThanOrEqual(8 + 1);
+    const last = await until(1_001);
+    expect(last - first).toBeGreaterThanOrEqual(100);
+    expect(last - first).toBeLessThan(120);
   });
 
   test('a cut direction holds bytes back until it heals; the other goes on', async () => {

@@ -216,7 +216,8 @@ export class SimNetwork {
   }
 
   #passes(from: string, to: string): boolean {
-    return !this.#cuts.has(`${from}>${to}`) && !this.#stopped.has(to);
+    if (this.#stopped.has(to)) return false;
+    return this.#cuts.size === 0 || !this.#cuts.has(`${from}>${to}`);
   }
 
   #latencyMs(): number {

@@ -10,7 +10,7 @@ import { elementTags } from '../../src/datanode/encoding/element-key.ts';
 import { decodeCollection, decodeHeader } from '../../src/datanode/encoding/header.ts';
 import { openRecord } from '../../src/datanode/encoding/record.ts';
 import { tags } from '../../src/datanode/encoding/tags.ts';
-import type { BatchOperation, BatchOperations, Engine } from '../../src/datanode/engine/engine.ts';
+import type { BatchOperation, BatchOperations } from '../../src/datanode/engine/engine.ts';
 
 const elementTagSet = new Set<number>(Object.values(elementTags).flat());
 /** Slot and version, behind the tag. */
@@ -27,14 +27,14 @@ export class ObservableHash {
     return this.#value;
   }
 
-  /** To be called before `operations` change `image`. */
-  change(image: Engine, operations: BatchOperations): void {
+  /** To be called before `operations` change what `read` gives. */
+  change(read: (key: Buffer) => Buffer | undefined, operations: BatchOperations): void {
     const latest = new Map<string, BatchOperation>();
     for (const operation of operations) latest.set(operation.key.toString('latin1'), operation);
     for (const operation of latest.values()) {
       const { key } = operation;
       const after = operation.type === 'put' ? operation.value : undefined;
-      this.#changePair(key, image.getSync(key), after);
+      this.#changePair(key, read(key), after);
     }
   }
 

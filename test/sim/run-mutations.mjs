@@ -145,9 +145,13 @@ async function catchIt(mutation, dir) {
 function simulate(dir, args) {
   const main = join(dir, 'test', 'sim', 'main.js');
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [main, ...args, '--once', '--json'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      ['--max-semi-space-size=64', main, ...args, '--once', '--json'],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     let output = '';
     child.stdout.on('data', (chunk) => {
       output += chunk;

@@ -8,6 +8,7 @@ import { type Call, isSet } from './call.ts';
 import { Violation } from './checkers/checker.ts';
 import { checkElements } from './checkers/elements.ts';
 import { checkHistory } from './checkers/history.ts';
+import { checkOutcomes } from './checkers/outcomes.ts';
 import { checkReplies } from './checkers/replies.ts';
 import { checkCounts, checkPushes } from './checkers/sdk-once.ts';
 import { checkStaleReads } from './checkers/stale-reads.ts';
@@ -51,6 +52,8 @@ const LIVENESS_MS = 60_000;
 const OPERATOR_MS = 1_000;
 /** Within this every node has heard from the store who leads. */
 const TOLD_MS = 100;
+/** Between looks at every replica, for what need not be seen in its first moment. */
+const LOOK_MS = 5;
 
 /**
  * `judged` false: runs the same events to the same trace, and nobody looks. `script` is played in the
@@ -129,10 +132,12 @@ class Run {
     const absent = this.#freeze();
     if (absent !== undefined) await this.#serveWithout(absent);
     await this.#converge();
+    const wanted = JSON.stringify(this.cluster.records());
     const left = await this.#readEverything();
     if (plan.sdk.length > 0) this.#checkSdk(left);
     if (plan.followers > 0) this.#checkStaleReads();
     if (plan.topic === 'types') await this.#checkTyped();
+    this.#checkQuiet(wanted);
     // where clients empty the keyspace, no key has a history of its own
     if (this.#judged && !plan.flushes) this.undecided = checkHistory(this.workload.history);
   }
@@ -232,7 +237,7 @@ class Run {
   /** Every group goes on without `absent`, and clients are answered at every other node. */
   async #serveWithout(absent: string): Promise<void> {
     const { cluster } = this;
-    const led = await this.#steps(LIVENESS_MS, () => isLed(cluster, absent));
+    const led = await this.#stepsUntilSeen(LIVENESS_MS, () => isLed(cluster, absent));
     if (!led) {
       const text = `without ${absent} not led after ${LIVENESS_MS} ms\n${describe(cluster)}`;
       throw new Violation('liveness', text);
@@ -250,7 +255,7 @@ class Run {
 
   async #converge(): Promise<void> {
     const { cluster, workload } = this;
-    const whole = await this.#steps(LIVENESS_MS, () => isWhole(cluster));
+    const whole = await this.#stepsUntilSeen(LIVENESS_MS, () => isWhole(cluster));
     if (!whole) {
       const text = `not whole after ${LIVENESS_MS} ms without faults\n${describe(cluster)}`;
       throw new Violation('liveness', text);
@@ -259,8 +264,16 @@ class Run {
     workload.stop();
     const answered = await this.#steps(20_000, () => workload.busy === 0);
     if (!answered) throw new Violation('liveness', `${workload.busy} clients are not answered`);
-    const level = await this.#steps(20_000, () => this.#level());
+    const level = await this.#stepsUntilSeen(20_000, () => this.#level());
     if (!level) throw new Violation('liveness', 'replicas do not reach the same index');
+  }
+
+  /** The placedriver is at its target: it moved nothing since all was whole, and all is whole. */
+  #checkQuiet(before: string): void {
+    const now = JSON.stringify(this.cluster.records());
+    if (now === before && isWhole(this.cluster)) return;
+    const text = `what was wanted when all was whole:\n${before}\nand later:\n${now}`;
+    throw new Violation('liveness', `${text}\n${describe(this.cluster)}`);
   }
 
   /** Every replica has applied what its group has committed. */
@@ -315,19 +328,28 @@ class Run {
   }
 
   /** Runs steps, each checked, until `condition`; false when it did not hold within `withinMs`. */
-  async #steps(withinMs: number, condition: () => boolean): Promise<boolean> {
-    const { scheduler } = this.cluster;
-    const untilMs = scheduler.nowMs + withinMs;
-    while (!condition()) {
-      if (!(await scheduler.step(untilMs))) {
-        await scheduler.run(untilMs);
-        return condition();
-      }
+  #steps(withinMs: number, condition: () => boolean): Promise<boolean> {
+    if (condition()) return Promise.resolve(true);
+    const isOver = () => {
       if (this.#judged) this.#judge.check();
       const { found } = this.workload;
       if (found !== undefined) throw found;
-    }
-    return true;
+      checkOutcomes(this.cluster.unknownOutcomes);
+      return condition();
+    };
+    return this.cluster.scheduler.runUntil(isOver, withinMs);
+  }
+
+  /** As `#steps`, for a condition that looks at the whole cluster: each LOOK_MS of virtual time. */
+  #stepsUntilSeen(withinMs: number, condition: () => boolean): Promise<boolean> {
+    const { scheduler } = this.cluster;
+    const untilMs = scheduler.nowMs + withinMs;
+    let lookMs = scheduler.nowMs;
+    return this.#steps(withinMs, () => {
+      if (scheduler.nowMs < lookMs && scheduler.nowMs < untilMs) return false;
+      lookMs = scheduler.nowMs + LOOK_MS;
+      return condition();
+    });
   }
 }
 

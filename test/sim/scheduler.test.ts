@@ -60,6 +60,28 @@ describe('the scheduler', () => {
     expect(ran).toBe(false);
   });
 
+  test('thousands of cancelled events leave the others in their order', async () => {
+    const orders: number[][] = [];
+    for (const cancelled of [0, 3_000]) {
+      const scheduler = new Scheduler(seededRandom(3));
+      const order: number[] = [];
+      const timers = Array.from({ length: 300 }, (_, at) =>
+        scheduler.after(at % 7, () => order.push(at)),
+      );
+      for (const at of [5, 90, 90]) timers[at]!.cancel();
+      // drawn behind the others, which are the same
+      for (let at = 0; at < cancelled; at++) {
+        scheduler.after(at % 11, () => order.push(-1)).cancel();
+      }
+      await scheduler.run(20);
+      timers[7]!.cancel();
+      expect(scheduler.executed).toBe(298);
+      orders.push(order);
+    }
+    expect(orders[0]).toHaveLength(298);
+    expect(orders[1]).toEqual(orders[0]);
+  });
+
   test('runUntil stops at the condition, or says it never held', async () => {
     const scheduler = new Scheduler(seededRandom(3));
     let ran = 0;
@@ -94,6 +116,33 @@ describe('a simulated clock', () => {
     });
     await scheduler.run(1_000);
     expect(atMs).toBe(50);
+  });
+
+  test('is as far ahead on the wall as it was set, and not otherwise', async () => {
+    const scheduler = new Scheduler(seededRandom(3));
+    const [exact, ahead] = [new SimClock(scheduler), new SimClock(scheduler, { offsetMs: 400 })];
+    await scheduler.run(1_000);
+    expect(ahead.wallMs() - exact.wallMs()).toBe(400);
+    expect(ahead.monotonicMs()).toBe(exact.monotonicMs());
+  });
+
+  test('of a stopped process goes on, and what came due runs when that does, in order', async () => {
+    const scheduler = new Scheduler(seededRandom(3));
+    const clock = new SimClock(scheduler);
+    const ran: string[] = [];
+    for (const atMs of [30, 10, 20, 500]) clock.setTimer(atMs, () => ran.push(`${atMs}`));
+    const cancelled = clock.setTimer(15, () => ran.push('cancelled'));
+    const before = clock.monotonicMs();
+    clock.pause();
+    await scheduler.run(100);
+    expect(ran).toEqual([]);
+    expect(clock.monotonicMs() - before).toBe(100);
+    cancelled.cancel();
+    clock.resume();
+    await scheduler.run(101);
+    expect(ran).toEqual(['10', '20', '30']);
+    await scheduler.run(600);
+    expect(ran).toEqual(['10', '20', '30', '500']);
   });
 
   test('a killed clock runs nothing, neither set before nor after', async () => {

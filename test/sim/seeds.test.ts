@@ -10,17 +10,19 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
-import { drawPlan } from './plan.ts';
+import { drawPlan, faultKinds } from './plan.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
 const run = promisify(execFile);
 const PROCESSES = 2;
+/** As `npm run sim` does: most of what a step makes is gone with the step. */
+const NODE_FLAGS = ['--max-semi-space-size=64'];
 
 async function simulate(...args: string[]): Promise<string> {
   const main = join(root, '.cache', 'sim', 'test', 'sim', 'main.js');
   const options = { maxBuffer: 64 * 1024 * 1024 };
   try {
-    return (await run(process.execPath, [main, ...args], options)).stdout;
+    return (await run(process.execPath, [...NODE_FLAGS, main, ...args], options)).stdout;
   } catch (failure) {
     const { stdout } = failure as { stdout?: string };
     throw new Error(`the simulator found a violation:\n${stdout?.slice(-20_000) ?? failure}`);
@@ -41,13 +43,20 @@ function breakBuild(): string {
 /** What the simulator of `build` prints about a seed that fails. */
 async function failure(build: string, seed: string, ...args: string[]): Promise<string> {
   const main = join(build, 'test', 'sim', 'main.js');
-  const words = [main, '--seed', seed, '--once', ...args];
+  const words = [...NODE_FLAGS, main, '--seed', seed, '--once', ...args];
   const { stdout, code } = await run(process.execPath, words, { maxBuffer: 2 ** 26 }).then(
     ({ stdout }) => ({ stdout, code: 0 }),
     (error: { stdout: string; code: number }) => error,
   );
   expect(code).toBe(1);
   return stdout;
+}
+
+/** How often each kind of fault was injected, by the last line of a report. */
+function faultsOf(report: string): Map<string, number> {
+  const [, faults = ''] = /faults: (.*)$/.exec(report.trim().split('\n').at(-1)!) ?? [];
+  const counts = [...faults.matchAll(/(\w+) (\d+)/g)];
+  return new Map(counts.map(([, kind, count]) => [kind!, Number(count)]));
 }
 
 beforeAll(async () => {
@@ -70,6 +79,8 @@ describe('the simulator', () => {
         );
         expect(waits?.slice(1).map((count) => Number(count) > 0)).toEqual([true, true, true]);
       }
+      const injected = new Set(reports.flatMap((report) => [...faultsOf(report).keys()]));
+      expect(faultKinds.filter((kind) => !injected.has(kind))).toEqual([]);
       for (const report of reports) process.stdout.write(`${report.trim().split('\n').at(-1)}\n`);
     },
     scale.simulatorSeeds * 10_000,
@@ -118,6 +129,19 @@ describe('the simulator', () => {
       rmSync(broken, { recursive: true, force: true });
     }
   }, 1_500_000);
+
+  test('goes on by the hour, and tells of simulated time, of events and of faults by class', async () => {
+    const seconds = 8;
+    const began = performance.now();
+    const report = await simulate('--hours', String(seconds / 3_600), '--from', '5');
+    expect(performance.now() - began).toBeGreaterThan(seconds * 1_000);
+    expect(report).toMatch(
+      /^\d+ seeds, \d+\.\d\d simulated hours, \d+ events \(\d+\/s\), .*; faults: \w+ \d+/m,
+    );
+    expect(faultsOf(report).size).toBeGreaterThan(0);
+    const [, seeds] = /^(\d+) seeds/.exec(report.trim().split('\n').at(-1)!)!;
+    expect(Number(seeds)).toBeGreaterThan(0);
+  }, 600_000);
 
   test('says how it is used', async () => {
     expect(await simulate('--help')).toContain('--minimize');

@@ -3,7 +3,7 @@ import { assert } from '../../src/common/assert.ts';
 import { crc32 } from '../../src/common/checksum.ts';
 import type { ByteStream, StreamHandlers } from '../../src/common/network.ts';
 import type { Random } from '../../src/common/random.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { Scheduler, SimEvent } from './scheduler.ts';
 
 /** What the system takes from a writer before the other side has it. */
 const SYSTEM_BYTES = 64 * 1024;
@@ -41,9 +41,10 @@ export function networkError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
+/** `a` is the dialer: no other end has its port. */
 export function connectEnds(wire: SimWire, a: Place, b: Place): [SimEnd, SimEnd] {
-  const one = new SimEnd(wire, a, `${b.node}:${b.port}`);
-  const other = new SimEnd(wire, b, `${a.node}:${a.port}`);
+  const one = new SimEnd(wire, a, `${b.node}:${b.port}`, a.port);
+  const other = new SimEnd(wire, b, `${a.node}:${a.port}`, -a.port);
   one.peer = other;
   other.peer = one;
   return [one, other];
@@ -55,6 +56,8 @@ export class SimEnd implements ByteStream {
   readonly localPort: number;
   peer: SimEnd = this;
   readonly #wire: SimWire;
+  /** In traces. */
+  readonly #number: number;
   readonly #ends: Set<SimEnd>;
   #handlers: StreamHandlers | undefined;
   /** On the way to the peer, in order. */
@@ -62,14 +65,16 @@ export class SimEnd implements ByteStream {
   #outBytes = 0;
   #lastDueMs = 0;
   #pumpAtMs = Number.POSITIVE_INFINITY;
+  #pumping: SimEvent | undefined;
   #paused = false;
   #drainWanted = false;
   #finSent = false;
   #closed = false;
   #crashed = false;
 
-  constructor(wire: SimWire, place: Place, remote: string) {
+  constructor(wire: SimWire, place: Place, remote: string, number: number) {
     this.#wire = wire;
+    this.#number = number;
     this.node = place.node;
     this.localPort = place.port;
     this.#ends = place.ends;
@@ -164,11 +169,12 @@ export class SimEnd implements ByteStream {
 
   /** One pending event at a time; an earlier one replaces a later. */
   #pumpAfter(waitMs: number): void {
-    const atMs = this.#wire.scheduler.nowMs + waitMs;
+    const { scheduler } = this.#wire;
+    const atMs = scheduler.nowMs + waitMs;
     if (atMs >= this.#pumpAtMs) return;
     this.#pumpAtMs = atMs;
-    this.#wire.scheduler.after(waitMs, () => {
-      if (this.#pumpAtMs !== atMs) return;
+    this.#pumping?.cancel();
+    this.#pumping = scheduler.after(waitMs, () => {
       this.#pumpAtMs = Number.POSITIVE_INFINITY;
       this.#deliver();
     });
@@ -211,7 +217,7 @@ export class SimEnd implements ByteStream {
       chunk = Buffer.from(chunk.subarray(0, at));
     }
     this.#outBytes -= chunk.length;
-    scheduler.note(`${this.node}>${this.peer.node} ${chunk.length} ${crc32(chunk)}`);
+    scheduler.noteNumbers(this.#number, crc32(chunk));
     this.#drain();
     this.peer.#handlers?.onData(chunk);
   }

@@ -1,10 +1,12 @@
 /** What a simulated run may not touch. Synchronous: the test runner itself must not meet a trap. */
 import { execFileSync } from 'node:child_process';
 import * as crypto from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { openSync, promises, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { connect, createServer, Socket } from 'node:net';
 import { setTimeout as later } from 'node:timers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { setTraps } from './traps.ts';
@@ -19,10 +21,16 @@ const forbidden: Readonly<Record<string, () => unknown>> = {
   'the same as a bigint': () => process.hrtime.bigint(),
   'a timer': () => setTimeout(() => {}, 1),
   'a timer by import': () => later(() => {}, 1),
+  'a timer by promise': () => sleep(1),
+  'a turn of the host’s event loop': () => setImmediate(() => {}),
+  'a signal that ends by itself': () => AbortSignal.timeout(1),
+  'how long the process runs': () => process.uptime(),
+  'how much it has worked': () => process.cpuUsage(),
   'a random number': () => Math.random(),
   'random bytes': () => crypto.randomBytes(8),
   'random bytes of the web': () => globalThis.crypto.getRandomValues(new Uint8Array(8)),
   'a random id': () => crypto.randomUUID(),
+  'a random key': () => crypto.generateKeySync('hmac', { length: 64 }),
   'a file, at once': () => readFileSync(file),
   'a file’s descriptor': () => openSync(file, 'r'),
   'a file, by promise': () => promises.readFile(file),
@@ -31,6 +39,7 @@ const forbidden: Readonly<Record<string, () => unknown>> = {
   'a connection of a socket': () => new Socket().connect(1, '127.0.0.1'),
   'a server': () => createServer(),
   'a request': () => fetch('http://127.0.0.1:1'),
+  'a name of the network': () => lookup('localhost'),
   'a process': () => execFileSync('true'),
   'a thread': () => new Worker(file),
 };

@@ -11,6 +11,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import os from 'node:os';
 import timers from 'node:timers';
+import timersPromises from 'node:timers/promises';
 import tls from 'node:tls';
 import workers from 'node:worker_threads';
 
@@ -19,10 +20,12 @@ type Trapped = readonly [holder: object, name: string];
 const time: readonly Trapped[] = [
   [Date, 'now'],
   [performance, 'now'],
-  [process, 'hrtime'],
-  [globalThis, 'setTimeout'],
-  [timers, 'setTimeout'],
-  [timers, 'setInterval'],
+  ...all(process, ['hrtime', 'uptime', 'cpuUsage', 'resourceUsage']),
+  [AbortSignal, 'timeout'],
+  ...all(globalThis, ['setTimeout', 'setImmediate']),
+  ...all(timers, ['setTimeout', 'setInterval', 'setImmediate']),
+  ...all(timersPromises, ['setTimeout', 'setInterval', 'setImmediate']),
+  [timersPromises.scheduler, 'wait'],
 ];
 
 const chance: readonly Trapped[] = [
@@ -30,7 +33,8 @@ const chance: readonly Trapped[] = [
   [crypto, 'getRandomValues'],
   [crypto, 'randomUUID'],
   ...all(nodeCrypto, ['randomBytes', 'randomInt', 'randomUUID', 'randomFill', 'randomFillSync']),
-  ...all(nodeCrypto, ['generateKeyPair', 'generateKeyPairSync']),
+  ...all(nodeCrypto, ['generateKeyPair', 'generateKeyPairSync', 'generateKey', 'generateKeySync']),
+  ...all(nodeCrypto, ['generatePrime', 'generatePrimeSync', 'pseudoRandomBytes']),
 ];
 
 /** What opens a file or a socket, or asks the system about itself. */
@@ -45,7 +49,8 @@ const io: readonly Trapped[] = [
   ...all(http, ['request', 'get', 'createServer']),
   ...all(https, ['request', 'get', 'createServer']),
   ...all(http2, ['connect', 'createServer', 'createSecureServer']),
-  ...all(dns, ['lookup', 'resolve']),
+  ...all(dns, functionsOf(dns)),
+  ...all(dns.promises, functionsOf(dns.promises)),
   [dgram, 'createSocket'],
   ...all(childProcess, ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync']),
   [childProcess, 'fork'],

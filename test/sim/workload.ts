@@ -6,6 +6,7 @@ import type { Random } from '../../src/common/random.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { type Call, textOf } from './call.ts';
 import type { Violation } from './checkers/checker.ts';
+import { unknownTold } from './checkers/outcomes.ts';
 import type { Push } from './checkers/sdk-once.ts';
 import type { StaleRead } from './checkers/stale-reads.ts';
 import { SimClient } from './client.ts';
@@ -19,7 +20,7 @@ import { type Asker, type Sent, TypedClient } from './typed.ts';
 /** Replies that say for certain that nothing happened. */
 const REFUSED = /^(CLUSTERDOWN|TRYAGAIN|LOADING|ERR max)/;
 /** Replies that leave it open. */
-const UNKNOWN = /^(UNKNOWNOUTCOME|MISCONF)/;
+const UNKNOWN = /^(UNKNOWNOUTCOME|PARTIALOUTCOME|MISCONF)/;
 
 const ANSWER_MS = 8_000;
 /** A transaction that was not run. */
@@ -225,6 +226,8 @@ export class Workload {
   }
 
   #note(number: number, words: Line, reply: Reply | undefined): void {
+    const wrong = unknownTold(words, reply);
+    if (wrong !== undefined) this.#cluster.unknownOutcomes.push(wrong);
     this.#cluster.scheduler.note(`client${number} ${words.join(' ')}: ${textOf(reply)}`);
   }
 

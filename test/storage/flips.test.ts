@@ -151,9 +151,9 @@ function judge(place: FlipPlace, found: Found): Verdict | { readonly failure: st
   const named = lines.some((line) => !/ cut/.test(line) && isNamed(place, line));
   if (named) return 'reported';
   if (cut) {
+    if (place.kind === 'log, newest batch' && place.referred) return 'cut newest';
     if (missing.length === 0 && unread === 0)
       return place.referred ? 'cut, applied again' : 'harmless';
-    if (place.kind === 'log, newest batch') return 'cut newest';
     return fail(`cut, and ${missing} are missing, ${unread} not read`);
   }
   if (missing.length > 0) return fail(`missing: ${missing}`);

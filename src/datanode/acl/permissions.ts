@@ -62,7 +62,8 @@ function keyDenial(
   command: Command,
   args: readonly Buffer[],
 ): Denial | undefined {
-  if (keys === 'all') return undefined;
+  // channels stand where keys would, so that a cluster client finds their slot
+  if (keys === 'all' || command.flags.includes('pubsub')) return undefined;
   const uses = keyUses(command, args, keysOf(command, args));
   const denied = uses.find((use) => !keys.some((pattern) => allows(pattern, use)));
   const key = denied?.key ?? patternThatReads(command, args);

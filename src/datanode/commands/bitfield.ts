@@ -107,8 +107,10 @@ function runBitField(view: WriteView, request: FieldRequest, context: RunContext
   const bytes = widened(live?.body ?? EMPTY, bytesNeeded);
   const grown = bytes.length > (live?.body.length ?? 0);
   const done = steps.map((step) => runStep(bytes, step));
-  storeString(view, found, bytes, live?.deadlineMs ?? 0, 'edited');
   const told = done.some(({ before, after }) => after !== undefined && (grown || after !== before));
+  if (told || grown || live?.origin !== 'edited') {
+    storeString(view, found, bytes, live?.deadlineMs ?? 0, 'edited');
+  }
   if (told) view.notify?.('string', 'setbit', key);
   return array(done.map(({ reply }) => reply));
 }

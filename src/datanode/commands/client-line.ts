@@ -1,4 +1,5 @@
 /** A client as CLIENT LIST shows it, and the words by which CLIENT LIST and KILL choose clients. */
+import { parseInteger } from '../encoding/string.ts';
 import { argument, SYNTAX_ERROR, word } from './args.ts';
 import type { Session } from './node-context.ts';
 import { isSubscribed } from './pubsub-port.ts';
@@ -79,7 +80,7 @@ export function listFilter(args: readonly Buffer[]): SessionTest | string {
     return type === undefined ? unknownType(argument(args, 3)) : (one) => typeOf(one) === type;
   }
   if (filter !== 'id' || args.length < 4) return SYNTAX_ERROR;
-  const ids = new Set(args.slice(3).map(clientId));
+  const ids = new Set(args.slice(3).map((arg) => parseInteger(arg)));
   return ids.has(undefined) ? 'ERR Invalid client ID' : ({ id }) => ids.has(id);
 }
 

@@ -2,9 +2,10 @@
  * CLUSTER: how cluster clients learn who leads which slots (redis.io cluster specification). Every
  * datanode shows as a master; one that leads nothing shows without slots.
  */
-import { SLOT_COUNT, slotOfKey } from '../../common/hash.ts';
+import { slotOfKey } from '../../common/hash.ts';
 import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
+import { clusterFigures } from './cluster-figures.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { helpReply } from './help.ts';
 import {
@@ -44,23 +45,8 @@ function nodesText({ clusterNodes, nowMs }: NodeContext): string {
 }
 
 function infoText(context: NodeContext): string {
-  const nodes = context.clusterNodes();
-  const covered = nodes.reduce(
-    (sum, { slots }) => sum + slots.reduce((count, [from, to]) => count + to - from + 1, 0),
-    0,
-  );
   const fields = {
-    cluster_state: context.clusterOk() && covered === SLOT_COUNT ? 'ok' : 'fail',
-    cluster_slots_assigned: covered,
-    cluster_slots_ok: covered,
-    cluster_slots_pfail: 0,
-    cluster_slots_fail: 0,
-    cluster_known_nodes: nodes.length,
-    cluster_size: nodes.filter(({ slots }) => slots.length > 0).length,
-    cluster_current_epoch: 1,
-    cluster_my_epoch: 1,
-    cluster_stats_messages_sent: 0,
-    cluster_stats_messages_received: 0,
+    ...clusterFigures(context.clusterNodes(), context.clusterOk()),
     total_cluster_links_buffer_limit_exceeded: 0,
   };
   return Object.entries(fields)

@@ -12,6 +12,7 @@ const kvorum: Section['fields'] = (_context, info) => ({
   total_held_requests: info.heldTotal,
   total_forwarded_commands: info.forwardedCommands,
   total_repeated_batches: info.repeatedBatches,
+  total_lost_entries: info.lostEntries,
   total_served_commands: info.servedCommands,
   pubsub_lost_messages: info.pubsub.lostMessages,
   pubsub_slow_subscribers: info.pubsub.slowSubscribers,

@@ -55,6 +55,8 @@ const server: Section['fields'] = ({ session, nowMs }, { facts }) => {
 const clients: Section['fields'] = (_context, info) => ({
   connected_clients: info.connectedClients,
   maxclients: info.clientsMax,
+  client_recent_max_input_buffer: info.clientBuffers.inputBytes,
+  client_recent_max_output_buffer: info.clientBuffers.outputBytes,
   blocked_clients: info.blockedClients,
   tracking_clients: 0,
   pubsub_clients: info.pubsub.clients,

@@ -3,7 +3,7 @@ import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { AclView } from './acl-view.ts';
-import type { NodeWatch } from './node-watch.ts';
+import type { NodeWatch, SlowLogView } from './node-watch.ts';
 import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
 
 /** `follower`: the follower-read port, which cluster clients take for replicas; `zan`: ZanRedisDB's. */
@@ -133,6 +133,12 @@ export interface Rates {
   readonly outputBytesPerSecond: number;
 }
 
+/** The largest of any client: requests that are not answered, and answers that it has not taken. */
+export interface ClientBuffers {
+  readonly inputBytes: number;
+  readonly outputBytes: number;
+}
+
 /** The process, as the operating system sees it now. */
 export interface ProcessUsage {
   readonly rssBytes: number;
@@ -194,6 +200,8 @@ export interface ServerInfo {
   readonly gatewayPort: number;
   readonly clientsMax: number;
   readonly connectedClients: number;
+  /** Over the last two seconds. */
+  readonly clientBuffers: ClientBuffers;
   /** Those in a blocking command. */
   readonly blockedClients: number;
   readonly totalConnections: number;
@@ -207,6 +215,7 @@ export interface ServerInfo {
   readonly commandStats: ReadonlyMap<string, CommandStat>;
   /** By the error's code. */
   readonly errorStats: ReadonlyMap<string, number>;
+  readonly slowLog: Pick<SlowLogView, 'length' | 'newest'>;
   /** Requests that wait for their partition to have a leader: now, and ever. */
   readonly heldNow: number;
   readonly heldTotal: number;
@@ -215,6 +224,8 @@ export interface ServerInfo {
   readonly servedCommands: number;
   /** Batches of writes that were asked for again of a leader, their outcome not known. */
   readonly repeatedBatches: number;
+  /** Entries of this node's own leaders that others were asked about for the same reason. */
+  readonly lostEntries: number;
   /** True until this node has its table and its replicas are open. */
   readonly loading: boolean;
   readonly partitions: readonly PartitionInfo[];

@@ -1,7 +1,7 @@
 /** Small commands about the server that tools ask: TIME, ROLE, LASTSAVE, LOLWUT, SAVE … */
 import { parseInteger } from '../encoding/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
-import { NOT_AN_INTEGER, word } from './args.ts';
+import { NOT_AN_INTEGER, SYNTAX_ERROR, word } from './args.ts';
 import type { Command } from './command.ts';
 import { replicationOffset } from './info-sections.ts';
 import { type Run, serverRow } from './server-row.ts';
@@ -29,6 +29,12 @@ const refuse =
 const say = (text: string): Run => {
   const reply: Reply = { kind: 'simple', text };
   return () => reply;
+};
+
+/** BGSAVE [SCHEDULE] */
+const backgroundSave: Run = (args) => {
+  const known = args.length === 1 || (args.length === 2 && word(args[1]!) === 'schedule');
+  return known ? { kind: 'simple', text: 'Background saving started' } : error(SYNTAX_ERROR);
 };
 
 const TRIANGLE_ROWS = 16;
@@ -73,14 +79,7 @@ export const serverInfoCommands: readonly Command[] = [
     dangerous,
   ),
   serverRow('save', 1, [...saving, 'no_multi'], '1.0.0', 'OK: every write is durable.', () => OK),
-  serverRow(
-    'bgsave',
-    -1,
-    saving,
-    '1.0.0',
-    'Accepted: every write is durable.',
-    say('Background saving started'),
-  ),
+  serverRow('bgsave', -1, saving, '1.0.0', 'Accepted: every write is durable.', backgroundSave),
   serverRow(
     'bgrewriteaof',
     1,

@@ -97,6 +97,11 @@ function* unite(view: View, sources: Sources, take: Take<Buffer>): Slices<void> 
   }
 }
 
+/** Members of every set, those of several of them as often: what they are stored in has each once. */
+function* uniteAll(_view: View, sources: Sources, take: Take<Buffer>): Slices<void> {
+  for (const set of sources) if (set !== undefined) yield* eachMember(set, take);
+}
+
 function* eachMember(set: Collection, take: Take<Buffer>): Slices<void> {
   yield* eachPair(membersOf(set).range, ([key]) => take(decodeMember(key)));
 }
@@ -227,7 +232,7 @@ export const setAlgebraCommands: readonly Command[] = [
     ...storeRow,
     name: 'sunionstore',
     summary: 'Stores the members that any of the sets has under a key.',
-    run: runStore(unite, 'sunionstore'),
+    run: runStore(uniteAll, 'sunionstore'),
   }),
   write({
     ...storeRow,

@@ -7,6 +7,7 @@ import { eachSlice, pickDistinct, pickOne } from '../encoding/member-walk.ts';
 import {
   addMember,
   decodeMember,
+  dropMember,
   encodingOfMembers,
   encodingOfSet,
   expectMembers,
@@ -217,7 +218,7 @@ function* popCount(
   }
   const set = reopenSet(found);
   yield* eachItem(popped, ([key]) => {
-    removeMember(view, set, decodeMember(key));
+    dropMember(view, set, key);
   });
   // Redis moves the few that remain into a new set, whose encoding may be another
   if (remaining * POP_MOVES_REMAINING <= count && encodingOfSet(found) === 'hashtable') {

@@ -3,13 +3,13 @@ import { parseInteger } from '../encoding/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import type { Command } from './command.ts';
 import type { SlowEntry } from './node-watch.ts';
-import { container, type Run } from './server-row.ts';
+import { container, type Run, wrongShape } from './server-row.ts';
 
 const COUNT = 10;
 
 /** SLOWLOG GET [count]: −1 is all. */
 const get: Run = (args, { watch }) => {
-  if (args.length > 3) return error("ERR wrong number of arguments for 'slowlog|get' command");
+  if (args.length > 3) return wrongShape(args);
   const count = args[2] === undefined ? COUNT : parseInteger(args[2]);
   if (count === undefined || count < -1) {
     return error('ERR count should be greater than or equal to -1');

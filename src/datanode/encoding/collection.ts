@@ -37,6 +37,7 @@ export interface OpenCollection extends Collection {
 }
 
 const NOTHING = Buffer.alloc(0);
+const POOLED_BYTES_MAX = 256;
 
 /** The live collection under `key`; undefined when absent, `wrong-type` when it is something else. */
 export function readCollection(
@@ -122,6 +123,14 @@ export function collectionOf(found: Found, live: Header, type: CollectionType): 
   return { found, type, place: { slot: slotOfKey(found.key), version }, size, extra };
 }
 
+/**
+ * A small value, kept in Node's pool: a million views of what the engine gave, each a piece of memory
+ * of its own, hold up the garbage collector.
+ */
+function kept(value: Buffer): Buffer {
+  return value.length <= POOLED_BYTES_MAX ? Buffer.from(value) : value;
+}
+
 function* copyElements(
   view: WriteView,
   type: CollectionType,
@@ -134,7 +143,7 @@ function* copyElements(
     for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
       for (const [key, value] of pairs) {
         if (isGlanceDue(++met)) yield GLANCE;
-        view.put(movedElementKey(key, to), value);
+        view.put(movedElementKey(key, to), kept(value));
       }
       range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
     }

@@ -36,6 +36,20 @@ export const elementTags = {
   zset: [tags.zsetMember, tags.zsetScore, tags.zsetBlock],
 } as const;
 
+const elementTagSet: ReadonlySet<number> = new Set(Object.values(elementTags).flat());
+
+/** Index of the entry that made the collection of an element's key; −1: it is no element's. */
+export function madeAt(encoded: Buffer): number {
+  if (encoded.length < ELEMENT_PREFIX_BYTES || !elementTagSet.has(encoded[0]!)) return -1;
+  return readU64(encoded, VERSION_AT);
+}
+
+/** All keys from one to the other are of elements in the same slot, and of the same kind. */
+export function isSameKind(one: Buffer, other: Buffer): boolean {
+  const ends = Math.min(one.length, other.length) >= ELEMENT_PREFIX_BYTES;
+  return ends && one[0] === other[0] && one[1] === other[1] && one[2] === other[2];
+}
+
 export function isCollectionType(type: ValueType): type is CollectionType {
   return type in elementTags;
 }
@@ -44,6 +58,7 @@ export function isCollectionType(type: ValueType): type is CollectionType {
 export const ELEMENT_PREFIX_BYTES = 15;
 const PREFIX_BYTES = ELEMENT_PREFIX_BYTES;
 const ORDER_BYTES = 8;
+const VERSION_AT = 3;
 
 /** First byte of an element's value. A reader that meets an unknown flag refuses. */
 export const elementFlags = {

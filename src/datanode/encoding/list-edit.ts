@@ -196,7 +196,8 @@ export function* trimList(
   const behind = list.size - 1 - last;
   const kept = last - first + 1;
   const removed = first + behind;
-  if (removed === 0) return;
+  // written all the same: whoever watches the key is told, as by Redis
+  if (removed === 0) return saveList(view, list);
   let trimmed = list;
   if (removed > TRIM_IN_PLACE_MAX && kept < removed) {
     trimmed = yield* copyPart(view, list, first, kept);

@@ -14,7 +14,7 @@ import { tags } from './tags.ts';
 import type { Change } from './txn.ts';
 
 /** A change, and its key as a string; undefined: the string is all there is. */
-interface Named {
+export interface Named {
   readonly name: string;
   readonly key: Buffer | undefined;
   after: Buffer | undefined;
@@ -55,7 +55,7 @@ export class Overlay {
   }
 
   /** The change of the key that is `name` as a latin1 string. */
-  named(name: string): Change | undefined {
+  changeOf(name: string): Change | undefined {
     const named = this.#changes.get(name);
     return named && changeOf(named);
   }
@@ -78,6 +78,11 @@ export class Overlay {
   /** In the order of their first change. */
   *changes(): Generator<Change, void, unknown> {
     for (const named of this.#inOrder) yield changeOf(named);
+  }
+
+  /** The same, as they are held. */
+  named(): Iterable<Named> {
+    return this.#inOrder;
   }
 
   /** Orders what `merge` needs for `range`; nothing may be changed between its steps. */
@@ -224,7 +229,7 @@ function lowerBound(names: SteadyList<Named>, bound: string): number {
   return low;
 }
 
-function changeOf(named: Named): Change {
+export function changeOf(named: Named): Change {
   // with its key it is a change
   return named.key === undefined ? { key: keyOf(named), after: named.after } : (named as Change);
 }

@@ -107,8 +107,17 @@ export class RankTree {
   }
 
   flush(view: WriteView): void {
+    const steps = this.flushInSteps(view);
+    while (!steps.next().done);
+  }
+
+  /** The same, node by node. */
+  *flushInSteps(view: WriteView): Generator<undefined, void, unknown> {
     for (const id of this.#deleted) deleteNode(view, this.#place, id);
-    for (const node of this.#nodes.values()) writeNode(view, this.#place, node);
+    for (const node of this.#nodes.values()) {
+      writeNode(view, this.#place, node);
+      yield;
+    }
   }
 
   /** Deletes the whole tree. */

@@ -1,10 +1,18 @@
 /**
  * Ranges of an engine, read ahead: a walk takes a few pairs at a time, so that it can give way in
  * between, and the engine is asked for many at once. Keeps the last slice; the engine (or a
- * snapshot of it) must not change where one walk goes on.
+ * snapshot of it) must not change where one walk goes on. A walk of more than a slice stays on one
+ * iterator, and its next slice is read while the last one is worked on: `end` is to be called.
  */
 import { limits } from '../../common/limits.ts';
-import { type EngineReader, type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
+import {
+  type EngineIterator,
+  type EngineReader,
+  type KeyRange,
+  type KeyValue,
+  limited,
+} from '../engine/engine.ts';
+import { keyAfter } from './key.ts';
 import { openRecord } from './record.ts';
 
 export interface Slice {
@@ -16,21 +24,72 @@ export interface Slice {
 /** Of `range` in `reader`: at least one pair unless it is empty. */
 export async function readSlice(reader: EngineReader, range: KeyRange): Promise<Slice> {
   const countMax = Math.min(range.limit ?? limits.rangeSlicePairs, limits.rangeSlicePairs);
-  const pairs: KeyValue[] = [];
-  let bytes = 0;
   const iterator = reader.iterate(limited(range, countMax));
   try {
-    while (pairs.length < countMax && bytes < limits.rangeSliceBytes) {
-      const read = await iterator.next(countMax - pairs.length);
-      if (read.length === 0) return { pairs, ended: true };
-      for (const [key, record] of read) {
-        pairs.push([key, openRecord(key, record)]);
-        bytes += key.length + record.length;
-      }
-    }
-    return { pairs, ended: false };
+    return await sliceOf(iterator, countMax);
   } finally {
     await iterator.close();
+  }
+}
+
+async function sliceOf(iterator: EngineIterator, countMax: number): Promise<Slice> {
+  const pairs: KeyValue[] = [];
+  let bytes = 0;
+  while (pairs.length < countMax && bytes < limits.rangeSliceBytes) {
+    const read = await iterator.next(countMax - pairs.length);
+    if (read.length === 0) return { pairs, ended: true };
+    for (const [key, record] of read) {
+      pairs.push([key, openRecord(key, record)]);
+      bytes += key.length + record.length;
+    }
+  }
+  return { pairs, ended: false };
+}
+
+/** An engine's iterator on which a long walk goes on; the slice behind the last one is being read. */
+class Cursor {
+  readonly #iterator: EngineIterator;
+  readonly #range: KeyRange;
+  /** Pairs that are wanted and have not been asked for. */
+  #left: number;
+  /** Where the next slice begins, in the direction of the range. */
+  #from: Buffer;
+  /** Undefined: no more are wanted. */
+  #next: Promise<Slice> | undefined;
+
+  constructor(reader: EngineReader, range: KeyRange) {
+    this.#range = range;
+    this.#left = range.limit ?? Number.POSITIVE_INFINITY;
+    this.#from = range.reverse ? range.lt : range.gte;
+    this.#iterator = reader.iterate(range);
+    this.#next = this.#read();
+  }
+
+  /** The slice at the beginning of `range`; undefined: the walk does not go on there. */
+  async take(range: KeyRange): Promise<Slice | undefined> {
+    const from = range.reverse ? range.lt : range.gte;
+    if (!endsAlike(this.#range, range) || !this.#from.equals(from)) return undefined;
+    const slice = await this.#next;
+    const last = slice?.pairs.at(-1)?.[0];
+    if (slice === undefined || slice.ended || last === undefined) return slice;
+    this.#from = range.reverse ? last : keyAfter(last);
+    this.#next = this.#read();
+    return slice;
+  }
+
+  async close(): Promise<void> {
+    await this.#next?.catch(() => {});
+    await this.#iterator.close();
+  }
+
+  #read(): Promise<Slice> | undefined {
+    const count = Math.min(this.#left, limits.rangeSlicePairs);
+    if (count === 0) return undefined;
+    this.#left -= count;
+    const reading = sliceOf(this.#iterator, count);
+    // whoever takes it hears of a failure; perhaps nobody does
+    reading.catch(() => {});
+    return reading;
   }
 }
 
@@ -38,6 +97,7 @@ export class ReadAhead {
   readonly #reader: EngineReader;
   #range: KeyRange | undefined;
   #slice: Slice = { pairs: [], ended: false };
+  #cursor: Cursor | undefined;
 
   constructor(reader: EngineReader) {
     this.#reader = reader;
@@ -60,8 +120,30 @@ export class ReadAhead {
   /** Reads some of it: then `known` has an answer. */
   async read(range: KeyRange): Promise<void> {
     this.#range = undefined;
-    this.#slice = await readSlice(this.#reader, range);
+    this.#slice = await this.#readSlice(range);
     this.#range = range;
+  }
+
+  /** Nothing more is read; what is being read is waited for. */
+  async end(): Promise<void> {
+    const cursor = this.#cursor;
+    this.#cursor = undefined;
+    await cursor?.close();
+  }
+
+  /** A walk that goes on behind its first slice is likely to go on to its end. */
+  async #readSlice(range: KeyRange): Promise<Slice> {
+    const ahead = await this.#cursor?.take(range);
+    if (ahead !== undefined) return ahead;
+    await this.end();
+    const behind = placeBehind(this.#slice.pairs, range);
+    const goesOn = behind !== undefined && (range.reverse ? range.lt : range.gte).equals(behind);
+    if (!goesOn || (range.limit ?? Infinity) <= limits.rangeSlicePairs) {
+      return readSlice(this.#reader, range);
+    }
+    const cursor = new Cursor(this.#reader, range);
+    this.#cursor = cursor;
+    return (await cursor.take(range))!;
   }
 
   /** A few pairs of `range`: at once when they have been read. */
@@ -71,6 +153,12 @@ export class ReadAhead {
     if (known !== undefined) return handed(known, range);
     return this.read(range).then(() => handed(this.known(range)!, range));
   }
+}
+
+/** Where a walk goes on behind `pairs`. */
+function placeBehind(pairs: readonly KeyValue[], { reverse }: KeyRange): Buffer | undefined {
+  const last = pairs.at(-1)?.[0];
+  return last === undefined || reverse ? last : keyAfter(last);
 }
 
 function endsAlike(one: KeyRange, other: KeyRange): boolean {

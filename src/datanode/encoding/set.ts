@@ -120,6 +120,12 @@ export function removeMember(view: WriteView, { collection }: OpenSet, member: B
   return true;
 }
 
+/** Removes the member that is there under `key`, its engine key, as a walk over the set has found it. */
+export function dropMember(view: WriteView, { collection }: OpenSet, key: Buffer): void {
+  view.del(key);
+  collection.size--;
+}
+
 /** At most once per opening; writes nothing where nothing changed. */
 export function saveSet(view: WriteView, { collection, encoding, stored }: OpenSet): void {
   if (stored?.size === collection.size && stored.encoding === encoding) return;

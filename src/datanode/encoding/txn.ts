@@ -16,12 +16,14 @@ import type {
   KeyRange,
   KeyValue,
 } from '../engine/engine.ts';
+import { isSameKind, madeAt } from './element-key.ts';
 import type { Version } from './header.ts';
 import { isExpiryKey, keyAfter } from './key.ts';
 import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
-import { Overlay } from './overlay.ts';
-import { handedMax, ReadAhead, readSlice } from './read-ahead.ts';
+import { ManyNew, NewApart } from './new-elements.ts';
+import { changeOf, Overlay } from './overlay.ts';
+import { handedMax, ReadAhead, readSlice, type Slice } from './read-ahead.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { NOTHING, type Pacing } from './slices.ts';
 import { tags } from './tags.ts';
@@ -51,6 +53,10 @@ export async function readRange(reader: EngineReader, range: KeyRange): Promise<
 /** Records sealed before others may have their turn, and bytes of them. */
 const SEALED_STEP = 64;
 const SEALED_STEP_BYTES = 262_144;
+/** Steps of ordering changes between two pauses: a pause costs more than a step. */
+const ORDERED_STEPS = 4;
+/** Changes that are only looked at, likewise. */
+const LOOKED_STEP = 512;
 /** More changes than these, or bytes of them, are sealed in steps. */
 const CHANGES_AT_ONCE_MAX = 512;
 const CHANGED_BYTES_AT_ONCE_MAX = LARGE_RECORD_BYTES;
@@ -89,7 +95,11 @@ export class Txn implements WriteView {
   /** Of values put, those put over others included. */
   #putBytes = 0;
   #entryIndex = 0;
+  /** Of the first entry. */
+  #sinceIndex = Number.POSITIVE_INFINITY;
   #ordinal = 0;
+  /** Some collection is made. */
+  #isMaking = false;
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
   #leavesGarbage = false;
   #events: KeyEvent[] = [];
@@ -117,6 +127,7 @@ export class Txn implements WriteView {
   /** What follows comes from the log entry at `index`: versions are made of it. */
   beginEntry(index: number): void {
     this.#entryIndex = index;
+    this.#sinceIndex = Math.min(this.#sinceIndex, index);
     this.#ordinal = 0;
   }
 
@@ -140,12 +151,22 @@ export class Txn implements WriteView {
   }
 
   newVersion(): Version {
+    this.#isMaking = true;
     return { index: this.#entryIndex, ordinal: this.#ordinal++ };
   }
 
   get(key: Buffer): Buffer | undefined {
     const change = this.#overlay.get(key);
-    return change === undefined ? this.#before.get(key) : change.after;
+    if (change !== undefined) return change.after;
+    return this.#isNew(key) ? undefined : this.#before.get(key);
+  }
+
+  /**
+   * An element of a collection that this Txn makes: the engine has none, since it holds what entries
+   * before this one left, and a store of a million need not ask a million times.
+   */
+  #isNew(key: Buffer): boolean {
+    return madeAt(key) >= this.#sinceIndex;
   }
 
   put(key: Buffer, value: Buffer): void {
@@ -175,7 +196,7 @@ export class Txn implements WriteView {
 
   async #orderAndFill(ordering: Iterator<unknown>, filling: Filling): Promise<KeyValue[]> {
     do await readSlice(this.#reader, NOTHING);
-    while (!ordering.next().done);
+    while (!isDoneWithin(ordering, ORDERED_STEPS));
     return this.#fill(filling);
   }
 
@@ -186,8 +207,10 @@ export class Txn implements WriteView {
 
   /** As far as the engine has been read; true when nothing is to be added. */
   #fillKnown(filling: Filling): boolean {
+    const { gte, lt } = filling.range;
+    const isNew = this.#isNew(gte) && isSameKind(gte, lt);
     for (;;) {
-      const slice = this.#ahead.known(filling.range);
+      const slice = isNew ? NO_SLICE : this.#ahead.known(filling.range);
       if (slice === undefined) return false;
       const last = slice.ended ? undefined : slice.pairs.at(-1)![0];
       const covered = upTo(filling.range, last);
@@ -208,8 +231,9 @@ export class Txn implements WriteView {
     return this.#putBytes > CHANGED_BYTES_AT_ONCE_MAX;
   }
 
-  /** Checks what was read; `operations` does so as well. Throws KvorumError CORRUPT. */
+  /** Reads are over: what they gave is checked, as a batch does too. Throws KvorumError CORRUPT. */
   checkReads(): void {
+    this.#endReads();
     this.#opener.check();
   }
 
@@ -217,11 +241,11 @@ export class Txn implements WriteView {
     return this.#overlay.changes();
   }
 
-  /** For whoever looks for what was changed; not before `operations` or `operationsInSteps`. */
+  /** For whoever looks for what was changed; not before `operations` or a batch was asked for. */
   get changed(): ChangeSet {
     return {
       all: () => this.#overlay.changes(),
-      get: (name) => this.#overlay.named(name),
+      get: (name) => this.#overlay.changeOf(name),
       elements: this.#elements?.names,
     };
   }
@@ -234,28 +258,57 @@ export class Txn implements WriteView {
     return Array.from(this.#overlay.changes(), operationOf);
   }
 
-  /** The same, with pauses. Nothing may be changed meanwhile. */
-  async operationsInSteps(pace: Pacing): Promise<BatchOperations> {
+  /** The same for the engine, which may be told in it what it may store early. */
+  batch(): BatchOperations {
+    const operations = this.operations();
+    return this.#isMaking ? new NewApart(operations, this.#sinceIndex) : operations;
+  }
+
+  /** The same, with pauses. Nothing may be changed meanwhile, nor before it is written. */
+  async batchInSteps(pace: Pacing): Promise<BatchOperations> {
     await this.#opener.checkInSteps(pace);
+    this.#endReads();
     this.#observe();
-    const operations = new SteadyList<BatchOperation>();
+    const isMany = this.#isMaking && this.#overlay.size > limits.engineWholeOperationsMax;
+    const many = isMany ? new ManyNew(this.#overlay, this.#sinceIndex) : undefined;
+    const others = await this.#sealInSteps(pace, many);
+    // handing them to the engine is a turn's work
+    await pace.pause();
+    return many ?? (this.#isMaking ? new NewApart(others, this.#sinceIndex) : others);
+  }
+
+  /** What `many` does not take. */
+  async #sealInSteps(pace: Pacing, many: ManyNew | undefined): Promise<SteadyList<BatchOperation>> {
+    const others = many?.others ?? new SteadyList<BatchOperation>();
     const elements = new ElementNames();
     this.#elements = elements;
     let bytes = 0;
-    for (const change of this.#overlay.changes()) {
+    let looked = 0;
+    for (const named of this.#overlay.named()) {
+      if (many?.takes(named)) {
+        if (++looked % LOOKED_STEP === 0 && pace.isDue()) await pace.pause();
+        continue;
+      }
+      const change = changeOf(named);
       const { key, after = NO_BYTES } = change;
       elements.add(key);
       const isLarge = after.length >= LARGE_RECORD_BYTES;
       const value = isLarge ? await sealLarge(key, after, pace) : undefined;
-      operations.push(value === undefined ? operationOf(change) : { type: 'put', key, value });
+      others.push(value === undefined ? operationOf(change) : { type: 'put', key, value });
       bytes += isLarge ? 0 : after.length;
-      if (operations.length % SEALED_STEP !== 0 && bytes < SEALED_STEP_BYTES) continue;
+      if (others.length % SEALED_STEP !== 0 && bytes < SEALED_STEP_BYTES) continue;
       bytes = 0;
       if (pace.isDue()) await pace.pause();
     }
-    // handing them to the engine is a turn's work
-    await pace.pause();
-    return operations;
+    for (const prefix of many?.prefixes ?? []) elements.add(prefix);
+    return others;
+  }
+
+  /** What is being read ahead is not wanted any more. */
+  #endReads(): void {
+    this.#ahead.end().catch(() => {
+      // the engine is closing, and its iterators with it
+    });
   }
 
   #observe(): void {
@@ -276,7 +329,14 @@ function operationOf({ key, after }: Change): BatchOperation {
     : { type: 'put', key, value: sealRecord(key, after) };
 }
 
+/** Makes so many steps of it. */
+function isDoneWithin(steps: Iterator<unknown>, count: number): boolean {
+  for (let made = 0; made < count; made++) if (steps.next().done) return true;
+  return false;
+}
+
 const NO_BYTES = Buffer.alloc(0);
+const NO_SLICE: Slice = { pairs: [], ended: true };
 
 /** A slice of a range that is being put together. */
 interface Filling {

@@ -18,7 +18,7 @@ import {
 } from './element-key.ts';
 import { keyAfter } from './key.ts';
 import { type Block, RankTree } from './rank-tree.ts';
-import type { Slices } from './slices.ts';
+import { eachItem, giveWay, type Slices } from './slices.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 import { flagsOfZset, type OpenZset, setFlags, zsetFlags } from './zset-header.ts';
@@ -83,9 +83,20 @@ export function* splitBlocks(view: View, zset: OpenZset): Slices<void> {
     const block = ranks.blockOf(order);
     if (block.count <= BLOCK_MAX) continue;
     const { counts, bounds } = yield* readBlocks(blockRange(zset.place, block), block.count);
+    yield* giveWay();
     ranks.split(order, counts, bounds);
   }
   delete zset.crowded;
+}
+
+/** `saveRanks` for a set of which many blocks may have been split: a million elements have 4,000. */
+export function* saveManyRanks(view: WriteView, zset: OpenZset): Slices<void> {
+  const { ranks } = zset;
+  if (ranks !== undefined && !ranks.isTrivial) {
+    yield* eachItem(ranks.flushInSteps(view), () => undefined);
+  }
+  // has nothing left to write
+  saveRanks(view, zset);
 }
 
 /** Writes the counts; a tree that says no more than the header is given up. */

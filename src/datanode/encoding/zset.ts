@@ -31,7 +31,7 @@ import {
   setFlags,
   zsetFlags,
 } from './zset-header.ts';
-import { countElement, isCrowded, saveRanks, splitBlocks } from './zset-index.ts';
+import { countElement, isCrowded, saveManyRanks, saveRanks, splitBlocks } from './zset-index.ts';
 
 export interface Entry {
   readonly member: Buffer;
@@ -123,7 +123,7 @@ export function saveZset(view: WriteView, zset: OpenZset): Slices<void> | undefi
 
 function* saveCrowded(view: WriteView, zset: OpenZset): Slices<void> {
   yield* splitBlocks(view, zset);
-  saveRanks(view, zset);
+  yield* saveManyRanks(view, zset);
   saveCollection(view, zset);
 }
 

@@ -9,7 +9,26 @@ export type BatchOperation =
 
 /** Those of one batch, in their order: an array, or what has no need of one. */
 export interface BatchOperations extends Iterable<BatchOperation> {
+  /** How many there are at most. */
   readonly length: number;
+  /** The same in two, if a part of them may be stored early. */
+  readonly parted?: PartedOperations | undefined;
+}
+
+/** Operations that nobody can come upon before the others are carried out, and the others. */
+export interface PartedOperations {
+  /** Every key of `unreached` begins with one of these, and nothing is stored under them before. */
+  readonly prefixes: readonly Buffer[];
+  readonly unreached: Iterable<BatchOperation>;
+  readonly others: BatchOperations;
+}
+
+/** A batch that has been handed to the store. */
+export interface PreparedPart {
+  /** There are no operations behind it. */
+  readonly isLast: boolean;
+  /** Atomic; called before the next is prepared, or ended. */
+  write(): Promise<void>;
 }
 
 /** Keys k with gte <= k < lt. */

@@ -6,8 +6,15 @@
  *   2. a mark: now it has happened
  *   3. the operations themselves, one part after the other, with the last the mark and the records go
  *
+ * Elements of a new collection are most of what is large, and need no redo: nobody comes upon them
+ * before the collection's header is there. So a write that tells of such (`parted`) goes as
+ *
+ *   1. an undo record, with what their keys begin with
+ *   2. those operations, one part after the other
+ *   3. all others, in one batch or as above; with the last the undo record goes
+ *
  * What a crash leaves is a prefix of these batches. Whoever opens the store removes redo records that
- * have no mark, and with a mark carries the operations out once more, from the first on: that some of
+ * have no mark and what an undo record tells of, and with a mark carries the operations out once more, from the first on: that some of
  * them have been makes no difference. Nobody sees a part: until the last is written readers are given
  * the state before (`before`). When a part fails that stays so; nothing is written any more then, and
  * the next opening ends it.
@@ -19,15 +26,21 @@ import type {
   EngineReader,
   EngineSnapshot,
   KeyRange,
+  PartedOperations,
+  PreparedPart,
 } from './engine.ts';
 import {
+  corrupt,
   decodeMark,
   decodeRedo,
+  decodeUndo,
   encodeMark,
   encodeRedo,
+  encodeUndo,
   REDO_MARK,
   REDO_RECORDS,
   redoKey,
+  UNDO,
 } from './redo.ts';
 
 export interface LargeWriteSizes {
@@ -53,6 +66,11 @@ export const largeWriteSizes: LargeWriteSizes = {
 export interface PartTarget {
   /** Atomic; none is begun before the one before it has ended. */
   batch(operations: BatchOperations): Promise<void>;
+  /**
+   * Makes the next operations a batch, of about `bytes`, while the one before may be written; others
+   * have their turns meanwhile.
+   */
+  prepare(operations: Iterator<BatchOperation>, bytes: number): Promise<PreparedPart>;
   snapshot(): EngineSnapshot;
 }
 
@@ -89,9 +107,17 @@ export class LargeWrites {
   }
 
   async write(operations: BatchOperations): Promise<void> {
-    const { batch } = this.#target;
     const before = new SharedSnapshot(this.#target.snapshot());
     this.#before = before;
+    const { parted } = operations;
+    if (parted === undefined) await this.#writeRedone(operations);
+    else await this.#writeParted(parted);
+    this.#before = undefined;
+    before.release();
+  }
+
+  async #writeRedone(operations: BatchOperations): Promise<void> {
+    const { batch } = this.#target;
     let records = 0;
     for (const part of partsOf(operations, this.#sizes.redoBytes)) {
       await batch([encodeRedo(records++, part)]);
@@ -103,8 +129,24 @@ export class LargeWrites {
       last = part;
     }
     await batch([...last, ...removalOf(records)]);
-    this.#before = undefined;
-    before.release();
+  }
+
+  async #writeParted({ prefixes, unreached, others }: PartedOperations): Promise<void> {
+    const { batch, prepare } = this.#target;
+    await batch([encodeUndo(prefixes)]);
+    const operations = unreached[Symbol.iterator]();
+    let writing = Promise.resolve();
+    for (let isLast = false; !isLast; ) {
+      const part = await prepare(operations, this.#sizes.partBytes);
+      await writing;
+      writing = part.write();
+      // awaited in any case, unless preparing the next one fails first
+      writing.catch(() => {});
+      ({ isLast } = part);
+    }
+    await writing;
+    if (this.isLarge(others)) await this.#writeRedone(others);
+    else await batch([...others, { type: 'del', key: UNDO }]);
   }
 }
 
@@ -131,25 +173,49 @@ async function removeRecords(
   store: EngineReader,
   batch: PartTarget['batch'],
 ): Promise<'nothing' | 'removed'> {
-  const iterator = store.iterate(REDO_RECORDS);
-  const removals: BatchOperation[] = [];
+  const undo = store.getSync(UNDO);
+  const prefixes = undo === undefined ? [] : decodeUndo(undo);
+  let removed = 0;
+  for (const range of [REDO_RECORDS, ...prefixes.map(rangeUnder)]) {
+    removed += await removeRange(store, batch, range);
+  }
+  if (undo !== undefined) await batch([{ type: 'del', key: UNDO }]);
+  return removed > 0 || undo !== undefined ? 'removed' : 'nothing';
+}
+
+/** Returns how many there were. */
+async function removeRange(
+  store: EngineReader,
+  batch: PartTarget['batch'],
+  range: KeyRange,
+): Promise<number> {
+  const iterator = store.iterate(range);
+  let removed = 0;
   try {
     for (;;) {
       const pairs = await iterator.next(limits.scanCountMax);
-      if (pairs.length === 0) break;
-      for (const [key] of pairs) removals.push({ type: 'del', key });
+      if (pairs.length === 0) return removed;
+      await batch(pairs.map(([key]) => ({ type: 'del', key })));
+      removed += pairs.length;
     }
   } finally {
     await iterator.close();
   }
-  if (removals.length === 0) return 'nothing';
-  await batch(removals);
-  return 'removed';
 }
 
-/** The mark first, so that no mark is ever without its records. */
+/** Every key that begins with `prefix`. */
+function rangeUnder(prefix: Buffer): KeyRange {
+  const lt = Buffer.from(prefix);
+  for (let at = lt.length - 1; at >= 0; at--) {
+    lt[at] = (lt[at]! + 1) & 0xff;
+    if (lt[at] !== 0) return { gte: prefix, lt };
+  }
+  throw corrupt(UNDO, 'a prefix that every key begins with');
+}
+
+/** Of all that a large write has beside the data. */
 function removalOf(records: number): BatchOperation[] {
-  const removals: BatchOperation[] = [{ type: 'del', key: REDO_MARK }];
+  const removals: BatchOperation[] = [REDO_MARK, UNDO].map((key) => ({ type: 'del', key }));
   for (let number = 0; number < records; number++) {
     removals.push({ type: 'del', key: redoKey(number) });
   }

@@ -25,11 +25,16 @@ import type {
   KeyRange,
   KeyValue,
 } from './engine.ts';
-import { endLargeWrite, type LargeWriteSizes, LargeWrites } from './large-write.ts';
+import {
+  endLargeWrite,
+  type LargeWriteSizes,
+  LargeWrites,
+  type PartTarget,
+} from './large-write.ts';
 import { LevelLogSync, LOG_PADDING } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
-import { type Turn, writeInSteps } from './write-steps.ts';
+import { prepareInSteps, type Turn, writeInSteps } from './write-steps.ts';
 
 type Level = ClassicLevel<Buffer, Buffer>;
 
@@ -284,7 +289,11 @@ class LevelEngine extends LevelReader implements Engine {
     const batch = (operations: BatchOperations) =>
       guard(path, writeInSteps(level, operations, turn));
     const snapshot = () => new LevelSnapshot(path, level, level.snapshot());
-    this.#large = new LargeWrites({ batch, snapshot }, largeWrites);
+    const prepare: PartTarget['prepare'] = async (operations, bytes) => {
+      const part = await guard(path, prepareInSteps(level, operations, bytes, turn));
+      return { ...part, write: () => guard(path, part.write()) };
+    };
+    this.#large = new LargeWrites({ batch, prepare, snapshot }, largeWrites);
     this.#writes = new WriteQueue({
       batch: (operations) =>
         this.#large.isLarge(operations) ? this.#large.write(operations) : batch(operations),
@@ -364,9 +373,9 @@ function rangeOptions(range: KeyRange): {
   return { gte, lt, reverse, limit };
 }
 
-async function guard(path: string, work: Promise<void>): Promise<void> {
+async function guard<Result>(path: string, work: Promise<Result>): Promise<Result> {
   try {
-    await work;
+    return await work;
   } catch (error) {
     throw engineError(path, error);
   }

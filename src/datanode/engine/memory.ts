@@ -134,7 +134,8 @@ function losePower(name: string, store: Store, random: Random): void {
   store.report = { cutBytes, cuts: [`${name}: ${lost.length} un-synced batches lost`] };
 }
 
-class MemoryReader implements EngineReader {
+/** Reads of whatever `image` is at the time. */
+export class MemoryReader implements EngineReader {
   readonly #image: () => OrderedImage;
   readonly #delay: () => Promise<void>;
 
@@ -194,7 +195,7 @@ class MemoryIterator implements EngineIterator {
   }
 }
 
-class MemorySnapshot extends MemoryReader implements EngineSnapshot {
+export class MemorySnapshot extends MemoryReader implements EngineSnapshot {
   readonly #release: () => void;
 
   constructor(image: OrderedImage, delay: () => Promise<void>) {
@@ -330,7 +331,8 @@ class MemoryEngine extends MemoryReader implements Engine {
   }
 }
 
-function copyOperation(operation: BatchOperation): BatchOperation {
+/** Shares no memory with what the caller may change. */
+export function copyOperation(operation: BatchOperation): BatchOperation {
   const key = copyOf(operation.key);
   return operation.type === 'del'
     ? { type: 'del', key }
@@ -344,6 +346,6 @@ function keyAfter(key: Buffer): Buffer {
   return after;
 }
 
-function closedError(): KvorumError {
+export function closedError(): KvorumError {
   return new KvorumError('STOPPING', 'the engine is closed');
 }

@@ -6,6 +6,7 @@
  *   redo   00 01 number u32   → operations · checksum u32
  *          each: type u8 (0 removal, 1 put) · length u32 · key · [length u32 · value]
  *   mark   00 02              → version u8 (1) · redo records u32 · checksum u32
+ *   undo   00 03              → version u8 (1) · each: length u32 · prefix · checksum u32
  */
 import { ByteRangeError, ByteReader } from '../../common/bytes.ts';
 import { crc32 } from '../../common/checksum.ts';
@@ -13,6 +14,8 @@ import { KvorumError } from '../../common/errors.ts';
 import type { BatchOperation, KeyRange } from './engine.ts';
 
 export const REDO_MARK = Buffer.from([0x00, 0x02]);
+/** Without a mark, what is stored under its prefixes is to be removed. */
+export const UNDO = Buffer.from([0x00, 0x03]);
 /** All redo records, without the mark. */
 export const REDO_RECORDS: KeyRange = { gte: Buffer.from([0x00, 0x01]), lt: REDO_MARK };
 
@@ -87,6 +90,30 @@ export function decodeMark(record: Buffer): number {
   return mark.readUInt32BE(1);
 }
 
+/** The put of the undo record over what lies under `prefixes`. */
+export function encodeUndo(prefixes: readonly Buffer[]): BatchOperation {
+  const bytes = prefixes.reduce((sum, { length }) => sum + VALUE_LENGTH_BYTES + length, 1);
+  const value = Buffer.allocUnsafe(bytes + CRC_BYTES);
+  let at = value.writeUInt8(VERSION, 0);
+  for (const prefix of prefixes) at = writeBytes(value, prefix, at);
+  return sealed(UNDO, value);
+}
+
+/** Its prefixes (views of `record`). Throws KvorumError CORRUPT. */
+export function decodeUndo(record: Buffer): Buffer[] {
+  const reader = new ByteReader(opened(UNDO, record));
+  const prefixes: Buffer[] = [];
+  try {
+    const version = reader.u8();
+    if (version !== VERSION) throw new ByteRangeError(`version ${version} is unknown`);
+    while (reader.remaining > 0) prefixes.push(reader.bytes());
+  } catch (error) {
+    if (error instanceof ByteRangeError) throw corrupt(UNDO, error.message);
+    throw error;
+  }
+  return prefixes;
+}
+
 function writeBytes(target: Buffer, bytes: Buffer, at: number): number {
   const from = target.writeUInt32BE(bytes.length, at);
   target.set(bytes, from);
@@ -110,6 +137,6 @@ function opened(key: Buffer, record: Buffer | undefined): Buffer {
   return value;
 }
 
-function corrupt(key: Buffer, what: string): KvorumError {
+export function corrupt(key: Buffer, what: string): KvorumError {
   return new KvorumError('CORRUPT', `redo record ${key.toString('hex')} of a large write: ${what}`);
 }

@@ -5,7 +5,7 @@
  * object, at the next garbage collection: few operations with many bytes take the array form.
  */
 import { limits } from '../../common/limits.ts';
-import type { BatchOperation, BatchOperations } from './engine.ts';
+import type { BatchOperation, BatchOperations, PreparedPart } from './engine.ts';
 import { bytesOf } from './write-queue.ts';
 
 /** What is used of a LevelDB. */
@@ -43,30 +43,59 @@ export async function writeInSteps(
   turn: Turn,
 ): Promise<void> {
   if (isHandedAtOnce(operations)) return level.batch([...operations]);
+  const part = await prepareInSteps(level, operations[Symbol.iterator](), Infinity, turn);
+  await part.write();
+}
+
+/** The next of `operations` as a batch, of about `bytesMax`; to be written, or it is never freed. */
+export async function prepareInSteps(
+  level: Batching,
+  operations: Iterator<BatchOperation>,
+  bytesMax: number,
+  turn: Turn,
+): Promise<PreparedPart> {
   const batch = level.batch();
   try {
-    let count = 0;
-    let bytes = 0;
-    let sinceMs = turn.nowMs();
-    for (const operation of operations) {
-      const isLate = ++count % STEP === 0 && turn.nowMs() - sinceMs >= limits.turnMs;
-      if (isLate || count > limits.engineBatchStep || bytes > limits.engineBatchBytesMax) {
-        await turn.next();
-        count = 0;
-        bytes = 0;
-        sinceMs = turn.nowMs();
-      }
-      if (operation.type === 'del') {
-        batch.del(operation.key);
-        continue;
-      }
-      bytes += operation.value.length;
-      batch.put(operation.key, operation.value);
-    }
-    await batch.write();
-  } finally {
+    const isLast = await fill(batch, operations, bytesMax, turn);
+    const write = () => batch.write().finally(() => batch.close());
+    return { isLast, write };
+  } catch (error) {
     await batch.close();
+    throw error;
   }
+}
+
+/** True when there are no operations behind these. */
+async function fill(
+  batch: ChainedBatch,
+  operations: Iterator<BatchOperation>,
+  bytesMax: number,
+  turn: Turn,
+): Promise<boolean> {
+  let count = 0;
+  let bytes = 0;
+  let left = bytesMax;
+  let sinceMs = turn.nowMs();
+  while (left > 0) {
+    const isLate = ++count % STEP === 0 && turn.nowMs() - sinceMs >= limits.turnMs;
+    if (isLate || count > limits.engineBatchStep || bytes > limits.engineBatchBytesMax) {
+      await turn.next();
+      count = 0;
+      bytes = 0;
+      sinceMs = turn.nowMs();
+    }
+    const { done, value: operation } = operations.next();
+    if (done) return true;
+    left -= operation.key.length;
+    if (operation.type === 'del') {
+      batch.del(operation.key);
+      continue;
+    }
+    bytes += operation.value.length;
+    left -= operation.value.length;
+    batch.put(operation.key, operation.value);
+  }
+  return false;
 }
 
 function isHandedAtOnce(operations: BatchOperations): boolean {

@@ -16,6 +16,7 @@ export interface ObservedNode {
   readiness(): Readiness;
   info(): ServerInfo;
   keyCounts(): NodeMetrics['keyCounts'];
+  cluster(): NodeMetrics['cluster'];
 }
 
 export interface HttpDoor {
@@ -42,6 +43,7 @@ export async function openHttpDoor(address: Address, clock: Clock): Promise<Http
         nowMs: clock.wallMs(),
         info: node.info(),
         keyCounts: node.keyCounts(),
+        cluster: node.cluster(),
         ready: readiness().ready,
         faults: Object.keys(node.status().faults).length,
         loopDelay: loop.delay,

@@ -73,6 +73,11 @@ const node: readonly KvorumFamily[] = [
     ({ info }) => info.repeatedBatches,
   ),
   counter(
+    'lost_entries_total',
+    "Log entries of this node's leaders that other replicas were asked about, their outcome not known",
+    ({ info }) => info.lostEntries,
+  ),
+  counter(
     'served_commands_total',
     "Commands of other nodes' clients",
     ({ info }) => info.servedCommands,

@@ -2,6 +2,7 @@
 import { MetricsPage } from '../../common/http/metrics-page.ts';
 import type { Namespace } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
+import type { ClusterFigures } from '../commands/cluster-figures.ts';
 import type { ServerInfo } from '../commands/node-context.ts';
 import { kvorumFamilies } from './kvorum-families.ts';
 import { redisFamilies } from './redis-families.ts';
@@ -11,6 +12,8 @@ export interface NodeMetrics {
   readonly info: ServerInfo;
   /** Of the partitions this node leads. */
   readonly keyCounts: ReadonlyMap<Namespace, { readonly keys: number; readonly expires: number }>;
+  /** Of the default namespace; undefined when it has no slots. */
+  readonly cluster: ClusterFigures | undefined;
   readonly ready: boolean;
   /** Replicas that stopped after a fault. */
   readonly faults: number;

@@ -4,16 +4,18 @@
  */
 import type { Family, Labelled } from '../../common/http/metrics-page.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
-import type { CommandStat } from '../commands/node-context.ts';
+import type { CommandStat, ServerInfo } from '../commands/node-context.ts';
 import type { NodeMetrics } from './metrics.ts';
 
 type RedisFamily = Family<NodeMetrics>;
 
-function gauge(name: string, help: string, read: (source: NodeMetrics) => number): RedisFamily {
+type Read = (source: NodeMetrics) => number | undefined;
+
+function gauge(name: string, help: string, read: Read): RedisFamily {
   return { type: 'gauge', name: `redis_${name}`, help, read };
 }
 
-function counter(name: string, help: string, read: (source: NodeMetrics) => number): RedisFamily {
+function counter(name: string, help: string, read: Read): RedisFamily {
   return { type: 'counter', name: `redis_${name}`, help, read };
 }
 
@@ -115,6 +117,16 @@ const process: readonly RedisFamily[] = [
 
 const clients: readonly RedisFamily[] = [
   gauge('connected_clients', 'Client connections', ({ info }) => info.connectedClients),
+  gauge(
+    'client_recent_max_input_buffer_bytes',
+    'Largest unanswered requests of a client',
+    ({ info }) => info.clientBuffers.inputBytes,
+  ),
+  gauge(
+    'client_recent_max_output_buffer_bytes',
+    'Most bytes that a client has not taken',
+    ({ info }) => info.clientBuffers.outputBytes,
+  ),
   gauge('blocked_clients', 'Clients in a blocking command', ({ info }) => info.blockedClients),
   gauge(
     'pubsub_channels',
@@ -169,6 +181,42 @@ const commands: readonly RedisFamily[] = [
   },
 ];
 
+const slowLog: readonly RedisFamily[] = [
+  gauge('slowlog_length', 'Commands in the slow log', ({ info }) => info.slowLog.length),
+  gauge('slowlog_last_id', 'Id of the newest of them', ({ info }) => newestSlow(info)?.id ?? 0),
+  gauge(
+    'last_slow_execution_duration_seconds',
+    'Time that the newest of them took',
+    ({ info }) => (newestSlow(info)?.microseconds ?? 0) / 1_000_000,
+  ),
+];
+
+function newestSlow(info: ServerInfo) {
+  return info.slowLog.newest(1)[0];
+}
+
+/** What CLUSTER INFO tells at the cluster port. */
+const cluster: readonly RedisFamily[] = [
+  gauge('cluster_enabled', 'The node has a cluster port', () => 1),
+  gauge(
+    'cluster_state',
+    '1: every slot is served',
+    ({ cluster: of }) => of && (of.cluster_state === 'ok' ? 1 : 0),
+  ),
+  gauge(
+    'cluster_slots_assigned',
+    'Slots that a node serves',
+    ({ cluster: of }) => of?.cluster_slots_assigned,
+  ),
+  gauge('cluster_slots_ok', 'Those in order', ({ cluster: of }) => of?.cluster_slots_ok),
+  gauge('cluster_slots_pfail', 'None ever', ({ cluster: of }) => of?.cluster_slots_pfail),
+  gauge('cluster_slots_fail', 'None ever', ({ cluster: of }) => of?.cluster_slots_fail),
+  gauge('cluster_known_nodes', 'Datanodes', ({ cluster: of }) => of?.cluster_known_nodes),
+  gauge('cluster_size', 'Datanodes that lead slots', ({ cluster: of }) => of?.cluster_size),
+  gauge('cluster_current_epoch', 'Always 1', ({ cluster: of }) => of?.cluster_current_epoch),
+  gauge('cluster_my_epoch', 'Always 1', ({ cluster: of }) => of?.cluster_my_epoch),
+];
+
 const data: readonly RedisFamily[] = [
   perDatabase('db_keys', 'Keys of the partitions this node leads', ({ keys }) => keys),
   perDatabase('db_keys_expiring', 'Those with a deadline', ({ expires }) => expires),
@@ -194,4 +242,11 @@ const data: readonly RedisFamily[] = [
   ),
 ];
 
-export const redisFamilies: readonly RedisFamily[] = [...process, ...clients, ...commands, ...data];
+export const redisFamilies: readonly RedisFamily[] = [
+  ...process,
+  ...clients,
+  ...commands,
+  ...slowLog,
+  ...cluster,
+  ...data,
+];

@@ -234,7 +234,7 @@ export class Applier {
   async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
-    const operations = txn.isLarge ? await txn.operationsInSteps(this.#pace) : txn.operations();
+    const operations = txn.isLarge ? await txn.batchInSteps(this.#pace) : txn.batch();
     this.#writing = true;
     await this.#engine.write(operations);
     this.#writing = false;

@@ -4,7 +4,7 @@
  */
 
 import type { ErrorCode } from '../../common/errors.ts';
-import type { GroupId, Namespace, PartitionId, Term } from '../../common/ids.ts';
+import type { GroupId, LogIndex, Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { ReadRun } from '../commands/command.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
@@ -40,10 +40,38 @@ export interface CommandBatch {
   readonly maxStalenessMs?: number | undefined;
 }
 
+/** An entry of a group's log: no other ever has this term and this index. */
+export interface EntryPlace {
+  readonly term: Term;
+  readonly index: LogIndex;
+}
+
+/** Of a line whose outcome is not known: its entry, and which command of it. */
+export interface LinePlace extends EntryPlace {
+  readonly at: number;
+}
+
 /** `failed` holds the code: its outcome says whether the line may be sent again. */
 export type LineResult =
   | { readonly ok: true; readonly reply: Reply }
-  | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      readonly message: string;
+      /** Where it was proposed: others may know what became of it. */
+      readonly place?: LinePlace;
+    };
+
+/** What a replica knows of an entry. */
+export type EntryFate =
+  /** Nothing yet. */
+  | { readonly kind: 'open' }
+  /** Another entry has its place: it never takes effect. */
+  | { readonly kind: 'never' }
+  /** It took effect; `replies` of its commands, undefined: they are not here. */
+  | { readonly kind: 'done'; readonly replies: readonly Reply[] | undefined }
+  /** That was too long ago. */
+  | { readonly kind: 'forgotten' };
 
 /**
  * One result per line, in order. All lines of a write batch are taken on together or none is
@@ -60,4 +88,6 @@ export interface LocalPartition {
   wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome>;
   /** Replies to these ids have arrived. */
   confirmServed(ids: readonly Buffer[]): void;
+  /** What has become of an entry that was proposed to its group, whoever leads now. */
+  fateOf(entry: EntryPlace): EntryFate;
 }

@@ -41,7 +41,7 @@ import { ReturnHold } from './return-hold.ts';
 import { SleepWatch, sleepersOf } from './sleep-watch.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
 import { Stand } from './stand.ts';
-import { Turns } from './turns.ts';
+import { guarded, Turns } from './turns.ts';
 import { Upkeep } from './upkeep.ts';
 
 export interface LeaderNews {
@@ -193,7 +193,7 @@ export class PartitionHost {
 
   /** Before the node has to go at once: its leaders ask others to take over. */
   handOver(): void {
-    for (const replica of this.#set.all()) replica.handOver();
+    for (const replica of this.#set.all()) guarded(replica, () => replica.handOver());
   }
 
   /** `group`: whose it must be; one that runs here may be of a namespace that was deleted since. */

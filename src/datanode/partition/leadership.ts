@@ -85,12 +85,17 @@ export class Leadership {
     return to ?? NONE;
   }
 
-  /** Before the replica has to go at once: it cannot wait for what becomes of it. */
-  handOver(): void {
+  /**
+   * Before the replica has to go: it cannot wait for what becomes of it. One that stays for a moment
+   * takes no more writes: another voter could get them, and then know more than the one that was
+   * asked to take over.
+   */
+  handOver(then?: 'takes no more'): void {
     const request = handOverRequest(this.#self, this.#raft.status());
     if (request === undefined) return;
     this.#raft.banLease();
     this.#world.send(request);
+    if (then !== undefined) this.#raft.transferLeader(request.to);
   }
 
   /** Leadership ended. */

@@ -111,5 +111,5 @@ export function isOver(view: View, batches: readonly OnceLines[], at: number): b
 
 /** For whoever waits for a reply of an entry that this replica has applied only in part itself. */
 export const LOST_BY_FLUSH = error(
-  'UNKNOWNOUTCOME the command was carried out, and a FLUSHALL after it; its reply was lost',
+  'DONE the command was carried out, and a FLUSHALL after it; its reply was lost',
 );

@@ -1,15 +1,17 @@
 /**
  * Writes on their way: gathered in a turn, proposed as entries, settled when the entry at their
  * index is applied. What was appended stays pending over a loss of leadership: the entry applied
- * at its index tells for certain whether it was ours (decision 12).
+ * at its index tells for certain whether it was ours (decision 12). Where this replica cannot tell
+ * any more, a result names the entry, for others to be asked (`routing/lost-entries.ts`).
  */
 import { assert } from '../../common/assert.ts';
 import type { ErrorCode } from '../../common/errors.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import { isOnceLine } from '../commands/once-line.ts';
 import type { ProposeResult, Refusal } from '../raft/ready.ts';
 import type { Reply } from '../resp/reply.ts';
-import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+import type { CommandBatch, CommandLine, EntryPlace, LineResult } from './batch.ts';
 import { lineBytes, type OnceLines } from './envelope.ts';
 import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
 
@@ -31,6 +33,8 @@ interface PendingEntry {
   readonly term: Term;
   readonly deadlineMs: number;
   readonly segments: readonly Segment[];
+  /** Those of it who can ask again have been told so. */
+  told: boolean;
 }
 
 interface EntryDraft {
@@ -57,6 +61,8 @@ export class Proposals {
   #pending: PendingEntry[] = [];
   #head = 0;
   #pendingLines = 0;
+  /** Of the last entry that was applied. */
+  #settledTerm: Term = 0;
 
   get hasGathered(): boolean {
     return this.#gathered.length > 0;
@@ -118,29 +124,52 @@ export class Proposals {
   settle(index: LogIndex, term: Term, replies: readonly Reply[]): void {
     for (;;) {
       const entry = this.#pending[this.#head];
-      if (entry === undefined || entry.index > index) return;
+      if (entry === undefined || entry.index > index) break;
       assert(entry.index === index, 'entries are settled in order');
       this.#advance(entry);
       if (entry.term === term) answerEntry(entry, replies);
-      else
-        this.#failEntry(entry, 'TERM_CHANGED', 'another leader’s entry took its place in the log');
+      else this.#failEntry(entry, 'TERM_CHANGED', REPLACED);
+    }
+    if (term === this.#settledTerm) return;
+    this.#settledTerm = term;
+    this.#failOlder(term);
+  }
+
+  /** Terms never fall along a log: entries of older terms behind one of `term` are not in it. */
+  #failOlder(term: Term): void {
+    const waiting = this.#pending.slice(this.#head);
+    if (waiting.every((entry) => entry.term >= term)) return;
+    this.#pending = waiting.filter((entry) => entry.term >= term);
+    this.#head = 0;
+    for (const entry of waiting) {
+      if (entry.term >= term) continue;
+      for (const { count } of entry.segments) this.#pendingLines -= count;
+      this.#failEntry(entry, 'TERM_CHANGED', REPLACED);
     }
   }
 
   /** A snapshot replaced the log up to `index`: what was pending there may have been applied. */
-  skipTo(index: LogIndex): void {
+  skipTo({ index, term }: EntryPlace): void {
     this.#failWhile((entry) => entry.index <= index, 'a snapshot took the place of the log');
+    this.#failOlder(term);
   }
 
   /**
-   * Gives up on what is past its deadline. What is committed has only to be applied, which settles
-   * it: a large command takes longer than its deadline. Those behind it wait as well, since the
-   * lines of a batch settle in order.
+   * Tells those whose deadline is past and who can ask again under their sessions, maybe elsewhere.
+   * The others wait on: the log tells once this replica hears of it. What is committed has only to be
+   * applied, which settles it: a large command takes longer than its deadline. Those behind it wait
+   * as well, since the lines of a batch settle in order.
    */
   expire(nowMs: number, committed: LogIndex): void {
+    for (let at = this.#head; at < this.#pending.length; at++) {
+      const entry = this.#pending[at]!;
+      if (entry.told || entry.deadlineMs > nowMs || entry.index <= committed) continue;
+      entry.told = true;
+      for (const { waiter } of entry.segments) if (mayAskAgain(waiter.batch)) giveUp(waiter, LATE);
+    }
     this.#failWhile(
-      (entry) => entry.deadlineMs <= nowMs && entry.index > committed,
-      'no quorum confirmed it in time',
+      (entry) => entry.deadlineMs + limits.outcomeWaitMs <= nowMs && entry.index > committed,
+      LATE,
     );
     this.#failWhile(
       (entry) => entry.deadlineMs + limits.applyWaitMs <= nowMs,
@@ -163,7 +192,7 @@ export class Proposals {
     drafts.forEach((draft, offset) => {
       const deadlineMs = Math.max(...draft.segments.map((s) => s.waiter.batch.deadlineMs));
       const index = firstIndex + offset;
-      this.#pending.push({ index, term, deadlineMs, segments: draft.segments });
+      this.#pending.push({ index, term, deadlineMs, segments: draft.segments, told: false });
       this.#pendingLines += draft.lines.length;
     });
     if (last !== undefined && last.index >= firstIndex) this.#sortPending();
@@ -198,12 +227,34 @@ export class Proposals {
     }
   }
 
-  #failEntry(entry: PendingEntry, code: ErrorCode, message: string): void {
-    for (const { waiter, count } of entry.segments) {
-      for (let i = 0; i < count; i++) waiter.results.push({ ok: false, code, message });
+  #failEntry(
+    { segments, term, index }: PendingEntry,
+    code: 'OUTCOME_UNKNOWN' | 'TERM_CHANGED',
+    message: string,
+  ): void {
+    let at = 0;
+    for (const { waiter, count } of segments) {
+      for (let i = 0; i < count; i++, at++) {
+        const failed = { ok: false, code, message } as const;
+        const isUnknown = code === 'OUTCOME_UNKNOWN';
+        waiter.results.push(isUnknown ? { ...failed, place: { term, index, at } } : failed);
+      }
       finish(waiter);
     }
   }
+}
+
+const LATE = 'no quorum confirmed it in time';
+const REPLACED = 'another leader’s entry took its place in the log';
+
+/** Under a session it takes effect once, however often it is sent. */
+export function mayAskAgain({ once, lines }: CommandBatch): boolean {
+  return once !== undefined || lines.every(isOnceLine);
+}
+
+/** Its results are told now; those that come later are nobody's. */
+function giveUp({ batch, results, resolve }: Waiter, message: string): void {
+  resolve([...results, ...failAll(batch, 'OUTCOME_UNKNOWN', message).slice(results.length)]);
 }
 
 /** Why a replica does not take `batch` on, or undefined. */

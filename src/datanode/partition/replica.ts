@@ -243,8 +243,10 @@ export class Replica implements LocalPartition {
     await this.slot.engine.close();
   }
 
-  /** Before it has to go at once. */
-  readonly handOver = (): void => this.#leadership.handOver();
+  readonly fateOf: LocalPartition['fateOf'] = (entry) => this.#requests.fateOf(entry);
+
+  /** Before it has to go, in a moment. */
+  readonly handOver = (): void => this.#input(() => this.#leadership.handOver('takes no more'));
 
   /** Before its node stops: see `leave.ts`. */
   giveAway(tried: ReadonlySet<ReplicaId>): ReplicaId {
@@ -343,6 +345,8 @@ export class Replica implements LocalPartition {
       raft: this.#raft,
       engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
+      applied: () => this.state,
+      termOf: (index: LogIndex) => this.#log.term(index),
       writing: () => this.#applier.writing,
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
@@ -369,7 +373,7 @@ export class Replica implements LocalPartition {
     this.#applier.replace(engine, state);
     this.#time.observe(state.timeMs);
     this.#expiry.replaced();
-    this.#requests.skipTo(state.index);
+    this.#requests.skipTo(state);
     this.#world.logger.info('snapshot installed', { index: state.index });
   }
 
@@ -385,7 +389,7 @@ export class Replica implements LocalPartition {
   /** It cannot be trusted or used any more: it stops at once, and its node is told. */
   fail(error: unknown): void {
     if (this.#stopped) return;
-    this.handOver();
+    this.#leadership.handOver();
     this.#halt('the replica stopped after a fault');
     this.#closed = this.#release()
       .then(() => this.slot.engine.close())

@@ -12,11 +12,12 @@ import { createView } from '../encoding/txn.ts';
 import type { ProposeResult, RaftNode, ReadState } from '../raft/ready.ts';
 import { OK } from '../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from './applier.ts';
-import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+import type { CommandBatch, CommandLine, EntryFate, EntryPlace, LineResult } from './batch.ts';
 import { type DueKey, encodeEnvelope, type OnceLines } from './envelope.ts';
 import { FollowerReads } from './follower-reads.ts';
 import { Proposals } from './proposals.ts';
 import { type ReadGround, Reads } from './reads.ts';
+import { type EntriesGround, RecentEntries } from './recent-entries.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
 import { type Draft, Waiters } from './waiters.ts';
 import { Watches } from './watches.ts';
@@ -25,7 +26,7 @@ import { Watches } from './watches.ts';
 const CONFIRM_ALONE_MS = 1_000;
 const SETTLE_MS = 5;
 
-export interface RequestGround extends Omit<ReadGround, 'random'> {
+export interface RequestGround extends Omit<ReadGround, 'random'>, EntriesGround {
   readonly clock: Clock;
   readonly random: Random;
   readonly raft: RaftNode;
@@ -44,11 +45,13 @@ export class Requests {
   readonly #followerReads: FollowerReads;
   readonly #watches: Watches;
   readonly #waiters: Waiters;
+  readonly #recent: RecentEntries;
   /** Since when there have been confirmations that no entry has taken along. */
   #confirmingSinceMs: number | undefined;
 
   constructor(ground: RequestGround, share: KeyShare) {
     this.#ground = ground;
+    this.#recent = new RecentEntries(ground);
     const { random, raft, engine, nowMs } = ground;
     this.#reads = new Reads({ ...ground, random: () => random.float() }, share);
     const followerGround = {
@@ -128,6 +131,8 @@ export class Requests {
   }
 
   onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
+    const { raft } = this.#ground;
+    this.#recent.note(entries, raft.role === 'leader' ? raft.term : undefined);
     this.#watches.onChanged(
       batch.changed,
       entries.some(({ served = [] }) => served.length > 0),
@@ -144,9 +149,13 @@ export class Requests {
     this.#watches.onClear();
   }
 
-  /** A snapshot replaced the log up to `index`. */
-  skipTo(index: number): void {
-    this.#proposals.skipTo(index);
+  fateOf(entry: EntryPlace): EntryFate {
+    return this.#recent.fateOf(entry);
+  }
+
+  /** A snapshot replaced the log up to `last`. */
+  skipTo(last: EntryPlace): void {
+    this.#proposals.skipTo(last);
   }
 
   /** Runs reads that had to wait for something other than a round. */

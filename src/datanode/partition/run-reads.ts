@@ -99,6 +99,7 @@ async function runOnSnapshot(
       results.push({ ok: true, reply });
     }
   } finally {
+    await source.end();
     await snapshot.close();
   }
 }

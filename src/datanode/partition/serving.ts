@@ -26,7 +26,7 @@ export interface Served {
 /** Kept for a later leader when there is no room for the reply: never a second element. */
 export const NOT_KEPT = encodeReply(
   error(
-    'UNKNOWNOUTCOME the command was carried out, but its reply was lost with a leader and was not ' +
+    'DONE the command was carried out, but its reply was lost with a leader and was not ' +
       'kept, for its size; what it took is lost to this client',
   ),
   2,

@@ -23,12 +23,15 @@ export class Turns {
     this.#scheduled = false;
     const asking = this.#asking;
     this.#asking = new Set();
-    for (const replica of asking) {
-      try {
-        replica.turn();
-      } catch (failure) {
-        replica.fail(failure);
-      }
-    }
+    for (const replica of asking) guarded(replica, () => replica.turn());
+  }
+}
+
+/** What fails is the replica's own failure, and keeps nobody else from anything. */
+export function guarded(replica: Replica, run: () => void): void {
+  try {
+    run();
+  } catch (failure) {
+    replica.fail(failure);
   }
 }

@@ -124,6 +124,7 @@ export class ForwardedWrites {
   ): Promise<readonly LineResult[] | 'session-lost'> {
     const { clock } = this.#ground;
     let { deadlineMs } = batch;
+    let untilMs = deadlineMs;
     /** What it was when it was first not known. */
     let unknown: readonly LineResult[] | undefined;
     let pauseMs = RETRY_MIN_MS;
@@ -136,10 +137,11 @@ export class ForwardedWrites {
       if (unknown === undefined) {
         if (outcome === 'not-proposed' || outcome === 'refused') return results;
         unknown = results;
-        deadlineMs = clock.monotonicMs() + limits.holdMs;
+        untilMs = clock.monotonicMs() + limits.outcomeWaitMs;
       }
-      if (this.#closed || clock.monotonicMs() >= deadlineMs) return unknown;
+      if (this.#closed || clock.monotonicMs() >= untilMs) return unknown;
       await this.#pause(pauseMs, group);
+      deadlineMs = Math.min(untilMs, clock.monotonicMs() + limits.holdMs);
       pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
       this.#repeated++;
     }

@@ -114,7 +114,7 @@ function fitting(reply: Reply, before: number, protocol: Protocol): Buffer {
     return encodeReply(reply, protocol);
   }
   const text =
-    `UNKNOWNOUTCOME the command was carried out, but its reply of ${replyBytes(reply)} bytes and ` +
+    `DONE the command was carried out, but its reply of ${replyBytes(reply)} bytes and ` +
     `those before it do not fit the ${limits.frameBytesMax} bytes that nodes send each other at once`;
   return encodeReply(error(text), protocol);
 }

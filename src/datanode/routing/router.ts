@@ -1,15 +1,26 @@
 /**
  * Brings a batch to the replica that leads: in this process, or over the node transport in the
- * leader's term. One attempt, but for writes whose outcome is not known (`forwarded-writes.ts`);
+ * leader's term. One attempt, but for writes whose outcome is not known (`forwarded-writes.ts`, and
+ * `lost-entries.ts` for those of this node's own leader);
  * holding and trying again is the lane's business, because only it knows what must not be overtaken.
  */
 import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
-import type { Namespace, NodeId, PartitionId } from '../../common/ids.ts';
+import type { GroupId, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { CommandBatch, LineResult, LocalPartition } from '../partition/batch.ts';
+import type { CommandBatch, EntryFate, LineResult, LocalPartition } from '../partition/batch.ts';
+import {
+  decodeFate,
+  decodeFateQuestion,
+  encodeFate,
+  encodeFateQuestion,
+  type FateQuestion,
+  isFateQuestion,
+} from '../partition/fate-codec.ts';
+import { mayAskAgain } from '../partition/proposals.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
+import { LostEntries } from './lost-entries.ts';
 import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
 import type { MutableRouteTable } from './route-table.ts';
 import type { LeaderHint } from './table.ts';
@@ -35,6 +46,7 @@ export class Router {
   readonly waits: WaitRouter;
   readonly #options: RouterOptions;
   readonly #writes: ForwardedWrites;
+  readonly #lost: LostEntries;
   #forwarded = 0;
   #served = 0;
 
@@ -48,6 +60,12 @@ export class Router {
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
       attempt: (batch, signal) => this.#attempt(batch, signal),
     });
+    this.#lost = new LostEntries({
+      clock: options.clock,
+      members: (...place) => this.#members(...place),
+      ask: (node, question, timeoutMs) => this.#askFate(node, question, timeoutMs),
+      onLeader: (group, listener) => options.routes.onLeader(group, listener),
+    });
   }
 
   get routes(): MutableRouteTable {
@@ -57,6 +75,11 @@ export class Router {
   /** Forwarded batches that were asked for again because their outcome was not known. */
   get repeatedBatches(): number {
     return this.#writes.repeated;
+  }
+
+  /** Entries of this node's own leaders that others were asked about. */
+  get lostEntries(): number {
+    return this.#lost.count;
   }
 
   /** Commands sent to other nodes, tries counted each. */
@@ -101,13 +124,28 @@ export class Router {
   execute(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]> {
     const local = this.#options.local(batch.namespace, batch.partition);
     const mayFollow = batch.maxStalenessMs !== undefined;
-    if (local?.isLeader || (local && mayFollow)) return local.execute(batch);
+    if (local?.isLeader || (local && mayFollow)) {
+      const results = local.execute(batch);
+      return batch.kind === 'read' ? results : this.#orFound(batch, results);
+    }
     if (batch.kind === 'read' || !batch.group) return this.#attempt(batch, signal);
     return this.#writes.execute(batch, batch.group);
   }
 
+  /** Who can ask again under a session of its own does so. */
+  async #orFound(
+    batch: CommandBatch,
+    settling: Promise<readonly LineResult[]>,
+  ): Promise<readonly LineResult[]> {
+    const results = await settling;
+    // nothing is answered behind a failure
+    if (results.at(-1)?.ok !== false || mayAskAgain(batch)) return results;
+    return this.#lost.find(batch, results);
+  }
+
   /** The node stops: what has no answer now gets none. */
   close(): void {
+    this.#lost.close();
     this.#writes.close();
   }
 
@@ -123,6 +161,7 @@ export class Router {
   /** The other end: a peer's batch for a replica of this node. */
   async serve(body: Buffer, gone: AbortSignal): Promise<Buffer> {
     if (isWaitMessage(body)) return this.waits.serve(body, gone);
+    if (isFateQuestion(body)) return encodeFate(this.#fateOf(decodeFateQuestion(body)));
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
     this.#served += batch.lines.length;
     const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
@@ -130,6 +169,26 @@ export class Router {
       ? await local.execute(batch)
       : failed(batch, 'NO_PARTITION', 'this node has no replica of the partition');
     return encodeResults(results, batch.protocol);
+  }
+
+  #members(namespace: Namespace, partition: PartitionId, group: GroupId): NodeId[] | undefined {
+    const record = this.#options.routes.partitions(namespace)?.[partition];
+    if (record?.group === group) return record.replicas.map(({ node }) => node);
+    // what the survivor of a lost quorum holds is there still, and nobody can tell what that is
+    return record?.rebuilt?.formerGroups.includes(group) ? [] : undefined;
+  }
+
+  async #askFate(node: NodeId, question: FateQuestion, timeoutMs: number): Promise<EntryFate> {
+    if (node === this.#options.node) return this.#fateOf(question);
+    const body = encodeFateQuestion(question);
+    return decodeFate(await this.#options.transport().request(node, body, timeoutMs));
+  }
+
+  /** A replica that is not here may be on its way, or be tried again. */
+  #fateOf(question: FateQuestion): EntryFate {
+    const { namespace, partition } = question;
+    const local = this.isOfTable(question) && this.#options.local(namespace, partition);
+    return local ? local.fateOf(question) : { kind: 'open' };
   }
 
   /** A peer may not have heard yet that the namespace was deleted, or made anew. */

@@ -25,11 +25,16 @@ export interface BlockedRequest {
   readonly timeoutMs: number;
 }
 
-export interface BlockedWorld {
+/** How long the outcome of a withdrawal is waited for. */
+export interface WithdrawalWaits {
+  /** When its client has gone: only so that an element need not be taken in vain. */
+  readonly holdMs: number;
+  readonly outcomeMs: number;
+}
+
+export interface BlockedWorld extends WithdrawalWaits {
   readonly clock: Clock;
   readonly router: Router;
-  /** How long the outcome of a withdrawal is waited for. */
-  readonly holdMs: number;
   /** The reply has arrived: it need not be kept. */
   confirm(place: LanePlace, id: Buffer): void;
 }
@@ -38,6 +43,10 @@ const BACKOFF_MIN_MS = 5;
 /** News of a leader end a pause; without any, many clients ask no more than this often. */
 const BACKOFF_MAX_MS = 1_000;
 const UNBLOCKED = error('UNBLOCKED client unblocked via CLIENT UNBLOCK');
+const NO_LEADER = error(
+  'CLUSTERDOWN the partition had no leader that could be asked for an element before the timeout, ' +
+    'nor for a while after it; nothing was taken, try again',
+);
 const UNKNOWN = error(
   'UNKNOWNOUTCOME the partition has no leader that could tell whether an element was taken; ' +
     'if one was, it is lost to this client',
@@ -53,6 +62,8 @@ export class BlockedClient {
   readonly #asks = new Set<AbortController>();
   /** Some leader may have heard of it. */
   #asked = false;
+  /** The newest one that was asked for an element, unless it answered that it failed. */
+  #told: LeaderHint | undefined;
   #ending: Ending | undefined;
   /** The outcome of its withdrawal was waited for long enough. */
   #isOver = false;
@@ -80,17 +91,27 @@ export class BlockedClient {
   async end(how: Ending): Promise<boolean> {
     const isFirst = this.#ending === undefined;
     if (isFirst) {
-      const { clock, holdMs } = this.#world;
       this.#ending = how;
-      this.#timer?.cancel();
-      this.#timer = clock.setTimer(holdMs, () => {
-        this.#isOver = true;
-        this.#tell();
-      });
+      this.#limit(this.#world.holdMs);
       this.#tell();
+    } else if (how === 'gone' && this.#ending !== 'gone') {
+      this.#ending = how;
+      this.#limit(this.#world.holdMs);
     }
     await this.reply;
     return isFirst && this.#withdrawn;
+  }
+
+  /** Whoever is to be told waits no longer than that, unless an element may have been taken. */
+  #limit(waitMs: number, isLast = false): void {
+    const { clock, holdMs, outcomeMs } = this.#world;
+    this.#timer?.cancel();
+    this.#timer = clock.setTimer(waitMs, () => {
+      const mayHaveTaken = this.#asked && this.#ending !== 'gone';
+      if (mayHaveTaken && !isLast) return this.#limit(Math.max(0, outcomeMs - holdMs), true);
+      this.#isOver = true;
+      this.#tell();
+    });
   }
 
   #arm(): void {
@@ -117,7 +138,7 @@ export class BlockedClient {
 
   async #run(): Promise<Reply> {
     while (!this.#isOver) {
-      if (this.#ending !== undefined && !this.#asked) return this.#endReply();
+      if (this.#mayEnd()) return this.#endReply();
       const gone = this.#gone();
       if (gone !== undefined) return gone;
       const leader = this.#leader();
@@ -126,7 +147,12 @@ export class BlockedClient {
       if (reply !== undefined) return reply;
       if (leader === undefined || outcome?.kind === 'failed') await this.#pause();
     }
-    return UNKNOWN;
+    return this.#asked ? UNKNOWN : NO_LEADER;
+  }
+
+  /** At once: nobody was asked, and the reply does not say that nothing was there. */
+  #mayEnd(): boolean {
+    return !this.#asked && (this.#ending === 'error' || this.#ending === 'gone');
   }
 
   /** Undefined: it is to be asked again. */
@@ -155,23 +181,34 @@ export class BlockedClient {
   /** One attempt; undefined when something has changed that makes another one necessary. */
   async #ask(leader: LeaderHint): Promise<WaitOutcome | undefined> {
     const { id, place, line, protocol } = this.#request;
-    const withdraw = this.#ending !== undefined;
+    const withdraw = this.#withdraws(leader);
     const ask = new AbortController();
     this.#asked = true;
+    this.#told = leader;
     this.#asks.add(ask);
     const { waits } = this.#world.router;
     const outcome = waits.ask(place, leader, { id, line, protocol, withdraw }, ask.signal);
-    while (withdraw === (this.#ending !== undefined) && !this.#isOver && !this.#isOld(leader)) {
+    while (withdraw === this.#withdraws(leader) && !this.#isOver && !this.#isOld(leader)) {
       if (this.#gone() !== undefined) break;
       const settled = await Promise.race([outcome, this.#news.told]);
       if (settled === undefined) continue;
       this.#asks.delete(ask);
-      this.#backoffMs = settled.kind === 'failed' ? this.#backoffMs : BACKOFF_MIN_MS;
+      if (settled.kind === 'failed') this.#told = undefined;
+      else this.#backoffMs = BACKOFF_MIN_MS;
       return settled;
     }
     // at the same leader the next attempt takes this one's place
     if (this.#isOld(leader)) ask.abort();
     return undefined;
+  }
+
+  /**
+   * A leader that has not been asked for an element yet is asked first, also when the time is over:
+   * only it can tell that nothing is there. So it is asked twice then.
+   */
+  #withdraws({ node, term }: LeaderHint): boolean {
+    if (this.#ending !== 'timeout') return this.#ending !== undefined;
+    return this.#told?.node === node && this.#told.term === term;
   }
 
   /** Its namespace was deleted, and all its partitions with it. */

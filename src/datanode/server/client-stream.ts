@@ -92,6 +92,14 @@ export class ClientStream {
     if (this.#replies.settle(slot, reply)) this.askFlush();
   }
 
+  /** What comes before `slot` is answered, then the stream ends: `reply` is not sent. */
+  endAt(slot: ReplySlot, reply: Reply): void {
+    if (this.#closed) return;
+    slot.ends = true;
+    this.beginClosing();
+    this.settle(slot, reply);
+  }
+
   /** At the end of the turn, whatever is ready leaves. */
   askFlush(): void {
     if (this.#flushAsked) return;

@@ -10,13 +10,14 @@ import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { QUEUED, type Reply } from '../resp/reply.ts';
+import { OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { replyTooLarge } from '../resp/reply-pile.ts';
 import { refusedByChannels } from './channel-guard.ts';
 import { ClientStream } from './client-stream.ts';
 import type { ConnectionWorld } from './connection-world.ts';
-import { type DispatchWorld, dispatch, type Target } from './dispatch.ts';
+import { refusedCopy } from './copy-guard.ts';
+import { type DispatchWorld, dispatch, isHttp, type Target } from './dispatch.ts';
 import {
   blockingTarget,
   type ExclusiveGround,
@@ -33,6 +34,7 @@ import { PushOutlet } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
 import { asSent, linesOf, Transaction } from './transaction.ts';
+import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
 
 export class Connection {
@@ -52,6 +54,8 @@ export class Connection {
   #waiting: Waiting[] = [];
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
+  /** What comes is not run any more. */
+  #ended = false;
   readonly #gone = new LazyAbort();
 
   constructor(id: number, door: Door, local: string, stream: ByteStream, world: ConnectionWorld) {
@@ -63,7 +67,7 @@ export class Connection {
       local,
       connectedMs: world.clock.wallMs(),
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
-      closeAfterReply: () => this.#stream.beginClosing(),
+      closeAfterReply: () => this.#takeNoMore(),
       kill: () => stream.destroy(),
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
       push: (reply) => this.#stream.answer(reply),
@@ -105,7 +109,8 @@ export class Connection {
       answersHere: (partition) => this.#whereabouts.answersHere(partition),
       refused: (command, args) =>
         access.refusalOf(session, command, args) ??
-        refusedByChannels(command, args, session, router),
+        refusedByChannels(command, args, session, router) ??
+        refusedCopy(command, args, session.namespace),
     };
   }
 
@@ -119,7 +124,7 @@ export class Connection {
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#whereabouts.place(partition, this.#exclusiveBirth),
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
-      block: (request) => waiting.block(request, this.#world.settings().holdMs),
+      block: (request) => waiting.block(request, this.#world.settings()),
       end: (slot, reply) => this.#endExclusive(slot, reply),
     };
   }
@@ -153,7 +158,8 @@ export class Connection {
   }
 
   #onRequest(args: CommandLine, slot: ReplySlot): void {
-    if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
+    if (this.#ended) this.#drop(slot);
+    else if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
   }
 
@@ -169,6 +175,7 @@ export class Connection {
     const direct = dispatch(line, this.#dispatchWorld);
     const { target, args } = this.#transaction.divert(direct, line);
     if (target.kind === 'reply') {
+      if (target.command === undefined && isHttp(line)) return this.#refuseBrowser();
       const runs = target.called && target.reply !== QUEUED;
       if (runs) watch.begins(session, target.command!, line);
       return this.#answerAtOnce(target, slot);
@@ -188,6 +195,22 @@ export class Connection {
     this.#exclusive = { args, slot, target: alone };
     this.#exclusiveBirth = this.#whereabouts.birth();
     this.#runExclusive();
+  }
+
+  /** What the client sent behind this, as behind QUIT, is neither run nor answered. */
+  #takeNoMore(): void {
+    this.#ended = true;
+    this.#stream.beginClosing();
+  }
+
+  #drop(slot: ReplySlot): void {
+    slot.silent = true;
+    this.#stream.settle(slot, OK);
+  }
+
+  #refuseBrowser(): void {
+    this.#takeNoMore();
+    this.#stream.destroy();
   }
 
   /** Clients are paused: this request and those after it wait until they are not. */
@@ -214,7 +237,20 @@ export class Connection {
     const reply = this.#bounded(command, answer);
     const shown = asSent(command, line);
     watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
-    this.#stream.settle(slot, reply);
+    this.#settle(command, slot, reply);
+  }
+
+  /**
+   * A client of Redis knows one kind of unknown outcome, the loss of its connection: an error reply
+   * would tell it that nothing happened. Who sends under a session asks again.
+   */
+  #settle(command: Command | undefined, slot: ReplySlot, reply: Reply): void {
+    const ends = isUnknownOutcome(reply) && command?.carries === undefined && !slot.silent;
+    if (!ends) return this.#stream.settle(slot, reply);
+    const [client, name, why] = [this.session.remote, command?.name, reply.text];
+    const text = 'a connection ends: nobody can tell what became of its command';
+    this.#world.logger.warn(text, { client, command: name, outcome: 'unknown', why });
+    this.#stream.endAt(slot, reply);
   }
 
   /** Runs the command that waits for all before it, once all before it are answered. */
@@ -230,7 +266,7 @@ export class Connection {
     const command = this.#exclusive?.target.command;
     this.#exclusive = undefined;
     this.#exclusiveRuns = false;
-    this.#stream.settle(slot, this.#bounded(command, reply));
+    this.#settle(command, slot, this.#bounded(command, reply));
     this.#pushes.release();
     this.#dispatchWaiting();
   }
@@ -241,7 +277,8 @@ export class Connection {
     this.#waiting = [];
     while (at < waiting.length && !(this.#exclusive ?? this.#heldBack)) {
       const { args, slot } = waiting[at++]!;
-      this.#dispatch(args, slot);
+      if (this.#ended) this.#drop(slot);
+      else this.#dispatch(args, slot);
     }
     if (at < waiting.length) this.#waiting = [...waiting.slice(at), ...this.#waiting];
     this.#lanes.start();

@@ -209,6 +209,15 @@ export function badShape(
   return long && error(`ERR a key of ${long.length} bytes is longer than ${limits.keyBytesMax}`);
 }
 
+/**
+ * A line of an HTTP request that a web page made a browser send here. As in Redis it is the last of
+ * its connection, lest commands in its body run.
+ */
+export function isHttp([name]: CommandLine): boolean {
+  return /^(?:post|host:)$/i.test(name!.toString('latin1', 0, HTTP_BYTES));
+}
+
+const HTTP_BYTES = 6;
 const SHOWN_CHARACTERS_MAX = 128;
 
 /** Redis's text, with as many arguments as fit 128 characters. */

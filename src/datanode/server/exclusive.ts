@@ -172,6 +172,12 @@ function runBlocking(
   );
 }
 
+/** Redis's: what answers more than once, and how EXEC could not say. */
+const deniedInExec: ReadonlyMap<string, Reply> = new Map([
+  ['monitor', error("ERR MONITOR isn't allowed for DENY BLOCKING client")],
+  ['ssubscribe', error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")],
+]);
+
 function runExec(
   ground: ExclusiveGround,
   { args, slot }: Waiting,
@@ -179,7 +185,9 @@ function runExec(
 ): void {
   const { clock, watch, session, lanes, logger, pushes } = ground;
   const arrivedMs = clock.monotonicMs();
-  const run = (row: NodeCommand, line: CommandLine) => row.run(line, ground.context());
+  const run = (row: NodeCommand, line: CommandLine) => {
+    return deniedInExec.get(row.name) ?? row.run(line, ground.context());
+  };
   const failed = (failure: unknown) => {
     logger.error('command failed', { command: 'exec', error: messageOf(failure) });
     return error(`ERR exec failed inside the server: ${messageOf(failure)}`);

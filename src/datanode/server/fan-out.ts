@@ -150,7 +150,8 @@ function failure(
   const unknown = failed.filter(({ fate }) => fate === 'unknown');
   if (positions.first === 0 || (done.length === 0 && unknown.length === 0)) return worst.reply;
   const refused = failed.filter(({ fate }) => fate !== 'unknown');
-  const code = unknown.length > 0 ? 'UNKNOWNOUTCOME' : 'CLUSTERDOWN';
+  // not UNKNOWNOUTCOME, which ends a connection: the keys of all three kinds are to be heard of
+  const code = unknown.length > 0 ? 'PARTIALOUTCOME' : 'CLUSTERDOWN';
   return error(
     `${code} the command is not atomic over partitions and was carried out in part: ` +
       `done for ${names(done, positions)}; not done for ${names(refused, positions)}; ` +

@@ -5,6 +5,7 @@ import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import { clientAddress, type PartitionRecord } from '../../meta/schema.ts';
 import type { AclView } from '../commands/acl-view.ts';
+import { type ClusterFigures, clusterFigures } from '../commands/cluster-figures.ts';
 import type {
   ClusterNode,
   Follower,
@@ -153,6 +154,17 @@ function slotsByNode(routes: RouteTable, namespace: Namespace): Map<NodeId, [Slo
     found.set(node, ranges);
   }
   return found;
+}
+
+/** Undefined where keys are dealt out in another way than by slots, or nothing is known yet. */
+export function clusterFiguresOf(
+  routes: RouteTable,
+  myself: NodeId,
+  namespace: Namespace,
+): ClusterFigures | undefined {
+  if (!routes.hasNamespace(namespace) || !routes.hasSlots(namespace)) return undefined;
+  const nodes = clusterNodes(routes, myself, namespace);
+  return clusterFigures(nodes, everySlotHasLeader(routes, namespace));
 }
 
 function everySlotHasLeader(routes: RouteTable, namespace: Namespace): boolean {

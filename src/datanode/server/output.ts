@@ -22,6 +22,7 @@ export class Output {
   readonly #replies: ReplyQueue;
   readonly #world: OutputWorld;
   readonly #writer = new ReplyWriter();
+  #ended = false;
 
   constructor(stream: ByteStream, replies: ReplyQueue, world: OutputWorld) {
     this.#stream = stream;
@@ -61,10 +62,19 @@ export class Output {
   }
 
   #drain(): void {
+    if (this.#ended) return;
     for (let slot = this.#replies.take(); slot; slot = this.#replies.take()) {
+      if (slot.ends) return this.#end();
       if (!slot.silent) this.#append(slot.reply!, slot.protocol);
       if (this.#writer.length >= WRITE_BYTES) this.#write();
     }
+  }
+
+  /** What is before it has been written; nothing is behind it. */
+  #end(): void {
+    this.#ended = true;
+    this.#write();
+    this.#stream.end();
   }
 
   /** What is large and encoded already goes as it is: a copy would hold up the others. */

@@ -1,16 +1,24 @@
 /**
  * What INFO tells of the last moments, sampled four times a second: how much passes the doors per
- * second, over the last two seconds, and the most memory that was used.
+ * second and the largest buffers of any client, over the last two seconds, and the most memory that
+ * was used.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
-import type { Rates } from '../commands/node-context.ts';
+import type { ClientBuffers, Rates } from '../commands/node-context.ts';
 import type { ServerStats } from './stats.ts';
 
 const SAMPLE_MS = 250;
 const SAMPLES = 9;
 
+/** What is looked at with each sample. */
+export interface Sampled {
+  heapBytes(): number;
+  clientBuffers(): ClientBuffers;
+}
+
 interface Sample {
   readonly atMs: number;
+  readonly buffers: ClientBuffers;
   readonly commands: number;
   readonly inputBytes: number;
   readonly outputBytes: number;
@@ -20,19 +28,26 @@ export class RateMeter {
   readonly #clock: Clock;
   readonly #stats: ServerStats;
   #samples: Sample[] = [];
-  readonly #heapBytes: () => number;
+  readonly #sampled: Sampled;
   #peakHeapBytes = 0;
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, stats: ServerStats, heapBytes: () => number) {
+  constructor(clock: Clock, stats: ServerStats, sampled: Sampled) {
     this.#clock = clock;
     this.#stats = stats;
-    this.#heapBytes = heapBytes;
+    this.#sampled = sampled;
   }
 
   /** The most that any sample met. */
   get peakHeapBytes(): number {
     return this.#peakHeapBytes;
+  }
+
+  /** The largest that the samples of the last two seconds met. */
+  clientBuffers(): ClientBuffers {
+    const largest = (of: keyof ClientBuffers) =>
+      this.#samples.reduce((most, { buffers }) => Math.max(most, buffers[of]), 0);
+    return { inputBytes: largest('inputBytes'), outputBytes: largest('outputBytes') };
   }
 
   start(): void {
@@ -75,8 +90,10 @@ export class RateMeter {
 
   #take(): void {
     const { commands, inputBytes, outputBytes } = this.#stats;
-    this.#peakHeapBytes = Math.max(this.#peakHeapBytes, this.#heapBytes());
-    this.#samples.push({ atMs: this.#clock.monotonicMs(), commands, inputBytes, outputBytes });
+    this.#peakHeapBytes = Math.max(this.#peakHeapBytes, this.#sampled.heapBytes());
+    const buffers = this.#sampled.clientBuffers();
+    const atMs = this.#clock.monotonicMs();
+    this.#samples.push({ atMs, buffers, commands, inputBytes, outputBytes });
     if (this.#samples.length > SAMPLES) this.#samples.shift();
   }
 }

@@ -12,6 +12,8 @@ export interface ReplySlot {
   protocol: Protocol;
   /** CLIENT REPLY OFF or SKIP: nothing is sent. */
   silent: boolean;
+  /** Nothing can be said to it: the connection ends here. */
+  ends: boolean;
 }
 
 /** Slots already sent are dropped from the array once they are this many. */
@@ -49,7 +51,14 @@ export class ReplyQueue {
   }
 
   open(requestBytes: number, protocol: Protocol): ReplySlot {
-    const slot = { requestBytes, reply: undefined, bytes: 0, protocol, silent: false };
+    const slot = {
+      requestBytes,
+      reply: undefined,
+      bytes: 0,
+      protocol,
+      silent: false,
+      ends: false,
+    };
     this.#slots.push(slot);
     this.#requestBytes += requestBytes;
     return slot;

@@ -11,6 +11,7 @@ import type { Address, ByteStream, Listener, Network } from '../../common/networ
 import type { Random } from '../../common/random.ts';
 import { Access, type StoredUser, type UserStore } from '../acl/access.ts';
 import type {
+  ClientBuffers,
   Door,
   LogInfo,
   PartitionInfo,
@@ -98,7 +99,10 @@ export class RedisServer {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#settings = options.settings;
-    this.#rates = new RateMeter(options.clock, this.#stats, () => options.usage().heapBytes);
+    this.#rates = new RateMeter(options.clock, this.#stats, {
+      heapBytes: () => options.usage().heapBytes,
+      clientBuffers: () => this.#largestBuffers(),
+    });
     const { clock, random, logger, router } = options;
     const settings = () => this.#settings;
     this.#waiting = new WaitingClients(clock, router, options.facts.runId);
@@ -156,6 +160,7 @@ export class RedisServer {
       gatewayPort: this.#gatewayPort,
       clientsMax: this.#settings.clientsMax,
       connectedClients: this.#connections.size,
+      clientBuffers: this.#rates.clientBuffers(),
       blockedClients: this.#sessions().filter(({ blocked }) => blocked !== undefined).length,
       totalConnections: stats.connections,
       totalCommands: stats.commands,
@@ -166,11 +171,13 @@ export class RedisServer {
       rates: this.#rates.rates(),
       commandStats: stats.byCommand,
       errorStats: stats.byErrorCode,
+      slowLog: this.#watch.slowLog,
       heldNow: this.#budget.requests,
       heldTotal: this.#budget.requestsEver,
       forwardedCommands: router.forwardedCommands,
       servedCommands: router.servedCommands,
       repeatedBatches: router.repeatedBatches,
+      lostEntries: router.lostEntries,
       loading: this.#options.loading(),
       partitions: this.#options.partitions(),
       replicas: meters,
@@ -258,6 +265,16 @@ export class RedisServer {
 
   #sessions(): readonly Session[] {
     return [...this.#connections].map((connection) => connection.session);
+  }
+
+  #largestBuffers(): ClientBuffers {
+    let [inputBytes, outputBytes] = [0, 0];
+    for (const { session } of this.#connections) {
+      const { requestBytes, replyBytes } = session.queued();
+      inputBytes = Math.max(inputBytes, requestBytes);
+      outputBytes = Math.max(outputBytes, replyBytes);
+    }
+    return { inputBytes, outputBytes };
   }
 
   #resetStatistics(): void {

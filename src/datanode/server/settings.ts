@@ -9,6 +9,8 @@ export interface ServerSettings {
   readonly replyBytesMax: number;
   /** How long a request waits for its partition to have a leader (decision 11). */
   readonly holdMs: number;
+  /** How long a client that took from a queue waits to hear what, when no leader can tell. */
+  readonly outcomeMs: number;
   /** How old the state may be from which a follower answers reads. */
   readonly replicaStalenessMs: number;
   /** Commands that take this long are kept in the slow log; −1: none are. */
@@ -23,6 +25,7 @@ export const defaultServerSettings: ServerSettings = {
   valueBytesMax: limits.valueBytesMax,
   replyBytesMax: limits.replyBytesMax,
   holdMs: limits.holdMs,
+  outcomeMs: limits.outcomeWaitMs,
   replicaStalenessMs: 10_000,
   slowLogMicroseconds: 10_000,
   slowLogEntriesMax: 128,

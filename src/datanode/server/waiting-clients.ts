@@ -5,7 +5,7 @@
 import type { Clock, Timer } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
 import type { Router } from '../routing/router.ts';
-import { BlockedClient, type BlockedRequest } from './blocked-client.ts';
+import { BlockedClient, type BlockedRequest, type WithdrawalWaits } from './blocked-client.ts';
 import type { LanePlace } from './lane.ts';
 
 const CONFIRM_AFTER_MS = 50;
@@ -33,13 +33,12 @@ export class WaitingClients {
     this.#prefix = Buffer.from(runId, 'hex');
   }
 
-  /** `holdMs`: how long the outcome of a withdrawal is waited for. */
-  block(request: Omit<BlockedRequest, 'id'>, holdMs: number): BlockedClient {
+  block(request: Omit<BlockedRequest, 'id'>, waits: WithdrawalWaits): BlockedClient {
     return new BlockedClient(
       {
         clock: this.#clock,
         router: this.#router,
-        holdMs,
+        ...waits,
         confirm: (place, id) => this.#confirm(place, id),
       },
       { ...request, id: this.#newId() },

@@ -139,6 +139,25 @@ test('a change that fails changes nothing and says why', async () => {
   expect(long).toMatch(/may have 65536 characters/);
 });
 
+test('a shard channel is a channel, though it stands where a key would', async () => {
+  const node = new FakeNode();
+  await ask(node, 'ACL SETUSER bob on nopass +@all ~k resetchannels &c');
+  await ask(node, 'AUTH bob x');
+  for (const line of [
+    'spublish c m',
+    'ssubscribe c',
+    'sunsubscribe c',
+    'sunsubscribe x',
+    'get k',
+  ]) {
+    expect(refusal(node, line)).toBe('');
+  }
+  for (const line of ['spublish k m', 'ssubscribe c k', 'publish k m']) {
+    expect(refusal(node, line)).toMatch(/^NOPERM .* one of the channels used as arguments$/);
+  }
+  expect(refusal(node, 'get c')).toMatch(/^NOPERM .* one of the keys used as arguments$/);
+});
+
 test('what SORT stores is written: a key that may only be read is refused', async () => {
   const node = new FakeNode();
   await ask(node, 'ACL SETUSER bob on nopass ~a %R~r +@all');

@@ -200,6 +200,10 @@ function took(microseconds: number): LatencyHistogram {
   return latency;
 }
 
+const slowEntry = {
+  ...{ id: 9, atSeconds: 1, microseconds: 12_000, args: [], client: '', clientName: '' },
+};
+
 export const serverInfo: ServerInfo = {
   node: 'n1',
   facts: {
@@ -224,6 +228,8 @@ export const serverInfo: ServerInfo = {
   gatewayPort: 6_379,
   clientsMax: 10_000,
   connectedClients: 3,
+  slowLog: { length: 2, newest: () => [slowEntry] },
+  clientBuffers: { inputBytes: 300, outputBytes: 20_000 },
   blockedClients: 0,
   totalConnections: 9,
   totalCommands: 100,
@@ -247,6 +253,7 @@ export const serverInfo: ServerInfo = {
   forwardedCommands: 11,
   servedCommands: 13,
   repeatedBatches: 17,
+  lostEntries: 19,
   loading: false,
   partitions: [
     {

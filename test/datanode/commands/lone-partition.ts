@@ -31,7 +31,8 @@ export class LonePartition {
   firstSlot = 0;
   lastSlot = 16_383;
   readonly #random = seededRandom('lone partition');
-  #index = 0;
+  /** Behind the entries that tests make collections with by hand. */
+  #index = 1_000_000;
 
   constructor(engine: Engine, nowMs = 1_700_000_000_000) {
     this.engine = engine;

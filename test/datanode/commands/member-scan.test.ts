@@ -50,6 +50,36 @@ test('ZSCAN gives every member that stays, with its score, while others come and
   for (const [score, member] of members) expect(scores.get(member!), member).toBe(score);
 });
 
+test('SCAN gives every key that stays, while others come and go, and none that was never there', async () => {
+  const partition = await LonePartition.open();
+  const stays = Array.from({ length: MEMBERS }, (_, at) => (at % 4 === 0 ? `{t}${at}` : `k${at}`));
+  for (const key of stays) await partition.call('SET', key, '1');
+  for (let at = 0; at < 200; at++) await partition.call('SADD', `gone${at}`, '1');
+  const made = new Set(stays);
+  const given = await walk(
+    partition,
+    (cursor) => `SCAN ${cursor} COUNT 7`,
+    async (step) => {
+      await partition.call('DEL', `gone${step}`, `new${step - 1}`, `{t}new${step - 1}`);
+      for (const key of [`new${step}`, `{t}new${step}`]) {
+        made.add(key);
+        await partition.call('SET', key, '1');
+      }
+    },
+  );
+  const found = new Set(given);
+  expect(stays.filter((key) => !found.has(key))).toEqual([]);
+  expect(given.filter((key) => !made.has(key) && !/^gone\d+$/.test(key))).toEqual([]);
+  const sets = await walk(
+    partition,
+    (cursor) => `SCAN ${cursor} COUNT 5 TYPE set MATCH gone1*`,
+    async () => {},
+  );
+  const left = await partition.call('KEYS', 'gone1*');
+  expect(sets.length).toBeGreaterThan(0);
+  expect(left.kind === 'array' && left.items.length).toBe(sets.length);
+});
+
 test('HSCAN NOVALUES gives fields alone, of small and of large hashes', async () => {
   const partition = await LonePartition.open();
   await partition.call('HSET', 'small', 'a', '1', 'b', '2');

@@ -24,7 +24,7 @@ const FLAGS = Buffer.from([0]);
 const bytes = (text: string) => Buffer.from(text);
 
 let partition: LonePartition;
-let index = 1_000_000;
+let index = 1_000;
 
 beforeEach(async () => {
   partition = await LonePartition.open();

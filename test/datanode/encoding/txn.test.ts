@@ -218,7 +218,7 @@ describe('records of megabytes', () => {
     }
     const pace = pacing();
     expect(whole.isLarge).toBe(true);
-    const sealed = [...(await whole.operationsInSteps(pace))];
+    const sealed = [...(await whole.batchInSteps(pace))];
     const atOnce = small.operations();
     expect(sealed.map(({ type, key }) => [type, key])).toEqual(
       atOnce.map(({ type, key }) => [type, key]),
@@ -243,7 +243,7 @@ describe('records of megabytes', () => {
       for (const check of [
         async (txn: Txn) => txn.operations(),
         async (txn: Txn) => txn.checkReads(),
-        (txn: Txn) => txn.operationsInSteps(pacing()),
+        (txn: Txn) => txn.batchInSteps(pacing()),
       ]) {
         const txn = new Txn(engine);
         expect(txn.get(key('large'))).toHaveLength(large.length);
@@ -255,7 +255,7 @@ describe('records of megabytes', () => {
     await engine.write([put]);
     const txn = new Txn(engine);
     expect(txn.get(key('large'))?.equals(large)).toBe(true);
-    expect((await txn.operationsInSteps(pacing())).length).toBe(0);
+    expect((await txn.batchInSteps(pacing())).length).toBe(0);
   });
 
   test('that wait for their check are bounded: beyond, they are checked at once', () => {

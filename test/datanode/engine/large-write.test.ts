@@ -1,18 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../../../src/common/errors.ts';
-import type { BatchOperation, Engine } from '../../../src/datanode/engine/engine.ts';
+import type {
+  BatchOperation,
+  BatchOperations,
+  Engine,
+} from '../../../src/datanode/engine/engine.ts';
 import { endLargeWrite, LargeWrites } from '../../../src/datanode/engine/large-write.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import {
   decodeMark,
   decodeRedo,
+  decodeUndo,
   encodeMark,
   encodeRedo,
+  encodeUndo,
   REDO_MARK,
   redoKey,
+  UNDO,
 } from '../../../src/datanode/engine/redo.ts';
 import { del, key, put, readAll } from '../../conformance/engine.ts';
+import { preparing } from './prepare-part.ts';
 
 const sizes = { operationsMin: 3, bytesMax: 40, operationsMax: 10, partBytes: 6, redoBytes: 6 };
 
@@ -28,14 +36,17 @@ const textOf = async (engine: Engine) =>
   (await readAll(engine)).map(([name, value]) => `${name}=${value}`).join(' ');
 
 /** The batches that `operations` become on a store that holds `stored`. */
-async function batchesOf(stored: Batch, operations: Batch): Promise<Batch[]> {
+async function batchesOf(stored: Batch, operations: BatchOperations): Promise<Batch[]> {
   const engine = await engineOf([stored]);
   const batches: Batch[] = [];
   const batch = async (part: Iterable<BatchOperation>) => {
     batches.push([...part]);
     await engine.write(batches.at(-1)!);
   };
-  const large = new LargeWrites({ batch, snapshot: () => engine.snapshot() }, sizes);
+  const large = new LargeWrites(
+    { batch, prepare: preparing(batch), snapshot: () => engine.snapshot() },
+    sizes,
+  );
   expect(large.isLarge(operations)).toBe(true);
   await large.write(operations);
   return batches;
@@ -100,6 +111,7 @@ describe('a large write', () => {
             close: () => snapshot.close(),
           });
         },
+        prepare: () => expect.fail('nothing may be stored early'),
         snapshot: () => engine.snapshot(),
       },
       sizes,
@@ -121,14 +133,22 @@ describe('a large write', () => {
       if (--left < 0) throw new Error('the disk is full');
       await engine.write([...part]);
     };
-    const large = new LargeWrites({ batch, snapshot: () => engine.snapshot() }, sizes);
+    const large = new LargeWrites(
+      { batch, prepare: preparing(batch), snapshot: () => engine.snapshot() },
+      sizes,
+    );
     await expect(large.write(operations)).rejects.toThrow('the disk is full');
     expect(engine.getSync(key('a'))?.toString()).not.toBe('old');
     expect(large.before!.getSync(key('a'))?.toString()).toBe('old');
   });
 
   test('is one of many operations and many bytes', () => {
-    const target = { batch: async () => {}, snapshot: () => expect.fail('nothing is written') };
+    const batch = async () => {};
+    const target = {
+      batch,
+      prepare: preparing(batch),
+      snapshot: () => expect.fail('nothing is written'),
+    };
     const large = new LargeWrites(target, sizes);
     expect(large.isLarge([put('a', 'x'.repeat(100)), put('b', ''), put('c', '')])).toBe(false);
     expect(large.isLarge([put('a', ''), put('b', ''), put('c', ''), put('d', '')])).toBe(false);
@@ -136,6 +156,80 @@ describe('a large write', () => {
     const many = Array.from({ length: 11 }, (_, at) => del(`${at}`));
     expect(large.isLarge(many.slice(1))).toBe(false);
     expect(large.isLarge(many)).toBe(true);
+  });
+});
+
+describe('a large write that tells what nobody can come upon before the rest', () => {
+  const long = 'new'.repeat(8);
+  const unreached = [
+    ...[put('n1', long), put('n2', long), put('n3', long)],
+    put(Buffer.from([0x6f, 0xff, 0x31]), long),
+  ];
+  const prefixes = [key('n'), Buffer.from([0x6f, 0xff])];
+  const withOthers = (others: Batch): BatchOperations =>
+    Object.assign([...unreached, ...others], { parted: { prefixes, unreached, others } });
+
+  test.each([
+    ['a few others', withOthers([put('a', 'new'), del('z')])],
+    ['others that are large', withOthers(operations)],
+    ['no others', withOthers([])],
+  ])('is there as a whole or not at all with %s, wherever a crash cuts it', async (_, parted) => {
+    const batches = await batchesOf(stored, parted);
+    const early = batches.findIndex((batch) =>
+      batch.some((operation) => operation.key.equals(key('n1'))),
+    );
+    expect(batches[0]!.map((operation) => operation.key)).toEqual([UNDO]);
+    expect(early).toBe(1);
+    const markAt = batches.findIndex(
+      (batch) => batch[0]?.key.equals(REDO_MARK) && batch[0].type === 'put',
+    );
+    const lastAt = markAt < 0 ? batches.length - 1 : markAt;
+    expect(lastAt).toBeGreaterThan(3);
+    const before = await textOf(await engineOf([stored]));
+    const after = await textOf(await engineOf([stored, [...parted]]));
+    for (let cut = 0; cut <= batches.length; cut++) {
+      const left = [stored, ...batches.slice(0, cut)];
+      const recovery: Batch[] = [];
+      const whole = await engineOf(left);
+      await endLargeWrite(whole, async (batch) => {
+        recovery.push([...batch]);
+        await whole.write(recovery.at(-1)!);
+      });
+      expect(await textOf(whole), `cut at ${cut}`).toBe(cut > lastAt ? after : before);
+      for (let again = 0; again < recovery.length; again++) {
+        const engine = await engineOf([...left, ...recovery.slice(0, again)]);
+        await endLargeWrite(engine, (batch) => engine.write(batch));
+        const wanted = cut > lastAt ? after : before;
+        expect(await textOf(engine), `cut at ${cut}, then at ${again}`).toBe(wanted);
+      }
+    }
+  });
+
+  test('ends with the first part that fails, and nothing of it is seen', async () => {
+    const engine = await engineOf([stored]);
+    let left = 2;
+    const batch = async (part: Iterable<BatchOperation>) => {
+      if (--left < 0) throw new Error('the disk is full');
+      await engine.write([...part]);
+    };
+    const snapshot = () => engine.snapshot();
+    const large = new LargeWrites({ batch, prepare: preparing(batch), snapshot }, sizes);
+    await expect(large.write(withOthers([]))).rejects.toThrow('the disk is full');
+    expect(engine.getSync(key('n1'))?.toString()).toBe(long);
+    expect(large.before!.getSync(key('n1'))).toBe(undefined);
+  });
+
+  test('has an undo record of these bytes; a damaged one stops the recovery', async () => {
+    expect(UNDO.toString('hex')).toBe('0003');
+    const undo = encodeUndo(prefixes);
+    expect(hexOf(undo)).toBe('01' + '000000016e' + '000000026fff' + 'CRC');
+    expect(undo.type === 'put' && decodeUndo(undo.value)).toEqual(prefixes);
+    for (const value of [flipped(undo), Buffer.alloc(2)]) {
+      const engine = await engineOf([stored, unreached, [put(UNDO, value)]]);
+      const error = await endLargeWrite(engine, (batch) => engine.write(batch)).catch((e) => e);
+      expect(codeOf(error)).toBe('CORRUPT');
+      expect(engine.getSync(key('n1'))?.toString()).toBe(long);
+    }
   });
 });
 

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
+import { clusterFigures } from '../../../src/datanode/commands/cluster-figures.ts';
 import type { ServerInfo } from '../../../src/datanode/commands/node-context.ts';
 import { type HttpDoor, type ObservedNode, openHttpDoor } from '../../../src/datanode/http/door.ts';
 import { readiness } from '../../../src/datanode/status.ts';
 import { parseMetrics } from '../../common/http/parse-metrics.ts';
-import { serverInfo } from '../commands/fake-node.ts';
+import { FakeNode, serverInfo } from '../commands/fake-node.ts';
 
 let door: HttpDoor;
 beforeEach(async () => {
@@ -24,6 +25,7 @@ function observed(faults = new Map<number, string>(), leaderless = [] as number[
     readiness: state,
     info: () => serverInfo,
     keyCounts: () => new Map([['default', { keys: 7, expires: 2 }]]),
+    cluster: () => clusterFigures(new FakeNode().nodes, true),
     status: () => ({
       node: 'n1',
       incarnation: 'i',
@@ -95,6 +97,19 @@ test('/metrics has what redis_exporter would make of INFO', async () => {
   for (const [name, value] of Object.entries({
     redis_up: 1,
     redis_connected_clients: 3,
+    redis_client_recent_max_input_buffer_bytes: 300,
+    redis_client_recent_max_output_buffer_bytes: 20_000,
+    redis_slowlog_length: 2,
+    redis_slowlog_last_id: 9,
+    redis_last_slow_execution_duration_seconds: 0.012,
+    redis_cluster_enabled: 1,
+    redis_cluster_state: 1,
+    redis_cluster_slots_assigned: 16_384,
+    redis_cluster_slots_ok: 16_384,
+    redis_cluster_slots_fail: 0,
+    redis_cluster_known_nodes: 3,
+    redis_cluster_size: 2,
+    redis_cluster_current_epoch: 1,
     redis_blocked_clients: 0,
     redis_memory_used_bytes: 3_145_728,
     redis_memory_max_bytes: 0,
@@ -133,6 +148,7 @@ test('/metrics has what is ours, durations in seconds', async () => {
     kvorum_forwarded_commands_total: 11,
     kvorum_served_commands_total: 13,
     kvorum_repeated_batches_total: 17,
+    kvorum_lost_entries_total: 19,
     kvorum_held_requests: 2,
     kvorum_held_requests_total: 7,
     kvorum_raft_apply_lag_entries: 1,
@@ -187,12 +203,25 @@ test('the number of series is bounded, whatever the node holds', async () => {
 const exporterNames: Readonly<Record<string, readonly string[]>> = {
   gauge: [
     'blocked_clients',
+    'client_recent_max_input_buffer_bytes',
+    'client_recent_max_output_buffer_bytes',
+    'cluster_current_epoch',
+    'cluster_enabled',
+    'cluster_known_nodes',
+    'cluster_my_epoch',
+    'cluster_size',
+    'cluster_slots_assigned',
+    'cluster_slots_fail',
+    'cluster_slots_ok',
+    'cluster_slots_pfail',
+    'cluster_state',
     'config_maxclients',
     'connected_clients',
     'connected_slaves',
     'db_keys',
     'db_keys_expiring',
     'instance_info',
+    'last_slow_execution_duration_seconds',
     'loading_dump_file',
     'master_repl_offset',
     'memory_max_bytes',
@@ -203,6 +232,8 @@ const exporterNames: Readonly<Record<string, readonly string[]>> = {
     'pubsub_channels',
     'pubsub_patterns',
     'pubsubshard_channels',
+    'slowlog_last_id',
+    'slowlog_length',
     'start_time_seconds',
     'total_system_memory_bytes',
     'up',

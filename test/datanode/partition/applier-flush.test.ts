@@ -171,7 +171,7 @@ test('a reply that was lost with what was there is not made up', async () => {
   expect(applied[0]!.replies).toHaveLength(3);
   expect(texts(applied[0]!)[0]).toBe(value(42));
   for (const entry of again) {
-    expect(texts(entry)).toEqual(['UNKNOWNOUTCOME', texts(applied[0]!)[1], value(1)]);
+    expect(texts(entry)).toEqual(['DONE', texts(applied[0]!)[1], value(1)]);
   }
   expect(again.length).toBeGreaterThan(0);
 });

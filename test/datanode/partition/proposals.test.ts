@@ -63,8 +63,9 @@ describe('proposals', () => {
     flush(proposals, 9, 5);
     const younger = proposals.gather(batch(1));
     flush(proposals, 10, 5);
-    proposals.settle(9, 5, [integer(9)]);
-    expect(values(await young)).toEqual([integer(9)]);
+    // others had kept those of the earlier term, and one of them leads
+    proposals.settle(9, 3, []);
+    expect(values(await young)).toEqual(['TERM_CHANGED']);
     proposals.settle(10, 3, [integer(1), integer(2)]);
     for (const results of old) expect(values(await results)[0]).toMatchObject({ kind: 'integer' });
     expect(values(await younger)).toEqual(['TERM_CHANGED']);
@@ -82,16 +83,88 @@ describe('proposals', () => {
     expect(values(await lost)).toEqual(['TERM_CHANGED']);
   });
 
-  test('have an unknown outcome after their deadline or a snapshot', async () => {
+  test('behind an entry of a later term were not proposed, however short its log is', async () => {
+    const proposals = new Proposals();
+    const lost = [proposals.gather(batch(1)), proposals.gather(batch(1))];
+    flush(proposals, 8, 3);
+    const alsoLost = proposals.gather(batch(2));
+    flush(proposals, 9, 3);
+    // it leads again, behind what another wrote
+    const own = proposals.gather(batch(1));
+    flush(proposals, 7, 5);
+    proposals.settle(6, 4, []);
+    for (const results of [...lost, alsoLost]) {
+      expect(new Set(values(await results))).toEqual(new Set(['TERM_CHANGED']));
+    }
+    expect(proposals.count).toBe(1);
+    proposals.settle(7, 5, [OK]);
+    expect(values(await own)).toEqual([OK]);
+    expect(proposals.count).toBe(0);
+  });
+
+  test('whose outcome this replica cannot tell name their entries', async () => {
+    const proposals = new Proposals();
+    const [one, two] = [proposals.gather(batch(1)), proposals.gather(batch(2))];
+    flush(proposals, 5, 3);
+    proposals.skipTo({ index: 5, term: 4 });
+    const unknown = (at: number) => ({
+      ok: false,
+      code: 'OUTCOME_UNKNOWN',
+      place: { term: 3, index: 5, at },
+    });
+    expect(await one).toMatchObject([unknown(0)]);
+    expect(await two).toMatchObject([unknown(1), unknown(2)]);
+    const last = proposals.gather(batch(1));
+    flush(proposals, 6, 5);
+    proposals.stop();
+    expect(await last).toMatchObject([{ ...unknown(0), place: { term: 5, index: 6, at: 0 } }]);
+  });
+
+  test('behind a snapshot of a later term were not proposed', async () => {
+    const proposals = new Proposals();
+    const [within, beside] = [proposals.gather(batch(1)), proposals.gather(batch(1))];
+    flush(proposals, 5, 3);
+    const beyond = proposals.gather(batch(1));
+    flush(proposals, 6, 3);
+    proposals.skipTo({ index: 5, term: 4 });
+    expect(values(await within)).toEqual(['OUTCOME_UNKNOWN']);
+    expect(values(await beside)).toEqual(['OUTCOME_UNKNOWN']);
+    expect(values(await beyond)).toEqual(['TERM_CHANGED']);
+  });
+
+  test('wait beyond their deadline for what the log tells, within a bound', async () => {
     const proposals = new Proposals();
     const early = proposals.gather(batch(1, 1, 100));
     flush(proposals, 5);
-    const late = proposals.gather(batch(1, 1, 500));
+    const late = proposals.gather(batch(1, 1, 100));
     flush(proposals, 6);
-    proposals.expire(100, 4);
-    expect(values(await early)).toEqual(['OUTCOME_UNKNOWN']);
-    proposals.skipTo(6);
+    proposals.expire(99 + limits.outcomeWaitMs, 4);
+    expect(proposals.count).toBe(2);
+    proposals.settle(5, 1, [OK]);
+    expect(values(await early)).toEqual([OK]);
+    proposals.expire(100 + limits.outcomeWaitMs, 5);
     expect(values(await late)).toEqual(['OUTCOME_UNKNOWN']);
+  });
+
+  test('who can ask again under a session is told at the deadline, the others wait on', async () => {
+    const proposals = new Proposals();
+    const once = { id: Buffer.from('session-1'), sequence: 1, low: 1 };
+    const forwarded = proposals.gather({ ...batch(2, 1, 100), once });
+    const plain = proposals.gather(batch(1, 1, 100));
+    const lines = [
+      ['kv.once', 'session-2', '1', '1', 'INCR', 'a'].map((word) => Buffer.from(word)),
+    ];
+    const sdk = proposals.gather({ ...batch(1, 1, 100), lines });
+    flush(proposals, 5);
+    proposals.expire(99, 4);
+    expect(proposals.count).toBe(4);
+    proposals.expire(100, 4);
+    expect(values(await forwarded)).toEqual(['OUTCOME_UNKNOWN', 'OUTCOME_UNKNOWN']);
+    expect(values(await sdk)).toEqual(['OUTCOME_UNKNOWN']);
+    proposals.expire(200, 4);
+    proposals.settle(5, 1, [integer(1), integer(2), integer(3), integer(4)]);
+    expect(values(await plain)).toEqual([integer(3)]);
+    expect(proposals.count).toBe(0);
   });
 
   test('wait beyond it while what is committed is being applied', async () => {
@@ -104,7 +177,7 @@ describe('proposals', () => {
     expect(proposals.count).toBe(2);
     proposals.settle(5, 1, [OK]);
     expect(values(await large)).toEqual([OK]);
-    proposals.expire(60_001, 5);
+    proposals.expire(100 + limits.outcomeWaitMs, 5);
     expect(values(await behind)).toEqual(['OUTCOME_UNKNOWN']);
   });
 

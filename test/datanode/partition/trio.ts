@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../../src/common/clock.ts';
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import { errorTable } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
@@ -41,6 +41,8 @@ export class Trio {
   readonly memberships = new Map<number, Membership>();
   /** Nodes that cannot read the metadata store, and the record that they have saved. */
   readonly offline = new Map<string, PartitionRecord>();
+  /** Of nodes that have another than the system's. */
+  readonly clocks = new Map<string, Clock>();
   /** Nodes that know that reads are to be served under leases. */
   readonly underLease = new Set<string>();
   record: PartitionRecord;
@@ -69,10 +71,11 @@ export class Trio {
   }
 
   async start(node: string): Promise<void> {
+    const clock = this.clocks.get(node) ?? systemClock;
     const log = await openSharedLog({
       disk: fsDisk,
       dir: join(this.dir, node),
-      clock: systemClock,
+      clock,
       logger: silentLogger,
       segmentBytes: 4 * 1024 * 1024,
       onFailure: (error) => this.faults.push(error.message),
@@ -82,7 +85,7 @@ export class Trio {
     const host = new PartitionHost({
       node,
       incarnation: this.incarnations.get(node)!,
-      clock: systemClock,
+      clock,
       random: seededRandom(node),
       logger: silentLogger,
       log,

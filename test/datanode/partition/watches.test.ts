@@ -75,7 +75,7 @@ async function apply(change: (txn: Txn) => void, served = false): Promise<void> 
   txn.beginEntry(++index);
   change(txn);
   const pace = { isDue: () => false, pause: async () => {} };
-  await engine.write(inSteps ? await txn.operationsInSteps(pace) : txn.operations());
+  await engine.write(inSteps ? await txn.batchInSteps(pace) : txn.operations());
   watches.onChanged(txn.changed, served);
 }
 

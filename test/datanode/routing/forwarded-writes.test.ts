@@ -1,10 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import type { ErrorCode } from '../../../src/common/errors.ts';
+import { limits } from '../../../src/common/limits.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import { ForwardedWrites } from '../../../src/datanode/routing/forwarded-writes.ts';
 import type { LeaderHint } from '../../../src/datanode/routing/table.ts';
+import { ManualClock } from '../raftlog/manual-clock.ts';
 
 const line = (text: string) => text.split(' ').map((word) => Buffer.from(word));
 const done: LineResult = { ok: true, reply: OK };
@@ -106,6 +108,34 @@ test('news of another leader end an attempt: that one is asked', async () => {
   for (const listener of [...listeners]) listener();
   expect(await answered).toEqual([done]);
   expect(seen.at(-1)).toBe('INCR a gateway-b00t-1 1/1');
+});
+
+test('what nobody can tell is asked for within a bound, each time for as long as requests are held', async () => {
+  const clock = new ManualClock();
+  const leftMs: number[] = [];
+  const patient = new ForwardedWrites({
+    clock,
+    bootId: 'b00t',
+    leader: () => leader,
+    onLeader: () => () => {},
+    attempt: async ({ lines, deadlineMs, once }) => {
+      if (once === undefined) return [done];
+      leftMs.push(deadlineMs - clock.monotonicMs());
+      return lines.map(() => failed('CONNECTION_LOST'));
+    },
+  });
+  const batch = { namespace: 'default', partition: 0, group: 10, kind: 'write' } as const;
+  const rest = {
+    lines: [line('INCR a')],
+    protocol: 2,
+    term: undefined,
+    deadlineMs: 5_000,
+  } as const;
+  const answered = patient.execute({ ...batch, ...rest }, 10);
+  expect(await clock.until(answered)).toEqual([failed('CONNECTION_LOST')]);
+  expect(clock.monotonicMs()).toBeGreaterThanOrEqual(limits.outcomeWaitMs);
+  expect(clock.monotonicMs()).toBeLessThan(limits.outcomeWaitMs + 200);
+  expect(Math.max(...leftMs)).toBe(limits.holdMs);
 });
 
 test('when the node stops nothing is asked for any more', async () => {

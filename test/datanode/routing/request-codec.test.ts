@@ -102,6 +102,6 @@ test('replies that do not fit a frame together are errors of their own', () => {
   );
   expect(texts[0]).toMatch(/^\$52428800/);
   expect(texts[1]).toMatch(/^\$52428800/);
-  expect(texts[2]).toMatch(/^-UNKNOWNOUTCOME the command was carried/);
+  expect(texts[2]).toMatch(/^-DONE the command was carried/);
   expect(texts[3]).toBe('+OK\r\n');
 });

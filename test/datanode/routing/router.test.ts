@@ -1,9 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
-import type { CommandBatch, LocalPartition } from '../../../src/datanode/partition/batch.ts';
+import type {
+  CommandBatch,
+  EntryFate,
+  EntryPlace,
+  LocalPartition,
+} from '../../../src/datanode/partition/batch.ts';
 import type { WaitRequest } from '../../../src/datanode/partition/wait.ts';
-import { OK } from '../../../src/datanode/resp/reply.ts';
+import { integer, OK } from '../../../src/datanode/resp/reply.ts';
 import {
   decodeResults,
   encodeBatch,
@@ -69,6 +74,8 @@ function replica(isLeader: boolean) {
     confirmServed: (ids: readonly Buffer[]) => {
       confirmed.push(...ids);
     },
+    fateOf: ({ index }: EntryPlace): EntryFate =>
+      index === 5 ? { kind: 'done', replies: [integer(42)] } : { kind: 'never' },
   };
 }
 
@@ -104,6 +111,48 @@ test('otherwise to the leader, in its term', async () => {
   expect(result).toMatchObject({ ok: true, reply: { bytes: Buffer.from('+OK\r\n') } });
   expect(sent).toEqual(['other']);
   expect(term).toBe(9);
+});
+
+const lostResults = () => [
+  {
+    ok: false,
+    code: 'OUTCOME_UNKNOWN',
+    message: 'why',
+    place: { term: 7, index: 5, at: 0 },
+  } as const,
+];
+
+test('a write of the own leader whose outcome is lost is asked for at the others', async () => {
+  local = {
+    ...replica(true),
+    execute: async () => lostResults(),
+    fateOf: () => ({ kind: 'open' }),
+  };
+  const replicas = ['me', 'other'].map((node, at) => ({ replica: at + 1, node, incarnation: 'i' }));
+  routes.setPartitions([{ ...partitionRecord(0, 1), replicas }]);
+  const served: string[] = [];
+  request = async (to, body) => {
+    served.push(to);
+    const peer = new Router({
+      node: to,
+      bootId: 'c',
+      clock: systemClock,
+      routes,
+      local: () => replica(false),
+      transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),
+    });
+    return peer.serve(body, new AbortController().signal);
+  };
+  const [result] = await router.execute({ ...batch(), group: 10 });
+  expect(result).toMatchObject({ ok: true, reply: { resp2: Buffer.from(':42\r\n') } });
+  expect(served.length).toBeGreaterThan(0);
+  expect(router.lostEntries).toBe(1);
+  // who can ask again under a session is told at once
+  const lines = [
+    ['KV.ONCE', 'session-1', '1', '1', 'SET', 'a', '1'].map((word) => Buffer.from(word)),
+  ];
+  expect(await router.execute({ ...batch(), group: 10, lines })).toEqual(lostResults());
+  expect(router.lostEntries).toBe(1);
 });
 
 test('without a known leader nothing is proposed', async () => {

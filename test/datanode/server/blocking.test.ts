@@ -7,7 +7,7 @@ let doors: Doors;
 const clients: RawClient[] = [];
 
 beforeEach(async () => {
-  doors = await openDoors(4, { holdMs: 300 });
+  doors = await openDoors(4, { holdMs: 300, outcomeMs: 300 });
 });
 
 afterEach(async () => {
@@ -92,13 +92,19 @@ test('the keys are of one partition, and on the cluster port of one that is led 
   expect(await direct.ask('BLPOP foo 0', '-MOVED')).toBe('-MOVED 12182 127.0.0.1:7002\r\n');
 });
 
-test('without a leader it waits on, and is told what cannot be known', async () => {
+test('without a leader it waits on, and its connection ends when nobody can tell', async () => {
   for (const partition of doors.partitions) partition.isLeader = false;
   const client = await open();
-  expect(await client.ask('BLPOP foo 0.05', '*-1\r\n')).toBe('*-1\r\n');
+  // nil would say that nothing was there
+  expect(await client.ask('BLPOP foo 0.05', '-CLUSTERDOWN')).toMatch(
+    /nothing was taken, try again/,
+  );
   // a leader that is asked and cannot be heard
   for (let group = 1; group <= 4; group++) doors.routes.setLeader(group, 'b', 1);
-  expect(await client.ask('BLPOP foo 0.05', '-UNKNOWN')).toMatch(/^-UNKNOWNOUTCOME /);
+  const doomed = await open();
+  doomed.send('BLPOP foo 0.05');
+  await eventually(20_000, 'its connection ends', () => doomed.closed);
+  expect(doomed.text).toBe('');
   const before = client.text.length;
   client.send('BLPOP foo 0');
   await blocked(1);
@@ -112,6 +118,22 @@ test('without a leader it waits on, and is told what cannot be known', async () 
   const text = await client.until((all) => all.endsWith('x\r\n'));
   expect(text.slice(before)).toBe('*2\r\n$3\r\nfoo\r\n$1\r\nx\r\n');
 }, 20_000);
+
+test('a leader that comes when the time is over is asked what was there', async () => {
+  const [client, empty, other] = [await open(), await open(), await open()];
+  await other.ask('RPUSH foo x', ':1\r\n');
+  for (const partition of doors.partitions) partition.isLeader = false;
+  client.send('BLPOP foo 0.05');
+  empty.send('BLPOP {foo}none 0.05');
+  await blocked(2);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(client.text + empty.text).toBe('');
+  for (const partition of doors.partitions) partition.isLeader = true;
+  for (let group = 1; group <= 4; group++) doors.routes.setLeader(group, 'a', 1);
+  const text = await client.until((all) => all.endsWith('\r\n'));
+  expect(text).toBe('*2\r\n$3\r\nfoo\r\n$1\r\nx\r\n');
+  expect(await empty.until((all) => all.endsWith('\r\n'))).toBe('*-1\r\n');
+});
 
 test('in a transaction it never waits', async () => {
   const client = await open();

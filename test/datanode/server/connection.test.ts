@@ -102,10 +102,17 @@ describe('several partitions', () => {
     expect(text).toMatch(/^-CROSSSLOT Keys in request don't hash to the same slot.*\{user1\}/);
   });
 
-  test('an MSET carried out in part names what was done, what not, and what is unknown', async () => {
+  test('an MSET carried out in part names what was done and what not', async () => {
+    doors.partitions[b]!.faults.push({ after: 0, code: 'CONFLICT' });
+    const text = await client.ask('MSET a 1 b 2', '-CLUSTERDOWN');
+    expect(text).toContain("done for 'a'; not done for 'b'; unknown for none");
+  });
+
+  test('an MSET of which a part is not known names it, on a connection that stays', async () => {
     doors.partitions[b]!.faults.push({ after: 0, code: 'OUTCOME_UNKNOWN' });
-    const text = await client.ask('MSET a 1 b 2', '-UNKNOWNOUTCOME');
+    const text = await client.ask('MSET a 1 b 2', '-PARTIALOUTCOME');
     expect(text).toContain("done for 'a'; not done for none; unknown for 'b'");
+    expect(await client.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
   });
 });
 
@@ -125,6 +132,26 @@ describe('bad requests', () => {
     expect(client.text).toBe("+OK\r\n-ERR Protocol error: expected '$', got ':'\r\n");
     const other = await RawClient.open(doors.gateway);
     expect(await other.ask('GET a', '$1\r\n1\r\n')).toBe('$1\r\n1\r\n');
+    other.end();
+  });
+
+  test.each(['POST / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n', wire('post a')])(
+    '%j of a browser is the last of its connection',
+    async (request) => {
+      client.socket.write(`${request}${wire('SET a 1')}`);
+      await client.until(() => client.closed);
+      const other = await RawClient.open(doors.gateway);
+      expect(await other.ask('GET a', '$-1\r\n')).toBe('$-1\r\n');
+      other.end();
+    },
+  );
+
+  test.each(['SET b 1', 'DBSIZE', 'PING'])('behind %s and QUIT nothing runs', async (first) => {
+    client.send(first, 'QUIT', 'SET a 1', 'PING');
+    await client.until(() => client.closed);
+    expect(client.text).toMatch(/^[^\r]+\r\n\+OK\r\n$/);
+    const other = await RawClient.open(doors.gateway);
+    expect(await other.ask('GET a', '$-1\r\n')).toBe('$-1\r\n');
     other.end();
   });
 
@@ -165,11 +192,35 @@ describe('faults', () => {
     expect(client.text).toBe('+OK\r\n:2\r\n:3\r\n$3\r\n123\r\n');
   });
 
-  test('a write of unknown outcome is told, and what follows goes on', async () => {
+  test('a write of unknown outcome ends its connection, once what is before it is answered', async () => {
+    const open = doors.partitions[b]!.shut();
     doors.partitions[a]!.faults.push({ after: 1, code: 'OUTCOME_UNKNOWN', rest: 'NOT_LEADER' });
-    client.send('SET a 1', 'APPEND a 2', 'APPEND a 3');
-    await client.until((text) => text.endsWith(':2\r\n'));
-    expect(client.text).toMatch(/^\+OK\r\n-UNKNOWNOUTCOME .*\r\n:2\r\n$/);
+    client.send('SET b 1', 'SET a 1', 'APPEND a 2', 'APPEND a 3', 'SET c 1');
+    await client.until(() => doors.partitions[c]!.batches.length === 1);
+    expect(client.text).toBe('');
+    open();
+    await client.until(() => client.closed);
+    expect(client.text).toBe('+OK\r\n+OK\r\n');
+    const other = await RawClient.open(doors.gateway);
+    // what was not asked for by a reply is counted as Redis counts errors
+    const text = await other.ask('INFO errorstats', '$');
+    await other.until((all) => all.includes('errorstat_UNKNOWNOUTCOME:count=1'));
+    expect(text).toBeDefined();
+    other.end();
+  });
+
+  test('who sends under a session is told so, and may ask again', async () => {
+    doors.partitions[a]!.faults.push({ after: 0, code: 'OUTCOME_UNKNOWN' });
+    const once = 'KV.ONCE session-1 1 1 SET a 1';
+    expect(await client.ask(once, '-UNKNOWN')).toMatch(/^-UNKNOWNOUTCOME /);
+    expect(await client.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
+  });
+
+  test('who wants no replies keeps the connection', async () => {
+    doors.partitions[a]!.faults.push({ after: 0, code: 'OUTCOME_UNKNOWN' });
+    client.send('CLIENT REPLY OFF', 'SET a 1', 'CLIENT REPLY ON');
+    expect(await client.until((text) => text.length > 0)).toBe('+OK\r\n');
+    expect(client.closed).toBe(false);
   });
 
   test('a read of unknown outcome is simply read again', async () => {

@@ -70,6 +70,20 @@ test('SELECT takes a number or a name; keys of one namespace are in no other', a
   );
   expect(await client.ask('MOVE k 3', '-ERR MOVE')).toMatch(/^-ERR MOVE is not offered .*RESTORE/);
   expect(await client.ask('SWAPDB 0 3', '-ERR')).toMatch(/^-ERR SWAPDB is not offered .*SELECT/);
+  await asks(
+    client,
+    ['SELECT 3', '+OK\r\n'],
+    ['SET {k}1 a', '+OK\r\n'],
+    ['COPY {k}1 {k}2', ':1\r\n'],
+  );
+  for (const line of [
+    'COPY {k}1 {k}3 DB 0',
+    'COPY {k}1 {k}3 REPLACE db 0',
+    'COPY {k}1 {k}3 DB 3',
+  ]) {
+    expect(await client.ask(line, '-ERR')).toMatch(/^-ERR COPY with DB is not offered .*RESTORE/);
+  }
+  await asks(client, ['EXISTS {k}3', ':0\r\n'], ['SELECT 0', '+OK\r\n']);
   const cluster = await open('cluster');
   await asks(
     cluster,

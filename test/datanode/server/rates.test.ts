@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { ClientBuffers } from '../../../src/datanode/commands/node-context.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import { RateMeter } from '../../../src/datanode/server/rates.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
@@ -7,12 +8,17 @@ import { ManualClock } from '../raftlog/manual-clock.ts';
 let clock: ManualClock;
 let stats: ServerStats;
 let heapBytes: number;
+let buffers: ClientBuffers;
 let meter: RateMeter;
 beforeEach(() => {
   clock = new ManualClock();
   stats = new ServerStats();
   heapBytes = 100;
-  meter = new RateMeter(clock, stats, () => heapBytes);
+  buffers = { inputBytes: 0, outputBytes: 0 };
+  meter = new RateMeter(clock, stats, {
+    heapBytes: () => heapBytes,
+    clientBuffers: () => buffers,
+  });
 });
 
 /** Each step is 250 ms. */
@@ -55,4 +61,17 @@ test('remembers the most memory any sample met, and stops', async () => {
   expect(meter.peakHeapBytes).toBe(900);
   meter.stop();
   expect(await clock.step()).toBe(false);
+});
+
+test('tells the largest buffers of the last two seconds, each for itself', async () => {
+  meter.start();
+  buffers = { inputBytes: 500, outputBytes: 10 };
+  await clock.step();
+  buffers = { inputBytes: 20, outputBytes: 700 };
+  await clock.step();
+  buffers = { inputBytes: 0, outputBytes: 0 };
+  await clock.step();
+  expect(meter.clientBuffers()).toEqual({ inputBytes: 500, outputBytes: 700 });
+  await quarters(9, 0);
+  expect(meter.clientBuffers()).toEqual({ inputBytes: 0, outputBytes: 0 });
 });

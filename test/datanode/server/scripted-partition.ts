@@ -3,10 +3,12 @@ import { systemClock } from '../../../src/common/clock.ts';
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import type {
   CommandBatch,
+  EntryFate,
   LineResult,
   LocalPartition,
 } from '../../../src/datanode/partition/batch.ts';
 import type { WaitOutcome, WaitRequest } from '../../../src/datanode/partition/wait.ts';
+import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from '../commands/lone-partition.ts';
 
 /** What the next batch meets: so many lines are carried out, the rest gets the code. */
@@ -30,6 +32,8 @@ export class ScriptedPartition implements LocalPartition {
   /** How long each batch takes; what comes too late for its deadline is refused, as proposals do. */
   batchMs = 0;
   readonly #data: LonePartition;
+  /** What clients that wait were given, by id: who asks again is told the same. */
+  readonly #given = new Map<string, Reply>();
   /** Those who wait look again. */
   #wake: (() => void)[] = [];
 
@@ -56,8 +60,12 @@ export class ScriptedPartition implements LocalPartition {
 
   /** Served when something is there, else once it is withdrawn or nobody listens any more. */
   async wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
-    const reply = await this.#data.call(...request.line);
-    if (!reply.kind.startsWith('null')) return { kind: 'served', reply };
+    const id = request.id.toString('hex');
+    const reply = this.#given.get(id) ?? (await this.#data.call(...request.line));
+    if (!reply.kind.startsWith('null')) {
+      this.#given.set(id, reply);
+      return { kind: 'served', reply };
+    }
     const outcome = { kind: 'withdrawn' } as const;
     if (request.withdraw) return outcome;
     await new Promise<void>((resolve) => {
@@ -65,6 +73,10 @@ export class ScriptedPartition implements LocalPartition {
       gone?.addEventListener('abort', () => resolve());
     });
     return gone?.aborted ? outcome : this.wait(request, gone);
+  }
+
+  fateOf(): EntryFate {
+    return { kind: 'forgotten' };
   }
 
   confirmServed(ids: readonly Buffer[]): void {

@@ -7,7 +7,7 @@ import type { Room } from './room.ts';
 
 /** No input may take longer. */
 const INPUT_MS_MAX = 1_000;
-/** A busy machine stands still as well: only what is late each time is slow. */
+/** A machine stands still as well: one that was late is judged again, and slow only if it is each time. */
 const TRIES = 3;
 const KEPT_MAX = 2_000;
 const KEPT_BYTES_MAX = 8 * 1024 * 1024;
@@ -31,7 +31,7 @@ export interface DriveOptions {
   /** Sees each input before it is judged. */
   readonly watch?: (input: Buffer) => void;
   /** Default: a second. */
-  readonly inputMsMax?: number;
+  readonly inputMsMax?: number | undefined;
 }
 
 export class Drive {
@@ -81,7 +81,7 @@ export class Drive {
       const tookMs = performance.now() - began;
       this.judgeMs += tookMs;
       if (tookMs > this.slowestMs) this.slowestMs = tookMs;
-      if (tookMs > this.#inputMsMax) await this.#expectFast(input, tookMs);
+      if (tookMs > this.#inputMsMax) await this.#expectFast(input);
       this.bytes += input.length;
       if (!this.ways.has(way)) this.#keep(way, input);
     }
@@ -115,17 +115,24 @@ export class Drive {
     this.#keptBytes += input.length;
   }
 
-  async #expectFast(input: Buffer, firstMs: number): Promise<void> {
-    let bestMs = firstMs;
-    for (let left = TRIES - 1; left > 0 && bestMs > this.#inputMsMax; left--) {
-      const began = performance.now();
+  /** By its own time: on a busy machine a process may stand still for seconds, each time. */
+  async #expectFast(input: Buffer): Promise<void> {
+    let bestMs = Number.POSITIVE_INFINITY;
+    for (let left = TRIES; left > 0 && bestMs > this.#inputMsMax; left--) {
+      const began = ownMs();
       await this.room.judge(input);
-      bestMs = Math.min(bestMs, performance.now() - began);
+      bestMs = Math.min(bestMs, ownMs() - began);
     }
     if (bestMs <= this.#inputMsMax) return;
     const text = `took ${bestMs.toFixed(0)} ms, the fastest of ${TRIES} times`;
     throw new BadInput(this.room.name, this.count, input, new Error(text));
   }
+}
+
+/** Milliseconds on a core and of waiting for something, without those of waiting for a core. */
+function ownMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000 + performance.eventLoopUtilization().idle;
 }
 
 function mixed(seed: number, name: string, count: number): number {

@@ -2,6 +2,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import {
+  decodeFate,
+  decodeFateQuestion,
+  encodeFate,
+  encodeFateQuestion,
+} from '../../../src/datanode/partition/fate-codec.ts';
+import {
   decodeStandingQuery,
   decodeStandings,
   encodeStandingQuery,
@@ -213,6 +219,38 @@ const waitAnswers: Door = {
   open: (body) => decodeWaitAnswer(body)?.kind ?? 'noted',
 };
 
+const fateQuestions: Door = {
+  name: 'question about an entry',
+  codes: ['BAD_FRAME'],
+  says: /^question about an entry: /,
+  seeds: [encodeFateQuestion({ ...place, group: 9, term: 4, index: 77 })],
+  open(body) {
+    const found = decodeFateQuestion(body);
+    same(found, decodeFateQuestion(encodeFateQuestion(found)));
+    return 'asked';
+  },
+};
+
+const fates: Door = {
+  name: 'answer about an entry',
+  codes: ['BAD_FRAME'],
+  says: /^answer about an entry: /,
+  seeds: [
+    encodeFate({ kind: 'open' }),
+    encodeFate({ kind: 'never' }),
+    encodeFate({ kind: 'done', replies: undefined }),
+    encodeFate({
+      kind: 'done',
+      replies: [
+        { kind: 'simple', text: 'OK' },
+        { kind: 'map', pairs: [] },
+      ],
+    }),
+    encodeFate({ kind: 'forgotten' }),
+  ],
+  open: (body) => decodeFate(body).kind,
+};
+
 const standingQueries: Door = {
   name: 'standing query',
   codes: ['BAD_FRAME'],
@@ -257,7 +295,7 @@ const changes: Door = {
 
 export const doors: readonly Door[] = [
   ...[streams, messages, batches, results, greetings, peers, waits, waitAnswers],
-  ...[standingQueries, standings, changes],
+  ...[fateQuestions, fates, standingQueries, standings, changes],
 ];
 
 export async function openFrames(): Promise<Room> {

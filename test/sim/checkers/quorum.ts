@@ -1,7 +1,7 @@
 /**
  * No change of members takes a group's quorum away: at every moment most voters of the newest
  * configuration (of both, while it is joint) are replicas that were neither wiped nor removed.
- * A group that an operator has given up decides nothing any more.
+ * A group that an operator has given up, or deleted with its namespace, decides nothing any more.
  */
 import type { GroupId } from '../../../src/common/ids.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
@@ -12,6 +12,7 @@ export function quorumChecker(): Checker {
   return {
     name: 'quorum',
     onMoved({ group, replica }: Observed, cluster) {
+      if (cluster.deletedGroups.has(group)) return;
       const known = newest.get(group);
       if (known !== undefined && known.index > replica.state.index) return;
       newest.set(group, replica.state);

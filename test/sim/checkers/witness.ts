@@ -238,6 +238,7 @@ async function openCopy({ slots }: Group, clock: Clock): Promise<Copy> {
       outcome = { replies: [], served: [] };
       applier.enqueue([entry], () => {});
       await applier.whenIdle();
+      await engine.sync(); // it keeps every state since the last
       if (fault !== undefined) throw fault;
       return outcome;
     },
@@ -250,8 +251,9 @@ async function openCopy({ slots }: Group, clock: Clock): Promise<Copy> {
 
 /** Keeps `hash` up to date with what is written. */
 function hashed(engine: Engine, hash: ObservableHash): Engine {
+  const read = (key: Buffer) => engine.getSync(key);
   return {
-    getSync: (key) => engine.getSync(key),
+    getSync: read,
     getMany: (keys) => engine.getMany(keys),
     iterate: (range) => engine.iterate(range),
     snapshot: () => engine.snapshot(),
@@ -259,7 +261,7 @@ function hashed(engine: Engine, hash: ObservableHash): Engine {
     sync: () => engine.sync(),
     close: () => engine.close(),
     write: (operations) => {
-      hash.change(engine, operations);
+      hash.change(read, operations);
       return engine.write(operations);
     },
     clearRange: async (range) => {
@@ -268,7 +270,7 @@ function hashed(engine: Engine, hash: ObservableHash): Engine {
         const pairs = await iterator.next(1_000);
         if (pairs.length === 0) break;
         hash.change(
-          engine,
+          read,
           pairs.map(([key]) => ({ type: 'del', key })),
         );
       }

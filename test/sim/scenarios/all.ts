@@ -1,7 +1,9 @@
 /** Every scenario; each name is there once. */
 import { etcd } from './etcd.ts';
+import { gateways } from './gateways.ts';
 import { leaseScenarios } from './leases.ts';
 import { members } from './members.ts';
+import { operations } from './operations.ts';
 import { others } from './others.ts';
 import { redisRaft } from './redis-raft.ts';
 import type { Scenario } from './scenario.ts';
@@ -12,4 +14,6 @@ export const scenarios: readonly Scenario[] = [
   ...etcd,
   ...leaseScenarios,
   ...others,
+  ...gateways,
+  ...operations,
 ];

@@ -10,6 +10,7 @@ import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import type { Operator } from '../../../src/placedriver/operator/operator.ts';
 import { type Call, textOf } from '../call.ts';
 import { Violation } from '../checkers/checker.ts';
+import { unknownTold } from '../checkers/outcomes.ts';
 import { SimClient } from '../client.ts';
 import { GATEWAY_PORT, type SimCluster } from '../cluster.ts';
 import { describe, isWhole } from '../whole.ts';
@@ -162,6 +163,8 @@ export class Scene {
     this.waiting++;
     const take = (reply: Reply | undefined) => {
       scheduler.note(`scene ${words.join(' ')}: ${textOf(reply)}`);
+      const wrong = unknownTold(words, reply);
+      if (wrong !== undefined) this.cluster.unknownOutcomes.push(wrong);
       const meaning = meaningOf(reply);
       if (meaning !== 'refused') this.#stage.history.push(call);
       if (meaning === 'known') {

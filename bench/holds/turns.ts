@@ -18,7 +18,9 @@ interface Turn {
  */
 export class Turns {
   longestMs = 0;
-  /** The same without the collector. */
+  /** By the clock, with all that others took from this thread. */
+  longestWallMs = 0;
+  /** The same as `longestMs` without the collector. */
   longestOwnMs = 0;
   #fromMs = 0;
   #cpuMs = 0;
@@ -41,6 +43,7 @@ export class Turns {
     this.#collections.push(...this.#observer.takeRecords());
     this.#observer.disconnect();
     for (const turn of this.#turns) {
+      this.longestWallMs = Math.max(this.longestWallMs, turn.toMs - turn.fromMs);
       this.longestMs = Math.max(this.longestMs, turn.cpuMs);
       const own = turn.cpuMs * (1 - this.#collectedMs(turn) / (turn.toMs - turn.fromMs));
       this.longestOwnMs = Math.max(this.longestOwnMs, own);
@@ -60,7 +63,7 @@ export class Turns {
     const cpuMs = threadCpuMs();
     const toMs = performance.now();
     const turn = { fromMs: this.#fromMs, toMs, cpuMs: cpuMs - this.#cpuMs };
-    if (turn.cpuMs >= NOTABLE_MS) this.#turns.push(turn);
+    if (turn.toMs - turn.fromMs >= NOTABLE_MS) this.#turns.push(turn);
     this.#cpuMs = cpuMs;
     this.#fromMs = toMs;
     setImmediate(() => this.#turn());

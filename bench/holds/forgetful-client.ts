@@ -1,6 +1,9 @@
 /** A client of commands with replies of many megabytes, in the process that is timed. */
 import { connect, type Socket } from 'node:net';
 
+/** A command's name and arguments. */
+export type Line = readonly (string | Buffer)[];
+
 /** Reads replies and forgets them: only where the last one ends is looked for. */
 export class ForgetfulClient {
   readonly #socket: Socket;
@@ -20,7 +23,7 @@ export class ForgetfulClient {
     });
   }
 
-  call(...lines: readonly (readonly (string | Buffer)[])[]): Promise<void> {
+  call(...lines: readonly Line[]): Promise<void> {
     return this.send(encode(lines));
   }
 
@@ -40,7 +43,7 @@ export class ForgetfulClient {
   }
 }
 
-export function encode(lines: readonly (readonly (string | Buffer)[])[]): Buffer {
+export function encode(lines: readonly Line[]): Buffer {
   const parts: Buffer[] = [];
   for (const line of [...lines, ['ECHO', 'the end']]) {
     parts.push(Buffer.from(`*${line.length}\r\n`));

@@ -1,0 +1,45 @@
+/**
+ * A program: a node with all of its own (log, LevelDB, sockets) and a client beside it on one event
+ * loop, whose longest turn per command is measured. Takes HoldsTold as JSON in its only argument,
+ * prints a Hold as JSON per line.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { fsDisk } from '../../src/common/fs-disk.ts';
+import { LoneNode } from '../../test/storage/lone-node.ts';
+import { filling, heldOf } from './commands.ts';
+import { ForgetfulClient } from './forgetful-client.ts';
+import type { HoldsTold } from './holds.ts';
+import { measureHold, type Runs } from './measure.ts';
+
+const MIB = 1_048_576;
+const RUNS: Runs = { min: 1, max: 3, enoughMs: 5, runningMs: 60_000, limitMs: Infinity };
+
+async function main({ directory, elements, groups, only }: HoldsTold): Promise<void> {
+  // steps in which V8 marks garbage beside the program are not told of: all go into the collections
+  setFlagsFromString('--no-incremental-marking');
+  const sizes = { segmentBytes: 64 * MIB, writeBufferBytes: 4 * MIB };
+  const node = new LoneNode(directory, undefined, fsDisk, sizes);
+  node.startDriver();
+  await node.start();
+  const client = new ForgetfulClient(node.datanode.ports.gateway);
+  for (const line of filling(elements)) await client.call(line);
+  for (const group of groups) {
+    for (const held of heldOf[group](elements)) {
+      const name = String(held.lines.at(-1)![0]).toLowerCase();
+      if (only !== undefined && !only.includes(name)) continue;
+      process.stdout.write(`${JSON.stringify(await measureHold(client, held, RUNS))}\n`);
+    }
+  }
+  client.end();
+  await node.stop();
+}
+
+const [, , given] = process.argv;
+if (given === undefined) throw new Error('holds: HoldsTold as JSON is missing');
+try {
+  await main(JSON.parse(given) as HoldsTold);
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
+  process.exit(1);
+}

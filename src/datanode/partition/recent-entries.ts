@@ -1,0 +1,99 @@
+/**
+ * What the last entries of other leaders answered, in memory: who proposed one and lost its own
+ * replica before it was applied there asks the others (`routing/lost-entries.ts`). Term and index
+ * name an entry for good. Whatever replica has applied an entry at that index, or any entry of a
+ * later term before it, knows what became of it: what is applied is committed, and terms never fall
+ * along a log. So no quorum is needed to answer, and nothing on the way of a write.
+ *
+ * Each term has its own room: the last entries of a leader that is gone are those somebody asks for,
+ * and stay whatever its successor writes.
+ */
+import type { LogIndex, Term } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import type { Reply } from '../resp/reply.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+import type { AppliedEntry } from './applier.ts';
+import type { EntryFate, EntryPlace } from './batch.ts';
+
+export interface EntriesGround {
+  /** The last entry in the engine. */
+  applied(): EntryPlace;
+  /** Of the log that is left. */
+  termOf(index: LogIndex): Term | 'compacted' | 'unavailable';
+}
+
+interface Kept {
+  readonly index: LogIndex;
+  readonly bytes: number;
+  readonly replies: readonly Reply[];
+}
+
+/** Entries of one term, all that this replica applied of it in this life. */
+interface Stretch {
+  readonly term: Term;
+  readonly first: LogIndex;
+  last: LogIndex;
+  /** By ascending index, from `head` on. */
+  kept: Kept[];
+  head: number;
+  bytes: number;
+}
+
+const COMPACT_AT = 1_024;
+const DROPPED: Kept = { index: 0, bytes: 0, replies: [] };
+
+export class RecentEntries {
+  readonly #ground: EntriesGround;
+  /** By ascending term. */
+  #stretches: Stretch[] = [];
+
+  constructor(ground: EntriesGround) {
+    this.#ground = ground;
+  }
+
+  /** `ownTerm`: in which this replica leads; what it proposed itself nobody else asks for. */
+  note(entries: readonly AppliedEntry[], ownTerm: Term | undefined): void {
+    for (const { index, term, replies } of entries) {
+      const stretch = this.#stretchOf(term, index);
+      stretch.last = index;
+      if (term !== ownTerm && replies.length > 0) keep(stretch, index, replies);
+    }
+  }
+
+  fateOf({ term, index }: EntryPlace): EntryFate {
+    const { applied, termOf } = this.#ground;
+    const last = applied();
+    if (index > last.index) return last.term > term ? { kind: 'never' } : { kind: 'open' };
+    const stretch = this.#stretches.find((of) => of.first <= index && index <= of.last);
+    const there = stretch?.term ?? termOf(index);
+    if (typeof there !== 'number') return { kind: 'forgotten' };
+    if (there !== term) return { kind: 'never' };
+    const kept = stretch?.kept.find((one) => one.index === index);
+    return { kind: 'done', replies: kept?.replies };
+  }
+
+  #stretchOf(term: Term, index: LogIndex): Stretch {
+    const last = this.#stretches.at(-1);
+    // a snapshot may have come in between
+    if (last?.term === term && last.last + 1 === index) return last;
+    const stretch = { term, first: index, last: index, kept: [], head: 0, bytes: 0 };
+    this.#stretches.push(stretch);
+    if (this.#stretches.length > limits.recentTermsMax) this.#stretches.shift();
+    return stretch;
+  }
+}
+
+function keep(stretch: Stretch, index: LogIndex, replies: readonly Reply[]): void {
+  let bytes = 0;
+  for (const reply of replies) bytes += replyBytes(reply);
+  stretch.kept.push({ index, bytes, replies });
+  stretch.bytes += bytes;
+  while (stretch.bytes > limits.recentRepliesBytesMax && stretch.head < stretch.kept.length) {
+    stretch.bytes -= stretch.kept[stretch.head]!.bytes;
+    stretch.kept[stretch.head++] = DROPPED;
+  }
+  if (stretch.head >= COMPACT_AT || stretch.head === stretch.kept.length) {
+    stretch.kept = stretch.kept.slice(stretch.head);
+    stretch.head = 0;
+  }
+}

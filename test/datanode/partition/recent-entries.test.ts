@@ -1,0 +1,95 @@
+import { beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { RecentEntries } from '../../../src/datanode/partition/recent-entries.ts';
+import { bulk, integer, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
+
+let applied: { term: number; index: number };
+/** Terms in the log that is left, by index. */
+let log: Map<number, number>;
+let recent: RecentEntries;
+
+beforeEach(() => {
+  applied = { term: 0, index: 0 };
+  log = new Map();
+  recent = new RecentEntries({
+    applied: () => applied,
+    termOf: (index) => log.get(index) ?? 'compacted',
+  });
+});
+
+function apply(term: number, index: number, replies: readonly Reply[] = [], own?: number): void {
+  applied = { term, index };
+  recent.note([{ index, term, replies }], own);
+}
+
+const fate = (term: number, index: number) => recent.fateOf({ term, index });
+
+test('what is applied tells its replies; what is not, nothing', () => {
+  apply(1, 1);
+  apply(1, 2, [OK, integer(7)]);
+  expect(fate(1, 2)).toEqual({ kind: 'done', replies: [OK, integer(7)] });
+  expect(fate(1, 3)).toEqual({ kind: 'open' });
+  expect(fate(2, 3)).toEqual({ kind: 'open' });
+});
+
+test('another term’s entry in its place, or before it, means never', () => {
+  apply(1, 1, [OK]);
+  apply(3, 2, [OK]);
+  expect(fate(1, 2)).toEqual({ kind: 'never' });
+  expect(fate(1, 3)).toEqual({ kind: 'never' });
+  // a leader of a later term may put it there
+  expect(fate(3, 3)).toEqual({ kind: 'open' });
+  expect(fate(4, 3)).toEqual({ kind: 'open' });
+  expect(fate(2, 1)).toEqual({ kind: 'never' });
+});
+
+test('what a life before has applied is told by the log alone', () => {
+  applied = { term: 2, index: 9 };
+  log.set(9, 2).set(8, 1);
+  expect(fate(2, 9)).toEqual({ kind: 'done', replies: undefined });
+  expect(fate(2, 8)).toEqual({ kind: 'never' });
+  expect(fate(1, 8)).toEqual({ kind: 'done', replies: undefined });
+  expect(fate(1, 7)).toEqual({ kind: 'forgotten' });
+  apply(2, 10, [OK]);
+  expect(fate(2, 10)).toEqual({ kind: 'done', replies: [OK] });
+});
+
+test('a snapshot leaves a gap that nobody guesses at', () => {
+  apply(1, 1, [OK]);
+  applied = { term: 1, index: 5 };
+  apply(1, 6, [integer(6)]);
+  expect(fate(1, 3)).toEqual({ kind: 'forgotten' });
+  expect(fate(1, 1)).toEqual({ kind: 'done', replies: [OK] });
+  expect(fate(1, 6)).toEqual({ kind: 'done', replies: [integer(6)] });
+});
+
+test('a leader keeps nothing of its own term, and knows what it applied', () => {
+  apply(4, 1, [OK], 4);
+  apply(4, 2, [OK], 5);
+  expect(fate(4, 1)).toEqual({ kind: 'done', replies: undefined });
+  expect(fate(4, 2)).toEqual({ kind: 'done', replies: [OK] });
+});
+
+test('each term has its own room, and of its last entries the replies are there', () => {
+  const large = bulk(Buffer.alloc(limits.recentRepliesBytesMax / 4));
+  for (let index = 1; index <= 10; index++) apply(1, index, [large]);
+  for (let index = 11; index <= 20; index++) apply(2, index, [large]);
+  expect(fate(1, 10)).toEqual({ kind: 'done', replies: [large] });
+  expect(fate(1, 2)).toEqual({ kind: 'done', replies: undefined });
+  expect(fate(2, 20)).toEqual({ kind: 'done', replies: [large] });
+  for (let term = 3; term <= 4; term++) apply(term, 18 + term, [OK]);
+  // so many terms at most
+  expect(fate(1, 10)).toEqual({ kind: 'forgotten' });
+  expect(fate(2, 20)).toEqual({ kind: 'done', replies: [large] });
+});
+
+test('small replies are bounded as well, and what was dropped is let go', () => {
+  const count = 40_000;
+  for (let index = 1; index <= count; index++) apply(1, index, [integer(index)]);
+  expect(fate(1, count)).toEqual({ kind: 'done', replies: [integer(count)] });
+  expect(fate(1, count - 8_000)).toEqual({
+    kind: 'done',
+    replies: [integer(count - 8_000)],
+  });
+  expect(fate(1, 1)).toEqual({ kind: 'done', replies: undefined });
+});

@@ -1,0 +1,106 @@
+/**
+ * Writes of clients of the very node that leads, while that node lives on and its replica does not:
+ * each is answered, with what it came to, and takes effect once.
+ */
+import { textOf } from '../call.ts';
+import { meaningOf } from '../workload.ts';
+import { type Scenario, scenario } from './scenario.ts';
+import type { Scene, SceneClient, Sent } from './scene.ts';
+
+const shortLog = { logKeepEntries: 3, logKeepBytes: 200, logHeldBytes: 2_000 };
+const CLIENTS = 6;
+
+/** Each counts a key of its own, and keeps its connection. */
+function count(clients: readonly SceneClient[]): readonly Sent[] {
+  return clients.map((client, at) => client.send('INCR', `n${at}`));
+}
+
+/** All of them are answered with the number `expected`. */
+async function expectCounts(scene: Scene, sent: readonly Sent[], expected: number): Promise<void> {
+  await scene.until('answers', () => sent.every(({ over }) => over));
+  for (const { reply } of sent) {
+    const got = await reply;
+    scene.expect(meaningOf(got) === 'known', `a client of the gateway is told ${textOf(got)}`);
+    scene.expect(textOf(got) === String(expected), `INCR answers ${textOf(got)}, not ${expected}`);
+  }
+}
+
+export const gateways: readonly Scenario[] = [
+  scenario('gateways: the replica of their own node fails by its disk', {}, async (scene) => {
+    await scene.whole();
+    const leader = scene.leader();
+    const clients = Array.from({ length: CLIENTS }, () => scene.client(leader));
+    await expectCounts(scene, count(clients), 1);
+    const machine = scene.cluster.machine(leader);
+    machine.diskFaults++;
+    machine.diskFaulted = true;
+    machine.disk.failNext('pwrite', { code: 'EIO', path: '/engines/' });
+    const sent = count(clients);
+    await scene.until('a replica that has stopped', () => scene.replica(leader) === undefined);
+    await expectCounts(scene, sent, 2);
+    machine.diskFaults--;
+    machine.disk.forgetFaults();
+    await scene.whole();
+    await expectCounts(scene, count(clients), 3);
+  }),
+
+  scenario(
+    'gateways: their node is cut off for longer than requests are held',
+    {},
+    async (scene) => {
+      await scene.whole();
+      const leader = scene.leader();
+      const clients = Array.from({ length: CLIENTS }, () => scene.client(leader));
+      await expectCounts(scene, count(clients), 1);
+      scene.isolate(leader);
+      // appended there, and nowhere else
+      const sent = count(clients);
+      await scene.leaderAmong(...scene.names.filter((name) => name !== leader));
+      await scene.pass(5_200);
+      scene.expect(
+        sent.every(({ over }) => !over),
+        'a client is told something that nobody can know',
+      );
+      scene.healAll();
+      await scene.until('answers', () => sent.every(({ over }) => over));
+      // never committed, and held for too long to be proposed again: that is what they are told
+      for (const { reply } of sent) {
+        const got = await reply;
+        scene.expect(meaningOf(got) === 'refused', `a client is told ${textOf(got)}`);
+      }
+      await expectCounts(scene, count(clients), 2);
+    },
+  ),
+
+  scenario(
+    'gateways: what the others committed comes back as a snapshot',
+    shortLog,
+    async (scene) => {
+      await scene.whole();
+      const leader = scene.leader();
+      const clients = Array.from({ length: CLIENTS }, () => scene.client(leader));
+      await expectCounts(scene, count(clients), 1);
+      // entries get there, and word of that does not come back
+      for (const name of scene.followers()) scene.cluster.network.cut(name, leader);
+      const sent = count(clients);
+      await scene.pass(30);
+      scene.isolate(leader);
+      const others = scene.names.filter((name) => name !== leader);
+      const heir = await scene.leaderAmong(...others);
+      for (let at = 0; at < CLIENTS; at++) {
+        const got = await scene.must(heir, 'GET', `n${at}`);
+        scene.expect(got === '2', `n${at} is ${got} at ${heir}`);
+      }
+      // the log that tells of them is gone
+      await scene.fill(heir, 60, 'x'.repeat(100), 4);
+      await scene.pass(300);
+      const first = scene.replica(heir)!.inspect().log.base.index + 1;
+      const applied = scene.replica(leader)!.appliedIndex;
+      scene.expect(first > applied + 1, `the log of ${heir} still begins at ${first}`);
+      scene.healAll();
+      await expectCounts(scene, sent, 2);
+      await scene.whole();
+      await expectCounts(scene, count(clients), 3);
+    },
+  ),
+];

@@ -1,0 +1,137 @@
+/** What operators do to a cluster that serves, while things break: restarts one by one, namespaces deleted. */
+import { codeOf } from '../../../src/common/errors.ts';
+import type { Replica } from '../../../src/datanode/partition/replica.ts';
+import type { NamespaceSpec } from '../../../src/placedriver/operator/operator.ts';
+import { textOf } from '../call.ts';
+import { SimClient } from '../client.ts';
+import { GATEWAY_PORT } from '../cluster.ts';
+import { type Scenario, scenario } from './scenario.ts';
+import type { Scene } from './scene.ts';
+
+/** As the second namespace: `SELECT 1`. */
+const OTHER: NamespaceSpec = { name: 'db1', partitions: 2, replicas: 3, hash: 'slots' };
+const DELETED_WITHIN_MS = 60_000;
+const SERVED_WITHIN_MS = 20_000;
+
+function replicasOf(scene: Scene, namespace: string): readonly Replica[] {
+  const { machines } = scene.cluster;
+  const all = machines.flatMap(({ life }) => life?.datanode?.replicas() ?? []);
+  return all.filter((replica) => replica.namespace === namespace && !replica.stopped);
+}
+
+/** What nodes hold of replicas on their disks. */
+function enginesOf(scene: Scene, ids: ReadonlySet<number>): string[] {
+  return scene.cluster.machines.flatMap(({ name, disk }) => {
+    const found = disk.files().flatMap(({ path }) => {
+      const [, id] = /^\/data\/engines\/(\d+)-/.exec(path) ?? [];
+      return id !== undefined && ids.has(Number(id)) ? [`${name}${path}`] : [];
+    });
+    return [...new Set(found)];
+  });
+}
+
+/** In the other namespace: asked until it serves. */
+async function askOther(scene: Scene, node: string, ...words: string[]): Promise<string> {
+  const { network, clock } = scene.cluster;
+  const client = new SimClient(network.node(`client of ${OTHER.name} ${words.join(' ')}`), clock);
+  const to = { host: node, port: GATEWAY_PORT };
+  const untilMs = clock.monotonicMs() + SERVED_WITHIN_MS;
+  for (;;) {
+    const selected = await scene.settled(client.call(to, ['SELECT', '1']));
+    const reply =
+      selected?.kind === 'simple' ? await scene.settled(client.callOn(words, 3_000)) : selected;
+    if (reply !== undefined && reply.kind !== 'error') return textOf(reply);
+    scene.expect(clock.monotonicMs() < untilMs, `${node} answers ${textOf(reply)} to ${words}`);
+    client.disconnect();
+    await scene.pass(50);
+  }
+}
+
+/** Asked again while nobody is the master: it may have been carried out before. */
+async function deleteOther(scene: Scene): Promise<void> {
+  try {
+    await scene.operate((operator) => operator.deleteNamespace(OTHER.name));
+  } catch (error) {
+    if (codeOf(error) !== 'NOT_FOUND') throw error;
+  }
+}
+
+export const operations: readonly Scenario[] = [
+  scenario(
+    'operations: nodes are restarted one after the other under load',
+    { clients: 4, thinkMs: 5, reads: 'lease' },
+    async (scene) => {
+      await scene.whole();
+      for (const name of scene.names) {
+        await scene.settled(scene.cluster.stop(name));
+        await scene.leaderAmong(...scene.names.filter((other) => other !== name));
+        scene.cluster.start(name);
+        await scene.whole();
+      }
+    },
+  ),
+
+  scenario(
+    'operations: leaders die, stand still and are cut off while all nodes are restarted',
+    { nodes: 5, replicas: 5, clients: 3, thinkMs: 5 },
+    async (scene) => {
+      await scene.whole();
+      for (const [at, name] of scene.names.entries()) {
+        await scene.settled(scene.cluster.stop(name));
+        const rest = scene.names.filter((other) => other !== name);
+        const leader = await scene.leaderAmong(...rest);
+        if (at % 3 === 0) scene.restart(leader, 'power');
+        else if (at % 3 === 1) scene.isolate(leader);
+        else scene.cluster.pause(leader);
+        await scene.leaderAmong(...rest.filter((other) => other !== leader));
+        scene.cluster.start(name);
+        await scene.pass(200);
+        scene.healAll();
+        scene.cluster.resume(leader);
+        await scene.whole();
+      }
+    },
+  ),
+
+  scenario(
+    'operations: nodes and the master die while a namespace is deleted',
+    { clients: 2, thinkMs: 10 },
+    async (scene) => {
+      await scene.whole();
+      const [away, cut, last] = scene.names as [string, string, string];
+      await scene.operate((operator) => operator.createNamespace(OTHER));
+      for (const name of scene.names) await askOther(scene, name, 'SET', `of ${name}`, 'old');
+      await scene.whole();
+      const replicas = replicasOf(scene, OTHER.name);
+      const former = new Set(replicas.map(({ id }) => id));
+      scene.expect(former.size === 6, `${former.size} replicas of ${OTHER.name}`);
+      for (const { record } of replicas) scene.cluster.deletedGroups.add(record.group);
+
+      scene.cluster.crash(away, 'power');
+      scene.cluster.note(`cut ${cut} off`);
+      scene.isolate(cut);
+      scene.cluster.operator?.deleteNamespace(OTHER.name).catch(() => {});
+      await scene.pass(2);
+      scene.cluster.note('the master dies');
+      scene.cluster.crashDriver();
+      await scene.pass(300);
+      scene.cluster.startDriver();
+      await deleteOther(scene);
+      scene.restart(last, 'power');
+      await scene.pass(500);
+      scene.healAll();
+      scene.cluster.start(away);
+      const isGone = () => enginesOf(scene, former).length === 0;
+      await scene.until('its data destroyed on every disk', isGone, DELETED_WITHIN_MS);
+      scene.expect(replicasOf(scene, OTHER.name).length === 0, 'replicas of it run');
+
+      // the name is free again, and nothing of what was comes back
+      await scene.operate((operator) => operator.createNamespace({ ...OTHER, partitions: 1 }));
+      for (const name of scene.names) {
+        const reply = await askOther(scene, name, 'GET', `of ${name}`);
+        scene.expect(reply === 'null', `GET of ${name} is ${reply} in the new namespace`);
+      }
+      await scene.whole();
+    },
+  ),
+];
