@@ -49,6 +49,8 @@ export class SimCluster {
   readonly lines: string[] = [];
   /** What clients of gateways were told of them, and connections that were ended for one. */
   readonly unknownOutcomes: string[] = [];
+  /** A scenario in which nobody can tell for too long: that connections end is right. */
+  outcomesMayEnd = false;
   /** Failures of the product that no fault explains. */
   readonly broken: string[] = [];
   /** An operator has asked for other members: replicas go to nodes that lost nothing. */
@@ -262,6 +264,7 @@ export class SimCluster {
       name,
       'data-dir': '/data',
       host: name,
+      tags: this.#tags(name),
       meta: { endpoints: ['simulated'] },
       timing: {
         'lease-ttl-ms': 2_000,
@@ -272,6 +275,15 @@ export class SimCluster {
         'replica-max-staleness-ms': staleMs,
       },
     });
+  }
+
+  #tags(name: string): DatanodeConfig['tags'] {
+    return this.plan.dataCentres === 1 ? {} : { dc_info: this.dataCentreOf(name) };
+  }
+
+  dataCentreOf(name: string): string {
+    const at = this.machines.findIndex((machine) => machine.name === name);
+    return `dc${at % this.plan.dataCentres}`;
   }
 
   /** The process ended by itself; its supervisor starts it again. */
@@ -292,7 +304,7 @@ export class SimCluster {
       debug: () => {},
       info: say('info'),
       warn: (message, fields) => {
-        if (fields?.['outcome'] === 'unknown') {
+        if (fields?.['outcome'] === 'unknown' && !this.outcomesMayEnd) {
           this.unknownOutcomes.push(`${name} ends a connection: ${fields['why']}`);
         }
         say('warn')(message, fields);

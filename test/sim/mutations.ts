@@ -393,6 +393,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'send a write again of which nobody knows what it did',
+    scenarios: ['gateways: nobody'],
+    scripted: true,
     edits: [
       {
         file: `${server}/lane.ts`,
@@ -561,6 +563,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'answer that nothing happened where nobody knows',
+    scenarios: ['gateways: nobody'],
+    scripted: true,
     edits: [
       {
         file: `${server}/lane.ts`,

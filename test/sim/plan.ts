@@ -68,6 +68,8 @@ export interface RunPlan {
   /** Drawn by another drawer than `drawPlan`. */
   readonly about?: 'leases' | 'deadlines' | 'snapshots' | 'types' | 'queues' | 'sdk' | 'followers';
   readonly nodes: number;
+  /** Data centres, over which the nodes are dealt out in turn; 1: no node tells of any. */
+  readonly dataCentres: number;
   readonly partitions: number;
   readonly replicas: number;
   readonly clients: number;
@@ -171,6 +173,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
   return {
     seed,
     nodes,
+    dataCentres: pick(seededRandom(`data centres ${seed}`), [1, 1, 2, 3]),
     partitions: focused ? 1 : 1 + random.below(3),
     replicas: nodes === 5 ? pick(random, [3, 5]) : 3,
     clients: fewer(sdk.length, focused ? 5 : 2 + random.below(4)),

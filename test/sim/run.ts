@@ -138,6 +138,7 @@ class Run {
     if (plan.followers > 0) this.#checkStaleReads();
     if (plan.topic === 'types') await this.#checkTyped();
     this.#checkQuiet(wanted);
+    this.#checkSpread();
     // where clients empty the keyspace, no key has a history of its own
     if (this.#judged && !plan.flushes) this.undecided = checkHistory(this.workload.history);
   }
@@ -274,6 +275,17 @@ class Run {
     if (now === before && isWhole(this.cluster)) return;
     const text = `what was wanted when all was whole:\n${before}\nand later:\n${now}`;
     throw new Violation('liveness', `${text}\n${describe(this.cluster)}`);
+  }
+
+  /** No partition is in one data centre alone. */
+  #checkSpread(): void {
+    const { cluster } = this;
+    if (cluster.plan.dataCentres === 1) return;
+    for (const { partition, replicas } of cluster.records()) {
+      if (new Set(replicas.map(({ node }) => cluster.dataCentreOf(node))).size > 1) continue;
+      const text = `partition ${partition} is in one data centre: ${JSON.stringify(replicas)}`;
+      throw new Violation('placement', `${text}\n${describe(cluster)}`);
+    }
   }
 
   /** Every replica has applied what its group has committed. */

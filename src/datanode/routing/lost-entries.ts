@@ -76,7 +76,7 @@ export class LostEntries {
   }
 
   #fateOf(
-    { namespace, partition }: CommandBatch,
+    { namespace, partition, deadlineMs }: CommandBatch,
     group: GroupId,
     { term, index }: LinePlace,
   ): Promise<Found> {
@@ -84,16 +84,18 @@ export class LostEntries {
     let finding = this.#finding.get(name);
     if (finding === undefined) {
       this.#count++;
-      finding = this.#find({ namespace, partition, group, term, index });
+      // however long this replica was waited for before it could tell no more
+      const untilMs = deadlineMs + limits.outcomeWaitMs;
+      finding = this.#find({ namespace, partition, group, term, index }, untilMs);
       this.#finding.set(name, finding);
       void finding.finally(() => this.#finding.delete(name));
     }
     return finding;
   }
 
-  async #find(question: FateQuestion): Promise<Found> {
+  /** Asks at least once. */
+  async #find(question: FateQuestion, untilMs: number): Promise<Found> {
     const { clock, members } = this.#asked;
-    const untilMs = clock.monotonicMs() + limits.outcomeWaitMs;
     /** Since when it is known that it took effect. */
     let doneMs: number | undefined;
     for (let pauseMs = RETRY_MIN_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS)) {

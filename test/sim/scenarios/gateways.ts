@@ -2,6 +2,7 @@
  * Writes of clients of the very node that leads, while that node lives on and its replica does not:
  * each is answered, with what it came to, and takes effect once.
  */
+import { limits } from '../../../src/common/limits.ts';
 import { textOf } from '../call.ts';
 import { meaningOf } from '../workload.ts';
 import { type Scenario, scenario } from './scenario.ts';
@@ -103,4 +104,28 @@ export const gateways: readonly Scenario[] = [
       await expectCounts(scene, count(clients), 3);
     },
   ),
+
+  scenario('gateways: nobody can tell for a minute', {}, async (scene) => {
+    await scene.whole();
+    const leader = scene.leader();
+    const patienceMs = 2 * limits.outcomeWaitMs;
+    const clients = Array.from({ length: CLIENTS }, () => scene.client(leader, patienceMs));
+    await expectCounts(scene, count(clients), 1);
+    // entries get there, and word of that does not come back
+    for (const name of scene.followers()) scene.cluster.network.cut(name, leader);
+    const sent = count(clients);
+    await scene.pass(30);
+    scene.isolate(leader);
+    await scene.leaderAmong(...scene.names.filter((name) => name !== leader));
+    scene.cluster.outcomesMayEnd = true;
+    await scene.until('an end', () => sent.every(({ over }) => over), 1.2 * limits.outcomeWaitMs);
+    // they have taken effect: any reply that says otherwise, or that nobody knows, is wrong
+    for (const { reply } of sent) {
+      const got = await reply;
+      scene.expect(got === undefined, `a client is told ${got && textOf(got)}`);
+    }
+    scene.healAll();
+    await scene.whole();
+    await expectCounts(scene, count(clients), 3);
+  }),
 ];

@@ -12,7 +12,16 @@ export interface Scenario {
 
 /** Three nodes, one partition, a quick and even world; what a scenario needs otherwise it says. */
 const quiet: Partial<RunPlan> = {
-  ...{ nodes: 3, partitions: 1, replicas: 3, clients: 0, consumers: 0, keys: 1, faults: [] },
+  ...{
+    nodes: 3,
+    dataCentres: 1,
+    partitions: 1,
+    replicas: 3,
+    clients: 0,
+    consumers: 0,
+    keys: 1,
+    faults: [],
+  },
   ...{ sdk: [], followers: 0, absent: 1, topic: 'registers', flushes: false, thinkMs: 10 },
   ...{ tickMs: 40, electionTicks: 6, sleepAfterTicks: 0, reads: 'linearizable' },
   ...{ latencyMinMs: 0.5, latencyMaxMs: 3, bytesPerMs: Number.POSITIVE_INFINITY },

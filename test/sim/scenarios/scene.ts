@@ -149,14 +149,16 @@ export class Scene {
   }
 
   /** A client that keeps its connection: a node that stands still takes no new ones. */
-  client(node: string): SceneClient {
+  client(node: string, patienceMs = ANSWER_MS): SceneClient {
     const { network, clock } = this.cluster;
     const number = 1_000 + this.#clients++;
     const client = new SimClient(network.node(`scene client ${number}`), clock);
-    return { send: (...words) => this.#send(client, number, node, words) };
+    const call = (words: readonly string[]) =>
+      client.call({ host: node, port: GATEWAY_PORT }, words, patienceMs);
+    return { send: (...words) => this.#send(number, words, call(words)) };
   }
 
-  #send(client: SimClient, number: number, node: string, words: readonly string[]): Sent {
+  #send(number: number, words: readonly string[], reply: Promise<Reply | undefined>): Sent {
     const { clock, scheduler } = this.cluster;
     const invokedMs = clock.monotonicMs();
     const call: Call = { client: number, words, invokedMs, returnedMs: Infinity, reply: undefined };
@@ -175,8 +177,7 @@ export class Scene {
       sent.over = true;
       return reply;
     };
-    const to = { host: node, port: GATEWAY_PORT };
-    const sent: Sent = { reply: client.call(to, words, ANSWER_MS).then(take), over: false };
+    const sent: Sent = { reply: reply.then(take), over: false };
     return sent;
   }
 
