@@ -25,7 +25,7 @@ const IS_LONG = COUNT >= 100_000;
 /** A run over a million elements is many thousand turns: one that is good is enough. */
 const RUNS_MIN = IS_LONG ? 1 : 2;
 /** A run above this is repeated, so often at most: it tells of the command or of the machine. */
-const HOLD_MS = 5;
+const HOLD_MS = IS_LONG ? 5 : 20;
 const RUNS_MAX = 8;
 /** No further run is begun then: one over a million elements takes long. */
 const RUNNING_MS_MAX = IS_LONG ? 15_000 : 10_000;
