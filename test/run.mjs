@@ -9,6 +9,7 @@ import { constants, setPriority } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isInstalledAsLocked } from '../src/cli/locked-packages.mjs';
+import { check, checked } from './check.mjs';
 import { pythonWithRedis } from './python-redis.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -49,16 +50,12 @@ const libraries = {
 checkNode();
 installPackages();
 installPrograms();
-await checked('build', 'build');
+await count(built());
 const asked = process.argv.slice(2);
-const checks = [
-  checked('types', 'typecheck'),
-  checked('style', 'lint'),
-  checked('floors', 'floors'),
-];
+const checks = count(check(behind));
 if (asked.length > 0) {
   await vitest('tests', asked);
-  await Promise.all(checks);
+  await checks;
 } else {
   const sent = join(results, 'sent');
   rmSync(sent, { recursive: true, force: true });
@@ -74,7 +71,7 @@ if (asked.length > 0) {
   const seeds = vitest('simulator', [simulator], 'aside');
   // Clusters and nodes on disks: two files at once.
   await vitest('clusters', [...processes, ...alone.flatMap((file) => ['--exclude', file])]);
-  await Promise.all([seeds, ...checks]);
+  await Promise.all([seeds, checks]);
   await vitest('alone', ['--no-file-parallelism', ...alone]);
   step('every command ran', process.execPath, [join(root, 'test', 'covered-commands.mjs'), sent]);
 }
@@ -167,14 +164,16 @@ function step(name, command, args) {
   say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(began)}`);
 }
 
-/** Runs a script of package.json beside what else runs, and prints what it said once it has ended. */
-async function checked(name, script) {
-  const began = Date.now();
-  const { status, said } = await aside('npm', ['run', '--silent', script]);
-  if (status === 0) passed++;
-  else failed++;
-  process.stdout.write(said);
-  say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(began)}`);
+/** dist is what tests of whole processes start. */
+async function built() {
+  const isBuilt = await checked('build', 'build');
+  return isBuilt ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+async function count(verdicts) {
+  const counts = await verdicts;
+  passed += counts.passed;
+  failed += counts.failed;
 }
 
 /** Behind everything else on this machine; resolves with its exit code and what it has said. */
@@ -184,12 +183,16 @@ function aside(command, args) {
     const child = execFile(command, args, options, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : (error.code ?? 1), said: `${stdout}${stderr}` }),
     );
-    try {
-      setPriority(child.pid, constants.priority.PRIORITY_LOW);
-    } catch {
-      // it has ended, or this system has no priorities
-    }
+    behind(child);
   });
+}
+
+function behind(child) {
+  try {
+    setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // it has ended, or this system has no priorities
+  }
 }
 
 /** Resolves with its exit code; what it says is seen at once. */
