@@ -63,12 +63,12 @@ if (asked.length > 0) {
   process.env.KVORUM_SENT = sent;
   const processes = ['test/cluster/', 'test/storage/', 'test/chaos/'];
   const apart = [...processes.map((folder) => `${folder}**`), simulator];
+  // Virtual time is in no hurry: it gets what others leave, who wait for half of theirs.
+  const seeds = vitest('simulator', [simulator], 'aside');
   await vitest(
     'rooms',
     apart.flatMap((files) => ['--exclude', files]),
   );
-  // Virtual time is in no hurry: it gets what clusters leave, which wait for half of theirs.
-  const seeds = vitest('simulator', [simulator], 'aside');
   // Clusters and nodes on disks: two files at once.
   await vitest('clusters', [...processes, ...alone.flatMap((file) => ['--exclude', file])]);
   await Promise.all([seeds, checks]);
