@@ -72,24 +72,7 @@ describe('a large write', () => {
     expect(batches.length - markAt).toBeGreaterThan(4);
     const before = await textOf(await engineOf([stored]));
     const after = await textOf(await engineOf([stored, operations]));
-    for (let cut = 0; cut <= batches.length; cut++) {
-      const left = [stored, ...batches.slice(0, cut)];
-      const recovery: Batch[] = [];
-      const whole = await engineOf(left);
-      await endLargeWrite(whole, async (batch) => {
-        recovery.push([...batch]);
-        await whole.write(recovery.at(-1)!);
-      });
-      expect(await textOf(whole), `cut at ${cut}`).toBe(cut > markAt ? after : before);
-      for (let again = 0; again < recovery.length; again++) {
-        const engine = await engineOf([...left, ...recovery.slice(0, again)]);
-        await endLargeWrite(engine, (batch) => engine.write(batch));
-        expect(await textOf(engine), `cut at ${cut}, then at ${again}`).toBe(
-          cut > markAt ? after : before,
-        );
-        expect(await endLargeWrite(engine, (batch) => engine.write(batch))).toBe('nothing');
-      }
-    }
+    await expectWholeOrNothing(batches, markAt, { before, after });
   });
 
   test('is seen by nobody before its end, and by snapshots of the time before never', async () => {
@@ -187,22 +170,7 @@ describe('a large write that tells what nobody can come upon before the rest', (
     expect(lastAt).toBeGreaterThan(3);
     const before = await textOf(await engineOf([stored]));
     const after = await textOf(await engineOf([stored, [...parted]]));
-    for (let cut = 0; cut <= batches.length; cut++) {
-      const left = [stored, ...batches.slice(0, cut)];
-      const recovery: Batch[] = [];
-      const whole = await engineOf(left);
-      await endLargeWrite(whole, async (batch) => {
-        recovery.push([...batch]);
-        await whole.write(recovery.at(-1)!);
-      });
-      expect(await textOf(whole), `cut at ${cut}`).toBe(cut > lastAt ? after : before);
-      for (let again = 0; again < recovery.length; again++) {
-        const engine = await engineOf([...left, ...recovery.slice(0, again)]);
-        await endLargeWrite(engine, (batch) => engine.write(batch));
-        const wanted = cut > lastAt ? after : before;
-        expect(await textOf(engine), `cut at ${cut}, then at ${again}`).toBe(wanted);
-      }
-    }
+    await expectWholeOrNothing(batches, lastAt, { before, after });
   });
 
   test('ends with the first part that fails, and nothing of it is seen', async () => {
@@ -287,4 +255,29 @@ function flipped(operation: BatchOperation): Buffer {
   const value = Buffer.from(operation.type === 'put' ? operation.value : '');
   value[3]! ^= 0x10;
   return value;
+}
+
+/** Cuts these batches everywhere, and their recovery as well: only with `lastAt` in all is there. */
+async function expectWholeOrNothing(
+  batches: readonly Batch[],
+  lastAt: number,
+  { before, after }: { before: string; after: string },
+): Promise<void> {
+  for (let cut = 0; cut <= batches.length; cut++) {
+    const wanted = cut > lastAt ? after : before;
+    const left = [stored, ...batches.slice(0, cut)];
+    const recovery: Batch[] = [];
+    const whole = await engineOf(left);
+    await endLargeWrite(whole, async (batch) => {
+      recovery.push([...batch]);
+      await whole.write(recovery.at(-1)!);
+    });
+    expect(await textOf(whole), `cut at ${cut}`).toBe(wanted);
+    for (let again = 0; again < recovery.length; again++) {
+      const engine = await engineOf([...left, ...recovery.slice(0, again)]);
+      await endLargeWrite(engine, (batch) => engine.write(batch));
+      expect(await textOf(engine), `cut at ${cut}, then at ${again}`).toBe(wanted);
+      expect(await endLargeWrite(engine, (batch) => engine.write(batch))).toBe('nothing');
+    }
+  }
 }
