@@ -4,6 +4,14 @@
  * earlier output, as far back as its lower five bits and the next byte say, plus one.
  */
 
+/** Three bytes stand for 264 at most. */
+const GROWTH_MAX = 88;
+
+/** Whether so many bytes can stand for `length`: to be asked before that much memory is. */
+export function mayBecome(compressedLength: number, length: number): boolean {
+  return length <= compressedLength * GROWTH_MAX;
+}
+
 /** The `length` bytes that `compressed` stands for; undefined when it does not mean exactly those. */
 export function decompressLzf(compressed: Buffer, length: number): Buffer | undefined {
   const result = Buffer.alloc(length);

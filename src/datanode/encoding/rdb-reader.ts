@@ -3,7 +3,7 @@
  * bytes are, reading ends in a value or in RdbError, and never takes more memory than its bounds.
  */
 import { limits } from '../../common/limits.ts';
-import { decompressLzf } from './lzf.ts';
+import { decompressLzf, mayBecome } from './lzf.ts';
 
 /** The bytes are not what they should be. */
 export class RdbError extends Error {
@@ -136,14 +136,18 @@ export class RdbReader {
         return this.decimal(4);
       case LZF: {
         const compressed = this.length();
-        const length = this.length();
-        this.#budget.bytes(length);
-        const string = decompressLzf(this.raw(compressed), length);
-        if (string === undefined) throw new RdbError('its compression is broken');
-        return string;
+        return this.#decompressed(this.length(), this.raw(compressed));
       }
       default:
         throw new RdbError(`string encoding ${encoding} is unknown`);
     }
+  }
+
+  #decompressed(length: number, compressed: Buffer): Buffer {
+    const isPossible = mayBecome(compressed.length, length);
+    if (isPossible) this.#budget.bytes(length);
+    const string = isPossible ? decompressLzf(compressed, length) : undefined;
+    if (string === undefined) throw new RdbError('its compression is broken');
+    return string;
   }
 }

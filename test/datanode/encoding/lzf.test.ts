@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decompressLzf } from '../../../src/datanode/encoding/lzf.ts';
+import { decompressLzf, mayBecome } from '../../../src/datanode/encoding/lzf.ts';
 
 const bytes = (...list: number[]) => Buffer.from(list);
 
@@ -21,6 +21,15 @@ describe('decompression', () => {
     ['a copy beyond the end', bytes(0, 0x61, 0x20, 0), 3],
   ])('refuses %s', (_name, compressed, length) => {
     expect(decompressLzf(compressed, length)).toBeUndefined();
+  });
+
+  test('gives 88 times as much at most', () => {
+    const copies = Array.from({ length: 9 }, () => [0xff, 0xff, 0xff]).flat();
+    const before = Array.from({ length: 256 }, () => [31, ...Buffer.alloc(32)]).flat();
+    const grown = decompressLzf(bytes(...before, ...copies), 256 * 32 + 9 * 264);
+    expect(grown).toHaveLength(256 * 32 + 9 * 264);
+    expect(mayBecome(3, 264)).toBe(true);
+    expect(mayBecome(3, 265)).toBe(false);
   });
 
   test('of anything ends in bytes of the length or in nothing', () => {

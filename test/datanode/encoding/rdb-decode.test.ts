@@ -180,10 +180,15 @@ describe('what is refused', () => {
   });
 
   test('more bytes than one request may have', () => {
-    const bomb = value(0, Buffer.from([0xc3]), length(3), length(limits.requestBytesMax + 1));
-    expect(() => decodeRdbValue(Buffer.concat([bomb, Buffer.from([0xe0, 0xff, 0])]))).toThrow(
-      RdbBoundError,
-    );
+    const wanted = limits.requestBytesMax + 1;
+    const compressed = Buffer.alloc(Math.ceil(wanted / 88));
+    const bomb = value(0, Buffer.from([0xc3]), length(compressed.length), length(wanted));
+    expect(() => decodeRdbValue(Buffer.concat([bomb, compressed]))).toThrow(RdbBoundError);
+  });
+
+  test('as broken, more bytes than what is compressed can stand for', () => {
+    const payload = Buffer.from('00c30e8064870e02406969000000660000000800000000e800ffff', 'hex');
+    expect(() => decodeRdbValue(payload)).toThrow('its compression is broken');
   });
 
   test('more elements than one request may have', () => {
