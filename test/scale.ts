@@ -71,7 +71,7 @@ const table = {
   /** Commands of the pipeline model, without kills. */
   modelCommands: { small: 5_000, long: 100_000 },
   /** kill -9 at random moments, one cluster. */
-  randomKills: { small: 6, long: 400 },
+  randomKills: { small: 5, long: 400 },
   /** Losses of power at random moments of one recorded run. */
   powerLosses: { small: 16, long: 500 },
   /** Bits flipped in a datanode's files, each in a fresh copy: in each of eleven kinds at least once. */

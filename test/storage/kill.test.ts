@@ -1,6 +1,7 @@
 /**
  * kill -9 at any moment: under load that keeps every file moving, of any process, of two at once,
- * and again while the killed one is still recovering. Nobody waits for anybody to be well again.
+ * and in one of five rounds again while the killed one is still recovering; else when some writes
+ * have been acknowledged since, so that there is something to lose.
  */
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
@@ -14,6 +15,8 @@ const seed = process.env['KVORUM_KILL_SEED'] ?? '1';
 const NODES = ['datanode1', 'datanode2', 'datanode3'];
 const PARTITIONS = 4;
 const AWAY_MS = 1_500;
+/** Of writes that are waited for before a kill, at most. */
+const WRITES_BETWEEN = 60;
 
 let cluster: TestCluster | undefined;
 let load: Load | undefined;
@@ -58,6 +61,8 @@ test(
     const kills = new Map<string, number>();
     const away = new Set<string>();
     for (let round = 0; round < scale.randomKills; round++) {
+      const wanted = random.below(5) === 0 ? 0 : random.below(WRITES_BETWEEN);
+      if (wanted > 0) await moreWrites(load, wanted);
       await pause(random.below(2_000));
       const victims = [NODES[random.below(NODES.length)]!];
       if (random.below(4) === 0) victims.push(NODES[random.below(NODES.length)]!);
@@ -93,11 +98,17 @@ test(
     process.stdout.write(`seed ${seed} killed ${killed}: ${JSON.stringify(counts)}\n`);
     process.stdout.write(`large values: ${(bulk.bytes / 1e6).toFixed(0)} MB acknowledged\n`);
     expect([...violations, ...wrong]).toEqual([]);
-    expect(report.writes).toBeGreaterThan(20);
+    expect(report.writes).toBeGreaterThan(10 * scale.randomKills);
     expect(bulk.bytes).toBeGreaterThan(1e5);
   },
   300_000 + scale.randomKills * 10_000,
 );
+
+async function moreWrites(load: Load, count: number): Promise<void> {
+  const written = () => load.acknowledged.reduce((sum, writes) => sum + writes, 0);
+  const before = written();
+  await eventually(60_000, 'writes go on', () => written() - before >= count);
+}
 
 /** Replicas that did not come back to their group's commit index. */
 async function everyReplicaHolds(running: TestCluster): Promise<string[]> {
