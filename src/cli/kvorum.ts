@@ -5,6 +5,9 @@ import { messageOf } from '../common/errors.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { addAdminVerbs } from './admin/verbs.ts';
 import { addDemoVerbs } from './demo/verbs.ts';
+import { endWhenUnread } from './unread-output.ts';
+
+endWhenUnread(process.stdout, process.argv[2], process.exit);
 
 const program = new Command('kvorum')
   .description('A strongly consistent, sharded key-value store that speaks the Redis protocol.')

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -88,6 +89,11 @@ describe('kvorum start', () => {
       const after = await running.statusByCommand();
       return after.processes.some((line) => line.name === 'datanode2' && !line.alive);
     });
+    const parent = running.process!;
+    parent.stdout!.destroy(); // as `| head` does
+    const ended = once(parent, 'exit');
+    parent.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
   }, 400_000);
 
   test('a child that still waits for the metadata store ends with its parent', async () => {
