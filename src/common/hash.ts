@@ -16,7 +16,7 @@ export interface KeyShare {
   readonly firstSlot: Slot;
   readonly lastSlot: Slot;
   /** Keys are dealt out by murmur3 modulo the number of partitions instead; the slots are all then. */
-  readonly murmur3?: Murmur3Share;
+  readonly murmur3?: Murmur3Share | undefined;
 }
 
 export interface Murmur3Share {
@@ -36,7 +36,7 @@ export function initialShare(
   hash: 'slots' | 'murmur3',
   partition: PartitionId,
   count: number,
-): KeyShare {
+): KeyShare & { readonly murmur3?: Murmur3Share } {
   if (hash === 'murmur3') {
     const dealt = { modulo: count, remainder: partition };
     return { firstSlot: 0, lastSlot: SLOT_COUNT - 1, murmur3: dealt };

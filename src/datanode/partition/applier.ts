@@ -32,7 +32,7 @@ import { isOver, OnceBatches } from './once-batches.ts';
 import { Pace } from './pace.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import type { Served } from './serving.ts';
-import { encodeState, type ReplicaState } from './state.ts';
+import { encodeState, type ReplicaState, stateAt } from './state.ts';
 
 /** How long, and for how many pieces of work, a follower gathers. */
 const GATHER_MS = 10;
@@ -289,7 +289,7 @@ export class Applier {
     envelope: Envelope | undefined,
     before: ReplicaState,
   ): ApplyStep | Promise<ApplyStep> {
-    const state = { ...before, index: entry.index, term: entry.term };
+    const state = stateAt(entry, before, before.timeMs);
     if (entry.kind !== 'normal') return { state: this.#changeMembers(entry, state), replies: [] };
     if (envelope === undefined) return { state, replies: [] };
     txn.beginEntry(entry.index);
@@ -309,14 +309,14 @@ export class Applier {
   }
 
   #timedState(entry: Entry, { timeMs }: Envelope, before: ReplicaState): ReplicaState {
-    const { index, term } = entry;
-    return { ...before, index, term, timeMs: Math.max(before.timeMs, timeMs) };
+    return stateAt(entry, before, Math.max(before.timeMs, timeMs));
   }
 
   #contextOf({ seed }: Envelope, { timeMs }: ReplicaState): ApplyContext {
     const random = seededRandom(seed);
+    const { firstSlot, lastSlot, murmur3 } = this.#share;
     const pace = this.#pace;
-    return { nowMs: timeMs, random: () => random.float(), ...this.#share, pace };
+    return { nowMs: timeMs, random: () => random.float(), firstSlot, lastSlot, murmur3, pace };
   }
 
   #applyEnvelope(

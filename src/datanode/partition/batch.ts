@@ -24,11 +24,11 @@ export interface CommandBatch {
   readonly namespace: Namespace;
   readonly partition: PartitionId;
   /** Only to be taken on by this group: the namespace may have been deleted and made anew. */
-  readonly group?: GroupId;
+  readonly group?: GroupId | undefined;
   readonly kind: 'read' | 'write';
   readonly lines: readonly CommandLine[];
   /** Of reads that came in at this node: what is parsed already, by line. */
-  readonly prepared?: readonly (PreparedRead | undefined)[];
+  readonly prepared?: readonly (PreparedRead | undefined)[] | undefined;
   readonly protocol: Protocol;
   /** Only to be taken on by a leader of this term; undefined: whoever leads. */
   readonly term: Term | undefined;
@@ -38,6 +38,30 @@ export interface CommandBatch {
   readonly deadlineMs: number;
   /** Of a read that a follower of this node may answer: its state is not older than this. */
   readonly maxStalenessMs?: number | undefined;
+}
+
+type BatchChanges = Partial<
+  Pick<CommandBatch, 'lines' | 'prepared' | 'term' | 'once' | 'deadlineMs'>
+>;
+
+/** `batch` with other fields: a literal without a spread, so that all batches have one shape. */
+export function changedBatch(batch: CommandBatch, changes: BatchChanges): CommandBatch {
+  const { namespace, partition, group, kind, protocol, maxStalenessMs } = batch;
+  const { lines = batch.lines, prepared = batch.prepared } = changes;
+  const { term = batch.term, once = batch.once, deadlineMs = batch.deadlineMs } = changes;
+  return {
+    namespace,
+    partition,
+    group,
+    kind,
+    lines,
+    prepared,
+    protocol,
+    term,
+    once,
+    deadlineMs,
+    maxStalenessMs,
+  };
 }
 
 /** An entry of a group's log: no other ever has this term and this index. */

@@ -108,7 +108,9 @@ export class FollowerReads {
     if (nowMs === undefined) return;
     const runnable = this.#waiting.filter(mayRun);
     this.#waiting = this.#waiting.filter((read) => !mayRun(read));
-    const context = { nowMs, random: () => this.#ground.random(), ...this.#share };
+    const { firstSlot, lastSlot, murmur3 } = this.#share;
+    const random = () => this.#ground.draw();
+    const context = { nowMs, random, firstSlot, lastSlot, murmur3 };
     for (const read of runnable) this.#run(read, context);
   }
 

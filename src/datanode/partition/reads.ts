@@ -31,7 +31,8 @@ export interface ReadGround {
   /** The partition is being emptied: nothing may run. */
   clearing(): boolean;
   nowMs(): number;
-  random(): number;
+  /** Uniform in [0, 1). */
+  draw(): number;
   /** False: some deadline at or before `nowMs` is not committed yet; `resume` is called later. */
   expirySettled(nowMs: number): boolean;
   onFault(error: unknown): void;
@@ -41,7 +42,7 @@ export interface ReadGround {
 
 export class Reads {
   readonly #ground: ReadGround;
-  readonly #random = () => this.#ground.random();
+  readonly #random = () => this.#ground.draw();
   readonly #share: KeyShare;
   #fresh: PendingRead[] = [];
   #unconfirmed: { readonly context: number; reads: PendingRead[] }[] = [];
@@ -103,7 +104,8 @@ export class Reads {
       const writing = this.#ground.writing();
       const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
-      const context = { nowMs, random: this.#random, ...this.#share };
+      const { firstSlot, lastSlot, murmur3 } = this.#share;
+      const context = { nowMs, random: this.#random, firstSlot, lastSlot, murmur3 };
       this.#ground.pace.begin();
       for (const read of runnable) this.#run(read, context);
       if (postponed.length > 0) {

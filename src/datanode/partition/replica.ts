@@ -340,9 +340,9 @@ export class Replica implements LocalPartition {
 
   #createRequests(): Requests {
     const ground = {
+      raft: this.#raft,
       ...this.#world,
       lookups: this.#world.meters.lookups,
-      raft: this.#raft,
       engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
       applied: () => this.state,

@@ -26,7 +26,7 @@ import { Watches } from './watches.ts';
 const CONFIRM_ALONE_MS = 1_000;
 const SETTLE_MS = 5;
 
-export interface RequestGround extends Omit<ReadGround, 'random'>, EntriesGround {
+export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround {
   readonly clock: Clock;
   readonly random: Random;
   readonly raft: RaftNode;
@@ -53,10 +53,11 @@ export class Requests {
     this.#ground = ground;
     this.#recent = new RecentEntries(ground);
     const { random, raft, engine, nowMs } = ground;
-    this.#reads = new Reads({ ...ground, random: () => random.float() }, share);
+    const draw = () => random.float();
+    this.#reads = new Reads({ draw, ...ground }, share);
     const followerGround = {
+      draw,
       ...ground,
-      random: () => random.float(),
       monotonicMs: () => ground.clock.monotonicMs(),
       askLeader: () => this.#askLeader(),
     };

@@ -21,6 +21,15 @@ export interface ReplicaState {
   readonly confState: ConfState;
 }
 
+/** What `before` is once the entry at `index` is applied, which changes no more than the time. */
+export function stateAt(
+  { index, term }: Pick<ReplicaState, 'index' | 'term'>,
+  { epoch, confState }: ReplicaState,
+  timeMs: number,
+): ReplicaState {
+  return { index, term, timeMs, epoch, confState };
+}
+
 /** As it is reported: who votes, in both halves of a joint configuration, and who learns. */
 export function membershipOf({ epoch, confState }: ReplicaState, confirmed: boolean): Membership {
   const { voters, votersOutgoing, learners } = confState;

@@ -218,8 +218,12 @@ function joinRounds(older: ReadRound, newer: ReadRound): ReadRound {
   for (const read of [...older.forwarded, ...newer.forwarded]) {
     forwarded.set(read.replica, Math.max(read.readContext, forwarded.get(read.replica) ?? 0));
   }
+  const { number, index, sentTick, sentAt } = newer;
   return {
-    ...newer,
+    number,
+    index,
+    sentTick,
+    sentAt,
     hasReads: older.hasReads || newer.hasReads,
     forwarded: [...forwarded].map(([replica, readContext]) => ({ replica, readContext })),
   };

@@ -184,7 +184,8 @@ export class ReplicaState implements ReplicaLog {
     this.#base = base;
     this.#generation = generation;
     const commit = Math.max(this.#hardState.commit, base.index);
-    this.#hardState = { ...this.#hardState, commit };
+    const { term, vote } = this.#hardState;
+    this.#hardState = { term, vote, commit };
   }
 
   /** Drops every entry after `last`. */

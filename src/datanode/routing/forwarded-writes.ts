@@ -9,7 +9,7 @@ import type { Clock } from '../../common/clock.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { CommandBatch, LineResult } from '../partition/batch.ts';
+import { type CommandBatch, changedBatch, type LineResult } from '../partition/batch.ts';
 import type { LeaderHint } from './table.ts';
 
 export interface WriteGround {
@@ -92,7 +92,10 @@ export class ForwardedWrites {
     group: GroupId,
   ): Promise<readonly LineResult[] | undefined> {
     const lines = [[...OPEN, session.id, ANY_KEY]];
-    const results = await this.#attempt({ ...batch, lines, prepared: [undefined] }, group);
+    const results = await this.#attempt(
+      changedBatch(batch, { lines, prepared: [undefined] }),
+      group,
+    );
     const [result] = results;
     if (result?.ok && !isError(result)) return undefined;
     session.opening = undefined;
@@ -129,7 +132,7 @@ export class ForwardedWrites {
     let unknown: readonly LineResult[] | undefined;
     let pauseMs = RETRY_MIN_MS;
     for (;;) {
-      const results = await this.#attempt({ ...batch, once: mark(), deadlineMs }, group);
+      const results = await this.#attempt(changedBatch(batch, { once: mark(), deadlineMs }), group);
       const code = failureOf(results);
       if (code === undefined) return results;
       if (code === 'SESSION_LOST') return unknown ?? 'session-lost';

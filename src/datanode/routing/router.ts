@@ -8,7 +8,13 @@ import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { CommandBatch, EntryFate, LineResult, LocalPartition } from '../partition/batch.ts';
+import {
+  type CommandBatch,
+  changedBatch,
+  type EntryFate,
+  type LineResult,
+  type LocalPartition,
+} from '../partition/batch.ts';
 import {
   decodeFate,
   decodeFateQuestion,
@@ -203,7 +209,7 @@ export class Router {
   ): Promise<readonly LineResult[]> {
     this.#forwarded += batch.lines.length;
     const leftMs = batch.deadlineMs - this.#options.clock.monotonicMs();
-    const body = encodeBatch({ ...batch, term: hint.term }, leftMs);
+    const body = encodeBatch(changedBatch(batch, { term: hint.term }), leftMs);
     try {
       // the leader gives up in time what only waits; what it works on may take longer
       const timeoutMs = Math.max(0, leftMs) + ANSWER_GRACE_MS + limits.applyWaitMs;

@@ -28,7 +28,7 @@ export interface WaitPlace {
   readonly namespace: Namespace;
   readonly partition: PartitionId;
   /** As in CommandBatch. */
-  readonly group?: GroupId;
+  readonly group?: GroupId | undefined;
 }
 
 export type WaitMessage = WaitPlace & { readonly term: Term } & (

@@ -118,8 +118,8 @@ export class Connection {
     const { clock, random, logger, watch, waiting } = this.#world;
     const { session } = this;
     return {
-      ...{ clock, random, logger, watch, session, lanes: this.#lanes, pushes: this.#pushes },
       gatherBudget: this.#world.gatherBudget,
+      ...{ clock, random, logger, watch, session, lanes: this.#lanes, pushes: this.#pushes },
       gone: () => this.#gone.signal,
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#whereabouts.place(partition, this.#exclusiveBirth),

@@ -16,7 +16,7 @@ export class LaneSet {
       item.settle(reply, fate);
       onAnswer();
     };
-    this.#world = { ...world, settle };
+    this.#world = { settle, ...world };
   }
 
   get unanswered(): number {

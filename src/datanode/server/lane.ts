@@ -144,10 +144,12 @@ export class Lane {
 
   #start(items: readonly LaneItem[]): void {
     this.#underWay = true;
-    // what is added behind a spread that comes first costs 3 µs a property (V8 of Node.js 20)
+    const { namespace, partition, group } = this.place;
     const batch: CommandBatch = {
       kind: items[0]!.kind,
-      ...this.place,
+      namespace,
+      partition,
+      group,
       lines: items.map((item) => item.line),
       prepared: items.map((item) => item.prepared),
       protocol: this.#world.protocol(),

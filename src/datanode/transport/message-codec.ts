@@ -171,49 +171,73 @@ interface Envelope {
   readonly term: number;
 }
 
-function decodeFields(r: BodyReader, type: WireMessage['type'], e: Envelope): WireMessage {
+function decodeFields(
+  r: BodyReader,
+  type: WireMessage['type'],
+  { from, to, term }: Envelope,
+): WireMessage {
   switch (type) {
     case 'append': {
       const [index, logTerm, commit] = [r.varint(), r.varint(), r.varint()];
-      return { type, ...e, index, logTerm, commit, entries: decodeMany(r, decodeEntry) };
+      return { type, from, to, term, index, logTerm, commit, entries: decodeMany(r, decodeEntry) };
     }
     case 'appendResponse': {
       const [index, logTerm, reject] = [r.varint(), r.varint(), r.flag()];
-      return { type, ...e, index, logTerm, reject, rejectHint: r.varint(), commit: r.varint() };
+      return {
+        type,
+        from,
+        to,
+        term,
+        index,
+        logTerm,
+        reject,
+        rejectHint: r.varint(),
+        commit: r.varint(),
+      };
     }
     case 'heartbeat':
-      return { type, ...e, commit: r.varint(), readContext: r.varint() };
+      return { type, from, to, term, commit: r.varint(), readContext: r.varint() };
     case 'heartbeatResponse': {
       const [readContext, promised] = [r.varint(), r.flag()];
-      return { type, ...e, readContext, ...(promised && { promised }) };
+      return { type, from, to, term, readContext, ...(promised && { promised }) };
     }
     case 'readIndex':
-      return { type, ...e, readContext: r.varint() };
+      return { type, from, to, term, readContext: r.varint() };
     case 'vote':
     case 'preVote': {
       const [index, logTerm, transfer] = [r.varint(), r.varint(), r.flag()];
-      return { type, ...e, index, logTerm, transfer, commit: r.varint(), commitTerm: r.varint() };
+      return {
+        type,
+        from,
+        to,
+        term,
+        index,
+        logTerm,
+        transfer,
+        commit: r.varint(),
+        commitTerm: r.varint(),
+      };
     }
     case 'voteResponse':
     case 'preVoteResponse':
-      return { type, ...e, reject: r.flag(), commit: r.varint(), commitTerm: r.varint() };
+      return { type, from, to, term, reject: r.flag(), commit: r.varint(), commitTerm: r.varint() };
     case 'snapshot':
-      return { type, ...e, snapshot: decodeSnapshot(r) };
+      return { type, from, to, term, snapshot: decodeSnapshot(r) };
     case 'timeoutNow':
     case 'forgetLeader':
     case 'transferLeader':
     case 'gone':
-      return { type, ...e };
+      return { type, from, to, term };
     case 'propose':
-      return { type, ...e, entries: decodeMany(r, decodeProposed) };
+      return { type, from, to, term, entries: decodeMany(r, decodeProposed) };
     case 'readIndexResponse':
-      return { type, ...e, readContext: r.varint(), index: r.varint() };
+      return { type, from, to, term, readContext: r.varint(), index: r.varint() };
     case 'sleep':
-      return { type, ...e, index: r.varint(), commit: r.varint() };
+      return { type, from, to, term, index: r.varint(), commit: r.varint() };
     case 'asleep':
-      return { type, ...e, index: r.varint(), reject: r.flag() };
+      return { type, from, to, term, index: r.varint(), reject: r.flag() };
     case 'sleepers':
-      return { type, ...e, count: r.varint(), digest: r.varint() };
+      return { type, from, to, term, count: r.varint(), digest: r.varint() };
     default:
       return unreachable(type);
   }
