@@ -40,12 +40,15 @@ export interface CommandBatch {
   readonly maxStalenessMs?: number | undefined;
 }
 
+/** So that a field which is new is not forgotten. */
+type WholeBatch = { readonly [Field in keyof Required<CommandBatch>]: CommandBatch[Field] };
+
 type BatchChanges = Partial<
   Pick<CommandBatch, 'lines' | 'prepared' | 'term' | 'once' | 'deadlineMs'>
 >;
 
 /** `batch` with other fields: a literal without a spread, so that all batches have one shape. */
-export function changedBatch(batch: CommandBatch, changes: BatchChanges): CommandBatch {
+export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeBatch {
   const { namespace, partition, group, kind, protocol, maxStalenessMs } = batch;
   const { lines = batch.lines, prepared = batch.prepared } = changes;
   const { term = batch.term, once = batch.once, deadlineMs = batch.deadlineMs } = changes;
