@@ -117,6 +117,28 @@ export class ReadIndex {
   /** As few voters as make a quorum with `self`: those who answered the newest rounds. */
   quickest(self: ReplicaId, quorum: Quorum): ReplicaId[] {
     const { voters, votersOutgoing } = quorum;
+    if (votersOutgoing.length > 0) return this.#quickestOfBoth(self, quorum);
+    const missing = Math.floor(voters.length / 2) + (voters.includes(self) ? 0 : 1);
+    const asked: ReplicaId[] = [];
+    while (asked.length < missing) {
+      let next = self;
+      let newest = -1;
+      for (let at = 0; at < voters.length; at++) {
+        const voter = voters[at]!;
+        if (voter === self || asked.includes(voter)) continue;
+        const answered = this.#answers.get(voter) ?? 0;
+        if (answered <= newest) continue;
+        next = voter;
+        newest = answered;
+      }
+      asked.push(next);
+    }
+    return asked;
+  }
+
+  /** Of each half of a joint configuration a quorum. */
+  #quickestOfBoth(self: ReplicaId, quorum: Quorum): ReplicaId[] {
+    const { voters, votersOutgoing } = quorum;
     const others = [...new Set([...voters, ...votersOutgoing])].filter((id) => id !== self);
     const answered = (voter: ReplicaId) => this.#answers.get(voter) ?? 0;
     others.sort((a, b) => answered(b) - answered(a));

@@ -196,10 +196,11 @@ export function badShape(
     return error(`ERR unknown subcommand '${shown(args[1]!)}'. Try ${name.toUpperCase()} HELP.`);
   }
   const valueBytesMax = world.valueBytesMax();
-  for (const argument of args) {
-    if (argument.length > valueBytesMax) {
+  for (let at = 0; at < args.length; at++) {
+    const { length } = args[at]!;
+    if (length > valueBytesMax) {
       return error(
-        `ERR an argument of ${argument.length} bytes is longer than value-bytes-max ` +
+        `ERR an argument of ${length} bytes is longer than value-bytes-max ` +
           `(${valueBytesMax}); raise it on every datanode or store less in one key`,
       );
     }
