@@ -6,6 +6,7 @@
 import type { ErrorCode } from '../../common/errors.ts';
 import type { GroupId, LogIndex, Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { ReadRun } from '../commands/command.ts';
+import type { Witness } from '../commands/witness.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
@@ -38,6 +39,8 @@ export interface CommandBatch {
   readonly deadlineMs: number;
   /** Of a read that a follower of this node may answer: its state is not older than this. */
   readonly maxStalenessMs?: number | undefined;
+  /** Results are to say where in the log their commands are (DEBUG WITNESS). */
+  readonly witness?: boolean;
 }
 
 /** An entry of a group's log: no other ever has this term and this index. */
@@ -53,7 +56,12 @@ export interface LinePlace extends EntryPlace {
 
 /** `failed` holds the code: its outcome says whether the line may be sent again. */
 export type LineResult =
-  | { readonly ok: true; readonly reply: Reply }
+  | {
+      readonly ok: true;
+      readonly reply: Reply;
+      /** Where the batch asked for it and it is known. */
+      readonly witness?: Witness;
+    }
   | {
       readonly ok: false;
       readonly code: ErrorCode;

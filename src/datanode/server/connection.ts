@@ -9,6 +9,7 @@ import type { Command } from '../commands/command.ts';
 import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import { resolveCommand } from '../commands/table.ts';
+import { noteWitness } from '../commands/witness.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
@@ -149,6 +150,8 @@ export class Connection {
       protocol: () => this.session.protocol,
       maxStalenessMs: () =>
         this.session.door === 'follower' ? this.#world.settings().replicaStalenessMs : undefined,
+      wantsWitness: () => this.session.witnesses !== undefined,
+      witnessed: (group, witness) => noteWitness(this.session, group, witness),
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#stream.mayStart(item),
       redirect: (lane, item) =>

@@ -33,6 +33,7 @@ export function createSession(start: SessionStart): Session {
     noEvict: false,
     noTouch: false,
     monitors: false,
+    witnesses: undefined,
     lastCommand: '',
     lastCommandMs: start.connectedMs,
   };
