@@ -11,6 +11,8 @@ import type { OnceMark } from '../encoding/sessions.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
 
+export type { Witness } from '../commands/witness.ts';
+
 /** A command's name and arguments. */
 export type CommandLine = readonly Buffer[];
 

@@ -15,8 +15,7 @@
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
 import { limits } from '../../common/limits.ts';
-import type { Witness } from '../commands/witness.ts';
-import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
+import type { CommandBatch, CommandLine, LineResult, Witness } from '../partition/batch.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
