@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const PROCESSES = 2;
 /**
  * As of `npm run sim`. Most of what a step makes is gone with the step. So many functions are used, each
- * a little, that a quarter of the time went into optimizing them: V8 waits three times as long for it.
+ * a little, that optimizing them cost much: V8 waits three times as long for it.
  */
 const NODE_FLAGS = [
   ...['--min-semi-space-size=64', '--max-semi-space-size=64'],
