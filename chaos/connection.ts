@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { readReply } from '../src/cli/demo/plain-connection.ts';
 import type { Reply } from '../test/linearizability/keyspace.ts';
+import type { Place } from '../test/linearizability/places.ts';
 
 const CONNECT_MS = 1_500;
 /** Longer than a datanode holds what has no leader, and than it asks for an outcome. */
@@ -15,6 +16,22 @@ export class Lost extends Error {
     super(message);
     this.isSent = isSent;
   }
+}
+
+export interface Placed {
+  readonly reply: Reply | Error;
+  readonly place: Place | undefined;
+}
+
+const TAKE = ['DEBUG', 'WITNESS', 'TAKE'];
+
+/** Of what DEBUG WITNESS TAKE answers; undefined for none, and for several. */
+function placeOf(reply: Reply | Error): Place | undefined {
+  if (!Array.isArray(reply) || reply.length !== 1) return undefined;
+  const flat = reply[0] as readonly (string | number)[];
+  const field = (name: string) => Number(flat[flat.indexOf(name) + 1]);
+  const [group, term, index] = [field('group'), field('term'), field('index')];
+  return { group, term, index, upTo: field('up-to'), at: field('at') };
 }
 
 interface Waiter {
@@ -41,6 +58,8 @@ export class RespConnection {
       this.#socket.once('connect', () => {
         clearTimeout(late);
         this.#isOpen = true;
+        // before all else: within a transaction it would be queued
+        this.ask(['DEBUG', 'WITNESS', 'ON']).catch(() => {});
         resolve();
       });
       this.#socket.once('close', () => {
@@ -68,6 +87,15 @@ export class RespConnection {
     } finally {
       clearTimeout(late);
     }
+  }
+
+  /** The same, and where in the log the command stood, should the node know that. */
+  async askPlaced(words: readonly string[]): Promise<Placed> {
+    const answered = this.ask(words);
+    const place = this.ask(TAKE)
+      .then(placeOf)
+      .catch(() => undefined);
+    return { reply: await answered, place: await place };
   }
 
   close(): void {

@@ -2,6 +2,7 @@
 import { slotOfKey } from '../src/common/hash.ts';
 import { Client, ClientError, ReplyError } from '../src/sdk/index.ts';
 import type { Reply } from '../test/linearizability/keyspace.ts';
+import type { Place } from '../test/linearizability/places.ts';
 import { Lost, RespConnection } from './connection.ts';
 
 export const doorKinds = ['sdk', 'gateway', 'cluster'] as const;
@@ -16,7 +17,13 @@ export interface Request {
 }
 
 export type Outcome =
-  | { readonly kind: 'ok'; readonly reply: Reply; readonly watched?: string | null }
+  | {
+      readonly kind: 'ok';
+      readonly reply: Reply;
+      readonly watched?: string | null;
+      /** In the log of its group; the SDK's calls share connections, and are told none. */
+      readonly place?: Place;
+    }
   /** It had no effect, and will have none. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string; readonly watched?: string | null };
@@ -94,6 +101,11 @@ async function sendPlain(connection: RespConnection, request: Request): Promise<
   const { lines, isTransaction, watch } = request;
   let isSent = false;
   let watched: string | null | undefined;
+  const askPlaced = async (words: readonly string[]) => {
+    const { reply, place } = await connection.askPlaced(words);
+    if (reply instanceof Error) throw new Refused(reply.message);
+    return { reply, ...(place && { place }) };
+  };
   const ask = async (...words: readonly string[]) => {
     const reply = await connection.ask(words);
     if (reply instanceof Error) throw new Refused(reply.message);
@@ -102,16 +114,18 @@ async function sendPlain(connection: RespConnection, request: Request): Promise<
   try {
     if (watch !== undefined) {
       await ask('WATCH', watch);
-      watched = (await ask('GET', watch)) as string | null;
+      // takes the place of the WATCH as well, so what is taken next is that of the EXEC
+      watched = (await askPlaced(['GET', watch])).reply as string | null;
     }
     if (isTransaction) {
       await ask('MULTI');
       for (const line of lines) await ask(...line);
     }
     isSent = true;
-    const reply = await ask(...(isTransaction ? ['EXEC'] : lines[0]!));
-    if (isTransaction && reply === null) return { kind: 'refused', why: 'the watch is broken' };
-    return { kind: 'ok', reply, ...(watched !== undefined && { watched }) };
+    const told = await askPlaced(isTransaction ? ['EXEC'] : lines[0]!);
+    if (isTransaction && told.reply === null)
+      return { kind: 'refused', why: 'the watch is broken' };
+    return { kind: 'ok', ...told, ...(watched !== undefined && { watched }) };
   } catch (failure) {
     // a connection in the middle of a transaction is of no use to the next request
     if (isTransaction) connection.close();

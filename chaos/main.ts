@@ -96,13 +96,15 @@ async function keep(options: Options, directory: string, result: RunResult): Pro
   };
   if (options.json !== undefined) {
     const { verdict, ...rest } = result;
-    const { violations, undecided, anomalies, ...figures } = verdict;
+    const { violations, undecided, anomalies, places, ...figures } = verdict;
     const counts = {
       violations: violations.length,
       undecided: undecided.length,
       anomalies: anomalies.length,
     };
-    const all = { setting, ...rest, verdict: { ...figures, ...counts }, passed: passed(result) };
+    const told = { ...places, findings: places.findings.length };
+    const judged = { ...figures, ...counts, places: told };
+    const all = { setting, ...rest, verdict: judged, passed: passed(result) };
     writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`);
   }
   if (!options.report) return;

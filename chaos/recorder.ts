@@ -54,6 +54,7 @@ export class Recorder {
       invokedMs,
       returnedMs: outcome.kind === 'ok' ? endedMs : Number.POSITIVE_INFINITY,
       ...(outcome.kind === 'ok' && { reply: outcome.reply }),
+      ...(outcome.kind === 'ok' && outcome.place && { place: outcome.place }),
     });
   }
 

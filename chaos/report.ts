@@ -86,6 +86,7 @@ const grouped = (count: number) => String(count).replaceAll(/\B(?=(\d{3})+$)/g, 
 
 export function summary(result: RunResult): string {
   const { verdict, counts, stuck } = result;
+  const { places } = verdict;
   const findings = verdict.violations.length + verdict.anomalies.length;
   return [
     '',
@@ -100,6 +101,8 @@ export function summary(result: RunResult): string {
       `${grouped(counts.unknown)} have an unknown outcome; ${grouped(result.finalReads)} keys read in the end`,
     `${grouped(verdict.parts)} independent histories: ${findings} violations, ` +
       `${verdict.undecided.length} too large to tell (${seconds(verdict.tookMs)})`,
+    `${grouped(places.placed)} calls told their places in the logs of ${places.groups} groups: ` +
+      `${places.findings.length} do not fit, ${places.undecided} of ${grouped(places.parts)} histories have too many ways`,
     ...(stoodStillS(result) > 0
       ? [`the machine itself stood still for ${stoodStillS(result)} s`]
       : []),
@@ -143,7 +146,10 @@ times are longer than on machines of their own: elections and restarts wait for 
 ${result.faults.length} faults; ${grouped(counts.refused)} (${((100 * counts.refused) / total).toFixed(2)} %) were refused without effect, ${grouped(counts.unknown)} ended with an
 unknown outcome. Each of ${grouped(verdict.parts)} independent histories (the largest of ${grouped(verdict.largestPart)} calls) was searched for
 an order that explains every reply: ${verdict.violations.length} have none, ${verdict.undecided.length} were too large to tell. ${grouped(verdict.appends)} calls and
-transactions on lists were checked for cycles of dependencies: ${verdict.anomalies.length} found. All ${grouped(result.finalReads)} keys were
+transactions on lists were checked for cycles of dependencies: ${verdict.anomalies.length} found. ${grouped(verdict.places.placed)} calls
+at gateways and cluster ports told where in the logs of ${verdict.places.groups} groups they stood (\`DEBUG WITNESS\`): run in that
+order, all histories at once with those of the SDK between them, ${verdict.places.findings.length} did not give what clients were told
+(${verdict.places.undecided} of ${grouped(verdict.places.parts)} have too many ways to stand). All ${grouped(result.finalReads)} keys were
 read once more in the end.
 
 ![Throughput over time](reliability.svg)
@@ -163,7 +169,9 @@ blocking pop that ends with nil is not judged (${grouped(verdict.vain)} of them)
 time is up answers nil as well. The search accepts and refuses hand-made histories as a person would, and
 bent ones as trying every order does (\`test/linearizability\`); of the requests of this load any one that
 is acknowledged and lost is found (\`test/chaos\`). Of 108 histories that others
-have judged (102 of etcd under Jepsen) it says what they say (\`test/linearizability/public\`). What it cannot see is a write that was lost, and overwritten before anybody read it.
+have judged (102 of etcd under Jepsen) it says what they say (\`test/linearizability/public\`). What it cannot see is a write that was lost, and overwritten before anybody read it. The replay in the order of the
+logs also sees a reply that some other order would explain, and any two calls of a group, over all its keys, whose
+order in the log is not that of their times (\`test/linearizability/replay\`).
 
 ## Longest unavailability
 The longest time in which no probe of *some* partition succeeded, from the beginning of the fault until

@@ -13,6 +13,7 @@ import {
   type Slack,
   showCall,
 } from '../test/linearizability/history.ts';
+import { judgePlaces, type PlacesVerdict } from '../test/linearizability/replay.ts';
 
 export interface Verdict {
   readonly calls: number;
@@ -27,6 +28,8 @@ export interface Verdict {
   /** Parts whose search was too large. */
   readonly undecided: readonly PartFinding[];
   readonly anomalies: readonly Anomaly[];
+  /** By where calls stood in the logs. */
+  readonly places: PlacesVerdict;
   readonly tookMs: number;
 }
 
@@ -68,15 +71,16 @@ export async function judge(
     appends: appends.length,
     ...{ violations, undecided },
     anomalies: findAnomalies(appends),
+    places: judgePlaces(judged, SLACK),
     tookMs: performance.now() - began,
   };
 }
 
-export const isClean = ({ violations, anomalies, undecided }: Verdict): boolean =>
-  violations.length === 0 && anomalies.length === 0 && undecided.length === 0;
+export const isClean = ({ violations, anomalies, undecided, places }: Verdict): boolean =>
+  [violations, anomalies, undecided, places.findings].every(({ length }) => length === 0);
 
 /** What was found, with the calls it was found in. */
-export function showFindings({ violations, undecided, anomalies }: Verdict): string {
+export function showFindings({ violations, undecided, anomalies, places }: Verdict): string {
   const parts = [...violations, ...undecided].map(({ keys, calls, finding }) => {
     const why =
       finding.verdict === 'no'
@@ -88,7 +92,8 @@ export function showFindings({ violations, undecided, anomalies }: Verdict): str
     const shown = [...calls].sort((a, b) => a.invokedMs - b.invokedMs).slice(-SHOWN_MAX);
     return [`${keys.join(', ')}: ${why}`, ...shown.map((call) => `  ${showCall(call)}`)].join('\n');
   });
-  return [...parts, ...anomalies.map(({ kind, what }) => `${kind}: ${what}`)].join('\n\n');
+  const cycles = anomalies.map(({ kind, what }) => `${kind}: ${what}`);
+  return [...parts, ...cycles, ...places.findings].join('\n\n');
 }
 
 /**

@@ -9,11 +9,14 @@ export class ForgetfulClient {
   readonly #socket: Socket;
   #tail = '';
   #ended: (() => void) | undefined;
+  #failed: ((error: Error) => void) | undefined;
   /** Beginning of what came since the last command was sent. */
   head = '';
 
   constructor(port: number) {
     this.#socket = connect(port, '127.0.0.1');
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => this.#failed?.(new Error('the node has ended the connection')));
     this.#socket.on('data', (chunk: Buffer) => {
       if (this.head.length < 200) this.head += chunk.toString('latin1', 0, 200);
       this.#tail = (this.#tail + chunk.toString('latin1', Math.max(0, chunk.length - 20))).slice(
@@ -27,12 +30,17 @@ export class ForgetfulClient {
     return this.send(encode(lines));
   }
 
-  /** Ends with the reply to the last of `requests`, as `encode` made them. */
+  /**
+   * Ends with the reply to the last of `requests`, as `encode` made them; rejects when the connection
+   * ends, as it does when a write is not carried out within two minutes.
+   */
   send(requests: Buffer): Promise<void> {
     this.head = '';
     this.#tail = '';
-    const done = new Promise<void>((resolve) => {
+    if (this.#socket.destroyed) return Promise.reject(new Error('the connection has ended'));
+    const done = new Promise<void>((resolve, reject) => {
       this.#ended = resolve;
+      this.#failed = reject;
     });
     this.#socket.write(requests);
     return done;

@@ -144,6 +144,19 @@ describe('the verdict', () => {
   });
 });
 
+describe('places in the log', () => {
+  test('that do not fit what clients were told are findings', async () => {
+    const calls = parseHistory(`
+      0-9 a: SET 0:register:1 1 = "OK" @ 5.0
+      0-9 b: SET 0:register:1 2 = "OK" @ 6.0
+      10-11 a: GET 0:register:1 = "1" @ 7`);
+    const verdict = await judge(calls, now);
+    expect(verdict).toMatchObject({ violations: [], anomalies: [], places: { placed: 3 } });
+    expect(isClean(verdict)).toBe(false);
+    expect(showFindings(verdict)).toMatch(/^0:register:1: at a read of entry 7/);
+  });
+});
+
 describe('the work and the verdict together', () => {
   /** The requests of a client one by one; the effect of the one at `lost` is acknowledged, and gone. */
   function history(

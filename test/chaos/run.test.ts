@@ -59,6 +59,11 @@ test(
     const result = JSON.parse(readFileSync(json, 'utf8'));
     expect(result).toMatchObject({ passed: true, stuck: [] });
     expect(result.verdict).toMatchObject({ violations: 0, anomalies: 0, undecided: 0 });
+    const { places } = result.verdict;
+    expect(places).toMatchObject({ findings: 0, groups: result.setting.partitions });
+    // of calls at two doors of three, but those that waited or were asked for twice
+    expect(places.placed).toBeGreaterThan(result.counts.ok / 3);
+    expect(places.undecided).toBeLessThan(places.parts / 4);
     expect(result.faults.length).toBeGreaterThan(0);
     expect(result.verdict.parts).toBeGreaterThan(20);
     expect(result.counts.ok).toBeGreaterThan(500);

@@ -27,6 +27,49 @@ interface Worker {
   count: number;
 }
 
+/** The places that the connection's last commands have left (DEBUG WITNESS TAKE), as objects. */
+async function taken(client: Redis): Promise<Record<string, number>[]> {
+  const places = (await client.call('DEBUG', 'WITNESS', 'TAKE')) as (string | number)[][];
+  return places.map((flat) =>
+    Object.fromEntries(
+      Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at]!, Number(flat[2 * at + 1])]),
+    ),
+  );
+}
+
+test('DEBUG WITNESS tells the entries of what is led here and of what is forwarded', async () => {
+  const [client, other] = [connect(cluster.gatewayPort(0)), connect(cluster.gatewayPort(1))];
+  try {
+    for (const one of [client, other]) expect(await one.call('DEBUG', 'WITNESS', 'ON')).toBe('OK');
+    const { partitions } = await cluster.status();
+    expect(new Set(partitions.map(({ leader }) => leader)).size).toBeGreaterThan(1);
+    const groups = new Set<number>();
+    for (let key = 0; key < 24; key++) {
+      const name = `place${key}`;
+      await client.set(name, '1');
+      const [set] = await taken(client);
+      expect(await other.get(name)).toBe('1');
+      const [get] = await taken(other);
+      await other.multi().incr(name).get(name).exec();
+      const [exec] = await taken(other);
+      groups.add(set!['group']!);
+      expect([get!['group'], exec!['group']]).toEqual([set!['group'], set!['group']]);
+      expect(set).toMatchObject({ 'up-to': set!['index'] });
+      expect(get!['index']).toBeGreaterThanOrEqual(set!['index']!);
+      expect(get!['at']).toBe(-1);
+      expect(exec!['index']).toBeGreaterThan(get!['index']!);
+      expect(exec!['term']).toBeGreaterThanOrEqual(set!['term']!);
+    }
+    expect(groups.size).toBe(PARTITIONS);
+    await client.mset(Array.from({ length: 48 }, (_, at) => `place${at >> 1}`));
+    expect((await taken(client)).length).toBe(PARTITIONS);
+    expect(await taken(client)).toEqual([]);
+  } finally {
+    client.disconnect();
+    other.disconnect();
+  }
+});
+
 const errors: string[] = [];
 
 /** One turn: a counter, a list and a transaction over both; the replies tell if one came twice. */

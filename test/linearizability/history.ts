@@ -12,6 +12,7 @@ import {
   runTransaction,
 } from './keyspace.ts';
 import { type Bounds, defaultBounds, type Finding, type Operation } from './operation.ts';
+import type { Place } from './places.ts';
 import { findOrder } from './search.ts';
 
 export interface Call {
@@ -27,6 +28,8 @@ export interface Call {
   readonly returnedMs: number;
   /** Absent when the outcome is unknown. What was refused without effect does not belong here. */
   readonly reply?: Reply;
+  /** Where it stood in a log, if the server has told it. */
+  readonly place?: Place;
 }
 
 /** How far from its deadline a key may vanish, by the client's clock. */
@@ -119,7 +122,7 @@ export function showCall(call: Call): string {
 }
 
 /** All that was ever added to each set. */
-function membersOf(calls: readonly Call[]): (key: string) => readonly string[] {
+export function membersOf(calls: readonly Call[]): (key: string) => readonly string[] {
   const added = new Map<string, Set<string>>();
   for (const [name = '', key = '', ...members] of calls.flatMap(({ lines }) => lines)) {
     if (name.toUpperCase() !== 'SADD') continue;
@@ -134,7 +137,7 @@ function membersOf(calls: readonly Call[]): (key: string) => readonly string[] {
  * One; or, of a call whose outcome is unknown and that draws, one for each draw, of which one at
  * most takes effect: the state remembers that it has. `at` tells such calls apart.
  */
-function operationsOf(
+export function operationsOf(
   call: Call,
   at: number,
   members: (key: string) => readonly string[],
@@ -211,7 +214,7 @@ function isEqual(a: Reply, b: Reply): boolean {
  * such keys must be unique): an operation of nobody's, that may take effect from the earliest to the
  * latest moment the deadline can be at, and does nothing when the value is another.
  */
-function deadlines(call: Call, slack: Slack): Operation<Keyspace>[] {
+export function deadlines(call: Call, slack: Slack): Operation<Keyspace>[] {
   if (call.reply === null) return []; // NX or XX refused it
   return call.lines.flatMap(([name = '', key = '', text = '', ...flags]) => {
     const at = flags.findIndex((flag) => flag.toUpperCase() === 'PX');

@@ -19,7 +19,7 @@ export class SimClock implements Clock {
   readonly #scheduler: Scheduler;
   readonly #bornMs: number;
   readonly #rate: number;
-  readonly #due = new Set<Due>();
+  readonly #due = new Timers();
   #offsetMs: number;
   #killed = false;
   /** What came due while the process was stopped (SIGSTOP), in order. */
@@ -33,7 +33,7 @@ export class SimClock implements Clock {
   }
 
   get pending(): number {
-    return this.#due.size;
+    return this.#due.count;
   }
 
   /** From 1, as a process that has just started. */
@@ -76,34 +76,72 @@ export class SimClock implements Clock {
   kill(): void {
     this.#killed = true;
     this.#stopped = undefined;
-    for (const due of this.#due) due.event?.cancel();
-    this.#due.clear();
+    this.#due.cancelAll();
   }
 
   #schedule(delayMs: number, run: () => void): Timer {
     if (this.#killed) return ended;
-    const due = new Due(this.#due, run);
+    const due = this.#due.add(run);
     due.event = this.#scheduler.after(delayMs, () => {
-      this.#due.delete(due);
+      this.#due.remove(due);
       if (this.#stopped === undefined) due.run();
       else this.#stopped.push(() => due.run());
     });
-    this.#due.add(due);
     return due;
   }
 }
 
 const ended: Timer = { cancel() {} };
 
-/** A timer that is set. */
+/** Those of a life that are set, each knowing its neighbours: a set would have to hash them. */
+class Timers {
+  count = 0;
+  #last: Due | undefined;
+
+  add(run: () => void): Due {
+    const due = new Due(this, run, this.#last);
+    if (this.#last !== undefined) this.#last.next = due;
+    this.#last = due;
+    this.count++;
+    return due;
+  }
+
+  /** Once; later calls change nothing. */
+  remove(due: Due): void {
+    if (!due.isSet) return;
+    due.isSet = false;
+    this.count--;
+    const { before, next } = due;
+    if (before !== undefined) before.next = next;
+    if (next !== undefined) next.before = before;
+    else this.#last = before;
+    due.before = undefined;
+    due.next = undefined;
+  }
+
+  cancelAll(): void {
+    while (this.#last !== undefined) {
+      this.#last.event?.cancel();
+      this.remove(this.#last);
+    }
+  }
+}
+
+/** A timer that is set, or was. */
 class Due implements Timer {
-  readonly #all: Set<Due>;
   event: SimEvent | undefined;
+  isSet = true;
+  before: Due | undefined;
+  next: Due | undefined;
+  readonly #all: Timers;
   #run: (() => void) | undefined;
 
-  constructor(all: Set<Due>, run: () => void) {
+  constructor(all: Timers, run: () => void, before: Due | undefined) {
     this.#all = all;
     this.#run = run;
+    this.before = before;
+    this.next = undefined;
+    this.event = undefined;
   }
 
   run(): void {
@@ -112,7 +150,7 @@ class Due implements Timer {
 
   cancel(): void {
     this.#run = undefined;
-    this.#all.delete(this);
+    this.#all.remove(this);
     this.event?.cancel();
   }
 }

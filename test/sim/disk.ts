@@ -267,7 +267,7 @@ export class SimDisk implements Disk {
   /** Whether a file in `directory` holds more than zeros that a loss of power may take. */
   hasUnsyncedData(directory: string): boolean {
     for (const [path, file] of this.#names) {
-      if (directoryOf(path) === directory && file.hasUnsyncedData) return true;
+      if (file.hasUnsyncedData && directoryOf(path) === directory) return true;
     }
     return false;
   }
@@ -445,7 +445,8 @@ export class SimDisk implements Disk {
     const pending = { file, offset, bytes };
     this.#pendingWrites.add(pending);
     const write = () => {
-      const growth = Math.max(0, offset + bytes.length - file.size);
+      const isBounded = this.#bytesMax < Number.POSITIVE_INFINITY;
+      const growth = isBounded ? Math.max(0, offset + bytes.length - file.size) : 0;
       const room = growth === 0 ? 0 : Math.max(0, this.#bytesMax - this.usedBytes);
       const fits = growth > room ? bytes.length - (growth - room) : bytes.length;
       file.write(offset, bytes.subarray(0, Math.max(0, fits)));

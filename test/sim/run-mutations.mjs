@@ -27,6 +27,11 @@ const SEEDS_MAX = 1_500;
 /** For one mutation; the other bound is for a process that hangs, on however busy a machine. */
 const CPU_SECONDS_MAX = 300;
 const TIME_MAX_MS = 1_200_000;
+/** As of `npm run sim`. */
+const FLAGS = [
+  ...['--min-semi-space-size=64', '--max-semi-space-size=64'],
+  '--interrupt-budget=400000',
+];
 const WORKERS = Number(process.env.KVORUM_MUTATION_WORKERS ?? 2);
 
 rmSync(build, { recursive: true, force: true });
@@ -145,13 +150,9 @@ async function catchIt(mutation, dir) {
 function simulate(dir, args) {
   const main = join(dir, 'test', 'sim', 'main.js');
   return new Promise((resolve) => {
-    const child = spawn(
-      process.execPath,
-      ['--max-semi-space-size=64', main, ...args, '--once', '--json'],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
+    const child = spawn(process.execPath, [...FLAGS, main, ...args, '--once', '--json'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let output = '';
     child.stdout.on('data', (chunk) => {
       output += chunk;

@@ -18,7 +18,7 @@ interface Undo {
   /** It holds more than zeros that were never synced. */
   data: boolean;
   /** Set when the sector changed again during a sync: what that sync makes durable. */
-  next?: { readonly old: Buffer | undefined; readonly version: number };
+  next: { readonly old: Buffer | undefined; readonly version: number } | undefined;
 }
 
 interface ByteRange {
@@ -44,6 +44,10 @@ export class SimFile {
   /** Absent pages are zeros. */
   readonly #pages = new Map<number, Buffer>();
   readonly #undo = new Map<number, Undo>();
+  /** Of those, the ones with data. */
+  #unsyncedData = 0;
+  /** Those that have a `next`: they changed during the sync under way. */
+  #changedAgain: Undo[] = [];
   #durableSize = 0;
   #version = 0;
   #syncing: number | undefined;
@@ -111,20 +115,22 @@ export class SimFile {
 
   /** Something besides zeros waits for a sync. */
   get hasUnsyncedData(): boolean {
-    for (const undo of this.#undo.values()) if (undo.data) return true;
-    return false;
+    return this.#unsyncedData > 0;
   }
 
   #note(sector: number, data: boolean): void {
     const undo = this.#undo.get(sector);
     this.#version++;
+    if (data && !undo?.data) this.#unsyncedData++;
     if (undo !== undefined) undo.data ||= data;
     if (undo === undefined) {
-      this.#undo.set(sector, { old: this.#sector(sector), version: this.#version, data });
+      const old = this.#sector(sector);
+      this.#undo.set(sector, { old, version: this.#version, data, next: undefined });
     } else if (undo.version === NEVER) {
       undo.version = this.#version;
     } else if (this.#syncing !== undefined && undo.version <= this.#syncing && !undo.next) {
       undo.next = { old: this.#sector(sector), version: this.#version };
+      this.#changedAgain.push(undo);
     }
   }
 
@@ -137,21 +143,38 @@ export class SimFile {
 
   endSync({ version, size, range }: SyncCover, failed: boolean): void {
     this.#syncing = undefined;
-    for (const [sector, undo] of this.#undo) {
+    for (const [sector, undo] of this.#within(range)) {
       if (undo.version > version) continue;
-      const at = sector * SECTOR_BYTES;
-      if (at >= range.to || at + SECTOR_BYTES <= range.from) {
-        delete undo.next;
-      } else if (failed) {
-        undo.version = undo.next?.version ?? NEVER;
-        delete undo.next;
-      } else if (undo.next === undefined) {
+      const { next } = undo;
+      undo.next = undefined;
+      if (failed) {
+        undo.version = next?.version ?? NEVER;
+      } else if (next === undefined) {
         this.#undo.delete(sector);
+        if (undo.data) this.#unsyncedData--;
       } else {
-        this.#undo.set(sector, { ...undo.next, data: undo.data });
+        undo.old = next.old;
+        undo.version = next.version;
       }
     }
+    // those beyond the range as well: this sync makes nothing of them durable
+    for (const undo of this.#changedAgain) undo.next = undefined;
+    this.#changedAgain = [];
     if (!failed) this.#durableSize = size;
+  }
+
+  /** What waits for a sync there: a sync of a log is of a few sectors, and thousands may wait. */
+  *#within({ from, to }: ByteRange): Generator<[sector: number, undo: Undo]> {
+    const first = Math.floor(from / SECTOR_BYTES);
+    const end = Math.ceil(to / SECTOR_BYTES);
+    if (end - first >= this.#undo.size) {
+      for (const each of this.#undo) if (each[0] >= first && each[0] < end) yield each;
+      return;
+    }
+    for (let sector = first; sector < end; sector++) {
+      const undo = this.#undo.get(sector);
+      if (undo !== undefined) yield [sector, undo];
+    }
   }
 
   /** Syncs under way died with their process. */
@@ -172,6 +195,8 @@ export class SimFile {
     }
     const size = random.float() < odds.lost ? this.#durableSize : this.size;
     this.#undo.clear();
+    this.#unsyncedData = 0;
+    this.#changedAgain = [];
     const beyond = Math.max(this.size, this.#durableSize) + SECTOR_BYTES;
     this.#put(size, Buffer.alloc(Math.max(0, beyond - size)));
     this.size = size;

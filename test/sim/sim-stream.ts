@@ -33,7 +33,7 @@ interface Place {
 }
 
 type Item = { readonly dueMs: number } & (
-  | { readonly kind: 'data'; readonly bytes: Buffer }
+  | { readonly kind: 'data'; readonly bytes: Uint8Array }
   | { readonly kind: 'fin' | 'reset' }
 );
 
@@ -94,9 +94,8 @@ export class SimEnd implements ByteStream {
 
   write(bytes: Uint8Array): boolean {
     if (this.#finSent || this.#closed || bytes.length === 0) return true;
-    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#outBytes += bytes.length;
-    this.#send({ kind: 'data', bytes: view, dueMs: this.#dueMs(bytes.length) });
+    this.#send({ kind: 'data', bytes, dueMs: this.#dueMs(bytes.length) });
     this.#drainWanted ||= this.bufferedBytes >= HIGH_WATER_BYTES;
     return this.bufferedBytes < HIGH_WATER_BYTES;
   }
@@ -202,19 +201,20 @@ export class SimEnd implements ByteStream {
 
   #deliverData(): void {
     const { scheduler, random, splitChance, mergeChance } = this.#wire;
-    const parts: Buffer[] = [];
+    const parts: Uint8Array[] = [];
     do {
       const item = this.#out[0];
       if (item?.kind !== 'data' || item.dueMs > scheduler.nowMs) break;
       this.#out.shift();
       parts.push(item.bytes);
     } while (random.float() < mergeChance);
-    let chunk = Buffer.concat(parts);
+    // what is written may change behind the writer's back; what arrives is nobody else's
+    let chunk = parts.length === 1 ? Buffer.from(parts[0]!) : Buffer.concat(parts);
     if (chunk.length > 1 && random.float() < splitChance) {
       const at = 1 + random.below(chunk.length - 1);
       const dueMs = scheduler.nowMs + random.float();
       this.#out.unshift({ kind: 'data', bytes: chunk.subarray(at), dueMs });
-      chunk = Buffer.from(chunk.subarray(0, at));
+      chunk = chunk.subarray(0, at);
     }
     this.#outBytes -= chunk.length;
     scheduler.noteNumbers(this.#number, crc32(chunk));

@@ -117,9 +117,10 @@ export class Access implements AclView {
   }
 
   /** What a command that was queued is answered when its user may not run it any more. */
-  execRefusalOf(session: Session, command: Command, args: readonly Buffer[]): Reply | undefined {
+  execRefusalOf(session: Session, args: readonly Buffer[]): Reply | undefined {
     const user = this.#users?.get(session.user);
     if (user === openUser) return undefined;
+    const command = resolveCommand(args)!;
     const denial = user ? denialOf(user, command, args) : noRights(command);
     if (denial === undefined) return undefined;
     this.#note(session, { ...denial, user: session.user, context: 'multi' });

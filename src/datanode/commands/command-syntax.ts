@@ -276,6 +276,7 @@ config|set data=(parameter value)+
 debug|object key
 debug|set-active-expire enabled:integer
 debug|sleep seconds:double
+debug|witness mode=(ON | OFF | TAKE)
 flushall type=[ASYNC | SYNC]
 flushdb type=[ASYNC | SYNC]
 info [section]*

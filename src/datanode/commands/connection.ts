@@ -136,6 +136,7 @@ function reset({ session, watch, acl, pubsub }: NodeContext): Reply {
   session.replyMode = 'on';
   session.noEvict = false;
   session.noTouch = false;
+  session.witnesses = undefined;
   return { kind: 'simple', text: 'RESET' };
 }
 

@@ -6,6 +6,7 @@ import { argument, NO_SUCH_KEY } from './args.ts';
 import { type Command, type CommandFlag, read } from './command.ts';
 import { encodingOf } from './object.ts';
 import { container, type Run } from './server-row.ts';
+import { witness } from './witness.ts';
 
 const SLEEP_SECONDS_MAX = 60;
 
@@ -65,6 +66,7 @@ const debug = container('debug', '1.0.0', 'A container for debugging commands.',
     'Lets this node delete keys that nobody reads when they are due, or not.',
     setActiveExpire,
   ],
+  ['witness', 3, '0.1.0', 'Tells which log entries this connection’s commands were.', witness],
 ]);
 
 export const debugCommands: readonly Command[] = [

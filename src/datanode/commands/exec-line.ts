@@ -20,18 +20,31 @@ export interface Watched {
 const EXEC = Buffer.from('EXEC');
 const NOT_WATCHED: Watched = { token: '', calls: 0 };
 
-export function encodeExec(lines: readonly Line[], watched: Watched = NOT_WATCHED): Line {
-  let bytes = 4;
-  for (const line of lines) {
-    bytes += 4;
-    for (const argument of line) bytes += 4 + argument.length;
+/** Puts an EXEC line together, command by command. */
+export class ExecWriter {
+  readonly #writer = new ByteWriter().u32(0);
+  #count = 0;
+
+  get bytes(): number {
+    return this.#writer.length;
   }
-  const writer = new ByteWriter(bytes).u32(lines.length);
-  for (const line of lines) {
-    writer.u32(line.length);
-    for (const argument of line) writer.u32(argument.length).raw(argument);
+
+  add(line: Line): void {
+    this.#count++;
+    this.#writer.u32(line.length);
+    for (const argument of line) this.#writer.bytes(argument);
   }
-  return [EXEC, Buffer.from(watched.token), Buffer.from(String(watched.calls)), writer.finish()];
+
+  finish({ token, calls }: Watched = NOT_WATCHED): Line {
+    this.#writer.patchU32(0, this.#count);
+    return [EXEC, Buffer.from(token), Buffer.from(String(calls)), this.#writer.finish()];
+  }
+}
+
+export function encodeExec(lines: readonly Line[], watched?: Watched): Line {
+  const writer = new ExecWriter();
+  for (const line of lines) writer.add(line);
+  return writer.finish(watched);
 }
 
 const BROKEN = Buffer.from('BROKEN');
@@ -51,17 +64,20 @@ export function watchedOf([, token, calls]: Line): Watched {
 }
 
 /** The commands of an EXEC line; undefined when it was not made by `encodeExec`. */
-export function decodeExec([, , , body]: Line): readonly Line[] | undefined {
-  const reader = new ByteReader(body ?? Buffer.alloc(0));
+export function decodeExec(line: Line): readonly Line[] | undefined {
   try {
-    const lines: Line[] = [];
-    for (let left = reader.u32(); left > 0; left--) lines.push(readLine(reader));
-    reader.end();
-    return lines;
+    return [...execLines(line)];
   } catch (failure) {
     if (failure instanceof ByteRangeError) return undefined;
     throw failure;
   }
+}
+
+/** The same one by one; throws ByteRangeError, at its end at the latest. */
+export function* execLines([, , , body]: Line): Generator<Line, void, unknown> {
+  const reader = new ByteReader(body ?? Buffer.alloc(0));
+  for (let left = reader.u32(); left > 0; left--) yield readLine(reader);
+  reader.end();
 }
 
 function readLine(reader: ByteReader): Line {

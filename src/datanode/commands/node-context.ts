@@ -5,6 +5,7 @@ import type { Protocol, Reply } from '../resp/reply.ts';
 import type { AclView } from './acl-view.ts';
 import type { NodeWatch, SlowLogView } from './node-watch.ts';
 import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
+import type { GroupWitness } from './witness.ts';
 
 /** `follower`: the follower-read port, which cluster clients take for replicas; `zan`: ZanRedisDB's. */
 export type Door = 'gateway' | 'cluster' | 'follower' | 'zan';
@@ -55,6 +56,8 @@ export interface Session {
   noTouch: boolean;
   /** It is told every command of this node's clients. */
   monitors: boolean;
+  /** Set while it has asked for them (DEBUG WITNESS). */
+  witnesses: GroupWitness[] | undefined;
   /** Last command's name, for CLIENT LIST. */
   lastCommand: string;
   lastCommandMs: number;

@@ -2,16 +2,25 @@
  * MULTI, EXEC, DISCARD, WATCH, UNWATCH (redis.io, Transactions). The connection queues and watches
  * (server/transaction.ts); what reaches a partition is one EXEC line, run here as one command.
  */
+import { ByteRangeError } from '../../common/bytes.ts';
 import { limits } from '../../common/limits.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { SteadyList } from '../../common/steady-list.ts';
+import { eachItem, GLANCE, NOTHING, type Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { array, error, NULL_ARRAY, OK, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { ReplyTooLargeError, replyTooLarge } from '../resp/reply-pile.ts';
 import { ArgumentError, type Command, NO_KEYS, node, type RunContext, write } from './command.ts';
-import { decodeExec, isBrokenExec } from './exec-line.ts';
+import { execLines, isBrokenExec } from './exec-line.ts';
 
-type Resolve = (line: readonly Buffer[]) => Command | undefined;
+type Line = readonly Buffer[];
+type Resolve = (line: Line) => Command | undefined;
+
+const WITHOUT_MULTI = 'ERR EXEC without MULTI';
+/** Where an EXEC line has its commands. */
+const EXEC_BODY_AT = 3;
+/** Commands that are run before others may have their turn; between any two a look at the clock. */
+const LINES_STEP = 16;
 
 /** Writes are not refused: they have to be carried out. */
 const NO_ROOM = replyTooLarge('fewer or smaller reads in a transaction').reply;
@@ -26,12 +35,17 @@ const LEFT_OUT = error(
 function* runExec(
   resolve: Resolve,
   view: WriteView,
-  lines: readonly (readonly Buffer[])[],
+  exec: Line,
   context: RunContext,
 ): Slices<Reply> {
+  const lines = yield* linesOf(exec);
+  if (lines === undefined) return error(WITHOUT_MULTI);
   const replies: Reply[] = [];
   let bytes = 0;
+  let met = 0;
   for (const line of lines) {
+    // others have their turns in the midst of a transaction, and nobody sees a part of it
+    yield ++met % LINES_STEP === 0 ? NOTHING : GLANCE;
     const command = resolve(line);
     const full = bytes > limits.replyBytesMax && command?.kind === 'read';
     const reply = full ? NO_ROOM : yield* runLine(command, view, line, context);
@@ -49,7 +63,7 @@ function* runExec(
 function* runLine(
   command: Command | undefined,
   view: WriteView,
-  line: readonly Buffer[],
+  line: Line,
   context: RunContext,
 ): Slices<Reply> {
   if (command === undefined || command.kind === 'node') {
@@ -67,12 +81,23 @@ function* runLine(
   }
 }
 
-/** Undefined: its watch is broken. */
-function parseExec(args: readonly Buffer[]): readonly (readonly Buffer[])[] | undefined {
+/** All of them are there before the first one runs; undefined: the line is not one of ours. */
+function* linesOf(exec: Line): Slices<SteadyList<Line> | undefined> {
+  const lines = new SteadyList<Line>();
+  try {
+    yield* eachItem(execLines(exec), (line) => lines.push(line));
+    return lines;
+  } catch (failure) {
+    if (failure instanceof ByteRangeError) return undefined;
+    throw failure;
+  }
+}
+
+/** Undefined: its watch is broken. What is in it is looked at by the run, in steps. */
+function parseExec(args: Line): Line | undefined {
   if (isBrokenExec(args)) return undefined;
-  const lines = decodeExec(args);
-  if (lines === undefined) throw new ArgumentError('ERR EXEC without MULTI');
-  return lines;
+  if (args[EXEC_BODY_AT] === undefined) throw new ArgumentError(WITHOUT_MULTI);
+  return args;
 }
 
 const column = { categories: ['transaction'], group: 'transactions' };
@@ -99,8 +124,8 @@ export function transactionCommands(resolve: Resolve): readonly Command[] {
       since: '1.2.0',
       summary: 'Runs the queued commands as one.',
       parse: parseExec,
-      run: (view, lines, context) =>
-        lines === undefined ? NULL_ARRAY : runExec(resolve, view, lines, context),
+      run: (view, exec, context) =>
+        exec === undefined ? NULL_ARRAY : runExec(resolve, view, exec, context),
     }),
     node({
       ...column,

@@ -22,8 +22,7 @@ export class OrderedImage {
     const chunk = this.#chunks[chunkOf(this.#chunks, key)];
     if (!chunk) return undefined;
     const at = lowerBound(chunk, key);
-    const pair = chunk[at];
-    return pair?.[0].equals(key) ? pair[1] : undefined;
+    return isAt(chunk, at, key) ? chunk[at]![1] : undefined;
   }
 
   /** The image after `operations`; keys and values are kept, so they must not change any more. */
@@ -72,7 +71,7 @@ function applyOperation(chunks: Chunk[], owned: Set<Chunk>, operation: BatchOper
   }
   const c = Math.min(chunkOf(chunks, key), chunks.length - 1);
   const at = lowerBound(chunks[c]!, key);
-  const found = chunks[c]![at]?.[0].equals(key) === true;
+  const found = isAt(chunks[c]!, at, key);
   if (operation.type === 'del' && !found) return;
   const chunk = ownChunk(chunks, owned, c);
   if (operation.type === 'del') chunk.splice(at, 1);
@@ -101,7 +100,7 @@ function chunkOf(chunks: readonly Chunk[], key: Buffer): number {
   while (low < high) {
     const middle = (low + high) >> 1;
     const chunk = chunks[middle]!;
-    if (chunk[chunk.length - 1]![0].compare(key) < 0) low = middle + 1;
+    if (compareKeys(chunk[chunk.length - 1]![0], key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -113,8 +112,23 @@ function lowerBound(chunk: Chunk, key: Buffer): number {
   let high = chunk.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (chunk[middle]![0].compare(key) < 0) low = middle + 1;
+    if (compareKeys(chunk[middle]![0], key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+
+function isAt(chunk: Chunk, at: number, key: Buffer): boolean {
+  const pair = chunk[at];
+  return pair !== undefined && pair[0].length === key.length && compareKeys(pair[0], key) === 0;
+}
+
+/** As `Buffer.compare`, whose way out of JavaScript costs more than a short key does here. */
+function compareKeys(one: Buffer, other: Buffer): number {
+  const shared = Math.min(one.length, other.length);
+  for (let at = 0; at < shared; at++) {
+    const difference = one[at]! - other[at]!;
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
 }

@@ -98,6 +98,8 @@ export class Applier {
   #queue: Work[] = [];
   #running = false;
   #writing = false;
+  /** Of the batch that is written, or was last. */
+  #writtenIndex: LogIndex = 0;
   #clearing = false;
   #stopped = false;
   #idle: (() => void)[] = [];
@@ -125,6 +127,11 @@ export class Applier {
   /** True while a batch is on its way into the engine: readers of several keys wait. */
   get writing(): boolean {
     return this.#writing;
+  }
+
+  /** The last entry that a reader may see: of what is on its way into the engine, if anything is. */
+  get visibleIndex(): LogIndex {
+    return this.#writing ? this.#writtenIndex : this.#state.index;
   }
 
   /** True while the partition is being emptied: nobody may look at a part of it. */
@@ -235,6 +242,7 @@ export class Applier {
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
     const operations = txn.isLarge ? await txn.batchInSteps(this.#pace) : txn.batch();
+    this.#writtenIndex = state.index;
     this.#writing = true;
     await this.#engine.write(operations);
     this.#writing = false;

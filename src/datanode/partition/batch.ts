@@ -6,9 +6,12 @@
 import type { ErrorCode } from '../../common/errors.ts';
 import type { GroupId, LogIndex, Namespace, PartitionId, Term } from '../../common/ids.ts';
 import type { ReadRun } from '../commands/command.ts';
+import type { Witness } from '../commands/witness.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
+
+export type { Witness } from '../commands/witness.ts';
 
 /** A command's name and arguments. */
 export type CommandLine = readonly Buffer[];
@@ -38,6 +41,8 @@ export interface CommandBatch {
   readonly deadlineMs: number;
   /** Of a read that a follower of this node may answer: its state is not older than this. */
   readonly maxStalenessMs?: number | undefined;
+  /** Results are to say where in the log their commands are (DEBUG WITNESS). */
+  readonly witness?: boolean | undefined;
 }
 
 /** So that a field which is new is not forgotten. */
@@ -49,7 +54,7 @@ type BatchChanges = Partial<
 
 /** `batch` with other fields: a literal without a spread, so that all batches have one shape. */
 export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeBatch {
-  const { namespace, partition, group, kind, protocol, maxStalenessMs } = batch;
+  const { namespace, partition, group, kind, protocol, maxStalenessMs, witness } = batch;
   const { lines = batch.lines, prepared = batch.prepared } = changes;
   const { term = batch.term, once = batch.once, deadlineMs = batch.deadlineMs } = changes;
   return {
@@ -64,6 +69,7 @@ export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeB
     once,
     deadlineMs,
     maxStalenessMs,
+    witness,
   };
 }
 
@@ -80,7 +86,12 @@ export interface LinePlace extends EntryPlace {
 
 /** `failed` holds the code: its outcome says whether the line may be sent again. */
 export type LineResult =
-  | { readonly ok: true; readonly reply: Reply }
+  | {
+      readonly ok: true;
+      readonly reply: Reply;
+      /** Where the batch asked for it and it is known. */
+      readonly witness?: Witness;
+    }
   | {
       readonly ok: false;
       readonly code: ErrorCode;

@@ -12,11 +12,13 @@ import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { RunContext } from '../commands/command.ts';
+import type { Witness } from '../commands/witness.ts';
 import type { ReadState } from '../raft/ready.ts';
 import type { CommandBatch, LineResult } from './batch.ts';
 import { failAll } from './proposals.ts';
 import type { ReadGround } from './reads.ts';
 import { isSinglePoint, runReads } from './run-reads.ts';
+import { seenBy, witnessed } from './witnessed.ts';
 
 export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySettled'> {
   monotonicMs(): number;
@@ -160,9 +162,9 @@ export class FollowerReads {
 
   #run(read: WaitingRead, context: RunContext): void {
     this.#running++;
-    const done = (results: readonly LineResult[]) => {
+    const done = (results: readonly LineResult[], seen?: Witness) => {
       this.#running--;
-      read.resolve(results);
+      read.resolve(witnessed(results, seen));
     };
     const failed = (failure: unknown) => {
       done(failAll(read.batch, 'CORRUPT', 'this replica is damaged and stops serving'));
@@ -170,9 +172,10 @@ export class FollowerReads {
     };
     try {
       const { engine, lookups, pace } = this.#ground;
+      const seen = seenBy(read.batch, this.#ground);
       const results = runReads(read.batch, engine(), context, lookups, pace);
-      if (results instanceof Promise) results.then(done, failed);
-      else done(results);
+      if (results instanceof Promise) results.then((rest) => done(rest, seen), failed);
+      else done(results, seen);
     } catch (failure) {
       failed(failure);
     }

@@ -203,7 +203,7 @@ export class PartitionHost {
   }
 
   replicas(): readonly Replica[] {
-    return [...this.#set.all()];
+    return this.#set.list();
   }
 
   /** The newest wanted record of a replica's group. */

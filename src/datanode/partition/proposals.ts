@@ -14,6 +14,7 @@ import type { Reply } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, EntryPlace, LineResult } from './batch.ts';
 import { lineBytes, type OnceLines } from './envelope.ts';
 import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
+import { witnessedWrite } from './witnessed.ts';
 
 /** A batch whose lines settle one after the other. */
 interface Waiter {
@@ -275,13 +276,16 @@ export function failAll(batch: CommandBatch, code: ErrorCode, message: string): 
   return batch.lines.map(() => ({ ok: false, code, message }));
 }
 
-function answerEntry({ segments }: PendingEntry, replies: readonly Reply[]): void {
+function answerEntry({ segments, term, index }: PendingEntry, replies: readonly Reply[]): void {
   let at = 0;
   for (const { waiter, count } of segments) {
     for (let i = 0; i < count; i++) {
-      const reply = replies[at++];
+      const reply = replies[at];
       assert(reply !== undefined, 'one reply per command');
-      waiter.results.push(resultOf(reply));
+      const result = resultOf(reply);
+      const isWanted = waiter.batch.witness === true;
+      waiter.results.push(isWanted ? witnessedWrite(result, { term, index, at }) : result);
+      at++;
     }
     finish(waiter);
   }

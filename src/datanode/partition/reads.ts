@@ -11,10 +11,11 @@ import type { RunContext } from '../commands/command.ts';
 import type { Lookups } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ReadState } from '../raft/ready.ts';
-import type { CommandBatch, LineResult } from './batch.ts';
+import type { CommandBatch, EntryPlace, LineResult } from './batch.ts';
 import type { Pace } from './pace.ts';
 import { failAll } from './proposals.ts';
 import { isSinglePoint, runReads } from './run-reads.ts';
+import { seenBy, witnessed } from './witnessed.ts';
 
 interface PendingRead {
   readonly batch: CommandBatch;
@@ -26,6 +27,10 @@ interface PendingRead {
 export interface ReadGround {
   engine(): Engine;
   appliedIndex(): LogIndex;
+  /** The last entry in the engine. */
+  applied(): EntryPlace;
+  /** The last entry that a read of a single point may see. */
+  visibleIndex(): LogIndex;
   /** An engine batch is on its way: only single-point reads may run. */
   writing(): boolean;
   /** The partition is being emptied: nothing may run. */
@@ -157,13 +162,14 @@ export class Reads {
   #run(read: PendingRead, context: RunContext): void {
     try {
       const { lookups, pace } = this.#ground;
+      const seen = seenBy(read.batch, this.#ground);
       const results = runReads(read.batch, this.#ground.engine(), context, lookups, pace);
       if (!(results instanceof Promise)) {
-        this.#finish(read, results);
+        this.#finish(read, witnessed(results, seen));
         return;
       }
       results.then(
-        (done) => this.#finish(read, done),
+        (done) => this.#finish(read, witnessed(done, seen)),
         (failure) => this.#fault(read, failure),
       );
     } catch (failure) {

@@ -54,6 +54,8 @@ interface Fault {
 export class ReplicaSet {
   readonly #options: ReplicaSetOptions;
   readonly #groups = new Map<GroupId, Replica>();
+  /** Of `#groups`, until that changes. */
+  #list: readonly Replica[] | undefined;
   readonly #faults = new Map<GroupId, Fault>();
   readonly #byPartition = new Map<Namespace, Map<PartitionId, Replica>>();
   readonly #denied = new Set<GroupId>();
@@ -76,6 +78,12 @@ export class ReplicaSet {
 
   entries(): Iterable<[GroupId, Replica]> {
     return this.#groups;
+  }
+
+  /** As they are now. */
+  list(): readonly Replica[] {
+    this.#list ??= [...this.#groups.values()];
+    return this.#list;
   }
 
   all(): Iterable<Replica> {
@@ -214,12 +222,14 @@ export class ReplicaSet {
   #add(replica: Replica): void {
     const { namespace, partition, record } = replica;
     this.#groups.set(record.group, replica);
+    this.#list = undefined;
     const partitions = this.#byPartition.get(namespace) ?? new Map<PartitionId, Replica>();
     this.#byPartition.set(namespace, partitions.set(partition, replica));
   }
 
   #drop({ namespace, partition, record }: Replica): void {
     this.#groups.delete(record.group);
+    this.#list = undefined;
     const partitions = this.#byPartition.get(namespace);
     partitions?.delete(partition);
     if (partitions?.size === 0) this.#byPartition.delete(namespace);

@@ -348,6 +348,7 @@ export class Replica implements LocalPartition {
       applied: () => this.state,
       termOf: (index: LogIndex) => this.#log.term(index),
       writing: () => this.#applier.writing,
+      visibleIndex: () => this.#applier.visibleIndex,
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),

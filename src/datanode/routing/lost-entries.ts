@@ -11,6 +11,7 @@ import type { GroupId, LogIndex, Namespace, NodeId, PartitionId } from '../../co
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, EntryFate, LinePlace, LineResult } from '../partition/batch.ts';
 import { type FateQuestion, replyOf } from '../partition/fate-codec.ts';
+import { witnessedWrite } from '../partition/witnessed.ts';
 
 export interface EntriesAsked {
   readonly clock: Clock;
@@ -64,7 +65,8 @@ export class LostEntries {
       }
       const fate = fates.get(place.index) ?? (await this.#fateOf(batch, batch.group, place));
       fates.set(place.index, fate);
-      found.push(resultOf(fate, place, result));
+      const told = resultOf(fate, place, result);
+      found.push(batch.witness ? witnessedWrite(told, place) : told);
     }
     return found;
   }

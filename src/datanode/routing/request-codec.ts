@@ -1,19 +1,21 @@
 /**
  * Forwarded batches between datanodes (decision 10), bodies of the transport's request channel.
- * Frozen format, version 2 (a request of version 1 has no group), or 3 where the batch takes effect
- * once:
+ * Frozen format, version 2 (a request of version 1 has no group), 3 where the batch takes effect
+ * once, or 4 where whoever asks wants to know where in the log its commands are:
  *
  *   request  u8 version · text namespace · u32 partition · u64 group, 0: any · u8 kind · u8 protocol
- *            · u64 term · u32 milliseconds left · version 3: u32 length, session id, u64 sequence,
- *            u64 lowest sequence without an answer · u32 lines, each: u32 arguments, each: u32 length,
- *            bytes
+ *            · u64 term · u32 milliseconds left · version 4: u8 1 if it takes effect once, else 0
+ *            · version 3, and 4 then: u32 length, session id, u64 sequence, u64 lowest sequence
+ *            without an answer · u32 lines, each: u32 arguments, each: u32 length, bytes
  *   answer   u8 1 · u32 lines, each: u8 1, u32 length, RESP bytes of the asked protocol
  *                                      or: u8 0, text error code, text message
+ *                                      or, to version 4 alone: u8 2, u64 term, u64 index, u64 last
+ *                                      index, u32 command of the entry from 1, 0: a read, and as u8 1
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
 import { limits } from '../../common/limits.ts';
-import type { CommandBatch, CommandLine, LineResult } from '../partition/batch.ts';
+import type { CommandBatch, CommandLine, LineResult, Witness } from '../partition/batch.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
@@ -21,6 +23,9 @@ import { replyBytes } from '../resp/reply-bytes.ts';
 const VERSION = 1;
 const REQUEST_VERSION = 2;
 const ONCE_VERSION = 3;
+const WITNESS_VERSION = 4;
+/** A line of an answer. */
+const [FAILED, TOLD, WITNESSED] = [0, 1, 2] as const;
 /** Of a frame, for all that is not a reply. */
 const FRAME_ROOM_BYTES = 1_048_576;
 const KINDS = ['read', 'write'] as const;
@@ -28,7 +33,7 @@ const KINDS = ['read', 'write'] as const;
 /** `leftMs`: what is left of the batch's deadline, for a clock with another zero. */
 export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
   const writer = new ByteWriter(512)
-    .u8(batch.once === undefined ? REQUEST_VERSION : ONCE_VERSION)
+    .u8(versionOf(batch))
     .text(batch.namespace)
     .u32(batch.partition)
     .u64(batch.group ?? 0)
@@ -36,7 +41,8 @@ export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
     .u8(batch.protocol)
     .u64(batch.term ?? 0)
     .u32(Math.max(0, Math.ceil(leftMs)));
-  const { once } = batch;
+  const { once, witness } = batch;
+  if (witness) writer.u8(once === undefined ? 0 : 1);
   if (once !== undefined) writer.bytes(once.id).u64(once.sequence).u64(once.low);
   writer.u32(batch.lines.length);
   for (const line of batch.lines) {
@@ -46,12 +52,17 @@ export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
   return writer.finish();
 }
 
+function versionOf({ once, witness }: CommandBatch): number {
+  if (witness) return WITNESS_VERSION;
+  return once === undefined ? REQUEST_VERSION : ONCE_VERSION;
+}
+
 /** `nowMs`: this node's monotone clock. Throws KvorumError BAD_FRAME. */
 export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
   return decodeFrame('forwarded request', () => {
     const reader = new ByteReader(body);
     const version = reader.u8();
-    if (version < VERSION || version > ONCE_VERSION) {
+    if (version < VERSION || version > WITNESS_VERSION) {
       throw new ByteRangeError(`unknown version ${version}`);
     }
     const namespace = reader.text();
@@ -61,7 +72,9 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
     const protocol = reader.u8();
     const term = reader.u64();
     const leftMs = reader.u32();
-    const once = version === ONCE_VERSION ? decodeOnce(reader) : undefined;
+    const witness = version === WITNESS_VERSION;
+    const isOnce = witness ? isSet(reader.u8()) : version === ONCE_VERSION;
+    const once = isOnce ? decodeOnce(reader) : undefined;
     if (kind === undefined || (protocol !== 2 && protocol !== 3)) {
       throw new ByteRangeError('unknown kind or protocol');
     }
@@ -84,9 +97,15 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
       protocol: protocol satisfies Protocol,
       term: term === 0 ? undefined : term,
       ...(once && { once }),
+      ...(witness && { witness }),
       deadlineMs: nowMs + leftMs,
     };
   });
+}
+
+function isSet(flag: number): boolean {
+  if (flag > 1) throw new ByteRangeError(`a flag of ${flag}`);
+  return flag === 1;
 }
 
 function decodeOnce(reader: ByteReader): NonNullable<CommandBatch['once']> {
@@ -97,10 +116,28 @@ function decodeOnce(reader: ByteReader): NonNullable<CommandBatch['once']> {
 export function encodeResults(results: readonly LineResult[], protocol: Protocol): Buffer {
   const writer = new ByteWriter(sizeOf(results)).u8(VERSION).u32(results.length);
   for (const result of results) {
-    if (result.ok) writer.u8(1).bytes(fitting(result.reply, writer.length, protocol));
-    else writer.u8(0).text(result.code).text(result.message);
+    if (!result.ok) {
+      writer.u8(FAILED).text(result.code).text(result.message);
+      continue;
+    }
+    if (result.witness === undefined) writer.u8(TOLD);
+    else encodeWitness(writer.u8(WITNESSED), result.witness);
+    writer.bytes(fitting(result.reply, writer.length, protocol));
   }
   return writer.finish();
+}
+
+function encodeWitness(writer: ByteWriter, { term, index, upTo, at }: Witness): void {
+  writer
+    .u64(term)
+    .u64(index)
+    .u64(upTo)
+    .u32(at + 1);
+}
+
+function decodeWitness(reader: ByteReader): Witness {
+  const place = { term: reader.u64(), index: reader.u64(), upTo: reader.u64() };
+  return { ...place, at: reader.u32() - 1 };
 }
 
 /** Near enough, so that large replies are not copied as the writer grows. */
@@ -127,8 +164,11 @@ export function decodeResults(body: Buffer, count: number): LineResult[] {
     if (found !== count) throw new ByteRangeError(`${found} results for ${count} commands`);
     const results: LineResult[] = [];
     for (let left = count; left > 0; left--) {
-      if (reader.u8() === 1) {
-        results.push({ ok: true, reply: { kind: 'encoded', bytes: reader.bytes() } });
+      const form = reader.u8();
+      if (form === TOLD || form === WITNESSED) {
+        const witness = form === WITNESSED ? decodeWitness(reader) : undefined;
+        const reply = { kind: 'encoded', bytes: reader.bytes() } as const;
+        results.push(witness === undefined ? { ok: true, reply } : { ok: true, reply, witness });
         continue;
       }
       const code = decodeErrorCode(reader.text());

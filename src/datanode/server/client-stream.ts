@@ -17,6 +17,8 @@ import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 
 /** A request of more arguments is looked at in a turn of its own. */
 const ARGUMENTS_AT_ONCE_MAX = 2_048;
+/** Requests of a pipeline that are taken between two looks at the clock. */
+const LOOKED_REQUESTS = 16;
 
 /** Whose stream it is. */
 export interface StreamOwner {
@@ -45,8 +47,10 @@ export class ClientStream {
   #resting = false;
   /** Handed over before anything else is. */
   #held: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
-  /** Spent on what came since it last rested. */
+  /** Spent on what came since it last rested, but for what is being walked. */
   #spentMs = 0;
+  #walkingSinceMs = 0;
+  #taken = 0;
   /** Ends once all that came is answered; until then requests are taken. */
   #ending = false;
   /** Nothing more is read; the stream ends with the last reply. */
@@ -140,15 +144,20 @@ export class ClientStream {
 
   #onData(chunk: Buffer): void {
     if (this.#closing) return;
-    const { clock, stats } = this.#world;
-    stats.inputBytes += chunk.length;
-    const beganMs = clock.monotonicMs();
-    this.#parser.feed(chunk);
-    this.#spentMs += clock.monotonicMs() - beganMs;
-    if (this.#spentMs >= limits.turnMs) this.#rest();
+    this.#world.stats.inputBytes += chunk.length;
+    this.#walk(() => this.#parser.feed(chunk));
     // a pipeline becomes one batch per partition because lanes start only when it has been read
     this.#owner.lanes.start();
     this.#regulate();
+  }
+
+  /** Requests are taken from what has come. */
+  #walk(some: () => void): void {
+    const { clock } = this.#world;
+    this.#walkingSinceMs = clock.monotonicMs();
+    some();
+    this.#spentMs += clock.monotonicMs() - this.#walkingSinceMs;
+    if (this.#spentMs >= limits.turnMs) this.#rest();
   }
 
   #onRequest(args: CommandLine, bytes: number): void {
@@ -157,6 +166,7 @@ export class ClientStream {
     if (args.length <= ARGUMENTS_AT_ONCE_MAX) {
       this.#owner.onRequest(args, slot);
       if (this.#isFull()) this.#regulate();
+      if (++this.#taken % LOOKED_REQUESTS === 0) this.#restIfLate();
       return;
     }
     // to look at thousands of arguments is a turn's work, as it was to read them
@@ -165,11 +175,22 @@ export class ClientStream {
     this.#rest();
   }
 
-  #handOver(): void {
-    const { args, slot } = this.#held!;
-    this.#held = undefined;
-    this.#owner.onRequest(args, slot);
-    if (!this.#paused && !this.#closing) this.#parser.resume();
+  /** A chunk may hold a thousand small requests, which take 10 ms: the others of it wait a turn. */
+  #restIfLate(): void {
+    const spentMs = this.#spentMs + this.#world.clock.monotonicMs() - this.#walkingSinceMs;
+    if (spentMs < limits.turnMs || this.#resting) return;
+    this.#parser.pause();
+    this.#rest();
+  }
+
+  /** Behind a rest. */
+  #goOn(): void {
+    if (this.#held !== undefined) {
+      const { args, slot } = this.#held;
+      this.#held = undefined;
+      this.#owner.onRequest(args, slot);
+    }
+    if (!this.#paused && !this.#closing) this.#walk(() => this.#parser.resume());
     this.#owner.lanes.start();
     this.#regulate();
   }
@@ -183,8 +204,9 @@ export class ClientStream {
       this.#resting = false;
       this.#spentMs = 0;
       if (this.#closed) return;
-      if (this.#held !== undefined) this.#handOver();
+      this.#goOn();
       if (!this.#paused && !this.#resting) this.#stream.resume();
+      if (this.#ending) this.#endWhenAnswered();
     });
   }
 
@@ -228,15 +250,18 @@ export class ClientStream {
       this.#stream.pause();
       return;
     }
-    if (!this.#resting) this.#stream.resume();
-    if (this.#held === undefined) this.#parser.resume();
+    if (!this.#resting) {
+      this.#stream.resume();
+      this.#walk(() => this.#parser.resume());
+    }
     this.#owner.lanes.start();
     if (this.#isFull()) this.#regulate();
   }
 
   #endWhenAnswered(): void {
     if (this.#replies.length > 0) return;
-    if (this.#ending) this.beginClosing();
+    // while it rests some of what came has not been taken
+    if (this.#ending && !this.#resting) this.beginClosing();
     if (this.#closing) this.#stream.end();
   }
 

@@ -52,9 +52,9 @@ export class CommandWatch implements NodeWatch {
   }
 
   /** A transaction is about to run: what is in it, then EXEC itself, as Redis shows them. */
-  beginsAll(session: Session, queued: readonly (readonly Buffer[])[]): void {
+  beginsAll(session: Session, queued: () => readonly (readonly Buffer[])[]): void {
     if (this.#monitors.size === 0) return;
-    for (const line of queued) this.begins(session, resolveCommand(line)!, line);
+    for (const line of queued()) this.begins(session, resolveCommand(line)!, line);
   }
 
   /** A command that arrived at `sinceMs` has its answer; see ServerStats.count for `away`. */

@@ -8,7 +8,7 @@ import type { ByteStream } from '../../common/network.ts';
 import type { Command } from '../commands/command.ts';
 import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
-import { resolveCommand } from '../commands/table.ts';
+import { noteWitness } from '../commands/witness.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
@@ -134,7 +134,7 @@ export class Connection {
     return new Transaction({
       namespace: () => this.session.namespace,
       birth: () => this.#whereabouts.birth(),
-      refusedNow: (line) => access.execRefusalOf(this.session, resolveCommand(line)!, line),
+      refusedNow: (line) => access.execRefusalOf(this.session, line),
       newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
     });
@@ -149,6 +149,8 @@ export class Connection {
       protocol: () => this.session.protocol,
       maxStalenessMs: () =>
         this.session.door === 'follower' ? this.#world.settings().replicaStalenessMs : undefined,
+      wantsWitness: () => this.session.witnesses !== undefined,
+      witnessed: (group, witness) => noteWitness(this.session, group, witness),
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#stream.mayStart(item),
       redirect: (lane, item) =>
@@ -182,7 +184,7 @@ export class Connection {
     }
     session.lastCommand = target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
-    if (target.kind === 'exec') watch.beginsAll(session, linesOf(target.queue));
+    if (target.kind === 'exec') watch.beginsAll(session, () => linesOf(target.queue));
     watch.begins(session, target.command, line);
     const alone = blockingTarget(target, args) ?? target;
     if (alone.kind === 'one') {

@@ -6,6 +6,7 @@
 import type { Clock, Timer } from '../../common/clock.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
+import type { Witness } from '../commands/witness.ts';
 import type { CommandBatch, CommandLine, LineResult, PreparedRead } from '../partition/batch.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import type { HoldBudget } from './hold-budget.ts';
@@ -36,6 +37,9 @@ export interface LaneWorld {
   protocol(): Protocol;
   /** How old a follower's answer to a read may be; undefined: only the leader answers. */
   maxStalenessMs(): number | undefined;
+  /** The client wants to know where in the log its commands are. */
+  wantsWitness(): boolean;
+  witnessed(group: GroupId, witness: Witness): void;
   execute(batch: CommandBatch): Promise<readonly LineResult[]>;
   /** False while the client takes its replies too slowly to let `next` make more of them. */
   mayStart(next: LaneItem): boolean;
@@ -156,6 +160,7 @@ export class Lane {
       maxStalenessMs: items[0]!.kind === 'read' ? this.#world.maxStalenessMs() : undefined,
       term: undefined,
       once: undefined,
+      witness: this.#world.wantsWitness(),
       deadlineMs: this.#waitingSinceMs(items[0]!) + this.#world.holdMs,
     };
     this.#world.execute(batch).then(
@@ -171,6 +176,9 @@ export class Lane {
       const item = items[at]!;
       const result = results[at]!;
       if (result.ok) {
+        if (result.witness !== undefined) {
+          this.#world.witnessed(this.place.group, result.witness);
+        }
         this.#world.settle(item, givenIn(result.reply, this.#world.protocol()), 'done');
         continue;
       }

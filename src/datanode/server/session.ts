@@ -34,6 +34,7 @@ export function createSession(start: SessionStart): Session {
     noEvict: false,
     noTouch: false,
     monitors: false,
+    witnesses: undefined,
     lastCommand: '',
     lastCommandMs: start.connectedMs,
   };

@@ -6,7 +6,7 @@
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import type { Command, NodeCommand, WriteCommand } from '../commands/command.ts';
 import { selectedNamespace } from '../commands/connection.ts';
-import { encodeExec } from '../commands/exec-line.ts';
+import { ExecWriter, encodeExec } from '../commands/exec-line.ts';
 import { carrying } from '../commands/once.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
@@ -19,8 +19,16 @@ type Queued =
   /** Its arguments are wrong: that is what it answers. */
   | { readonly kind: 'known'; readonly reply: Reply };
 
+/**
+ * Commands are encoded as they are queued, since of a thousand that takes long at once; of more
+ * bytes at the end, because until then they are held twice.
+ */
+const ENCODED_EARLY_BYTES_MAX = 1_048_576;
+
 interface Open {
   readonly queue: Queued[];
+  /** What of it goes to a partition; undefined: it has become too long. */
+  encoded: ExecWriter | undefined;
   /** Of all commands with keys; undefined: none yet. */
   partition: PartitionId | undefined;
   /** Of the namespace when that was found. */
@@ -134,7 +142,8 @@ export class Transaction {
 
   #begin(): Reply {
     if (this.#open !== undefined) return error('ERR MULTI calls can not be nested');
-    this.#open = { queue: [], partition: undefined, birth: undefined, broken: false };
+    const encoded = new ExecWriter();
+    this.#open = { queue: [], encoded, partition: undefined, birth: undefined, broken: false };
     return OK;
   }
 
@@ -176,6 +185,8 @@ export class Transaction {
       return refusal;
     }
     open.queue.push(item!);
+    if (item!.kind === 'data') open.encoded?.add(item!.line);
+    if ((open.encoded?.bytes ?? 0) > ENCODED_EARLY_BYTES_MAX) open.encoded = undefined;
     return QUEUED;
   }
 
@@ -209,14 +220,14 @@ export class Transaction {
     if (watching !== undefined && isOutOfSight) {
       return { target: answerOf(target, NULL_ARRAY), args };
     }
-    const queue = open.queue.map((item) => this.#allowed(item));
+    const queue = this.#allowed(open);
     const command = target.command!;
     const partition = open.partition ?? watching?.partition;
     if (partition === undefined) {
       return { target: { kind: 'exec', command, queue, one: undefined }, args };
     }
-    const lines = queue.flatMap((item) => (item.kind === 'data' ? [item.line] : []));
-    const line = encodeExec(lines, watching);
+    const encoded = queue === open.queue ? open.encoded : undefined;
+    const line = encoded?.finish(watching) ?? encodeExec(dataOf(queue), watching);
     return { target: { kind: 'exec', command, queue, one: { partition, line } }, args };
   }
 
@@ -231,11 +242,22 @@ export class Transaction {
     return { target: { ...found, one }, args };
   }
 
-  /** The rules may have changed since: what is not allowed any more answers so, the others run. */
-  #allowed(item: Queued): Queued {
-    if (item.kind === 'known') return item;
-    const refused = this.#world.refusedNow(item.kind === 'data' ? item.line : item.args);
-    return refused === undefined ? item : { kind: 'known', reply: refused };
+  /**
+   * The queue itself, unless the rules have changed since: what is not allowed any more answers so,
+   * the others run.
+   */
+  #allowed({ queue }: Open): readonly Queued[] {
+    const refusals = new Map<Queued, Reply>();
+    for (const item of queue) {
+      if (item.kind === 'known') continue;
+      const refused = this.#world.refusedNow(item.kind === 'data' ? item.line : item.args);
+      if (refused !== undefined) refusals.set(item, refused);
+    }
+    if (refusals.size === 0) return queue;
+    return queue.map((item) => {
+      const reply = refusals.get(item);
+      return reply === undefined ? item : { kind: 'known', reply };
+    });
   }
 }
 
@@ -280,6 +302,10 @@ function answerOf({ command }: Target, reply: Reply): Target {
 /** Without what `divert` added. */
 export function asSent({ name }: Command, line: CommandLine): CommandLine {
   return name === 'watch' ? [line[0]!, ...line.slice(2)] : line;
+}
+
+function dataOf(queue: readonly Queued[]): readonly CommandLine[] {
+  return queue.flatMap((item) => (item.kind === 'data' ? [item.line] : []));
 }
 
 /** Those that run, as their client sent them. */

@@ -85,6 +85,8 @@ export class ZanConnection implements ClientConnection {
       holdMs: Math.min(settings().holdMs, HOLD_MS_MAX),
       protocol: () => this.session.protocol,
       maxStalenessMs: () => undefined,
+      wantsWitness: () => false,
+      witnessed: () => {},
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#stream.mayStart(item),
       redirect: ({ place }, item) => {

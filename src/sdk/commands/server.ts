@@ -137,9 +137,12 @@ export interface ServerCommands {
    * [FORCE] [ABORT]`
    */
   shutdown(...more: Variadic<'NOSAVE' | 'SAVE' | 'NOW' | 'FORCE' | 'ABORT'>): Promise<string>;
-  /** A container for debugging commands. `DEBUG OBJECT | SLEEP | SET-ACTIVE-EXPIRE | HELP` */
+  /**
+   * A container for debugging commands. `DEBUG OBJECT | SLEEP | SET-ACTIVE-EXPIRE | WITNESS |
+   * HELP`
+   */
   debug(
-    subcommand: Word<'OBJECT' | 'SLEEP' | 'SET-ACTIVE-EXPIRE' | 'HELP'>,
+    subcommand: Word<'OBJECT' | 'SLEEP' | 'SET-ACTIVE-EXPIRE' | 'WITNESS' | 'HELP'>,
     ...more: Variadic
   ): Promise<Nested>;
   /**

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { noteWitness } from '../../../src/datanode/commands/witness.ts';
 import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';
 import { openDoors, RawClient } from '../server/doors.ts';
 import { FakeNode } from './fake-node.ts';
@@ -65,4 +66,35 @@ test('DEBUG OBJECT tells the encoding of a key that is there', async () => {
   expect(replyText(await partition.call('DEBUG', 'OBJECT', 'none'))).toBe(
     '(error) ERR no such key',
   );
+});
+
+test('DEBUG WITNESS keeps what it is told of commands, until that is taken', async () => {
+  const node = new FakeNode();
+  const { session } = node;
+  expect(await ask(node, 'DEBUG WITNESS TAKE')).toMatch(/^-ERR this connection keeps no witnesses/);
+  noteWitness(session, 7, { term: 2, index: 9, upTo: 9, at: 1 });
+  expect(session.witnesses).toBeUndefined();
+  expect(await ask(node, 'DEBUG WITNESS ON')).toBe('+OK\r\n');
+  expect(await ask(node, 'DEBUG WITNESS TAKE')).toBe('*0\r\n');
+  noteWitness(session, 7, { term: 2, index: 9, upTo: 9, at: 1 });
+  const fields = ['group', 7, 'term', 2, 'index', 9, 'up-to', 9, 'at', 1];
+  const wire = fields.map((one) =>
+    typeof one === 'number' ? `:${one}\r\n` : `$${one.length}\r\n${one}\r\n`,
+  );
+  expect(await ask(node, 'DEBUG WITNESS TAKE')).toBe(`*1\r\n*10\r\n${wire.join('')}`);
+  expect(await ask(node, 'DEBUG WITNESS TAKE')).toBe('*0\r\n');
+  // whoever never takes them costs a bounded memory
+  for (let index = 1; index <= 1_030; index++) {
+    noteWitness(session, 7, { term: 2, index, upTo: index, at: 0 });
+  }
+  expect(session.witnesses).toHaveLength(1_024);
+  expect(session.witnesses?.at(-1)?.index).toBe(1_030);
+  expect(await ask(node, 'DEBUG WITNESS off')).toBe('+OK\r\n');
+  expect(session.witnesses).toBeUndefined();
+  expect(await ask(node, 'DEBUG WITNESS maybe')).toMatch(
+    /^-ERR DEBUG WITNESS takes ON, OFF or TAKE/,
+  );
+  await ask(node, 'DEBUG WITNESS ON');
+  await ask(node, 'RESET');
+  expect(session.witnesses).toBeUndefined();
 });

@@ -48,6 +48,7 @@ export class FakeSession implements Session {
   noEvict = false;
   noTouch = false;
   monitors = false;
+  witnesses: Session['witnesses'];
   readonly pushed: Reply[] = [];
   waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0, transaction: -1 };
   lastCommand = '';

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { decodeExec, encodeExec, watchedOf } from '../../../src/datanode/commands/exec-line.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import type { Slices } from '../../../src/datanode/encoding/slices.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
@@ -32,6 +33,30 @@ test('commands run one after the other, and see what those before them did', asy
   expect(replyText(reply).replace(/^-\n {2}/gm, '')).toBe(
     ['OK', '(integer) 2', '"2"', 'OK', '(integer) 1'].join('\n'),
   );
+});
+
+test('others have their turns in the midst of a large one', async () => {
+  const { engine } = await createMemoryHost().open('1-0');
+  const txn = new Txn(engine);
+  txn.beginEntry(1);
+  const args = encodeExec(Array.from({ length: 400 }, (_, at) => line(`SET k${at} v`)));
+  const command = resolveCommand(args);
+  if (command?.kind !== 'write') throw new Error('EXEC is a row');
+  const prepared = command.prepare(args);
+  if (!prepared.ok) throw new Error('it is one of ours');
+  const context = { nowMs: 1_000, random: () => 0.5, firstSlot: 0, lastSlot: 16_383 };
+  const run = prepared.run(txn, context) as Slices<Reply>;
+  let looks = 0;
+  let changesMax = 0;
+  for (let before = 0, step = run.next(); !step.done; step = run.next([])) {
+    const changes = [...txn.changes()].length;
+    changesMax = Math.max(changesMax, changes - before);
+    before = changes;
+    looks++;
+  }
+  // a look at the clock behind every command, and behind every eight that are decoded
+  expect(changesMax).toBeLessThanOrEqual(2);
+  expect(looks).toBeGreaterThan(400 + 400 / 8 - 10);
 });
 
 test('one that fails does not hold up the others', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
+import { DONE } from '../../../src/datanode/commands/kept-reply.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { Proposals } from '../../../src/datanode/partition/proposals.ts';
 import { integer, OK } from '../../../src/datanode/resp/reply.ts';
@@ -40,6 +41,27 @@ describe('proposals', () => {
     expect(values(await first)).toEqual([integer(1), integer(2)]);
     expect(values(await second)).toEqual([integer(3)]);
     expect(proposals.count).toBe(0);
+  });
+
+  test('tell their entries and their places in them to who asks for that, and to no other', async () => {
+    const proposals = new Proposals();
+    const asked = proposals.gather({ ...batch(2), witness: true });
+    const other = proposals.gather(batch(1));
+    const last = proposals.gather({ ...batch(3), witness: true });
+    flush(proposals, 5, 4);
+    const kept = {
+      kind: 'kept',
+      resp2: Buffer.from(':1\r\n'),
+      resp3: Buffer.from(':1\r\n'),
+    } as const;
+    proposals.settle(5, 4, [integer(1), integer(2), integer(3), integer(4), kept, DONE]);
+    const places = async (results: Promise<readonly LineResult[]>) =>
+      (await results).map((one) => (one.ok ? one.witness : undefined));
+    const at = (line: number) => ({ term: 4, index: 5, upTo: 5, at: line });
+    expect(await places(asked)).toEqual([at(0), at(1)]);
+    expect(await places(other)).toEqual([undefined]);
+    // what an earlier try left says nothing of where that was
+    expect(await places(last)).toEqual([at(3), undefined, undefined]);
   });
 
   test('are split into entries of bounded size, in order', async () => {

@@ -20,6 +20,11 @@ export class ManualClock implements Clock {
     return Math.floor(this.#now);
   }
 
+  /** Somebody works for so long. */
+  spend(ms: number): void {
+    this.#now += ms;
+  }
+
   setTimer(delayMs: number, run: () => void): { cancel(): void } {
     const event = { at: this.#now + delayMs, order: this.#order++, run };
     this.#events.push(event);

@@ -46,6 +46,34 @@ test('a forwarded batch arrives as it was sent, its deadline on the new clock', 
   );
 });
 
+test('who wants to know where commands are is told, in a version of its own', () => {
+  const lines = [[Buffer.from('GET'), Buffer.from('k')]];
+  const each = {
+    namespace: 'n',
+    partition: 3,
+    kind: 'write',
+    lines,
+    protocol: 2,
+    term: 9,
+  } as const;
+  const once = { id: Buffer.from('session'), sequence: 4, low: 2 };
+  for (const sent of [
+    { ...each, witness: true, deadlineMs: 0 },
+    { ...each, once, witness: true, deadlineMs: 0 },
+  ]) {
+    expect(encodeBatch(sent, 0)[0]).toBe(4);
+    expect(decodeBatch(encodeBatch(sent, 0), 0)).toEqual(sent);
+  }
+  const unlike = Buffer.from(encodeBatch({ ...each, witness: true, deadlineMs: 0 }, 0));
+  unlike[32] = 7;
+  expect(() => decodeBatch(unlike, 0)).toThrow(/a flag of 7/);
+  const write = { term: 3, index: 9, upTo: 9, at: 2 };
+  const read = { term: 3, index: 9, upTo: 11, at: -1 };
+  const results: LineResult[] = [write, read].map((witness) => ({ ok: true, reply: OK, witness }));
+  const told = decodeResults(encodeResults([...results, { ok: true, reply: OK }], 2), 3);
+  expect(told.map((one) => one.ok && one.witness)).toEqual([write, read, undefined]);
+});
+
 test('results arrive as they were given', () => {
   const codes = Object.keys(errorTable) as ErrorCode[];
   const result = fc.oneof(

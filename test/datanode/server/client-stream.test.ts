@@ -39,7 +39,8 @@ class FakeStream implements ByteStream {
   }
 }
 
-function open() {
+/** Each request is `requestMs` of work. */
+function open(requestMs = 0) {
   const clock = new ManualClock();
   const stream = new FakeStream();
   const requests: { readonly args: CommandLine; readonly slot: ReplySlot }[] = [];
@@ -51,7 +52,10 @@ function open() {
     {
       lanes: { start: () => {}, pumpAll: () => {} },
       protocol: () => 2,
-      onRequest: (args, slot) => requests.push({ args, slot }),
+      onRequest: (args, slot) => {
+        requests.push({ args, slot });
+        clock.spend(requestMs);
+      },
       onClose: () => closed++,
     },
   );
@@ -98,6 +102,34 @@ describe('a request of thousands of arguments', () => {
     await clock.steps(3);
     expect(names()).toEqual([]);
     expect(closedTimes()).toBe(1);
+  });
+});
+
+describe('a pipeline of requests that take long together', () => {
+  const count = 200;
+  const pipeline = Array.from({ length: count }, (_, at) => `R${at}`);
+
+  test('is taken in several turns, in order, however it came', async () => {
+    const { clock, stream, send, names } = open(0.1);
+    send(...pipeline);
+    const turns = [names().length];
+    expect(stream.paused).toBe(true);
+    while (await clock.step()) turns.push(names().length - turns.reduce((a, b) => a + b));
+    expect(Math.max(...turns)).toBeLessThanOrEqual(limits.turnMs / 0.1 + 16);
+    expect(names()).toEqual(pipeline);
+    expect(stream.paused).toBe(false);
+  });
+
+  test('is answered as a whole before its connection ends', async () => {
+    const { clock, stream, client, requests, send } = open(0.1);
+    send(...pipeline);
+    client.endWhenAnswered();
+    for (let answered = 0; answered < count; await clock.step()) {
+      while (answered < requests.length) client.settle(requests[answered++]!.slot, OK);
+    }
+    await clock.steps(5);
+    expect(stream.written).toBe('+OK\r\n'.repeat(count));
+    expect(stream.ended).toBe(true);
   });
 });
 

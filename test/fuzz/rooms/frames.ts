@@ -18,6 +18,7 @@ import {
   decodeConfChange,
   encodeConfChange,
 } from '../../../src/datanode/raft/conf-change-codec.ts';
+import { OK } from '../../../src/datanode/resp/reply.ts';
 import {
   decodeBatch,
   decodeResults,
@@ -115,6 +116,7 @@ const batches: Door = {
       { ...plain, kind: 'write', once: { id: Buffer.from('session'), sequence: 4, low: 2 } },
       5,
     ),
+    encodeBatch({ ...plain, kind: 'read', witness: true }, 5),
   ],
   open(body) {
     const found = decodeBatch(body, 0);
@@ -132,7 +134,8 @@ const results: Door = {
   codes: ['BAD_FRAME'],
   says: /^forwarded answer: /,
   seeds: [
-    encodeResults([{ ok: true, reply: { kind: 'simple', text: 'OK' } }], 2),
+    encodeResults([{ ok: true, reply: OK }], 2),
+    encodeResults([{ ok: true, reply: OK, witness: { term: 2, index: 9, upTo: 9, at: 0 } }], 2),
     encodeResults([{ ok: false, code: 'NOT_LEADER', message: 'no leader' }], 2),
   ],
   open: (body) => `of ${decodeResults(body, 1).length}`,

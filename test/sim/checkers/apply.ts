@@ -18,7 +18,7 @@ export function applyChecker(): Checker {
     const { raft } = replica.inspect();
     const { committed } = raft;
     const applied = replica.appliedIndex;
-    const { lastIndex } = raft.status();
+    const { lastIndex } = raft;
     const before = marks.get(replica) ?? { committed: 0, applied: 0 };
     marks.set(replica, { committed, applied });
     const ordered = applied <= committed && committed <= lastIndex;

@@ -6,6 +6,7 @@
  * and the promises hold by the simulator's own time. Who promised does not vote.
  */
 import type { GroupId, ReplicaId, Term } from '../../../src/common/ids.ts';
+import type { ConfState } from '../../../src/datanode/raft/message.ts';
 import { jointVote } from '../../../src/datanode/raft/quorum.ts';
 import type { RaftNode } from '../../../src/datanode/raft/ready.ts';
 import type { SimCluster } from '../cluster.ts';
@@ -40,6 +41,7 @@ export function roundChecker(): Checker {
     const take = raft.ready.bind(raft);
     raft.step = (message) => {
       const promise = promises.get(replica.id);
+      if (message.type === 'snapshot') noteMembers();
       const result = step(message);
       if (message.type === 'vote' && !message.transfer) {
         const { term, vote } = raft.status().hardState;
@@ -52,7 +54,7 @@ export function roundChecker(): Checker {
           );
         }
       }
-      if (message.type === 'heartbeat' && message.term === raft.status().hardState.term) {
+      if (message.type === 'heartbeat' && message.term === raft.term) {
         const rounds = roundsOf({ group, term: message.term, leader: message.from });
         rounds.set(replica.id, Math.max(rounds.get(replica.id) ?? 0, message.readContext));
         heardAt.set(message.readContext, scheduler.nowMs);
@@ -60,7 +62,16 @@ export function roundChecker(): Checker {
       return result;
     };
     const heardAt = new Map<number, number>();
-    let before = raft.status().confState;
+    /** The members before they changed for the first time since the last `ready`. */
+    let before: ConfState | undefined;
+    const noteMembers = () => {
+      before ??= raft.status().confState;
+    };
+    const change = raft.applyConfChange.bind(raft);
+    raft.applyConfChange = (next) => {
+      noteMembers();
+      return change(next);
+    };
     raft.ready = () => {
       const ready = take();
       for (const message of ready.messages) {
@@ -73,9 +84,9 @@ export function roundChecker(): Checker {
         promises.set(replica.id, { to, term, untilMs });
       }
       heardAt.clear();
-      const { id, role, hardState, confState } = raft.status();
-      const [newest] = ready.readStates.slice(-1);
-      if (newest !== undefined && role === 'leader') {
+      const newest = ready.readStates.at(-1);
+      if (newest !== undefined && raft.role === 'leader') {
+        const { id, hardState, confState } = raft.status();
         const rounds = roundsOf({ group, term: hardState.term, leader: id });
         const votes = new Map([[id, true]]);
         for (const [voter, round] of rounds)
@@ -85,12 +96,12 @@ export function roundChecker(): Checker {
             votes.set(voter, true);
         }
         // the members may have changed between the answer and now
-        if (![before, confState].some((conf) => jointVote(conf, votes) === 'won')) {
+        if (![before ?? confState, confState].some((conf) => jointVote(conf, votes) === 'won')) {
           const text = `group ${group}: ${node} confirms round ${newest.readContext} that only ${[...votes.keys()]} heard`;
           found ??= new Violation('rounds', text);
         }
       }
-      before = confState;
+      before = undefined;
       return ready;
     };
   };

@@ -42,6 +42,7 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
   'object|refcount': 'as OBJECT',
   'memory|usage': 'as MEMORY',
   'debug|object': 'a tool of whoever looks for a fault',
+  'debug|witness': 'the simulator has the logs themselves',
   'kv.once': 'clients with a session send some of what they write under it',
   'kv.session|open': 'clients with a session open one in each group',
   'kv.session|close': 'unit tests close them',
