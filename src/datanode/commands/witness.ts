@@ -1,6 +1,6 @@
 /**
  * DEBUG WITNESS: which entries of which groups' logs a connection's commands were, or what its reads
- * saw, for whoever judges what a cluster answered (`test/linearizability/witness.ts`). Nothing is
+ * saw, for whoever judges what a cluster answered (`test/linearizability/replay.ts`). Nothing is
  * kept, nor sent between nodes, for connections that have not asked.
  */
 import type { GroupId, LogIndex, Term } from '../../common/ids.ts';
