@@ -290,9 +290,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/requests.ts`,
-        find: 'new Reads({ ...ground, random: () => random.float() }, share)',
+        find: 'new Reads({ draw, ...ground }, share)',
         replace:
-          'new Reads({ ...ground, random: () => random.float(), ' +
+          'new Reads({ draw, ...ground, ' +
           'nowMs: () => ground.clock.wallMs(), expirySettled: () => true }, share)',
       },
     ],
@@ -362,9 +362,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/applier.ts`,
-        find: 'random: () => random.float(), ...this.#share, pace };',
-        replace:
-          'random: () => random.float(), ...this.#share, pace, collate: this.#hooks.collate };',
+        find: 'firstSlot, lastSlot, murmur3, pace };',
+        replace: 'firstSlot, lastSlot, murmur3, pace, collate: this.#hooks.collate };',
       },
       {
         file: `${commands}/sort.ts`,
