@@ -29,6 +29,13 @@ export function positionOf({ index, at }: Pick<Place, 'index' | 'at'>): number {
   return index * LINES + (at < 0 ? LINES - 1 : Math.min(at, LINES - 2));
 }
 
+/** A position in words. */
+export function showPosition(position: number): string {
+  if (position === Number.POSITIVE_INFINITY) return 'the end';
+  const [index, at] = [Math.floor(position / LINES), position % LINES];
+  return at === LINES - 1 ? `a read of entry ${index}` : `entry ${index}.${at}`;
+}
+
 export function isPlaced(call: Call): call is PlacedCall {
   return call.place !== undefined && call.reply !== undefined;
 }

@@ -24,6 +24,7 @@ import {
   isPlaced,
   type PlacedCall,
   positionOf,
+  showPosition,
 } from './places.ts';
 
 export interface PlacesVerdict {
@@ -37,7 +38,7 @@ export interface PlacesVerdict {
   readonly findings: readonly string[];
 }
 
-/** Something that stood between two positions, or, where it `mayStay` away, nowhere. */
+/** Something that stood between two positions; what only `may` have, or nowhere. */
 interface Floating {
   readonly number: number;
   readonly operation: Operation<Keyspace>;
@@ -165,7 +166,9 @@ class Replay {
       return next === undefined ? [] : [{ state: next, used }];
     });
     if (this.#ways.length === 0) {
-      throw new NoWay(`at ${shown(position)} ${operation.label} does not fit ${states(before)}`);
+      throw new NoWay(
+        `at ${showPosition(position)} ${operation.label} does not fit ${states(before)}`,
+      );
     }
   }
 
@@ -197,7 +200,9 @@ class Replay {
     } else if (kind === 'may') this.#ways = before.map(without);
     else this.#ways = before.filter(({ used }) => used.has(number)).map(without);
     if (this.#ways.length > 0) return;
-    throw new NoWay(`before ${shown(position)} ${operation.label} does not fit ${states(before)}`);
+    throw new NoWay(
+      `before ${showPosition(position)} ${operation.label} does not fit ${states(before)}`,
+    );
   }
 }
 
@@ -262,13 +267,6 @@ class Ways {
 
 function isWithin(some: ReadonlySet<number>, all: ReadonlySet<number>): boolean {
   return some.size <= all.size && [...some].every((one) => all.has(one));
-}
-
-function shown(position: number): string {
-  if (position === Number.POSITIVE_INFINITY) return 'the end';
-  const index = Math.floor(position / 2 ** 20);
-  const at = position % 2 ** 20;
-  return at === 2 ** 20 - 1 ? `a read of entry ${index}` : `entry ${index}.${at}`;
 }
 
 function states(ways: readonly Way[]): string {

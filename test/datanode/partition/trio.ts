@@ -8,7 +8,7 @@ import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
-import type { LineResult } from '../../../src/datanode/partition/batch.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { type HostTable, PartitionHost } from '../../../src/datanode/partition/host.ts';
 import {
   defaultHostSettings,
@@ -245,15 +245,7 @@ export class Trio {
   async run(kind: 'read' | 'write', ...lines: string[]): Promise<string[]> {
     for (let tried = 0; ; tried++) {
       const leader = await this.leader();
-      const results = await leader.execute({
-        namespace: 'default',
-        partition: 0,
-        kind,
-        lines: lines.map((line) => line.split(' ').map((word) => Buffer.from(word))),
-        protocol: 2,
-        term: undefined,
-        deadlineMs: systemClock.monotonicMs() + 10_000,
-      });
+      const results = await leader.execute(batchOf(kind, lines));
       const again = results.every(
         (result) => !result.ok && errorTable[result.code].outcome === 'not-proposed',
       );
@@ -279,4 +271,17 @@ async function* breaking(chunks: AsyncIterable<Buffer>, count: number): AsyncGen
     if (left-- === 0) throw new Error('the connection broke');
     yield chunk;
   }
+}
+
+/** Commands as words, to be answered within 10 s. */
+export function batchOf(kind: 'read' | 'write', lines: readonly string[]): CommandBatch {
+  return {
+    namespace: 'default',
+    partition: 0,
+    kind,
+    lines: lines.map((line) => line.split(' ').map((word) => Buffer.from(word))),
+    protocol: 2,
+    term: undefined,
+    deadlineMs: systemClock.monotonicMs() + 10_000,
+  };
 }

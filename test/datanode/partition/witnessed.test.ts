@@ -6,23 +6,14 @@ import type { CommandBatch, LineResult } from '../../../src/datanode/partition/b
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import { Reads } from '../../../src/datanode/partition/reads.ts';
 import { eventually } from '../../cluster/cluster.ts';
-import { Trio } from './trio.ts';
+import { batchOf, Trio } from './trio.ts';
 
 let trio: Trio | undefined;
 
 afterEach(() => trio?.destroy());
 
 function batch(kind: 'read' | 'write', ...lines: string[]): CommandBatch {
-  return {
-    namespace: 'default',
-    partition: 0,
-    kind,
-    lines: lines.map((line) => line.split(' ').map((word) => Buffer.from(word))),
-    protocol: 2,
-    term: undefined,
-    deadlineMs: performance.now() + 10_000,
-    witness: true,
-  };
+  return { ...batchOf(kind, lines), witness: true };
 }
 
 const placesOf = (results: readonly LineResult[]) =>
