@@ -244,11 +244,12 @@ export class Connection {
 
   /**
    * A client of Redis knows one kind of unknown outcome, the loss of its connection: an error reply
-   * would tell it that nothing happened. Who sends under a session asks again.
+   * would tell it that nothing happened. Who sends under a session asks again; who has gone has lost
+   * it already.
    */
   #settle(command: Command | undefined, slot: ReplySlot, reply: Reply): void {
     const ends = isUnknownOutcome(reply) && command?.carries === undefined && !slot.silent;
-    if (!ends) return this.#stream.settle(slot, reply);
+    if (!ends || this.#stream.isClosed) return this.#stream.settle(slot, reply);
     const [client, name, why] = [this.session.remote, command?.name, reply.text];
     const text = 'a connection ends: nobody can tell what became of its command';
     this.#world.logger.warn(text, { client, command: name, outcome: 'unknown', why });

@@ -101,10 +101,15 @@ test('without a leader it waits on, and its connection ends when nobody can tell
   );
   // a leader that is asked and cannot be heard
   for (let group = 1; group <= 4; group++) doors.routes.setLeader(group, 'b', 1);
-  const doomed = await open();
+  const [doomed, leaver] = [await open(), await open()];
+  leaver.send('BLPOP bar 0');
+  await blocked(1);
+  leaver.end();
   doomed.send('BLPOP foo 0.05');
   await eventually(20_000, 'its connection ends', () => doomed.closed);
   expect(doomed.text).toBe('');
+  // of the other, which was given up before, no connection was left to end
+  expect(doors.warnings).toEqual([expect.stringMatching(/^a connection ends: nobody can tell/)]);
   const before = client.text.length;
   client.send('BLPOP foo 0');
   await blocked(1);

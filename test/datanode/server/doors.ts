@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../../src/common/clock.ts';
 import { initialShare } from '../../../src/common/hash.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
-import { silentLogger } from '../../../src/common/log.ts';
+import { type Logger, silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
 import type { Door } from '../../../src/datanode/commands/node-context.ts';
@@ -30,6 +30,8 @@ export interface Doors {
   readonly routes: MutableRouteTable;
   readonly server: RedisServer;
   readonly users: MemoryUsers;
+  /** What the server warned of. */
+  readonly warnings: readonly string[];
   close(): Promise<void>;
 }
 
@@ -97,12 +99,18 @@ export async function openDoors(
   const users = new MemoryUsers();
   const pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
   const keyEvents = new KeyEventPublisher(pubsub);
+  const warnings: string[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (message) => warnings.push(message),
+    child: () => logger,
+  };
   const server = new RedisServer({
     node: 'a',
     clock: systemClock,
     random: seededRandom('doors'),
     network: tcpNetwork,
-    logger: silentLogger,
+    logger,
     router,
     settings: { ...defaultServerSettings, ...settings },
     facts: {
@@ -146,7 +154,7 @@ export async function openDoors(
     noteSent(...called.map(([row]) => row));
     return server.close();
   };
-  return { gateway, cluster, follower, partitions, routes, server, users, close };
+  return { gateway, cluster, follower, partitions, routes, server, users, warnings, close };
 }
 
 /** A raw client: bytes out, text in. */
