@@ -81,9 +81,11 @@ export const limits = {
   watchesPerPartitionMax: 10_000,
   proposalsPerPartitionMax: 65_536,
   /** Replies of entries of other leaders that a replica remembers in memory, for a proposer that lost
-   * its own replica: so many terms, so many bytes of each, near enough. */
-  recentTermsMax: 3,
-  recentRepliesBytesMax: 256 * KIB,
+   * its own replica: so many bytes of each term, and of all, near enough. */
+  recentTermBytesMax: 256 * KIB,
+  recentRepliesBytesMax: 768 * KIB,
+  /** Terms of which a replica remembers which entries it applied, as first and last index. */
+  recentStretchesMax: 1_024,
   /** Clients that wait for an element of a partition. */
   waitersPerPartitionMax: 65_536,
   /** Of those, what one entry carries, by count and bytes: the others are served by the next. */

@@ -5,8 +5,9 @@
  * later term before it, knows what became of it: what is applied is committed, and terms never fall
  * along a log. So no quorum is needed to answer, and nothing on the way of a write.
  *
- * Each term has its own room: the last entries of a leader that is gone are those somebody asks for,
- * and stay whatever its successor writes.
+ * Each term has a room of its own: the last entries of a leader that is gone are those somebody asks
+ * for, and stay whatever its successor writes, until several more have filled theirs. Which entries
+ * were whose is known for far longer.
  */
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
@@ -46,6 +47,8 @@ export class RecentEntries {
   readonly #ground: EntriesGround;
   /** By ascending term. */
   #stretches: Stretch[] = [];
+  /** Of all replies. */
+  #bytes = 0;
 
   constructor(ground: EntriesGround) {
     this.#ground = ground;
@@ -56,7 +59,9 @@ export class RecentEntries {
     for (const { index, term, replies } of entries) {
       const stretch = this.#stretchOf(term, index);
       stretch.last = index;
-      if (term !== ownTerm && replies.length > 0) keep(stretch, index, replies);
+      if (term === ownTerm || replies.length === 0) continue;
+      this.#bytes += keep(stretch, index, replies);
+      if (this.#bytes > limits.recentRepliesBytesMax) this.#forgetOldest();
     }
   }
 
@@ -66,10 +71,18 @@ export class RecentEntries {
     if (index > last.index) return last.term > term ? { kind: 'never' } : { kind: 'open' };
     const stretch = this.#stretches.find((of) => of.first <= index && index <= of.last);
     const there = stretch?.term ?? termOf(index);
-    if (typeof there !== 'number') return { kind: 'forgotten' };
+    if (typeof there !== 'number') return this.#lies(term, index);
     if (there !== term) return { kind: 'never' };
     const kept = stretch?.kept.find((one) => one.index === index);
     return { kind: 'done', replies: kept?.replies };
+  }
+
+  /** In a gap that a snapshot left, or before all that is known: by the terms on both sides of it. */
+  #lies(term: Term, index: LogIndex): EntryFate {
+    const before = this.#stretches.findLast((of) => of.last < index);
+    const behind = this.#stretches.find((of) => of.first > index);
+    const isOther = term < (before?.term ?? 0) || term > (behind?.term ?? Number.POSITIVE_INFINITY);
+    return { kind: isOther ? 'never' : 'forgotten' };
   }
 
   #stretchOf(term: Term, index: LogIndex): Stretch {
@@ -78,17 +91,29 @@ export class RecentEntries {
     if (last?.term === term && last.last + 1 === index) return last;
     const stretch = { term, first: index, last: index, kept: [], head: 0, bytes: 0 };
     this.#stretches.push(stretch);
-    if (this.#stretches.length > limits.recentTermsMax) this.#stretches.shift();
+    if (this.#stretches.length > limits.recentStretchesMax) {
+      this.#bytes -= this.#stretches.shift()!.bytes;
+    }
     return stretch;
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#stretches.find(({ bytes }) => bytes > 0)!;
+    this.#bytes -= oldest.bytes;
+    oldest.kept = [];
+    oldest.head = 0;
+    oldest.bytes = 0;
   }
 }
 
-function keep(stretch: Stretch, index: LogIndex, replies: readonly Reply[]): void {
+/** By how many bytes it has grown. */
+function keep(stretch: Stretch, index: LogIndex, replies: readonly Reply[]): number {
+  const before = stretch.bytes;
   let bytes = 0;
   for (const reply of replies) bytes += replyBytes(reply);
   stretch.kept.push({ index, bytes, replies });
   stretch.bytes += bytes;
-  while (stretch.bytes > limits.recentRepliesBytesMax && stretch.head < stretch.kept.length) {
+  while (stretch.bytes > limits.recentTermBytesMax && stretch.head < stretch.kept.length) {
     stretch.bytes -= stretch.kept[stretch.head]!.bytes;
     stretch.kept[stretch.head++] = DROPPED;
   }
@@ -96,4 +121,5 @@ function keep(stretch: Stretch, index: LogIndex, replies: readonly Reply[]): voi
     stretch.kept = stretch.kept.slice(stretch.head);
     stretch.head = 0;
   }
+  return stretch.bytes - before;
 }

@@ -71,16 +71,37 @@ test('a leader keeps nothing of its own term, and knows what it applied', () => 
 });
 
 test('each term has its own room, and of its last entries the replies are there', () => {
-  const large = bulk(Buffer.alloc(limits.recentRepliesBytesMax / 4));
+  const large = bulk(Buffer.alloc(limits.recentTermBytesMax / 4));
   for (let index = 1; index <= 10; index++) apply(1, index, [large]);
   for (let index = 11; index <= 20; index++) apply(2, index, [large]);
   expect(fate(1, 10)).toEqual({ kind: 'done', replies: [large] });
   expect(fate(1, 2)).toEqual({ kind: 'done', replies: undefined });
   expect(fate(2, 20)).toEqual({ kind: 'done', replies: [large] });
-  for (let term = 3; term <= 4; term++) apply(term, 18 + term, [OK]);
-  // so many terms at most
-  expect(fate(1, 10)).toEqual({ kind: 'forgotten' });
-  expect(fate(2, 20)).toEqual({ kind: 'done', replies: [large] });
+  for (let term = 3; term <= 12; term++) apply(term, 18 + term, [OK]);
+  expect(fate(1, 10)).toEqual({ kind: 'done', replies: [large] });
+  for (let index = 31; index <= 60; index++) apply(10 + Math.ceil(index / 10), index, [large]);
+  // all terms have so much at most: the oldest go first
+  expect(fate(1, 10)).toEqual({ kind: 'done', replies: undefined });
+  expect(fate(12, 30)).toEqual({ kind: 'done', replies: [OK] });
+  expect(fate(14, 40)).toEqual({ kind: 'done', replies: [large] });
+});
+
+test('whose an entry was is known for a thousand terms', () => {
+  const terms = limits.recentStretchesMax + 1;
+  for (let term = 1; term <= terms; term++) apply(term, term, [OK]);
+  expect(fate(2, 2)).toEqual({ kind: 'done', replies: [OK] });
+  expect(fate(1, 2)).toEqual({ kind: 'never' });
+  expect(fate(1, 1)).toEqual({ kind: 'forgotten' });
+  // terms never fall along a log
+  expect(fate(3, 1)).toEqual({ kind: 'never' });
+});
+
+test('in the gap that a snapshot left, only terms of both sides can be', () => {
+  apply(3, 1, [OK]);
+  apply(5, 9, [OK]);
+  expect(fate(2, 4)).toEqual({ kind: 'never' });
+  for (const term of [3, 4, 5]) expect(fate(term, 4)).toEqual({ kind: 'forgotten' });
+  expect(fate(6, 4)).toEqual({ kind: 'never' });
 });
 
 test('small replies are bounded as well, and what was dropped is let go', () => {
