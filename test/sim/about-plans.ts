@@ -31,7 +31,15 @@ function near(seed: string, about: NonNullable<RunPlan['about']>): RunPlan {
   return {
     ...drawPlan(seed, 'linearizable'),
     about,
-    ...{ nodes: 3, partitions: 1, replicas: 3, absent: 1, sdk: [], followers: 0, consumers: 0 },
+    ...{
+      nodes: 3,
+      partitions: 1,
+      replicas: 3,
+      absence: undefined,
+      sdk: [],
+      followers: 0,
+      consumers: 0,
+    },
     ...{ clients: 5, thinkMs: 2, safetyMs: 4_000, flushes: false, tickMs: 40, electionTicks: 6 },
     ...{ sleepAfterTicks: 0, latencyMaxMs: 6, bytesPerMs: Number.POSITIVE_INFINITY },
   };

@@ -39,6 +39,7 @@ interface Totals {
   events: number;
   calls: number;
   undecided: number;
+  absent: number;
   readonly waits: Waits;
   readonly faults: Map<FaultKind, number>;
 }
@@ -80,6 +81,7 @@ async function main(): Promise<number> {
     events: 0,
     calls: 0,
     undecided: 0,
+    absent: 0,
     waits: { served: 0, inVain: 0, open: 0 },
     faults: new Map(),
   };
@@ -157,8 +159,9 @@ async function judge(plan: RunPlan, once: boolean, script?: Script): Promise<Run
 }
 
 function add(totals: Totals, result: RunResult): void {
-  const { simulatedMs, events, calls, undecided, waits, faults } = result;
+  const { simulatedMs, events, calls, undecided, absent, waits, faults } = result;
   totals.seeds++;
+  totals.absent += absent;
   totals.simulatedMs += simulatedMs;
   totals.events += events;
   totals.calls += calls;
@@ -179,7 +182,7 @@ interface Spent {
 }
 
 function summary(totals: Totals, { tookMs, cpuMs, runs }: Spent): string {
-  const { seeds, simulatedMs, events, calls, undecided, waits, faults } = totals;
+  const { seeds, simulatedMs, events, calls, undecided, absent, waits, faults } = totals;
   const { served, inVain, open } = waits;
   const perSecond = Math.round(events / (tookMs / 1_000));
   const times = (ms: number) => Math.round((runs * simulatedMs) / Math.max(1, ms));
@@ -188,7 +191,7 @@ function summary(totals: Totals, { tookMs, cpuMs, runs }: Spent): string {
     `${seeds} seeds, ${(simulatedMs / 3_600_000).toFixed(2)} simulated hours, ${events} events ` +
     `(${perSecond}/s), ${runs} runs of each: ${times(tookMs)} × real time, ${times(cpuMs)} × CPU ` +
     `time; ${calls} calls judged, ${undecided} keys undecided; ` +
-    `waits: ${served} served, ${inVain} in vain, ${open} open; faults: ${kinds.join(', ')}`
+    `quorums without ${absent} nodes; waits: ${served} served, ${inVain} in vain, ${open} open; faults: ${kinds.join(', ')}`
   );
 }
 

@@ -48,6 +48,13 @@ export interface Fault {
   readonly draws: readonly number[];
 }
 
+export interface Absence {
+  /** In [0, 1): in which order nodes are looked at; those that no group needs stay away. */
+  readonly draw: number;
+  /** Without power, standing still, or cut off from the other nodes while the store hears of it. */
+  readonly how: 'power' | 'pause' | 'cut';
+}
+
 /** A process with one client of the SDK. */
 export interface SdkPlan {
   /** Who tells it the partitions; only placedrivers give it sessions. */
@@ -75,8 +82,8 @@ export interface RunPlan {
   readonly clients: number;
   readonly keys: number;
   readonly safetyMs: number;
-  /** Picks the node that stays away at first when faults are over; 1: none. */
-  readonly absent: number;
+  /** Whoever stays away at first when faults are over; undefined: nobody. */
+  readonly absence: Absence | undefined;
   /** Pause of a client between two commands, at most. */
   readonly thinkMs: number;
   readonly tickMs: number;
@@ -185,7 +192,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     topic,
     flushes: topic === 'types' && types.below(4) === 0,
     consumers: topic === 'types' ? 2 + types.below(3) : 0,
-    absent: pick(random, [random.float(), 1]),
+    absence: { draw: random.float(), how: pick(random, ['power', 'pause', 'cut', 'cut']) },
     sleepAfterTicks: pick(random, [0, 5, 20]),
     messageBytesMax: pick(random, [1, 300, 1_048_576]),
     ...(focus === 'snapshots' ? shortLog(random) : drawLog(random)),

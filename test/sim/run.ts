@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../../src/common/errors.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
+import { beginAbsence, drawAbsent } from './absence.ts';
 import { type Call, isSet } from './call.ts';
 import { Violation } from './checkers/checker.ts';
 import { checkElements } from './checkers/elements.ts';
@@ -39,6 +40,8 @@ export interface RunResult {
   readonly acknowledged: number;
   readonly calls: number;
   readonly undecided: number;
+  /** Nodes that were away while each group had a quorum. */
+  readonly absent: number;
   /** Of clients that blocked. */
   readonly waits: Waits;
   readonly faults: ReadonlyMap<FaultKind, number>;
@@ -81,7 +84,7 @@ export async function runPlan(
     process.off('unhandledRejection', onRejection);
     release();
   }
-  const { cluster, workload, undecided, faults } = run;
+  const { cluster, workload, undecided, absent, faults } = run;
   const { traceHash, executed, nowMs } = cluster.scheduler;
   return {
     plan,
@@ -91,6 +94,7 @@ export async function runPlan(
     acknowledged: workload.acknowledged,
     calls: workload.history.length + workload.sent.length,
     undecided,
+    absent,
     waits: waitsOf(workload.sent),
     faults,
     violation,
@@ -103,6 +107,8 @@ class Run {
   readonly workload: Workload;
   readonly faults = new Map<FaultKind, number>();
   undecided = 0;
+  /** Nodes that were away while each group had a quorum. */
+  absent = 0;
   /** Of runs whose commands are not judged key by key. */
   readonly #witness = new Witness();
   readonly #judge: Judge;
@@ -129,8 +135,8 @@ class Run {
     this.#operate();
     if (this.#script === undefined) await this.#steps(plan.safetyMs, () => false);
     else await this.#play(this.#script);
-    const absent = this.#freeze();
-    if (absent !== undefined) await this.#serveWithout(absent);
+    this.#freeze();
+    await this.#serveWithQuorums();
     await this.#converge();
     const wanted = JSON.stringify(this.cluster.records());
     const left = await this.#readEverything();
@@ -211,47 +217,39 @@ class Run {
     });
   }
 
-  #freeze(): string | undefined {
+  #freeze(): void {
     this.#frozen = true;
     const { cluster } = this;
     cluster.note('faults are over');
     for (const end of this.#ends) end();
     this.#ends = [];
     cluster.network.healAll();
-    const absent = this.#absent();
-    for (const { name } of cluster.machines) {
-      cluster.resume(name);
-      if (name === absent) cluster.crash(name, 'power');
-      else cluster.start(name);
-    }
     cluster.startDriver();
-    return absent;
   }
 
-  /** A node that the others can do without: no disk was lost or damaged that is not replaced. */
-  #absent(): string | undefined {
-    const { machines, plan } = this.cluster;
-    if (plan.absent === 1 || machines.some(({ spoiled }) => spoiled)) return undefined;
-    return machines[Math.floor(plan.absent * machines.length)]!.name;
-  }
-
-  /** Every group goes on without `absent`, and clients are answered at every other node. */
-  async #serveWithout(absent: string): Promise<void> {
+  /** Each group goes on with a random quorum, and clients are answered at every node that is there. */
+  async #serveWithQuorums(): Promise<void> {
     const { cluster } = this;
+    const { absence } = cluster.plan;
+    const absent = absence === undefined ? new Set<string>() : drawAbsent(cluster, absence.draw);
+    const end = beginAbsence(cluster, absent, absence?.how ?? 'power');
+    if (absent.size === 0) return;
+    this.absent = absent.size;
     const led = await this.#stepsUntilSeen(LIVENESS_MS, () => isLed(cluster, absent));
     if (!led) {
-      const text = `without ${absent} not led after ${LIVENESS_MS} ms\n${describe(cluster)}`;
+      const away = [...absent].join(' ');
+      const text = `without ${away} not led after ${LIVENESS_MS} ms\n${describe(cluster)}`;
       throw new Violation('liveness', text);
     }
     await this.#steps(TOLD_MS, () => false);
     for (const { name } of cluster.machines) {
-      if (name === absent) continue;
+      if (absent.has(name)) continue;
       for (let at = 0; at < cluster.plan.partitions * 2; at++) {
         const words = ['SET', `quorum:${at}`, `${name}:${at}`];
         this.workload.history.push(await this.#ask(name, words));
       }
     }
-    cluster.start(absent);
+    end();
   }
 
   async #converge(): Promise<void> {

@@ -84,6 +84,10 @@ describe('the simulator', () => {
           report.slice(report.lastIndexOf('waits:')),
         );
         expect(waits?.slice(1).map((count) => Number(count) > 0)).toEqual([true, true, true]);
+        const absent = /quorums without (\d+) nodes/.exec(
+          report.slice(report.lastIndexOf('quorums')),
+        );
+        expect(Number(absent?.[1])).toBeGreaterThan(share / 2);
       }
       const injected = new Set(reports.flatMap((report) => [...faultsOf(report).keys()]));
       expect(faultKinds.filter((kind) => !injected.has(kind))).toEqual([]);

@@ -1,4 +1,5 @@
 /** When every partition has all its wanted replicas, caught up: one more disk may be lost. */
+import type { ReplicaId } from '../../src/common/ids.ts';
 import { keys, type LeaderRecord } from '../../src/meta/schema.ts';
 import type { SimCluster } from './cluster.ts';
 
@@ -34,12 +35,12 @@ export function isWhole(cluster: SimCluster): boolean {
 }
 
 /**
- * Every partition has a leader that has committed in its term, on a node other than `absent`; the
+ * Every partition has a leader that has committed in its term, on a node that is not `absent`; the
  * voters there follow it, and the store names it. One that stood still may believe it leads yet.
  */
-export function isLed(cluster: SimCluster, absent: string): boolean {
+export function isLed(cluster: SimCluster, absent: ReadonlySet<string>): boolean {
   const records = cluster.records();
-  const present = cluster.machines.filter(({ name }) => name !== absent);
+  const present = cluster.machines.filter(({ name }) => !absent.has(name));
   if (records.length < cluster.plan.partitions || present.some(({ life }) => !life?.datanode)) {
     return false;
   }
@@ -50,12 +51,18 @@ export function isLed(cluster: SimCluster, absent: string): boolean {
     const told = item === undefined ? undefined : (JSON.parse(item.value) as LeaderRecord);
     const leader = members.find(({ id, isLeader }) => isLeader && id === told?.replica);
     if (leader === undefined || leader.term !== told?.term) return false;
-    const { voters } = leader.state.confState;
-    const followers = members.filter(({ id }) => voters.includes(id));
-    const agreed = followers.every((of) => of.term === leader.term && of.leader === leader.id);
+    const { voters, votersOutgoing } = leader.state.confState;
+    const agreed = members
+      .filter(({ id }) => voters.includes(id) || votersOutgoing.includes(id))
+      .every((of) => of.term === leader.term && of.leader === leader.id);
     const { log } = leader.inspect();
     const committed = log.term(leader.appliedIndex) === leader.term;
-    return committed && agreed && followers.length > voters.length / 2;
+    return committed && agreed && [voters, votersOutgoing].every(hasQuorum);
+
+    function hasQuorum(half: readonly ReplicaId[]): boolean {
+      const there = members.filter(({ id }) => half.includes(id));
+      return half.length === 0 || there.length > half.length / 2;
+    }
   });
 }
 
