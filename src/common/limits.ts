@@ -86,6 +86,9 @@ export const limits = {
   recentRepliesBytesMax: 768 * KIB,
   /** Terms of which a replica remembers which entries it applied, as first and last index. */
   recentStretchesMax: 1_024,
+  /** Batches of several connections that are forwarded as one have so many commands and bytes. */
+  joinedLinesMax: 64,
+  joinedBytesMax: 64 * KIB,
   /** Clients that wait for an element of a partition. */
   waitersPerPartitionMax: 65_536,
   /** Of those, what one entry carries, by count and bytes: the others are served by the next. */

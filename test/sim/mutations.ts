@@ -421,13 +421,30 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${server}/connection.ts`,
-        find: 'if (!ends) return this.#stream.settle(slot, reply);',
+        find: 'if (!ends || this.#stream.isClosed) return this.#stream.settle(slot, reply);',
         replace: 'return this.#stream.settle(slot, reply);',
       },
       {
         file: `${routing}/router.ts`,
         find: 'return this.#lost.find(batch, results);',
         replace: 'return results;',
+      },
+    ],
+  },
+  {
+    name: 'forward an EXEC in one batch with the commands of others',
+    scenarios: ['gateways: an EXEC'],
+    scripted: true,
+    edits: [
+      {
+        file: `${routing}/joined-batches.ts`,
+        find: 'return emptiesPartition(line) || execWithin(line) !== undefined;',
+        replace: 'return emptiesPartition(line);',
+      },
+      {
+        file: `${partition}/watches.ts`,
+        find: "assert(batch.lines.length === 1 || !batch.lines.some(execWithin), 'an EXEC comes alone');",
+        replace: '',
       },
     ],
   },

@@ -7,6 +7,7 @@
  * A key that had expired when it was watched was absent for every command: deleting its record is
  * no change, as in Redis. That is known only of a watch that began with nothing on its way.
  */
+import { assert } from '../../common/assert.ts';
 import type { Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { carriedOut, keysOf } from '../commands/command.ts';
@@ -68,11 +69,13 @@ export class Watches {
   }
 
   /**
-   * Takes a batch of writes on. An EXEC whose watch is broken is answered here and goes nowhere; under
-   * a session it may be asked for again, having been carried out: the log tells.
+   * Takes a batch of writes on. An EXEC is a batch of its own; one whose watch is broken is answered
+   * here and goes nowhere. Under a session it may be asked for again, having been carried out: the
+   * log tells.
    */
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
     const first = batch.lines[0]!;
+    assert(batch.lines.length === 1 || !batch.lines.some(execWithin), 'an EXEC comes alone');
     const exec = execWithin(first);
     if (exec === undefined || this.#mayExec(watchedOf(exec))) return this.#take(batch);
     if (exec !== first) return this.#take({ ...batch, lines: [carrying(first, BROKEN_EXEC)] });
@@ -248,7 +251,7 @@ function isPast(view: View, place: Buffer, nowMs: number): boolean {
 }
 
 /** An EXEC, by itself or under a session. */
-function execWithin(line: CommandLine): CommandLine | undefined {
+export function execWithin(line: CommandLine): CommandLine | undefined {
   if (isNamed(line, 'exec')) return line;
   return isNamed(line, 'kv.once') ? execWithin(line.slice(CARRIED_AT)) : undefined;
 }

@@ -26,6 +26,7 @@ import {
 import { mayAskAgain } from '../partition/proposals.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
+import { JoinedBatches } from './joined-batches.ts';
 import { LostEntries } from './lost-entries.ts';
 import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
 import type { MutableRouteTable } from './route-table.ts';
@@ -52,6 +53,7 @@ export class Router {
   readonly waits: WaitRouter;
   readonly #options: RouterOptions;
   readonly #writes: ForwardedWrites;
+  readonly #joined: JoinedBatches;
   readonly #lost: LostEntries;
   #forwarded = 0;
   #served = 0;
@@ -66,6 +68,7 @@ export class Router {
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
       attempt: (batch, signal) => this.#attempt(batch, signal),
     });
+    this.#joined = new JoinedBatches(options.clock, (batch) => this.#toLeader(batch));
     this.#lost = new LostEntries({
       clock: options.clock,
       members: (...place) => this.#members(...place),
@@ -127,14 +130,19 @@ export class Router {
   }
 
   /** One result per line; see LocalPartition.execute for what they may be. */
-  execute(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]> {
+  execute(batch: CommandBatch): Promise<readonly LineResult[]> {
     const local = this.#options.local(batch.namespace, batch.partition);
     const mayFollow = batch.maxStalenessMs !== undefined;
     if (local?.isLeader || (local && mayFollow)) {
       const results = local.execute(batch);
       return batch.kind === 'read' ? results : this.#orFound(batch, results);
     }
-    if (batch.kind === 'read' || !batch.group) return this.#attempt(batch, signal);
+    return this.#joined.send(batch);
+  }
+
+  /** Of another node, unless this one has just become it. */
+  #toLeader(batch: CommandBatch): Promise<readonly LineResult[]> {
+    if (batch.kind === 'read' || !batch.group) return this.#attempt(batch);
     return this.#writes.execute(batch, batch.group);
   }
 

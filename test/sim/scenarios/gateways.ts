@@ -27,6 +27,34 @@ async function expectCounts(scene: Scene, sent: readonly Sent[], expected: numbe
 }
 
 export const gateways: readonly Scenario[] = [
+  scenario(
+    'gateways: an EXEC whose watch is broken is forwarded in a turn with writes of others',
+    { turnMs: 4 },
+    async (scene) => {
+      await scene.whole();
+      const [gateway] = scene.followers() as [string];
+      const [watcher, ...others] = Array.from({ length: CLIENTS }, () => scene.client(gateway));
+      const asked = async (...words: string[]) =>
+        textOf(await scene.answer(watcher!.tell(...words)));
+      await expectCounts(scene, count(others), 1);
+      for (let round = 2; round < 6; round++) {
+        await asked('WATCH', 'watched');
+        await scene.answer(scene.client(scene.leader()).tell('SET', 'watched', `theirs ${round}`));
+        await asked('MULTI');
+        await asked('SET', 'watched', 'mine');
+        const sent = count(others);
+        const reply = await asked('EXEC');
+        scene.expect(
+          reply === 'nullArray',
+          `EXEC answers ${reply}, and another wrote what it watched`,
+        );
+        await expectCounts(scene, sent, round);
+        const value = await asked('GET', 'watched');
+        scene.expect(value === `theirs ${round}`, `what is watched is ${value}`);
+      }
+    },
+  ),
+
   scenario('gateways: the replica of their own node fails by its disk', {}, async (scene) => {
     await scene.whole();
     const leader = scene.leader();

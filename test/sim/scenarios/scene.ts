@@ -35,6 +35,8 @@ export interface Stage {
 
 export interface SceneClient {
   send(...words: string[]): Sent;
+  /** What the history of single keys cannot say, a transaction: the scenario alone judges it. */
+  tell(...words: string[]): Sent;
 }
 
 /** A command on its way. */
@@ -155,7 +157,22 @@ export class Scene {
     const client = new SimClient(network.node(`scene client ${number}`), clock);
     const call = (words: readonly string[]) =>
       client.call({ host: node, port: GATEWAY_PORT }, words, patienceMs);
-    return { send: (...words) => this.#send(number, words, call(words)) };
+    return {
+      send: (...words) => this.#send(number, words, call(words)),
+      tell: (...words) => this.#tell(call(words)),
+    };
+  }
+
+  #tell(reply: Promise<Reply | undefined>): Sent {
+    this.waiting++;
+    const sent: Sent = {
+      reply: reply.finally(() => {
+        this.waiting--;
+        sent.over = true;
+      }),
+      over: false,
+    };
+    return sent;
   }
 
   #send(number: number, words: readonly string[], reply: Promise<Reply | undefined>): Sent {

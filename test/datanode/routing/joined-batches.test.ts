@@ -1,0 +1,132 @@
+import { beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import type {
+  CommandBatch,
+  LineResult,
+  PreparedRead,
+} from '../../../src/datanode/partition/batch.ts';
+import { bulk } from '../../../src/datanode/resp/reply.ts';
+import { JoinedBatches } from '../../../src/datanode/routing/joined-batches.ts';
+
+/** What was sent, by its lines. */
+let sent: CommandBatch[];
+let ends: (() => void)[];
+let answer: (batch: CommandBatch) => Promise<readonly LineResult[]>;
+let joined: JoinedBatches;
+
+const words = (line: string) => line.split(' ').map((word) => Buffer.from(word));
+/** Each line answers itself. */
+const echo = async ({ lines }: CommandBatch): Promise<LineResult[]> =>
+  lines.map((line) => ({ ok: true, reply: bulk(Buffer.from(line.join(' '))) }));
+
+beforeEach(() => {
+  sent = [];
+  ends = [];
+  answer = echo;
+  joined = new JoinedBatches({ endOfTurn: (run) => ends.push(run) }, (batch) => {
+    sent.push(batch);
+    return answer(batch);
+  });
+});
+
+function preparedRead(line: readonly Buffer[]): PreparedRead | undefined {
+  const command = resolveCommand(line);
+  if (command?.kind !== 'read') return undefined;
+  const prepared = command.prepare(line);
+  return prepared.ok ? { run: prepared.run, singlePoint: command.singlePoint === true } : undefined;
+}
+
+function send(
+  kind: 'read' | 'write',
+  texts: readonly string[],
+  more: Partial<CommandBatch> = {},
+): Promise<readonly (string | undefined)[]> {
+  const lines = texts.map(words);
+  const prepared = lines.map((line) => (kind === 'read' ? preparedRead(line) : undefined));
+  const place = { namespace: 'default', partition: 0, group: 10, term: undefined } as const;
+  const batch = { ...place, kind, lines, prepared, protocol: 2, deadlineMs: 500, ...more } as const;
+  return joined.send(batch).then((results) =>
+    results.map((result) => {
+      if (!result.ok) return result.code;
+      return result.reply.kind === 'bulk' ? result.reply.bytes.toString() : undefined;
+    }),
+  );
+}
+
+const endTurn = () => {
+  for (const run of ends.splice(0)) run();
+};
+const sentLines = () => sent.map(({ lines }) => lines.map((line) => line.join(' ')));
+
+test('what comes in within a turn is sent as one, and each hears of its own lines', async () => {
+  const answers = Promise.all([
+    send('write', ['SET a 1', 'SET b 2']),
+    send('write', ['INCR c'], { deadlineMs: 300 }),
+    send('write', ['SET d 4']),
+  ]);
+  expect(sent).toEqual([]);
+  endTurn();
+  expect(sentLines()).toEqual([['SET a 1', 'SET b 2', 'INCR c', 'SET d 4']]);
+  // the first that is given up gives all up: nothing of them was proposed
+  expect(sent[0]).toMatchObject({ kind: 'write', group: 10, deadlineMs: 300 });
+  expect(await answers).toEqual([['SET a 1', 'SET b 2'], ['INCR c'], ['SET d 4']]);
+  void send('write', ['SET e 5']);
+  endTurn();
+  expect(sentLines()[1]).toEqual(['SET e 5']);
+});
+
+test('reads, writes, groups and protocols go apart', async () => {
+  const answers = Promise.all([
+    send('write', ['SET a 1']),
+    send('read', ['GET a']),
+    send('read', ['GET b'], { protocol: 3 }),
+    send('read', ['GET c'], { group: 11, partition: 1 }),
+    send('read', ['GET d']),
+  ]);
+  endTurn();
+  expect(sentLines()).toEqual([['SET a 1'], ['GET a', 'GET d'], ['GET b'], ['GET c']]);
+  expect(sent[1]!.prepared).toHaveLength(2);
+  expect(await answers).toEqual([['SET a 1'], ['GET a'], ['GET b'], ['GET c'], ['GET d']]);
+});
+
+test('by themselves go a range, a large batch, FLUSHALL, EXEC, and who asks for places', () => {
+  void send('read', ['SMEMBERS s']);
+  void send('write', ['FLUSHALL']);
+  void send('write', ['EXEC token 1 body']);
+  void send('write', ['KV.ONCE session 1 1 EXEC token 1 body']);
+  void send('write', ['SET a 1'], { group: undefined });
+  void send('write', ['SET a 1'], { witness: true });
+  void send('write', [`SET a ${'x'.repeat(limits.joinedBytesMax / 2)}`]);
+  void send(
+    'write',
+    Array.from({ length: limits.joinedLinesMax / 2 + 1 }, () => 'INCR c'),
+  );
+  expect(sent).toHaveLength(8);
+  expect(ends).toEqual([]);
+});
+
+test('so many commands, and so many bytes, at most', () => {
+  for (let at = 0; at < limits.joinedLinesMax + 2; at++) void send('write', [`INCR ${at}`]);
+  const large = 'x'.repeat(limits.joinedBytesMax / 3);
+  for (let at = 0; at < 4; at++) void send('write', [`SET large ${large}`], { group: 11 });
+  endTurn();
+  const counts = (group: number) =>
+    sent.filter((batch) => batch.group === group).map(({ lines }) => lines.length);
+  expect(counts(10)).toEqual([limits.joinedLinesMax, 2]);
+  expect(counts(11)).toEqual([2, 2]);
+});
+
+test('each hears of its own failures, and of one of all', async () => {
+  answer = async (batch) =>
+    (await echo(batch)).map((result, at) =>
+      at < 2 ? result : { ok: false, code: 'BUSY', message: 'full' },
+    );
+  const answers = Promise.all([send('read', ['GET a']), send('read', ['GET b', 'GET c'])]);
+  endTurn();
+  expect(await answers).toEqual([['GET a'], ['GET b', 'BUSY']]);
+  answer = () => Promise.reject(new Error('torn'));
+  const torn = Promise.allSettled([send('write', ['INCR a']), send('write', ['INCR b'])]);
+  endTurn();
+  expect((await torn).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
