@@ -7,6 +7,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
+import type { Gone } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import {
   type CommandBatch,
@@ -173,8 +174,8 @@ export class Router {
   }
 
   /** The other end: a peer's batch for a replica of this node. */
-  async serve(body: Buffer, gone: AbortSignal): Promise<Buffer> {
-    if (isWaitMessage(body)) return this.waits.serve(body, gone);
+  async serve(body: Buffer, gone: Gone): Promise<Buffer> {
+    if (isWaitMessage(body)) return this.waits.serve(body, gone.signal);
     if (isFateQuestion(body)) return encodeFate(this.#fateOf(decodeFateQuestion(body)));
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
     this.#served += batch.lines.length;

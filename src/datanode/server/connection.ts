@@ -3,6 +3,7 @@
  * turn. What is not for one partition waits for all before it and holds back all after (10a).
  */
 import type { GroupId } from '../../common/ids.ts';
+import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Command } from '../commands/command.ts';
@@ -28,7 +29,6 @@ import {
 import { goneReply } from './gone.ts';
 import { type Fate, type LaneWorld, NO_GROUP } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
-import { LazyAbort } from './lazy-abort.ts';
 import { OneRequest } from './one-request.ts';
 import { PushOutlet } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';

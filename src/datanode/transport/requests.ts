@@ -7,6 +7,7 @@
 import type { Clock, Timer } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, errorTable, KvorumError, messageOf } from '../../common/errors.ts';
 import type { NodeId } from '../../common/ids.ts';
+import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import { BodyReader, badFrame, channels, requestKinds } from './frame.ts';
 import type { Link } from './link.ts';
@@ -177,7 +178,7 @@ export class RequestServer {
   readonly #from: NodeId;
   readonly #handlers: TransportHandlers;
   readonly #settings: TransportSettings;
-  readonly #running = new Map<number, AbortController>();
+  readonly #running = new Map<number, LazyAbort>();
   #runningBytes = 0;
   #closed = false;
 
@@ -214,19 +215,19 @@ export class RequestServer {
 
   close(): void {
     this.#closed = true;
-    for (const controller of this.#running.values()) {
-      controller.abort(new KvorumError('CONNECTION_LOST', `connection of ${this.#from} ended`));
+    for (const gone of this.#running.values()) {
+      gone.abort(new KvorumError('CONNECTION_LOST', `connection of ${this.#from} ended`));
     }
     this.#running.clear();
   }
 
   async #serve(id: number, body: Buffer): Promise<void> {
-    const controller = new AbortController();
-    this.#running.set(id, controller);
+    const gone = new LazyAbort();
+    this.#running.set(id, gone);
     this.#runningBytes += body.length;
     this.#balance();
     try {
-      const answer = await this.#handlers.onRequest(this.#from, body, controller.signal);
+      const answer = await this.#handlers.onRequest(this.#from, body, gone);
       this.#answer(id, answer);
     } catch (error) {
       this.#answerFailure(id, codeOf(error) ?? 'OUTCOME_UNKNOWN', messageOf(error));

@@ -5,6 +5,7 @@
  */
 
 import type { GroupId, Incarnation, NodeId } from '../../common/ids.ts';
+import type { Gone } from '../../common/lazy-abort.ts';
 import type { Address } from '../../common/network.ts';
 import type { WireMessage } from '../raft/message.ts';
 
@@ -15,8 +16,8 @@ export interface PeerAddress extends Address {
 export interface TransportHandlers {
   /** Raft messages of one frame, in order. */
   onMessages(from: NodeId, messages: readonly GroupMessage[]): void;
-  /** A peer's request; the answer may come in any order. `signal` aborts when the peer cancels. */
-  onRequest(from: NodeId, body: Buffer, signal: AbortSignal): Promise<Buffer>;
+  /** A peer's request; the answer may come in any order. `gone` aborts when the peer cancels. */
+  onRequest(from: NodeId, body: Buffer, gone: Gone): Promise<Buffer>;
   /** A snapshot stream opened by a peer; resolves when it is taken in as a whole. */
   onStream(from: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
   /**

@@ -105,7 +105,7 @@ test('otherwise to the leader, in its term', async () => {
       }),
       transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),
     });
-    return peer.serve(body, new AbortController().signal);
+    return peer.serve(body, new AbortController());
   };
   const [result] = await router.execute(batch());
   expect(result).toMatchObject({ ok: true, reply: { bytes: Buffer.from('+OK\r\n') } });
@@ -141,7 +141,7 @@ test('a write of the own leader whose outcome is lost is asked for at the others
       local: () => replica(false),
       transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),
     });
-    return peer.serve(body, new AbortController().signal);
+    return peer.serve(body, new AbortController());
   };
   const [result] = await router.execute({ ...batch(), group: 10 });
   expect(result).toMatchObject({ ok: true, reply: { resp2: Buffer.from(':42\r\n') } });
@@ -186,7 +186,7 @@ test('a garbled answer does not pass for a reply', async () => {
 
 test('a peer that has no replica says so', async () => {
   routes.setLeader(10, 'other', 9);
-  request = (_to, body) => router.serve(body, new AbortController().signal);
+  request = (_to, body) => router.serve(body, new AbortController());
   expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
 });
 
@@ -194,7 +194,7 @@ test('a peer’s batch for a group that is not the table’s is not taken on', a
   local = replica(true);
   const serve = async (group: number) => {
     const body = encodeBatch({ ...batch(), group }, 1_000);
-    const [result] = decodeResults(await router.serve(body, new AbortController().signal), 1);
+    const [result] = decodeResults(await router.serve(body, new AbortController()), 1);
     return result!.ok ? 'taken' : result!.code;
   };
   const { group } = partitionRecord(0, 1);

@@ -1,0 +1,26 @@
+/** Tells that whoever asked has gone, those who look. */
+export interface Gone {
+  readonly signal: AbortSignal;
+}
+
+/** An AbortController whose signal few ask for: it is made when the first does. */
+export class LazyAbort implements Gone {
+  #controller: AbortController | undefined;
+  #aborted = false;
+  #reason: unknown;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason?: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+}
