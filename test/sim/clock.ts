@@ -13,12 +13,15 @@ export interface SimClockOptions {
   readonly offsetMs?: number;
   /** Local milliseconds per virtual millisecond: 1.001 runs fast. */
   readonly rate?: number;
+  /** So long a turn of its event loop takes what comes in: that of a busy process is long. */
+  readonly turnMs?: number;
 }
 
 export class SimClock implements Clock {
   readonly #scheduler: Scheduler;
   readonly #bornMs: number;
   readonly #rate: number;
+  readonly #turnMs: number;
   readonly #due = new Timers();
   #offsetMs: number;
   #killed = false;
@@ -29,6 +32,7 @@ export class SimClock implements Clock {
     this.#scheduler = scheduler;
     this.#bornMs = scheduler.nowMs;
     this.#rate = options.rate ?? 1;
+    this.#turnMs = options.turnMs ?? 0;
     this.#offsetMs = options.offsetMs ?? 0;
   }
 
@@ -56,7 +60,7 @@ export class SimClock implements Clock {
   }
 
   endOfTurn(run: () => void): void {
-    this.#schedule(0, run);
+    this.#schedule(this.#turnMs, run);
   }
 
   /** SIGSTOP: time goes on, nothing runs. */

@@ -12,7 +12,15 @@ const CONFIRMED = 'lose-data-of default/0';
 
 const plan: RunPlan = {
   ...drawPlan('lost quorum'),
-  ...{ nodes: 3, partitions: 1, replicas: 3, clients: 0, faults: [], absence: undefined },
+  ...{
+    nodes: 3,
+    partitions: 1,
+    replicas: 3,
+    clients: 0,
+    faults: [],
+    absence: undefined,
+    turnMs: 0,
+  },
   ...{ tickMs: 70, electionTicks: 10, sleepAfterTicks: 0, diskLatencyMs: 0.5 },
   ...{ latencyMinMs: 1, latencyMaxMs: 6, bytesPerMs: 2_000, drift: 0, skewMs: 0 },
   ...{ splitChance: 0, mergeChance: 0.5, engineStalls: { share: 0.3, ms: 20 } },

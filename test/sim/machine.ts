@@ -6,6 +6,7 @@ import type { Datanode } from '../../src/datanode/datanode.ts';
 import { SimClock } from './clock.ts';
 import { SimDisk } from './disk.ts';
 import type { SimMetaClient } from './meta.ts';
+import type { RunPlan } from './plan.ts';
 import type { Scheduler } from './scheduler.ts';
 
 export interface Life {
@@ -34,18 +35,20 @@ export class Machine {
   readonly unsureEngines = new Set<string>();
   readonly #scheduler: Scheduler;
   readonly #latencyMs: number;
+  readonly #turnMs: number;
   #disks = 0;
 
   constructor(
     name: string,
     scheduler: Scheduler,
     random: Random,
-    options: { readonly skewMs: number; readonly drift: number; readonly diskLatencyMs: number },
+    options: Pick<RunPlan, 'skewMs' | 'drift' | 'diskLatencyMs' | 'turnMs'>,
   ) {
     this.name = name;
     this.random = random.fork(`machine ${name}`);
     this.#scheduler = scheduler;
     this.#latencyMs = options.diskLatencyMs;
+    this.#turnMs = options.turnMs;
     this.offsetMs = Math.floor((this.random.float() * 2 - 1) * options.skewMs);
     this.rate = 1 + (this.random.float() * 2 - 1) * options.drift;
     this.disk = this.#newDisk();
@@ -56,7 +59,8 @@ export class Machine {
   }
 
   newClock(): SimClock {
-    return new SimClock(this.#scheduler, { offsetMs: this.offsetMs, rate: this.rate });
+    const { offsetMs, rate } = this;
+    return new SimClock(this.#scheduler, { offsetMs, rate, turnMs: this.#turnMs });
   }
 
   /** Bits of a file change. */

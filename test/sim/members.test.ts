@@ -12,7 +12,7 @@ const WITHIN_MS = 120_000;
 
 const plan: RunPlan = {
   ...drawPlan('members'),
-  ...{ nodes: 3, partitions: PARTITIONS, replicas: 3, faults: [], absence: undefined },
+  ...{ nodes: 3, partitions: PARTITIONS, replicas: 3, faults: [], absence: undefined, turnMs: 0 },
   ...{ tickMs: 70, electionTicks: 10, sleepAfterTicks: 0, diskLatencyMs: 0.5 },
   ...{ latencyMinMs: 1, latencyMaxMs: 6, bytesPerMs: 2_000, drift: 0, skewMs: 0 },
   ...{ splitChance: 0, mergeChance: 0.5, engineStalls: { share: 0, ms: 0 } },

@@ -87,6 +87,8 @@ export interface RunPlan {
   /** Pause of a client between two commands, at most. */
   readonly thinkMs: number;
   readonly tickMs: number;
+  /** How long a turn of a node's event loop takes: what comes in meanwhile is gathered. */
+  readonly turnMs: number;
   readonly electionTicks: number;
   /** Quiet ticks after which a group sleeps; 0: never. */
   readonly sleepAfterTicks: number;
@@ -161,6 +163,9 @@ const engineStalls = [
 /** In half of the plans nothing is large, in the others most that is more than one command. */
 const engineWholeBytes = [100, 600, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
+/** In half of the plans each event is a turn of its own; in the others many clients share one. */
+const turnsMs = [0, 0, 0.5, 3] as const;
+
 /** Half of the networks are as fast as they like; the slowest carry 100 KB/s per connection. */
 const bandwidths = [100, 2_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
@@ -188,6 +193,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     safetyMs,
     thinkMs: pick(random, focused ? [2, 10] : [2, 10, 40]),
     tickMs: pick(random, [40, 70, 100]),
+    turnMs: pick(seededRandom(`turns ${seed}`), turnsMs),
     electionTicks: pick(random, [6, 8, 10]),
     topic,
     flushes: topic === 'types' && types.below(4) === 0,

@@ -23,7 +23,7 @@ const quiet: Partial<RunPlan> = {
     faults: [],
   },
   ...{ sdk: [], followers: 0, absence: undefined, topic: 'registers', flushes: false, thinkMs: 10 },
-  ...{ tickMs: 40, electionTicks: 6, sleepAfterTicks: 0, reads: 'linearizable' },
+  ...{ turnMs: 0, tickMs: 40, electionTicks: 6, sleepAfterTicks: 0, reads: 'linearizable' },
   ...{ latencyMinMs: 0.5, latencyMaxMs: 3, bytesPerMs: Number.POSITIVE_INFINITY },
   ...{ splitChance: 0.1, mergeChance: 0.5, diskLatencyMs: 0.3, skewMs: 0, drift: 0 },
   ...{ engineStalls: { share: 0, ms: 0 }, engineSyncMs: 50, engineRotateBytes: 16_384 },
