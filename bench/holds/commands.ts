@@ -52,6 +52,11 @@ export function* filling(count: number): Generator<Line, void, unknown> {
   yield ['SET', k('text2'), Buffer.alloc(4_000, 'bdfac')];
 }
 
+/** The last command's name, in lower case. */
+export function commandOf({ lines }: Held): string {
+  return String(lines.at(-1)![0]).toLowerCase();
+}
+
 /** What people call it. */
 export function nameOf({ lines }: Held): string {
   const line = lines.length > 1 ? ['MULTI', `… ${lines.length - 2} commands`, 'EXEC'] : lines[0]!;

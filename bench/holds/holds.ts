@@ -9,7 +9,7 @@ import { nodeEnvironment, nodeFlags } from '../../src/cli/node-flags.ts';
 import { run } from '../../tools/children.ts';
 import type { Scenario, Stage } from '../scenario.ts';
 import type { Judged } from '../targets.ts';
-import type { Group } from './commands.ts';
+import { commandOf, type Group, heldOf } from './commands.ts';
 import { HEAD_LINE, type Hold, lineOf } from './measure.ts';
 
 const script = join(fileURLToPath(new URL('.', import.meta.url)), 'program.js');
@@ -19,6 +19,8 @@ const START_SECONDS = 20;
 /** For a thousand elements: filling, and all commands once. */
 const SECONDS_PER_1000 = 0.6;
 const TIMES_MAX = 5;
+/** Elements, where only the commands' names are asked about. */
+const FEW = 10;
 
 /** What the program is told. */
 export interface HoldsTold {
@@ -27,7 +29,9 @@ export interface HoldsTold {
   readonly elements: number;
   readonly groups: readonly Group[];
   /** Only commands of these names, in lower case. */
-  readonly only?: readonly string[];
+  readonly only?: readonly string[] | undefined;
+  /** To tell what ran in the longest turn of each; it takes longer with that. */
+  readonly profile?: boolean;
 }
 
 const groups: readonly (readonly [Group, string])[] = [
@@ -44,6 +48,7 @@ export const holds: Scenario = {
   async measure(stage) {
     const judged: Judged[] = [];
     for (const [group, text] of groups) {
+      if (!isAsked(group, stage.options)) continue;
       const found = await measureGroup(stage, group);
       judged.push(longest(text, found), slowest(text, found));
     }
@@ -51,9 +56,17 @@ export const holds: Scenario = {
   },
 };
 
+/** Whether it has one of the commands that are to be measured: filling alone takes minutes. */
+function isAsked(group: Group, { commands }: Stage['options']): boolean {
+  if (commands === undefined) return true;
+  return heldOf[group](FEW).some((held) => commands.includes(commandOf(held)));
+}
+
 async function measureGroup({ options, directory, progress }: Stage, group: Group) {
-  const { elements } = options;
-  const told: HoldsTold = { directory: join(directory, group), elements, groups: [group] };
+  const { elements, commands: only, profile } = options;
+  const told: HoldsTold = {
+    ...{ directory: join(directory, group), elements, groups: [group], only, profile },
+  };
   const found: Hold[] = [];
   progress(`holds, ${group}: ${HEAD_LINE}`);
   const outcome = await run(
@@ -67,6 +80,7 @@ async function measureGroup({ options, directory, progress }: Stage, group: Grou
         for (const line of lines.slice(found.length)) {
           found.push(JSON.parse(line) as Hold);
           progress(`holds: ${lineOf(found.at(-1)!)}`);
+          for (const stack of found.at(-1)!.stacks ?? []) progress(`holds:   ${stack}`);
         }
       },
     },

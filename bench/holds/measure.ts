@@ -1,7 +1,7 @@
 /** One command's longest hold of the event loop it shares with the client that sends it. */
 import { type Held, nameOf } from './commands.ts';
 import { encode, type ForgetfulClient } from './forgetful-client.ts';
-import { Turns, threadCpuMs } from './turns.ts';
+import { type Turn, Turns, threadCpuMs } from './turns.ts';
 
 /** Each the least of all runs, in milliseconds. */
 export interface Hold {
@@ -17,6 +17,10 @@ export interface Hold {
   /** From the request to the end of the reply, and the CPU time of this thread in it. */
   readonly totalMs: number;
   readonly totalCpuMs: number;
+  /** The longest turn of the last run. */
+  readonly longest: Turn | undefined;
+  /** What ran in it, if that was asked for: milliseconds of each stack, by the clock. */
+  readonly stacks?: readonly string[];
 }
 
 export interface Runs {
@@ -35,7 +39,8 @@ export async function measureHold(
   held: Held,
   { min, max, enoughMs, runningMs, limitMs }: Runs,
 ): Promise<Hold> {
-  let least: Omit<Hold, 'name' | 'reply' | 'runs'> = {
+  let longest: Turn | undefined;
+  let least: Omit<Hold, 'name' | 'reply' | 'runs' | 'longest'> = {
     ...{ ownMs: Infinity, cpuMs: Infinity, wallMs: Infinity },
     ...{ totalMs: Infinity, totalCpuMs: Infinity },
   };
@@ -54,7 +59,8 @@ export async function measureHold(
     await client.send(request);
     const totalMs = performance.now() - began;
     const totalCpuMs = threadCpuMs() - beganCpuMs;
-    turns.stop();
+    await turns.stop();
+    longest = turns.longest;
     least = {
       ownMs: Math.min(least.ownMs, turns.longestOwnMs),
       cpuMs: Math.min(least.cpuMs, turns.longestMs),
@@ -63,7 +69,7 @@ export async function measureHold(
       totalCpuMs: Math.min(least.totalCpuMs, totalCpuMs),
     };
   }
-  return { name: nameOf(held), reply: client.head.split('\r\n')[0] ?? '', runs, ...least };
+  return { name: nameOf(held), reply: client.head.split('\r\n')[0] ?? '', runs, ...least, longest };
 }
 
 /** A line of a table. */
