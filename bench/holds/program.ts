@@ -6,7 +6,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { LoneNode } from '../../test/storage/lone-node.ts';
-import { commandOf, filling, heldOf } from './commands.ts';
+import { commandOf, filling, type Held, heldOf } from './commands.ts';
 import { ForgetfulClient } from './forgetful-client.ts';
 import type { HoldsTold } from './holds.ts';
 import { type Hold, measureHold, type Runs } from './measure.ts';
@@ -23,10 +23,11 @@ async function main({ directory, elements, groups, only, profile }: HoldsTold): 
   node.startDriver();
   await node.start();
   const client = new ForgetfulClient(node.datanode.ports.gateway);
-  for (const line of filling(elements)) await client.call(line);
+  const isAsked = (held: Held) => only === undefined || only.includes(commandOf(held));
   for (const group of groups) {
-    for (const held of heldOf[group](elements)) {
-      if (only !== undefined && !only.includes(commandOf(held))) continue;
+    const helds = heldOf[group](elements).filter(isAsked);
+    for (const line of filling(elements, helds)) await client.call(line);
+    for (const held of helds) {
       const ending = profile === true ? await startProfile() : undefined;
       const hold: Hold = await measureHold(client, held, RUNS);
       const stacks = await ending?.(hold.longest);

@@ -26,6 +26,11 @@ export class Turns {
   longestWallMs = 0;
   /** The same as `longestMs` without the collector. */
   longestOwnMs = 0;
+  /**
+   * CPU time of all turns that are looked at, which is nearly all that a command takes: the others
+   * are the watching itself, which never lets the thread sleep.
+   */
+  workedMs = 0;
   /** That one. */
   longest: Turn | undefined;
   #fromMs = 0;
@@ -53,6 +58,7 @@ export class Turns {
     for (const turn of this.#turns) {
       this.longestWallMs = Math.max(this.longestWallMs, turn.toMs - turn.fromMs);
       this.longestMs = Math.max(this.longestMs, turn.cpuMs);
+      this.workedMs += turn.cpuMs;
       const own = turn.cpuMs * (1 - this.#collectedMs(turn) / (turn.toMs - turn.fromMs));
       if (own <= this.longestOwnMs) continue;
       this.longestOwnMs = own;
