@@ -1,5 +1,6 @@
 /** The command line of the benchmark. */
 import { listOf, number, parseWords, whole } from '../tools/command-line.ts';
+import { heldNames } from './holds/commands.ts';
 import { type ScenarioName, scenarioNames } from './scenario.ts';
 import type { SystemName } from './system.ts';
 
@@ -58,7 +59,7 @@ exit code is 1 when a floor is missed.
   --keys N          of 1 KiB, in start and catch-up (default 1000000)
   --bulk N          keys of bulk (default 1000000, with --full 10000000)
   --elements N      of each collection of holds (default 1000000)
-  --commands LIST   of holds only these, such as zunionstore,restore
+  --commands NAMES  of holds only these, such as zunionstore,restore
   --profile         and what ran in the longest turn of each
   --minutes N       begin nothing that would not be over after N minutes; what is left out is
                     named (default 60, with --full 300)
@@ -94,7 +95,10 @@ export function parseOptions(args: readonly string[]): Options {
     keys: whole('--keys', values.keys, 10_000, 10_000_000),
     bulk: whole('--bulk', values.bulk ?? (full ? '10000000' : '1000000'), 20_000, 100_000_000),
     elements: whole('--elements', values.elements, 1_000, 2_000_000),
-    commands: values.commands?.toLowerCase().split(','),
+    commands:
+      values.commands === undefined
+        ? undefined
+        : listOf('--commands', values.commands.toLowerCase(), heldNames()),
     profile: values.profile,
     checkPerf: !values['no-check-perf'],
     ...{ json: values.json, report: values.report, data: values.data },

@@ -15,6 +15,8 @@ const MIB = 1_048_576;
 const ARGUMENTS_MAX = 20_000;
 /** Elements that one command of the filling carries. */
 const FILLED_AT_ONCE = 2_000;
+/** Elements, where only the commands' names are asked about. */
+const FEW = 10;
 
 /** A command, or a transaction, and what is to be done before it each time. */
 export interface Held {
@@ -71,6 +73,13 @@ function collectionsOf(
 /** The last command's name, in lower case. */
 export function commandOf({ lines }: Held): string {
   return String(lines.at(-1)![0]).toLowerCase();
+}
+
+/** Of the commands of these groups; by default all. */
+export function heldNames(...groups: readonly Group[]): readonly string[] {
+  const asked = groups.length > 0 ? groups : (Object.keys(heldOf) as Group[]);
+  const helds = asked.flatMap((group) => heldOf[group](FEW));
+  return [...new Set(helds.map(commandOf))];
 }
 
 /** What people call it. */

@@ -9,7 +9,7 @@ import { nodeEnvironment, nodeFlags } from '../../src/cli/node-flags.ts';
 import { run } from '../../tools/children.ts';
 import type { Scenario, Stage } from '../scenario.ts';
 import type { Judged } from '../targets.ts';
-import { commandOf, type Group, heldOf } from './commands.ts';
+import { type Group, heldNames } from './commands.ts';
 import { HEAD_LINE, type Hold, lineOf } from './measure.ts';
 
 const script = join(fileURLToPath(new URL('.', import.meta.url)), 'program.js');
@@ -19,8 +19,6 @@ const START_SECONDS = 20;
 /** For a thousand elements: filling, and all commands once. */
 const SECONDS_PER_1000 = 0.6;
 const TIMES_MAX = 5;
-/** Elements, where only the commands' names are asked about. */
-const FEW = 10;
 
 /** What the program is told. */
 export interface HoldsTold {
@@ -58,8 +56,7 @@ export const holds: Scenario = {
 
 /** Whether it has one of the commands that are to be measured: filling alone takes minutes. */
 function isAsked(group: Group, { commands }: Stage['options']): boolean {
-  if (commands === undefined) return true;
-  return heldOf[group](FEW).some((held) => commands.includes(commandOf(held)));
+  return heldNames(group).some((name) => commands?.includes(name) ?? true);
 }
 
 async function measureGroup({ options, directory, progress }: Stage, group: Group) {
