@@ -1,5 +1,6 @@
 /** The command line of the benchmark. */
 import { listOf, number, parseWords, whole } from '../tools/command-line.ts';
+import { heldNames } from './holds/commands.ts';
 import { type ScenarioName, scenarioNames } from './scenario.ts';
 import type { SystemName } from './system.ts';
 
@@ -21,6 +22,9 @@ export interface Options {
   readonly bulk: number;
   /** Of each collection of holds. */
   readonly elements: number;
+  /** Of holds, in lower case; undefined: all. */
+  readonly commands: readonly string[] | undefined;
+  readonly profile: boolean;
   readonly checkPerf: boolean;
   readonly json: string | undefined;
   readonly report: boolean;
@@ -55,6 +59,8 @@ exit code is 1 when a floor is missed.
   --keys N          of 1 KiB, in start and catch-up (default 1000000)
   --bulk N          keys of bulk (default 1000000, with --full 10000000)
   --elements N      of each collection of holds (default 1000000)
+  --commands NAMES  of holds only these, such as zunionstore,restore
+  --profile         and what ran in the longest turn of each
   --minutes N       begin nothing that would not be over after N minutes; what is left out is
                     named (default 60, with --full 300)
   --no-check-perf   leave out etcd's own measurement (65 s with etcd 3.4); the SET floor is then
@@ -89,6 +95,11 @@ export function parseOptions(args: readonly string[]): Options {
     keys: whole('--keys', values.keys, 10_000, 10_000_000),
     bulk: whole('--bulk', values.bulk ?? (full ? '10000000' : '1000000'), 20_000, 100_000_000),
     elements: whole('--elements', values.elements, 1_000, 2_000_000),
+    commands:
+      values.commands === undefined
+        ? undefined
+        : listOf('--commands', values.commands.toLowerCase(), heldNames()),
+    profile: values.profile,
     checkPerf: !values['no-check-perf'],
     ...{ json: values.json, report: values.report, data: values.data },
   };
@@ -107,6 +118,8 @@ const words = {
   keys: { type: 'string', default: '1000000' },
   bulk: { type: 'string' },
   elements: { type: 'string', default: '1000000' },
+  commands: { type: 'string' },
+  profile: { type: 'boolean', default: false },
   minutes: { type: 'string' },
   'no-check-perf': { type: 'boolean', default: false },
   json: { type: 'string' },

@@ -15,6 +15,8 @@ const MIB = 1_048_576;
 const ARGUMENTS_MAX = 20_000;
 /** Elements that one command of the filling carries. */
 const FILLED_AT_ONCE = 2_000;
+/** Elements, where only the commands' names are asked about. */
+const FEW = 10;
 
 /** A command, or a transaction, and what is to be done before it each time. */
 export interface Held {
@@ -38,18 +40,46 @@ const exec = (lines: readonly Line[]): Held => ({
   lines: [['MULTI'], ...lines, ['EXEC']],
 });
 
-/** What the commands find: collections of `count` elements and strings. */
-export function* filling(count: number): Generator<Line, void, unknown> {
-  yield* filled(count, ['SADD', k('set')], (at) => [`m${at}`]);
-  yield* filled(count, ['SADD', k('set2')], (at) => [`m${at * 2}`]);
-  yield* filled(count, ['HSET', k('hash')], (at) => [`f${at}`, `v${at}`]);
-  yield* filled(count, ['RPUSH', k('list')], (at) => [`e${at}`]);
-  yield* filled(count, ['ZADD', k('zset')], (at) => [String((at * 7_919) % count), `m${at}`]);
-  yield* filled(count, ['GEOADD', k('geo')], (at) => ['13.5', String(at % 80), `m${at}`]);
-  for (const name of ['big', 'big2']) yield ['SET', k(name), Buffer.alloc(16 * MIB - 64, name)];
-  yield ['SET', k('ones'), Buffer.alloc(15 * MIB, 0xff)];
-  yield ['SET', k('text1'), Buffer.alloc(4_000, 'abcde')];
-  yield ['SET', k('text2'), Buffer.alloc(4_000, 'bdfac')];
+/** What `helds` find: collections of `count` elements and strings; all of them by default. */
+export function* filling(count: number, helds?: readonly Held[]): Generator<Line, void, unknown> {
+  const named = helds?.flatMap(({ before, lines }) => [...before, ...lines].flat());
+  const isNamed = (line: Line) => named === undefined || named.includes(line[1]!);
+  for (const { line, words } of collectionsOf(count)) {
+    if (isNamed(line)) yield* filled(count, line, words);
+  }
+  const strings: readonly Line[] = [
+    ...['big', 'big2'].map((name) => ['SET', k(name), Buffer.alloc(16 * MIB - 64, name)]),
+    ['SET', k('ones'), Buffer.alloc(15 * MIB, 0xff)],
+    ['SET', k('text1'), Buffer.alloc(4_000, 'abcde')],
+    ['SET', k('text2'), Buffer.alloc(4_000, 'bdfac')],
+  ];
+  for (const line of strings) if (isNamed(line)) yield line;
+}
+
+/** Each: the beginning of a command that adds elements, and the words of one of them. */
+function collectionsOf(
+  count: number,
+): readonly { readonly line: Line; readonly words: (at: number) => Line }[] {
+  return [
+    { line: ['SADD', k('set')], words: (at) => [`m${at}`] },
+    { line: ['SADD', k('set2')], words: (at) => [`m${at * 2}`] },
+    { line: ['HSET', k('hash')], words: (at) => [`f${at}`, `v${at}`] },
+    { line: ['RPUSH', k('list')], words: (at) => [`e${at}`] },
+    { line: ['ZADD', k('zset')], words: (at) => [String((at * 7_919) % count), `m${at}`] },
+    { line: ['GEOADD', k('geo')], words: (at) => ['13.5', String(at % 80), `m${at}`] },
+  ];
+}
+
+/** The last command's name, in lower case. */
+export function commandOf({ lines }: Held): string {
+  return String(lines.at(-1)![0]).toLowerCase();
+}
+
+/** Of the commands of these groups; by default all. */
+export function heldNames(...groups: readonly Group[]): readonly string[] {
+  const asked = groups.length > 0 ? groups : (Object.keys(heldOf) as Group[]);
+  const helds = asked.flatMap((group) => heldOf[group](FEW));
+  return [...new Set(helds.map(commandOf))];
 }
 
 /** What people call it. */

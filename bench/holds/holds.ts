@@ -9,7 +9,7 @@ import { nodeEnvironment, nodeFlags } from '../../src/cli/node-flags.ts';
 import { run } from '../../tools/children.ts';
 import type { Scenario, Stage } from '../scenario.ts';
 import type { Judged } from '../targets.ts';
-import type { Group } from './commands.ts';
+import { type Group, heldNames } from './commands.ts';
 import { HEAD_LINE, type Hold, lineOf } from './measure.ts';
 
 const script = join(fileURLToPath(new URL('.', import.meta.url)), 'program.js');
@@ -27,7 +27,9 @@ export interface HoldsTold {
   readonly elements: number;
   readonly groups: readonly Group[];
   /** Only commands of these names, in lower case. */
-  readonly only?: readonly string[];
+  readonly only?: readonly string[] | undefined;
+  /** To tell what ran in the longest turn of each; it takes longer with that. */
+  readonly profile?: boolean;
 }
 
 const groups: readonly (readonly [Group, string])[] = [
@@ -44,6 +46,7 @@ export const holds: Scenario = {
   async measure(stage) {
     const judged: Judged[] = [];
     for (const [group, text] of groups) {
+      if (!isAsked(group, stage.options)) continue;
       const found = await measureGroup(stage, group);
       judged.push(longest(text, found), slowest(text, found));
     }
@@ -51,9 +54,16 @@ export const holds: Scenario = {
   },
 };
 
+/** Whether it has one of the commands that are to be measured: filling alone takes minutes. */
+function isAsked(group: Group, { commands }: Stage['options']): boolean {
+  return heldNames(group).some((name) => commands?.includes(name) ?? true);
+}
+
 async function measureGroup({ options, directory, progress }: Stage, group: Group) {
-  const { elements } = options;
-  const told: HoldsTold = { directory: join(directory, group), elements, groups: [group] };
+  const { elements, commands: only, profile } = options;
+  const told: HoldsTold = {
+    ...{ directory: join(directory, group), elements, groups: [group], only, profile },
+  };
   const found: Hold[] = [];
   progress(`holds, ${group}: ${HEAD_LINE}`);
   const outcome = await run(
@@ -67,6 +77,7 @@ async function measureGroup({ options, directory, progress }: Stage, group: Grou
         for (const line of lines.slice(found.length)) {
           found.push(JSON.parse(line) as Hold);
           progress(`holds: ${lineOf(found.at(-1)!)}`);
+          for (const stack of found.at(-1)!.stacks ?? []) progress(`holds:   ${stack}`);
         }
       },
     },

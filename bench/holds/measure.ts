@@ -1,7 +1,7 @@
 /** One command's longest hold of the event loop it shares with the client that sends it. */
 import { type Held, nameOf } from './commands.ts';
 import { encode, type ForgetfulClient } from './forgetful-client.ts';
-import { Turns, threadCpuMs } from './turns.ts';
+import { type Turn, Turns } from './turns.ts';
 
 /** Each the least of all runs, in milliseconds. */
 export interface Hold {
@@ -14,9 +14,13 @@ export interface Hold {
   readonly cpuMs: number;
   /** The longest turn by the clock. */
   readonly wallMs: number;
-  /** From the request to the end of the reply, and the CPU time of this thread in it. */
+  /** From the request to the end of the reply, and the CPU time of its turns of a millisecond and more. */
   readonly totalMs: number;
   readonly totalCpuMs: number;
+  /** The longest turn of the last run. */
+  readonly longest: Turn | undefined;
+  /** What ran in it, if that was asked for: milliseconds of each stack, by the clock. */
+  readonly stacks?: readonly string[];
 }
 
 export interface Runs {
@@ -35,7 +39,8 @@ export async function measureHold(
   held: Held,
   { min, max, enoughMs, runningMs, limitMs }: Runs,
 ): Promise<Hold> {
-  let least: Omit<Hold, 'name' | 'reply' | 'runs'> = {
+  let longest: Turn | undefined;
+  let least: Omit<Hold, 'name' | 'reply' | 'runs' | 'longest'> = {
     ...{ ownMs: Infinity, cpuMs: Infinity, wallMs: Infinity },
     ...{ totalMs: Infinity, totalCpuMs: Infinity },
   };
@@ -49,21 +54,20 @@ export async function measureHold(
     const request = encode(held.lines);
     const turns = new Turns();
     turns.start();
-    const beganCpuMs = threadCpuMs();
     const began = performance.now();
     await client.send(request);
     const totalMs = performance.now() - began;
-    const totalCpuMs = threadCpuMs() - beganCpuMs;
-    turns.stop();
+    await turns.stop();
+    longest = turns.longest;
     least = {
       ownMs: Math.min(least.ownMs, turns.longestOwnMs),
       cpuMs: Math.min(least.cpuMs, turns.longestMs),
       wallMs: Math.min(least.wallMs, turns.longestWallMs),
       totalMs: Math.min(least.totalMs, totalMs),
-      totalCpuMs: Math.min(least.totalCpuMs, totalCpuMs),
+      totalCpuMs: Math.min(least.totalCpuMs, turns.workedMs),
     };
   }
-  return { name: nameOf(held), reply: client.head.split('\r\n')[0] ?? '', runs, ...least };
+  return { name: nameOf(held), reply: client.head.split('\r\n')[0] ?? '', runs, ...least, longest };
 }
 
 /** A line of a table. */

@@ -6,15 +6,16 @@
 import { setFlagsFromString } from 'node:v8';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { LoneNode } from '../../test/storage/lone-node.ts';
-import { filling, heldOf } from './commands.ts';
+import { commandOf, filling, type Held, heldOf } from './commands.ts';
 import { ForgetfulClient } from './forgetful-client.ts';
 import type { HoldsTold } from './holds.ts';
-import { measureHold, type Runs } from './measure.ts';
+import { type Hold, measureHold, type Runs } from './measure.ts';
+import { startProfile } from './turn-profile.ts';
 
 const MIB = 1_048_576;
 const RUNS: Runs = { min: 1, max: 3, enoughMs: 5, runningMs: 60_000, limitMs: Infinity };
 
-async function main({ directory, elements, groups, only }: HoldsTold): Promise<void> {
+async function main({ directory, elements, groups, only, profile }: HoldsTold): Promise<void> {
   // steps in which V8 marks garbage beside the program are not told of: all go into the collections
   setFlagsFromString('--no-incremental-marking');
   const sizes = { segmentBytes: 64 * MIB, writeBufferBytes: 4 * MIB };
@@ -22,12 +23,17 @@ async function main({ directory, elements, groups, only }: HoldsTold): Promise<v
   node.startDriver();
   await node.start();
   const client = new ForgetfulClient(node.datanode.ports.gateway);
-  for (const line of filling(elements)) await client.call(line);
+  const isAsked = (held: Held) => only === undefined || only.includes(commandOf(held));
   for (const group of groups) {
-    for (const held of heldOf[group](elements)) {
-      const name = String(held.lines.at(-1)![0]).toLowerCase();
-      if (only !== undefined && !only.includes(name)) continue;
-      process.stdout.write(`${JSON.stringify(await measureHold(client, held, RUNS))}\n`);
+    const helds = heldOf[group](elements).filter(isAsked);
+    for (const line of filling(elements, helds)) await client.call(line);
+    for (const held of helds) {
+      const ending = profile === true ? await startProfile() : undefined;
+      const hold: Hold = await measureHold(client, held, RUNS);
+      const stacks = await ending?.(hold.longest);
+      process.stdout.write(
+        `${JSON.stringify(stacks === undefined ? hold : { ...hold, stacks })}\n`,
+      );
     }
   }
   client.end();

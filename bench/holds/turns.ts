@@ -1,11 +1,15 @@
 /** Turns of this thread's event loop, and the CPU time they take. */
 import { openSync, readSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
+import { promisify } from 'node:util';
 
+const nextTurn = promisify(setImmediate);
+const TOLD_TURNS = 3;
 /** Turns shorter than this are not looked at one by one. */
 const NOTABLE_MS = 1;
 
-interface Turn {
+/** By `performance.now()`. */
+export interface Turn {
   readonly fromMs: number;
   readonly toMs: number;
   readonly cpuMs: number;
@@ -22,6 +26,13 @@ export class Turns {
   longestWallMs = 0;
   /** The same as `longestMs` without the collector. */
   longestOwnMs = 0;
+  /**
+   * CPU time of all turns that are looked at, which is nearly all that a command takes: the others
+   * are the watching itself, which never lets the thread sleep.
+   */
+  workedMs = 0;
+  /** That one. */
+  longest: Turn | undefined;
   #fromMs = 0;
   #cpuMs = 0;
   #on = true;
@@ -38,15 +49,20 @@ export class Turns {
     setImmediate(() => this.#turn());
   }
 
-  stop(): void {
+  /** V8 tells of a collection two turns later at most: what the last one did is waited for. */
+  async stop(): Promise<void> {
     this.#on = false;
+    for (let turn = 0; turn < TOLD_TURNS; turn++) await nextTurn();
     this.#collections.push(...this.#observer.takeRecords());
     this.#observer.disconnect();
     for (const turn of this.#turns) {
       this.longestWallMs = Math.max(this.longestWallMs, turn.toMs - turn.fromMs);
       this.longestMs = Math.max(this.longestMs, turn.cpuMs);
+      this.workedMs += turn.cpuMs;
       const own = turn.cpuMs * (1 - this.#collectedMs(turn) / (turn.toMs - turn.fromMs));
-      this.longestOwnMs = Math.max(this.longestOwnMs, own);
+      if (own <= this.longestOwnMs) continue;
+      this.longestOwnMs = own;
+      this.longest = turn;
     }
   }
 

@@ -10,7 +10,7 @@ describe('the command line', () => {
       ...{ help: false, full: false, seconds: 7, rounds: 1, fill: 1_000_000, minutes: 60 },
       ...{ systems: ['redis', 'kvorum', 'etcd'], scenarios: [], checkPerf: true },
       ...{ kills: 10, transfers: 30, groups: 1_000, keys: 1_000_000, bulk: 1_000_000 },
-      elements: 1_000_000,
+      ...{ elements: 1_000_000, commands: undefined, profile: false },
       ...{ json: undefined, report: false, data: undefined },
     });
   });
@@ -37,6 +37,12 @@ describe('the command line', () => {
     expect({ systems, scenarios }).toEqual({ systems: [], scenarios: ['failover', 'transfer'] });
   });
 
+  test('commands of holds are named in any case, and must be there', () => {
+    const { commands } = parseOptions(['--commands', 'LPOP,zunionstore', '--profile']);
+    expect(commands).toEqual(['lpop', 'zunionstore']);
+    expect(() => parseOptions(['--commands', 'lpo'])).toThrow('--commands lpo: use ping, smembers');
+  });
+
   test.each([
     [['--fast'], "Unknown option '--fast'"],
     [['now'], "Unexpected argument 'now'"],
@@ -55,7 +61,13 @@ describe('the command line', () => {
   });
 
   test('the help names every option that is understood', () => {
-    const values: Record<string, string> = { N: '31', LIST: 'etcd', DIR: 'x', FILE: 'x' };
+    const values: Record<string, string> = {
+      N: '31',
+      LIST: 'etcd',
+      NAMES: 'lpop',
+      DIR: 'x',
+      FILE: 'x',
+    };
     const named = [...help.matchAll(/^ {2}(--[a-z-]+)(?: ([A-Z]+))?/gm)];
     // --only chooses systems and scenarios
     expect(named).toHaveLength(Object.keys(parseOptions([])).length - 1);

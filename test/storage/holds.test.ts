@@ -2,7 +2,7 @@
  * How long commands over large collections and strings hold the event loop of a whole node: real
  * log, real LevelDB, real sockets. Prints a table; asserts what no noise of a shared machine
  * explains (`npm run bench -- --only holds` tells the figures beside their bound). KVORUM_HOLDS names
- * the groups that run (points reads writes carrying), all by default.
+ * the groups that run (points reads writes carrying) and single commands, all by default.
  * The shortest of several runs counts: whoever else runs only makes them longer, and a
  * hypervisor that takes the machine away in the midst of a turn is charged to the turn.
  */
@@ -11,7 +11,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { filling, type Group, type Held, heldOf, pointsOf } from '../../bench/holds/commands.ts';
+import {
+  commandOf,
+  filling,
+  type Group,
+  type Held,
+  heldOf,
+  pointsOf,
+} from '../../bench/holds/commands.ts';
 import { encode, ForgetfulClient, type Line } from '../../bench/holds/forgetful-client.ts';
 import { HEAD_LINE, lineOf, measureHold } from '../../bench/holds/measure.ts';
 import { threadCpuMs } from '../../bench/holds/turns.ts';
@@ -90,8 +97,12 @@ async function pointMicroseconds(words: (at: number) => Line): Promise<number> {
   return best;
 }
 
-/** Whether a group of commands was asked for. */
-const isAsked = (group: string) => (process.env['KVORUM_HOLDS'] ?? group).includes(group);
+const GROUPS: readonly Group[] = ['reads', 'writes', 'carrying'];
+const asked = process.env['KVORUM_HOLDS']?.toLowerCase().split(/[ ,]+/);
+const isAsked = (word: string) => asked === undefined || asked.includes(word);
+/** Of a group those that were asked for: with it, or by their names. */
+const heldsOf = (group: Group, count: number) =>
+  heldOf[group](count).filter((held) => isAsked(group) || isAsked(commandOf(held)));
 
 test.runIf(isAsked('points'))(
   'point operations take microseconds, however many elements there are',
@@ -106,10 +117,9 @@ test.runIf(isAsked('points'))(
 );
 
 describe('the longest hold of the event loop', () => {
-  const groups: readonly Group[] = ['reads', 'writes', 'carrying'];
-  for (const group of groups) {
-    test.runIf(isAsked(group))(`by ${group}`, { timeout: GROUP_MS_MAX }, async () => {
-      for (const held of heldOf[group](COUNT)) {
+  for (const group of GROUPS) {
+    test.runIf(heldsOf(group, 1).length > 0)(`by ${group}`, { timeout: GROUP_MS_MAX }, async () => {
+      for (const held of heldsOf(group, COUNT)) {
         const limitMs = limitOf(held);
         const hold = await measureHold(client, held, {
           ...{ min: 1, max: RUNS_MAX, runningMs: RUNNING_MS_MAX, limitMs },

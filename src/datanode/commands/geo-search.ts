@@ -9,7 +9,7 @@ import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
 import { sortStepwise } from '../encoding/stepwise-sort.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { type Entry, readZset, scoreOf } from '../encoding/zset.ts';
-import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
+import { buildZset, ScoredList } from '../encoding/zset-build.ts';
 import { scoreSpan, walkSpan } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, error, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
@@ -120,11 +120,12 @@ function* runWrite(view: WriteView, request: SearchRequest, context: RunContext)
     deleteKey(view, target);
     return integer(0);
   }
-  const building = beginZset(view, target);
+  const scored = new ScoredList();
   yield* eachItem(all.items(0, count), ({ member, score, meters }) => {
-    giveScore(view, building, member, () => (search.storeDist ? meters / search.unit : score));
+    const name = member.toString('latin1');
+    scored.add({ name, score: search.storeDist ? meters / search.unit : score });
   });
-  const zset = yield* endZset(view, building);
+  const zset = yield* buildZset(view, target, scored);
   const event = request.form.kind === 'searchStore' ? 'geosearchstore' : 'georadiusstore';
   return yield* finishZset(view, zset, { event, reply: integer(count) });
 }

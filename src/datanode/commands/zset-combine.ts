@@ -1,13 +1,12 @@
 /** Unions, intersections and differences of sorted sets and sets, given or stored. */
 
-import { SteadyList } from '../../common/steady-list.ts';
+import type { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
 import { findKey } from '../encoding/keyspace.ts';
-import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
-import { sortStepwise } from '../encoding/stepwise-sort.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { Entry } from '../encoding/zset.ts';
-import { beginZset, endZset, giveScore } from '../encoding/zset-build.ts';
+import { buildZset, type Scored, ScoredList } from '../encoding/zset-build.ts';
 import { readSource, type Source, sourceScore, walkSource } from '../encoding/zset-source.ts';
 import { error, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, WRONG_TYPE, word } from './args.ts';
@@ -218,36 +217,39 @@ function* runCombine(
   const opened = openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
-  const found = new SteadyMap<Named>();
+  const result = yield* combined(view, operation, inputs, options);
+  const entries = entriesOf(yield* result.inOrder());
+  return yield* entriesReply(entries, options.withScores, 'fewer or smaller keys');
+}
+
+/** The result as a whole: only then it is known in which order its members are. */
+function* combined(
+  view: View,
+  operation: Operation,
+  inputs: readonly Weighted[],
+  options: Options,
+): Slices<ScoredList> {
+  const result = new ScoredList();
+  if (operation !== 'union') {
+    yield* combine(view, operation, inputs, options, ({ member, score }) => {
+      result.add({ name: member.toString('latin1'), score });
+      return undefined;
+    });
+    return result;
+  }
+  const found = new SteadyMap<Scored>();
   yield* combine(view, operation, inputs, options, ({ member, score }) => {
     const name = member.toString('latin1');
-    const before = found.get(name);
-    if (before === undefined) found.set(name, { name, score });
-    else before.score = options.aggregate(before.score, score);
+    const scored = { name, score };
+    const before = found.getOrSet(name, scored);
+    if (before !== scored) before.score = options.aggregate(before.score, score);
     return undefined;
   });
-  const together = new SteadyList<Named>();
-  yield* eachItem(found.values(), (named) => void together.push(named));
-  const sorted = yield* sortStepwise(together, compareNamed, giveWay);
-  return yield* entriesReply(entriesOf(sorted), options.withScores, 'fewer or smaller keys');
+  yield* eachItem(found.values(), (scored) => void result.add(scored));
+  return result;
 }
 
-/**
- * A member as a latin1 string, which compares as its bytes do: a million Buffers, each with the
- * record it is a part of, keep the garbage collector at work for half a second.
- */
-interface Named {
-  readonly name: string;
-  score: number;
-}
-
-function compareNamed(a: Named, b: Named): number {
-  if (a.score !== b.score) return a.score < b.score ? -1 : 1;
-  if (a.name === b.name) return 0;
-  return a.name < b.name ? -1 : 1;
-}
-
-function* entriesOf(sorted: SteadyList<Named>): Generator<Entry, void, unknown> {
+function* entriesOf(sorted: SteadyList<Scored>): Generator<Entry, void, unknown> {
   for (const { name, score } of sorted) yield { member: Buffer.from(name, 'latin1'), score };
 }
 
@@ -261,14 +263,7 @@ function* runStore(
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
   const found = findKey(view, request.target!, nowMs);
-  const building = beginZset(view, found);
-  yield* combine(view, operation, inputs, options, ({ member, score }) => {
-    giveScore(view, building, member, (before) =>
-      before === undefined ? score : options.aggregate(before, score),
-    );
-    return undefined;
-  });
-  const zset = yield* endZset(view, building);
+  const zset = yield* buildZset(view, found, yield* combined(view, operation, inputs, options));
   const ending = { event: `z${operation}store`, reply: integer(zset.size) };
   if (zset.size > 0) return yield* finishZset(view, zset, ending);
   deleteKey(view, found);

@@ -4,7 +4,9 @@ import type { Collection } from '../encoding/collection.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import { dropMember, type Entry, newZset, openZset, putScore, readZset } from '../encoding/zset.ts';
+import { dropMember, type Entry, openZset, readZset } from '../encoding/zset.ts';
+import { buildZset, ScoredList } from '../encoding/zset-build.ts';
+import { fitsSmall } from '../encoding/zset-header.ts';
 import {
   jump,
   type LexBounds,
@@ -161,12 +163,16 @@ function* runRangeStore(
   const source = readZset(view, request.key, nowMs);
   if (source === 'wrong-type') return WRONG_TYPE;
   const found = findKey(view, target, nowMs);
-  const stored = newZset(view, found);
+  const scored = new ScoredList();
+  let isLarge = false;
   if (source !== undefined) {
     yield* walkRange(view, source, request, ({ member, score }) => {
-      putScore(view, stored, member, score, undefined);
+      // members come one by one: what came while it was small has lost its −0
+      isLarge ||= !fitsSmall({ size: scored.all.length + 1 }, member.length);
+      scored.add({ name: member.toString('latin1'), score: isLarge ? score : score + 0 });
     });
   }
+  const stored = yield* buildZset(view, found, scored, isLarge);
   const reply = integer(stored.size);
   if (stored.size > 0) return yield* finishZset(view, stored, { event: 'zrangestore', reply });
   deleteKey(view, found);

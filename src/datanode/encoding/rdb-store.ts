@@ -10,7 +10,7 @@ import { eachItem, type Slices } from './slices.ts';
 import { storeString } from './string.ts';
 import type { WriteView } from './view.ts';
 import { saveZset } from './zset.ts';
-import { beginZset, endZset, giveScore } from './zset-build.ts';
+import { buildZset, ScoredList } from './zset-build.ts';
 
 type Pair<Value> = readonly [member: Buffer, value: Value];
 
@@ -82,11 +82,11 @@ function* storeZset(
   elements: SteadyList<Pair<number>>,
   deadlineMs: number,
 ): Slices<void> {
-  const building = beginZset(view, found);
+  const scored = new ScoredList();
   yield* eachItem(elements, ([member, score]) => {
-    giveScore(view, building, member, () => score);
+    scored.add({ name: member.toString('latin1'), score });
   });
-  const zset = yield* endZset(view, building);
+  const zset = yield* buildZset(view, found, scored);
   zset.deadlineMs = deadlineMs;
   const later = saveZset(view, zset);
   if (later !== undefined) yield* later;

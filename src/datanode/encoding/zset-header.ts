@@ -41,6 +41,6 @@ export function encodingOfZset({ extra }: { readonly extra: Buffer }): 'listpack
 }
 
 /** `longest`: bytes of the longest member. */
-export function fitsSmall({ size }: OpenZset, longest: number): boolean {
+export function fitsSmall({ size }: Pick<OpenZset, 'size'>, longest: number): boolean {
   return size <= SMALL_ENTRIES_MAX && longest <= SMALL_MEMBER_BYTES_MAX;
 }

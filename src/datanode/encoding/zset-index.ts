@@ -82,11 +82,23 @@ export function* splitBlocks(view: View, zset: OpenZset): Slices<void> {
   for (const order of zset.crowded ?? []) {
     const block = ranks.blockOf(order);
     if (block.count <= BLOCK_MAX) continue;
-    const { counts, bounds } = yield* readBlocks(blockRange(zset.place, block), block.count);
+    const { counts, bounds } = (yield* readBlocks(blockRange(zset.place, block))).end();
     yield* giveWay();
     ranks.split(order, counts, bounds);
   }
   delete zset.crowded;
+}
+
+/** The counts of a new set of which nothing is saved; `blocks` has all its elements. */
+export function* countBlocks(view: WriteView, zset: OpenZset, blocks: Blocks): Slices<void> {
+  if (zset.size <= BLOCK_MAX) return;
+  const ranks = RankTree.create(view, zset.place, zset.size);
+  const { counts, bounds } = blocks.end();
+  yield* giveWay();
+  ranks.split(Buffer.alloc(0), counts, bounds);
+  zset.ranks = ranks;
+  setFlags(zset, flagsOfZset(zset) | zsetFlags.counted);
+  yield* saveManyRanks(view, zset);
 }
 
 /** `saveRanks` for a set of which many blocks may have been split: a million elements have 4,000. */
@@ -120,31 +132,45 @@ function blockRange(place: CollectionPlace, { from, to }: Block): KeyRange {
   };
 }
 
-function* readBlocks(
-  range: KeyRange,
-  total: number,
-): Slices<{ readonly counts: readonly number[]; readonly bounds: readonly Buffer[] }> {
-  const counts: number[] = [];
-  const bounds: Buffer[] = [];
-  let begun = 0;
-  let read = 0;
-  let last: Buffer | undefined;
+function* readBlocks(range: KeyRange): Slices<Blocks> {
+  const blocks = new Blocks();
   let rest = range;
   for (let pairs = yield rest; pairs.length > 0; pairs = yield rest) {
-    for (const [key] of pairs) {
-      const order = scoreOrder(key);
-      if (read - begun === BLOCK_FILL && total - read >= BLOCK_FILL / 2) {
-        bounds.push(boundBetween(last!, order));
-        counts.push(read - begun);
-        begun = read;
-      }
-      read++;
-      last = order;
-    }
+    for (const [key] of pairs) blocks.add(scoreOrder(key));
     rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
   }
-  counts.push(read - begun);
-  return { counts, bounds };
+  return blocks;
+}
+
+/** What elements that come in their order are divided into. */
+export class Blocks {
+  readonly #counts: number[] = [];
+  readonly #bounds: Buffer[] = [];
+  /** Elements of the last block, and the last of them. */
+  #filled = 0;
+  #last: Buffer | undefined;
+
+  add(order: Buffer): void {
+    if (this.#filled === BLOCK_FILL) {
+      this.#bounds.push(boundBetween(this.#last!, order));
+      this.#counts.push(this.#filled);
+      this.#filled = 0;
+    }
+    this.#filled++;
+    this.#last = order;
+  }
+
+  /** To be asked once, behind the last: the count of each, and the bounds between them. */
+  end(): { readonly counts: readonly number[]; readonly bounds: readonly Buffer[] } {
+    const [counts, bounds] = [this.#counts, this.#bounds];
+    if (counts.length === 0 || this.#filled >= BLOCK_FILL / 2) {
+      counts.push(this.#filled);
+    } else {
+      counts[counts.length - 1]! += this.#filled;
+      bounds.pop();
+    }
+    return { counts, bounds };
+  }
 }
 
 /** The shortest beginning of `after` that is greater than `before`. */

@@ -17,6 +17,7 @@ import {
   elementFlags,
   encodeMemberKey,
   encodeScoreKey,
+  scoreOrder,
 } from './element-key.ts';
 import type { Found } from './keyspace.ts';
 import { corruptRecord } from './record.ts';
@@ -95,14 +96,25 @@ export function putScore(
     countElement(view, zset, { member, score: before }, -1);
   }
   const kept = encodingOfZset(zset) === 'listpack' ? score + 0 : score;
+  putNewScore(view, zset, member, kept);
+  countElement(view, zset, { member, score: kept }, 1);
+}
+
+/** Writes the records of a member that has none and tells nobody; returns its place in the order. */
+export function putNewScore(
+  view: WriteView,
+  { place }: OpenZset,
+  member: Buffer,
+  score: number,
+): Buffer {
   // from Node's pool: a million pieces of memory of their own hold up the garbage collector
   const value = Buffer.allocUnsafe(SCORE_BYTES);
   value[0] = 0;
-  value.writeDoubleBE(kept, 1);
-  view.put(encodeMemberKey(tags.zsetMember, zset.place, member), value);
-  const flags = Object.is(kept, -0) ? NEGATIVE_ZERO : PLAIN;
-  view.put(encodeScoreKey(zset.place, kept, member), flags);
-  countElement(view, zset, { member, score: kept }, 1);
+  value.writeDoubleBE(score, 1);
+  view.put(encodeMemberKey(tags.zsetMember, place, member), value);
+  const scoreKey = encodeScoreKey(place, score, member);
+  view.put(scoreKey, Object.is(score, -0) ? NEGATIVE_ZERO : PLAIN);
+  return scoreOrder(scoreKey);
 }
 
 /** Removes a member that is there; `entry` has its own score. */

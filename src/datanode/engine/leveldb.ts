@@ -290,6 +290,8 @@ class LevelEngine extends LevelReader implements Engine {
       guard(path, writeInSteps(level, operations, turn));
     const snapshot = () => new LevelSnapshot(path, level, level.snapshot());
     const prepare: PartTarget['prepare'] = async (operations, bytes) => {
+      // the end of the part before may have been this turn's work
+      await turn.next();
       const part = await guard(path, prepareInSteps(level, operations, bytes, turn));
       return { ...part, write: () => guard(path, part.write()) };
     };

@@ -36,6 +36,8 @@ const VERY_FEW = 3;
 const CHAINED_BYTES_MAX = 65_536;
 /** Operations handed over before the clock is asked. */
 const STEP = 32;
+/** Work of a turn: commands have theirs beside it. */
+const TURN_MS = limits.turnMs / 2;
 
 export async function writeInSteps(
   level: Batching,
@@ -77,7 +79,7 @@ async function fill(
   let left = bytesMax;
   let sinceMs = turn.nowMs();
   while (left > 0) {
-    const isLate = ++count % STEP === 0 && turn.nowMs() - sinceMs >= limits.turnMs;
+    const isLate = ++count % STEP === 0 && turn.nowMs() - sinceMs >= TURN_MS;
     if (isLate || count > limits.engineBatchStep || bytes > limits.engineBatchBytesMax) {
       await turn.next();
       count = 0;

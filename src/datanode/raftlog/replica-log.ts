@@ -253,11 +253,14 @@ export class ReplicaState implements ReplicaLog {
     this.#head = 0;
   }
 
-  /** Lets the oldest cached entries go while they are too many bytes and can be read back. */
-  evict(): void {
+  /**
+   * Lets the oldest cached entries go while they are too many bytes and can be read back, but not
+   * the last `spared`.
+   */
+  evict(spared = 0): void {
     const cacheBytes = this.#host.cacheBytes();
     let index = this.#cachedFrom();
-    const last = this.lastIndex();
+    const last = this.lastIndex() - spared;
     while (this.#cacheBytes > cacheBytes && index <= last) {
       const slot = this.#slot(index);
       if (!this.#host.isWritten(this.#segments[slot]!, this.#offsets[slot]!)) return;

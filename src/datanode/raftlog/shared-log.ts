@@ -24,6 +24,7 @@ import type { LogAppend, RaftLog, RaftLogStats, ReplicaLog } from './raft-log.ts
 import { recover } from './recovery.ts';
 import { type RecordPlace, type Segment, SegmentSet } from './segment.ts';
 import { type Move, SegmentGc } from './segment-gc.ts';
+import { SparedEntries } from './spared-entries.ts';
 
 export interface SharedLogOptions {
   readonly disk: Disk;
@@ -73,6 +74,7 @@ class SharedLog implements RaftLog {
   #idleTimer: Timer | undefined;
   /** Replicas whose memory is to be checked when the batch is written. */
   #touched = new Set<ReplicaId>();
+  readonly #spared = new SparedEntries((id, spared) => this.#state.replicas.get(id)?.evict(spared));
 
   #durableSeq = 0;
   #durableSegment = 0;
@@ -296,8 +298,8 @@ class SharedLog implements RaftLog {
     this.#durableSeq = batch.place.seq;
     this.#durableSegment = batch.place.segment;
     this.#lastIsMark = batch.isMark;
-    for (const id of this.#touched) this.#state.replicas.get(id)?.evict();
-    this.#touched.clear();
+    this.#spared.written(this.#touched, batch.isMark);
+    this.#touched = new Set();
     return true;
   }
 

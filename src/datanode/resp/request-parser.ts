@@ -2,12 +2,14 @@
  * Requests from a byte stream. redis-parser decodes; this wrapper walks the framing ahead of it and
  * guards what it does not: inline commands, RESP3 types and nested arrays, counts and lengths. It
  * sees only checked headers, so it never waits for what a header must not announce, and a large
- * bulk is never allocated before its bytes have come.
+ * bulk is never allocated before its bytes have come. Those are gathered beside it (`LargeBulk`),
+ * and it sees an empty one in their place.
  */
 import RedisParser from 'redis-parser';
-import { assert } from '../../common/assert.ts';
+import { assert, must } from '../../common/assert.ts';
 import { limits } from '../../common/limits.ts';
 import { splitInline } from './inline.ts';
+import { LARGE_BULK_BYTES, LargeBulk } from './large-bulk.ts';
 
 export interface RequestParserOptions {
   /** A request's name and arguments, copied out of the chunk; `bytes` as it came on the wire. */
@@ -35,6 +37,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const STAR = 0x2a;
 const DOLLAR = 0x24;
+const EMPTY_BULK = Buffer.from('$0\r\n\r\n');
 
 export function createRequestParser(options: RequestParserOptions): RequestParser {
   return new GuardedParser(options);
@@ -51,6 +54,10 @@ class GuardedParser implements RequestParser {
   /** Bytes of the current bulk (its CRLF included) that have not come. */
   #bulkLeft = 0;
   #requestBytes = 0;
+  /** The large bulk that is coming. */
+  #large: LargeBulk | undefined;
+  /** Those of the current request that have come, by the arguments that were left behind them. */
+  #gathered: Map<number, Buffer> | undefined;
   #paused = false;
   #failed = false;
   #walking = false;
@@ -124,6 +131,7 @@ class GuardedParser implements RequestParser {
 
   /** Walks bulks from `start`, then hands everything walked to the decoder. */
   #arguments(bytes: Buffer, start: number): number {
+    if (this.#large !== undefined) return this.#gather(bytes, this.#large);
     let at = start;
     while (at < bytes.length) {
       if (this.#bulkLeft > 0) {
@@ -144,11 +152,37 @@ class GuardedParser implements RequestParser {
       if (length === undefined || length < 0 || length > this.#bulkBytesMax) {
         return this.#fail('Protocol error: invalid bulk length');
       }
-      at = end;
       this.#argsLeft--;
       this.#bulkLeft = length + 2;
+      if (length >= LARGE_BULK_BYTES) return this.#beginLarge(bytes, at, end, length);
+      at = end;
     }
     return this.#decode(bytes, at);
+  }
+
+  /** Its header lies from `at` to `end`. */
+  #beginLarge(bytes: Buffer, at: number, end: number, length: number): number {
+    if (at > 0 && this.#decode(bytes, at) === 0) return 0;
+    this.#requestBytes += end - at;
+    this.#large = new LargeBulk(length);
+    return end;
+  }
+
+  /** Returns what it took of `bytes`: of the bulk and its CRLF. */
+  #gather(bytes: Buffer, large: LargeBulk): number {
+    const taken = Math.min(this.#bulkLeft, bytes.length);
+    this.#requestBytes += taken;
+    if (this.#requestBytes > limits.requestBytesMax) {
+      return this.#fail('Protocol error: too big request');
+    }
+    large.add(bytes);
+    this.#bulkLeft -= taken;
+    if (this.#bulkLeft > 0) return taken;
+    this.#large = undefined;
+    this.#gathered ??= new Map();
+    this.#gathered.set(this.#argsLeft, must(large.whole, 'all of it has come'));
+    this.#decoder.execute(EMPTY_BULK);
+    return taken;
   }
 
   #decode(bytes: Buffer, end: number): number {
@@ -197,6 +231,9 @@ class GuardedParser implements RequestParser {
     for (const arg of args) total += arg.length;
     const bytes = this.#requestBytes;
     this.#requestBytes = 0;
+    const gathered = this.#gathered;
+    this.#gathered = undefined;
+    for (const [left, bulk] of gathered ?? []) args[args.length - 1 - left] = bulk;
     if (args.length >= ARGUMENTS_MANY && total < args.length * ARGUMENT_BYTES_SMALL) {
       return this.#options.onRequest(args, bytes);
     }
@@ -205,6 +242,10 @@ class GuardedParser implements RequestParser {
     const own: Buffer[] = [];
     let at = 0;
     for (const arg of args) {
+      if (gathered !== undefined && arg.length >= LARGE_BULK_BYTES) {
+        own.push(arg);
+        continue;
+      }
       memory.set(arg, at);
       own.push(memory.subarray(at, at + arg.length));
       at += arg.length;

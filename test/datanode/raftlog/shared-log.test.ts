@@ -114,6 +114,30 @@ describe('on the real disk', () => {
     expect(failures).toEqual([]);
   });
 
+  test('a large entry stays in memory until it is applied, or some batches later', async () => {
+    const log = await openLog({ cacheBytes: 1_000 });
+    const large = entry(1, 1, 'x'.repeat(200_000));
+    const held = () => {
+      const read = log.replica(7)!.entries(1, 2, 1e9);
+      expect(read).toEqual([large]);
+      return read !== 'compacted' && read[0] === large;
+    };
+    const append = async (replica: number, one: Entry, isNew: boolean) => {
+      log.append({ replica, entries: [one], ...(isNew && { reset: reset(0, 0, 1) }) }, noted);
+      await log.flush();
+    };
+    await append(7, large, true);
+    expect(held()).toBe(true);
+    for (let index = 1; index <= 4; index++) {
+      await append(8, entry(index, 1), index === 1);
+      expect([index, held()]).toEqual([index, index < 4]);
+    }
+    await append(7, entry(2, 1, 'y'.repeat(200_000)), false);
+    expect(held()).toBe(false);
+    await log.close();
+    expect(failures).toEqual([]);
+  });
+
   test('a random history with small segments survives closing and opening', async () => {
     const random = seededRandom('real disk');
     const model = new LogModel();

@@ -121,6 +121,43 @@ describe('requests', () => {
     expect(textOf(requests)).toEqual([['A'], ['B']]);
   });
 
+  test('with large bulks are the same however they are cut, each in memory of its own', () => {
+    const large = (bytes: number, fill: string) => Buffer.alloc(bytes, fill);
+    const small = Buffer.from('x');
+    const commands = [
+      [small, large(262_143, 'ab'), large(262_144, 'cd\r\n'), small],
+      [large(700_001, '$1\r\n'), small],
+      [small],
+      [large(300_000, 'ef'), small, large(262_144, 'gh')],
+    ];
+    const bytes = Buffer.concat(commands.map(wire));
+    for (const chunkBytes of [4_099, 65_536, 262_154, 400_000, bytes.length]) {
+      const { parser, requests, errors, sizes } = collect();
+      for (let from = 0; from < bytes.length; from += chunkBytes) {
+        parser.feed(Buffer.from(bytes.subarray(from, from + chunkBytes)));
+      }
+      expect(errors).toEqual([]);
+      expect(requests.map((args) => args.length)).toEqual([4, 2, 1, 3]);
+      requests.flat().forEach((arg, at) => {
+        expect(arg.equals(commands.flat()[at]!), `argument ${at} in ${chunkBytes}`).toBe(true);
+        if (arg.length >= 262_144) expect(arg.buffer.byteLength).toBe(arg.length);
+      });
+      expect(sizes).toEqual(commands.map((command) => wire(command).length));
+    }
+  });
+
+  test('of which a large bulk is kept back come when they go on', () => {
+    const { parser, requests } = collect();
+    const bulk = Buffer.alloc(300_000, 'x');
+    const bytes = wire([Buffer.from('SET'), bulk]);
+    parser.feed(bytes.subarray(0, 100_000));
+    parser.pause();
+    parser.feed(bytes.subarray(100_000));
+    expect(requests).toEqual([]);
+    parser.resume();
+    expect(requests[0]![1]!.equals(bulk)).toBe(true);
+  });
+
   test('keep no socket chunk alive, and announce nothing they have not brought', () => {
     const { parser, requests } = collect();
     const chunk = Buffer.alloc(65_536);
