@@ -437,9 +437,9 @@ export const mutations: readonly Mutation[] = [
     scripted: true,
     edits: [
       {
-        file: `${routing}/joined-batches.ts`,
-        find: 'return emptiesPartition(line) || execWithin(line) !== undefined;',
-        replace: 'return emptiesPartition(line);',
+        file: `${routing}/short-writes.ts`,
+        find: 'if (!shortWrites.has(name)) return false;',
+        replace: "if (!shortWrites.has(name) && name !== 'exec') return false;",
       },
       {
         file: `${partition}/watches.ts`,

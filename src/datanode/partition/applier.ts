@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
+import { resolveCommand } from '../commands/table.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { type ChangeSet, Txn } from '../encoding/txn.ts';
@@ -19,7 +20,7 @@ import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import type { Reply } from '../resp/reply.ts';
 import { type ApplyContext, type ApplyStep, applyExpiry } from './apply-lines.ts';
 import { applyAfterFlush, applyBeforeFlush, applyCommands, servedBy } from './apply-serving.ts';
-import { emptiesPartition } from './empties-partition.ts';
+import type { CommandLine } from './batch.ts';
 import {
   decodeEnvelope,
   decodeEnvelopeInSteps,
@@ -370,5 +371,15 @@ function envelopeOf({ kind, data }: Entry): Envelope | undefined {
 
 /** The last command that empties the partition; -1: none does. */
 function flushOf({ lines, once = [] }: RedisBody, view: View): number {
-  return lines.findLastIndex((line, at) => emptiesPartition(line) && !isOver(view, once, at));
+  return lines.findLastIndex((line, at) => empties(line) && !isOver(view, once, at));
+}
+
+const LETTER_F = 0x66;
+const LOWER_CASE = 0x20;
+
+/** FLUSHALL or FLUSHDB, well formed; the first letter spares the others the look into the table. */
+function empties(line: CommandLine): boolean {
+  if ((line[0]![0]! | LOWER_CASE) !== LETTER_F) return false;
+  const command = resolveCommand(line);
+  return command?.kind === 'write' && command.empties === true && command.prepare(line).ok;
 }

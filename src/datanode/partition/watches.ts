@@ -251,7 +251,7 @@ function isPast(view: View, place: Buffer, nowMs: number): boolean {
 }
 
 /** An EXEC, by itself or under a session. */
-export function execWithin(line: CommandLine): CommandLine | undefined {
+function execWithin(line: CommandLine): CommandLine | undefined {
   if (isNamed(line, 'exec')) return line;
   return isNamed(line, 'kv.once') ? execWithin(line.slice(CARRIED_AT)) : undefined;
 }

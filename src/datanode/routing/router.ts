@@ -224,7 +224,8 @@ export class Router {
       const timeoutMs = Math.max(0, leftMs) + ANSWER_GRACE_MS + limits.applyWaitMs;
       const answer = await this.#options.transport().request(hint.node, body, timeoutMs, signal);
       const results = decodeResults(answer, batch.lines.length);
-      if (results.some((result) => !result.ok)) this.#withdraw(batch, hint);
+      // who answers the first line leads: what is behind was cut, or its outcome is not known
+      if (!results[0]!.ok) this.#withdraw(batch, hint);
       return results;
     } catch (failure) {
       this.#withdraw(batch, hint);

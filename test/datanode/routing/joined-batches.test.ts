@@ -12,6 +12,7 @@ import { JoinedBatches } from '../../../src/datanode/routing/joined-batches.ts';
 /** What was sent, by its lines. */
 let sent: CommandBatch[];
 let ends: (() => void)[];
+let nowMs: number;
 let answer: (batch: CommandBatch) => Promise<readonly LineResult[]>;
 let joined: JoinedBatches;
 
@@ -24,7 +25,9 @@ beforeEach(() => {
   sent = [];
   ends = [];
   answer = echo;
-  joined = new JoinedBatches({ endOfTurn: (run) => ends.push(run) }, (batch) => {
+  nowMs = 0;
+  const clock = { endOfTurn: (run: () => void) => ends.push(run), monotonicMs: () => nowMs };
+  joined = new JoinedBatches(clock, (batch) => {
     sent.push(batch);
     return answer(batch);
   });
@@ -68,8 +71,8 @@ test('what comes in within a turn is sent as one, and each hears of its own line
   expect(sent).toEqual([]);
   endTurn();
   expect(sentLines()).toEqual([['SET a 1', 'SET b 2', 'INCR c', 'SET d 4']]);
-  // the first that is given up gives all up: nothing of them was proposed
-  expect(sent[0]).toMatchObject({ kind: 'write', group: 10, deadlineMs: 300 });
+  // each connection minds its own deadline: none is given up for another's
+  expect(sent[0]).toMatchObject({ kind: 'write', group: 10, deadlineMs: 500 });
   expect(await answers).toEqual([['SET a 1', 'SET b 2'], ['INCR c'], ['SET d 4']]);
   void send('write', ['SET e 5']);
   endTurn();
@@ -90,9 +93,11 @@ test('reads, writes, groups and protocols go apart', async () => {
   expect(await answers).toEqual([['SET a 1'], ['GET a'], ['GET b'], ['GET c'], ['GET d']]);
 });
 
-test('by themselves go a range, a large batch, FLUSHALL, EXEC, and who asks for places', () => {
+test('by themselves go a range, a large batch, what gives data back, EXEC, and who asks for places', () => {
   void send('read', ['SMEMBERS s']);
   void send('write', ['FLUSHALL']);
+  void send('write', ['LPOP list']);
+  void send('write', ['SET a 1 EX 10 get']);
   void send('write', ['EXEC token 1 body']);
   void send('write', ['KV.ONCE session 1 1 EXEC token 1 body']);
   void send('write', ['SET a 1'], { group: undefined });
@@ -102,7 +107,7 @@ test('by themselves go a range, a large batch, FLUSHALL, EXEC, and who asks for 
     'write',
     Array.from({ length: limits.joinedLinesMax / 2 + 1 }, () => 'INCR c'),
   );
-  expect(sent).toHaveLength(8);
+  expect(sent).toHaveLength(10);
   expect(ends).toEqual([]);
 });
 
@@ -117,14 +122,56 @@ test('so many commands, and so many bytes, at most', () => {
   expect(counts(11)).toEqual([2, 2]);
 });
 
-test('each hears of its own failures, and of one of all', async () => {
-  answer = async (batch) =>
-    (await echo(batch)).map((result, at) =>
-      at < 2 ? result : { ok: false, code: 'BUSY', message: 'full' },
-    );
-  const answers = Promise.all([send('read', ['GET a']), send('read', ['GET b', 'GET c'])]);
+/** Two lines at most are answered. */
+const cut = async (batch: CommandBatch): Promise<LineResult[]> =>
+  (await echo(batch)).map((result, at) =>
+    at < 2 ? result : { ok: false, code: 'BUSY', message: 'full' },
+  );
+
+test('who is cut off because others’ replies are large is asked for again, by itself', async () => {
+  answer = cut;
+  const answers = Promise.all([
+    send('read', ['GET a']),
+    send('read', ['GET b', 'GET c']),
+    send('read', ['GET d', 'GET e']),
+  ]);
   endTurn();
-  expect(await answers).toEqual([['GET a'], ['GET b', 'BUSY']]);
+  expect(await answers).toEqual([['GET a'], ['GET b', 'BUSY'], ['GET d', 'GET e']]);
+  expect(sentLines()[1]).toEqual(['GET d', 'GET e']);
+  // full from the first line on: that is another thing, and each connection waits
+  answer = async ({ lines }) => lines.map(() => ({ ok: false, code: 'BUSY', message: 'full' }));
+  const full = Promise.all([send('read', ['GET a']), send('read', ['GET b'])]);
+  endTurn();
+  expect(await full).toEqual([['BUSY'], ['BUSY']]);
+  expect(sent).toHaveLength(3);
+});
+
+test('reads of a group that answers much go apart for a second, and hold no memory in common', async () => {
+  const frame = Buffer.alloc(2 * limits.joinedBytesMax, 'x');
+  const replies: LineResult[] = [
+    { ok: true, reply: { kind: 'encoded', bytes: frame.subarray(0, limits.joinedBytesMax) } },
+    { ok: true, reply: { kind: 'encoded', bytes: frame.subarray(limits.joinedBytesMax) } },
+  ];
+  answer = async () => replies;
+  const lines = [words('GET a')];
+  const place = { namespace: 'default', partition: 0, group: 10, term: undefined } as const;
+  const batch = { ...place, kind: 'read', lines, protocol: 2, deadlineMs: 500 } as const;
+  const both = Promise.all([joined.send(batch), joined.send(batch)]);
+  endTurn();
+  for (const [result] of await both) {
+    expect(result).toEqual(replies[0]);
+    const bytes = result?.ok && result.reply.kind === 'encoded' ? result.reply.bytes : frame;
+    expect(bytes.buffer).not.toBe(frame.buffer);
+  }
+  void joined.send(batch);
+  expect(sent).toHaveLength(2);
+  nowMs = 1_000;
+  void joined.send(batch);
+  expect(sent).toHaveLength(2);
+  expect(ends).toHaveLength(1);
+});
+
+test('a failure of the whole is everybody’s', async () => {
   answer = () => Promise.reject(new Error('torn'));
   const torn = Promise.allSettled([send('write', ['INCR a']), send('write', ['INCR b'])]);
   endTurn();

@@ -1,0 +1,26 @@
+/**
+ * Writes whose replies are short, whatever they find. Those of a forwarded batch are kept together for
+ * whoever asks again, up to a bound (`limits.sessionBatchBytesMax`): one that gives data back could
+ * push out what another connection was answered, and what it took would be lost to both.
+ */
+import type { CommandLine } from '../partition/batch.ts';
+
+export const shortWrites: ReadonlySet<string> = new Set([
+  ...['set', 'setnx', 'setex', 'psetex', 'append', 'setrange', 'setbit'],
+  ...['incr', 'incrby', 'incrbyfloat', 'decr', 'decrby', 'pfadd'],
+  ...['del', 'unlink', 'persist', 'expire', 'pexpire', 'expireat', 'pexpireat'],
+  ...['lpush', 'rpush', 'lpushx', 'rpushx', 'linsert', 'lset', 'lrem', 'ltrim'],
+  ...['sadd', 'srem', 'smove', 'hset', 'hmset', 'hsetnx', 'hdel', 'hincrby', 'hincrbyfloat'],
+  ...['zadd', 'zincrby', 'zrem', 'zremrangebyscore', 'zremrangebyrank', 'zremrangebylex', 'geoadd'],
+]);
+
+/** `SET … GET` answers what was there before. */
+export function answersShortly(line: CommandLine): boolean {
+  const name = wordOf(line[0]!);
+  if (!shortWrites.has(name)) return false;
+  return name !== 'set' || !line.some((word, at) => at > 2 && wordOf(word) === 'get');
+}
+
+function wordOf(word: Buffer): string {
+  return word.length > 16 ? '' : word.toString('latin1').toLowerCase();
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { answersShortly, shortWrites } from '../../../src/datanode/routing/short-writes.ts';
+
+const words = (line: string) => line.split(' ').map((word) => Buffer.from(word));
+
+test('are writes of the table', () => {
+  for (const name of shortWrites) {
+    expect(resolveCommand(words(`${name} a b c d e`))?.kind, name).toBe('write');
+  }
+});
+
+test('SET that answers what was there is none, however it is written', () => {
+  expect(answersShortly(words('SeT a b EX 10'))).toBe(true);
+  expect(answersShortly(words('SET get get'))).toBe(true);
+  expect(answersShortly(words('SET a b NX GeT'))).toBe(false);
+  for (const line of ['LPOP l', 'GETDEL a', 'SPOP s', 'KV.ONCE s 1 1 SET a b', 'EXEC t 1 b']) {
+    expect(answersShortly(words(line)), line).toBe(false);
+  }
+});
