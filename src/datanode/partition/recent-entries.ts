@@ -61,7 +61,7 @@ export class RecentEntries {
       stretch.last = index;
       if (term === ownTerm || replies.length === 0) continue;
       this.#bytes += keep(stretch, index, replies);
-      if (this.#bytes > limits.recentRepliesBytesMax) this.#forgetOldest();
+      while (this.#bytes > limits.recentRepliesBytesMax) this.#forgetOldest();
     }
   }
 
