@@ -4,6 +4,7 @@
  * is fenced by the election's revision (decision 17).
  */
 import { type Clock, sleep } from '../common/clock.ts';
+import { eitherSignal } from '../common/either-signal.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import type { NodeId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
@@ -85,15 +86,16 @@ export class PlacedriverCoordinator {
   async #serveTerm(): Promise<void> {
     const { store, logger, name, leaseTtlMs } = this.#options;
     await this.#ban.lifted(this.#stop.signal);
-    const until = AbortSignal.any([this.#stop.signal, this.#ban.begun]);
     const lease = await store.grantLease(leaseTtlMs);
+    const until = eitherSignal(this.#stop.signal, this.#ban.begun);
     try {
-      const leadership = await store.campaign(keys.election, name, lease, until);
+      const leadership = await store.campaign(keys.election, name, lease, until.signal);
       logger.info('this placedriver is master', { fence: leadership.revision });
       await ensureCluster(this.#options);
-      await this.#serve(this.#termOf(leadership), until);
+      await this.#serve(this.#termOf(leadership), until.signal);
     } finally {
       this.#term = undefined;
+      until.release();
       await lease.revoke().catch(() => {});
     }
   }
