@@ -67,6 +67,11 @@ async function main(): Promise<number> {
     say(HELP);
     return 0;
   }
+  for (const name of ['seeds', 'from', 'hours', 'cpu', 'core'] as const) {
+    if (Number(values[name] ?? 0) >= 0) continue;
+    say(`--${name}: a number, not ${values[name]}`);
+    return 2;
+  }
   if (values.about !== undefined && !(values.about in aboutPlans)) {
     say(`--about: one of ${Object.keys(aboutPlans).join(', ')}`);
     return 2;

@@ -153,7 +153,8 @@ describe('the simulator', () => {
     expect(Number(seeds)).toBeGreaterThan(0);
   }, 600_000);
 
-  test('says how it is used', async () => {
+  test('says how it is used, and what is no number', async () => {
     expect(await simulate('--help')).toContain('--minimize');
+    await expect(simulate('--seeds', '41-52')).rejects.toThrow('--seeds: a number, not 41-52');
   }, 600_000);
 });
