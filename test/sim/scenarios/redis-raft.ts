@@ -155,6 +155,7 @@ export const redisRaft: readonly Scenario[] = [
       await scene.fill(former, 6, 'w', 2);
       // it sends what it has in memory
       scene.cluster.start(third);
+      await scene.whole();
       await scene.level();
       scene.expect((await scene.must(third, 'GET', 'k5')) === 'w5', 'k5 is not what was written');
     },
