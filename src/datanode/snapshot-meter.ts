@@ -12,7 +12,7 @@ export function countStreams(transport: Transport, meters: PartitionMeters): Tra
       counted(transport.stream(to, header, chunks), meters, () => meters.snapshotsSent++),
     post: (to, body) => transport.post(to, body),
     isReachable: (node) => transport.isReachable(node),
-    clockOffsetMs: (node) => transport.clockOffsetMs(node),
+    peerWallMs: (node) => transport.peerWallMs(node),
     port: transport.port,
     close: () => transport.close(),
   };

@@ -17,7 +17,7 @@ function scripted(asked: string[]): Transport {
     },
     post: (to, body) => asked.push(`post ${to} ${body}`) > 0,
     isReachable: (node) => node === 'up',
-    clockOffsetMs: () => 5,
+    peerWallMs: () => 5,
     port: 7,
     close: async () => {
       asked.push('close');
@@ -40,7 +40,7 @@ test('counts what was streamed and what broke, and passes on the rest', async ()
   transport.send('up', 1, { type: 'gone', from: 1, to: 2, term: 0 });
   expect((await transport.request('up', Buffer.from('q'), 9)).toString()).toBe('answer');
   expect(transport.post('up', Buffer.from('p'))).toBe(true);
-  expect([transport.isReachable('up'), transport.clockOffsetMs('up'), transport.port]).toEqual([
+  expect([transport.isReachable('up'), transport.peerWallMs('up'), transport.port]).toEqual([
     true,
     5,
     7,

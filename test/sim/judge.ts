@@ -6,6 +6,7 @@ import { boundsChecker } from './checkers/bounds.ts';
 import { type Checker, type Observed, Violation } from './checkers/checker.ts';
 import { durableChecker } from './checkers/durable.ts';
 import { electionChecker } from './checkers/election.ts';
+import { groupTimeChecker } from './checkers/group-time.ts';
 import { identityChecker } from './checkers/identity.ts';
 import { logChecker } from './checkers/log.ts';
 import { lossChecker } from './checkers/loss.ts';
@@ -45,6 +46,7 @@ export class Judge {
       readChecker(),
       roundChecker(),
       boundsChecker(),
+      groupTimeChecker(),
       ...more,
     ];
   }

@@ -284,6 +284,17 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'follow the wall clock of the leader’s host',
+    scenarios: ['others: one clock takes all deadlines along'],
+    edits: [
+      {
+        file: `${partition}/group-time.ts`,
+        find: 'const wall = this.#boundedWallMs();',
+        replace: 'const wall = this.#clock.wallMs();',
+      },
+    ],
+  },
+  {
     name: 'judge expiry by the local clock',
     scenarios: ['others: expired keys'],
     scripted: true,

@@ -44,13 +44,12 @@ export class Courier {
     return Promise.reject(new KvorumError('PEER_UNREACHABLE', `no node for ${message.to}`));
   }
 
-  /** Wall clock of each other member's node minus ours, as far as known. */
-  clockOffsetsMs(group: GroupId): readonly number[] {
-    const offsets: number[] = [];
-    for (const member of this.#members.record(group)?.replicas ?? []) {
-      const offset = this.#transport.clockOffsetMs(member.node);
-      if (offset !== undefined) offsets.push(offset);
+  /** Wall clock of each member's node but that of `own`, as far as known. */
+  wallsMs(group: GroupId, own: ReplicaId): readonly (number | undefined)[] {
+    const walls: (number | undefined)[] = [];
+    for (const { replica, node } of this.#members.record(group)?.replicas ?? []) {
+      if (replica !== own) walls.push(this.#transport.peerWallMs(node));
     }
-    return offsets;
+    return walls;
   }
 }

@@ -1,7 +1,8 @@
 /**
  * The time of a group (decision 14). It never runs backwards over leaders: a new entry's time is
  * at least the last entry's plus the monotone time since, and follows the wall clock only as far
- * as that stays within `skewMaxMs` of the median of the group's clocks.
+ * as that stays within `skewMaxMs` of the median of the group's clocks. While fewer than a quorum
+ * of those is known, it follows none: one that is wrong would take every deadline along.
  */
 import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
@@ -15,17 +16,17 @@ const UNTIMED_ENTRIES_MAX = 64;
 export class GroupTime {
   readonly #clock: Clock;
   readonly #skewMaxMs: number;
-  readonly #peerOffsetsMs: () => readonly number[];
+  readonly #peerWallsMs: () => readonly (number | undefined)[];
   #lastMs: number;
   #seenAtMs: number;
 
   /**
-   * `peerOffsetsMs`: wall clock of each other voter's node minus ours, as last reported.
+   * `peerWallsMs`: the wall clock of each other member's node now, undefined while not known.
    */
-  constructor(clock: Clock, skewMaxMs: number, peerOffsetsMs: () => readonly number[]) {
+  constructor(clock: Clock, skewMaxMs: number, peerWallsMs: () => readonly (number | undefined)[]) {
     this.#clock = clock;
     this.#skewMaxMs = skewMaxMs;
-    this.#peerOffsetsMs = peerOffsetsMs;
+    this.#peerWallsMs = peerWallsMs;
     this.#lastMs = 0;
     this.#seenAtMs = clock.monotonicMs();
   }
@@ -61,14 +62,21 @@ export class GroupTime {
   /** Whole milliseconds since 1970. */
   nowMs(): number {
     const since = Math.max(0, this.#clock.monotonicMs() - this.#seenAtMs);
-    const carried = this.#lastMs === 0 ? 0 : this.#lastMs + Math.floor(since);
-    return Math.max(carried, this.#boundedWallMs());
+    const wall = this.#boundedWallMs();
+    if (this.#lastMs === 0) return wall ?? this.#clock.wallMs();
+    const carried = this.#lastMs + Math.floor(since);
+    return wall === undefined ? carried : Math.max(carried, wall);
   }
 
-  #boundedWallMs(): number {
-    const offsets = [...this.#peerOffsetsMs(), 0].sort((a, b) => a - b);
-    const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
-    const held = Math.min(Math.max(0, median - this.#skewMaxMs), median + this.#skewMaxMs);
-    return this.#clock.wallMs() + Math.round(held);
+  /** Undefined when too few clocks are known. */
+  #boundedWallMs(): number | undefined {
+    const own = this.#clock.wallMs();
+    const peers = this.#peerWallsMs();
+    const known = [own];
+    for (const wall of peers) if (wall !== undefined) known.push(wall);
+    if (known.length * 2 <= peers.length + 1) return undefined;
+    known.sort((a, b) => a - b);
+    const median = known[(known.length - 1) >> 1]!;
+    return Math.round(Math.min(Math.max(own, median - this.#skewMaxMs), median + this.#skewMaxMs));
   }
 }

@@ -355,7 +355,7 @@ export class PartitionHost {
       mayLead: (member) => this.#mayLead(group, member),
       beginTransfer: () => this.#transfers.take(group),
       endTransfer: () => this.#transfers.give(group),
-      peerOffsetsMs: () => courier.clockOffsetsMs(group),
+      peerWallsMs: () => courier.wallsMs(group, id),
     };
   }
 

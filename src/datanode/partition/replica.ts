@@ -67,8 +67,7 @@ export class Replica implements LocalPartition {
     this.partition = open.record.partition;
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
     this.slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
-    const { clock, settings } = world;
-    this.#time = new GroupTime(clock, settings.clockSkewMaxMs, () => world.peerOffsetsMs());
+    this.#time = new GroupTime(world.clock, world.settings.clockSkewMaxMs, world.peerWallsMs);
     this.#time.observe(open.state.timeMs);
     this.#time.observeLog(this.#log);
     this.#writer = new LogWriter(world.log, this.#log, open.id);
@@ -119,7 +118,8 @@ export class Replica implements LocalPartition {
   /** The live parts, for observers; not to be changed. */
   inspect() {
     const { waiting } = this.#requests;
-    return { raft: this.#raft, log: this.#log, engine: this.slot.engine, waiting };
+    const own = { raft: this.#raft, log: this.#log, time: this.#time };
+    return { ...own, engine: this.slot.engine, waiting };
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {

@@ -30,6 +30,11 @@ export interface LinkHandlers {
   onFrame(channel: number, body: Buffer): void;
   /** Write what waits, as long as the link is not congested; true when some still waits. */
   onFlush?(): boolean;
+  /**
+   * A keepalive told the other side's wall clock, as it was at most `roundTripMs` before `nowMs` of
+   * our monotone clock.
+   */
+  onClock?(stampMs: number, roundTripMs: number, nowMs: number): void;
   /** Once; nothing follows. */
   onClose(error: Error | undefined): void;
 }
@@ -54,7 +59,6 @@ export class Link {
   #quietTicks = 0;
   #bufferedAtTick = 0;
   #echo: { readonly theirMs: number; readonly atMs: number } | undefined;
-  #offsetMs: number | undefined;
 
   /** To be made in the turn the stream was handed out. */
   constructor(stream: ByteStream, context: LinkContext, handlers: LinkHandlers) {
@@ -78,11 +82,6 @@ export class Link {
 
   get closed(): boolean {
     return this.#closed;
-  }
-
-  /** The other side's wall clock minus ours, once a keepalive has made a round. */
-  get offsetMs(): number | undefined {
-    return this.#offsetMs;
   }
 
   /** Bytes written that the system has not taken. */
@@ -237,9 +236,10 @@ export class Link {
     ];
     if (![wallMs, theirMs, echoMs, heldMs].every(Number.isFinite)) throw badFrame('bad keepalive');
     const now = this.#clock.monotonicMs();
+    const isFirst = this.#echo === undefined;
     this.#echo = { theirMs, atMs: now };
-    if (echoMs < 0) return;
-    const roundTripMs = Math.max(0, now - echoMs - heldMs);
-    this.#offsetMs = wallMs + roundTripMs / 2 - this.#clock.wallMs();
+    // so the other side knows our clock one round trip after the handshake
+    if (isFirst && this.#established) this.#writeKeepalive();
+    if (echoMs >= 0) this.#handlers.onClock?.(wallMs, Math.max(0, now - echoMs - heldMs), now);
   }
 }

@@ -12,6 +12,7 @@ import { Dialer, type TransportContext } from './dialer.ts';
 import { badFrame, channels } from './frame.ts';
 import type { Link, LinkHandlers } from './link.ts';
 import { encodeMessage, isBulk, messageBytes } from './message-codec.ts';
+import { PeerClock } from './peer-clock.ts';
 import { PostQueue } from './post-queue.ts';
 import { RequestClient } from './requests.ts';
 import type { StreamGate } from './stream-gate.ts';
@@ -38,6 +39,8 @@ export class Peer {
   readonly #requests: RequestClient;
   readonly #streams: StreamSender;
   readonly #posts: PostQueue;
+  /** Outlives connections: a new one may begin with a round trip that is long. */
+  readonly #clock = new PeerClock();
   #smallLink: Link | undefined;
   #bulkLink: Link | undefined;
 
@@ -74,8 +77,8 @@ export class Peer {
     return this.#smallLink !== undefined;
   }
 
-  get clockOffsetMs(): number | undefined {
-    return this.#smallLink?.offsetMs;
+  get wallMs(): number | undefined {
+    return this.#clock.wallMs(this.#context.clock.monotonicMs());
   }
 
   start(): void {
@@ -127,6 +130,7 @@ export class Peer {
         throw badFrame(`channel ${channel} on a small connection`);
       },
       onFlush: () => this.#small.encode(link),
+      onClock: (...reading) => this.#clock.observe(...reading),
       onClose: () => {
         this.#smallLink = undefined;
         this.#small.clear();

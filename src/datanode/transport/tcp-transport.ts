@@ -86,7 +86,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       peers.get(to)?.stream(header, chunks) ?? Promise.reject(unknown(to)),
     post: (to, body) => peers.get(to)?.post(body) ?? false,
     isReachable: (to) => peers.get(to)?.reachable ?? false,
-    clockOffsetMs: (to) => peers.get(to)?.clockOffsetMs,
+    peerWallMs: (to) => peers.get(to)?.wallMs,
     async close() {
       if (closed) return;
       closed = true;

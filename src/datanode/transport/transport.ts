@@ -64,8 +64,8 @@ export interface Transport {
    */
   post(to: NodeId, body: Buffer): boolean;
   isReachable(node: NodeId): boolean;
-  /** The peer's wall clock minus ours, from the last keepalive round; undefined while unknown. */
-  clockOffsetMs(node: NodeId): number | undefined;
+  /** The peer's wall clock now, as its keepalives tell; undefined before the first round. */
+  peerWallMs(node: NodeId): number | undefined;
   readonly port: number;
   close(): Promise<void>;
 }

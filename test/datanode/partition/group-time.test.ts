@@ -36,10 +36,28 @@ describe('the time of a group', () => {
   test('is held within the allowed skew of the median of the group’s clocks', () => {
     const clock = new HandClock();
     // This clock is an hour ahead of both others.
-    const ahead = new GroupTime(clock, 500, () => [-3_600_000, -3_600_100]);
-    expect(ahead.nowMs()).toBe(10_000_000 - 3_600_000 + 500);
-    const behind = new GroupTime(clock, 500, () => [3_600_000, 3_600_100]);
-    expect(behind.nowMs()).toBe(10_000_000 + 3_600_000 - 500);
+    const ahead = new GroupTime(clock, 500, () => [6_400_000, 6_399_900]);
+    expect(ahead.nowMs()).toBe(6_400_500);
+    const behind = new GroupTime(clock, 500, () => [13_600_000, 13_600_100]);
+    expect(behind.nowMs()).toBe(13_599_500);
+  });
+
+  test('follows no wall clock while fewer than a quorum of them is known', () => {
+    const clock = new HandClock();
+    let known: readonly (number | undefined)[] = [undefined, undefined];
+    const time = new GroupTime(clock, 500, () => known);
+    time.observe(4_000_000);
+    clock.advance(25);
+    expect(time.nowMs()).toBe(4_000_025);
+    known = [undefined, 5_000_000];
+    expect(time.nowMs()).toBe(5_000_500);
+    known = [undefined, 20_000_000];
+    expect(time.nowMs()).toBe(10_000_025);
+  });
+
+  test('of a new group is that of its first leader until others are known', () => {
+    const time = new GroupTime(new HandClock(), 500, () => [undefined, undefined]);
+    expect(time.nowMs()).toBe(10_000_000);
   });
 
   test('never goes back to an older entry', () => {

@@ -220,7 +220,7 @@ export class Trio {
         return reach(to)?.onStream(header, carried) ?? Promise.reject(new Error('unreachable'));
       },
       isReachable: (node) => this.hosts.has(node),
-      clockOffsetMs: () => undefined,
+      peerWallMs: () => Date.now(),
       port: 0,
       close: () => Promise.resolve(),
     } as Transport;

@@ -144,13 +144,24 @@ describe('the handshake', () => {
     const boots: (string | undefined)[] = [];
     a.handlers.onPeer = (_, up, bootId) => boots.push(up ? bootId : 'down');
     introduce(a, b);
-    // a first one that a standstill made wrong is not the last
-    await eventually('a clock offset', () => {
-      const offsetMs = a.transport.clockOffsetMs('b');
-      return offsetMs !== undefined && Math.abs(offsetMs) < 100;
+    // a first reading that a standstill made wrong is not the last
+    await eventually('the clock of b', () => {
+      const wallMs = a.transport.peerWallMs('b');
+      return wallMs !== undefined && Math.abs(wallMs - Date.now()) < 100;
     });
     expect(boots).toEqual(['second-boot']);
   });
+});
+
+test('a peer’s clock is known one round trip after the handshake, and when the peer is gone', async () => {
+  const slow = { keepaliveMs: 60_000, silenceMs: 240_000 };
+  const a = await start('a', { settings: slow });
+  const b = await start('b', { settings: slow });
+  introduce(a, b);
+  await eventually('the clock of b', () => a.transport.peerWallMs('b') !== undefined);
+  await b.transport.close();
+  await eventually('a sees it', () => !a.transport.isReachable('b'));
+  expect(a.transport.peerWallMs('b')).toBeGreaterThan(Date.now() - 5_000);
 });
 
 describe('connections', () => {

@@ -84,6 +84,36 @@ export const leaseScenarios: readonly Scenario[] = [
     },
   ),
 
+  scenario('others: one clock takes all deadlines along', { clients: 0 }, async (scene) => {
+    await scene.whole();
+    for (const byMs of [60_000, -60_000]) {
+      const leader = scene.leader();
+      await scene.must(leader, 'SET', 'e0', 'v', 'PX', '4000');
+      scene.jump(leader, byMs);
+      for (let at = 0; at < 10; at++) {
+        await scene.must(leader, 'SET', 'r0', `${at}`);
+        const value = await scene.must(leader, 'GET', 'e0');
+        scene.expect(value !== 'null', `e0 is gone, ${at}00 ms after the clock was set`);
+        await scene.pass(100);
+      }
+    }
+    // its own clock is the first that a process knows
+    for (const name of scene.names) {
+      await scene.must(scene.leader(), 'SET', 'e0', 'v', 'PX', '20000');
+      scene.jump(name, 60_000);
+      const [other, away] = scene.names.filter((one) => one !== name) as [string, string];
+      scene.restartAll('process');
+      scene.cluster.crash(away, 'process');
+      const leader = await scene.leaderAmong(name, other);
+      await scene.must(leader, 'SET', 'r0', `after ${name}`);
+      const value = await scene.must(leader, 'GET', 'e0');
+      scene.expect(value !== 'null', `e0 is gone after a start of ${name}`);
+      scene.jump(name, -60_000);
+      scene.cluster.start(away);
+      await scene.whole();
+    }
+  }),
+
   scenario('others: expired keys differ between replicas', {}, async (scene) => {
     await scene.whole();
     const former = scene.leader();
