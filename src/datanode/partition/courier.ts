@@ -44,12 +44,9 @@ export class Courier {
     return Promise.reject(new KvorumError('PEER_UNREACHABLE', `no node for ${message.to}`));
   }
 
-  /** Wall clock of each member's node but that of `own`, as far as known. */
-  wallsMs(group: GroupId, own: ReplicaId): readonly (number | undefined)[] {
-    const walls: (number | undefined)[] = [];
-    for (const { replica, node } of this.#members.record(group)?.replicas ?? []) {
-      if (replica !== own) walls.push(this.#transport.peerWallMs(node));
-    }
-    return walls;
+  /** Wall clock of the member's node, as far as known. */
+  wallMs(group: GroupId, member: ReplicaId): number | undefined {
+    const node = this.#members.nodeOf(group, member);
+    return node === undefined ? undefined : this.#transport.peerWallMs(node);
   }
 }

@@ -1,34 +1,40 @@
 /**
  * The time of a group (decision 14). It never runs backwards over leaders: a new entry's time is
  * at least the last entry's plus the monotone time since, and follows the wall clock only as far
- * as that stays within `skewMaxMs` of the median of the group's clocks. While fewer than a quorum
+ * as that stays within `clockSkewMaxMs` of the median of the group's clocks. While fewer than a quorum
  * of those is known, it follows none: one that is wrong would take every deadline along.
  */
 import type { Clock } from '../../common/clock.ts';
+import type { ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Entry } from '../raft/message.ts';
 import type { ReplicaLog } from '../raftlog/raft-log.ts';
 import { envelopeTimeMs } from './envelope.ts';
+import type { ReplicaWorld } from './replica-world.ts';
 
 /** No-ops and configuration entries have no time: how many are skipped looking for one that has. */
 const UNTIMED_ENTRIES_MAX = 64;
 
+export type GroupClocks = Pick<ReplicaWorld, 'clock' | 'wallMs'> & {
+  readonly settings: Pick<ReplicaWorld['settings'], 'clockSkewMaxMs'>;
+};
+
 export class GroupTime {
+  readonly #world: GroupClocks;
   readonly #clock: Clock;
-  readonly #skewMaxMs: number;
-  readonly #peerWallsMs: () => readonly (number | undefined)[];
+  readonly #own: ReplicaId;
+  readonly #voters: () => readonly ReplicaId[];
   #lastMs: number;
   #seenAtMs: number;
 
-  /**
-   * `peerWallsMs`: the wall clock of each other member's node now, undefined while not known.
-   */
-  constructor(clock: Clock, skewMaxMs: number, peerWallsMs: () => readonly (number | undefined)[]) {
-    this.#clock = clock;
-    this.#skewMaxMs = skewMaxMs;
-    this.#peerWallsMs = peerWallsMs;
+  /** `voters` of the group now; `own` may be among them. */
+  constructor(world: GroupClocks, own: ReplicaId, voters: () => readonly ReplicaId[]) {
+    this.#world = world;
+    this.#clock = world.clock;
+    this.#own = own;
+    this.#voters = voters;
     this.#lastMs = 0;
-    this.#seenAtMs = clock.monotonicMs();
+    this.#seenAtMs = world.clock.monotonicMs();
   }
 
   /** An entry with this time was appended to (or found in) the log. */
@@ -71,12 +77,18 @@ export class GroupTime {
   /** Undefined when too few clocks are known. */
   #boundedWallMs(): number | undefined {
     const own = this.#clock.wallMs();
-    const peers = this.#peerWallsMs();
     const known = [own];
-    for (const wall of peers) if (wall !== undefined) known.push(wall);
-    if (known.length * 2 <= peers.length + 1) return undefined;
+    let unknown = 0;
+    for (const voter of this.#voters()) {
+      if (voter === this.#own) continue;
+      const wall = this.#world.wallMs(voter);
+      if (wall === undefined) unknown++;
+      else known.push(wall);
+    }
+    if (known.length <= unknown) return undefined;
     known.sort((a, b) => a - b);
     const median = known[(known.length - 1) >> 1]!;
-    return Math.round(Math.min(Math.max(own, median - this.#skewMaxMs), median + this.#skewMaxMs));
+    const { clockSkewMaxMs } = this.#world.settings;
+    return Math.round(Math.min(Math.max(own, median - clockSkewMaxMs), median + clockSkewMaxMs));
   }
 }

@@ -355,7 +355,7 @@ export class PartitionHost {
       mayLead: (member) => this.#mayLead(group, member),
       beginTransfer: () => this.#transfers.take(group),
       endTransfer: () => this.#transfers.give(group),
-      peerWallsMs: () => courier.wallsMs(group, id),
+      wallMs: (member) => courier.wallMs(group, member),
     };
   }
 

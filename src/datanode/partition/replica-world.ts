@@ -85,8 +85,8 @@ export interface ReplicaWorld {
   /** A place among the node's transfers; see limits.leaderTransfersPerNodeMax. */
   beginTransfer(): boolean;
   endTransfer(): void;
-  /** Wall clock of each other member's node; undefined where nobody knows it yet. */
-  readonly peerWallsMs: () => readonly (number | undefined)[];
+  /** Wall clock of another member's node now; undefined while it is not known. */
+  wallMs(member: ReplicaId): number | undefined;
 }
 
 export interface OpenReplica {

@@ -67,7 +67,7 @@ export class Replica implements LocalPartition {
     this.partition = open.record.partition;
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
     this.slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
-    this.#time = new GroupTime(world.clock, world.settings.clockSkewMaxMs, world.peerWallsMs);
+    this.#time = new GroupTime(world, this.id, () => this.state.confState.voters);
     this.#time.observe(open.state.timeMs);
     this.#time.observeLog(this.#log);
     this.#writer = new LogWriter(world.log, this.#log, open.id);

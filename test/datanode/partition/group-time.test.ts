@@ -15,10 +15,17 @@ class HandClock implements Clock {
   }
 }
 
+/** Of replica 1, with others whose nodes' wall clocks are these. */
+function timeOf(clock: Clock, walls: () => readonly (number | undefined)[]): GroupTime {
+  const settings = { clockSkewMaxMs: 500 };
+  const world = { clock, settings, wallMs: (member: number) => walls()[member - 2] };
+  return new GroupTime(world, 1, () => [1, ...walls().map((_, at) => at + 2)]);
+}
+
 describe('the time of a group', () => {
   test('follows the wall clock', () => {
     const clock = new HandClock();
-    const time = new GroupTime(clock, 500, () => []);
+    const time = timeOf(clock, () => []);
     expect(time.nowMs()).toBe(10_000_000);
     clock.advance(10);
     expect(time.nowMs()).toBe(10_000_010);
@@ -26,7 +33,7 @@ describe('the time of a group', () => {
 
   test('goes on from the log’s last entry when the wall clock jumps back', () => {
     const clock = new HandClock();
-    const time = new GroupTime(clock, 500, () => []);
+    const time = timeOf(clock, () => []);
     time.observe(10_000_000);
     clock.wall -= 3_600_000;
     clock.monotone += 25;
@@ -36,16 +43,16 @@ describe('the time of a group', () => {
   test('is held within the allowed skew of the median of the group’s clocks', () => {
     const clock = new HandClock();
     // This clock is an hour ahead of both others.
-    const ahead = new GroupTime(clock, 500, () => [6_400_000, 6_399_900]);
+    const ahead = timeOf(clock, () => [6_400_000, 6_399_900]);
     expect(ahead.nowMs()).toBe(6_400_500);
-    const behind = new GroupTime(clock, 500, () => [13_600_000, 13_600_100]);
+    const behind = timeOf(clock, () => [13_600_000, 13_600_100]);
     expect(behind.nowMs()).toBe(13_599_500);
   });
 
   test('follows no wall clock while fewer than a quorum of them is known', () => {
     const clock = new HandClock();
     let known: readonly (number | undefined)[] = [undefined, undefined];
-    const time = new GroupTime(clock, 500, () => known);
+    const time = timeOf(clock, () => known);
     time.observe(4_000_000);
     clock.advance(25);
     expect(time.nowMs()).toBe(4_000_025);
@@ -56,13 +63,13 @@ describe('the time of a group', () => {
   });
 
   test('of a new group is that of its first leader until others are known', () => {
-    const time = new GroupTime(new HandClock(), 500, () => [undefined, undefined]);
+    const time = timeOf(new HandClock(), () => [undefined, undefined]);
     expect(time.nowMs()).toBe(10_000_000);
   });
 
   test('never goes back to an older entry', () => {
     const clock = new HandClock();
-    const time = new GroupTime(clock, 500, () => []);
+    const time = timeOf(clock, () => []);
     time.observe(50_000_000);
     time.observe(40_000_000);
     expect(time.nowMs()).toBe(50_000_000);

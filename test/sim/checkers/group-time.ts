@@ -8,8 +8,8 @@ import { type Checker, type Observed, Violation } from './checker.ts';
 
 /** `max-clock-skew-ms` by default. */
 const SKEW_MAX_MS = 500;
-/** What a leader knows of a clock may be wrong by half of the slowest round trip a link survives. */
-const READING_MS = 1_500;
+/** What a leader knows of a clock that it has not heard for long is wrong by the drift since. */
+const READING_MS = 300;
 
 export function groupTimeChecker(): Checker {
   const clocks = new Clocks();

@@ -86,8 +86,8 @@ export const leaseScenarios: readonly Scenario[] = [
 
   scenario('others: one clock takes all deadlines along', { clients: 0 }, async (scene) => {
     await scene.whole();
+    const leader = scene.leader();
     for (const byMs of [60_000, -60_000]) {
-      const leader = scene.leader();
       await scene.must(leader, 'SET', 'e0', 'v', 'PX', '4000');
       scene.jump(leader, byMs);
       for (let at = 0; at < 10; at++) {
