@@ -11,7 +11,13 @@ import {
   runCommand,
   runTransaction,
 } from './keyspace.ts';
-import { type Bounds, defaultBounds, type Finding, type Operation } from './operation.ts';
+import {
+  type Bounds,
+  type DelayedEffect,
+  defaultBounds,
+  type Finding,
+  type Operation,
+} from './operation.ts';
 import type { Place } from './places.ts';
 import { findOrder } from './search.ts';
 
@@ -68,7 +74,10 @@ export function judgePart(
   const members = membersOf(calls);
   const operations = calls
     .filter((call) => call.reply !== undefined || !isRead(call))
-    .flatMap((call, at) => [...operationsOf(call, at, members), ...deadlines(call, slack)]);
+    .flatMap((call, at) => {
+      const delayed = deadlines(call, slack);
+      return operationsOf(call, at, members).map((operation) => ({ ...operation, delayed }));
+    });
   return findOrder(operations, new Keyspace(), (state) => state.text, bounds);
 }
 
@@ -210,15 +219,17 @@ function isEqual(a: Reply, b: Reply): boolean {
 }
 
 /**
- * `SET key value PX ms` makes the key vanish later, if it still has that value by then (so values of
- * such keys must be unique): an operation of nobody's, that may take effect from the earliest to the
- * latest moment the deadline can be at, and does nothing when the value is another.
+ * `SET key value PX ms` makes the key vanish later, from the earliest to the latest moment that the
+ * deadline can be at, if it still has that value by then. Values of such keys must be unique: so it
+ * does nothing before its SET, nor ever again when the value has become another.
  */
-export function deadlines(call: Call, slack: Slack): Operation<Keyspace>[] {
-  if (call.reply === null) return []; // NX or XX refused it
-  return call.lines.flatMap(([name = '', key = '', text = '', ...flags]) => {
-    const at = flags.findIndex((flag) => flag.toUpperCase() === 'PX');
+export function deadlines(call: Call, slack: Slack): readonly DelayedEffect<Keyspace>[] {
+  return call.lines.flatMap(([name = '', key = '', text = '', ...flags], line) => {
+    const upper = flags.map((flag) => flag.toUpperCase());
+    const at = upper.indexOf('PX');
     if (name.toUpperCase() !== 'SET' || at < 0) return [];
+    const own = call.isTransaction ? (call.reply as readonly Reply[])?.[line] : call.reply;
+    if (own === null && !upper.includes('GET')) return []; // NX or XX refused it
     const ttlMs = Number(flags[at + 1]);
     const invokedMs = call.invokedMs + ttlMs - slack.earlyMs;
     const returnedMs = call.returnedMs + ttlMs + slack.lateMs;

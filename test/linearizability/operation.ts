@@ -10,8 +10,26 @@ export interface Operation<State> {
    * difference. Absent: it is the only one of its kind.
    */
   readonly kind?: string;
+  /** What comes of it later by itself, when it has taken effect. */
+  readonly delayed?: readonly DelayedEffect<State>[];
   /** The state after it took effect, or undefined when its reply does not fit the state. */
   step(state: State): State | undefined;
+}
+
+/**
+ * What nobody calls for: it takes effect once, behind the operation that it is of, between two
+ * moments, of which the later is not before that operation's return.
+ *
+ * It is over as soon as it is idle. A state that was reached without its operation it leaves as it is
+ * (the same object, or an equal primitive); and if behind its operation it leaves one as it is, such as
+ * that which it made itself, so it does with every state that can follow.
+ */
+export interface DelayedEffect<State> {
+  readonly label: string;
+  readonly invokedMs: number;
+  /** Infinity when the outcome of its operation is unknown: it may take effect at any time, or never. */
+  readonly returnedMs: number;
+  step(state: State): State;
 }
 
 export interface Bounds {

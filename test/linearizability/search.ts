@@ -5,11 +5,18 @@
  * Intervals are closed: a call that begins when another returns is concurrent with it. Calls whose
  * outcome is unknown are tried last and never have to be done; of two ways to one state that differ
  * in them, the one that used fewer can do whatever the other can, so the other is dropped.
+ *
+ * A delayed effect is a choice while it would change the state, and nothing may begin behind its last
+ * moment before it was taken. One that would not is over, and never a choice: it changes nothing ever
+ * again, and any order of the calls has a moment for it, behind its operation and within its time.
+ * Which are live follows from the calls done and the state, so what is remembered does not name them.
+ *
  * Time is linear in the length of a history as long as few calls overlap and few outcomes are
  * unknown; both are bounded, and beyond the bounds the answer is `undecided`.
  */
 import {
   type Bounds,
+  type DelayedEffect,
   defaultBounds,
   type Finding,
   type Operation,
@@ -45,9 +52,21 @@ interface Ways {
 
 const COMPARED_MAX = 16;
 
+interface Node<State> {
+  readonly state: State;
+  /** Of calls that are done; each of them would change the state. */
+  readonly live: readonly DelayedEffect<State>[];
+}
+
+/** The choice is the number of a call, or behind them all that of an effect live before. */
 interface Frame<State> {
-  readonly call: number;
-  readonly before: State;
+  readonly choice: number;
+  readonly before: Node<State>;
+}
+
+interface Found<State> {
+  readonly choice: number;
+  readonly node: Node<State>;
 }
 
 class Search<State> {
@@ -88,32 +107,32 @@ class Search<State> {
 
   run(initial: State): Finding {
     const stack: Frame<State>[] = [];
-    let state = initial;
+    let node: Node<State> = { state: initial, live: [] };
     let from = this.#first;
     while (this.#left > 0) {
       if (this.#isSpent()) return this.#tooLarge(`${this.#tries} orders were tried`);
       if (this.#memory > this.#bounds.memoryMax) return this.#tooLarge('the memory is full');
-      const found = this.#try(state, from);
+      const found = this.#tryCalls(node, from) ?? this.#tryDelayed(node, from);
       if (found !== undefined) {
-        stack.push({ call: found.call, before: state });
-        this.#mark(found.call);
-        state = found.state;
+        stack.push({ choice: found.choice, before: node });
+        this.#mark(found.choice);
+        node = found.node;
         from = this.#first;
         continue;
       }
-      this.#noteDeepest(state);
+      this.#noteDeepest(node);
       const last = stack.pop();
       if (last === undefined) return this.#no();
-      this.#unmark(last.call);
-      state = last.before;
-      from = last.call + 1;
+      this.#unmark(last.choice);
+      node = last.before;
+      from = last.choice + 1;
     }
     return { verdict: 'yes' };
   }
 
   /** The first call from `from` on that may come next and leads somewhere new. */
-  #try(state: State, from: number): { readonly call: number; readonly state: State } | undefined {
-    const deadlineMs = this.#earliestReturn();
+  #tryCalls({ state, live }: Node<State>, from: number): Found<State> | undefined {
+    const deadlineMs = this.#earliestReturn(live);
     for (let call = from; call < this.#calls.length && !this.#isSpent(); call++) {
       const candidate = this.#calls[call]!;
       if (candidate.invokedMs > deadlineMs) {
@@ -126,14 +145,32 @@ class Search<State> {
       if (before >= 0 && this.#done[before] === 0) continue;
       this.#tries++;
       const next = candidate.step(state);
-      if (next !== undefined && this.#isNew(call, next)) return { call, state: next };
+      if (next === undefined || !this.#isNew(call, next)) continue;
+      const { delayed = [] } = candidate;
+      return { choice: call, node: nodeOf(next, [...live, ...delayed]) };
     }
     return undefined;
   }
 
-  /** No call may come after another has returned that is not done. */
-  #earliestReturn(): number {
+  /** The same of delayed effects. */
+  #tryDelayed({ state, live }: Node<State>, from: number): Found<State> | undefined {
+    if (live.length === 0) return undefined;
+    const deadlineMs = this.#earliestReturn(live);
+    const calls = this.#calls.length;
+    for (let at = Math.max(0, from - calls); at < live.length && !this.#isSpent(); at++) {
+      const candidate = live[at]!;
+      if (candidate.invokedMs > deadlineMs) continue;
+      this.#tries++;
+      const next = candidate.step(state);
+      if (this.#isNew(calls + at, next)) return { choice: calls + at, node: nodeOf(next, live) };
+    }
+    return undefined;
+  }
+
+  /** Nothing may come after a call has returned that is not done, or a delayed effect was due. */
+  #earliestReturn(live: readonly DelayedEffect<State>[]): number {
     let earliest = Number.POSITIVE_INFINITY;
+    for (const { returnedMs } of live) earliest = Math.min(earliest, returnedMs);
     for (let at = this.#first; at < this.#known; at++) {
       const call = this.#calls[at]!;
       if (call.invokedMs > earliest) break;
@@ -142,8 +179,8 @@ class Search<State> {
     return earliest;
   }
 
-  #isNew(call: number, state: State): boolean {
-    this.#mark(call);
+  #isNew(choice: number, state: State): boolean {
+    this.#mark(choice);
     let key = `${this.#first}`;
     for (let at = this.#first, left = this.#doneBeyond(); left > 0; at++) {
       if (this.#done[at] === 0) continue;
@@ -152,7 +189,7 @@ class Search<State> {
     }
     key += `:${this.#stateKey(state)}`;
     const used = [...this.#used];
-    this.#unmark(call);
+    this.#unmark(choice);
     return this.#isNewWay(key, used);
   }
 
@@ -182,6 +219,7 @@ class Search<State> {
   }
 
   #mark(call: number): void {
+    if (call >= this.#calls.length) return;
     this.#done[call] = 1;
     if (call >= this.#known) {
       insert(this.#used, call);
@@ -192,6 +230,7 @@ class Search<State> {
   }
 
   #unmark(call: number): void {
+    if (call >= this.#calls.length) return;
     this.#done[call] = 0;
     if (call >= this.#known) {
       this.#used.splice(this.#used.indexOf(call), 1);
@@ -201,9 +240,9 @@ class Search<State> {
     if (call < this.#first) this.#first = call;
   }
 
-  #noteDeepest(state: State): void {
+  #noteDeepest({ state, live }: Node<State>): void {
     if (this.#left >= this.#deepest.left) return;
-    const deadlineMs = this.#earliestReturn();
+    const deadlineMs = this.#earliestReturn(live);
     const stuck: string[] = [];
     for (let at = this.#first; at < this.#known && stuck.length < 8; at++) {
       const { invokedMs, label } = this.#calls[at]!;
@@ -230,6 +269,10 @@ class Search<State> {
       `overlap, ${unknown.length} of them with an unknown outcome`;
     return { verdict: 'undecided', splitAtMs, why };
   }
+}
+
+function nodeOf<State>(state: State, delayed: readonly DelayedEffect<State>[]): Node<State> {
+  return { state, live: delayed.filter((one) => one.step(state) !== state) };
 }
 
 function sameKindBefore<State>(calls: readonly Operation<State>[], known: number): Int32Array {
