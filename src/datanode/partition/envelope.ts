@@ -13,6 +13,7 @@
  *                  length, engine key of the header
  */
 import { asBuffer, ByteRangeError, ByteReader, ByteWriter, readU64 } from '../../common/bytes.ts';
+import { hasRoom, surround } from '../../common/bytes-with-room.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
 import type { Pacing } from '../encoding/slices.ts';
@@ -31,6 +32,13 @@ const FAMILY = { redis: 1, topic: 2, schema: 3, internal: 4 } as const;
 const INTERNAL = { time: 1, expire: 2 } as const;
 const TIME_OFFSET = 4;
 const HEADER_BYTES = 16;
+/** Of the body, without commands. */
+const LINES_BYTES = 4;
+/** Room to begin with, where it is not counted. */
+const INTERNAL_BYTES = 64;
+const AROUND_BYTES = 256;
+/** Entries from this size on may have an argument that is worth to be looked for. */
+const LARGE_BYTES = 262_144;
 
 /** A key that is due: its user key and the deadline it had when the leader saw it. */
 export interface DueKey {
@@ -71,22 +79,49 @@ export function lineBytes(line: CommandLine): number {
   return total;
 }
 
+/** A large argument with room around it is not copied: the entry is made where it is. */
 export function encodeEnvelope(envelope: Envelope): Buffer {
   const { body } = envelope;
+  if (body.family !== 'redis') return encode(envelope, INTERNAL_BYTES).entry;
+  const bytes = body.lines.reduce((sum, line) => sum + lineBytes(line), LINES_BYTES);
+  const large = bytes < LARGE_BYTES ? undefined : findRoomy(body.lines, bytes);
+  return (large && encodeAround(large, envelope)) ?? encode(envelope, bytes).entry;
+}
+
+/** The argument of `lines`, which take `bytes`, that has room around it for the rest. */
+function findRoomy(lines: readonly CommandLine[], bytes: number): Buffer | undefined {
+  for (const line of lines) {
+    const found = line.find((argument) => hasRoom(argument, bytes - argument.length));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Undefined where there is not room enough for the rest. */
+function encodeAround(large: Buffer, envelope: Envelope): Buffer | undefined {
+  const { entry, cut } = encode(envelope, AROUND_BYTES, large);
+  return surround(large, entry.subarray(0, cut), entry.subarray(cut));
+}
+
+/** The entry; without the bytes of `apart`, which belong at `cut`. */
+function encode(
+  { timeMs, seed, body }: Envelope,
+  bytes: number,
+  apart?: Buffer,
+): { readonly entry: Buffer; readonly cut: number } {
   const { waiting, once } = body.family === 'redis' ? body : NEITHER;
-  const size =
-    body.family === 'redis' ? body.lines.reduce((sum, line) => sum + lineBytes(line), 4) : 64;
-  const writer = new ByteWriter(HEADER_BYTES + size)
+  const writer = new ByteWriter(HEADER_BYTES + bytes)
     .u8(ENVELOPE_VERSION)
     .u8(FAMILY[body.family])
     .u16(once ? ONCE_VERSION : waiting ? WAITING_VERSION : PLAIN_VERSION)
-    .u64(envelope.timeMs)
-    .u32(envelope.seed);
-  if (body.family === 'redis') encodeLines(writer, body.lines);
+    .u64(timeMs)
+    .u32(seed);
+  let cut = 0;
+  if (body.family === 'redis') cut = encodeLines(writer, body.lines, apart);
   else encodeInternal(writer, body);
   if (waiting ?? once) encodeWaiting(writer, waiting ?? NOBODY);
   if (once !== undefined) encodeOnce(writer, once);
-  return writer.finish();
+  return { entry: writer.finish(), cut };
 }
 
 const NEITHER = { waiting: undefined, once: undefined };
@@ -99,12 +134,22 @@ function encodeOnce(writer: ByteWriter, batches: readonly OnceLines[]): void {
   }
 }
 
-function encodeLines(writer: ByteWriter, lines: readonly CommandLine[]): void {
+/** Where the bytes of `apart` belong, which it leaves out once. */
+function encodeLines(
+  writer: ByteWriter,
+  lines: readonly CommandLine[],
+  apart: Buffer | undefined,
+): number {
+  let cut = 0;
   writer.u32(lines.length);
   for (const line of lines) {
     writer.u8(0).u32(line.length);
-    for (const argument of line) writer.bytes(argument);
+    for (const argument of line) {
+      if (argument !== apart || cut > 0) writer.bytes(argument);
+      else cut = writer.u32(argument.length).length;
+    }
   }
+  return cut;
 }
 
 function encodeInternal(

@@ -1,8 +1,10 @@
 /**
  * A bulk of megabytes, put together as it comes: joined at its end, 8 MiB hold the event loop for
  * milliseconds. Memory for the whole is asked for when a part of it is there, not when it is
- * announced.
+ * announced. There is room around it, so that the log entry that will hold it can be made in its place
+ * (`partition/envelope`).
  */
+import { allocateWithRoom } from '../../common/bytes-with-room.ts';
 
 /** Bulks from this size on. */
 export const LARGE_BULK_BYTES = 262_144;
@@ -40,7 +42,7 @@ export class LargeBulk {
   }
 
   #allocate(): Buffer {
-    const whole = Buffer.allocUnsafeSlow(this.#length);
+    const whole = allocateWithRoom(this.#length);
     let at = 0;
     for (const part of this.#parts) {
       whole.set(part, at);

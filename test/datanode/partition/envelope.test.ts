@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { allocateWithRoom } from '../../../src/common/bytes-with-room.ts';
 import {
   decodeEnvelope,
   decodeEnvelopeInSteps,
@@ -64,6 +65,51 @@ describe('log entries', () => {
       `${'01010001'}${'0000000000000102'}${'00000007'}${'00000001'}${'00'}${'00000003'}` +
         `${'00000003534554'}${'000000016b'}${'0000000176'}`,
     );
+  });
+
+  test('are made around a large argument that has room, and as they always were', () => {
+    const small = Buffer.from('small');
+    const others = fc.record({ before: some(bytes), behind: some(bytes), lines: some(line) });
+    fc.assert(
+      fc.property(others, fc.option(waiting), ({ before, behind, lines }, part) => {
+        const large = allocateWithRoom(300_000).fill('large');
+        const around = (argument: Buffer, timeMs: number): Envelope => {
+          const all = [...lines, [small, ...before, argument, ...behind], ...lines];
+          const body = { family: 'redis', lines: all, ...(part && { waiting: part }) } as const;
+          return { timeMs, seed: 7, body };
+        };
+        const copied = encodeEnvelope(around(Buffer.from(large), 5));
+        const made = encodeEnvelope(around(large, 5));
+        expect(made.equals(copied)).toBe(true);
+        expect(made.buffer).toBe(large.buffer);
+        // once it is an entry's, another entry must not change it
+        const again = encodeEnvelope(around(large, 6));
+        expect(again.buffer).not.toBe(large.buffer);
+        expect(made.equals(copied)).toBe(true);
+        expect(again.equals(encodeEnvelope(around(Buffer.from(large), 6)))).toBe(true);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('copy a large argument where there is more than its room takes, and larger ones beside it', () => {
+    const [large, other] = [allocateWithRoom(300_000).fill(1), allocateWithRoom(300_000).fill(2)];
+    const of = (line: Buffer[]): Envelope => ({
+      ...{ timeMs: 5, seed: 7, body: { family: 'redis', lines: [line] } },
+    });
+    for (const line of [
+      [Buffer.alloc(1_000), large],
+      [large, Buffer.alloc(1_100)],
+      [large, Buffer.alloc(3_000)],
+      [large, other],
+      [large, large],
+      [large.subarray(1)],
+    ]) {
+      const entry = encodeEnvelope(of(line));
+      expect(entry.buffer).not.toBe(large.buffer);
+      expect(entry.equals(encodeEnvelope(of(line.map((bytes) => Buffer.from(bytes)))))).toBe(true);
+    }
+    expect(encodeEnvelope(of([large])).buffer).toBe(large.buffer);
   });
 
   test('with waiters are of the second apply version', () => {
