@@ -10,6 +10,8 @@ import { replyBytes } from './reply-bytes.ts';
 
 /** Units up to here stay data. */
 const PLAIN_UNITS = 512;
+/** Then so many of them become bytes with each that comes: all at once would be milliseconds. */
+const PACKED_AT_ONCE = 3;
 const CHUNK_BYTES = 65_536;
 
 /** Thrown by `ReplyPile.add`: the command answers `reply`, and must have changed nothing yet. */
@@ -34,7 +36,9 @@ export function replyTooLarge(
 export class ReplyPile {
   readonly #shape: PackedShape;
   readonly #instead: string;
+  /** Those that are not packed, from `#packed` on. */
   #plain: Reply[] = [];
+  #packed = 0;
   #units = 0;
   #bytes = 0;
   /** Once packed: for both protocols, or for RESP2 and RESP3 where they differ. */
@@ -50,32 +54,33 @@ export class ReplyPile {
   add(first: Reply, second?: Reply): void {
     this.#bytes += replyBytes(first) + (second === undefined ? 0 : replyBytes(second));
     if (this.#bytes > limits.replyBytesMax) throw replyTooLarge(this.#instead);
-    this.#units++;
-    if (this.#resp2 === undefined) {
-      this.#plain.push(first);
-      if (second !== undefined) this.#plain.push(second);
-      if (this.#units > PLAIN_UNITS) this.#pack();
-      return;
-    }
-    this.#append(this.#resp2, first, second);
+    this.#plain.push(first);
+    if (second !== undefined) this.#plain.push(second);
+    if (++this.#units > PLAIN_UNITS) this.#pack(PACKED_AT_ONCE);
   }
 
   reply(): Reply {
-    if (this.#resp2 === undefined) return plainReply(this.#shape, this.#plain);
-    const resp2 = this.#resp2.finish();
+    if (this.#units <= PLAIN_UNITS) return plainReply(this.#shape, this.#plain);
+    const resp2 = this.#pack(this.#units).finish();
     const resp3 = this.#resp3?.finish() ?? resp2;
     return { kind: 'packed', shape: this.#shape, units: this.#units, resp2, resp3 };
   }
 
-  #pack(): void {
-    const resp2 = new Chunks();
-    this.#resp2 = resp2;
-    if (this.#shape === 'pairs') this.#resp3 = new Chunks();
+  /** The next `units`, as far as there are so many. */
+  #pack(units: number): Chunks {
+    this.#resp2 ??= new Chunks();
+    if (this.#shape === 'pairs') this.#resp3 ??= new Chunks();
     const step = hasPairs(this.#shape) ? 2 : 1;
-    for (let at = 0; at < this.#plain.length; at += step) {
-      this.#append(resp2, this.#plain[at]!, step === 2 ? this.#plain[at + 1] : undefined);
+    const end = Math.min(this.#plain.length, this.#packed + units * step);
+    for (; this.#packed < end; this.#packed += step) {
+      const second = step === 2 ? this.#plain[this.#packed + 1] : undefined;
+      this.#append(this.#resp2, this.#plain[this.#packed]!, second);
     }
-    this.#plain = [];
+    if (end === this.#plain.length) {
+      this.#plain.length = 0;
+      this.#packed = 0;
+    }
+    return this.#resp2;
   }
 
   #append(resp2: Chunks, first: Reply, second: Reply | undefined): void {

@@ -55,6 +55,28 @@ test('a reply is refused while it grows, with its bound and what to use instead'
   expect(added * replyBytes(large)).toBeLessThanOrEqual(limits.replyBytesMax);
 });
 
+test.each(['array', 'pairs'] as const)('items of a %s become bytes a few at a time', (shape) => {
+  let looks = 0;
+  const watched: Reply = {
+    kind: 'bulk',
+    get bytes() {
+      looks++;
+      return Buffer.from('x');
+    },
+  };
+  const pile = new ReplyPile(shape, 'less');
+  let most = 0;
+  for (let at = 0; at < 2_000; at++) {
+    const before = looks;
+    pile.add(watched, shape === 'pairs' ? watched : undefined);
+    most = Math.max(most, looks - before);
+  }
+  expect(most).toBeLessThanOrEqual(16);
+  const before = looks;
+  expect(pile.reply()).toMatchObject({ kind: 'packed', units: 2_000 });
+  expect(looks).toBe(before);
+});
+
 test('small items are packed: a hundred thousand take little more than their bytes', () => {
   const pile = new ReplyPile('array', 'less');
   for (let at = 0; at < 100_000; at++) pile.add(bulk(`member ${at}`));
