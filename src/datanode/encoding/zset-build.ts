@@ -4,6 +4,7 @@
  * known when the last member is written (one by one a million took twice the time).
  */
 import { SteadyList } from '../../common/steady-list.ts';
+import { scoreOrder } from './element-key.ts';
 import type { Found } from './keyspace.ts';
 import { eachItem, giveWay, type Slices } from './slices.ts';
 import { sortStepwise } from './stepwise-sort.ts';
@@ -58,7 +59,7 @@ export function* buildZset(
   const blocks = new Blocks();
   yield* eachItem(yield* scored.inOrder(), ({ name, score }) => {
     const member = Buffer.from(name, 'latin1');
-    blocks.add(putNewScore(view, zset, member, isSmall ? score + 0 : score));
+    blocks.add(scoreOrder(putNewScore(view, zset, member, isSmall ? score + 0 : score)));
   });
   yield* countBlocks(view, zset, blocks);
   return zset;

@@ -9,13 +9,7 @@
  */
 import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
-import {
-  type CollectionPlace,
-  elementRange,
-  encodeScoreKey,
-  scoreKeyAt,
-  scoreOrder,
-} from './element-key.ts';
+import { type CollectionPlace, elementRange, scoreKeyAt, scoreOrder } from './element-key.ts';
 import { keyAfter } from './key.ts';
 import { type Block, RankTree } from './rank-tree.ts';
 import { eachItem, giveWay, type Slices } from './slices.ts';
@@ -50,16 +44,11 @@ export function* keyAtRank(view: View, zset: Collection, rank: number): Slices<B
   return yield* keyAt(blockRange(zset.place, block), rank - block.before);
 }
 
-/** Tells the counts of an element that came (1) or went (−1). */
-export function countElement(
-  view: View,
-  zset: OpenZset,
-  element: { readonly member: Buffer; readonly score: number },
-  more: 1 | -1,
-): void {
+/** Tells the counts of an element that came (1) or went (−1), by its zsetScore key. */
+export function countElement(view: View, zset: OpenZset, scoreKey: Buffer, more: 1 | -1): void {
   if (!isCounted(zset)) return;
   zset.ranks ??= new RankTree(view, zset.place);
-  const order = scoreOrder(encodeScoreKey(zset.place, element.score, element.member));
+  const order = scoreOrder(scoreKey);
   const count = zset.ranks.add(order, more);
   if (more < 0 || count !== BLOCK_MAX + 1) return;
   zset.crowded ??= [];

@@ -17,7 +17,6 @@ import {
   elementFlags,
   encodeMemberKey,
   encodeScoreKey,
-  scoreOrder,
 } from './element-key.ts';
 import type { Found } from './keyspace.ts';
 import { corruptRecord } from './record.ts';
@@ -92,15 +91,15 @@ export function putScore(
     zset.size++;
     if (!fitsSmall(zset, member.length)) grow(zset);
   } else {
-    view.del(encodeScoreKey(zset.place, before, member));
-    countElement(view, zset, { member, score: before }, -1);
+    const keyBefore = encodeScoreKey(zset.place, before, member);
+    view.del(keyBefore);
+    countElement(view, zset, keyBefore, -1);
   }
   const kept = encodingOfZset(zset) === 'listpack' ? score + 0 : score;
-  putNewScore(view, zset, member, kept);
-  countElement(view, zset, { member, score: kept }, 1);
+  countElement(view, zset, putNewScore(view, zset, member, kept), 1);
 }
 
-/** Writes the records of a member that has none and tells nobody; returns its place in the order. */
+/** Writes the records of a member that has none and tells nobody; returns its zsetScore key. */
 export function putNewScore(
   view: WriteView,
   { place }: OpenZset,
@@ -114,15 +113,16 @@ export function putNewScore(
   view.put(encodeMemberKey(tags.zsetMember, place, member), value);
   const scoreKey = encodeScoreKey(place, score, member);
   view.put(scoreKey, Object.is(score, -0) ? NEGATIVE_ZERO : PLAIN);
-  return scoreOrder(scoreKey);
+  return scoreKey;
 }
 
 /** Removes a member that is there; `entry` has its own score. */
 export function dropMember(view: WriteView, zset: OpenZset, entry: Entry): void {
   view.del(encodeMemberKey(tags.zsetMember, zset.place, entry.member));
-  view.del(encodeScoreKey(zset.place, entry.score, entry.member));
+  const scoreKey = encodeScoreKey(zset.place, entry.score, entry.member);
+  view.del(scoreKey);
   zset.size--;
-  countElement(view, zset, entry, -1);
+  countElement(view, zset, scoreKey, -1);
 }
 
 /** Ends a change: at once, unless ranges have to be read for the counts. */
