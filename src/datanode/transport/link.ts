@@ -110,6 +110,14 @@ export class Link {
     this.requestFlush();
   }
 
+  /** A frame made elsewhere, which leaves from where it is, behind all that was written. */
+  writeWhole(frame: Buffer): void {
+    if (this.#closed) return;
+    this.#writeOut();
+    this.#send(frame);
+    this.requestFlush();
+  }
+
   /** Calls `onFlush` and writes at the end of this turn. */
   requestFlush(): void {
     if (this.#flushAsked || this.#closed) return;
@@ -158,8 +166,10 @@ export class Link {
   }
 
   #writeOut(): void {
-    if (this.#writer.length === 0) return;
-    const bytes = this.#writer.take();
+    if (this.#writer.length > 0) this.#send(this.#writer.take());
+  }
+
+  #send(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; at += WRITE_BYTES) {
       this.#stream.write(bytes.subarray(at, at + WRITE_BYTES));
     }

@@ -4,23 +4,20 @@
  * the peer has to say by itself comes on the connections it dials (inbound.ts): so each direction
  * is ordered by one dialer, and neither side needs to agree with the other on who connects.
  */
-import { KvorumError } from '../../common/errors.ts';
 import type { GroupId, NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { WireMessage } from '../raft/message.ts';
 import { Dialer, type TransportContext } from './dialer.ts';
 import { badFrame, channels } from './frame.ts';
 import type { Link, LinkHandlers } from './link.ts';
-import { encodeMessage, isBulk, messageBytes } from './message-codec.ts';
+import { isBulk, messageBytes } from './message-codec.ts';
+import { FRAME_TARGET_BYTES, MessageQueue } from './message-queue.ts';
 import { PeerClock } from './peer-clock.ts';
 import { PostQueue } from './post-queue.ts';
 import { RequestClient } from './requests.ts';
 import type { StreamGate } from './stream-gate.ts';
 import { StreamSender } from './streams.ts';
-import type { GroupMessage, PeerAddress } from './transport.ts';
-
-/** A frame is closed once its body is this long. */
-const FRAME_TARGET_BYTES = 256 * 1024;
+import type { PeerAddress } from './transport.ts';
 
 export interface PeerEvents {
   onReachable(node: NodeId, reachable: boolean, bootId?: string): void;
@@ -56,8 +53,8 @@ export class Peer {
     this.address = address;
     this.#context = context;
     this.#events = events;
-    this.#small = new MessageQueue(settings.queueBytesMax);
-    this.#bulk = new MessageQueue(settings.queueBytesMax);
+    this.#small = new MessageQueue(settings.queueBytesMax, clock);
+    this.#bulk = new MessageQueue(settings.queueBytesMax, clock);
     this.#requests = new RequestClient(node, clock, settings);
     this.#streams = new StreamSender(node, gate);
     this.#posts = new PostQueue(settings.postBytesMax);
@@ -164,64 +161,5 @@ export class Peer {
         this.#events.onPostsClosed(this.node, this.#posts.clear());
       },
     };
-  }
-}
-
-/** Raft messages that wait for their link; at the bound the oldest go, raft sends them again. */
-export class MessageQueue {
-  readonly #bytesMax: number;
-  #messages: (GroupMessage & { readonly bytes: number })[] = [];
-  #head = 0;
-  #bytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get length(): number {
-    return this.#messages.length - this.#head;
-  }
-
-  push({ group, message }: GroupMessage, bytes: number): void {
-    this.#messages.push({ group, message, bytes });
-    this.#bytes += bytes;
-    while (this.#bytes > this.#bytesMax && this.length > 1) this.#shift();
-  }
-
-  clear(): void {
-    this.#messages = [];
-    this.#head = 0;
-    this.#bytes = 0;
-  }
-
-  /** Writes messages in order while the link takes them; true when some remain. */
-  encode(link: Link): boolean {
-    while (this.length > 0 && !link.congested) {
-      link.write((w) => {
-        w.begin(channels.raft);
-        do {
-          const { group, message } = this.#shift();
-          encodeMessage(w, group, message);
-        } while (this.length > 0 && w.bodyLength < FRAME_TARGET_BYTES);
-        w.end();
-      });
-    }
-    return this.length > 0;
-  }
-
-  #shift(): GroupMessage {
-    const next = this.#messages[this.#head++];
-    if (next === undefined) throw new KvorumError('BUSY', 'no message waits');
-    this.#bytes -= next.bytes;
-    if (this.#head === this.#messages.length) this.clear();
-    else if (this.#head >= 1_024 && this.#head * 2 >= this.#messages.length) {
-      this.#messages = this.#messages.slice(this.#head);
-      this.#head = 0;
-    }
-    return next;
   }
 }

@@ -1,0 +1,104 @@
+/**
+ * Raft messages that wait for their link; at the bound the oldest go, raft sends them again. Their
+ * order is kept: while a large one is made into a frame, those behind it wait.
+ */
+import type { Clock } from '../../common/clock.ts';
+import { KvorumError } from '../../common/errors.ts';
+import { runInSlices } from '../../common/slices.ts';
+import { channels, type FrameWriter } from './frame.ts';
+import { LargeBody } from './large-frame.ts';
+import type { Link } from './link.ts';
+import { encodeMessage } from './message-codec.ts';
+import type { GroupMessage } from './transport.ts';
+
+/** A frame is closed once its body is this long. */
+export const FRAME_TARGET_BYTES = 256 * 1024;
+/** A message of this size has a frame of its own, made in steps of so long each turn. */
+const LARGE_BYTES = 1_048_576;
+const SLICE_MS = 0.5;
+
+export class MessageQueue {
+  readonly #bytesMax: number;
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
+  #messages: (GroupMessage & { readonly bytes: number })[] = [];
+  #head = 0;
+  #bytes = 0;
+  /** The large message that is made into a frame. */
+  #making: GroupMessage | undefined;
+
+  constructor(bytesMax: number, clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
+    this.#bytesMax = bytesMax;
+    this.#clock = clock;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get length(): number {
+    return this.#messages.length - this.#head;
+  }
+
+  push({ group, message }: GroupMessage, bytes: number): void {
+    this.#messages.push({ group, message, bytes });
+    this.#bytes += bytes;
+    while (this.#bytes > this.#bytesMax && this.length > 1) this.#shift();
+  }
+
+  /** Their link is gone. */
+  clear(): void {
+    this.#making = undefined;
+    this.#empty();
+  }
+
+  /** Writes messages in order while the link takes them; true when some remain that it may take. */
+  encode(link: Link): boolean {
+    while (this.length > 0 && !link.congested && this.#making === undefined) {
+      if (this.#isNextLarge()) void this.#make(link);
+      else link.write((w) => this.#encodeSome(w));
+    }
+    return this.length > 0 && this.#making === undefined;
+  }
+
+  #encodeSome(w: FrameWriter): void {
+    w.begin(channels.raft);
+    do {
+      const { group, message } = this.#shift();
+      encodeMessage(w, group, message);
+    } while (this.length > 0 && w.bodyLength < FRAME_TARGET_BYTES && !this.#isNextLarge());
+    w.end();
+  }
+
+  #isNextLarge(): boolean {
+    return this.#messages[this.#head]!.bytes >= LARGE_BYTES;
+  }
+
+  async #make(link: Link): Promise<void> {
+    const making = this.#shift();
+    this.#making = making;
+    const body = new LargeBody();
+    encodeMessage(body, making.group, making.message);
+    const frame = await runInSlices(body.frame(channels.raft), this.#clock, SLICE_MS);
+    if (this.#making !== making) return;
+    this.#making = undefined;
+    link.writeWhole(frame);
+  }
+
+  #shift(): GroupMessage {
+    const next = this.#messages[this.#head++];
+    if (next === undefined) throw new KvorumError('BUSY', 'no message waits');
+    this.#bytes -= next.bytes;
+    if (this.#head === this.#messages.length) this.#empty();
+    else if (this.#head >= 1_024 && this.#head * 2 >= this.#messages.length) {
+      this.#messages = this.#messages.slice(this.#head);
+      this.#head = 0;
+    }
+    return next;
+  }
+
+  #empty(): void {
+    this.#messages = [];
+    this.#head = 0;
+    this.#bytes = 0;
+  }
+}

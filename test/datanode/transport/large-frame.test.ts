@@ -1,0 +1,157 @@
+/** Messages of megabytes: their frames are made in steps, and nothing overtakes them. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { runAtOnce } from '../../../src/common/slices.ts';
+import type { Entry, PeerMessage } from '../../../src/datanode/raft/message.ts';
+import { channels, FrameDecoder, FrameWriter } from '../../../src/datanode/transport/frame.ts';
+import { LargeBody } from '../../../src/datanode/transport/large-frame.ts';
+import type { Link } from '../../../src/datanode/transport/link.ts';
+import {
+  decodeMessages,
+  encodeMessage,
+  messageBytes,
+} from '../../../src/datanode/transport/message-codec.ts';
+import { MessageQueue } from '../../../src/datanode/transport/message-queue.ts';
+import { everyMessage } from './messages.ts';
+import { allReachable, eventually, introduce, startNode } from './nodes.ts';
+
+const MIB = 1_048_576;
+
+/** An append with entries of so many bytes. */
+function append(index: number, ...sizes: readonly number[]): PeerMessage {
+  const entries = sizes.map((size, at): Entry => {
+    return { term: 3, index: index + at + 1, kind: 'normal', data: Buffer.alloc(size, 65 + at) };
+  });
+  return { type: 'append', from: 1, to: 2, term: 3, index, logTerm: 3, commit: 0, entries };
+}
+
+function frameOf(message: PeerMessage): Buffer {
+  const w = new FrameWriter().begin(channels.raft);
+  encodeMessage(w, 7, message);
+  w.end();
+  return w.take();
+}
+
+test.each([
+  ['large entries', append(1, MIB, 300_000)],
+  ['large entries among small ones', append(1, 5, 262_144, 0, 262_143, 700_001, 9)],
+  ['small entries only', append(1, 5, 6)],
+])('a frame with %s is the same as at once', (_, message) => {
+  const body = new LargeBody();
+  encodeMessage(body, 7, message);
+  expect(runAtOnce(body.frame(channels.raft)).equals(frameOf(message))).toBe(true);
+});
+
+test('every message in a large body is the same as at once', () => {
+  for (const message of everyMessage) {
+    const body = new LargeBody();
+    encodeMessage(body, 7, message);
+    expect(runAtOnce(body.frame(channels.raft)).equals(frameOf(message))).toBe(true);
+  }
+});
+
+test('a step copies a quarter of a megabyte', () => {
+  const body = new LargeBody();
+  encodeMessage(body, 7, append(1, 8 * MIB));
+  expect([...body.frame(channels.raft)].length).toBeGreaterThanOrEqual(32);
+});
+
+/** Takes frames, and keeps them. */
+class KeptLink {
+  readonly #writer = new FrameWriter();
+  readonly #frames: Buffer[] = [];
+  congested = false;
+
+  write(encode: (w: FrameWriter) => void): void {
+    encode(this.#writer);
+    this.#frames.push(this.#writer.take());
+  }
+
+  writeWhole(frame: Buffer): void {
+    this.#frames.push(frame);
+  }
+
+  get indexes(): number[] {
+    const indexes: number[] = [];
+    const take = (_: number, body: Buffer) => {
+      for (const { message } of decodeMessages(body)) {
+        indexes.push(message.type === 'append' ? message.index : -1);
+      }
+    };
+    const decoder = new FrameDecoder();
+    for (const frame of this.#frames) decoder.push(frame, take);
+    return indexes;
+  }
+}
+
+describe('a queue', () => {
+  function queueOf(...messages: readonly PeerMessage[]): MessageQueue {
+    const queue = new MessageQueue(1_024 * MIB, systemClock);
+    for (const message of messages) queue.push({ group: 7, message }, messageBytes(message));
+    return queue;
+  }
+  const mixed = [append(1, 9), append(2, 2 * MIB), append(3, 9), append(4, 2 * MIB), append(5, 9)];
+
+  test('makes a large frame in later turns, and what is behind it waits', async () => {
+    const kept = new KeptLink();
+    const link = kept as unknown as Link;
+    const queue = queueOf(...mixed);
+    expect(queue.encode(link)).toBe(false);
+    expect(kept.indexes).toEqual([1]);
+    expect(queue.encode(link)).toBe(false);
+    expect(kept.indexes).toEqual([1]);
+    for (const made of [
+      [1, 2],
+      [1, 2, 3, 4],
+    ]) {
+      while (kept.indexes.length < made.length) {
+        await nextTurn();
+        queue.encode(link);
+      }
+      expect(kept.indexes.slice(0, made.length)).toEqual(made);
+    }
+    expect(queue.encode(link)).toBe(false);
+    expect(kept.indexes).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('whose link is gone writes what was being made to nobody, and goes on for the next', async () => {
+    const [gone, next] = [new KeptLink(), new KeptLink()];
+    const queue = queueOf(append(1, 2 * MIB), append(2, 9));
+    queue.encode(gone as unknown as Link);
+    queue.clear();
+    const message = append(3, 9);
+    queue.push({ group: 7, message }, messageBytes(message));
+    expect(queue.encode(next as unknown as Link)).toBe(false);
+    for (let turns = 0; turns < 50; turns++) await nextTurn();
+    expect([gone.indexes, next.indexes]).toEqual([[], [3]]);
+  });
+});
+
+test('large messages arrive in the order sent, among smaller ones of their connection', async () => {
+  const a = await startNode('a');
+  const b = await startNode('b');
+  try {
+    introduce(a, b);
+    await eventually('a and b connect', () => allReachable(a, b));
+    await eventually('bulk', () => {
+      a.transport.send('b', 7, append(0, 70_000));
+      return b.received.length > 0;
+    });
+    b.received.length = 0;
+    const sizes = [70_000, 3 * MIB, 70_000, MIB, 5 * MIB, 300_000];
+    sizes.forEach((size, at) => {
+      a.transport.send('b', 7, append(at + 1, size));
+    });
+    const came = () =>
+      b.received.flatMap(({ message }) => {
+        const isOne = message.type === 'append' && message.index > 0;
+        return isOne ? [[message.index, message.entries[0]!.data.length]] : [];
+      });
+    await eventually('all arrive', () => came().length === sizes.length);
+    expect(came()).toEqual(sizes.map((size, at) => [at + 1, size]));
+  } finally {
+    await a.transport.close();
+    await b.transport.close();
+  }
+});
