@@ -142,3 +142,32 @@ describe.each(versions)('%s', (version, Client) => {
     expect(await client.echo('here')).toBe('here');
   });
 });
+
+test('values of megabytes, written and edited through every node, are whole on every node', async () => {
+  const MIB = 1_048_576;
+  const clients = [0, 1, 2].map((at) => new Redis({ port: cluster.gatewayPort(at) }));
+  try {
+    const keys = clients.flatMap((_, node) => [0, 1].map((at) => `large:${node}:${at}`));
+    const bytesOf = (at: number) => Buffer.alloc(3 * MIB + at, `value ${at} `);
+    // small ones before and behind each, on the same connection
+    const outcomes = keys.map((key, at) => {
+      const client = clients[at % 3]!;
+      return [client.set(key, 'small'), client.set(key, bytesOf(at)), client.append(key, 'x')];
+    });
+    const lengths = keys.map((_, at) => ['OK', 'OK', bytesOf(at).length + 1]);
+    expect(await Promise.all(outcomes.map((some) => Promise.all(some)))).toEqual(lengths);
+    for (const client of clients) {
+      for (const [at, key] of keys.entries()) {
+        const value = await client.getBuffer(key);
+        expect(value?.equals(Buffer.concat([bytesOf(at), Buffer.from('x')])), key).toBe(true);
+      }
+    }
+    // the log entry is made around the dump's own bytes
+    const dump = await clients[0]!.dumpBuffer(keys[0]!);
+    expect(await clients[1]!.restore(keys[0]!, 0, dump, 'REPLACE')).toBe('OK');
+    const restored = await clients[2]!.getBuffer(keys[0]!);
+    expect(restored?.length).toBe(bytesOf(0).length + 1);
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+});
