@@ -190,8 +190,13 @@ export const limits = {
   rangeSliceBytes: 1 * MIB,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,
-  /** Work on commands in one turn of the event loop, and small steps of it (of some 64 items). */
+  /** What one connection brought is looked at so long in one turn of the event loop. */
   turnMs: 2,
+  /**
+   * Work on commands in one turn, and small steps of it (of some 64 items): what engine and sockets
+   * bring comes beside it, and the longest turns are to be below 4 ms.
+   */
+  workMs: 1.5,
   turnStepsMax: 32,
   /** Transient table of LCS: it is computed in one step. */
   lcsBytesMax: 64 * MIB,

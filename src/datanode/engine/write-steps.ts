@@ -37,7 +37,7 @@ const CHAINED_BYTES_MAX = 65_536;
 /** Operations handed over before the clock is asked. */
 const STEP = 32;
 /** Work of a turn: commands have theirs beside it. */
-const TURN_MS = limits.turnMs / 2;
+const TURN_MS = limits.workMs / 2;
 
 export async function writeInSteps(
   level: Batching,

@@ -32,7 +32,7 @@ export class Pace {
   isDue(isGlance = false): boolean {
     this.begin();
     if (!isGlance && ++this.#steps >= limits.turnStepsMax) return true;
-    return this.#clock.monotonicMs() - this.#sinceMs! >= limits.turnMs;
+    return this.#clock.monotonicMs() - this.#sinceMs! >= limits.workMs;
   }
 
   /** Resolves in a later turn of the event loop, in which work begins. */

@@ -38,7 +38,7 @@ test('a turn ends after some steps, or by the clock; a glance asks only the cloc
   }
   for (let steps = 1; steps < limits.turnStepsMax; steps++) expect(pace.isDue()).toBe(false);
   expect(pace.isDue()).toBe(true);
-  clock.ms += limits.turnMs;
+  clock.ms += limits.workMs;
   expect(pace.isDue(true)).toBe(true);
 });
 
