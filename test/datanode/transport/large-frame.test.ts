@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { runAtOnce } from '../../../src/common/slices.ts';
-import type { Entry, PeerMessage } from '../../../src/datanode/raft/message.ts';
+import type { Entry, PeerMessage, WireMessage } from '../../../src/datanode/raft/message.ts';
 import { channels, FrameDecoder, FrameWriter } from '../../../src/datanode/transport/frame.ts';
 import { LargeBody } from '../../../src/datanode/transport/large-frame.ts';
 import type { Link } from '../../../src/datanode/transport/link.ts';
@@ -26,7 +26,7 @@ function append(index: number, ...sizes: readonly number[]): PeerMessage {
   return { type: 'append', from: 1, to: 2, term: 3, index, logTerm: 3, commit: 0, entries };
 }
 
-function frameOf(message: PeerMessage): Buffer {
+function frameOf(message: WireMessage): Buffer {
   const w = new FrameWriter().begin(channels.raft);
   encodeMessage(w, 7, message);
   w.end();
