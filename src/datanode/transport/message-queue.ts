@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
 import { runInSlices } from '../../common/slices.ts';
 import { channels, type FrameWriter } from './frame.ts';
 import { LargeBody } from './large-frame.ts';
@@ -13,8 +14,11 @@ import type { GroupMessage } from './transport.ts';
 
 /** A frame is closed once its body is this long. */
 export const FRAME_TARGET_BYTES = 256 * 1024;
-/** A message of this size has a frame of its own, made in steps of so long each turn. */
-const LARGE_BYTES = 1_048_576;
+/**
+ * A message of this size has a frame of its own, made in steps of so long each turn. Raft puts so
+ * much into one only where a single entry is as large: those of many small ones are encoded at once.
+ */
+const LARGE_BYTES = 2 * limits.raftMessageBytesMax;
 const SLICE_MS = 0.5;
 
 export class MessageQueue {
