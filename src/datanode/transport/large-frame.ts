@@ -8,7 +8,7 @@ import { FRAME_HEADER_BYTES, FrameWriter, writeFrameHead, writeFrameSum } from '
 
 /** Bytes from this size on are left where they are until the frame is made. */
 const APART_BYTES = 262_144;
-const STEP_BYTES = 262_144;
+const STEP_BYTES = 65_536;
 
 /** Takes a frame's body; what is large of it is not copied yet. */
 export class LargeBody extends FrameWriter {
@@ -30,11 +30,11 @@ export class LargeBody extends FrameWriter {
     let at = FRAME_HEADER_BYTES;
     for (const part of parts) {
       for (let from = 0; from < part.length; from += STEP_BYTES) {
+        if (at > FRAME_HEADER_BYTES) yield;
         const step = part.subarray(from, from + STEP_BYTES);
         frame.set(step, at);
         crc = crc32(step, crc);
         at += step.length;
-        yield;
       }
     }
     writeFrameSum(frame, 0, crc);

@@ -4,8 +4,9 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
+import type { GroupId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import { runInSlices } from '../../common/slices.ts';
+import { runInSlices, type Steps } from '../../common/slices.ts';
 import { channels, type FrameWriter } from './frame.ts';
 import { LargeBody } from './large-frame.ts';
 import type { Link } from './link.ts';
@@ -27,7 +28,9 @@ export class MessageQueue {
   #messages: (GroupMessage & { readonly bytes: number })[] = [];
   #head = 0;
   #bytes = 0;
-  /** The large message that is made into a frame. */
+  /** Of each group: how many large ones wait. */
+  readonly #large = new Map<GroupId, number>();
+  /** The large message that is made into a frame: not among those that wait, nor in `bytes`. */
   #making: GroupMessage | undefined;
 
   constructor(bytesMax: number, clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
@@ -46,12 +49,19 @@ export class MessageQueue {
   push({ group, message }: GroupMessage, bytes: number): void {
     this.#messages.push({ group, message, bytes });
     this.#bytes += bytes;
+    if (bytes >= LARGE_BYTES) this.#countLarge(group, 1);
     while (this.#bytes > this.#bytesMax && this.length > 1) this.#shift();
+  }
+
+  /** A large message of the group has not been written yet. */
+  holdsLarge(group: GroupId): boolean {
+    return this.#making?.group === group || this.#large.has(group);
   }
 
   /** Their link is gone. */
   clear(): void {
     this.#making = undefined;
+    this.#large.clear();
     this.#empty();
   }
 
@@ -82,22 +92,40 @@ export class MessageQueue {
     this.#making = making;
     const body = new LargeBody();
     encodeMessage(body, making.group, making.message);
-    const frame = await runInSlices(body.frame(channels.raft), this.#clock, SLICE_MS);
-    if (this.#making !== making) return;
+    const steps = this.#whileMade(making, body.frame(channels.raft));
+    const frame = await runInSlices(steps, this.#clock, SLICE_MS);
+    if (frame === undefined) return;
     this.#making = undefined;
     link.writeWhole(frame);
+  }
+
+  /** Ends without a frame when the link of `making` goes meanwhile. */
+  *#whileMade(making: GroupMessage, steps: Steps<Buffer>): Steps<Buffer | undefined> {
+    while (this.#making === making) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      yield;
+    }
+    return undefined;
   }
 
   #shift(): GroupMessage {
     const next = this.#messages[this.#head++];
     if (next === undefined) throw new KvorumError('BUSY', 'no message waits');
     this.#bytes -= next.bytes;
+    if (next.bytes >= LARGE_BYTES) this.#countLarge(next.group, -1);
     if (this.#head === this.#messages.length) this.#empty();
     else if (this.#head >= 1_024 && this.#head * 2 >= this.#messages.length) {
       this.#messages = this.#messages.slice(this.#head);
       this.#head = 0;
     }
     return next;
+  }
+
+  #countLarge(group: GroupId, by: number): void {
+    const count = (this.#large.get(group) ?? 0) + by;
+    if (count > 0) this.#large.set(group, count);
+    else this.#large.delete(group);
   }
 
   #empty(): void {

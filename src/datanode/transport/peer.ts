@@ -96,7 +96,9 @@ export class Peer {
       this.#context.logger.error('raft message too large to send', { peer: this.node, bytes });
       return;
     }
-    const bulk = isBulk(message, bytes);
+    // one that came before the large one it follows would be refused, and that one be sent again
+    const follows = message.type === 'append' && this.#bulk.holdsLarge(group);
+    const bulk = follows || isBulk(message, bytes);
     const link = bulk ? this.#bulkLink : this.#smallLink;
     if (link === undefined) return;
     (bulk ? this.#bulk : this.#small).push({ group, message }, bytes);

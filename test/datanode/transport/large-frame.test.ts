@@ -1,4 +1,4 @@
-/** Messages of megabytes: their frames are made in steps, and nothing overtakes them. */
+/** Messages of megabytes: their frames are made in steps, and no append of their group overtakes them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
@@ -51,10 +51,10 @@ test('every message in a large body is the same as at once', () => {
   }
 });
 
-test('a step copies a quarter of a megabyte', () => {
+test('a step copies 64 KiB', () => {
   const body = new LargeBody();
   encodeMessage(body, 7, append(1, 8 * MIB));
-  expect([...body.frame(channels.raft)].length).toBeGreaterThanOrEqual(32);
+  expect([...body.frame(channels.raft)].length).toBeGreaterThanOrEqual(127);
 });
 
 /** Takes frames, and keeps them. */
@@ -126,6 +126,68 @@ describe('a queue', () => {
     for (let turns = 0; turns < 50; turns++) await nextTurn();
     expect([gone.indexes, next.indexes]).toEqual([[], [3]]);
   });
+
+  test('whose link is gone makes the frame no further', async () => {
+    let turns = 0;
+    const clock = {
+      monotonicMs: () => turns,
+      endOfTurn: (run: () => void) => {
+        turns++;
+        setImmediate(run);
+      },
+    };
+    const queue = new MessageQueue(1_024 * MIB, clock);
+    queue.push({ group: 7, message: append(1, 64 * MIB) }, 64 * MIB);
+    queue.encode(new KeptLink() as unknown as Link);
+    await nextTurn();
+    queue.clear();
+    for (let at = 0; at < 50; at++) await nextTurn();
+    expect(turns).toBeLessThan(10);
+  });
+
+  test('tells of which groups it holds a large message, until that is written', async () => {
+    const kept = new KeptLink();
+    const link = kept as unknown as Link;
+    const queue = queueOf(append(1, 2 * MIB), append(2, 2 * MIB), append(3, 9));
+    queue.push({ group: 8, message: append(1, 9) }, 9);
+    const holds = () => [queue.holdsLarge(7), queue.holdsLarge(8)];
+    expect(holds()).toEqual([true, false]);
+    while (kept.indexes.length < 4) {
+      queue.encode(link);
+      if (kept.indexes.length < 2) expect(holds()).toEqual([true, false]);
+      await nextTurn();
+    }
+    expect(holds()).toEqual([false, false]);
+    queue.push({ group: 8, message: append(1, MIB) }, 4 * MIB);
+    queue.clear();
+    expect(holds()).toEqual([false, false]);
+  });
+});
+
+test('a small append comes behind the large one of its group, and before that of another', async () => {
+  const a = await startNode('a');
+  const b = await startNode('b');
+  try {
+    introduce(a, b);
+    await eventually('a and b connect', () => allReachable(a, b));
+    await eventually('bulk', () => {
+      a.transport.send('b', 7, append(0, 70_000));
+      return b.received.length > 0;
+    });
+    b.received.length = 0;
+    a.transport.send('b', 7, append(1, 8 * MIB));
+    a.transport.send('b', 7, append(2, 9));
+    a.transport.send('b', 8, append(3, 9));
+    const came = () =>
+      b.received.flatMap(({ message }) =>
+        message.type === 'append' && message.index > 0 ? [message.index] : [],
+      );
+    await eventually('all arrive', () => came().length === 3);
+    expect(came()).toEqual([3, 1, 2]);
+  } finally {
+    await a.transport.close();
+    await b.transport.close();
+  }
 });
 
 test('large messages arrive in the order sent, among smaller ones of their connection', async () => {
