@@ -14,7 +14,7 @@ import {
 } from '../../../src/datanode/transport/message-codec.ts';
 import { MessageQueue } from '../../../src/datanode/transport/message-queue.ts';
 import { everyMessage } from './messages.ts';
-import { allReachable, eventually, introduce, startNode } from './nodes.ts';
+import { allReachable, eventually, introduce, startNode, type TestNode } from './nodes.ts';
 
 const MIB = 1_048_576;
 
@@ -164,7 +164,8 @@ describe('a queue', () => {
   });
 });
 
-test('a small append comes behind the large one of its group, and before that of another', async () => {
+/** Two nodes whose bulk connection carries what is sent. */
+async function withBulk(run: (a: TestNode, b: TestNode) => Promise<void>): Promise<void> {
   const a = await startNode('a');
   const b = await startNode('b');
   try {
@@ -175,6 +176,15 @@ test('a small append comes behind the large one of its group, and before that of
       return b.received.length > 0;
     });
     b.received.length = 0;
+    await run(a, b);
+  } finally {
+    await a.transport.close();
+    await b.transport.close();
+  }
+}
+
+test('a small append comes behind the large one of its group, and before that of another', () =>
+  withBulk(async (a, b) => {
     a.transport.send('b', 7, append(1, 8 * MIB));
     a.transport.send('b', 7, append(2, 9));
     a.transport.send('b', 8, append(3, 9));
@@ -184,23 +194,10 @@ test('a small append comes behind the large one of its group, and before that of
       );
     await eventually('all arrive', () => came().length === 3);
     expect(came()).toEqual([3, 1, 2]);
-  } finally {
-    await a.transport.close();
-    await b.transport.close();
-  }
-});
+  }));
 
-test('large messages arrive in the order sent, among smaller ones of their connection', async () => {
-  const a = await startNode('a');
-  const b = await startNode('b');
-  try {
-    introduce(a, b);
-    await eventually('a and b connect', () => allReachable(a, b));
-    await eventually('bulk', () => {
-      a.transport.send('b', 7, append(0, 70_000));
-      return b.received.length > 0;
-    });
-    b.received.length = 0;
+test('large messages arrive in the order sent, among smaller ones of their connection', () =>
+  withBulk(async (a, b) => {
     const sizes = [70_000, 3 * MIB, 70_000, MIB, 5 * MIB, 300_000];
     sizes.forEach((size, at) => {
       a.transport.send('b', 7, append(at + 1, size));
@@ -212,8 +209,4 @@ test('large messages arrive in the order sent, among smaller ones of their conne
       });
     await eventually('all arrive', () => came().length === sizes.length);
     expect(came()).toEqual(sizes.map((size, at) => [at + 1, size]));
-  } finally {
-    await a.transport.close();
-    await b.transport.close();
-  }
-});
+  }));
