@@ -241,6 +241,18 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'forget over a restart that a vote may be promised',
+    scenarios: ['etcd 2014: a voter'],
+    about: 'leases',
+    edits: [
+      {
+        file: `${partition}/open-replica.ts`,
+        find: 'promised: notes.mayPromise(id)',
+        replace: 'promised: false',
+      },
+    ],
+  },
+  {
     name: 'count any answer of a node for every read round',
     scenarios: ['etcd #20418'],
     wholeNodes: true,

@@ -73,11 +73,6 @@ export interface HostOptions {
   onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
 }
 
-export interface HostTable extends WantedTable {
-  /** Namespaces whose reads are to be served under leases. */
-  readonly underLease: ReadonlySet<Namespace>;
-}
-
 /** Frames from node to node, not from replica to replica. */
 const NO_GROUP = 0;
 
@@ -159,7 +154,7 @@ export class PartitionHost {
    * groups are deleted, are removed.
    * Resolves when that is done; a replica that fails is reported, not thrown.
    */
-  applyTable(table: HostTable): Promise<void> {
+  applyTable(table: WantedTable): Promise<void> {
     this.#underLease = table.underLease;
     const changed = this.#members.setRecords(table.records);
     for (const group of changed) this.#set.get(group)?.wake();
@@ -324,7 +319,7 @@ export class PartitionHost {
   }
 
   #worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld {
-    const { clock, random, log, engines, settings } = this.#options;
+    const { clock, random, log, engines, notes, settings } = this.#options;
     const { namespace, partition, group } = record;
     const courier = must(this.#courier, 'replicas are opened after the start');
     const news = must(this.#news, 'replicas are opened after the start');
@@ -349,7 +344,7 @@ export class PartitionHost {
         const { epoch, replicas } = this.#members.record(group) ?? record;
         return { epoch, replicas: replicas.map((member) => member.replica) };
       },
-      underLease: () => this.#underLease.has(namespace),
+      underLease: () => this.#underLease.has(namespace) && notes.mayPromise(id),
       beginChange: () => this.#changing.take(group),
       endChange: () => this.#changing.give(group),
       mayLead: (member) => this.#mayLead(group, member),

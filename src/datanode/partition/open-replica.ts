@@ -12,6 +12,7 @@ import type { Engine, EngineHost } from '../engine/engine.ts';
 import { EMPTY_CONF } from '../raft/conf-change.ts';
 import { NONE } from '../raft/message.ts';
 import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
+import type { ReplicaNotes } from './replica-notes.ts';
 import type { OpenReplica } from './replica-world.ts';
 import { decodeState, encodeState, type ReplicaState } from './state.ts';
 import { checkSurvives, takeOver } from './take-over.ts';
@@ -20,6 +21,7 @@ export interface NodeStores {
   readonly log: RaftLog;
   readonly engines: EngineHost;
   readonly logger: Logger;
+  readonly notes: ReplicaNotes;
 }
 
 /** Throws KvorumError CORRUPT when log and engine do not fit together. */
@@ -55,7 +57,7 @@ async function createReplica(
   const hardState = { term, vote: NONE, commit: index };
   log.append({ replica: id, reset: { base: { index, term }, generation: 0 }, hardState }, () => {});
   await log.flush();
-  return { id, record, engine, state, fresh: true };
+  return { id, record, engine, state, promised: false };
 }
 
 /** Later members hold nothing, until a snapshot of their leader gives them all, members included. */
@@ -76,7 +78,7 @@ async function reopenReplica(
   id: ReplicaId,
   log: ReplicaLog,
 ): Promise<OpenReplica> {
-  const { engines, logger } = stores;
+  const { engines, logger, notes } = stores;
   const name = `${id}-${log.generation}`;
   const { engine, report } = await engines.open(name);
   if (report.cutBytes > 0) {
@@ -90,7 +92,7 @@ async function reopenReplica(
     const state = readState(engine, name);
     checkFits(state, log, name);
     const taken = await takeOver(stores, engine, record, id, state);
-    return { id, record, engine, state: taken, fresh: false };
+    return { id, record, engine, state: taken, promised: notes.mayPromise(id) };
   } catch (failure) {
     await engine.close();
     throw failure;

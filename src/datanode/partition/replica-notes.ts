@@ -1,8 +1,9 @@
 /**
  * What a node remembers of its replicas beside their logs: which wanted record each was made from,
- * and which were found damaged. It outlives the process: a replica is only given up by a record
- * newer than the one it came from (the saved table may be older than the replica), and a damaged
- * one is never opened again.
+ * which were found damaged, and which may have promised their vote to a leader. It outlives the
+ * process: a replica is only given up by a record newer than the one it came from (the saved table
+ * may be older than the replica), a damaged one is never opened again, and one that promised
+ * nothing may vote as soon as it is back.
  */
 import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import type { Disk } from '../../common/disk.ts';
@@ -21,6 +22,8 @@ interface Notes {
   readonly incarnation: Incarnation;
   readonly origins: readonly (readonly [ReplicaId, Origin])[];
   readonly damages: readonly (readonly [ReplicaId, string])[];
+  /** Absent: written before this was noted, so each of them may have promised. */
+  readonly promised?: readonly ReplicaId[];
 }
 
 const VERSION = 1;
@@ -32,6 +35,10 @@ export class ReplicaNotes {
   readonly #incarnation: Incarnation;
   readonly #origins: Map<ReplicaId, Origin>;
   readonly #damages: Map<ReplicaId, string>;
+  /** What the file says, or will say when it is written next. */
+  readonly #promised: Set<ReplicaId>;
+  /** Of these the file on disk says it. */
+  readonly #mayPromise: Set<ReplicaId>;
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(disk: Disk, path: string, notes: Notes) {
@@ -40,12 +47,14 @@ export class ReplicaNotes {
     this.#incarnation = notes.incarnation;
     this.#origins = new Map(notes.origins);
     this.#damages = new Map(notes.damages);
+    this.#promised = new Set(notes.promised ?? this.#origins.keys());
+    this.#mayPromise = new Set(this.#promised);
   }
 
   /** Reads `<dir>/replicas`; throws KvorumError CORRUPT when it is damaged, or not this incarnation's. */
   static async open(disk: Disk, dir: string, incarnation: Incarnation): Promise<ReplicaNotes> {
     const path = `${dir}/replicas`;
-    const fresh: Notes = { version: VERSION, incarnation, origins: [], damages: [] };
+    const fresh: Notes = { version: VERSION, incarnation, origins: [], damages: [], promised: [] };
     const notes = (await readChecked<Notes>(disk, path, REMEDY)) ?? fresh;
     if (notes.incarnation !== incarnation) {
       const text = `${path}: belongs to incarnation ${notes.incarnation}, this is ${incarnation}`;
@@ -84,12 +93,31 @@ export class ReplicaNotes {
     return this.#write();
   }
 
+  /**
+   * True once it is on disk that the replica may have promised its vote (`raft/lease.ts`): before
+   * that it promises nothing, and after a restart it need not wait for what it cannot have promised.
+   */
+  mayPromise(replica: ReplicaId): boolean {
+    return this.#mayPromise.has(replica);
+  }
+
+  /** Resolves when it is on disk: from then on they may promise. */
+  async addPromising(replicas: readonly ReplicaId[]): Promise<void> {
+    const added = replicas.filter((replica) => !this.#mayPromise.has(replica));
+    if (added.length === 0) return;
+    for (const replica of added) this.#promised.add(replica);
+    await this.#write();
+    for (const replica of added) if (this.#promised.has(replica)) this.#mayPromise.add(replica);
+  }
+
   /** Nothing of the replicas is left. */
   async forget(replicas: readonly ReplicaId[]): Promise<void> {
     let known = false;
     for (const replica of replicas) {
       known = this.#origins.delete(replica) || known;
       known = this.#damages.delete(replica) || known;
+      known = this.#promised.delete(replica) || known;
+      this.#mayPromise.delete(replica);
     }
     if (known) await this.#write();
   }
@@ -98,12 +126,12 @@ export class ReplicaNotes {
     this.#writing = this.#writing
       .catch(() => {})
       .then(() => {
-        const [origins, damages] = [[...this.#origins], [...this.#damages]];
         const notes: Notes = {
           version: VERSION,
           incarnation: this.#incarnation,
-          origins,
-          damages,
+          origins: [...this.#origins],
+          damages: [...this.#damages],
+          promised: [...this.#promised],
         };
         return writeChecked(this.#disk, this.#path, notes);
       });

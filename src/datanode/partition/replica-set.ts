@@ -44,7 +44,10 @@ export interface ReplicaSetOptions {
   after(delayMs: number, run: () => void): void;
 }
 
-export type WantedTable = Pick<RosterInput, 'records' | 'memberships' | 'deletions'>;
+export interface WantedTable extends Pick<RosterInput, 'records' | 'memberships' | 'deletions'> {
+  /** Namespaces whose reads are to be served under leases. */
+  readonly underLease: ReadonlySet<Namespace>;
+}
 
 interface Fault {
   readonly id: ReplicaId;
@@ -59,7 +62,10 @@ export class ReplicaSet {
   readonly #faults = new Map<GroupId, Fault>();
   readonly #byPartition = new Map<Namespace, Map<PartitionId, Replica>>();
   readonly #denied = new Set<GroupId>();
-  #table: WantedTable = { records: [], memberships: new Map(), deletions: [] };
+  #table: WantedTable = {
+    ...{ records: [], memberships: new Map(), deletions: [] },
+    underLease: new Set(),
+  };
   #arranging: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -150,7 +156,14 @@ export class ReplicaSet {
     await this.#stopReplaced(roster);
     await this.#retire(roster.retired);
     await notes.addOrigins(newOrigins(roster, held, origins));
+    await notes.addPromising(this.#underLease(roster));
     await this.#openMissing(roster);
+  }
+
+  #underLease({ run }: Roster): readonly ReplicaId[] {
+    const { underLease } = this.#table;
+    const leased = [...run.values()].filter(({ record }) => underLease.has(record.namespace));
+    return leased.map(({ id }) => id);
   }
 
   /** Several at a time: each waits for the disk most of the while. */

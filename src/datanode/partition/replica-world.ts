@@ -94,14 +94,14 @@ export interface OpenReplica {
   readonly record: PartitionRecord;
   readonly engine: Engine;
   readonly state: ReplicaState;
-  /** It was made just now: no life before this one voted or promised anything. */
-  readonly fresh: boolean;
+  /** A life before this one may have promised its vote (`raft/lease.ts`). */
+  readonly promised: boolean;
 }
 
 /** Everything that keeps a group safe and lively is on (raft.md 7, items 1 and 2). */
 export function raftConfig(
   world: ReplicaWorld,
-  { id, state, fresh }: OpenReplica,
+  { id, state, promised }: OpenReplica,
   storage: RaftStorage,
 ): RaftConfig {
   return {
@@ -115,7 +115,7 @@ export function raftConfig(
     preVote: true,
     checkQuorum: true,
     stepDownOnRemoval: true,
-    lease: leaseConfig(world, !fresh),
+    lease: leaseConfig(world, promised),
     readFanout: 'quorum',
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
@@ -128,7 +128,7 @@ export function raftConfig(
 }
 
 /** The lease is over before the promises are, on the clock of any node. */
-function leaseConfig(world: ReplicaWorld, restarted: boolean): LeaseConfig {
+function leaseConfig(world: ReplicaWorld, promised: boolean): LeaseConfig {
   const { clock, settings } = world;
   const { clockDriftMax, leasePromiseMs: promiseMs } = settings;
   const jumpMs = limits.leaseClockJumpMs;
@@ -139,6 +139,6 @@ function leaseConfig(world: ReplicaWorld, restarted: boolean): LeaseConfig {
     promiseMs,
     lengthMs: promiseMs * (1 - clockDriftMax) - jumpMs,
     jumpMs,
-    restarted,
+    promised,
   };
 }

@@ -27,7 +27,7 @@ export interface LeaseConfig {
   /** Wall and monotone clock may move apart by this during a lease; `lengthMs` allows for it. */
   readonly jumpMs: number;
   /** A life before this one may have made a promise: as if it had made it just now. */
-  readonly restarted: boolean;
+  readonly promised: boolean;
 }
 
 export interface Moment {
@@ -56,7 +56,7 @@ export function promise(core: Core): boolean {
 /** A life before this one may have promised something, whether or not there are leases now. */
 export function promiseAnew(core: Core): void {
   const { lease } = core.config;
-  if (lease?.restarted) core.promisedUntilMs = lease.monotonicMs() + lease.promiseMs;
+  if (lease?.promised) core.promisedUntilMs = lease.monotonicMs() + lease.promiseMs;
 }
 
 /** True while a leader may rely on this voter's promise: it neither votes nor campaigns. */

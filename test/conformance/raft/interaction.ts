@@ -284,7 +284,7 @@ export class InteractionGroup {
   #leaseOf(id: number, electionTicks: number, restarted: boolean): LeaseConfig {
     const now = () => this.#ticksOf(id);
     const times = { promiseMs: electionTicks, lengthMs: electionTicks - 1, jumpMs: 0 };
-    return { inUse: () => true, monotonicMs: now, wallMs: now, ...times, restarted };
+    return { inUse: () => true, monotonicMs: now, wallMs: now, ...times, promised: restarted };
   }
 
   #open(id: number, storage: MemoryStorage, settings: Settings, restarted = false): RaftNode {

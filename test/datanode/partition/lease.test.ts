@@ -110,6 +110,27 @@ describe('a namespace with leases', () => {
     expect(await trio.run('read', 'GET a')).toEqual(['$1\r\n1']);
   });
 
+  test('restarted replicas wait also when there are no leases any more', async () => {
+    const leasePromiseMs = 1_000;
+    await start('lease', { leasePromiseMs });
+    trio.underLease.clear();
+    await trio.arrange();
+    const beganMs = performance.now();
+    for (const node of NODES) await trio.stop(node);
+    for (const node of NODES) await trio.start(node);
+    await trio.leader();
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(leasePromiseMs);
+  });
+
+  test('restarted replicas that never promised wait for nothing', async () => {
+    await start(undefined, LONG);
+    for (const node of NODES) await trio.stop(node);
+    for (const node of NODES) await trio.start(node);
+    // within the 5 s that this waits, far from the promise of a minute
+    await trio.leader();
+    expect(await trio.run('read', 'GET a')).toEqual(['$1\r\n1']);
+  });
+
   test('tells how it reads', async () => {
     await start('lease', LONG);
     const [status] = replicaStatuses('n1', trio.hosts.get('n1')!);

@@ -9,12 +9,13 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
-import { type HostTable, PartitionHost } from '../../../src/datanode/partition/host.ts';
+import { PartitionHost } from '../../../src/datanode/partition/host.ts';
 import {
   defaultHostSettings,
   type HostSettings,
 } from '../../../src/datanode/partition/host-settings.ts';
 import { ReplicaNotes } from '../../../src/datanode/partition/replica-notes.ts';
+import type { WantedTable } from '../../../src/datanode/partition/replica-set.ts';
 import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-codec.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
@@ -143,7 +144,7 @@ export class Trio {
     await this.arrange();
   }
 
-  private table(record: PartitionRecord, node: string): HostTable {
+  private table(record: PartitionRecord, node: string): WantedTable {
     const underLease = new Set(this.underLease.has(node) ? [record.namespace] : []);
     return { records: [record], memberships: this.memberships, deletions: [], underLease };
   }

@@ -509,7 +509,7 @@ export class ChaosGroup {
       promiseMs,
       lengthMs: promiseMs * (1 - DRIFT_MAX) - JUMP_MS,
       jumpMs: JUMP_MS,
-      restarted,
+      promised: restarted,
     };
   }
 

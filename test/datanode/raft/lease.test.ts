@@ -45,7 +45,7 @@ class Subject {
         promiseMs: PROMISE_MS,
         lengthMs: LENGTH_MS,
         jumpMs: 10,
-        restarted,
+        promised: restarted,
       },
       disableProposalForwarding: true,
       disableConfChangeValidation: false,
