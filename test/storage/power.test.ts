@@ -116,7 +116,10 @@ class Totals {
     this.#losses++;
     this.acknowledged += acknowledged;
     if (cut) this.#cut++;
-    this.failures.push(...wrong.map((line) => `loss ${at} at line ${moment}: ${line}`));
+    const lines = wrong.map((line) => `${this.#what}, loss ${at} at line ${moment}: ${line}`);
+    // told at once: a long run may be ended before its end
+    for (const line of lines) process.stdout.write(`WRONG  ${line}\n`);
+    this.failures.push(...lines);
     rmSync(left, { recursive: true });
   }
 

@@ -113,7 +113,6 @@ export class PartitionHost {
     });
     this.#turns = new Turns(options.clock);
     this.#pace = new Pace(options.clock);
-    this.#requests = new PeerRequests(this.#set, this.#members, this.#departures);
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
     this.#hold = new ReturnHold({
       nodeOf: (group, replica) => this.#members.nodeOf(group, replica),
@@ -126,7 +125,9 @@ export class PartitionHost {
       sleepers: () => sleepersOf(this.#set, this.#members),
       peers: () => this.#members.nodes().filter((node) => node !== options.node),
       send: (to, message) => this.#transport?.send(to, NO_GROUP, message),
+      request: (...asked) => this.#transport!.request(...asked),
     });
+    this.#requests = new PeerRequests(this.#set, this.#members, this.#departures, this.#sleepWatch);
     this.#upkeep = new Upkeep({
       ...options,
       replicas: () => this.replicas(),

@@ -3,6 +3,8 @@ import type { NodeId } from '../../common/ids.ts';
 import { type Departures, isFarewell } from './departures.ts';
 import type { MemberNodes } from './member-nodes.ts';
 import type { ReplicaSet } from './replica-set.ts';
+import type { SleepWatch } from './sleep-watch.ts';
+import { isSleepersQuery } from './sleepers-query.ts';
 import { decodeProgressQuery, encodeProgress, isProgressQuery } from './snapshot-resume.ts';
 import { decodeStandingQuery, encodeStandings, isStandingQuery } from './standing.ts';
 
@@ -10,17 +12,25 @@ export class PeerRequests {
   readonly #set: ReplicaSet;
   readonly #members: MemberNodes;
   readonly #departures: Departures;
+  readonly #sleepWatch: SleepWatch;
 
-  constructor(set: ReplicaSet, members: MemberNodes, departures: Departures) {
+  constructor(
+    set: ReplicaSet,
+    members: MemberNodes,
+    departures: Departures,
+    sleepWatch: SleepWatch,
+  ) {
     this.#set = set;
     this.#members = members;
     this.#departures = departures;
+    this.#sleepWatch = sleepWatch;
   }
 
   /** Undefined: `body` is none of these. */
   answer(from: NodeId, body: Buffer): Buffer | undefined {
     if (isFarewell(body)) return this.#departures.onFarewell(from, body);
     if (isProgressQuery(body)) return this.#snapshotProgress(body);
+    if (isSleepersQuery(body)) return this.#sleepWatch.onQuery(from, body);
     return isStandingQuery(body) ? this.#standings(body) : undefined;
   }
 

@@ -1,7 +1,8 @@
 /**
  * Do two nodes agree on which groups sleep? Each tells the other, from time to time, a digest of the
  * sleeping groups it leads with a member over there; a member that sleeps without its leader, or the
- * other way round, shows as a difference, and all of them are woken.
+ * other way round, shows as a difference. Then the other one asks which, and those alone are woken:
+ * where many groups fall asleep at their own times, digests differ for as long as that goes on.
  */
 import { crc32 } from '../../common/checksum.ts';
 import type { GroupId, NodeId, Term } from '../../common/ids.ts';
@@ -9,11 +10,17 @@ import type { SleepersMessage } from '../raft/message.ts';
 import type { MemberNodes } from './member-nodes.ts';
 import type { Replica } from './replica.ts';
 import type { ReplicaSet } from './replica-set.ts';
+import {
+  decodeSleepersAnswer,
+  decodeSleepersQuery,
+  encodeSleepersAnswer,
+  encodeSleepersQuery,
+  SLEEPERS_MAX,
+  type SleepingGroup,
+} from './sleepers-query.ts';
 
 /** A replica that sleeps here, and where the others of its group are. */
-export interface Sleeper {
-  readonly group: GroupId;
-  readonly term: Term;
+export interface Sleeper extends SleepingGroup {
   readonly leads: boolean;
   /** Where the group's leader is, as far as this replica knows. */
   readonly leaderNode: NodeId | undefined;
@@ -26,12 +33,15 @@ export interface SleepWatchGround {
   sleepers(): Iterable<Sleeper>;
   peers(): Iterable<NodeId>;
   send(to: NodeId, message: SleepersMessage): void;
+  /** Rejects when nobody answers in time. */
+  request(to: NodeId, body: Buffer, timeoutMs: number): Promise<Buffer>;
 }
 
 /** Ticks from one digest to the next. */
 const TELL_TICKS = 10;
 /** Digests may cross a group that is just falling asleep: only the second difference counts. */
 const DIFFERENCES = 2;
+const ASK_MS = 1_000;
 
 interface Digest {
   count: number;
@@ -41,6 +51,7 @@ interface Digest {
 export class SleepWatch {
   readonly #ground: SleepWatchGround;
   readonly #differences = new Map<NodeId, number>();
+  readonly #asking = new Set<NodeId>();
   #ticks = 0;
 
   constructor(ground: SleepWatchGround) {
@@ -69,12 +80,7 @@ export class SleepWatch {
 
   onDigest(from: NodeId, { count, digest }: SleepersMessage): void {
     const own: Digest = { count: 0, sum: 0 };
-    const led: Sleeper[] = [];
-    for (const sleeper of this.#ground.sleepers()) {
-      if (sleeper.leads || sleeper.leaderNode !== from) continue;
-      add(own, sleeper);
-      led.push(sleeper);
-    }
+    for (const sleeper of this.#ledBy(from)) add(own, sleeper);
     if (own.count === count && own.sum === digest) {
       this.#differences.delete(from);
       return;
@@ -83,8 +89,55 @@ export class SleepWatch {
     this.#differences.set(from, differences);
     if (differences < DIFFERENCES) return;
     this.#differences.delete(from);
-    for (const sleeper of led) sleeper.wake();
+    if (!this.#asking.has(from)) void this.#compare(from);
   }
+
+  /**
+   * What a peer asks that has members of groups led here: its sleepers among `body`'s that do not
+   * sleep here will wake; those that sleep here and not there are woken now.
+   */
+  onQuery(from: NodeId, body: Buffer): Buffer {
+    const asked = decodeSleepersQuery(body);
+    const own = new Map<GroupId, Term>();
+    const sleepThere = new Set(asked.map(({ group }) => group));
+    for (const sleeper of this.#ground.sleepers()) {
+      if (!sleeper.leads || !hasMember(sleeper, from)) continue;
+      if (sleepThere.has(sleeper.group)) own.set(sleeper.group, sleeper.term);
+      else sleeper.wake();
+    }
+    return encodeSleepersAnswer(asked.map(({ group, term }) => own.get(group) === term));
+  }
+
+  /** Wakes the groups that sleep here and not at their leader; all when that cannot be told. */
+  async #compare(node: NodeId): Promise<void> {
+    this.#asking.add(node);
+    const asked = [...this.#ledBy(node)].slice(0, SLEEPERS_MAX);
+    let asleep: readonly boolean[] = [];
+    try {
+      const answer = await this.#ground.request(node, encodeSleepersQuery(asked), ASK_MS);
+      asleep = decodeSleepersAnswer(answer, asked.length);
+    } catch {
+      // away, or of a build that does not know the question
+    } finally {
+      this.#asking.delete(node);
+    }
+    const awake = new Map(asked.filter((_, at) => !asleep[at]).map((one) => [one.group, one.term]));
+    for (const sleeper of this.#ledBy(node)) {
+      if (awake.get(sleeper.group) === sleeper.term) sleeper.wake();
+    }
+  }
+
+  /** Those that sleep here under a leader there. */
+  *#ledBy(node: NodeId): Generator<Sleeper> {
+    for (const sleeper of this.#ground.sleepers()) {
+      if (!sleeper.leads && sleeper.leaderNode === node) yield sleeper;
+    }
+  }
+}
+
+function hasMember({ memberNodes }: Sleeper, node: NodeId): boolean {
+  for (const one of memberNodes()) if (one === node) return true;
+  return false;
 }
 
 function add(digest: Digest | undefined, { group, term }: Sleeper): void {

@@ -2,10 +2,12 @@
  * An idle group sleeps (decision 19): nobody ticks, nobody sends heartbeats. Its leader offers it
  * when nothing has happened for a while and every member on a reachable node holds all there is; it
  * sleeps when each of them has agreed to sleep at the same index and commit. Whatever comes wakes a
- * replica again, with its timers started anew; the lives of the nodes are watched node by node.
+ * replica again, with its timers started anew; the lives of the nodes are watched node by node. A
+ * follower that wakes by itself wakes its leader, too: else its time would run out, and that of the
+ * others that woke with it, while the leader sleeps well.
  */
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
-import type { PeerMessage, SleepMessage } from '../raft/message.ts';
+import { NONE, type PeerMessage, type SleepMessage } from '../raft/message.ts';
 import type { RaftNode } from '../raft/ready.ts';
 
 export interface SleepGround {
@@ -60,16 +62,16 @@ export class Sleep {
 
   /** A request, or a message that asks for something: the group is needed. */
   wake(): void {
-    this.#quietTicks = 0;
-    if (!this.#asleep && this.#offer === undefined) return;
-    this.#asleep = false;
-    this.#offer = undefined;
-    this.#ground.raft.restartTimers();
+    const alone = this.#asleep && this.#ground.raft.role === 'follower';
+    this.#rise();
+    if (alone) this.#wakeLeader();
   }
 
   /** Late answers to what was sent before the group fell asleep do not wake it. */
-  onMessage({ type }: PeerMessage): void {
-    if (type !== 'appendResponse' && type !== 'heartbeatResponse') this.wake();
+  onMessage({ type, from }: PeerMessage): void {
+    if (type === 'appendResponse' || type === 'heartbeatResponse') return;
+    if (from === this.#ground.raft.leader) this.#rise();
+    else this.wake();
   }
 
   onSleepMessage(message: SleepMessage): void {
@@ -128,6 +130,7 @@ export class Sleep {
 
   #onAnswer({ from, term, index, reject }: Extract<SleepMessage, { type: 'asleep' }>): void {
     const offer = this.#offer;
+    if (this.#asleep && reject && term === this.#ground.raft.term) this.#rise();
     if (offer === undefined || term !== this.#ground.raft.term || index !== offer.index) {
       // it sleeps, and this replica does not: the next heartbeat wakes it
       return;
@@ -138,6 +141,21 @@ export class Sleep {
     }
     offer.waitingFor.delete(from);
     if (offer.waitingFor.size === 0) this.#fallAsleep();
+  }
+
+  #rise(): void {
+    this.#quietTicks = 0;
+    if (!this.#asleep && this.#offer === undefined) return;
+    this.#asleep = false;
+    this.#offer = undefined;
+    this.#ground.raft.restartTimers();
+  }
+
+  /** As one that does not agree to sleep: the leader's next heartbeat wakes the others. */
+  #wakeLeader(): void {
+    const { raft, self, send } = this.#ground;
+    const { leader: to, term } = raft;
+    if (to !== NONE) send({ type: 'asleep', from: self, to, term, index: 0, reject: true });
   }
 
   #fallAsleep(): void {

@@ -4,9 +4,10 @@ import type { SleepersMessage } from '../../../src/datanode/raft/message.ts';
 
 const TICKS = 10;
 
-/** Two nodes; what `a` tells goes to `b`. */
-function pair() {
+/** Two nodes; what `a` tells goes to `b`, which asks `a` unless that does not answer. */
+function pair(answers = true) {
   const woken: number[] = [];
+  const questions: Buffer[] = [];
   const asleep = { a: new Map<number, number>(), b: new Map<number, number>() };
   let told: SleepersMessage | undefined;
   const sleeper = (group: number, term: number, leads: boolean): Sleeper => ({
@@ -14,7 +15,7 @@ function pair() {
     memberNodes: () => ['b', undefined],
     wake: () => {
       woken.push(group);
-      asleep.b.delete(group);
+      asleep[leads ? 'a' : 'b'].delete(group);
     },
   });
   const a = new SleepWatch({
@@ -23,65 +24,104 @@ function pair() {
     send: (to, message) => {
       if (to === 'b') told = message;
     },
+    request: () => Promise.reject(new Error('nobody is asked')),
   });
   const b = new SleepWatch({
     sleepers: () => [...asleep.b].map(([group, term]) => sleeper(group, term, false)),
     peers: () => ['a'],
     send: () => {},
+    request: async (_to, body) => {
+      questions.push(body);
+      if (!answers) throw new Error('a build that does not know the question');
+      return a.onQuery('b', body);
+    },
   });
-  const round = () => {
+  const round = async () => {
     for (let tick = 0; tick < TICKS; tick++) a.tick();
     b.onDigest('a', told!);
+    await new Promise(setImmediate);
     return told!;
   };
-  return { asleep, woken, round, b };
+  return { asleep, woken, questions, round, b };
 }
 
 describe('two nodes that tell each other which groups sleep', () => {
-  test('leave them asleep while they agree, in whatever order they hold them', () => {
+  test('leave them asleep while they agree, in whatever order they hold them', async () => {
     const { asleep, woken, round } = pair();
     for (const group of [1, 2, 3]) asleep.a.set(group, 7);
     for (const group of [3, 1, 2]) asleep.b.set(group, 7);
-    for (let at = 0; at < 5; at++) expect(round().count).toBe(3);
+    for (let at = 0; at < 5; at++) expect((await round()).count).toBe(3);
     expect(woken).toEqual([]);
   });
 
-  test('wake those of a leader that does not sleep, at the second difference', () => {
+  test('wake those alone whose leader does not sleep, at the second difference', async () => {
     const { asleep, woken, round } = pair();
     asleep.a.set(1, 7);
     asleep.b.set(1, 7).set(2, 7);
-    round();
+    await round();
     expect(woken).toEqual([]);
-    round();
-    expect(woken).toEqual([1, 2]);
+    await round();
+    expect(woken).toEqual([2]);
   });
 
-  test('see that a leader sleeps in another term', () => {
+  test('wake a leader that sleeps alone', async () => {
+    const { asleep, woken, round } = pair();
+    asleep.a.set(1, 7).set(2, 7);
+    asleep.b.set(1, 7);
+    await round();
+    await round();
+    expect(woken).toEqual([2]);
+    expect([...asleep.b.keys()]).toEqual([1]);
+  });
+
+  test('see that a leader sleeps in another term', async () => {
     const { asleep, woken, round } = pair();
     asleep.a.set(1, 8);
     asleep.b.set(1, 7);
-    round();
-    round();
+    await round();
+    await round();
     expect(woken).toEqual([1]);
   });
 
-  test('forget a difference that was gone the next time', () => {
+  test('wake all when it cannot be told which', async () => {
+    const { asleep, woken, round } = pair(false);
+    asleep.a.set(1, 7);
+    asleep.b.set(1, 7).set(2, 7);
+    await round();
+    await round();
+    expect(woken).toEqual([1, 2]);
+  });
+
+  test('wake none that agree however long others fall asleep', async () => {
+    const { asleep, woken, round, questions } = pair();
+    for (let group = 1; group <= 10; group++) {
+      asleep.a.set(group, 7);
+      asleep.b.set(group, 7).set(group + 1, 7);
+      await round();
+    }
+    expect(questions.length).toBe(5);
+    // that of each second difference
+    expect(woken).toEqual([3, 5, 7, 9, 11]);
+  });
+
+  test('forget a difference that was gone the next time', async () => {
     const { asleep, woken, round } = pair();
     asleep.b.set(1, 7);
-    round();
+    await round();
     asleep.a.set(1, 7);
-    round();
+    await round();
     asleep.b.delete(1);
-    round();
+    await round();
     expect(woken).toEqual([]);
   });
 
-  test('are not asked about groups that others lead', () => {
-    const { asleep, woken, b } = pair();
+  test('are not asked about groups that others lead', async () => {
+    const { asleep, woken, questions, b } = pair();
     asleep.b.set(1, 7);
     const none = { type: 'sleepers', from: 0, to: 0, term: 0, count: 0, digest: 0 } as const;
     b.onDigest('c', none);
     b.onDigest('c', none);
-    expect(woken).toEqual([]);
+    await new Promise(setImmediate);
+    expect([questions, woken]).toEqual([[], []]);
   });
 });

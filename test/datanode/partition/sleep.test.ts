@@ -48,6 +48,22 @@ describe('an idle group', () => {
     expect((await trio.leader()).term).toBeLessThan(term + 3);
   });
 
+  test('wakes as a whole when a follower does: its leader stays', async () => {
+    await trio.run('write', 'SET a 1');
+    for (let round = 0; round < 3; round++) {
+      await asleep('n1', 'n2', 'n3');
+      const { id, term } = await trio.leader();
+      const followers = [...trio.hosts.keys()].filter((node) => node !== `n${id}`);
+      trio.sent.length = 0;
+      // both at once: either could have elected the other while the leader slept
+      for (const node of followers) replica(node)!.wake();
+      const beats = () => trio.sent.filter((line) => line.startsWith('heartbeat '));
+      await expect.poll(() => beats().length, { timeout: 30_000 }).toBeGreaterThan(1);
+      await asleep('n1', 'n2', 'n3');
+      expect(replica(`n${id}`)!.term).toBe(term);
+    }
+  });
+
   test('deletes a key whose deadline comes while it sleeps', async () => {
     await trio.run('write', 'SET a 1 PX 4000');
     await asleep('n1', 'n2', 'n3');

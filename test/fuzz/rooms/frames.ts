@@ -8,6 +8,12 @@ import {
   encodeFateQuestion,
 } from '../../../src/datanode/partition/fate-codec.ts';
 import {
+  decodeSleepersAnswer,
+  decodeSleepersQuery,
+  encodeSleepersAnswer,
+  encodeSleepersQuery,
+} from '../../../src/datanode/partition/sleepers-query.ts';
+import {
   decodeStandingQuery,
   decodeStandings,
   encodeStandingQuery,
@@ -272,6 +278,24 @@ const standings: Door = {
   open: (body) => decodeStandings(body, 2).join(' '),
 };
 
+const sleepersQueries: Door = {
+  name: 'query about sleepers',
+  codes: ['BAD_FRAME'],
+  seeds: [encodeSleepersQuery([{ group: 3, term: 4 }]), encodeSleepersQuery([])],
+  open(body) {
+    const found = decodeSleepersQuery(body);
+    same(found, decodeSleepersQuery(encodeSleepersQuery(found)));
+    return `of ${Math.min(found.length, 4)}`;
+  },
+};
+
+const sleepersAnswers: Door = {
+  name: 'answer about sleepers',
+  codes: ['BAD_FRAME'],
+  seeds: [encodeSleepersAnswer([true, false])],
+  open: (body) => decodeSleepersAnswer(body, 2).join(' '),
+};
+
 const changes: Door = {
   name: 'membership',
   codes: ['CORRUPT'],
@@ -298,7 +322,7 @@ const changes: Door = {
 
 export const doors: readonly Door[] = [
   ...[streams, messages, batches, results, greetings, peers, waits, waitAnswers],
-  ...[fateQuestions, fates, standingQueries, standings, changes],
+  ...[fateQuestions, fates, standingQueries, standings, sleepersQueries, sleepersAnswers, changes],
 ];
 
 export async function openFrames(): Promise<Room> {
