@@ -188,6 +188,14 @@ export const limits = {
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,
   rangeSliceBytes: 1 * MIB,
+  /**
+   * What was read lately of collections and is kept (`partition/hot-ranges.ts`): of all engines of a
+   * node, and of one collection. A batch that changes more than so many keys makes all forgotten.
+   */
+  hotRangesBytes: 16 * MIB,
+  hotRangeBytes: 512 * KIB,
+  hotRangePairs: 1_024,
+  hotChangesMax: 1_024,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,
   /** What one connection brought is looked at so long in one turn of the event loop. */

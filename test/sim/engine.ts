@@ -23,6 +23,7 @@ import {
 import { LevelLogSync, LOG_PADDING } from '../../src/datanode/engine/level-sync.ts';
 import { verifyLevelDirectory } from '../../src/datanode/engine/verify.ts';
 import { WriteQueue } from '../../src/datanode/engine/write-queue.ts';
+import type { ReadEngine } from '../../src/datanode/partition/hot-engines.ts';
 import { preparing } from '../datanode/engine/prepare-part.ts';
 import { EngineImage } from './engine-image.ts';
 import {
@@ -148,9 +149,9 @@ class SimEngineHost implements EngineHost {
 }
 
 /** Over what commands can reach in the engine now, whatever way it came to that. */
-export function hashOf(engine: Engine): number {
-  assert(engine instanceof SimEngine, 'an engine of the simulator');
-  return engine.hash;
+export function hashOf({ cold }: ReadEngine): number {
+  assert(cold instanceof SimEngine, 'an engine of the simulator');
+  return cold.hash;
 }
 
 function checkName(name: string): void {

@@ -253,6 +253,17 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'answer from what was read of a collection before it was written',
+    about: 'types',
+    edits: [
+      {
+        file: `${partition}/hot-engines.ts`,
+        find: 'else for (const { key } of operations) this.hot.changed(key);',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'count any answer of a node for every read round',
     scenarios: ['etcd #20418'],
     wholeNodes: true,

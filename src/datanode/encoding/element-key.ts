@@ -40,8 +40,12 @@ const elementTagSet: ReadonlySet<number> = new Set(Object.values(elementTags).fl
 
 /** Index of the entry that made the collection of an element's key; −1: it is no element's. */
 export function madeAt(encoded: Buffer): number {
-  if (encoded.length < ELEMENT_PREFIX_BYTES || !elementTagSet.has(encoded[0]!)) return -1;
-  return readU64(encoded, VERSION_AT);
+  return isElementKey(encoded) ? readU64(encoded, VERSION_AT) : -1;
+}
+
+/** Whether `encoded` begins as the keys of some collection's elements do. */
+export function isElementKey(encoded: Buffer): boolean {
+  return encoded.length >= ELEMENT_PREFIX_BYTES && elementTagSet.has(encoded[0]!);
 }
 
 /** All keys from one to the other are of elements in the same slot, and of the same kind. */

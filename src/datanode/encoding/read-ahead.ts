@@ -93,14 +93,19 @@ class Cursor {
   }
 }
 
+/** Told of what was read: `slice` is of the beginning of `range`, in its direction. */
+export type OnSlice = (range: KeyRange, slice: Slice) => void;
+
 export class ReadAhead {
   readonly #reader: EngineReader;
+  readonly #onSlice: OnSlice | undefined;
   #range: KeyRange | undefined;
   #slice: Slice = { pairs: [], ended: false };
   #cursor: Cursor | undefined;
 
-  constructor(reader: EngineReader) {
+  constructor(reader: EngineReader, onSlice?: OnSlice) {
     this.#reader = reader;
+    this.#onSlice = onSlice;
   }
 
   /** What has been read of the beginning of `range`; undefined when nothing has. */
@@ -122,6 +127,7 @@ export class ReadAhead {
     this.#range = undefined;
     this.#slice = await this.#readSlice(range);
     this.#range = range;
+    this.#onSlice?.(range, this.#slice);
   }
 
   /** Nothing more is read; what is being read is waited for. */

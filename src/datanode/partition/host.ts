@@ -25,6 +25,7 @@ import { CommitNews } from './commit-news.ts';
 import { Courier } from './courier.ts';
 import { Departures } from './departures.ts';
 import type { HostSettings } from './host-settings.ts';
+import { withHotRanges } from './hot-engines.ts';
 import { KeyEventGate, type KeyEventSink } from './key-event-gate.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
@@ -102,9 +103,9 @@ export class PartitionHost {
   #stopped = false;
 
   constructor(options: HostOptions) {
-    this.#options = options;
+    this.#options = { ...options, engines: withHotRanges(options.engines) };
     this.#set = new ReplicaSet({
-      ...options,
+      ...this.#options,
       worldOf: (record, id, replica) => this.#worldOf(record, id, replica),
       onOpened: (replica) => this.#onOpened(replica),
       onRemoved: (group) => this.#members.forget(group),

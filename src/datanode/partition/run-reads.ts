@@ -5,14 +5,16 @@ import { gatherRow } from '../commands/gather.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { RecordOpener } from '../encoding/large-records.ts';
 import { ReadAhead } from '../encoding/read-ahead.ts';
-import type { Pacing } from '../encoding/slices.ts';
+import type { Pacing, Slices } from '../encoding/slices.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Lookups, View } from '../encoding/view.ts';
 import type { Engine, EngineSnapshot } from '../engine/engine.ts';
-import { error } from '../resp/reply.ts';
+import { error, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
-import { type ApplyContext, orTooLarge, runReply } from './apply-lines.ts';
+import { type ApplyContext, type Begun, beginRanges, orTooLarge, runReply } from './apply-lines.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+import type { ReadEngine } from './hot-engines.ts';
+import type { Fill, HotRanges } from './hot-ranges.ts';
 
 /** Each line touches exactly one engine key. */
 export function isSinglePoint(batch: CommandBatch): boolean {
@@ -29,7 +31,7 @@ function readCommand(line: CommandLine): ReadCommand | undefined {
 /** Runs lines in order; the first that needs ranges moves the rest onto one snapshot. */
 export function runReads(
   batch: CommandBatch,
-  engine: Engine,
+  engine: ReadEngine,
   context: RunContext,
   lookups: Lookups,
   pace: Pacing,
@@ -46,13 +48,15 @@ export function runReads(
       cutShort(results, lines.length);
       break;
     }
-    const reply = startLine(batch, at, view, context);
-    if (!('kind' in reply)) {
-      const snapshot = engine.snapshot();
-      reader = snapshot;
-      const rest = runOnSnapshot(batch, reply, snapshot, view, { pace, ...context }, results);
+    const started = startLine(batch, at, view, context);
+    const begun = 'kind' in started ? started : begin(started, engine.hot, pace);
+    if ('run' in begun) {
+      const source = snapshotOf(engine);
+      reader = source.snapshot;
+      const rest = runOnSnapshot(batch, begun, source, view, { pace, ...context }, results);
       return rest.then(() => checked(results, opener, pace));
     }
+    const reply = begun;
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
   }
@@ -74,18 +78,47 @@ function cutShort(results: LineResult[], count: number): void {
   while (results.length < count) results.push({ ok: false, code: 'BUSY', message });
 }
 
+/** A run that needs what is not known: to be taken on in the same turn, on a snapshot. */
+interface BegunRun {
+  readonly run: Slices<Reply>;
+  readonly begun: Begun<Reply> | undefined;
+}
+
+/** The reply, when all that the run asks for is known of the engine as it is now. */
+function begin(run: Slices<Reply>, hot: HotRanges | undefined, pace: Pacing): Reply | BegunRun {
+  if (hot === undefined) return { run, begun: undefined };
+  const begun = orTooLarge(() => beginRanges(run, (range) => hot.known(range), pace));
+  if ('kind' in begun) return begun;
+  return begun.done ? begun.value : { run, begun };
+}
+
+interface SnapshotSource {
+  readonly snapshot: EngineSnapshot;
+  /** Keeps what is read of it. */
+  readonly fill: Fill | undefined;
+}
+
+function snapshotOf(engine: ReadEngine): SnapshotSource {
+  return { snapshot: engine.snapshot(), fill: engine.hot?.open() };
+}
+
 /** Appends to `results`. */
 async function runOnSnapshot(
   batch: CommandBatch,
-  first: RunResult,
-  snapshot: EngineSnapshot,
+  first: BegunRun,
+  { snapshot, fill }: SnapshotSource,
   view: View,
   context: ApplyContext,
   results: LineResult[],
 ): Promise<void> {
   const { lines } = batch;
   const from = results.length;
-  const source = new ReadAhead(snapshot);
+  const onSource = ({ run, begun }: BegunRun) => runReply(run, source, context.pace, begun);
+  const runLine = (at: number) => {
+    const started = startLine(batch, at, view, context);
+    return 'kind' in started ? started : onSource({ run: started, begun: undefined });
+  };
+  const source = new ReadAhead(snapshot, fill?.keep);
   try {
     let bytes = results.reduce(
       (sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0),
@@ -93,13 +126,13 @@ async function runOnSnapshot(
     );
     for (let at = from; at < lines.length; at++) {
       if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
-      const started = at === from ? first : startLine(batch, at, view, context);
-      const reply = 'kind' in started ? started : await runReply(started, source, context.pace);
+      const reply = at === from ? await onSource(first) : await runLine(at);
       bytes += replyBytes(reply);
       results.push({ ok: true, reply });
     }
   } finally {
     await source.end();
+    fill?.end();
     await snapshot.close();
   }
 }
