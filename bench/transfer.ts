@@ -1,7 +1,10 @@
 /**
  * How long writes wait while a leader hands over: the longest that one write waited, from when it was
- * sent to its answer, between the request to the placedriver and a moment after the new leader leads.
- * Three clients, one at the gateway of each node, write to the partition one after the other.
+ * sent to its answer, from half a second before the new leader is first seen until a moment after it.
+ * Three clients, one at the gateway of each node, write to the partition one after the other. On a
+ * busy machine writes wait without a transfer, too, and the longer one looks the longer the longest
+ * wait: so what is compared, without a transfer, is looked at for as long; and of the whole time from
+ * the request to the placedriver, one to three seconds, the longest wait is told as well.
  */
 import { pause } from '../tools/children.ts';
 import { tagsOf } from './key-tags.ts';
@@ -15,12 +18,16 @@ const START_SECONDS = 15;
 const TRANSFER_SECONDS = 3;
 /** After tries that led to nothing a leader waits half a minute before the next. */
 const TRANSFER_MS = 60_000;
-/** Before and after each transfer: what writes take without one. */
-const QUIET_MS = 300;
+/** Around the moment in which the new leader is first seen; a look takes some 50 ms. */
+const BEFORE_MS = 500;
+const AFTER_MS = 300;
 
 interface Pause {
   readonly duringMs: number;
+  /** As long as that, before the transfer is asked for. */
   readonly quietMs: number;
+  /** From the request on. */
+  readonly wholeMs: number;
 }
 
 export const transfer: Scenario = {
@@ -90,7 +97,7 @@ async function transferOne(kvorum: RunningKvorum, { partition, to }: Transfer): 
   try {
     const ended = Promise.all(probes.map((probe) => probe.writeOn(0, (one) => writes.push(one))));
     const quietMs = performance.now();
-    await pause(QUIET_MS);
+    await pause(BEFORE_MS + AFTER_MS);
     const beganMs = performance.now();
     const path = `/v1/namespaces/default/partitions/${partition}/transfer-leader`;
     await post(`http://127.0.0.1:${httpPort}${path}`, { to });
@@ -100,12 +107,14 @@ async function transferOne(kvorum: RunningKvorum, { partition, to }: Transfer): 
         (replica) => replica.partition === partition && replica.role === 'leader',
       );
     });
-    await pause(QUIET_MS);
+    const seenMs = performance.now();
+    await pause(AFTER_MS);
     const overMs = performance.now();
     for (const probe of probes) probe.close();
     await ended;
     return {
-      duringMs: longestWait(writes, beganMs, overMs),
+      duringMs: longestWait(writes, Math.max(beganMs, seenMs - BEFORE_MS), overMs),
+      wholeMs: longestWait(writes, beganMs, overMs),
       quietMs: longestWait(writes, quietMs, beganMs),
     };
   } finally {
@@ -149,14 +158,18 @@ function judge(found: readonly Pause[]): readonly Judged[] {
     0.5,
   );
   const during = found.map(({ duringMs }) => duringMs);
+  const whole = percentile(
+    found.map(({ wholeMs }) => wholeMs),
+    0.99,
+  );
   const median = percentile(during, 0.5);
   return [
     {
       text: 'leader transfer, pause p99',
       ...{ unit: 'ms', better: 'less', reach: 80, goal: 20, measured: percentile(during, 0.99) },
       note:
-        `${found.length} transfers, p50 ${median.toFixed(1)} ms; the longest wait in 0.3 s ` +
-        `without a transfer, p50 ${quiet.toFixed(1)} ms`,
+        `${found.length} transfers, p50 ${median.toFixed(1)} ms; the longest wait in as long a time ` +
+        `without a transfer, p50 ${quiet.toFixed(1)} ms; from the request on, p99 ${whole.toFixed(1)} ms`,
     },
   ];
 }
