@@ -190,11 +190,11 @@ export const limits = {
   rangeSliceBytes: 1 * MIB,
   /**
    * What was read lately of collections and is kept (`partition/hot-ranges.ts`): of all engines of a
-   * node, and of one collection. A batch that changes more than so many keys makes all forgotten.
+   * node, and of one collection. A batch that changes more keys makes all of its engine forgotten.
    */
   hotRangesBytes: 16 * MIB,
-  hotRangeBytes: 512 * KIB,
-  hotRangePairs: 1_024,
+  hotRangeBytes: 128 * KIB,
+  hotRangePairs: 256,
   hotChangesMax: 1_024,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,

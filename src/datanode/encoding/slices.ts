@@ -4,7 +4,10 @@ import type { KeyRange, KeyValue } from '../engine/engine.ts';
 /** An empty slice is the end of its range (decision 7a). */
 export type Slices<Result> = Generator<KeyRange, Result, readonly KeyValue[]>;
 
-/** Where ranges are read: at once where they have been read ahead. */
+/**
+ * Where ranges are read: at once where they have been read ahead. Others may be handed the same
+ * Buffers: nobody writes into them.
+ */
 export interface RangeSource {
   range(range: KeyRange): readonly KeyValue[] | Promise<readonly KeyValue[]>;
 }

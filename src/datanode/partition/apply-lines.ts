@@ -157,18 +157,14 @@ export async function runReply(
 /** Where a run stands that was begun. */
 export type Begun<Result> = IteratorResult<KeyRange, Result>;
 
-/** Steps of a run that are quicker done than to take a snapshot for them: some 50 µs. */
-const KNOWN_STEPS = 64;
-
-/** Drives a run as far as `known` goes, in this turn. */
+/** Drives a run as far as `known` goes and this turn has time: the clock is asked at each step. */
 export function beginRanges<Result>(
   run: Slices<Result>,
   known: (range: KeyRange) => readonly KeyValue[] | undefined,
   pace: Pacing,
 ): Begun<Result> {
   let step = run.next();
-  for (let steps = 0; !step.done; steps++) {
-    if (steps >= KNOWN_STEPS && pace.isDue(step.value === GLANCE)) break;
+  while (!step.done && !pace.isDue(true)) {
     const pairs = known(step.value);
     if (pairs === undefined) break;
     step = run.next(pairs);

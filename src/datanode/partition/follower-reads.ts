@@ -57,6 +57,7 @@ export class FollowerReads {
   /** Ascending; only the first may be applied here. */
   #proofs: Proof[] = [];
   #running = 0;
+  #isPausing = false;
 
   constructor(ground: FollowerReadGround, share: KeyShare) {
     this.#ground = ground;
@@ -108,12 +109,30 @@ export class FollowerReads {
     if (!this.#waiting.some(mayRun)) return;
     const nowMs = this.#ground.readTimeMs();
     if (nowMs === undefined) return;
-    const runnable = this.#waiting.filter(mayRun);
-    this.#waiting = this.#waiting.filter((read) => !mayRun(read));
     const { firstSlot, lastSlot, murmur3 } = this.#share;
     const random = () => this.#ground.draw();
     const context = { nowMs, random, firstSlot, lastSlot, murmur3 };
-    for (const read of runnable) this.#run(read, context);
+    const { pace } = this.#ground;
+    pace.begin();
+    this.#waiting = this.#waiting.filter((read) => {
+      if (!mayRun(read)) return true;
+      if (!read.singlePoint && pace.isDue()) {
+        this.#resumeSoon();
+        return true;
+      }
+      this.#run(read, context);
+      return false;
+    });
+  }
+
+  /** In a turn that has time. */
+  #resumeSoon(): void {
+    if (this.#isPausing) return;
+    this.#isPausing = true;
+    void this.#ground.pace.pause().then(() => {
+      this.#isPausing = false;
+      this.resume();
+    });
   }
 
   /** Once per tick: asks again, and gives up on what no leader answered. */

@@ -12,7 +12,7 @@ import { HotPool, HotRanges } from './hot-ranges.ts';
 
 export interface ReadEngine extends Engine {
   readonly hot?: HotRanges;
-  /** Whose ranges those are. */
+  /** The engine behind, as it was opened: for who looks into it. */
   readonly cold?: Engine;
 }
 

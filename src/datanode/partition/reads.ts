@@ -53,6 +53,7 @@ export class Reads {
   #unconfirmed: { readonly context: number; reads: PendingRead[] }[] = [];
   #confirmed: { readonly index: LogIndex; reads: PendingRead[] }[] = [];
   #count = 0;
+  #isPausing = false;
 
   constructor(ground: ReadGround, share: KeyShare) {
     this.#ground = ground;
@@ -111,14 +112,30 @@ export class Reads {
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
       const { firstSlot, lastSlot, murmur3 } = this.#share;
       const context = { nowMs, random: this.#random, firstSlot, lastSlot, murmur3 };
-      this.#ground.pace.begin();
-      for (const read of runnable) this.#run(read, context);
-      if (postponed.length > 0) {
-        next.reads = postponed;
+      const { pace } = this.#ground;
+      pace.begin();
+      const late: PendingRead[] = [];
+      for (const read of runnable) {
+        if (!read.singlePoint && pace.isDue()) late.push(read);
+        else this.#run(read, context);
+      }
+      if (late.length > 0) this.#resumeSoon();
+      if (late.length + postponed.length > 0) {
+        next.reads = [...late, ...postponed];
         return;
       }
       this.#confirmed.shift();
     }
+  }
+
+  /** In a turn that has time. */
+  #resumeSoon(): void {
+    if (this.#isPausing) return;
+    this.#isPausing = true;
+    void this.#ground.pace.pause().then(() => {
+      this.#isPausing = false;
+      this.resume();
+    });
   }
 
   /** Leadership is gone (or the replica stops): every read may be sent elsewhere. */

@@ -43,13 +43,16 @@ export function runReads(
   const view = createView({ getSync: (key) => reader.getSync(key) }, lookups, opener);
   const results: LineResult[] = [];
   let bytes = 0;
+  /** Undefined once this turn has no more time for what is known. */
+  let { hot } = engine;
   for (let at = 0; at < lines.length; at++) {
     if (bytes > limits.batchReplyBytes) {
       cutShort(results, lines.length);
       break;
     }
     const started = startLine(batch, at, view, context);
-    const begun = 'kind' in started ? started : begin(started, engine.hot, pace);
+    if (!('kind' in started) && at > 0 && pace.isDue()) hot = undefined;
+    const begun = 'kind' in started ? started : begin(started, hot, pace);
     if ('run' in begun) {
       const source = snapshotOf(engine);
       reader = source.snapshot;
@@ -131,8 +134,8 @@ async function runOnSnapshot(
       results.push({ ok: true, reply });
     }
   } finally {
-    await source.end();
     fill?.end();
+    await source.end();
     await snapshot.close();
   }
 }

@@ -103,7 +103,7 @@ export class SleepWatch {
     for (const sleeper of this.#ground.sleepers()) {
       if (!sleeper.leads || !hasMember(sleeper, from)) continue;
       if (sleepThere.has(sleeper.group)) own.set(sleeper.group, sleeper.term);
-      else sleeper.wake();
+      else if (asked.length < SLEEPERS_MAX) sleeper.wake();
     }
     return encodeSleepersAnswer(asked.map(({ group, term }) => own.get(group) === term));
   }

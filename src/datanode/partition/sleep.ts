@@ -129,16 +129,15 @@ export class Sleep {
   }
 
   #onAnswer({ from, term, index, reject }: Extract<SleepMessage, { type: 'asleep' }>): void {
-    const offer = this.#offer;
-    if (this.#asleep && reject && term === this.#ground.raft.term) this.#rise();
-    if (offer === undefined || term !== this.#ground.raft.term || index !== offer.index) {
-      // it sleeps, and this replica does not: the next heartbeat wakes it
-      return;
-    }
+    if (term !== this.#ground.raft.term) return;
     if (reject) {
-      this.wake();
+      // it does not sleep, or was woken by itself: whether or not it had agreed to the offer
+      this.#rise();
       return;
     }
+    const offer = this.#offer;
+    // it sleeps, and this replica does not: the next heartbeat wakes it
+    if (offer === undefined || index !== offer.index) return;
     offer.waitingFor.delete(from);
     if (offer.waitingFor.size === 0) this.#fallAsleep();
   }

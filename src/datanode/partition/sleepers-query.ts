@@ -12,7 +12,7 @@ import type { GroupId, Term } from '../../common/ids.ts';
 /** No forwarded batch begins with it, and no other question. */
 const QUERY = 0x5a;
 const VERSION = 1;
-/** Of one query: more groups than a node has. */
+/** Of one query; of more groups it is not asked which. */
 export const SLEEPERS_MAX = 16_384;
 
 export interface SleepingGroup {

@@ -7,28 +7,7 @@ import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { runReply } from '../../../src/datanode/partition/apply-lines.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
-
-/** Microtasks in between are no turns: a turn ends when nothing is left to do in it. */
-function handClock() {
-  let ends: (() => void)[] = [];
-  return {
-    ms: 0,
-    turns: 0,
-    monotonicMs() {
-      return this.ms;
-    },
-    endOfTurn(run: () => void) {
-      ends.push(run);
-      if (ends.length > 1) return;
-      setImmediate(() => {
-        this.turns++;
-        const due = ends;
-        ends = [];
-        for (const each of due) each();
-      });
-    },
-  };
-}
+import { handClock } from './hand-clock.ts';
 
 test('a turn ends after some steps, or by the clock; a glance asks only the clock', () => {
   const clock = handClock();

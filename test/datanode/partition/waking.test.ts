@@ -65,6 +65,16 @@ describe('a follower that wakes', () => {
   });
 });
 
+test('a leader that offers sleep to a follower that has agreed, and was woken since, does not sleep', () => {
+  const { sleep } = sleeping(LEADER);
+  sleep.wake();
+  for (let tick = 0; tick < 3; tick++) sleep.tick();
+  sleep.onSleepMessage(answer(2, false));
+  sleep.onSleepMessage({ ...answer(2, true), index: 0 });
+  sleep.onSleepMessage(answer(3, false));
+  expect(sleep.asleep).toBe(false);
+});
+
 describe('a leader that sleeps', () => {
   test('wakes for a follower that does not', () => {
     const { sleep, sent } = sleeping(LEADER);

@@ -1,0 +1,68 @@
+/** Batches of reads whose ranges are known: they share the time of a turn with everybody else. */
+import { expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { applyLines } from '../../../src/datanode/partition/apply-lines.ts';
+import type { CommandBatch } from '../../../src/datanode/partition/batch.ts';
+import { type ReadEngine, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
+import { Pace } from '../../../src/datanode/partition/pace.ts';
+import { runReads } from '../../../src/datanode/partition/run-reads.ts';
+import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
+import { handClock } from './hand-clock.ts';
+
+const ELEMENTS = 100;
+const lookups = { mayLookUp: () => true } as never;
+
+async function setup() {
+  const clock = handClock();
+  const pace = new Pace(clock);
+  const context = { nowMs: 1, random: () => 0, firstSlot: 0, lastSlot: 16_383, pace };
+  const { engine } = await withHotRanges(createMemoryHost()).open('1-0');
+  const elements = Array.from({ length: ELEMENTS }, (_, at) => Buffer.from(`e${at}`));
+  const line = [Buffer.from('RPUSH'), Buffer.from('l'), ...elements];
+  const txn = new Txn(engine);
+  txn.beginEntry(1);
+  await applyLines(txn, [line], context, {} as ReplicaState);
+  await engine.write(txn.operations());
+  const run = (lines: number) =>
+    runReads(batchOf(lines), engine as ReadEngine, context, lookups, pace);
+  return { clock, engine: engine as ReadEngine, run };
+}
+
+function batchOf(lines: number): CommandBatch {
+  const line = ['LRANGE', 'l', '0', '-1'].map((word) => Buffer.from(word));
+  return {
+    ...{ namespace: 'default', partition: 0, kind: 'read', protocol: 2, term: undefined },
+    ...{ lines: Array.from({ length: lines }, () => line), deadlineMs: 1_000 },
+  };
+}
+
+const sizes = (results: Awaited<ReturnType<typeof runReads>>) =>
+  results.map((result) => (result.ok && result.reply.kind === 'array' ? 'an array' : result));
+
+test('what was read once is read again in the same turn', async () => {
+  const { engine, run } = await setup();
+  expect(run(1)).toBeInstanceOf(Promise);
+  await run(1);
+  expect(engine.hot!.isIdle).toBe(false);
+  const again = run(3);
+  expect(again).not.toBeInstanceOf(Promise);
+  expect(sizes(await again)).toEqual(['an array', 'an array', 'an array']);
+});
+
+test('a long batch of them leaves time to others', async () => {
+  const { run } = await setup();
+  await run(1);
+  const results = run(10 * limits.turnStepsMax);
+  expect(results).toBeInstanceOf(Promise);
+  expect(new Set(sizes(await results))).toEqual(new Set(['an array']));
+});
+
+test('a turn that has had its time reads no more of what is known', async () => {
+  const { clock, run } = await setup();
+  await run(1);
+  run(1);
+  clock.ms += limits.workMs;
+  expect(run(1)).toBeInstanceOf(Promise);
+});
