@@ -56,6 +56,7 @@ export class Expiry {
   /** An expire entry is on its way: the next round waits for it. */
   #proposed = false;
   #leading = false;
+  #stopped = false;
 
   constructor(ground: ExpiryGround, logger: Logger, options: ExpiryOptions) {
     this.#ground = ground;
@@ -72,6 +73,12 @@ export class Expiry {
 
   stepDown(): void {
     this.#leading = false;
+  }
+
+  /** The replica stops: its engine ends, and what is being read of it does. */
+  stop(): void {
+    this.#leading = false;
+    this.#stopped = true;
   }
 
   /** A batch was applied; `earliestDeadlineMs` is the smallest it wrote. */
@@ -133,7 +140,7 @@ export class Expiry {
       if (!this.#leading || !this.#ground.propose(due)) this.#proposed = false;
     } catch (failure) {
       this.#proposed = false;
-      this.#logger.warn('expiry round failed', { error: messageOf(failure) });
+      this.#warn('expiry round failed', failure);
     }
   }
 
@@ -167,9 +174,13 @@ export class Expiry {
       this.#boundMs = fieldsBehind ? coveredMs : Math.min(ahead, this.#writtenMs);
     } catch (failure) {
       this.#boundMs = Math.max(this.#boundMs, coveredMs);
-      this.#logger.warn('expiry scan failed', { error: messageOf(failure) });
+      this.#warn('expiry scan failed', failure);
     }
     this.#scanning = false;
     this.#ground.resume();
+  }
+
+  #warn(text: string, failure: unknown): void {
+    if (!this.#stopped) this.#logger.warn(text, { error: messageOf(failure) });
   }
 }

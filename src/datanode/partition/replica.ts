@@ -257,7 +257,7 @@ export class Replica implements LocalPartition {
   #halt(why: string): void {
     this.#stopped = true;
     this.#requests.stop(why);
-    this.#expiry.stepDown();
+    this.#expiry.stop();
     this.#leadership.stepDown();
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../../src/common/log.ts';
+import { type Logger, silentLogger } from '../../../src/common/log.ts';
 import { encodeExpiryKey } from '../../../src/datanode/encoding/key.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -37,4 +37,23 @@ test('what nobody reads is deleted when it is due, unless that is switched off',
   options.expiresUnread = true;
   await ticks();
   expect(proposed.map(({ key }) => key.toString())).toEqual(['k']);
+});
+
+test.each([
+  ['is told of while the replica runs', false, ['expiry scan failed']],
+  ['is nothing to tell of once the replica stops', true, []],
+])('a scan whose engine ends %s', async (_name, stops, told) => {
+  const { engine } = await createMemoryHost().open('1-0');
+  const texts: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (text) => texts.push(text) };
+  const ground = {
+    ...{ engine: () => engine, appliedTimeMs: () => 100, nowMs: () => 1_000 },
+    ...{ propose: () => true, resume: () => {} },
+  };
+  const expiry = new Expiry(ground, logger, { expiresUnread: true });
+  expiry.lead();
+  if (stops) expiry.stop();
+  await engine.close();
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(texts).toEqual(told);
 });
