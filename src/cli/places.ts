@@ -1,5 +1,5 @@
 /** The places that a configuration names are made before anything runs: an error names the field. */
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { KvorumError, messageOf, systemCodeOf } from '../common/errors.ts';
 
@@ -45,7 +45,25 @@ export function makeDirs(path: string): void {
 function makeDir(path: string): void {
   try {
     mkdirSync(path);
+    syncName(path);
   } catch (error) {
     if (systemCodeOf(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
+  }
+}
+
+/** A new name outlives a loss of power once the directory that holds it is synced. */
+function syncName(path: string): void {
+  let parent: number;
+  try {
+    parent = openSync(dirname(path), 'r');
+  } catch (error) {
+    // what may be written into need not be readable
+    if (systemCodeOf(error) === 'EACCES') return;
+    throw error;
+  }
+  try {
+    fsyncSync(parent);
+  } finally {
+    closeSync(parent);
   }
 }

@@ -38,7 +38,7 @@ export interface Disk {
   list(path: string): Promise<string[]>;
   /** Sizes of all files below a directory, together; about, while they change. */
   bytesBelow(path: string): Promise<number>;
-  /** Creates the directory and its parents; no error when it is there. */
+  /** Creates the directory and its parents, durably; no error when it is there. */
   makeDir(path: string): Promise<void>;
   /** Removes a directory or file and all below it; no error when it is not there. */
   removeTree(path: string): Promise<void>;

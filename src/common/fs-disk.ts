@@ -11,6 +11,7 @@ import {
   stat,
   unlink,
 } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Disk, DiskFile, OpenMode } from './disk.ts';
 import { systemCodeOf } from './errors.ts';
 
@@ -44,7 +45,13 @@ export const fsDisk: Disk = {
   },
   bytesBelow: (path) => bytesBelow(path),
   async makeDir(path) {
-    await mkdir(path, { recursive: true });
+    const first = await mkdir(path, { recursive: true });
+    if (first === undefined) return;
+    // a new name is durable once the directory that holds it is synced
+    for (let made = resolve(path); ; made = dirname(made)) {
+      await syncIfReadable(this, dirname(made));
+      if (made === resolve(first)) return;
+    }
   },
   removeTree: (path) => rm(path, { recursive: true, force: true }),
   async syncDir(path) {
@@ -56,6 +63,15 @@ export const fsDisk: Disk = {
     }
   },
 };
+
+/** What may be written into need not be readable, and only what can be opened can be synced. */
+async function syncIfReadable(disk: Disk, path: string): Promise<void> {
+  try {
+    await disk.syncDir(path);
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EACCES') throw error;
+  }
+}
 
 /** One file after the other: it is in no hurry, and others need the disk. */
 async function bytesBelow(path: string): Promise<number> {

@@ -115,7 +115,11 @@ export class TestCluster {
     const config = join(this.data, configFile);
     // as `kvorum start` does it: what the process before told of itself is over
     rmSync(join(this.data, 'run', `${name}.json`), { force: true });
-    const child = spawn(process.execPath, [kvorum, role, '--config', config], { stdio: 'ignore' });
+    // it ends with its standard input, so also when these tests are killed
+    const child = spawn(process.execPath, [kvorum, role, '--config', config, '--life-line'], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    child.stdin.on('error', () => {});
     this.#byHand.push(child);
     return child;
   }

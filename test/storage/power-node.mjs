@@ -42,7 +42,7 @@ const datanode = await createDatanode({
   config: datanodeConfigSchema.parse({
     name: 'n1',
     'data-dir': dir,
-    ports: { gateway: 0, cluster: 0, transport: 0, http: 0 },
+    ports: { gateway: 0, cluster: 0, follower: 0, transport: 0, http: 0 },
     meta: { endpoints: ['memory'] },
     timing: { 'tick-ms': 20, 'engine-sync-interval-ms': 100, 'lease-ttl-ms': 60_000 },
   }),

@@ -3,6 +3,7 @@
  * each batch to the system before the write ends, and syncs its tables and MANIFEST by itself; a
  * log that disappears meanwhile has become a table.
  */
+import { dirname } from 'node:path';
 import type { Disk } from '../../common/disk.ts';
 import { systemCodeOf } from '../../common/errors.ts';
 import type { BatchOperation } from './engine.ts';
@@ -14,6 +15,17 @@ import type { BatchOperation } from './engine.ts';
  * others.
  */
 export const LOG_PADDING: readonly BatchOperation[] = [{ type: 'del', key: Buffer.alloc(512) }];
+
+/**
+ * Makes the directory of a LevelDB to be, durably with the two above it: LevelDB itself would sync
+ * none of their names. They may be there, made by a process that died before it had synced them.
+ */
+export async function makeLevelDirectory(disk: Disk, path: string): Promise<void> {
+  await disk.makeDir(path);
+  const engines = dirname(path);
+  await disk.syncDir(engines);
+  await disk.syncDir(dirname(engines));
+}
 
 export class LevelLogSync {
   readonly #disk: Disk;

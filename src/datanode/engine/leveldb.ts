@@ -31,7 +31,7 @@ import {
   LargeWrites,
   type PartTarget,
 } from './large-write.ts';
-import { LevelLogSync, LOG_PADDING } from './level-sync.ts';
+import { LevelLogSync, LOG_PADDING, makeLevelDirectory } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
 import { prepareInSteps, type Turn, writeInSteps } from './write-steps.ts';
@@ -99,7 +99,7 @@ class LevelHost implements EngineHost {
     if (started.cuts.length > 0) {
       logger.warn('engine log cut', { engine: name, bytes: started.cutBytes, cuts: started.cuts });
     }
-    const isNew = (await disk.list(path)).length === 0;
+    if ((await disk.list(path)).length === 0) await makeLevelDirectory(disk, path);
     const level: Level = new ClassicLevel(path, {
       keyEncoding: 'buffer',
       valueEncoding: 'buffer',
@@ -113,7 +113,6 @@ class LevelHost implements EngineHost {
     try {
       await level.open();
       await disk.syncDir(path);
-      if (isNew) await disk.syncDir(dir);
       const batch = (operations: BatchOperations) => writeInSteps(level, operations, turn);
       const ended = await endLargeWrite(new LevelReader(path, level), batch);
       if (ended !== 'nothing')

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Disk } from '../../../src/common/disk.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
@@ -30,6 +31,26 @@ describe.each([
       dispose: () => rm(dir, { recursive: true, force: true }),
     };
   });
+});
+
+test('an engine is there after a loss of power, with the directories above it', async () => {
+  const data = await makeDir();
+  const synced: string[] = [];
+  const syncDir: Disk['syncDir'] = (path) => {
+    synced.push(path);
+    return fsDisk.syncDir(path);
+  };
+  const disk = Object.assign(Object.create(fsDisk) as Disk, { syncDir });
+  const host = createLevelHost({ ...options, dir: `${data}/engines`, disk });
+  // the second one's directories are there: who made them may have died before they were synced
+  for (const name of ['1-0', '2-0']) {
+    synced.length = 0;
+    const { engine } = await host.open(name);
+    const names = [data, `${data}/engines`, `${data}/engines/${name}`];
+    expect(names.filter((one) => !synced.includes(one))).toEqual([]);
+    await engine.close();
+  }
+  await rm(data, { recursive: true });
 });
 
 test('an engine that another process holds is refused with its path', async () => {
