@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { copiesOf } from '../../../src/datanode/resp/argument-memory.ts';
+
+const bytes = Buffer.from(Array.from({ length: 40_000 }, (_, at) => at % 251));
+
+describe('copies of arguments', () => {
+  it('are what lay between their bounds, and stay so', () => {
+    const kept: (readonly [copy: Buffer, from: number, to: number])[] = [];
+    for (let from = 0; from < 9_000; from += 7) {
+      const bounds = [
+        from,
+        from,
+        from,
+        from + 1,
+        from + 3,
+        from + 36,
+        from + 40,
+        from + (from % 3_000),
+      ];
+      if (bounds[7]! < bounds[6]!) bounds[7] = bounds[6]!;
+      copiesOf(bytes, bounds).forEach((copy, at) => {
+        kept.push([copy, bounds[2 * at]!, bounds[2 * at + 1]!]);
+      });
+    }
+    for (const [copy, from, to] of kept) expect(copy.equals(bytes.subarray(from, to))).toBe(true);
+  });
+
+  it('of small requests share memory, of large ones none', () => {
+    const [small] = copiesOf(bytes, [0, 10]);
+    const [large] = copiesOf(bytes, [0, 30_000]);
+    expect(small!.buffer.byteLength).toBe(8_192);
+    expect(large!.buffer.byteLength).toBe(30_000);
+  });
+
+  it('do not hold the bytes they were copied from', () => {
+    const chunk = Buffer.from('abcdef');
+    const [copy] = copiesOf(chunk, [1, 4]);
+    chunk.fill(0);
+    expect(copy!.toString()).toBe('bcd');
+  });
+});
