@@ -55,6 +55,8 @@ export class SteadyMap<Value> {
   }
 
   #placeOf(key: string): number {
+    // most maps stay so small, and the engine hashes the key itself
+    if (this.#maps.length === 1) return 0;
     const hash = hashOf(key);
     const place = hash & (this.#places - 1);
     return place < this.#split ? hash & (2 * this.#places - 1) : place;

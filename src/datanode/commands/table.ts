@@ -28,6 +28,7 @@ import { listCommands } from './list.ts';
 import { listRangeCommands } from './list-range.ts';
 import { listSearchCommands } from './list-search.ts';
 import { monitorCommands } from './monitor.ts';
+import { NAME_BYTES_MAX, NameTable } from './name-table.ts';
 import { namespaceMoveCommands } from './namespace-moves.ts';
 import { objectCommands } from './object.ts';
 import { onceCommands } from './once.ts';
@@ -110,16 +111,12 @@ const rows: readonly Command[] = [
   ...aclCommands(() => commandTable),
 ];
 
-/** Longer than any name: what a client sends is not looked at any further. */
-const NAME_BYTES_MAX = 64;
-
 export const commandTable: ReadonlyMap<string, Command> = byName(rows);
+const spelled = new NameTable(commandTable);
 
 /** The row of a command as a client spells it, in any case. */
 export function findCommand(name: Buffer): Command | undefined {
-  if (name.length > NAME_BYTES_MAX) return undefined;
-  const text = name.toString('latin1');
-  return commandTable.get(text) ?? commandTable.get(text.toLowerCase());
+  return spelled.find(name);
 }
 
 /** The row that `args` mean: of the subcommand where the command has it, of the command otherwise. */

@@ -49,9 +49,19 @@ export class Overlay {
   readonly #runs = new Map<string, Run>();
   /** So many of them, from the first on, are in a run; no range has asked about the others yet. */
   #inRuns = 0;
+  /** The key that was asked about last, which is often the next to be changed, and its name. */
+  #lastKey: Buffer | undefined;
+  #lastName = '';
 
   get(key: Buffer): { readonly after: Buffer | undefined } | undefined {
-    return this.#changes.size === 0 ? undefined : this.#changes.get(key.toString('latin1'));
+    return this.#changes.size === 0 ? undefined : this.#changes.get(this.#nameOf(key));
+  }
+
+  #nameOf(key: Buffer): string {
+    if (key === this.#lastKey) return this.#lastName;
+    this.#lastKey = key;
+    this.#lastName = key.toString('latin1');
+    return this.#lastName;
   }
 
   /** The change of the key that is `name` as a latin1 string. */
@@ -62,7 +72,7 @@ export class Overlay {
 
   /** `after` is undefined for a deletion. */
   set(key: Buffer, after: Buffer | undefined): void {
-    const name = key.toString('latin1');
+    const name = this.#nameOf(key);
     const kept = this.#changes.size < KEYS_KEPT_MAX ? key : undefined;
     const named = { name, key: kept, after };
     const known = this.#changes.getOrSet(name, named);
