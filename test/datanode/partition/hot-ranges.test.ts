@@ -14,6 +14,7 @@ import {
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
 import { HotPool, type HotRanges } from '../../../src/datanode/partition/hot-ranges.ts';
+import { knownKeysWorld } from './known-keys-world.ts';
 
 const placeOf = (list: number) => ({ slot: 7, version: { index: 3, ordinal: list } });
 const keyOf = (list: number, whole: number) =>
@@ -30,7 +31,7 @@ const put = (list: number, whole: number, value: string): BatchOperation => {
 };
 
 async function open(pool?: HotPool) {
-  const { engine } = await withHotRanges(createMemoryHost(), pool).open('1-0');
+  const { engine } = await withHotRanges(createMemoryHost(), knownKeysWorld(), pool).open('1-0');
   return engine as Engine & { readonly hot: HotRanges };
 }
 

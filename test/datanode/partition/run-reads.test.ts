@@ -10,6 +10,7 @@ import { Pace } from '../../../src/datanode/partition/pace.ts';
 import { runReads } from '../../../src/datanode/partition/run-reads.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
 import { handClock } from './hand-clock.ts';
+import { knownKeysWorld } from './known-keys-world.ts';
 
 const ELEMENTS = 100;
 const lookups = { mayLookUp: () => true } as never;
@@ -18,7 +19,7 @@ async function setup() {
   const clock = handClock();
   const pace = new Pace(clock);
   const context = { nowMs: 1, random: () => 0, firstSlot: 0, lastSlot: 16_383, pace };
-  const { engine } = await withHotRanges(createMemoryHost()).open('1-0');
+  const { engine } = await withHotRanges(createMemoryHost(), knownKeysWorld()).open('1-0');
   const elements = Array.from({ length: ELEMENTS }, (_, at) => Buffer.from(`e${at}`));
   const line = [Buffer.from('RPUSH'), Buffer.from('l'), ...elements];
   const txn = new Txn(engine);
