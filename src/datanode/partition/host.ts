@@ -27,7 +27,7 @@ import { Departures } from './departures.ts';
 import type { HostSettings } from './host-settings.ts';
 import { withHotRanges } from './hot-engines.ts';
 import { KeyEventGate, type KeyEventSink } from './key-event-gate.ts';
-import { FilterMemory } from './key-filter.ts';
+import { knownKeysWorld } from './known-keys.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
@@ -105,7 +105,7 @@ export class PartitionHost {
 
   constructor(options: HostOptions) {
     const { clock, settings } = options;
-    const known = { clock, memory: new FilterMemory(), missesMin: settings.keyFilterMisses };
+    const known = knownKeysWorld(clock, settings.keyFilterMisses);
     this.#options = { ...options, engines: withHotRanges(options.engines, known) };
     this.#set = new ReplicaSet({
       ...this.#options,

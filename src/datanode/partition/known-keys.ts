@@ -17,7 +17,7 @@ import { limits } from '../../common/limits.ts';
 import { isElementKey } from '../encoding/element-key.ts';
 import { isRecordKey, recordRange } from '../encoding/key.ts';
 import type { BatchOperation, BatchOperations, Engine, KeyRange } from '../engine/engine.ts';
-import { type FilterMemory, KeyFilter } from './key-filter.ts';
+import { FilterMemory, KeyFilter } from './key-filter.ts';
 
 /** Of a scan: keys that are read and added between two pauses, a half millisecond's work. */
 const SLICE_KEYS = 256;
@@ -30,8 +30,15 @@ const PAUSE_MAX_MS = 200;
 export interface KnownKeysWorld {
   readonly clock: Clock;
   readonly memory: FilterMemory;
+  /** Who looks through an engine: one at a time. */
+  readonly scans: Set<KnownKeys>;
   /** Reads that found nothing before what an engine holds is looked through. */
   readonly missesMin: number;
+}
+
+/** Of a node that has just begun. */
+export function knownKeysWorld(clock: Clock, missesMin: number): KnownKeysWorld {
+  return { clock, memory: new FilterMemory(), scans: new Set(), missesMin };
 }
 
 /** Of one engine. */
@@ -65,8 +72,10 @@ export class KnownKeys {
   missed(key: Buffer): void {
     if (this.#complete !== undefined || this.#next !== undefined || !isRecordKey(key)) return;
     if (++this.#misses < this.#missesMin || this.#closing.signal.aborted) return;
-    const filter = this.#begin();
-    this.#scan = this.#scanned(filter);
+    const { scans } = this.#world;
+    if (scans.size > 0) return;
+    scans.add(this);
+    this.#scan = this.#scanned(this.#begin());
   }
 
   /** To be told before the engine is, of every batch. */
@@ -143,6 +152,8 @@ export class KnownKeys {
     } catch {
       // the engine is closing, or fails: whoever needs it will hear of that
       if (this.#next === filter) this.#drop();
+    } finally {
+      this.#world.scans.delete(this);
     }
   }
 

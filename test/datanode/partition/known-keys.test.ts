@@ -20,8 +20,7 @@ import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { type ReadEngine, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
 import { FilterMemory } from '../../../src/datanode/partition/key-filter.ts';
-import type { KnownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
-import { knownKeysWorld } from './known-keys-world.ts';
+import { type KnownKeysWorld, knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
 
 const keyOf = (name: string | number) => encodeKey(Buffer.from(`key ${name}`));
 const put = (name: string | number, value = 'v'): BatchOperation => ({
@@ -48,7 +47,7 @@ class Node {
   readonly #host: EngineHost;
 
   constructor(changes: Partial<KnownKeysWorld> = {}, host: EngineHost = createMemoryHost()) {
-    this.world = knownKeysWorld({ missesMin: MISSES, ...changes });
+    this.world = { ...knownKeysWorld(systemClock, MISSES), ...changes };
     const open: EngineHost['open'] = async (name) => {
       const { engine, report } = await host.open(name);
       const read = engine.getSync.bind(engine);
@@ -187,6 +186,31 @@ describe('an engine that was opened with data', () => {
     await node.complete(engine);
     expect(engine.getSync(keyOf('on its way'))).toBeDefined();
     expect(engine.getSync(keyOf('behind it'))).toBeDefined();
+  });
+
+  test('is looked through when no other engine of the node is', async () => {
+    let waiting: (() => void)[] = [];
+    const setTimer: Clock['setTimer'] = (_delayMs, run) => {
+      waiting.push(run);
+      return { cancel: () => {} };
+    };
+    const clock = { ...systemClock, setTimer };
+    const shared = { ...knownKeysWorld(clock, MISSES) };
+    const [one, other] = [new Node(shared), new Node(shared)];
+    const [first, second] = [await opened(one, 100), await opened(other, 100)];
+    one.asksFor(first, MISSES);
+    other.asksFor(second, MISSES);
+    await vi.waitFor(() => expect(waiting).toHaveLength(1), { interval: 1 });
+    other.asksFor(second, 5);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(waiting).toHaveLength(1);
+    for (const run of waiting.splice(0)) run();
+    await one.complete(first);
+    other.asksFor(second, 1);
+    await vi.waitFor(() => expect(waiting).toHaveLength(1), { interval: 1 });
+    for (const run of waiting.splice(0)) run();
+    await other.complete(second);
+    waiting = [];
   });
 
   test('may be closed while it is looked through', async () => {
