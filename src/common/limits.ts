@@ -196,6 +196,15 @@ export const limits = {
   hotRangeBytes: 128 * KIB,
   hotRangePairs: 256,
   hotChangesMax: 1_024,
+  /**
+   * Filters of the keys that are there (`partition/known-keys.ts`): of all engines of a node; records
+   * put by one batch, beyond which an engine's filter is dropped; reads that found nothing before one
+   * is made of what an engine holds, and how many times more they are after each that was dropped.
+   */
+  keyFiltersBytes: 16 * MIB,
+  keyFilterChangesMax: 8_192,
+  keyFilterMisses: 50_000,
+  keyFilterMissesGrowth: 4,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,
   /** What one connection brought is looked at so long in one turn of the event loop. */

@@ -119,6 +119,15 @@ export function engineConformance(create: () => Promise<EngineFixture>): void {
       expect(await readAll(engine)).toEqual([]);
     });
 
+    test('an empty batch ends behind all before it, however large they are', async () => {
+      const many = Array.from({ length: 3_000 }, (_, at) => put(`k${at}`, 'x'.repeat(50)));
+      const written = engine.write(many);
+      await engine.write([]);
+      expect(engine.getSync(key('k2999'))).toBeDefined();
+      expect(await readAll(engine, EVERYTHING, 10_000)).toHaveLength(3_000);
+      await written;
+    });
+
     test('what was handed out does not change with the store', async () => {
       await engine.write([put('a', '1')]);
       const value = engine.getSync(key('a'));
@@ -173,6 +182,18 @@ export function engineConformance(create: () => Promise<EngineFixture>): void {
       const last = range('a', 'z', { limit: 2, reverse: true });
       expect(textOf(await readAll(engine, last, 1))).toBe('j=J h=H');
       expect(await readAll(engine, range('a', 'z', { limit: 0 }))).toEqual([]);
+    });
+
+    test('of keys alone the values are empty', async () => {
+      await engine.write([put('a', '1'), put('b', ''), put('c', '3'), put('d', '4')]);
+      const keysOnly = { gte: key('a'), lt: key('d'), keysOnly: true };
+      expect(textOf(await readAll(engine, keysOnly))).toBe('a= b= c=');
+      expect(textOf(await readAll(engine, { ...keysOnly, reverse: true, limit: 2 }, 1))).toBe(
+        'c= b=',
+      );
+      const snapshot = engine.snapshot();
+      expect(textOf(await readAll(snapshot, keysOnly))).toBe('a= b= c=');
+      await snapshot.close();
     });
 
     test('keys are ordered by their bytes, a prefix before what it begins', async () => {

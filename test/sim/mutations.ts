@@ -264,6 +264,27 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'forget keys that are put while an engine is looked through',
+    scenarios: ['others: keys come'],
+    edits: [
+      {
+        file: `${partition}/known-keys.ts`,
+        find: 'if (this.#next?.add(key) === false) return false;',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'take an engine that was opened for an empty one',
+    edits: [
+      {
+        file: `${partition}/known-keys.ts`,
+        find: 'if (isEmpty) this.#complete',
+        replace: 'this.#complete',
+      },
+    ],
+  },
+  {
     name: 'count any answer of a node for every read round',
     scenarios: ['etcd #20418'],
     wholeNodes: true,

@@ -105,6 +105,8 @@ export interface RunPlan {
   readonly engineRotateBytes: number;
   /** A larger batch of an engine, if it has a few operations, is written in parts. */
   readonly engineWholeBytes: number;
+  /** So few reads that find nothing, and a node looks through its keys. */
+  readonly keyFilterMisses: number;
   readonly engineSyncMs: number;
   /** This share of an engine's batches waits so long, at most, before it is written. */
   readonly engineStalls: { readonly share: number; readonly ms: number };
@@ -205,6 +207,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     segmentBytes: pick(random, [16, 64, 256]) * 1_024,
     engineRotateBytes: pick(random, [2, 16, 256]) * 1_024,
     engineWholeBytes: pick(seededRandom(`large writes ${seed}`), engineWholeBytes),
+    keyFilterMisses: pick(seededRandom(`key filters ${seed}`), [1, 5, 30]),
     latencyMinMs: pick(random, [0.1, 1, 5]),
     latencyMaxMs: pick(random, [6, 12, 40]),
     // drawn apart: plans of before keep everything else. What commands of all types write takes

@@ -35,6 +35,25 @@ export function decodeKey(encoded: Buffer): KeyPlace {
   };
 }
 
+/** Whether `encoded` is the engine key of a key record. */
+export function isRecordKey(encoded: Buffer): boolean {
+  return encoded[0] === tags.key;
+}
+
+/** As a number of 32 bits, signed; read for every question, so without a look at the bounds. */
+export function recordHash(encoded: Buffer): number {
+  return (encoded[3]! << 24) | (encoded[4]! << 16) | (encoded[5]! << 8) | encoded[6]!;
+}
+
+export function recordSlot(encoded: Buffer): number {
+  return (encoded[1]! << 8) | encoded[2]!;
+}
+
+/** All key records. */
+export function recordRange(): KeyRange {
+  return { gte: Buffer.from([tags.key]), lt: Buffer.from([tags.key + 1]) };
+}
+
 /** Key records from (`slot`, `hash`) through the end of `lastSlot`. */
 export function keyRange(slot: Slot, hash: number, lastSlot: Slot): KeyRange {
   const gte = Buffer.allocUnsafe(KEY_PREFIX_BYTES);

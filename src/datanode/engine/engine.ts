@@ -38,6 +38,8 @@ export interface KeyRange {
   readonly reverse?: boolean;
   /** At most this many pairs. */
   readonly limit?: number;
+  /** Values are neither read nor copied: all that come are empty. */
+  readonly keysOnly?: boolean;
 }
 
 /** The first `limit` pairs of `range`, in its direction unless another is given. */

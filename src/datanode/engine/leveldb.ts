@@ -11,7 +11,6 @@ import { ClassicLevel, type Iterator, type Snapshot } from 'classic-level';
 import { assert } from '../../common/assert.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
-import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type {
@@ -31,6 +30,7 @@ import {
   LargeWrites,
   type PartTarget,
 } from './large-write.ts';
+import { engineError, guard } from './level-errors.ts';
 import { LevelLogSync, LOG_PADDING, makeLevelDirectory } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -46,6 +46,7 @@ const WRITE_BUFFER_BYTES_MAX = 8 * MIB;
 /** Budget shares are cut for at least this many engines: the partitions of a new cluster. */
 const ENGINES_EXPECTED_MIN = 8;
 const ITERATOR_CHUNK_BYTES = 1 * MIB;
+const NO_VALUE = Buffer.alloc(0);
 const NAME = /^\d+-\d+$/;
 const REMOVED_PREFIX = 'removed-';
 
@@ -222,11 +223,14 @@ class LevelReader implements EngineReader {
 class LevelIterator implements EngineIterator {
   readonly #path: string;
   readonly #iterator: Iterator<Level, Buffer, Buffer>;
+  readonly #keysOnly: boolean;
 
   constructor(path: string, level: Level, range: KeyRange, snapshot: Snapshot | undefined) {
     this.#path = path;
+    this.#keysOnly = range.keysOnly === true;
     this.#iterator = level.iterator<Buffer, Buffer>({
       ...rangeOptions(range),
+      values: !this.#keysOnly,
       highWaterMarkBytes: ITERATOR_CHUNK_BYTES,
       ...(snapshot ? { snapshot } : {}),
     });
@@ -235,7 +239,8 @@ class LevelIterator implements EngineIterator {
   async next(count: number): Promise<KeyValue[]> {
     assert(count >= 1, () => `an iterator's step is at least 1, not ${count}`);
     try {
-      return await this.#iterator.nextv(Math.min(count, limits.scanCountMax));
+      const pairs = await this.#iterator.nextv(Math.min(count, limits.scanCountMax));
+      return this.#keysOnly ? pairs.map(([key]) => [key, NO_VALUE]) : pairs;
     } catch (error) {
       throw engineError(this.#path, error);
     }
@@ -372,28 +377,4 @@ function rangeOptions(range: KeyRange): {
 } {
   const { gte, lt, reverse = false, limit = -1 } = range;
   return { gte, lt, reverse, limit };
-}
-
-async function guard<Result>(path: string, work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    throw engineError(path, error);
-  }
-}
-
-/** LevelDB's and the disk's errors as ours: the code says damage, disk fault or misuse. */
-function engineError(path: string, error: unknown): KvorumError {
-  if (error instanceof KvorumError) return error;
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = systemCodeOf(cause) ?? systemCodeOf(error);
-  const text = `${path}: ${messageOf(cause)}`;
-  if (code === 'LEVEL_CORRUPTION') return new KvorumError('CORRUPT', text, { cause: error });
-  if (code === 'LEVEL_LOCKED') {
-    return new KvorumError('DISK_FAILED', `${text}; another process uses it`, { cause: error });
-  }
-  if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') {
-    return new KvorumError('STOPPING', `${path}: the engine is closed`, { cause: error });
-  }
-  return new KvorumError('DISK_FAILED', text, { cause: error });
 }

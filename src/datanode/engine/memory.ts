@@ -28,6 +28,7 @@ import { bytesOf, WriteQueue } from './write-queue.ts';
 const ITERATOR_CHUNK_BYTES = 1024 * 1024;
 /** Beyond, the older half is written back by itself, as a system does with old dirty pages. */
 const UNSYNCED_BATCHES_MAX = 1_024;
+const NO_VALUE = Buffer.alloc(0);
 const NAME = /^\d+-\d+$/;
 
 export type MemoryOperation = 'read' | 'write' | 'sync' | 'open';
@@ -187,7 +188,8 @@ class MemoryIterator implements EngineIterator {
       this.#range = { ...this.#range, ...rest };
     }
     await this.#delay();
-    return pairs.map(([key, value]): KeyValue => [copyOf(key), copyOf(value)]);
+    const { keysOnly } = this.#range;
+    return pairs.map(([key, value]) => [copyOf(key), keysOnly ? NO_VALUE : copyOf(value)]);
   }
 
   async close(): Promise<void> {

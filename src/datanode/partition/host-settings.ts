@@ -12,6 +12,8 @@ export interface HostSettings extends PartitionSettings {
   readonly scrubBytesPerSecond: number;
   /** Jitter before a campaign when the leader's node has gone away. */
   readonly orphanCampaignMs: number;
+  /** Reads of an engine that found nothing before its keys are looked through for a filter. */
+  readonly keyFilterMisses: number;
 }
 
 /** Settings of a real cluster; tests shorten them. */
@@ -27,6 +29,7 @@ export const defaultHostSettings: HostSettings = {
   diskRetryMs: 2_000,
   scrubPauseMs: limits.scrubPauseMs,
   scrubBytesPerSecond: limits.scrubBytesPerSecond,
+  keyFilterMisses: limits.keyFilterMisses,
   messageBytesMax: limits.raftMessageBytesMax,
   sleepAfterTicks: 30,
   logKeepEntries: limits.logKeepEntries,

@@ -27,6 +27,7 @@ import { Departures } from './departures.ts';
 import type { HostSettings } from './host-settings.ts';
 import { withHotRanges } from './hot-engines.ts';
 import { KeyEventGate, type KeyEventSink } from './key-event-gate.ts';
+import { knownKeysWorld } from './known-keys.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
@@ -103,7 +104,9 @@ export class PartitionHost {
   #stopped = false;
 
   constructor(options: HostOptions) {
-    this.#options = { ...options, engines: withHotRanges(options.engines) };
+    const { clock, settings } = options;
+    const known = knownKeysWorld(clock, settings.keyFilterMisses);
+    this.#options = { ...options, engines: withHotRanges(options.engines, known) };
     this.#set = new ReplicaSet({
       ...this.#options,
       worldOf: (record, id, replica) => this.#worldOf(record, id, replica),

@@ -1,4 +1,7 @@
-/** Engines that say what is known of their ranges (`hot-ranges.ts`): every write passes here. */
+/**
+ * Engines that say what is known of their ranges (`hot-ranges.ts`), and of keys that are not there
+ * (`known-keys.ts`): every write passes here.
+ */
 import { limits } from '../../common/limits.ts';
 import type {
   BatchOperations,
@@ -9,6 +12,7 @@ import type {
   KeyRange,
 } from '../engine/engine.ts';
 import { HotPool, HotRanges } from './hot-ranges.ts';
+import { holdsNoRecord, KnownKeys, type KnownKeysWorld } from './known-keys.ts';
 
 export interface ReadEngine extends Engine {
   readonly hot?: HotRanges;
@@ -16,14 +20,27 @@ export interface ReadEngine extends Engine {
   readonly cold?: Engine;
 }
 
-/** The same engines; all that are open share `pool`. */
-export function withHotRanges(engines: EngineHost, pool = new HotPool()): EngineHost {
+/** The same engines; all that are open share `pool`, and the memory of `world`. */
+export function withHotRanges(
+  engines: EngineHost,
+  world: KnownKeysWorld,
+  pool = new HotPool(),
+): EngineHost {
+  const opened = new Map<string, HotEngine>();
   return {
     open: async (name) => {
       const { engine, report } = await engines.open(name);
-      return { engine: new HotEngine(engine, pool), report };
+      const keys = new KnownKeys(engine, await holdsNoRecord(engine), world);
+      const hot = new HotEngine(engine, keys, pool);
+      opened.set(name, hot);
+      return { engine: hot, report };
     },
-    remove: (name) => engines.remove(name),
+    remove: async (name) => {
+      // it need not have been closed: what it takes of the memory goes in any case
+      void opened.get(name)?.forget();
+      opened.delete(name);
+      await engines.remove(name);
+    },
     list: () => engines.list(),
     verifyTables: (name, pace) => engines.verifyTables(name, pace),
   };
@@ -32,14 +49,19 @@ export function withHotRanges(engines: EngineHost, pool = new HotPool()): Engine
 class HotEngine implements ReadEngine {
   readonly hot: HotRanges;
   readonly cold: Engine;
+  readonly #keys: KnownKeys;
 
-  constructor(engine: Engine, pool: HotPool) {
+  constructor(engine: Engine, keys: KnownKeys, pool: HotPool) {
     this.cold = engine;
     this.hot = new HotRanges(pool);
+    this.#keys = keys;
   }
 
   getSync(key: Buffer): Buffer | undefined {
-    return this.cold.getSync(key);
+    if (this.#keys.isAbsent(key)) return undefined;
+    const value = this.cold.getSync(key);
+    if (value === undefined) this.#keys.missed(key);
+    return value;
   }
 
   getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
@@ -57,6 +79,7 @@ class HotEngine implements ReadEngine {
   /** A snapshot that is taken meanwhile may hold the batch or not: it is told of at both ends. */
   async write(operations: BatchOperations): Promise<void> {
     this.#changed(operations);
+    this.#keys.changing(operations);
     try {
       await this.cold.write(operations);
     } finally {
@@ -66,8 +89,10 @@ class HotEngine implements ReadEngine {
 
   async clearRange(range: KeyRange): Promise<void> {
     this.hot.clear();
+    const cleared = this.#keys.clearing(range);
     try {
       await this.cold.clearRange(range);
+      cleared();
     } finally {
       this.hot.clear();
     }
@@ -81,9 +106,16 @@ class HotEngine implements ReadEngine {
     return this.cold.sync();
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
+    const scanEnded = this.forget();
+    await this.cold.close();
+    await scanEnded;
+  }
+
+  /** Nothing is known any more; the engine goes. */
+  forget(): Promise<void> {
     this.hot.clear();
-    return this.cold.close();
+    return this.#keys.close();
   }
 
   #changed(operations: BatchOperations): void {

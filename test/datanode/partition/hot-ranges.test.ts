@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
 import { elementRange, encodeListKey } from '../../../src/datanode/encoding/element-key.ts';
@@ -14,6 +15,7 @@ import {
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
 import { HotPool, type HotRanges } from '../../../src/datanode/partition/hot-ranges.ts';
+import { knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
 
 const placeOf = (list: number) => ({ slot: 7, version: { index: 3, ordinal: list } });
 const keyOf = (list: number, whole: number) =>
@@ -30,7 +32,11 @@ const put = (list: number, whole: number, value: string): BatchOperation => {
 };
 
 async function open(pool?: HotPool) {
-  const { engine } = await withHotRanges(createMemoryHost(), pool).open('1-0');
+  const { engine } = await withHotRanges(
+    createMemoryHost(),
+    knownKeysWorld(systemClock, 10),
+    pool,
+  ).open('1-0');
   return engine as Engine & { readonly hot: HotRanges };
 }
 

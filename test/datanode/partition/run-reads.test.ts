@@ -1,11 +1,13 @@
 /** Batches of reads whose ranges are known: they share the time of a turn with everybody else. */
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../src/datanode/partition/apply-lines.ts';
 import type { CommandBatch } from '../../../src/datanode/partition/batch.ts';
 import { type ReadEngine, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
+import { knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import { runReads } from '../../../src/datanode/partition/run-reads.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
@@ -18,7 +20,9 @@ async function setup() {
   const clock = handClock();
   const pace = new Pace(clock);
   const context = { nowMs: 1, random: () => 0, firstSlot: 0, lastSlot: 16_383, pace };
-  const { engine } = await withHotRanges(createMemoryHost()).open('1-0');
+  const { engine } = await withHotRanges(createMemoryHost(), knownKeysWorld(systemClock, 10)).open(
+    '1-0',
+  );
   const elements = Array.from({ length: ELEMENTS }, (_, at) => Buffer.from(`e${at}`));
   const line = [Buffer.from('RPUSH'), Buffer.from('l'), ...elements];
   const txn = new Txn(engine);

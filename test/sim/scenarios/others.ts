@@ -57,6 +57,29 @@ export const others: readonly Scenario[] = [
     },
   ),
 
+  scenario(
+    'others: keys come while a node looks through those that it holds',
+    { diskLatencyMs: 1, keyFilterMisses: 3 },
+    async (scene) => {
+      await scene.whole();
+      await scene.fill(scene.leader(), 20, 'v');
+      for (let round = 0; round < 4; round++) {
+        scene.restartAll('process');
+        const leader = await scene.leaderAmong(...scene.names);
+        // each key is looked for before it comes, by every replica that carries the write out
+        const sent = Array.from({ length: 24 }, (_, at) =>
+          scene.send(leader, 'INCR', `c${round}-${at}`),
+        );
+        await scene.until('answers', () => sent.every(({ over }) => over));
+        for (let at = 0; at < 24; at += 2) {
+          const counted = await scene.must(leader, 'INCR', `c${round}-${at}`);
+          scene.expect(counted === '2', `INCR answers ${counted} for the second time`);
+        }
+      }
+      await scene.whole();
+    },
+  ),
+
   scenario('others: one full disk', { clients: 2 }, async (scene) => {
     await scene.whole();
     const full = scene.leader();

@@ -28,6 +28,7 @@ const quiet: Partial<RunPlan> = {
   ...{ splitChance: 0.1, mergeChance: 0.5, diskLatencyMs: 0.3, skewMs: 0, drift: 0 },
   ...{ engineStalls: { share: 0, ms: 0 }, engineSyncMs: 50, engineRotateBytes: 16_384 },
   engineWholeBytes: Number.POSITIVE_INFINITY,
+  keyFilterMisses: 5,
   ...{ logKeepEntries: 200, logKeepBytes: 100_000, logHeldBytes: 1_000_000 },
   ...{ segmentBytes: 16_384, messageBytesMax: 1_048_576 },
 };

@@ -1,0 +1,204 @@
+/**
+ * Whether an engine surely has no record of a key, without asking it: LevelDB takes 4 to 9 µs to find
+ * nothing, this a tenth of one. A filter (`key-filter.ts`) answers once it is complete: it holds every
+ * key that a reader of the newest state can come upon, and any others. That is so because
+ *
+ *   - a key is added before its batch is handed to the engine, and never taken out;
+ *   - a filter begins empty, and becomes complete when the engine is known to hold nothing but what was
+ *     put since: opened empty, or cleared; or when a scan has added what it held at a moment after the
+ *     filter's beginning, with all batches from before in it.
+ *
+ * What is read while a large write is under way is the state before it: its keys were there at the
+ * beginning, or put since. Snapshots and iterators, which may be older than the filter, do not ask it.
+ * A batch that is too large to look through, and the end of the memory, drop the filter.
+ */
+import { type Clock, sleep } from '../../common/clock.ts';
+import { limits } from '../../common/limits.ts';
+import { isElementKey } from '../encoding/element-key.ts';
+import { isRecordKey, recordRange } from '../encoding/key.ts';
+import type { BatchOperation, BatchOperations, Engine, KeyRange } from '../engine/engine.ts';
+import { FilterMemory, KeyFilter } from './key-filter.ts';
+
+/** Of a scan: keys that are read and added between two pauses, a half millisecond's work. */
+const SLICE_KEYS = 256;
+/** So many times longer than a slice took is the pause behind it. */
+const PAUSE_SHARE = 7;
+const PAUSE_MIN_MS = 1;
+const PAUSE_MAX_MS = 200;
+
+/** What the engines of a node have in common. */
+export interface KnownKeysWorld {
+  readonly clock: Clock;
+  readonly memory: FilterMemory;
+  /** Who looks through an engine: one at a time. */
+  readonly scans: Set<KnownKeys>;
+  /** Reads that found nothing before what an engine holds is looked through. */
+  readonly missesMin: number;
+}
+
+/** Of a node that has just begun. */
+export function knownKeysWorld(clock: Clock, missesMin: number): KnownKeysWorld {
+  return { clock, memory: new FilterMemory(), scans: new Set(), missesMin };
+}
+
+/** Of one engine. */
+export class KnownKeys {
+  readonly #world: KnownKeysWorld;
+  readonly #engine: Engine;
+  readonly #closing = new AbortController();
+  /** Asked, and told of every put. */
+  #complete: KeyFilter | undefined;
+  /** Told of every put since its beginning: to be complete one day. */
+  #next: KeyFilter | undefined;
+  #scan: Promise<void> = Promise.resolve();
+  /** Since there is no filter, and how many there must be before one is made. */
+  #misses = 0;
+  #missesMin: number;
+
+  /** `isEmpty`: there is no record in the engine, and no batch on its way to it. */
+  constructor(engine: Engine, isEmpty: boolean, world: KnownKeysWorld) {
+    this.#engine = engine;
+    this.#world = world;
+    this.#missesMin = world.missesMin;
+    if (isEmpty) this.#complete = new KeyFilter(world.memory);
+  }
+
+  /** True: nothing is stored under the engine key `key`, as a read of the engine now would find. */
+  isAbsent(key: Buffer): boolean {
+    return this.#complete !== undefined && isRecordKey(key) && !this.#complete.mayHold(key);
+  }
+
+  /** The engine was asked for `key` and has nothing. */
+  missed(key: Buffer): void {
+    if (this.#complete !== undefined || this.#next !== undefined || !isRecordKey(key)) return;
+    if (++this.#misses < this.#missesMin || this.#closing.signal.aborted) return;
+    const { scans } = this.#world;
+    if (scans.size > 0) return;
+    scans.add(this);
+    this.#scan = this.#scanned(this.#begin());
+  }
+
+  /** To be told before the engine is, of every batch. */
+  changing(operations: BatchOperations): void {
+    if (this.#complete === undefined && this.#next === undefined) return;
+    const looked = lookedThrough(operations);
+    if (looked === undefined || !this.#addAll(looked)) this.#drop();
+  }
+
+  /**
+   * To be told before the engine is; what is returned is to be called once it has cleared the range,
+   * and not if it failed to.
+   */
+  clearing({ gte, lt, limit }: KeyRange): () => void {
+    const records = recordRange();
+    const isAll = gte.compare(records.gte) <= 0 && lt.compare(records.lt) >= 0;
+    if (!isAll || limit !== undefined || this.#closing.signal.aborted) return () => {};
+    const filter = this.#begin();
+    return () => this.#finish(filter);
+  }
+
+  /** Nothing is known any more. Resolves when a scan that was under way has ended. */
+  close(): Promise<void> {
+    this.#closing.abort(new Error('the engine is closing'));
+    this.#forget();
+    return this.#scan;
+  }
+
+  /** From now on it is told of every put, in the place of one that is not complete. */
+  #begin(): KeyFilter {
+    this.#next?.free();
+    this.#next = new KeyFilter(this.#world.memory);
+    return this.#next;
+  }
+
+  /** The engine holds nothing but what `filter` was told of, unless that was given up. */
+  #finish(filter: KeyFilter): void {
+    if (this.#next !== filter) return;
+    this.#complete?.free();
+    this.#complete = filter;
+    this.#next = undefined;
+  }
+
+  #forget(): void {
+    this.#complete?.free();
+    this.#next?.free();
+    this.#complete = undefined;
+    this.#next = undefined;
+  }
+
+  /** Until much more was not found. */
+  #drop(): void {
+    this.#forget();
+    this.#misses = 0;
+    this.#missesMin *= limits.keyFilterMissesGrowth;
+  }
+
+  /** False: they are too many, or there is no memory left. */
+  #addAll(operations: Iterable<BatchOperation>): boolean {
+    let records = 0;
+    for (const { type, key } of operations) {
+      if (type === 'del' || !isRecordKey(key)) continue;
+      if (++records > limits.keyFilterChangesMax) return false;
+      if (this.#complete?.add(key) === false) return false;
+      if (this.#next?.add(key) === false) return false;
+    }
+    return true;
+  }
+
+  async #scanned(filter: KeyFilter): Promise<void> {
+    try {
+      await this.#addStored(filter);
+      this.#finish(filter);
+    } catch {
+      // the engine is closing, or fails: whoever needs it will hear of that
+      if (this.#next === filter) this.#drop();
+    } finally {
+      this.#world.scans.delete(this);
+    }
+  }
+
+  /** All that the engine held at a moment after the beginning of `filter`. */
+  async #addStored(filter: KeyFilter): Promise<void> {
+    const { clock } = this.#world;
+    // behind it, what was handed over before the filter began to be told is in the engine
+    await this.#engine.write([]);
+    if (this.#next !== filter) return;
+    const iterator = this.#engine.iterate({ ...recordRange(), keysOnly: true });
+    try {
+      for (;;) {
+        const beganMs = clock.monotonicMs();
+        const pairs = await iterator.next(SLICE_KEYS);
+        if (this.#next !== filter || pairs.length === 0) return;
+        if (!pairs.every(([key]) => filter.add(key))) return this.#drop();
+        const tookMs = clock.monotonicMs() - beganMs;
+        const pauseMs = Math.max(PAUSE_MIN_MS, Math.min(PAUSE_MAX_MS, tookMs * PAUSE_SHARE));
+        await sleep(clock, pauseMs, this.#closing.signal);
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+}
+
+/** For an engine that was just opened. */
+export async function holdsNoRecord(engine: Engine): Promise<boolean> {
+  const iterator = engine.iterate({ ...recordRange(), limit: 1, keysOnly: true });
+  try {
+    return (await iterator.next(1)).length === 0;
+  } catch {
+    // damage, perhaps: whoever reads there will hear of it
+    return false;
+  } finally {
+    await iterator.close();
+  }
+}
+
+/** Those of a batch among which all its records are; undefined: they are too many to look at. */
+function lookedThrough(operations: BatchOperations): BatchOperations | undefined {
+  if (operations.length <= limits.engineWholeOperationsMax) return operations;
+  const { parted } = operations;
+  if (parted === undefined || parted.others.length > limits.engineWholeOperationsMax) {
+    return undefined;
+  }
+  return parted.prefixes.every(isElementKey) ? parted.others : undefined;
+}
