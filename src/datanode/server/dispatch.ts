@@ -101,9 +101,11 @@ function keyed(
   world: DispatchWorld,
   prepared: PreparedRead | undefined,
 ): Target {
-  const keys = keysOf(command, args);
-  const partition = partitionOfKey(world, keys[0]!);
-  if (keys.every((key, at) => at === 0 || partitionOfKey(world, key) === partition)) {
+  const { first, last } = command.keys;
+  const isOneKey = command.keysOf === undefined && first === last;
+  const keys = isOneKey ? undefined : keysOf(command, args);
+  const partition = partitionOfKey(world, keys?.[0] ?? args[first]!);
+  if (keys === undefined || keys.every((key) => partitionOfKey(world, key) === partition)) {
     return { kind: 'one', command, partition, prepared };
   }
   const apart = world.routes.hasSlots(world.namespace()) ? crossSlot : crossPartition;
@@ -196,8 +198,10 @@ export function badShape(
     return error(`ERR unknown subcommand '${shown(args[1]!)}'. Try ${name.toUpperCase()} HELP.`);
   }
   const valueBytesMax = world.valueBytesMax();
+  let longest = 0;
   for (let at = 0; at < args.length; at++) {
     const { length } = args[at]!;
+    if (length > longest) longest = length;
     if (length > valueBytesMax) {
       return error(
         `ERR an argument of ${length} bytes is longer than value-bytes-max ` +
@@ -205,7 +209,7 @@ export function badShape(
       );
     }
   }
-  if (command.kind === 'node') return undefined;
+  if (command.kind === 'node' || longest <= limits.keyBytesMax) return undefined;
   const long = keysOf(command, args).find((key) => key.length > limits.keyBytesMax);
   return long && error(`ERR a key of ${long.length} bytes is longer than ${limits.keyBytesMax}`);
 }
