@@ -7,7 +7,7 @@ import { keyCounts } from './status.ts';
 
 /** Looking at every file costs some: sizes of files are this old at most. */
 const DISK_AGE_MS = 60_000;
-/** When none was applied between the last two looks, or since: LevelDB has tidied up by then. */
+/** When no entry was applied since: what changes then is that LevelDB tidies up. */
 const QUIET_DISK_AGE_MS = 600_000;
 
 export interface LoadGround {
@@ -24,8 +24,6 @@ interface DiskLook {
   readonly atMs: number;
   /** Entries applied till then, over all replicas. */
   readonly applied: number;
-  /** As at the look before. */
-  readonly quiet: boolean;
 }
 
 export class LoadMeter {
@@ -56,10 +54,9 @@ export class LoadMeter {
     const { clock, disk, dataDir, host } = this.#ground;
     const nowMs = clock.monotonicMs();
     const applied = host.replicas().reduce((sum, { appliedIndex }) => sum + appliedIndex, 0);
-    const quiet = applied === this.#disk?.applied;
-    const ageMs = quiet && this.#disk?.quiet ? QUIET_DISK_AGE_MS : DISK_AGE_MS;
+    const ageMs = applied === this.#disk?.applied ? QUIET_DISK_AGE_MS : DISK_AGE_MS;
     if (this.#disk === undefined || nowMs - this.#disk.atMs > ageMs) {
-      this.#disk = { bytes: await disk.bytesBelow(dataDir), atMs: nowMs, applied, quiet };
+      this.#disk = { bytes: await disk.bytesBelow(dataDir), atMs: nowMs, applied };
     }
     return this.#disk.bytes;
   }
