@@ -4,6 +4,7 @@
  */
 
 import os from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { systemClock } from '../common/clock.ts';
 import { messageOf } from '../common/errors.ts';
 import { fsDisk } from '../common/fs-disk.ts';
@@ -22,14 +23,22 @@ export interface ProcessOptions {
   readonly lifeLine?: boolean;
 }
 
+/** Each is looked up when it is read: the heap alone is, all the time, and costs no call of the system. */
 function processUsage() {
-  const { rss, heapUsed, external } = process.memoryUsage();
-  const { user, system } = process.cpuUsage();
   return {
-    rssBytes: rss,
-    heapBytes: heapUsed + external,
-    cpuUserSeconds: user / 1e6,
-    cpuSystemSeconds: system / 1e6,
+    get rssBytes() {
+      return process.memoryUsage.rss();
+    },
+    get heapBytes() {
+      const { used_heap_size, external_memory } = getHeapStatistics();
+      return used_heap_size + external_memory;
+    },
+    get cpuUserSeconds() {
+      return process.cpuUsage().user / 1e6;
+    },
+    get cpuSystemSeconds() {
+      return process.cpuUsage().system / 1e6;
+    },
   };
 }
 

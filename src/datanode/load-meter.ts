@@ -7,6 +7,8 @@ import { keyCounts } from './status.ts';
 
 /** Looking at every file costs some: sizes of files are this old at most. */
 const DISK_AGE_MS = 60_000;
+/** When no entry was applied since: what changes then is that LevelDB tidies up. */
+const QUIET_DISK_AGE_MS = 600_000;
 
 export interface LoadGround {
   readonly node: NodeId;
@@ -17,9 +19,16 @@ export interface LoadGround {
   memoryBytes(): number;
 }
 
+interface DiskLook {
+  readonly bytes: number;
+  readonly atMs: number;
+  /** Entries applied till then, over all replicas. */
+  readonly applied: number;
+}
+
 export class LoadMeter {
   readonly #ground: LoadGround;
-  #disk: { readonly bytes: number; readonly atMs: number } | undefined;
+  #disk: DiskLook | undefined;
 
   constructor(ground: LoadGround) {
     this.#ground = ground;
@@ -42,10 +51,12 @@ export class LoadMeter {
   }
 
   async #diskBytes(): Promise<number> {
-    const { clock, disk, dataDir } = this.#ground;
+    const { clock, disk, dataDir, host } = this.#ground;
     const nowMs = clock.monotonicMs();
-    if (this.#disk === undefined || nowMs - this.#disk.atMs > DISK_AGE_MS) {
-      this.#disk = { bytes: await disk.bytesBelow(dataDir), atMs: nowMs };
+    const applied = host.replicas().reduce((sum, { appliedIndex }) => sum + appliedIndex, 0);
+    const ageMs = applied === this.#disk?.applied ? QUIET_DISK_AGE_MS : DISK_AGE_MS;
+    if (this.#disk === undefined || nowMs - this.#disk.atMs > ageMs) {
+      this.#disk = { bytes: await disk.bytesBelow(dataDir), atMs: nowMs, applied };
     }
     return this.#disk.bytes;
   }

@@ -33,3 +33,30 @@ test('a node carries its replicas, the keys of those it leads, and what lies on 
     rmSync(dataDir, { recursive: true });
   }
 });
+
+test('files are looked at less often while nothing is applied', async () => {
+  const replica = { isLeader: false, appliedIndex: 5 } as {
+    isLeader: boolean;
+    appliedIndex: number;
+  };
+  let [nowMs, looks] = [0, 0];
+  const meter = new LoadMeter({
+    node: 'n1',
+    clock: { monotonicMs: () => nowMs } as never,
+    disk: { bytesBelow: async () => ++looks },
+    dataDir: '/nowhere',
+    host: { replicas: () => [replica as Replica] },
+    memoryBytes: () => 77,
+  });
+  const looksAt = async (ms: number) => {
+    nowMs = ms;
+    return (await meter.read()).diskBytes;
+  };
+  expect(await looksAt(0)).toBe(1);
+  expect(await looksAt(600_000)).toBe(1);
+  expect(await looksAt(600_001)).toBe(2);
+  replica.appliedIndex = 6;
+  expect(await looksAt(660_001)).toBe(2);
+  expect(await looksAt(660_002)).toBe(3);
+  expect(await looksAt(800_000)).toBe(3);
+});

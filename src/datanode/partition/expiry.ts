@@ -117,11 +117,16 @@ export class Expiry {
     this.#writtenMs = Number.NEGATIVE_INFINITY;
   }
 
+  /** Nothing will fall due before something is written, or this replica leads. */
+  get rests(): boolean {
+    return !this.#leading || (!this.#backlog && this.#boundMs === Number.POSITIVE_INFINITY);
+  }
+
   /** Called from time to time: deletes what is due even when nobody reads. */
   tick(): void {
     if (!this.#options.expiresUnread) return;
     // group time is not for nothing: it asks every peer's clock
-    if (!this.#leading || (!this.#backlog && this.#boundMs === Number.POSITIVE_INFINITY)) return;
+    if (this.rests) return;
     if (this.#backlog || this.#boundMs <= this.#ground.nowMs()) this.#round();
   }
 

@@ -3,30 +3,18 @@
  * their messages. Which of them run is the matter of `replica-set.ts`.
  */
 import { must } from '../../common/assert.ts';
-import type { Clock, Timer } from '../../common/clock.ts';
+import type { Timer } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
-import type {
-  GroupId,
-  Incarnation,
-  Namespace,
-  NodeId,
-  PartitionId,
-  ReplicaId,
-  Term,
-} from '../../common/ids.ts';
+import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { Logger } from '../../common/log.ts';
-import type { Random } from '../../common/random.ts';
-import type { CatchingUp, Membership, PartitionRecord } from '../../meta/schema.ts';
-import type { EngineHost } from '../engine/engine.ts';
-import type { RaftLog } from '../raftlog/raft-log.ts';
+import type { PartitionRecord } from '../../meta/schema.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { CommitNews } from './commit-news.ts';
 import { Courier } from './courier.ts';
 import { Departures } from './departures.ts';
-import type { HostSettings } from './host-settings.ts';
+import type { HostOptions } from './host-options.ts';
 import { withHotRanges } from './hot-engines.ts';
-import { KeyEventGate, type KeyEventSink } from './key-event-gate.ts';
+import { KeyEventGate } from './key-event-gate.ts';
 import { knownKeysWorld } from './known-keys.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
@@ -36,44 +24,16 @@ import { Pace } from './pace.ts';
 import { PeerRequests } from './peer-requests.ts';
 import { Places } from './places.ts';
 import type { Replica } from './replica.ts';
-import type { ReplicaNotes } from './replica-notes.ts';
 import { ReplicaSet, type WantedTable } from './replica-set.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
 import { ReturnHold } from './return-hold.ts';
-import { SleepWatch, sleepersOf } from './sleep-watch.ts';
+import { SleepWatch } from './sleep-watch.ts';
+import { sleepersOf } from './sleepers.ts';
 import { decodeSnapshotHeader } from './snapshot-codec.ts';
 import { Stand } from './stand.ts';
+import { Ticks } from './ticks.ts';
 import { guarded, Turns } from './turns.ts';
 import { Upkeep } from './upkeep.ts';
-
-export interface LeaderNews {
-  readonly record: PartitionRecord;
-  /** Undefined while the group has no leader that this replica knows. */
-  readonly node: NodeId | undefined;
-  readonly replica: ReplicaId;
-  readonly term: Term;
-  /** This node's own replica leads. */
-  readonly own: boolean;
-  readonly membership: Membership;
-  /** Learners, as this node's leader sees them. */
-  readonly catchingUp: readonly CatchingUp[];
-}
-
-export interface HostOptions {
-  readonly node: NodeId;
-  readonly incarnation: Incarnation;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly log: RaftLog;
-  readonly engines: EngineHost;
-  readonly notes: ReplicaNotes;
-  readonly settings: HostSettings;
-  readonly keyEvents?: KeyEventSink;
-  onLeader(news: LeaderNews): void;
-  /** A replica stopped serving (CORRUPT: for good); the node goes on with the others. */
-  onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void;
-}
 
 /** Frames from node to node, not from replica to replica. */
 const NO_GROUP = 0;
@@ -94,6 +54,7 @@ export class PartitionHost {
   readonly #requests: PeerRequests;
   readonly #pace: Pace;
   readonly #turns: Turns;
+  readonly #ticks: Ticks;
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
   #underLease: ReadonlySet<Namespace> = new Set();
@@ -111,7 +72,10 @@ export class PartitionHost {
       ...this.#options,
       worldOf: (record, id, replica) => this.#worldOf(record, id, replica),
       onOpened: (replica) => this.#onOpened(replica),
-      onRemoved: (group) => this.#members.forget(group),
+      onRemoved: (group) => {
+        this.#members.forget(group);
+        this.#ticks.changed();
+      },
       onFault: (...fault) => this.#onFault(...fault),
       after: (delayMs, run) => this.#after(delayMs, run),
     });
@@ -125,7 +89,9 @@ export class PartitionHost {
       onReleased: (group) => this.#standFirst(this.#set.get(group)),
       onGivenUp: (group) => this.#set.deny(group),
     });
+    this.#ticks = this.#createTicks();
     this.#sleepWatch = new SleepWatch({
+      era: () => this.#ticks.era,
       sleepers: () => sleepersOf(this.#set, this.#members),
       peers: () => this.#members.nodes().filter((node) => node !== options.node),
       send: (to, message) => this.#transport?.send(to, NO_GROUP, message),
@@ -135,6 +101,7 @@ export class PartitionHost {
     this.#upkeep = new Upkeep({
       ...options,
       replicas: () => this.replicas(),
+      rests: (replica) => this.#ticks.rests(replica),
       onFault: (replica, error) => replica.fail(error),
     });
   }
@@ -149,7 +116,7 @@ export class PartitionHost {
       send: (group, message) => courier.send(group, message),
     });
     await removeOtherGenerations(this.#options.engines, this.#options.log, this.#options.logger);
-    this.#scheduleTick();
+    this.#ticks.start();
     this.#upkeep.start();
   }
 
@@ -162,6 +129,7 @@ export class PartitionHost {
   applyTable(table: WantedTable): Promise<void> {
     this.#underLease = table.underLease;
     const changed = this.#members.setRecords(table.records);
+    this.#ticks.changed();
     for (const group of changed) this.#set.get(group)?.wake();
     return this.#set.apply(table);
   }
@@ -293,6 +261,7 @@ export class PartitionHost {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#ticks.stop();
     for (const timer of this.#timers) timer.cancel();
     await this.#set.settle();
     await this.#upkeep.stop();
@@ -300,7 +269,7 @@ export class PartitionHost {
   }
 
   #onOpened(replica: Replica): void {
-    this.#turns.request(replica);
+    this.#requestTurn(replica);
     this.#hold.opened(replica);
     if (!this.#hold.holds(replica.record.group)) this.#standFirst(replica);
   }
@@ -319,6 +288,7 @@ export class PartitionHost {
   ): void {
     this.#changing.give(record.group);
     this.#transfers.give(record.group);
+    this.#ticks.changed();
     if (error.code === 'CORRUPT' && failed) this.#upkeep.locate(failed, this.#options.logger);
     this.#options.onReplicaFault(record, id, error);
   }
@@ -341,7 +311,7 @@ export class PartitionHost {
       isReachable: (member) => courier.isReachable(group, member),
       snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),
       streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
-      requestTurn: () => this.#turns.request(replica()),
+      requestTurn: () => this.#requestTurn(replica()),
       onRole: (news) => this.#onRole(record, news),
       keyEvents: new KeyEventGate(this.#options.keyEvents, namespace, replica),
       onFault: (error) => this.#set.fault(record, id, error),
@@ -372,17 +342,21 @@ export class PartitionHost {
     this.#options.onLeader({ ...news, record, node, replica: leader });
   }
 
-  /** Ticks at the end of a turn: after a stall the sockets are read first (decision 19). */
-  #scheduleTick(): void {
-    this.#after(this.#options.settings.tickMs, () => {
-      this.#options.clock.endOfTurn(() => {
-        if (this.#stopped) return;
-        for (const [group, replica] of this.#set.entries()) {
-          if (!this.#hold.holds(group)) replica.tick();
-        }
-        this.#sleepWatch.tick();
-        this.#scheduleTick();
-      });
+  #requestTurn(replica: Replica): void {
+    this.#turns.request(replica);
+    this.#ticks.stir(replica);
+  }
+
+  #createTicks(): Ticks {
+    return new Ticks({
+      clock: this.#options.clock,
+      tickMs: this.#options.settings.tickMs,
+      isServing: (group, replica) => {
+        if (this.#set.get(group) !== replica) return 'no';
+        return this.#hold.holds(group) ? 'held' : 'yes';
+      },
+      onStirred: (replica) => this.#upkeep.watch(replica),
+      onTicks: (ticks) => this.#sleepWatch.tick(ticks),
     });
   }
 

@@ -109,9 +109,12 @@ export class Replica implements LocalPartition {
     return this.state.index;
   }
 
-  status(): RaftStatus {
-    return this.#raft.status();
+  /** Nothing comes of ticking it before it asks for a turn. */
+  get rests(): boolean {
+    return this.#sleep.asleep && this.#expiry.rests;
   }
+
+  readonly status = (): RaftStatus => this.#raft.status();
 
   readonly counts = (): Counts => readCounts(createView(this.slot.engine));
 
@@ -183,9 +186,8 @@ export class Replica implements LocalPartition {
     this.#input(() => this.#raft.forgetLeader());
   }
 
-  reportUnreachable(replica: ReplicaId): void {
+  readonly reportUnreachable = (replica: ReplicaId): void =>
     this.#input(() => this.#raft.reportUnreachable(replica));
-  }
 
   #input(give: () => void): void {
     if (this.#stopped) return;
@@ -211,9 +213,7 @@ export class Replica implements LocalPartition {
     return this.#snapshots.receive(header, chunks);
   }
 
-  snapshotProgress(id: number): number {
-    return this.#snapshots.progress(id);
-  }
+  readonly snapshotProgress = (id: number): number => this.#snapshots.progress(id);
 
   /** Syncs the engine, then lets the log go up to a tail behind what is synced (decision 7). */
   async syncAndCompact(): Promise<void> {

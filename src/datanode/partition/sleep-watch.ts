@@ -7,9 +7,6 @@
 import { crc32 } from '../../common/checksum.ts';
 import type { GroupId, NodeId, Term } from '../../common/ids.ts';
 import type { SleepersMessage } from '../raft/message.ts';
-import type { MemberNodes } from './member-nodes.ts';
-import type { Replica } from './replica.ts';
-import type { ReplicaSet } from './replica-set.ts';
 import {
   decodeSleepersAnswer,
   decodeSleepersQuery,
@@ -31,6 +28,8 @@ export interface Sleeper extends SleepingGroup {
 
 export interface SleepWatchGround {
   sleepers(): Iterable<Sleeper>;
+  /** While it is the same, so are the sleepers, the peers, and what is known of both. */
+  era(): number;
   peers(): Iterable<NodeId>;
   send(to: NodeId, message: SleepersMessage): void;
   /** Rejects when nobody answers in time. */
@@ -48,39 +47,44 @@ interface Digest {
   sum: number;
 }
 
+/** By node: of the groups led here with a member there, and of those led there. */
+interface Digests {
+  readonly era: number;
+  readonly own: ReadonlyMap<NodeId, Digest>;
+  readonly theirs: ReadonlyMap<NodeId, Digest>;
+}
+
+const NOTHING: Digest = { count: 0, sum: 0 };
+
 export class SleepWatch {
   readonly #ground: SleepWatchGround;
   readonly #differences = new Map<NodeId, number>();
   readonly #asking = new Set<NodeId>();
   #ticks = 0;
+  #digests: Digests | undefined;
 
   constructor(ground: SleepWatchGround) {
     this.#ground = ground;
   }
 
-  /** Once per tick; tells every peer from time to time. */
-  tick(): void {
-    this.#ticks = (this.#ticks + 1) % TELL_TICKS;
-    if (this.#ticks === 0) this.#tell();
+  /** Ticks have passed; tells every peer from time to time. */
+  tick(ticks = 1): void {
+    this.#ticks += ticks;
+    if (this.#ticks < TELL_TICKS) return;
+    this.#ticks = 0;
+    this.#tell();
   }
 
   #tell(): void {
-    const digests = new Map<NodeId, Digest>();
-    for (const node of this.#ground.peers()) digests.set(node, { count: 0, sum: 0 });
-    for (const sleeper of this.#ground.sleepers()) {
-      if (!sleeper.leads) continue;
-      for (const node of sleeper.memberNodes()) {
-        if (node !== undefined) add(digests.get(node), sleeper);
-      }
-    }
-    for (const [node, { count, sum }] of digests) {
+    const { own } = this.#look();
+    for (const node of this.#ground.peers()) {
+      const { count, sum } = own.get(node) ?? NOTHING;
       this.#ground.send(node, { type: 'sleepers', from: 0, to: 0, term: 0, count, digest: sum });
     }
   }
 
   onDigest(from: NodeId, { count, digest }: SleepersMessage): void {
-    const own: Digest = { count: 0, sum: 0 };
-    for (const sleeper of this.#ledBy(from)) add(own, sleeper);
+    const own = this.#look().theirs.get(from) ?? NOTHING;
     if (own.count === count && own.sum === digest) {
       this.#differences.delete(from);
       return;
@@ -127,6 +131,24 @@ export class SleepWatch {
     }
   }
 
+  /** As of now; all sleepers are gone through only when something about them may have changed. */
+  #look(): Digests {
+    const era = this.#ground.era();
+    if (this.#digests?.era === era) return this.#digests;
+    const own = new Map<NodeId, Digest>();
+    const theirs = new Map<NodeId, Digest>();
+    for (const sleeper of this.#ground.sleepers()) {
+      const sum = crc32(Buffer.from(`${sleeper.group} ${sleeper.term}`));
+      if (!sleeper.leads) {
+        add(theirs, sleeper.leaderNode, sum);
+        continue;
+      }
+      for (const node of sleeper.memberNodes()) add(own, node, sum);
+    }
+    this.#digests = { era, own, theirs };
+    return this.#digests;
+  }
+
   /** Those that sleep here under a leader there. */
   *#ledBy(node: NodeId): Generator<Sleeper> {
     for (const sleeper of this.#ground.sleepers()) {
@@ -140,30 +162,10 @@ function hasMember({ memberNodes }: Sleeper, node: NodeId): boolean {
   return false;
 }
 
-function add(digest: Digest | undefined, { group, term }: Sleeper): void {
-  if (digest === undefined) return;
+function add(digests: Map<NodeId, Digest>, node: NodeId | undefined, sum: number): void {
+  if (node === undefined) return;
+  const digest = digests.get(node) ?? { count: 0, sum: 0 };
+  digests.set(node, digest);
   digest.count++;
-  digest.sum = (digest.sum ^ crc32(Buffer.from(`${group} ${term}`))) >>> 0;
-}
-
-/** The replicas of a node that sleep. */
-export function* sleepersOf(set: ReplicaSet, members: MemberNodes): Generator<Sleeper> {
-  for (const [group, replica] of set.entries()) {
-    if (replica.asleep) yield sleeperOf(group, replica, members);
-  }
-}
-
-function sleeperOf(group: GroupId, replica: Replica, members: MemberNodes): Sleeper {
-  const { voters, learners } = replica.state.confState;
-  return {
-    group,
-    term: replica.term,
-    leads: replica.isLeader,
-    leaderNode: members.nodeOf(group, replica.leader),
-    memberNodes: () =>
-      [...voters, ...learners]
-        .filter((id) => id !== replica.id)
-        .map((id) => members.nodeOf(group, id)),
-    wake: () => replica.wake(),
-  };
+  digest.sum = (digest.sum ^ sum) >>> 0;
 }

@@ -1,6 +1,7 @@
 /**
  * Work on the engines of all replicas, one at a time and in turn: what was written behind is
- * synced so that the log may go (decision 7); the elements of deleted collections are removed (14);
+ * synced so that the log may go (decision 7); the elements of deleted collections are removed (14):
+ * looked for in those replicas alone that were not found at rest with nothing left to do;
  * every table is read through at a bounded rate, because LevelDB serves a flipped bit without
  * noticing (7d).
  */
@@ -19,6 +20,8 @@ export interface UpkeepGround {
   readonly engines: EngineHost;
   readonly settings: HostSettings;
   replicas(): readonly Replica[];
+  /** Nothing happens to it before `watch` is called again. */
+  rests(replica: Replica): boolean;
   onFault(replica: Replica, error: unknown): void;
 }
 
@@ -26,7 +29,11 @@ export class Upkeep {
   readonly #ground: UpkeepGround;
   readonly #stop = new AbortController();
   #running: readonly Promise<void>[] = [];
-  #nextSync = 0;
+  /** Those synced last come last. */
+  readonly #toSync = new Set<Replica>();
+  readonly #toClean = new Set<Replica>();
+  /** Loops that found nothing to look at. */
+  #waiting: (() => void)[] = [];
 
   constructor(ground: UpkeepGround) {
     this.#ground = ground;
@@ -35,14 +42,22 @@ export class Upkeep {
   start(): void {
     const { engineSyncIntervalMs, scrubPauseMs } = this.#ground.settings;
     this.#running = [
-      this.#every(engineSyncIntervalMs, () => this.#syncNext()),
-      this.#every(engineSyncIntervalMs, () => this.#removeGarbage()),
+      this.#every(engineSyncIntervalMs, () => this.#syncNext(), this.#toSync),
+      this.#every(engineSyncIntervalMs, () => this.#removeGarbage(), this.#toClean),
       this.#every(scrubPauseMs, () => this.#scrubAll()),
     ];
   }
 
+  /** It does not rest, or not any more. */
+  watch(replica: Replica): void {
+    this.#toSync.add(replica);
+    this.#toClean.add(replica);
+    this.#goOn();
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort(new Error('stopping'));
+    this.#goOn();
     await Promise.all(this.#running);
   }
 
@@ -56,9 +71,21 @@ export class Upkeep {
     });
   }
 
-  async #every(pauseMs: number, work: () => Promise<void>): Promise<void> {
+  #goOn(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const goOn of waiting) goOn();
+  }
+
+  /** `of`: while it is empty there is nothing to do. */
+  async #every(
+    pauseMs: number,
+    work: () => Promise<void>,
+    of?: ReadonlySet<Replica>,
+  ): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
+      if (of?.size === 0) await new Promise<void>((goOn) => this.#waiting.push(goOn));
       await sleep(this.#ground.clock, pauseMs, signal).catch(() => {});
       if (!signal.aborted) await work();
     }
@@ -66,10 +93,12 @@ export class Upkeep {
 
   /** The next replica, in turn, that holds more than was last synced. */
   async #syncNext(): Promise<void> {
-    const all = this.#ground.replicas();
-    for (let tried = 0; tried < all.length; tried++) {
-      const replica = all[this.#nextSync++ % all.length]!;
-      if (replica.stopped || replica.appliedIndex <= replica.slot.syncedIndex) continue;
+    for (const replica of this.#toSync) {
+      const isSynced = replica.appliedIndex <= replica.slot.syncedIndex;
+      if (this.#isDone(replica, isSynced)) this.#toSync.delete(replica);
+      if (replica.stopped || isSynced) continue;
+      this.#toSync.delete(replica);
+      this.#toSync.add(replica);
       await replica.syncAndCompact().catch((failure) => this.#onFailure(replica, failure));
       return;
     }
@@ -80,14 +109,19 @@ export class Upkeep {
     const { clock } = this.#ground;
     for (let found = true; found && !this.#stop.signal.aborted; ) {
       found = false;
-      for (const replica of this.#ground.replicas()) {
+      for (const replica of [...this.#toClean]) {
         const { garbage } = replica.slot;
+        if (this.#isDone(replica, !garbage.pending)) this.#toClean.delete(replica);
         if (replica.stopped || !garbage.pending) continue;
         await garbage.removeSlice().catch((failure) => this.#onFailure(replica, failure));
         await sleep(clock, GARBAGE_PAUSE_MS, this.#stop.signal).catch(() => {});
         found ||= garbage.pending;
       }
     }
+  }
+
+  #isDone(replica: Replica, hasNothing: boolean): boolean {
+    return replica.stopped || (hasNothing && this.#ground.rests(replica));
   }
 
   async #scrubAll(): Promise<void> {

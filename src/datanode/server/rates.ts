@@ -1,7 +1,7 @@
 /**
  * What INFO tells of the last moments, sampled four times a second: how much passes the doors per
  * second and the largest buffers of any client, over the last two seconds, and the most memory that
- * was used.
+ * was used. Without a client once a second is enough: of all this only the memory may change.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import type { ClientBuffers, Rates } from '../commands/node-context.ts';
@@ -9,10 +9,12 @@ import type { ServerStats } from './stats.ts';
 
 const SAMPLE_MS = 250;
 const SAMPLES = 9;
+const ALONE_MS = 1_000;
 
 /** What is looked at with each sample. */
 export interface Sampled {
   heapBytes(): number;
+  clients(): number;
   clientBuffers(): ClientBuffers;
 }
 
@@ -31,6 +33,7 @@ export class RateMeter {
   readonly #sampled: Sampled;
   #peakHeapBytes = 0;
   #timer: Timer | undefined;
+  #periodMs = SAMPLE_MS;
 
   constructor(clock: Clock, stats: ServerStats, sampled: Sampled) {
     this.#clock = clock;
@@ -61,6 +64,14 @@ export class RateMeter {
     this.#timer = undefined;
   }
 
+  /** A client came. */
+  noticeClient(): void {
+    if (this.#timer === undefined || this.#periodMs === SAMPLE_MS) return;
+    this.#timer.cancel();
+    this.#take();
+    this.#arm();
+  }
+
   /** The counters begin at 0 again. */
   reset(): void {
     this.#samples = [];
@@ -82,10 +93,18 @@ export class RateMeter {
   }
 
   #arm(): void {
-    this.#timer = this.#clock.setTimer(SAMPLE_MS, () => {
+    this.#periodMs = this.#isAlone() ? ALONE_MS : SAMPLE_MS;
+    this.#timer = this.#clock.setTimer(this.#periodMs, () => {
       this.#take();
       this.#arm();
     });
+  }
+
+  /** Nobody is here, and what the last two seconds saw is told. */
+  #isAlone(): boolean {
+    if (this.#sampled.clients() > 0 || this.#samples.length < SAMPLES) return false;
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    return first?.commands === last?.commands && first?.inputBytes === last?.inputBytes;
   }
 
   #take(): void {

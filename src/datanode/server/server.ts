@@ -101,6 +101,7 @@ export class RedisServer {
     this.#settings = options.settings;
     this.#rates = new RateMeter(options.clock, this.#stats, {
       heapBytes: () => options.usage().heapBytes,
+      clients: () => this.#connections.size,
       clientBuffers: () => this.#largestBuffers(),
     });
     const { clock, random, logger, router } = options;
@@ -151,7 +152,7 @@ export class RedisServer {
   info(): ServerInfo {
     const { node, facts, router, meters } = this.#options;
     const stats = this.#stats;
-    const usage = this.#options.usage();
+    const usage = { ...this.#options.usage() };
     return {
       node,
       facts,
@@ -220,6 +221,7 @@ export class RedisServer {
     }
     this.#stats.connections++;
     this.#connections.add(open(this.#nextId++, local, stream, this.#world));
+    this.#rates.noticeClient();
     if (this.#early !== undefined) this.#readLater(stream, this.#early);
   }
 

@@ -16,6 +16,7 @@ import {
   type Self,
 } from './handshake.ts';
 import { Link, type LinkHandlers } from './link.ts';
+import type { Pulse } from './pulse.ts';
 import type { TransportSettings } from './settings.ts';
 import type { PeerAddress } from './transport.ts';
 
@@ -27,6 +28,7 @@ export interface TransportContext {
   readonly random: Random;
   readonly self: Self;
   readonly settings: TransportSettings;
+  readonly pulse: Pulse;
   /** Numbers of dials: they only grow. */
   nextDial(): number;
 }

@@ -17,6 +17,7 @@ import {
   FrameWriter,
 } from './frame.ts';
 import { decodeGreeting, encodeRefusal, HANDSHAKE_BYTES_MAX } from './handshake.ts';
+import type { Pulse } from './pulse.ts';
 import type { TransportSettings } from './settings.ts';
 
 /** Bytes not taken by the system beyond which nothing more is encoded: it waits in bounded queues. */
@@ -42,12 +43,15 @@ export interface LinkHandlers {
 export interface LinkContext {
   readonly clock: Clock;
   readonly settings: TransportSettings;
+  /** When keepalives are sent. */
+  readonly pulse: Pulse;
 }
 
 export class Link {
   readonly #stream: ByteStream;
   readonly #clock: Clock;
   readonly #settings: TransportSettings;
+  readonly #pulse: Pulse;
   readonly #decoder = new FrameDecoder(HANDSHAKE_BYTES_MAX);
   readonly #writer = new FrameWriter();
   #handlers: LinkHandlers;
@@ -65,6 +69,7 @@ export class Link {
     this.#stream = stream;
     this.#clock = context.clock;
     this.#settings = context.settings;
+    this.#pulse = context.pulse;
     this.#handlers = handlers;
     this.#timer = this.#clock.setTimer(this.#settings.handshakeTimeoutMs, () =>
       this.destroy(new Error('no handshake in time')),
@@ -100,7 +105,7 @@ export class Link {
     this.#decoder.bodyBytesMax = limits.frameBytesMax;
     this.#timer?.cancel();
     this.#writeKeepalive();
-    this.#armKeepalive();
+    this.#pulse.join(this.#beat);
   }
 
   /** Whole frames written by `encode` leave at the end of this turn. */
@@ -201,17 +206,15 @@ export class Link {
 
   #finish(error: Error | undefined): void {
     this.#timer?.cancel();
+    this.#pulse.leave(this.#beat);
     if (this.#closed) return;
     this.#closed = true;
     this.#decoder.stop();
     this.#handlers.onClose(error);
   }
 
-  #armKeepalive(): void {
-    this.#timer = this.#clock.setTimer(this.#settings.keepaliveMs, () => this.#tick());
-  }
-
-  #tick(): void {
+  /** At every keepalive. */
+  readonly #beat = (): void => {
     const buffered = this.#stream.bufferedBytes;
     const progress = buffered < this.#bufferedAtTick;
     this.#bufferedAtTick = buffered;
@@ -221,8 +224,7 @@ export class Link {
       return;
     }
     if (!this.congested) this.#writeKeepalive();
-    this.#armKeepalive();
-  }
+  };
 
   /** Our clocks, and what the other side needs to take the round trip out of its reading. */
   #writeKeepalive(): void {

@@ -8,6 +8,7 @@ import type { Random } from '../../common/random.ts';
 import type { TransportContext } from './dialer.ts';
 import { Inbound } from './inbound.ts';
 import { Peer } from './peer.ts';
+import { Pulse } from './pulse.ts';
 import { defaultTransportSettings, type TransportSettings } from './settings.ts';
 import { Slots, type StreamGate, Throttle } from './stream-gate.ts';
 import type { PeerAddress, Transport, TransportHandlers } from './transport.ts';
@@ -39,6 +40,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     logger,
     random,
     settings,
+    pulse: new Pulse(clock, settings.keepaliveMs),
     self: { clusterId, node, incarnation, bootId },
     nextDial: () => ++dials,
   };

@@ -10,6 +10,11 @@ function pair(answers = true) {
   const questions: Buffer[] = [];
   const asleep = { a: new Map<number, number>(), b: new Map<number, number>() };
   let told: SleepersMessage | undefined;
+  // every change counts, unless a test says that there was none
+  let era = 0;
+  let still = false;
+  let looks = 0;
+  const now = () => (still ? era : era++);
   const sleeper = (group: number, term: number, leads: boolean): Sleeper => ({
     ...{ group, term, leads, leaderNode: 'a' },
     memberNodes: () => ['b', undefined],
@@ -19,7 +24,11 @@ function pair(answers = true) {
     },
   });
   const a = new SleepWatch({
-    sleepers: () => [...asleep.a].map(([group, term]) => sleeper(group, term, true)),
+    sleepers: () => {
+      looks++;
+      return [...asleep.a].map(([group, term]) => sleeper(group, term, true));
+    },
+    era: now,
     peers: () => ['b', 'c'],
     send: (to, message) => {
       if (to === 'b') told = message;
@@ -28,6 +37,7 @@ function pair(answers = true) {
   });
   const b = new SleepWatch({
     sleepers: () => [...asleep.b].map(([group, term]) => sleeper(group, term, false)),
+    era: now,
     peers: () => ['a'],
     send: () => {},
     request: async (_to, body) => {
@@ -42,7 +52,11 @@ function pair(answers = true) {
     await new Promise(setImmediate);
     return told!;
   };
-  return { asleep, woken, questions, round, b };
+  const rest = () => {
+    still = true;
+    looks = 0;
+  };
+  return { asleep, woken, questions, round, b, rest, looks: () => looks };
 }
 
 describe('two nodes that tell each other which groups sleep', () => {
@@ -113,6 +127,15 @@ describe('two nodes that tell each other which groups sleep', () => {
     asleep.b.delete(1);
     await round();
     expect(woken).toEqual([]);
+  });
+
+  test('go through them once only while nothing changes', async () => {
+    const { asleep, woken, round, rest, looks } = pair();
+    asleep.a.set(1, 7);
+    asleep.b.set(1, 7);
+    rest();
+    for (let at = 0; at < 5; at++) expect((await round()).count).toBe(1);
+    expect([looks(), woken]).toEqual([1, []]);
   });
 
   test('are not asked about groups that others lead', async () => {

@@ -9,15 +9,18 @@ let clock: ManualClock;
 let stats: ServerStats;
 let heapBytes: number;
 let buffers: ClientBuffers;
+let clients: number;
 let meter: RateMeter;
 beforeEach(() => {
   clock = new ManualClock();
   stats = new ServerStats();
   heapBytes = 100;
   buffers = { inputBytes: 0, outputBytes: 0 };
+  clients = 1;
   meter = new RateMeter(clock, stats, {
     heapBytes: () => heapBytes,
     clientBuffers: () => buffers,
+    clients: () => clients,
   });
 });
 
@@ -74,4 +77,24 @@ test('tells the largest buffers of the last two seconds, each for itself', async
   expect(meter.clientBuffers()).toEqual({ inputBytes: 500, outputBytes: 700 });
   await quarters(9, 0);
   expect(meter.clientBuffers()).toEqual({ inputBytes: 0, outputBytes: 0 });
+});
+
+test('samples once a second while nobody is here, and at once when a client comes', async () => {
+  meter.start();
+  await quarters(8, 10);
+  clients = 0;
+  for (let at = 0; at < 9; at++) await clock.step();
+  const sinceMs = clock.monotonicMs();
+  heapBytes = 5_000;
+  await clock.step();
+  expect(clock.monotonicMs() - sinceMs).toBe(1_000);
+  expect(meter.peakHeapBytes).toBe(5_000);
+  expect(meter.rates().commandsPerSecond).toBe(0);
+  clock.spend(400);
+  clients = 1;
+  meter.noticeClient();
+  await quarters(1, 10);
+  expect(clock.monotonicMs() - sinceMs).toBe(1_650);
+  await quarters(8, 10);
+  expect(meter.rates().commandsPerSecond).toBe(40);
 });
