@@ -35,9 +35,8 @@ import type { Served } from './serving.ts';
 import { encodeState, type ReplicaState, stateAt } from './state.ts';
 
 /**
- * How long a follower gathers, for how many pieces of work, and how many bytes of entries. An engine
- * batch costs two switches of threads beside its operations: of 40 ms instead of 10, a SET of clients
- * that wait for each reply takes 13 % less CPU.
+ * How long a follower gathers, how many pieces of work, and bytes of entries. Each engine batch costs
+ * two switches of threads: of 40 ms instead of 10, a SET at pipeline 1 takes 13 % less CPU.
  */
 const GATHER_MS = 40;
 const WORKS_GATHERED_MAX = 256;
@@ -46,7 +45,7 @@ const BYTES_GATHERED_MAX = 262_144;
 const LARGE_ENTRY_BYTES = 65_536;
 
 export interface ApplierHooks {
-  /** Nobody waits for what is applied here: this replica follows. */
+  /** Nobody waits for what is applied here: this replica follows, and no read of it waits. */
   mayGather(): boolean;
   /** Called in log order as configuration entries are reached; returns the new configuration. */
   applyConfChange(change: ConfChange): ConfState;
@@ -147,8 +146,8 @@ export class Applier {
   }
 
   /**
-   * `done` runs when all of `entries` are in the engine. While nobody waits for that (a follower's
-   * state is read by no one) it may take a moment: one large engine batch costs less than many.
+   * `done` runs when all of `entries` are in the engine. While nobody waits for that it may take a
+   * moment: one large engine batch costs less than many.
    */
   enqueue(entries: readonly Entry[], done: () => void): void {
     if (this.#stopped) return;
@@ -161,6 +160,11 @@ export class Applier {
       this.#timer ??= this.#clock.setTimer(GATHER_MS, () => this.#start());
       return;
     }
+    this.#start();
+  }
+
+  /** Somebody waits for what is queued. */
+  hurry(): void {
     this.#start();
   }
 

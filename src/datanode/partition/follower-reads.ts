@@ -26,6 +26,8 @@ export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySe
   askLeader(): number | undefined;
   /** The time that reads see; undefined while it is looked up: then `resume` is called. */
   readTimeMs(): number | undefined;
+  /** Somebody waits for entries that are committed and not applied yet. */
+  hurry(): void;
 }
 
 interface WaitingRead {
@@ -101,12 +103,12 @@ export class FollowerReads {
   resume(): void {
     if (this.#waiting.length === 0 || this.#ground.clearing()) return;
     const proof = this.#appliedProof();
-    if (proof === undefined) return;
+    if (proof === undefined) return this.#hurry();
     const ageMs = this.#ground.monotonicMs() - proof.sentMs;
     const writing = this.#ground.writing();
     const mayRun = ({ arrivedMs, maxAgeMs, singlePoint }: WaitingRead) =>
       (ageMs <= maxAgeMs || proof.sentMs >= arrivedMs) && (singlePoint || !writing);
-    if (!this.#waiting.some(mayRun)) return;
+    if (!this.#waiting.some(mayRun)) return this.#hurry();
     const nowMs = this.#ground.readTimeMs();
     if (nowMs === undefined) return;
     const { firstSlot, lastSlot, murmur3 } = this.#share;
@@ -123,6 +125,12 @@ export class FollowerReads {
       this.#run(read, context);
       return false;
     });
+  }
+
+  /** For a proof that is there, and ahead of what is applied. */
+  #hurry(): void {
+    const newest = this.#proofs.at(-1);
+    if (newest !== undefined && newest.index > this.#ground.appliedIndex()) this.#ground.hurry();
   }
 
   /** In a turn that has time. */

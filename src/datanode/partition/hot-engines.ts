@@ -12,7 +12,7 @@ import type {
   KeyRange,
 } from '../engine/engine.ts';
 import { HotPool, HotRanges } from './hot-ranges.ts';
-import { holdsNoRecord, KnownKeys, type KnownKeysWorld } from './known-keys.ts';
+import { KnownKeys, type KnownKeysWorld } from './known-keys.ts';
 
 export interface ReadEngine extends Engine {
   readonly hot?: HotRanges;
@@ -29,8 +29,10 @@ export function withHotRanges(
   const opened = new Map<string, HotEngine>();
   return {
     open: async (name) => {
+      // to look whether one has records would be to walk all that were deleted of them
+      const isNew = !(await engines.list()).includes(name);
       const { engine, report } = await engines.open(name);
-      const keys = new KnownKeys(engine, await holdsNoRecord(engine), world);
+      const keys = new KnownKeys(engine, isNew, world);
       const hot = new HotEngine(engine, keys, pool);
       opened.set(name, hot);
       return { engine: hot, report };
@@ -89,10 +91,13 @@ class HotEngine implements ReadEngine {
 
   async clearRange(range: KeyRange): Promise<void> {
     this.hot.clear();
-    const cleared = this.#keys.clearing(range);
+    const ended = this.#keys.clearing(range);
     try {
       await this.cold.clearRange(range);
-      cleared();
+      ended('cleared');
+    } catch (failure) {
+      ended('failed');
+      throw failure;
     } finally {
       this.hot.clear();
     }

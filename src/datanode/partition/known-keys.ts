@@ -5,7 +5,7 @@
  *
  *   - a key is added before its batch is handed to the engine, and never taken out;
  *   - a filter begins empty, and becomes complete when the engine is known to hold nothing but what was
- *     put since: opened empty, or cleared; or when a scan has added what it held at a moment after the
+ *     put since: made anew, or cleared; or when a scan has added what it held at a moment after the
  *     filter's beginning, with all batches from before in it.
  *
  * What is read while a large write is under way is the state before it: its keys were there at the
@@ -86,15 +86,14 @@ export class KnownKeys {
   }
 
   /**
-   * To be told before the engine is; what is returned is to be called once it has cleared the range,
-   * and not if it failed to.
+   * To be told before the engine is; what is returned is to be told what has become of it.
    */
-  clearing({ gte, lt, limit }: KeyRange): () => void {
+  clearing({ gte, lt, limit }: KeyRange): (outcome: 'cleared' | 'failed') => void {
     const records = recordRange();
     const isAll = gte.compare(records.gte) <= 0 && lt.compare(records.lt) >= 0;
     if (!isAll || limit !== undefined || this.#closing.signal.aborted) return () => {};
     const filter = this.#begin();
-    return () => this.#finish(filter);
+    return (outcome) => (outcome === 'cleared' ? this.#finish(filter) : this.#giveUp(filter));
   }
 
   /** Nothing is known any more. Resolves when a scan that was under way has ended. */
@@ -116,6 +115,12 @@ export class KnownKeys {
     if (this.#next !== filter) return;
     this.#complete?.free();
     this.#complete = filter;
+    this.#next = undefined;
+  }
+
+  #giveUp(filter: KeyFilter): void {
+    if (this.#next !== filter) return;
+    filter.free();
     this.#next = undefined;
   }
 
@@ -177,19 +182,6 @@ export class KnownKeys {
     } finally {
       await iterator.close();
     }
-  }
-}
-
-/** For an engine that was just opened. */
-export async function holdsNoRecord(engine: Engine): Promise<boolean> {
-  const iterator = engine.iterate({ ...recordRange(), limit: 1, keysOnly: true });
-  try {
-    return (await iterator.next(1)).length === 0;
-  } catch {
-    // damage, perhaps: whoever reads there will hear of it
-    return false;
-  } finally {
-    await iterator.close();
   }
 }
 

@@ -267,14 +267,12 @@ export class Replica implements LocalPartition {
   }
 
   #createApplier(open: OpenReplica): Applier {
-    const { clock, keyEvents, pace } = this.#world;
-    return new Applier(clock, open.engine, open.state, open.record, {
-      mayGather: () => this.#raft.role === 'follower',
+    return new Applier(this.#world.clock, open.engine, open.state, open.record, {
+      ...this.#world,
+      mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),
       applyConfChange: (change) => this.#raft.applyConfChange(change),
       onClear: () => this.#requests.onClear(),
       onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
-      keyEvents,
-      pace,
       onFault: (error) => this.fail(error),
     });
   }
@@ -347,6 +345,7 @@ export class Replica implements LocalPartition {
       appliedIndex: () => this.appliedIndex,
       applied: () => this.state,
       termOf: (index: LogIndex) => this.#log.term(index),
+      hurry: () => this.#applier.hurry(),
       writing: () => this.#applier.writing,
       visibleIndex: () => this.#applier.visibleIndex,
       clearing: () => this.#applier.clearing,

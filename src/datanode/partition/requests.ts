@@ -34,6 +34,8 @@ export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround {
   wake(): void;
   /** What reads of a follower see; see Expiry. */
   readTimeMs(): number | undefined;
+  /** Somebody waits for entries that are committed and not applied yet. */
+  hurry(): void;
   /** Asks for `flush` at the end of this turn. */
   requestTurn(): void;
 }

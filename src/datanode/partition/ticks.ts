@@ -30,6 +30,8 @@ export class Ticks<One extends Ticking = Replica> {
   #timer: Timer | undefined;
   /** What the timer was set to; undefined: it is not. */
   #ticks: number | undefined;
+  /** When `onTicks` was told last, or the start. */
+  #toldMs = 0;
   #stopped = false;
 
   constructor(ground: TicksGround<One>) {
@@ -37,6 +39,7 @@ export class Ticks<One extends Ticking = Replica> {
   }
 
   start(): void {
+    this.#toldMs = this.#ground.clock.monotonicMs();
     this.#arm();
   }
 
@@ -62,6 +65,7 @@ export class Ticks<One extends Ticking = Replica> {
   /** Something came in for it. */
   stir(replica: One): void {
     this.#era++;
+    if (this.#stopped) return;
     if (this.#stirring.has(replica)) return;
     this.#stirring.add(replica);
     this.#ground.onStirred(replica);
@@ -84,7 +88,11 @@ export class Ticks<One extends Ticking = Replica> {
   #run(ticks: number): void {
     if (this.#stopped) return;
     for (const replica of this.#stirring) this.#tick(replica);
-    this.#ground.onTicks(ticks);
+    // a rest that was cut short has passed all the same
+    const { clock, tickMs } = this.#ground;
+    const passed = Math.round((clock.monotonicMs() - this.#toldMs) / tickMs);
+    this.#toldMs = clock.monotonicMs();
+    this.#ground.onTicks(Math.min(REST_TICKS, Math.max(ticks, passed)));
     this.#arm();
   }
 

@@ -8,7 +8,7 @@ import type { ClientBuffers, Rates } from '../commands/node-context.ts';
 import type { ServerStats } from './stats.ts';
 
 const SAMPLE_MS = 250;
-const SAMPLES = 9;
+const WINDOW_MS = 2_000;
 const ALONE_MS = 1_000;
 
 /** What is looked at with each sample. */
@@ -102,9 +102,10 @@ export class RateMeter {
 
   /** Nobody is here, and what the last two seconds saw is told. */
   #isAlone(): boolean {
-    if (this.#sampled.clients() > 0 || this.#samples.length < SAMPLES) return false;
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
-    return first?.commands === last?.commands && first?.inputBytes === last?.inputBytes;
+    if (first === undefined || last === undefined || this.#sampled.clients() > 0) return false;
+    if (last.atMs - first.atMs < WINDOW_MS) return false;
+    return first.commands === last.commands && first.inputBytes === last.inputBytes;
   }
 
   #take(): void {
@@ -113,6 +114,7 @@ export class RateMeter {
     const buffers = this.#sampled.clientBuffers();
     const atMs = this.#clock.monotonicMs();
     this.#samples.push({ atMs, buffers, commands, inputBytes, outputBytes });
-    if (this.#samples.length > SAMPLES) this.#samples.shift();
+    // one that is older stays, so that all of the window lies between samples
+    while (atMs - (this.#samples[1]?.atMs ?? atMs) >= WINDOW_MS) this.#samples.shift();
   }
 }

@@ -61,6 +61,19 @@ test('shows what was acknowledged before, and asks the leader once for many read
   expect(asked()).toBe(1);
 });
 
+test('does not gather what such a read waits for', async () => {
+  const follower = await begin();
+  const waits: number[] = [];
+  for (let round = 0; round < 30; round++) {
+    await trio.run('write', `SET k ${round}`);
+    const beganMs = performance.now();
+    expect(await read(follower, 'GET k', 0)).toContain(`\r\n${round}`);
+    waits.push(performance.now() - beganMs);
+  }
+  // what nobody waits for is gathered for 40 ms
+  expect(Math.min(...waits)).toBeLessThan(25);
+});
+
 test('cut off, it answers from its state until that is too old, and not a moment longer', async () => {
   const follower = await begin();
   expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');

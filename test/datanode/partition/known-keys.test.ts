@@ -15,6 +15,7 @@ import type {
   BatchOperations,
   Engine,
   EngineHost,
+  KeyRange,
 } from '../../../src/datanode/engine/engine.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -40,6 +41,12 @@ const element = (at: number): BatchOperation => ({
 const puts = (count: number, from = 0) => Array.from({ length: count }, (_, at) => put(from + at));
 const MISSES = 10;
 
+const hostOf = (host: EngineHost): Omit<EngineHost, 'open'> => ({
+  remove: (name) => host.remove(name),
+  list: () => host.list(),
+  verifyTables: (name, pace) => host.verifyTables(name, pace),
+});
+
 /** The engines of one node over its life, and how often the ones below were asked for a key. */
 class Node {
   asked = 0;
@@ -59,13 +66,7 @@ class Node {
       });
       return { engine, report };
     };
-    const counted: EngineHost = {
-      open,
-      remove: (name) => host.remove(name),
-      list: () => host.list(),
-      verifyTables: (name, pace) => host.verifyTables(name, pace),
-    };
-    this.#host = withHotRanges(counted, this.world);
+    this.#host = withHotRanges({ ...hostOf(host), open }, this.world);
   }
 
   async open(): Promise<ReadEngine> {
@@ -121,16 +122,32 @@ describe('an engine that was opened empty', () => {
     await written;
     expect(engine.getSync(keyOf(1))).toBeDefined();
   });
-
-  test('may hold elements alone', async () => {
-    const node = new Node();
-    const engine = await node.open();
-    await engine.write([element(1)]);
-    expect(node.asksFor(await node.reopen(engine), 5)).toBe(0);
-  });
 });
 
 describe('an engine that was opened with data', () => {
+  test('is not walked to be opened, whatever was deleted from it', async () => {
+    const host = createMemoryHost();
+    const walked = vi.fn();
+    const open: EngineHost['open'] = async (name) => {
+      const { engine, report } = await host.open(name);
+      const iterate = engine.iterate.bind(engine);
+      Object.assign(engine, {
+        iterate: (range: KeyRange) => {
+          walked();
+          return iterate(range);
+        },
+      });
+      return { engine, report };
+    };
+    const node = new Node({}, { ...hostOf(host), open });
+    const engine = await node.open();
+    await engine.write(puts(10));
+    await engine.clearRange(redisDataRange());
+    const again = await node.reopen(engine);
+    expect(walked).not.toHaveBeenCalled();
+    expect(node.asksFor(again, 5)).toBe(5);
+  });
+
   const opened = async (node: Node, count = 600) => {
     const engine = await node.open();
     await engine.write(puts(count));
@@ -357,6 +374,22 @@ describe('a clear', () => {
     const failed = await engine.clearRange(redisDataRange()).catch(codeOf);
     expect(failed).toBe('DISK_FAILED');
     expect(engine.getSync(keyOf('behind'))).toBeDefined();
+  });
+
+  test('that is refused stands in the way of no scan', async () => {
+    const host = createMemoryHost({ clock: systemClock, latencyMs: () => 5 });
+    const node = new Node({}, host);
+    let engine = await node.open();
+    await engine.write(puts(10));
+    engine = await node.reopen(engine);
+    const waiting = Array.from({ length: limits.engineWritesWaitingMax + 1 }, () =>
+      engine.write([element(1)]),
+    );
+    expect(await engine.clearRange(redisDataRange()).catch(codeOf)).toBe('BUSY');
+    await Promise.all(waiting);
+    node.asksFor(engine, MISSES);
+    await node.complete(engine);
+    expect(engine.getSync(keyOf(3))).toBeDefined();
   });
 });
 

@@ -81,7 +81,21 @@ describe('ticks', () => {
     expect(one.ticks).toBe(3);
     expect(stirred).toEqual([1, 1]);
     await until(4_600);
-    expect(looks).toEqual([1, 10, 10, 10, 1, 1]);
+    expect(looks).toEqual([1, 10, 10, 10, 5, 1]);
+  });
+
+  test('are told of as many as passed, though a rest is cut short again and again', async () => {
+    const one = a();
+    one.asleep = true;
+    ticks.start();
+    for (let round = 1; round <= 20; round++) {
+      await until(round * 900);
+      ticks.stir(one);
+    }
+    await until(20_000);
+    const told = looks.reduce((sum, count) => sum + count, 0);
+    expect(told).toBeGreaterThanOrEqual(185);
+    expect(told).toBeLessThanOrEqual(205);
   });
 
   test('leave out what is held, and forget what does not run here', async () => {
@@ -103,8 +117,10 @@ describe('ticks', () => {
     ticks.stir(one);
     ticks.start();
     ticks.stop();
+    ticks.stir(a());
     await until(500);
     expect(one.ticks).toBe(0);
+    expect(looks).toEqual([]);
   });
 });
 

@@ -45,6 +45,19 @@ test('tells the rate of the last two seconds, whatever was before', async () => 
   expect(meter.rates().commandsPerSecond).toBe(0);
 });
 
+test('tells of the last moments also where nobody was there for long', async () => {
+  clients = 0;
+  meter.start();
+  await quarters(8, 0);
+  for (let second = 0; second < 20; second++) await clock.step();
+  clients = 1;
+  meter.noticeClient();
+  await quarters(4, 250);
+  expect(meter.rates().commandsPerSecond).toBeGreaterThanOrEqual(330);
+  await quarters(4, 250);
+  expect(meter.rates().commandsPerSecond).toBe(1_000);
+});
+
 test('never goes below zero when the counters begin anew', async () => {
   meter.start();
   await quarters(8, 10);
