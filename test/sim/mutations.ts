@@ -410,9 +410,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/replica.ts`,
-        find: "mayGather: () => this.#raft.role === 'follower',",
+        find: "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),",
         replace:
-          "mayGather: () => this.#raft.role === 'follower', " +
+          "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(), " +
           "collate: new Intl.Collator(['en', 'sv', 'da'][this.id % 3]).compare,",
       },
       {
@@ -435,8 +435,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/replica.ts`,
-        find: "mayGather: () => this.#raft.role === 'follower',",
-        replace: "mayGather: () => this.#raft.role === 'follower', random: this.#world.random,",
+        find: "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),",
+        replace:
+          "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(), random: this.#world.random,",
       },
       {
         file: `${partition}/applier.ts`,
