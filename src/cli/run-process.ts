@@ -13,7 +13,7 @@ import { systemRandom } from '../common/random.ts';
 import { tcpNetwork } from '../common/tcp.ts';
 import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
-import { boundHeapGrowth } from './node-flags.ts';
+import { tuneHeap } from './node-flags.ts';
 import { preparePlaces } from './places.ts';
 import { isAlive, type RunFile, writeRunFile } from './run-file.ts';
 
@@ -52,7 +52,7 @@ const STOP_MS = 15_000;
 const PARENT_ENDED = 'the parent ended';
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
-  boundHeapGrowth();
+  tuneHeap();
   const [{ datanodeConfigSchema }, { startDatanode }] = await Promise.all([
     import('../datanode/config.ts'),
     import('../datanode/main.ts'),

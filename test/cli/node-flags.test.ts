@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { nodeEnvironment } from '../../src/cli/node-flags.ts';
+import { HEAP_FLAGS, nodeEnvironment, nodeFlags } from '../../src/cli/node-flags.ts';
 
 const OURS = 'glibc.malloc.mxfast=0';
 
@@ -20,4 +20,11 @@ test('a process starts with it, and these tests run with it', () => {
   expect(child.stderr.toString()).toBe('');
   expect(child.stdout.toString().trim().split(':')).toContain(OURS);
   expect(process.env['GLIBC_TUNABLES']?.split(':')).toContain(OURS);
+});
+
+test('this Node.js knows every flag that a datanode is given', () => {
+  const flags = [...nodeFlags('datanode'), ...HEAP_FLAGS];
+  const child = spawnSync(process.execPath, [...flags, '-p', '"runs"']);
+  expect(child.stderr.toString()).toBe('');
+  expect(child.stdout.toString()).toBe('runs\n');
 });
