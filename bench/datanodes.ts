@@ -53,7 +53,12 @@ export class Datanodes {
 
   /** Starts one that has gone as `kvorum start` does. */
   launch(name: string): void {
-    const args = [...nodeFlags('datanode'), this.#script, 'datanode', '--life-line'];
+    const args = [
+      ...nodeFlags('datanode', this.names.length),
+      this.#script,
+      'datanode',
+      '--life-line',
+    ];
     const server = new Server(name, process.execPath, [...args, '--config', this.config(name)], {
       env: nodeEnvironment(process.env),
       lifeLine: true,

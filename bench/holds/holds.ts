@@ -68,7 +68,7 @@ async function measureGroup({ options, directory, progress }: Stage, group: Grou
   progress(`holds, ${group}: ${HEAD_LINE}`);
   const outcome = await run(
     process.execPath,
-    [...nodeFlags('datanode'), script, JSON.stringify(told)],
+    [...nodeFlags('datanode', 1), script, JSON.stringify(told)],
     {
       timeoutMs: TIMES_MAX * secondsOf(elements) * 1_000,
       env: nodeEnvironment(process.env) as Record<string, string>,

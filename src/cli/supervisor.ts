@@ -44,10 +44,12 @@ interface Child {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #children: Child[];
+  readonly #datanodes: number;
   #stopping = false;
 
   constructor(plans: readonly ProcessPlan[], options: SupervisorOptions) {
     this.#options = options;
+    this.#datanodes = plans.filter(({ role }) => role === 'datanode').length;
     this.#children = plans.map((plan) => ({
       plan,
       process: undefined,
@@ -79,7 +81,14 @@ export class Supervisor {
     const { script } = this.#options;
     const running = spawn(
       process.execPath,
-      [...nodeFlags(plan.role), script, plan.role, '--config', plan.config, '--life-line'],
+      [
+        ...nodeFlags(plan.role, this.#datanodes),
+        script,
+        plan.role,
+        '--config',
+        plan.config,
+        '--life-line',
+      ],
       { stdio: ['pipe', 'ignore', 'pipe'], env: nodeEnvironment(process.env) },
     );
     child.process = running;

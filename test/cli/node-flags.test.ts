@@ -23,8 +23,14 @@ test('a process starts with it, and these tests run with it', () => {
 });
 
 test('this Node.js knows every flag that a datanode is given', () => {
-  const flags = [...nodeFlags('datanode'), ...HEAP_FLAGS];
+  const flags = [...nodeFlags('datanode', 2, 1), ...HEAP_FLAGS];
   const child = spawnSync(process.execPath, [...flags, '-p', '"runs"']);
   expect(child.stderr.toString()).toBe('');
   expect(child.stdout.toString()).toBe('runs\n');
+});
+
+test('only where datanodes outnumber the cores V8 collects without helpers', () => {
+  expect(nodeFlags('datanode', 3, 4)).not.toContain('--single-threaded-gc');
+  expect(nodeFlags('datanode', 3, 2)).toContain('--single-threaded-gc');
+  expect(nodeFlags('placedriver', 3, 2)).toEqual([]);
 });
