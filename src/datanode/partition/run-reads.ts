@@ -6,7 +6,6 @@ import { resolveCommand } from '../commands/table.ts';
 import { RecordOpener } from '../encoding/large-records.ts';
 import { ReadAhead } from '../encoding/read-ahead.ts';
 import type { Pacing, Slices } from '../encoding/slices.ts';
-import { createView } from '../encoding/txn.ts';
 import type { Lookups, View } from '../encoding/view.ts';
 import type { Engine, EngineSnapshot } from '../engine/engine.ts';
 import { error, type Reply } from '../resp/reply.ts';
@@ -18,9 +17,11 @@ import type { Fill, HotRanges } from './hot-ranges.ts';
 
 /** Each line touches exactly one engine key. */
 export function isSinglePoint(batch: CommandBatch): boolean {
-  return batch.lines.every((line, at) => {
-    return (batch.prepared?.[at] ?? readCommand(line))?.singlePoint === true;
-  });
+  const { lines, prepared } = batch;
+  for (let at = 0; at < lines.length; at++) {
+    if ((prepared?.[at] ?? readCommand(lines[at]!))?.singlePoint !== true) return false;
+  }
+  return true;
 }
 
 function readCommand(line: CommandLine): ReadCommand | undefined {
@@ -37,10 +38,7 @@ export function runReads(
   pace: Pacing,
 ): LineResult[] | Promise<LineResult[]> {
   const { lines } = batch;
-  /** The engine, then a snapshot of it taken in the same turn: what was begun can go on. */
-  let reader: Pick<Engine, 'getSync'> = engine;
-  const opener = new RecordOpener();
-  const view = createView({ getSync: (key) => reader.getSync(key) }, lookups, opener);
+  const view = new BatchView(engine, lookups);
   const results: LineResult[] = [];
   let bytes = 0;
   /** Undefined once this turn has no more time for what is known. */
@@ -55,15 +53,33 @@ export function runReads(
     const begun = 'kind' in started ? started : begin(started, hot, pace);
     if ('run' in begun) {
       const source = snapshotOf(engine);
-      reader = source.snapshot;
+      view.reader = source.snapshot;
       const rest = runOnSnapshot(batch, begun, source, view, { pace, ...context }, results);
-      return rest.then(() => checked(results, opener, pace));
+      return rest.then(() => checked(results, view.opener, pace));
     }
     const reply = begun;
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
   }
-  return opener.isDone ? results : checked(results, opener, pace);
+  return view.opener.isDone ? results : checked(results, view.opener, pace);
+}
+
+/** What the lines of one batch see; an object that is cheap to make, since most have one line. */
+class BatchView implements View {
+  /** The engine, then a snapshot of it taken in the same turn: what was begun can go on. */
+  reader: Pick<Engine, 'getSync'>;
+  readonly lookups: Lookups;
+  readonly opener = new RecordOpener();
+
+  constructor(reader: Pick<Engine, 'getSync'>, lookups: Lookups) {
+    this.reader = reader;
+    this.lookups = lookups;
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    const record = this.reader.getSync(key);
+    return record === undefined ? undefined : this.opener.open(key, record);
+  }
 }
 
 async function checked(

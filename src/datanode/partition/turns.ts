@@ -16,21 +16,25 @@ export class Turns {
     this.#asking.add(replica);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#clock.endOfTurn(() => this.#run());
+    this.#clock.endOfTurn(this.#run);
   }
 
-  #run(): void {
+  readonly #run = (): void => {
     this.#scheduled = false;
     const asking = this.#asking;
     this.#asking = new Set();
-    for (const replica of asking) guarded(replica, () => replica.turn());
-  }
+    for (const replica of asking) guarded(replica, runTurn);
+  };
+}
+
+function runTurn(replica: Replica): void {
+  replica.turn();
 }
 
 /** What fails is the replica's own failure, and keeps nobody else from anything. */
-export function guarded(replica: Replica, run: () => void): void {
+export function guarded(replica: Replica, run: (replica: Replica) => void): void {
   try {
-    run();
+    run(replica);
   } catch (failure) {
     replica.fail(failure);
   }

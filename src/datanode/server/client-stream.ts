@@ -108,7 +108,7 @@ export class ClientStream {
   askFlush(): void {
     if (this.#flushAsked) return;
     this.#flushAsked = true;
-    this.#world.clock.endOfTurn(() => this.#flush());
+    this.#world.clock.endOfTurn(this.#flush);
   }
 
   /** A client that reads slowly gets its oldest reply made, and no more than that. */
@@ -145,17 +145,18 @@ export class ClientStream {
   #onData(chunk: Buffer): void {
     if (this.#closing) return;
     this.#world.stats.inputBytes += chunk.length;
-    this.#walk(() => this.#parser.feed(chunk));
+    this.#walk(chunk);
     // a pipeline becomes one batch per partition because lanes start only when it has been read
     this.#owner.lanes.start();
     this.#regulate();
   }
 
-  /** Requests are taken from what has come. */
-  #walk(some: () => void): void {
+  /** Requests are taken from what has come, and now `chunk`. */
+  #walk(chunk?: Buffer): void {
     const { clock } = this.#world;
     this.#walkingSinceMs = clock.monotonicMs();
-    some();
+    if (chunk === undefined) this.#parser.resume();
+    else this.#parser.feed(chunk);
     this.#spentMs += clock.monotonicMs() - this.#walkingSinceMs;
     if (this.#spentMs >= limits.turnMs) this.#rest();
   }
@@ -190,7 +191,7 @@ export class ClientStream {
       this.#held = undefined;
       this.#owner.onRequest(args, slot);
     }
-    if (!this.#paused && !this.#closing) this.#walk(() => this.#parser.resume());
+    if (!this.#paused && !this.#closing) this.#walk();
     this.#owner.lanes.start();
     this.#regulate();
   }
@@ -216,7 +217,7 @@ export class ClientStream {
     this.answer(error(`ERR ${text}`));
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#flushAsked = false;
     if (this.#closed) return;
     this.output.flush();
@@ -224,7 +225,7 @@ export class ClientStream {
     if (waiting > limits.connectionOutputBytesMax) return this.output.disconnect(waiting);
     this.#endWhenAnswered();
     this.#onDrain();
-  }
+  };
 
   #onDrain(): void {
     this.#regulate();
@@ -252,7 +253,7 @@ export class ClientStream {
     }
     if (!this.#resting) {
       this.#stream.resume();
-      this.#walk(() => this.#parser.resume());
+      this.#walk();
     }
     this.#owner.lanes.start();
     if (this.#isFull()) this.#regulate();

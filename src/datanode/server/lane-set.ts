@@ -6,7 +6,7 @@ export class LaneSet {
   readonly #world: LaneWorld;
   readonly #lanes = new Map<GroupId | Namespace, Lane>();
   /** Lanes with something new, to be started once all that has come in is distributed. */
-  readonly #stirred = new Set<Lane>();
+  #stirred: Lane[] = [];
   #unanswered = 0;
 
   /** `onAnswer` runs after each command's answer was handed over. */
@@ -26,16 +26,20 @@ export class LaneSet {
   push(place: LanePlace, item: LaneItem): void {
     const lane = this.#lane(place);
     this.#unanswered++;
-    this.#stirred.add(lane);
+    if (!lane.isStirred) this.#stirred.push(lane);
+    lane.isStirred = true;
     lane.push(item);
   }
 
   /** Lets the lanes that were given something begin. */
   start(): void {
-    if (this.#stirred.size === 0) return;
-    const lanes = [...this.#stirred];
-    this.#stirred.clear();
-    for (const lane of lanes) lane.pump();
+    if (this.#stirred.length === 0) return;
+    const lanes = this.#stirred;
+    this.#stirred = [];
+    for (const lane of lanes) {
+      lane.isStirred = false;
+      lane.pump();
+    }
   }
 
   pumpAll(): void {

@@ -66,6 +66,8 @@ const BACKOFF_MAX_MS = 100;
 
 export class Lane {
   readonly place: LanePlace;
+  /** Its set's to keep: something came since it was last pumped by it. */
+  isStirred = false;
   readonly #world: LaneWorld;
   #items: LaneItem[] = [];
   #underWay = false;
@@ -149,13 +151,19 @@ export class Lane {
   #start(items: readonly LaneItem[]): void {
     this.#underWay = true;
     const { namespace, partition, group } = this.place;
+    const lines: CommandLine[] = [];
+    const prepared: (PreparedRead | undefined)[] = [];
+    for (const item of items) {
+      lines.push(item.line);
+      prepared.push(item.prepared);
+    }
     const batch: CommandBatch = {
       kind: items[0]!.kind,
       namespace,
       partition,
       group,
-      lines: items.map((item) => item.line),
-      prepared: items.map((item) => item.prepared),
+      lines,
+      prepared,
       protocol: this.#world.protocol(),
       maxStalenessMs: items[0]!.kind === 'read' ? this.#world.maxStalenessMs() : undefined,
       term: undefined,

@@ -127,10 +127,7 @@ export class Link {
   requestFlush(): void {
     if (this.#flushAsked || this.#closed) return;
     this.#flushAsked = true;
-    this.#clock.endOfTurn(() => {
-      this.#flushAsked = false;
-      this.#flush();
-    });
+    this.#clock.endOfTurn(this.#flush);
   }
 
   pause(): void {
@@ -163,12 +160,13 @@ export class Link {
     this.#finish(error);
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
+    this.#flushAsked = false;
     if (this.#closed) return;
     const waiting = this.#handlers.onFlush?.() ?? false;
     this.#writeOut();
     if (waiting && !this.congested) this.requestFlush();
-  }
+  };
 
   #writeOut(): void {
     if (this.#writer.length > 0) this.#send(this.#writer.take());
