@@ -37,6 +37,11 @@ const ARGUMENTS_MANY = 4_096;
 const ARGUMENT_BYTES_SMALL = 1_024;
 /** Of a request that is cut out as it is walked. */
 const ARGUMENTS_CUT_MAX = 64;
+/**
+ * Where the arguments of the request that is being walked begin and end, if it began in these bytes.
+ * One list for all parsers: it is used up before another request is walked.
+ */
+const bounds: number[] = [];
 const LF = 0x0a;
 const CR = 0x0d;
 const STAR = 0x2a;
@@ -67,8 +72,6 @@ class GuardedParser implements RequestParser {
   #paused = false;
   #failed = false;
   #walking = false;
-  /** Where the arguments of the request being walked begin and end, if it began in these bytes. */
-  readonly #bounds: number[] = [];
 
   constructor(options: RequestParserOptions) {
     this.#options = options;
@@ -149,8 +152,7 @@ class GuardedParser implements RequestParser {
   #arguments(bytes: Buffer, start: number, first: number): number {
     if (this.#large !== undefined) return this.#gather(bytes.subarray(start), this.#large);
     const mayCut = first > start && this.#argsLeft <= ARGUMENTS_CUT_MAX;
-    const bounds = this.#bounds;
-    bounds.length = 0;
+    let count = 0;
     let at = first;
     while (at < bytes.length) {
       if (this.#bulkLeft > 0) {
@@ -175,17 +177,20 @@ class GuardedParser implements RequestParser {
       this.#bulkLeft = length + 2;
       if (length >= LARGE_BULK_BYTES)
         return this.#beginLarge(bytes.subarray(start, end), at - start, length);
-      if (mayCut) bounds.push(end, end + length);
+      if (mayCut) {
+        bounds[count++] = end;
+        bounds[count++] = end + length;
+      }
       at = end;
     }
     const isWhole = this.#argsLeft === 0 && this.#bulkLeft === 0;
-    if (mayCut && isWhole) return this.#cut(bytes, at - start);
+    if (mayCut && isWhole) return this.#cut(bytes, count, at - start);
     return this.#decode(bytes.subarray(start, at));
   }
 
-  /** A whole request of so many bytes; no bulk of it is large. */
-  #cut(bytes: Buffer, length: number): number {
-    this.#options.onRequest(copiesOf(bytes, this.#bounds), length);
+  /** A whole request of `length` bytes; no bulk of it is large. */
+  #cut(bytes: Buffer, count: number, length: number): number {
+    this.#options.onRequest(copiesOf(bytes, bounds, count), length);
     return length;
   }
 

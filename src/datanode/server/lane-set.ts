@@ -6,7 +6,7 @@ export class LaneSet {
   readonly #world: LaneWorld;
   readonly #lanes = new Map<GroupId | Namespace, Lane>();
   /** Lanes with something new, to be started once all that has come in is distributed. */
-  #stirred: Lane[] = [];
+  #stirred: Lane[] | undefined;
   #unanswered = 0;
 
   /** `onAnswer` runs after each command's answer was handed over. */
@@ -26,20 +26,21 @@ export class LaneSet {
   push(place: LanePlace, item: LaneItem): void {
     const lane = this.#lane(place);
     this.#unanswered++;
-    if (!lane.isStirred) this.#stirred.push(lane);
-    lane.isStirred = true;
     lane.push(item);
+    if (lane.isStirred) return;
+    lane.isStirred = true;
+    // mostly the only one, and a list that grows takes room for seventeen
+    if (this.#stirred === undefined) this.#stirred = [lane];
+    else this.#stirred.push(lane);
   }
 
   /** Lets the lanes that were given something begin. */
   start(): void {
-    if (this.#stirred.length === 0) return;
     const lanes = this.#stirred;
-    this.#stirred = [];
-    for (const lane of lanes) {
-      lane.isStirred = false;
-      lane.pump();
-    }
+    if (lanes === undefined) return;
+    this.#stirred = undefined;
+    for (const lane of lanes) lane.isStirred = false;
+    for (const lane of lanes) lane.pump();
   }
 
   pumpAll(): void {

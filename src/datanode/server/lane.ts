@@ -66,7 +66,7 @@ const BACKOFF_MAX_MS = 100;
 
 export class Lane {
   readonly place: LanePlace;
-  /** Its set's to keep: something came since it was last pumped by it. */
+  /** Its set's to keep: it is to be pumped once all that has come in is distributed. */
   isStirred = false;
   readonly #world: LaneWorld;
   #items: LaneItem[] = [];
@@ -91,7 +91,8 @@ export class Lane {
       this.#world.settle(item, tooManyHeld, 'not-proposed');
       return;
     }
-    this.#items.push(item);
+    if (this.#items.length === 0) this.#items = [item];
+    else this.#items.push(item);
   }
 
   /** Starts the next batch, when there is one and nothing is in its way. */
@@ -151,25 +152,21 @@ export class Lane {
   #start(items: readonly LaneItem[]): void {
     this.#underWay = true;
     const { namespace, partition, group } = this.place;
-    const lines: CommandLine[] = [];
-    const prepared: (PreparedRead | undefined)[] = [];
-    for (const item of items) {
-      lines.push(item.line);
-      prepared.push(item.prepared);
-    }
+    const first = items[0]!;
+    const isOne = items.length === 1;
     const batch: CommandBatch = {
-      kind: items[0]!.kind,
+      kind: first.kind,
       namespace,
       partition,
       group,
-      lines,
-      prepared,
+      lines: isOne ? [first.line] : items.map((item) => item.line),
+      prepared: isOne ? [first.prepared] : items.map((item) => item.prepared),
       protocol: this.#world.protocol(),
-      maxStalenessMs: items[0]!.kind === 'read' ? this.#world.maxStalenessMs() : undefined,
+      maxStalenessMs: first.kind === 'read' ? this.#world.maxStalenessMs() : undefined,
       term: undefined,
       once: undefined,
       witness: this.#world.wantsWitness(),
-      deadlineMs: this.#waitingSinceMs(items[0]!) + this.#world.holdMs,
+      deadlineMs: this.#waitingSinceMs(first) + this.#world.holdMs,
     };
     this.#world.execute(batch).then(
       (results) => this.#finish(items, results),

@@ -1,4 +1,4 @@
-/** The commands that took longest, newest first; a bounded memory of this process. */
+/** The commands that took longest, newest first; a bounded memory of this process: twice what may be seen at most. */
 import type { SlowEntry, SlowLogView } from '../commands/node-watch.ts';
 
 export class SlowLog implements SlowLogView {
@@ -18,7 +18,7 @@ export class SlowLog implements SlowLogView {
 
   add(entry: Omit<SlowEntry, 'id'>): void {
     this.#entries.push({ id: this.#nextId++, ...entry });
-    // under load every command is one: to drop one for each would move the others each time
+    // under deep pipelines each command may be one: to drop one for each moves all others each time
     if (this.#entries.length > 2 * this.#entriesMax()) this.#trim();
   }
 

@@ -18,7 +18,7 @@ describe('copies of arguments', () => {
         from + (from % 3_000),
       ];
       if (bounds[7]! < bounds[6]!) bounds[7] = bounds[6]!;
-      copiesOf(bytes, bounds).forEach((copy, at) => {
+      copiesOf(bytes, bounds, bounds.length).forEach((copy, at) => {
         kept.push([copy, bounds[2 * at]!, bounds[2 * at + 1]!]);
       });
     }
@@ -26,15 +26,15 @@ describe('copies of arguments', () => {
   });
 
   it('of small requests share memory, of large ones none', () => {
-    const [small] = copiesOf(bytes, [0, 10]);
-    const [large] = copiesOf(bytes, [0, 30_000]);
+    const [small] = copiesOf(bytes, [0, 10], 2);
+    const [large] = copiesOf(bytes, [0, 30_000, 5, 9], 2);
     expect(small!.buffer.byteLength).toBe(8_192);
     expect(large!.buffer.byteLength).toBe(30_000);
   });
 
   it('do not hold the bytes they were copied from', () => {
     const chunk = Buffer.from('abcdef');
-    const [copy] = copiesOf(chunk, [1, 4]);
+    const [copy] = copiesOf(chunk, [1, 4], 2);
     chunk.fill(0);
     expect(copy!.toString()).toBe('bcd');
   });
