@@ -183,7 +183,7 @@ export const limits = {
   engineWholeBytesMax: 4 * MIB,
   engineWholeOperationsMax: 16_384,
   enginePartBytes: 256 * KIB,
-  engineRedoBytes: 64 * KIB,
+  engineRedoBytes: 32 * KIB,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,

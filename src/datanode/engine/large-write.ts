@@ -4,7 +4,7 @@
  *
  *   1. its operations as redo records, beside the data
  *   2. a mark: now it has happened
- *   3. the operations themselves, one part after the other, with the last the mark and the records go
+ *   3. the operations themselves, one part after the other, behind them the mark and the records go
  *
  * Elements of a new collection are most of what is large, and need no redo: nobody comes upon them
  * before the collection's header is there. So a write that tells of such (`parted`) goes as
@@ -123,21 +123,21 @@ export class LargeWrites {
       await batch([encodeRedo(records++, part)]);
     }
     await batch([encodeMark(records)]);
-    let last: BatchOperation[] = [];
-    for (const part of partsOf(operations, this.#sizes.partBytes)) {
-      if (last.length > 0) await batch(last);
-      last = part;
-    }
-    await batch([...last, ...removalOf(records)]);
+    await this.#writeParts(thenRemoval(operations, records));
   }
 
   async #writeParted({ prefixes, unreached, others }: PartedOperations): Promise<void> {
-    const { batch, prepare } = this.#target;
+    const { batch } = this.#target;
     await batch([encodeUndo(prefixes)]);
-    const operations = unreached[Symbol.iterator]();
+    await this.#writeParts(unreached[Symbol.iterator]());
+    if (this.isLarge(others)) await this.#writeRedone(others);
+    else await batch([...others, { type: 'del', key: UNDO }]);
+  }
+
+  async #writeParts(operations: Iterator<BatchOperation>): Promise<void> {
     let writing = Promise.resolve();
     for (let isLast = false; !isLast; ) {
-      const part = await prepare(operations, this.#sizes.partBytes);
+      const part = await this.#target.prepare(operations, this.#sizes.partBytes);
       await writing;
       writing = part.write();
       // awaited in any case, unless preparing the next one fails first
@@ -145,8 +145,6 @@ export class LargeWrites {
       ({ isLast } = part);
     }
     await writing;
-    if (this.isLarge(others)) await this.#writeRedone(others);
-    else await batch([...others, { type: 'del', key: UNDO }]);
   }
 }
 
@@ -165,7 +163,7 @@ export async function endLargeWrite(
   // all are looked at first: damage is to be found before anything is changed
   for (let number = 0; number < records; number++) read(number);
   for (let number = 0; number < records; number++) await batch(read(number));
-  await batch(removalOf(records));
+  await batch([...removalOf(records)]);
   return 'carried out';
 }
 
@@ -213,13 +211,21 @@ function rangeUnder(prefix: Buffer): KeyRange {
   throw corrupt(UNDO, 'a prefix that every key begins with');
 }
 
-/** Of all that a large write has beside the data. */
-function removalOf(records: number): BatchOperation[] {
-  const removals: BatchOperation[] = [REDO_MARK, UNDO].map((key) => ({ type: 'del', key }));
-  for (let number = 0; number < records; number++) {
-    removals.push({ type: 'del', key: redoKey(number) });
-  }
-  return removals;
+/**
+ * Of all that a large write has beside the data. In this order, since it may be cut off anywhere:
+ * the mark goes when what it says has been carried out, and an undo record without a mark would undo.
+ */
+function* removalOf(records: number): Generator<BatchOperation, void, unknown> {
+  for (const key of [UNDO, REDO_MARK]) yield { type: 'del', key };
+  for (let number = 0; number < records; number++) yield { type: 'del', key: redoKey(number) };
+}
+
+function* thenRemoval(
+  operations: BatchOperations,
+  records: number,
+): Generator<BatchOperation, void, unknown> {
+  yield* operations;
+  yield* removalOf(records);
 }
 
 function* partsOf(

@@ -36,7 +36,11 @@ const textOf = async (engine: Engine) =>
   (await readAll(engine)).map(([name, value]) => `${name}=${value}`).join(' ');
 
 /** The batches that `operations` become on a store that holds `stored`. */
-async function batchesOf(stored: Batch, operations: BatchOperations): Promise<Batch[]> {
+async function batchesOf(
+  stored: Batch,
+  operations: BatchOperations,
+  partBytes = sizes.partBytes,
+): Promise<Batch[]> {
   const engine = await engineOf([stored]);
   const batches: Batch[] = [];
   const batch = async (part: Iterable<BatchOperation>) => {
@@ -45,7 +49,7 @@ async function batchesOf(stored: Batch, operations: BatchOperations): Promise<Ba
   };
   const large = new LargeWrites(
     { batch, prepare: preparing(batch), snapshot: () => engine.snapshot() },
-    sizes,
+    { ...sizes, partBytes },
   );
   expect(large.isLarge(operations)).toBe(true);
   await large.write(operations);
@@ -80,23 +84,20 @@ describe('a large write', () => {
     const before = await textOf(engine);
     const seen: string[] = [];
     const snapshots: { text(): Promise<string>; close(): Promise<void> }[] = [];
-    const large = new LargeWrites(
-      {
-        batch: async (batch) => {
-          await engine.write(batch);
-          expect(large.before!.getSync(key('a'))?.toString()).toBe('old');
-          expect((await large.before!.getMany([key('b')]))[0]?.toString()).toBe('old');
-          const pairs = await readAll(large.before!);
-          seen.push(pairs.map(([name, value]) => `${name}=${value}`).join(' '));
-          const snapshot = large.snapshot()!;
-          snapshots.push({
-            text: () => textOf(snapshot as Engine),
-            close: () => snapshot.close(),
-          });
-        },
-        prepare: () => expect.fail('nothing may be stored early'),
-        snapshot: () => engine.snapshot(),
-      },
+    const batch = async (part: BatchOperations) => {
+      await engine.write(part);
+      expect(large.before!.getSync(key('a'))?.toString()).toBe('old');
+      expect((await large.before!.getMany([key('b')]))[0]?.toString()).toBe('old');
+      const pairs = await readAll(large.before!);
+      seen.push(pairs.map(([name, value]) => `${name}=${value}`).join(' '));
+      const snapshot = large.snapshot()!;
+      snapshots.push({
+        text: () => textOf(snapshot as Engine),
+        close: () => snapshot.close(),
+      });
+    };
+    const large: LargeWrites = new LargeWrites(
+      { batch, prepare: preparing(batch), snapshot: () => engine.snapshot() },
       sizes,
     );
     await large.write(operations);
@@ -155,9 +156,11 @@ describe('a large write that tells what nobody can come upon before the rest', (
   test.each([
     ['a few others', withOthers([put('a', 'new'), del('z')])],
     ['others that are large', withOthers(operations)],
+    ['others that are large, an operation at a time', withOthers(operations), 1],
     ['no others', withOthers([])],
-  ])('is there as a whole or not at all with %s, wherever a crash cuts it', async (_, parted) => {
-    const batches = await batchesOf(stored, parted);
+  ])('is there as a whole or not at all with %s, wherever a crash cuts it', async (...row) => {
+    const [, parted, partBytes] = row;
+    const batches = await batchesOf(stored, parted, partBytes);
     const early = batches.findIndex((batch) =>
       batch.some((operation) => operation.key.equals(key('n1'))),
     );
