@@ -34,7 +34,7 @@ import { engineError, guard } from './level-errors.ts';
 import { LevelLogSync, LOG_PADDING, makeLevelDirectory } from './level-sync.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
-import { prepareInSteps, type Turn, writeInSteps } from './write-steps.ts';
+import { prepareInSteps, type Turn, turnsOf, writeInSteps } from './write-steps.ts';
 
 type Level = ClassicLevel<Buffer, Buffer>;
 
@@ -107,10 +107,7 @@ class LevelHost implements EngineHost {
       ...this.#sizes(await this.list()),
     });
     const { clock = systemClock, largeWrites } = this.#options;
-    const turn: Turn = {
-      nowMs: () => clock.monotonicMs(),
-      next: () => new Promise((resolve) => clock.endOfTurn(resolve)),
-    };
+    const turn = turnsOf(clock);
     try {
       await level.open();
       await disk.syncDir(path);

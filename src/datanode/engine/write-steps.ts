@@ -4,7 +4,9 @@
  * form; but the array's native memory is freed with the write, that of a chained batch goes with its
  * object, at the next garbage collection: few operations with many bytes take the array form.
  */
+import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
+import { type TurnWork, turnWorkOf } from '../../common/turn-work.ts';
 import type { BatchOperation, BatchOperations, PreparedPart } from './engine.ts';
 import { bytesOf } from './write-queue.ts';
 
@@ -26,6 +28,15 @@ export interface Turn {
   nowMs(): number;
   /** Resolves in a later one. */
   next(): Promise<void>;
+  readonly work: TurnWork;
+}
+
+export function turnsOf(clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>): Turn {
+  return {
+    nowMs: () => clock.monotonicMs(),
+    next: () => new Promise((resolve) => clock.endOfTurn(resolve)),
+    work: turnWorkOf(clock),
+  };
 }
 
 /** So few operations make no steps, however large they are. */
@@ -36,8 +47,8 @@ const VERY_FEW = 3;
 const CHAINED_BYTES_MAX = 65_536;
 /** Operations handed over before the clock is asked. */
 const STEP = 32;
-/** Work of a turn: commands have theirs beside it. */
-const TURN_MS = limits.workMs / 2;
+/** More operations than these do not come on top of a turn in which commands had their measure. */
+const SOME = 64;
 
 export async function writeInSteps(
   level: Batching,
@@ -45,7 +56,14 @@ export async function writeInSteps(
   turn: Turn,
 ): Promise<void> {
   if (isHandedAtOnce(operations)) return level.batch([...operations]);
-  const part = await prepareInSteps(level, operations[Symbol.iterator](), Infinity, turn);
+  turn.work.beginHanding();
+  let part: PreparedPart;
+  try {
+    if (operations.length > SOME && turn.work.isCommandsOver) await turn.next();
+    part = await prepareInSteps(level, operations[Symbol.iterator](), Infinity, turn);
+  } finally {
+    turn.work.endHanding();
+  }
   await part.write();
 }
 
@@ -58,7 +76,9 @@ export async function prepareInSteps(
 ): Promise<PreparedPart> {
   const batch = level.batch();
   try {
-    const isLast = await fill(batch, operations, bytesMax, turn);
+    turn.work.beginHanding();
+    const filling = fill(batch, operations, bytesMax, turn);
+    const isLast = await filling.finally(() => turn.work.endHanding());
     const write = () => batch.write().finally(() => batch.close());
     return { isLast, write };
   } catch (error) {
@@ -77,17 +97,22 @@ async function fill(
   let count = 0;
   let bytes = 0;
   let left = bytesMax;
-  let sinceMs = turn.nowMs();
+  let isLast = false;
+  let sinceMs = beginTurn(turn);
   while (left > 0) {
-    const isLate = ++count % STEP === 0 && turn.nowMs() - sinceMs >= TURN_MS;
+    const isLate = ++count % STEP === 0 && turn.work.isHandedOver(sinceMs);
     if (isLate || count > limits.engineBatchStep || bytes > limits.engineBatchBytesMax) {
+      turn.work.noteHanded(sinceMs);
       await turn.next();
       count = 0;
       bytes = 0;
-      sinceMs = turn.nowMs();
+      sinceMs = beginTurn(turn);
     }
     const { done, value: operation } = operations.next();
-    if (done) return true;
+    if (done) {
+      isLast = true;
+      break;
+    }
     left -= operation.key.length;
     if (operation.type === 'del') {
       batch.del(operation.key);
@@ -97,7 +122,14 @@ async function fill(
     left -= operation.value.length;
     batch.put(operation.key, operation.value);
   }
-  return false;
+  turn.work.noteHanded(sinceMs);
+  return isLast;
+}
+
+/** Since when it works in this one. */
+function beginTurn({ work, nowMs }: Turn): number {
+  work.begin();
+  return nowMs();
 }
 
 function isHandedAtOnce(operations: BatchOperations): boolean {

@@ -52,7 +52,7 @@ export class GarbageRemoval {
 
   async #keysOf(range: KeyRange, limit: number): Promise<Buffer[]> {
     const keys: Buffer[] = [];
-    const iterator = this.#engine.iterate(limited(range, limit));
+    const iterator = this.#engine.iterate({ ...limited(range, limit), keysOnly: true });
     try {
       while (keys.length < limit) {
         const pairs = await iterator.next(limit - keys.length);

@@ -1,28 +1,31 @@
 /**
  * How long a node's commands work before everybody else has a turn. The clock says when to pause and
  * nothing else: what a command comes to must not depend on where it paused. Shared by all replicas
- * of a node, so a turn has one measure of work.
+ * of a node, and its time with all others of the clock: so a turn has one measure of work.
  */
 import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
+import { type TurnWork, turnWorkOf } from '../../common/turn-work.ts';
 
 export class Pace {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
-  /** When commands began to work in this turn; undefined: none has. */
-  #sinceMs: number | undefined;
+  readonly #work: TurnWork;
+  #isBegun = false;
   #steps = 0;
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
     this.#clock = clock;
+    this.#work = turnWorkOf(clock);
   }
 
   /** Work begins that may be long before it asks for the first time. */
   begin(): void {
-    if (this.#sinceMs !== undefined) return;
-    this.#sinceMs = this.#clock.monotonicMs();
+    this.#work.begin();
+    if (this.#isBegun) return;
+    this.#isBegun = true;
     this.#steps = 0;
     this.#clock.endOfTurn(() => {
-      this.#sinceMs = undefined;
+      this.#isBegun = false;
     });
   }
 
@@ -32,7 +35,7 @@ export class Pace {
   isDue(isGlance = false): boolean {
     this.begin();
     if (!isGlance && ++this.#steps >= limits.turnStepsMax) return true;
-    return this.#clock.monotonicMs() - this.#sinceMs! >= limits.workMs;
+    return this.#work.isCommandsOver;
   }
 
   /** Resolves in a later turn of the event loop, in which work begins. */
