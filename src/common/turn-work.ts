@@ -16,6 +16,7 @@ export class TurnWork {
   readonly #clock: TurnClock;
   /** When work began in this turn; undefined: none has. */
   #sinceMs: number | undefined;
+  #turns = 0;
   /** What engines had of it. */
   #handedMs = 0;
   /** Engines that take over operations, in this turn and later ones. */
@@ -25,14 +26,16 @@ export class TurnWork {
     this.#clock = clock;
   }
 
-  /** Work begins in this turn. */
-  begin(): void {
-    if (this.#sinceMs !== undefined) return;
+  /** Work begins in this turn; says which one it is, of those that had work. */
+  begin(): number {
+    if (this.#sinceMs !== undefined) return this.#turns;
+    this.#turns++;
     this.#sinceMs = this.#clock.monotonicMs();
     this.#handedMs = 0;
     this.#clock.endOfTurn(() => {
       this.#sinceMs = undefined;
     });
+    return this.#turns;
   }
 
   /** Commands have had their measure of this turn; false before `begin`. */

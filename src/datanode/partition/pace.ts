@@ -10,7 +10,8 @@ import { type TurnWork, turnWorkOf } from '../../common/turn-work.ts';
 export class Pace {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
   readonly #work: TurnWork;
-  #isBegun = false;
+  /** That of `#steps`. */
+  #turn = 0;
   #steps = 0;
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
@@ -20,13 +21,10 @@ export class Pace {
 
   /** Work begins that may be long before it asks for the first time. */
   begin(): void {
-    this.#work.begin();
-    if (this.#isBegun) return;
-    this.#isBegun = true;
+    const turn = this.#work.begin();
+    if (this.#turn === turn) return;
+    this.#turn = turn;
     this.#steps = 0;
-    this.#clock.endOfTurn(() => {
-      this.#isBegun = false;
-    });
   }
 
   /**
