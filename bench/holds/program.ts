@@ -4,6 +4,7 @@
  * prints a Hold as JSON per line.
  */
 import { setFlagsFromString } from 'node:v8';
+import { tuneHeap } from '../../src/cli/node-flags.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { LoneNode } from '../../test/storage/lone-node.ts';
 import { commandOf, filling, type Held, heldOf } from './commands.ts';
@@ -16,6 +17,7 @@ const MIB = 1_048_576;
 const RUNS: Runs = { min: 1, max: 3, enoughMs: 5, runningMs: 60_000, limitMs: Infinity };
 
 async function main({ directory, elements, groups, only, profile }: HoldsTold): Promise<void> {
+  tuneHeap();
   // steps in which V8 marks garbage beside the program are not told of: all go into the collections
   setFlagsFromString('--no-incremental-marking');
   const sizes = { segmentBytes: 64 * MIB, writeBufferBytes: 4 * MIB };

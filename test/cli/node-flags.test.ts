@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { HEAP_FLAGS, nodeEnvironment, nodeFlags } from '../../src/cli/node-flags.ts';
 
-const OURS = 'glibc.malloc.mxfast=0';
+const ASIDE = 'glibc.malloc.mxfast=0';
+const WALK = 'glibc.malloc.tcache_unsorted_limit=32';
+const OURS = `${ASIDE}:${WALK}`;
 
 test('what glibc is told joins what others tell it, and yields to it', () => {
   expect(nodeEnvironment({ A: 'b' })).toEqual({ A: 'b', GLIBC_TUNABLES: OURS });
@@ -10,16 +12,20 @@ test('what glibc is told joins what others tell it, and yields to it', () => {
   expect(nodeEnvironment({ GLIBC_TUNABLES: others })).toEqual({
     GLIBC_TUNABLES: `${others}:${OURS}`,
   });
-  const same = { GLIBC_TUNABLES: 'glibc.malloc.mxfast=64' };
-  expect(nodeEnvironment(same)).toBe(same);
+  const one = 'glibc.malloc.mxfast=64';
+  expect(nodeEnvironment({ GLIBC_TUNABLES: one })).toEqual({ GLIBC_TUNABLES: `${one}:${WALK}` });
+  const both = { GLIBC_TUNABLES: `${one}:glibc.malloc.tcache_unsorted_limit=0` };
+  expect(nodeEnvironment(both)).toBe(both);
 });
 
 test('a process starts with it, and these tests run with it', () => {
   const env = nodeEnvironment(process.env);
   const child = spawnSync(process.execPath, ['-p', 'process.env.GLIBC_TUNABLES'], { env });
   expect(child.stderr.toString()).toBe('');
-  expect(child.stdout.toString().trim().split(':')).toContain(OURS);
-  expect(process.env['GLIBC_TUNABLES']?.split(':')).toContain(OURS);
+  const told = [child.stdout.toString().trim(), process.env['GLIBC_TUNABLES'] ?? ''];
+  for (const tunables of told) {
+    expect(tunables.split(':')).toEqual(expect.arrayContaining([ASIDE, WALK]));
+  }
 });
 
 test('this Node.js knows every flag that a datanode is given', () => {

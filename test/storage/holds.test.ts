@@ -22,6 +22,7 @@ import {
 import { encode, ForgetfulClient, type Line } from '../../bench/holds/forgetful-client.ts';
 import { HEAD_LINE, lineOf, measureHold } from '../../bench/holds/measure.ts';
 import { threadCpuMs } from '../../bench/holds/turns.ts';
+import { tuneHeap } from '../../src/cli/node-flags.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { scale } from '../scale.ts';
 import { LoneNode } from './lone-node.ts';
@@ -51,6 +52,8 @@ const node = new LoneNode(dir, undefined, fsDisk, {
 let client: ForgetfulClient;
 const table: string[] = [];
 
+// as a datanode's process does
+tuneHeap();
 // Steps in which V8 marks garbage beside the program are not among the collections it tells of, and
 // would count as ours: all marking goes into the collections.
 setFlagsFromString('--no-incremental-marking');
