@@ -4,6 +4,7 @@
  * drawn evenly or unevenly.
  */
 import { slotOfKey } from '../src/common/hash.ts';
+import { MovedKeys } from './moved-keys.ts';
 import { RespClient, request } from './resp-client.ts';
 import { slotPorts } from './slot-ports.ts';
 import type { TimedLoad } from './timed-load-words.ts';
@@ -15,11 +16,16 @@ interface Place {
   readonly prefixes: readonly string[];
 }
 
+/** Told when a request is answered, or why it is not. */
+type Done = (failure: Error | undefined) => void;
+
 /** What is due is looked at this often: latencies are long by up to as much. */
 const LOOK_MS = 1;
 /** Requests not answered beyond which the rate is not kept up: the load ends with an error. */
 const WAITING_MAX = 200_000;
 const TAGS_TRIED = 100_000;
+/** A request that is sent on more often than this goes round in a circle. */
+const MOVES_MAX = 16;
 
 export async function openPlaces(load: TimedLoad): Promise<Place[]> {
   const nodes = load.cluster ? await nodesOf(load) : [{ port: load.port, prefixes: ['key:'] }];
@@ -54,6 +60,8 @@ export class TimedClients {
   readonly #places: readonly Place[];
   readonly #value: string;
   readonly #drawZipf: (uniform: number) => number;
+  /** Leaders may change under load: it goes on at the new ones. */
+  readonly #moved = new MovedKeys();
   latencies: number[] = [];
   failure: Error | undefined;
   #waiting = 0;
@@ -108,21 +116,43 @@ export class TimedClients {
     return this.#places[this.#at++ % this.#places.length]!;
   }
 
+  close(): void {
+    this.#moved.close();
+    for (const { client } of this.#places) client.close();
+  }
+
   #send({ client, prefixes }: Place, dueMs: number, answered: () => void = () => {}): void {
     this.#waiting++;
-    client.send(this.#request(prefixes), (failure) => {
+    const prefix = prefixes[Math.floor(Math.random() * prefixes.length)]!;
+    const bytes = this.#request(prefix);
+    const done = (failure: Error | undefined) => {
       this.#waiting--;
       this.failure ??= failure;
       this.latencies.push(performance.now() - dueMs);
       answered();
-    });
+    };
+    const home = this.#moved.homeOf(prefix);
+    if (home === undefined) client.send(bytes, this.#orSentOn(prefix, bytes, done, MOVES_MAX));
+    else this.#sendTo(home, prefix, bytes, done, MOVES_MAX);
   }
 
-  #request(prefixes: readonly string[]): string {
+  #sendTo(home: Promise<RespClient>, prefix: string, bytes: string, done: Done, moves: number) {
+    home.then((client) => client.send(bytes, this.#orSentOn(prefix, bytes, done, moves)), done);
+  }
+
+  #orSentOn(prefix: string, bytes: string, done: Done, moves: number): Done {
+    return (failure) => {
+      if (failure === undefined || moves === 0 || !this.#moved.follow(prefix, failure)) {
+        return done(failure);
+      }
+      this.#sendTo(this.#moved.homeOf(prefix)!, prefix, bytes, done, moves - 1);
+    };
+  }
+
+  #request(prefix: string): string {
     const { draw, keySpace, getShare } = this.#load;
     const uniform = Math.random();
     const number = draw === 'zipf' ? this.#drawZipf(uniform) : Math.floor(uniform * keySpace);
-    const prefix = prefixes[Math.floor(Math.random() * prefixes.length)]!;
     const key = prefix + String(number).padStart(12, '0');
     if (Math.random() < getShare) return request('GET', key);
     return request('SET', key, this.#value);

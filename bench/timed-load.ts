@@ -7,9 +7,8 @@ import { openPlaces, TimedClients } from './timed-clients.ts';
 import { BEGIN, type TimedLoad, type TimedLoadResult } from './timed-load-words.ts';
 
 async function main(told: TimedLoad): Promise<TimedLoadResult> {
-  const places = await openPlaces(told);
+  const load = new TimedClients(told, await openPlaces(told));
   try {
-    const load = new TimedClients(told, places);
     await load.run(told.warmSeconds);
     load.latencies = [];
     process.stdout.write(`${BEGIN}\n`);
@@ -28,7 +27,7 @@ async function main(told: TimedLoad): Promise<TimedLoadResult> {
       cpuSeconds: (user + system) / 1e6,
     };
   } finally {
-    for (const { client } of places) client.close();
+    load.close();
   }
 }
 

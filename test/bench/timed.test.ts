@@ -9,6 +9,8 @@ import { zipf } from '../../bench/zipf.ts';
 let server: Server | undefined;
 afterEach(() => server?.close());
 
+const requestsIn = (chunk: Buffer) => chunk.toString().split('*3\r\n').length - 1;
+
 /** Answers every request with OK, the first of them late. */
 async function startServer(firstAfterMs: number): Promise<number> {
   let openAt: number | undefined;
@@ -16,7 +18,7 @@ async function startServer(firstAfterMs: number): Promise<number> {
     socket.on('error', () => {});
     socket.on('data', (chunk: Buffer) => {
       openAt ??= performance.now() + firstAfterMs;
-      const requests = chunk.toString().split('*3\r\n').length - 1;
+      const requests = requestsIn(chunk);
       const wait = openAt - performance.now();
       const answer = () => socket.write('+OK\r\n'.repeat(requests));
       if (wait > 0) setTimeout(answer, wait);
@@ -35,10 +37,9 @@ const loadOf = (port: number, perSecond: number): TimedLoad => ({
 describe('requests at a fixed rate', () => {
   test('who stands still is charged for everybody who would have waited', async () => {
     const load = loadOf(await startServer(500), 400);
-    const places = await openPlaces(load);
-    const clients = new TimedClients(load, places);
+    const clients = new TimedClients(load, await openPlaces(load));
     await clients.run(1);
-    for (const { client } of places) client.close();
+    clients.close();
     expect(clients.latencies).toHaveLength(400);
     const sorted = [...clients.latencies].sort((a, b) => a - b);
     // A closed loop would have counted four late answers: here half of all were due meanwhile.
@@ -53,9 +54,47 @@ describe('requests at a fixed rate', () => {
     });
     await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
     const load = loadOf((server.address() as AddressInfo).port, 0);
-    const places = await openPlaces(load);
-    await expect(new TimedClients(load, places).run(5)).rejects.toThrow(/ERR no|closed/);
-    for (const { client } of places) client.close();
+    const clients = new TimedClients(load, await openPlaces(load));
+    await expect(clients.run(5)).rejects.toThrow(/ERR no|closed/);
+    clients.close();
+  });
+
+  test('keys that move are asked for where they are, and none is left out', async () => {
+    const home = await startServer(0);
+    let moved = 0;
+    const before = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (chunk: Buffer) => {
+        const requests = requestsIn(chunk);
+        moved += requests;
+        socket.write(`-MOVED 1 127.0.0.1:${home}\r\n`.repeat(requests));
+      });
+    });
+    await new Promise<void>((resolve) => before.listen(0, '127.0.0.1', resolve));
+    const load = loadOf((before.address() as AddressInfo).port, 400);
+    const clients = new TimedClients(load, await openPlaces(load));
+    await clients.run(1);
+    clients.close();
+    before.close();
+    expect(clients.latencies).toHaveLength(400);
+    expect(moved).toBeGreaterThan(0);
+    // known from the first answer on
+    expect(moved).toBeLessThan(100);
+  });
+
+  test('a circle of nodes that send on ends the load', async () => {
+    let port = 0;
+    server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (chunk: Buffer) => {
+        socket.write(`-MOVED 1 127.0.0.1:${port}\r\n`.repeat(requestsIn(chunk)));
+      });
+    });
+    await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+    const clients = new TimedClients(loadOf(port, 0), await openPlaces(loadOf(port, 0)));
+    await expect(clients.run(5)).rejects.toThrow(/MOVED 1/);
+    clients.close();
   });
 });
 
