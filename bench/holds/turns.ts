@@ -17,8 +17,10 @@ export interface Turn {
 
 /**
  * The longest turn of the event loop: the CPU time of this thread, whatever else the machine does.
- * What of a turn is the garbage collector's is told by V8 in time of the clock, so a share of it is
- * taken as the thread had of that time.
+ * What of a turn is the garbage collector's is told by V8 in time of the clock; how much of that the
+ * thread had a core, and how much it waited for the collector's other threads, nobody tells. (Taking
+ * the share it had of the whole turn, a turn of 130 ms with a collection in it, or one that slept on a
+ * lock of LevelDB's, passed for 10 ms of a command's own.)
  */
 export class Turns {
   longestMs = 0;
@@ -59,7 +61,7 @@ export class Turns {
       this.longestWallMs = Math.max(this.longestWallMs, turn.toMs - turn.fromMs);
       this.longestMs = Math.max(this.longestMs, turn.cpuMs);
       this.workedMs += turn.cpuMs;
-      const own = turn.cpuMs * (1 - this.#collectedMs(turn) / (turn.toMs - turn.fromMs));
+      const own = ownMs(turn.cpuMs, this.#collectedMs(turn));
       if (own <= this.longestOwnMs) continue;
       this.longestOwnMs = own;
       this.longest = turn;
@@ -84,6 +86,14 @@ export class Turns {
     this.#fromMs = toMs;
     setImmediate(() => this.#turn());
   }
+}
+
+/**
+ * CPU time of a turn without the collector, which had `collectedMs` of it by the clock: exact where
+ * nothing was collected, else the least it can have been.
+ */
+export function ownMs(cpuMs: number, collectedMs: number): number {
+  return Math.max(0, cpuMs - collectedMs);
 }
 
 const stat = openSync('/proc/thread-self/schedstat', 'r');
