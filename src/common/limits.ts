@@ -140,6 +140,12 @@ export const limits = {
   logReadBytes: 1 * MIB,
   /** The log is idle, and gets its mark, this long after its last batch. */
   logIdleMs: 20,
+  /** What nobody waits for is written with the next batch, or after so long. */
+  logLaterMs: 5,
+  /** Writes that have gathered wait so long at most for those under way (`partition/cohort.ts`). */
+  cohortWaitMs: 4,
+  /** Appends to followers that nobody waits for leave together after so long. */
+  lateAppendMs: 5,
   /** Compaction: entries kept behind the synced applied index for slow followers. */
   logKeepEntries: 4_096,
   logKeepBytes: 16 * MIB,

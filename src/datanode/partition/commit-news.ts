@@ -1,9 +1,10 @@
 /**
- * Commits that followers are told of by messages of their own. While clients write, the next entries
- * tell the same a moment later, and without this half of all raft messages of a busy group would be
- * such news and answers to it. So an append without entries waits: entries to the same replica take
- * its place (they carry the newest commit), and whatever else is sent there goes behind it. To raft
- * that is a network which delays a message, or loses it and delivers the next.
+ * Messages that nobody waits for: commits that followers are told of without entries, and
+ * acknowledgements of what is committed already. While clients write, the next entries or the next
+ * acknowledgement tell the same a moment later, and without this half of all raft messages of a busy
+ * group would be such news and answers to it. So they wait: what tells more to the same replica takes
+ * their place, and whatever else is sent there goes behind them. To raft that is a network which delays
+ * a message, or loses it and delivers the next.
  */
 import type { GroupId, ReplicaId } from '../../common/ids.ts';
 import type { PeerMessage, SleepMessage } from '../raft/message.ts';
@@ -33,11 +34,20 @@ export class CommitNews {
 
   /** Sends `message`, and before it what it does not take the place of. */
   send(group: GroupId, message: PeerMessage | SleepMessage): void {
-    if (message.type === 'append') {
-      if (message.entries.length === 0) return this.#hold(group, message);
-      this.#held.delete(message.to);
-    } else if (message.type !== 'heartbeat') {
-      this.#release(message.to);
+    switch (message.type) {
+      case 'append':
+        if (message.entries.length === 0) return this.#hold(group, message);
+        this.#held.delete(message.to);
+        break;
+      case 'appendResponse':
+        if (message.reject) this.#release(message.to);
+        else if (message.index <= message.commit) return this.#hold(group, message);
+        else this.#held.delete(message.to);
+        break;
+      case 'heartbeat':
+        break;
+      default:
+        this.#release(message.to);
     }
     this.#ground.send(group, message);
   }

@@ -16,6 +16,7 @@ import type { HostOptions } from './host-options.ts';
 import { withHotRanges } from './hot-engines.ts';
 import { KeyEventGate } from './key-event-gate.ts';
 import { knownKeysWorld } from './known-keys.ts';
+import { LateAppends } from './late-appends.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
@@ -54,6 +55,7 @@ export class PartitionHost {
   readonly #requests: PeerRequests;
   readonly #pace: Pace;
   readonly #turns: Turns;
+  readonly #lateAppends: LateAppends;
   readonly #ticks: Ticks;
   /** Replicas whose nodes said that they are gone; each is logged once. */
   readonly #gone = new Set<ReplicaId>();
@@ -80,6 +82,7 @@ export class PartitionHost {
       after: (delayMs, run) => this.#after(delayMs, run),
     });
     this.#turns = new Turns(options.clock);
+    this.#lateAppends = new LateAppends((delayMs, run) => this.#after(delayMs, run));
     this.#pace = new Pace(options.clock);
     this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
     this.#hold = new ReturnHold({
@@ -312,6 +315,7 @@ export class PartitionHost {
       snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),
       streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
       requestTurn: () => this.#requestTurn(replica()),
+      requestLateAppends: () => this.#lateAppends.request(replica()),
       onRole: (news) => this.#onRole(record, news),
       keyEvents: new KeyEventGate(this.#options.keyEvents, namespace, replica),
       onFault: (error) => this.#set.fault(record, id, error),

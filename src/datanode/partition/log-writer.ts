@@ -4,8 +4,8 @@
  * and durable before their responses leave).
  */
 import type { ReplicaId } from '../../common/ids.ts';
-import type { HardState, StorageMessage } from '../raft/message.ts';
-import type { LogAppend, RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
+import type { Entry, HardState, StorageMessage } from '../raft/message.ts';
+import type { LogAppend, LogUrgency, RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
 
 export type AppendWork = Extract<StorageMessage, { type: 'storageAppend' }>;
 
@@ -41,7 +41,8 @@ export class LogWriter {
     }
     const latest = hardState ?? this.#unsaved;
     this.#unsaved = undefined;
-    this.#write({ replica: this.#replica, entries, hardState: latest }, deliver);
+    const urgency = onlyCommit && isCommitted(entries, latest ?? saved) ? 'later' : 'now';
+    this.#write({ replica: this.#replica, entries, hardState: latest }, deliver, urgency);
   }
 
   /**
@@ -73,14 +74,30 @@ export class LogWriter {
     else this.#behindSwitch.push(run);
   }
 
-  #write(part: LogAppend, deliver: () => void): void {
+  #write(part: LogAppend, deliver: () => void, urgency: LogUrgency = 'now'): void {
     this.#inFlight++;
     const before = this.#waiting.splice(0);
-    this.#log.append(part, () => {
-      this.#inFlight--;
-      for (const run of before) this.#tell(run);
-      this.#tell(deliver);
-      if (this.#inFlight === 0) for (const run of this.#waiting.splice(0)) this.#tell(run);
-    });
+    this.#log.append(
+      part,
+      () => {
+        this.#inFlight--;
+        for (const run of before) this.#tell(run);
+        this.#tell(deliver);
+        if (this.#inFlight === 0) for (const run of this.#waiting.splice(0)) this.#tell(run);
+      },
+      urgency,
+    );
   }
+}
+
+/** Of more bytes the disk has something to do meanwhile. */
+const LATER_BYTES_MAX = 65_536;
+
+/** A quorum has them already, so nobody waits until they are durable here too. */
+function isCommitted(entries: readonly Entry[], { commit }: HardState): boolean {
+  const last = entries.at(-1);
+  if (last === undefined || last.index > commit) return false;
+  let bytes = 0;
+  for (const { data } of entries) bytes += data.length;
+  return bytes <= LATER_BYTES_MAX;
 }

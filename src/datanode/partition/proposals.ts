@@ -69,6 +69,11 @@ export class Proposals {
     return this.#gathered.length > 0;
   }
 
+  /** Commands that are not in an entry yet. */
+  get gathered(): number {
+    return this.#gatheredLines;
+  }
+
   /** Commands gathered or appended and not yet answered. */
   get count(): number {
     return this.#gatheredLines + this.#pendingLines;

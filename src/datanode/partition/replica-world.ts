@@ -69,6 +69,8 @@ export interface ReplicaWorld {
   ): Promise<void>;
   /** Asks for a call of `turn` at the end of this event-loop turn. */
   requestTurn(): void;
+  /** Asks for a call of `sendLateAppends` in a few milliseconds. */
+  requestLateAppends(): void;
   onRole(news: RoleNews): void;
   readonly keyEvents: KeyEventGate;
   /** The replica cannot be trusted or used any more; it has stopped serving. */
@@ -117,6 +119,7 @@ export function raftConfig(
     stepDownOnRemoval: true,
     lease: leaseConfig(world, promised),
     readFanout: 'quorum',
+    appendFanout: 'quorum',
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
     messageBytesMax: world.settings.messageBytesMax,

@@ -205,7 +205,13 @@ export class Replica implements LocalPartition {
       for (const message of ready.messages) this.#effects.carryOut(message);
       if (ready.readStates.length > 0) this.#requests.confirm(ready.readStates);
     }
+    if (this.#raft.hasLateAppends) this.#world.requestLateAppends();
     this.#roles.notice();
+  }
+
+  /** What followers are sent without haste leaves now. */
+  sendLateAppends(): void {
+    this.#input(() => this.#raft.sendLateAppends());
   }
 
   /** Takes in a snapshot stream; resolves when raft has accepted or ignored it. */

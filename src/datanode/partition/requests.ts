@@ -13,6 +13,7 @@ import type { ProposeResult, RaftNode, ReadState } from '../raft/ready.ts';
 import { OK } from '../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from './applier.ts';
 import type { CommandBatch, CommandLine, EntryFate, EntryPlace, LineResult } from './batch.ts';
+import { Cohort } from './cohort.ts';
 import { type DueKey, encodeEnvelope, type OnceLines } from './envelope.ts';
 import { FollowerReads } from './follower-reads.ts';
 import { Proposals } from './proposals.ts';
@@ -48,6 +49,7 @@ export class Requests {
   readonly #watches: Watches;
   readonly #waiters: Waiters;
   readonly #recent: RecentEntries;
+  readonly #cohort: Cohort;
   /** Since when there have been confirmations that no entry has taken along. */
   #confirmingSinceMs: number | undefined;
 
@@ -55,6 +57,7 @@ export class Requests {
     this.#ground = ground;
     this.#recent = new RecentEntries(ground);
     const { random, raft, engine, nowMs } = ground;
+    this.#cohort = new Cohort(ground, limits.cohortWaitMs);
     const draw = () => random.float();
     this.#reads = new Reads({ draw, ...ground }, share);
     const followerGround = {
@@ -123,7 +126,7 @@ export class Requests {
 
   /** The turn ends: entries are proposed, a round of reads begins. */
   flush(): void {
-    if (this.#proposals.hasGathered) this.#propose();
+    if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
     if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
     if (this.#reads.hasFresh) this.#reads.flush(() => this.#ground.raft.requestRead());
   }
@@ -140,10 +143,13 @@ export class Requests {
       batch.changed,
       entries.some(({ served = [] }) => served.length > 0),
     );
+    const before = this.#proposals.count;
     for (const { index, term, replies, served = [] } of entries) {
       this.#proposals.settle(index, term, replies);
       this.#waiters.onApplied(index, served);
     }
+    const answered = before - this.#proposals.count;
+    if (answered > 0) this.#cohort.onAnswered(answered, this.#proposals.gathered);
     this.#waiters.decideAll();
   }
 
@@ -197,6 +203,7 @@ export class Requests {
   }
 
   stop(why: string): void {
+    this.#cohort.stop();
     this.#proposals.stop();
     this.#reads.failAll('STOPPING', why);
     this.#followerReads.failAll('STOPPING', why);
@@ -230,6 +237,12 @@ export class Requests {
   #confirmIsDue(): boolean {
     if (this.#confirmingSinceMs === undefined) return false;
     return this.#ground.clock.monotonicMs() - this.#confirmingSinceMs >= CONFIRM_ALONE_MS;
+  }
+
+  #mayPropose(): boolean {
+    if (this.#ground.raft.role !== 'leader') return true;
+    const { count, gathered } = this.#proposals;
+    return this.#cohort.mayLeave(gathered, count > gathered);
   }
 
   #propose(): void {

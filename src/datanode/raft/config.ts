@@ -28,6 +28,8 @@ export interface RaftConfig {
   readonly lease?: LeaseConfig | undefined;
   /** Who is asked to confirm a round of reads: `all` members (default), or only a `quorum`. */
   readonly readFanout?: 'all' | 'quorum' | undefined;
+  /** Who is sent appends at once: `all` members (default), or only a `quorum` (`fanout.ts`). */
+  readonly appendFanout?: 'all' | 'quorum' | undefined;
   readonly disableProposalForwarding: boolean;
   readonly disableConfChangeValidation: boolean;
   readonly messageBytesMax: number;

@@ -8,6 +8,7 @@
 import { assert } from '../../common/assert.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { RaftConfig, RaftTrace } from './config.ts';
+import { Fanout } from './fanout.ts';
 import { promiseAnew } from './lease.ts';
 import { RaftLog } from './log.ts';
 import {
@@ -29,6 +30,7 @@ export interface Core {
   readonly log: RaftLog;
   readonly tracker: Tracker;
   readonly reads: ReadIndex;
+  readonly fanout: Fanout;
   readonly trace: ((event: RaftTrace) => void) | undefined;
   term: Term;
   vote: ReplicaId;
@@ -69,6 +71,7 @@ export function createCore(config: RaftConfig): Core {
     log: new RaftLog(config.storage, config.committedBytesMax, config.trace),
     tracker: new Tracker(config.inflightMessagesMax, config.inflightBytesMax),
     reads: new ReadIndex(config.random),
+    fanout: new Fanout(),
     trace: config.trace,
     term: hardState.term,
     vote: hardState.vote,
@@ -250,4 +253,5 @@ export function reset(core: Core, term: Term): void {
   core.pendingConfIndex = 0;
   core.uncommittedBytes = 0;
   core.reads.reset();
+  core.fanout.reset();
 }

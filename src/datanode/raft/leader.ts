@@ -20,7 +20,13 @@ import {
 } from './message.ts';
 import type { Progress } from './progress.ts';
 import type { ProposeResult, Refusal } from './ready.ts';
-import { broadcastAppend, dataBytes, sendAppend, serveReads } from './replication.ts';
+import {
+  broadcastAppend,
+  dataBytes,
+  leaveForLater,
+  sendAppend,
+  serveReads,
+} from './replication.ts';
 
 const NO_DATA = new Uint8Array(0);
 
@@ -62,6 +68,7 @@ export function proposeAsLeader(core: Core, proposed: readonly ProposedEntry[]):
   const index = core.log.lastIndex() + 1;
   const refusal = appendProposed(core, checkConfChanges(core, proposed));
   if (refusal !== undefined) return refuse(refusal);
+  core.fanout.onProposed(core);
   broadcastAppend(core);
   return { ok: true, term: core.term, index };
 }
@@ -224,12 +231,13 @@ function stepAcknowledgement(
   } else {
     progress.inflights.freeUpTo(index);
   }
+  core.fanout.onAcknowledged(core, from, progress.match);
   if (maybeCommit(core)) {
     broadcastAppend(core);
   } else if (from !== core.id && progress.canBumpCommit(core.log.committed)) {
-    sendAppend(core, from, true);
+    if (!leaveForLater(core, from)) sendAppend(core, from, true);
   }
-  if (from !== core.id) {
+  if (from !== core.id && progress.next <= core.log.lastIndex() && !leaveForLater(core, from)) {
     // The window may have room for several messages now.
     while (sendAppend(core, from, false));
   }
@@ -258,7 +266,8 @@ function stepHeartbeatResponse(core: Core, message: HeartbeatResponse, progress:
   // A full window gets an empty append, so that lost messages are noticed; a caught-up follower in
   // state probe gets one to return to replicate.
   if (progress.match < core.log.lastIndex() || progress.state === 'probe') {
-    sendAppend(core, from, true);
+    const isBehind = progress.next <= core.log.lastIndex();
+    if (!isBehind || !leaveForLater(core, from)) sendAppend(core, from, true);
   }
   if (readContext === 0) return;
   const confirmed = core.reads.answer(core.id, core.tracker.conf, { from, readContext, promised });

@@ -40,7 +40,7 @@ import type {
   SoftState,
   StepResult,
 } from './ready.ts';
-import { flushReads, readsReady } from './replication.ts';
+import { flushReads, readsReady, sendLateAppends } from './replication.ts';
 import { isResponse, step, tick } from './step.ts';
 
 /** Opens the replica that `config.storage` holds. Throws when storage contradicts itself. */
@@ -159,6 +159,14 @@ class ReplicaNode implements RaftNode {
 
   reportSnapshot(replica: ReplicaId, outcome: 'sent' | 'failed'): void {
     reportSnapshot(this.#core, replica, outcome);
+  }
+
+  get hasLateAppends(): boolean {
+    return this.#core.fanout.isLate;
+  }
+
+  sendLateAppends(): void {
+    sendLateAppends(this.#core);
   }
 
   hasReady(): boolean {

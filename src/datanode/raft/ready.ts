@@ -117,6 +117,9 @@ export interface RaftNode {
   banLease(): void;
   reportUnreachable(replica: ReplicaId): void;
   reportSnapshot(replica: ReplicaId, outcome: 'sent' | 'failed'): void;
+  /** Appends that nobody waits for were not sent yet: `sendLateAppends` is to be called soon. */
+  readonly hasLateAppends: boolean;
+  sendLateAppends(): void;
   hasReady(): boolean;
   ready(): Ready;
   /** Synchronous storage only. */

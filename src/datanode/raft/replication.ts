@@ -1,6 +1,6 @@
 /** What a leader sends: appends, snapshots, heartbeats. */
 import { assert } from '../../common/assert.ts';
-import type { ReplicaId } from '../../common/ids.ts';
+import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { type Core, committedInTerm, send } from './core.ts';
 import { leaseHolds, moment } from './lease.ts';
 import type { Entry } from './message.ts';
@@ -26,6 +26,7 @@ export function sendAppend(core: Core, to: ReplicaId, evenEmpty: boolean): boole
   const found = throttled ? NO_ENTRIES : log.entries(progress.next, core.config.messageBytesMax);
   if (found === 'compacted') return sendSnapshot(core, to, progress);
   if (found.length === 0 && !evenEmpty) return false;
+  const commit = commitToTell(core, to, index);
   send(core, {
     type: 'append',
     from: core.id,
@@ -34,11 +35,24 @@ export function sendAppend(core: Core, to: ReplicaId, evenEmpty: boolean): boole
     index,
     logTerm,
     entries: found,
-    commit: log.committed,
+    commit,
   });
   progress.sentEntries(found.length, dataBytes(found));
-  progress.sentCommit(log.committed);
+  progress.sentCommit(commit);
   return true;
+}
+
+/**
+ * A follower takes its time to log entries that are committed already. Who is to lead next must not:
+ * it hears of their commit when it does.
+ */
+function commitToTell(
+  { log, config, leadTransferee }: Core,
+  to: ReplicaId,
+  index: LogIndex,
+): LogIndex {
+  const isHurried = config.appendFanout === 'quorum' && leadTransferee === to;
+  return isHurried ? Math.min(log.committed, index) : log.committed;
 }
 
 function sendSnapshot(core: Core, to: ReplicaId, progress: Progress): boolean {
@@ -67,10 +81,35 @@ function sendSnapshot(core: Core, to: ReplicaId, progress: Progress): boolean {
   return true;
 }
 
-/** Sends an append to every other member, also empty ones: they carry the commit index. */
+/**
+ * Sends an append to every other member, also empty ones: they carry the commit index. Those who may
+ * wait are left to `sendLateAppends`.
+ */
 export function broadcastAppend(core: Core): void {
   for (const replica of core.tracker.members) {
-    if (replica !== core.id) sendAppend(core, replica, true);
+    if (replica !== core.id && !leaveForLater(core, replica)) sendAppend(core, replica, true);
+  }
+}
+
+/** True when an append to `to` is left to `sendLateAppends`. */
+export function leaveForLater(core: Core, to: ReplicaId): boolean {
+  const { fanout, tracker } = core;
+  if (!fanout.mayWait(core, to, tracker.member(to))) return false;
+  fanout.isLate = true;
+  return true;
+}
+
+/** Sends what was left for later to all who lack entries or news of commits. */
+export function sendLateAppends(core: Core): void {
+  core.fanout.isLate = false;
+  if (core.role !== 'leader') return;
+  for (const replica of core.tracker.members) {
+    const { state, next } = core.tracker.member(replica);
+    if (replica === core.id || state !== 'replicate') continue;
+    const lacks = next <= core.log.lastIndex();
+    if (!lacks && !core.tracker.member(replica).canBumpCommit(core.log.committed)) continue;
+    sendAppend(core, replica, true);
+    while (sendAppend(core, replica, false));
   }
 }
 

@@ -26,6 +26,9 @@ export interface LogAppend {
   readonly tombstone?: boolean;
 }
 
+/** `later`: nobody waits for it; it leaves with the next batch, or after `limits.logLaterMs`. */
+export type LogUrgency = 'now' | 'later';
+
 /** The log of one replica, read synchronously (RaftStorage's log half). */
 export interface ReplicaLog {
   readonly replica: ReplicaId;
@@ -65,7 +68,7 @@ export interface RaftLog {
    * flight, right after it. After a failed write or sync nothing is ever reported durable again:
    * `onFailure` of openSharedLog was told.
    */
-  append(part: LogAppend, onDurable: () => void): void;
+  append(part: LogAppend, onDurable: () => void, urgency?: LogUrgency): void;
   /** Resolves when everything appended so far is durable. */
   flush(): Promise<void>;
   stats(): RaftLogStats;

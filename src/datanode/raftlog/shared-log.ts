@@ -20,7 +20,7 @@ import { damaged, diskFailed } from './damage.ts';
 import { decodeEntry } from './format.ts';
 import { LogState } from './log-state.ts';
 import { checkPart, encodePart, partBytes, splitPart } from './part.ts';
-import type { LogAppend, RaftLog, RaftLogStats, ReplicaLog } from './raft-log.ts';
+import type { LogAppend, LogUrgency, RaftLog, RaftLogStats, ReplicaLog } from './raft-log.ts';
 import { recover } from './recovery.ts';
 import { type RecordPlace, type Segment, SegmentSet } from './segment.ts';
 import { type Move, SegmentGc } from './segment-gc.ts';
@@ -72,6 +72,8 @@ class SharedLog implements RaftLog {
   #turnEnds = false;
   #running: Promise<void> | undefined;
   #idleTimer: Timer | undefined;
+  /** For what nobody waits for. */
+  #laterTimer: Timer | undefined;
   /** Replicas whose memory is to be checked when the batch is written. */
   #touched = new Set<ReplicaId>();
   readonly #spared = new SparedEntries((id, spared) => this.#state.replicas.get(id)?.evict(spared));
@@ -184,7 +186,7 @@ class SharedLog implements RaftLog {
    * AssertionError and a removed replica KvorumError REPLICA_GONE, both before anything changes;
    * a closed log throws STOPPING. After a failure, and while the log closes, parts are ignored.
    */
-  append(part: LogAppend, onDurable: () => void): void {
+  append(part: LogAppend, onDurable: () => void, urgency: LogUrgency = 'now'): void {
     if (this.#ended) throw new KvorumError('STOPPING', 'the raft log is closed');
     checkPart(this.#state, part);
     if (this.#failure !== undefined || this.#closed) return;
@@ -195,7 +197,8 @@ class SharedLog implements RaftLog {
     }
     must(batch, 'a part has a piece').onDurable.push(onDurable);
     this.#touched.add(part.replica);
-    this.#flushAtEndOfTurn();
+    if (urgency === 'now') this.#flushAtEndOfTurn();
+    else this.#flushLater();
   }
 
   flush(): Promise<void> {
@@ -227,8 +230,7 @@ class SharedLog implements RaftLog {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#idleTimer?.cancel();
-    this.#idleTimer = undefined;
+    this.#cancelTimers();
     await this.#gc.settle();
     this.#startRun();
     await this.#running;
@@ -250,9 +252,19 @@ class SharedLog implements RaftLog {
     });
   }
 
+  #flushLater(): void {
+    if (this.#turnEnds || this.#running !== undefined) return;
+    this.#laterTimer ??= this.#clock.setTimer(limits.logLaterMs, () => {
+      this.#laterTimer = undefined;
+      this.#startRun();
+    });
+  }
+
   #startRun(): void {
     if (this.#running !== undefined || this.#failure !== undefined) return;
     if (this.#queue.isEmpty) return;
+    this.#laterTimer?.cancel();
+    this.#laterTimer = undefined;
     this.#running = this.#run();
   }
 
@@ -322,11 +334,17 @@ class SharedLog implements RaftLog {
     });
   }
 
+  #cancelTimers(): void {
+    this.#idleTimer?.cancel();
+    this.#idleTimer = undefined;
+    this.#laterTimer?.cancel();
+    this.#laterTimer = undefined;
+  }
+
   #fail(error: KvorumError): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
-    this.#idleTimer?.cancel();
-    this.#idleTimer = undefined;
+    this.#cancelTimers();
     this.#logger.error('raft log: failed', { error: error.message });
     const rejections = [...this.#rejections];
     this.#rejections.clear();

@@ -66,3 +66,23 @@ test('one timer serves many, also of those whose place was taken', () => {
   }
   expect(timers).toHaveLength(1);
 });
+
+test('an acknowledgement of what is committed waits, one that others wait for takes its place', () => {
+  const { sent, expire, send } = world();
+  const acknowledgement = (index: number, commit: number, reject = false): PeerMessage => {
+    const rest = { from: 12, to: FOLLOWER, term: 1, logTerm: 0, rejectHint: 0 };
+    return { type: 'appendResponse', ...rest, index, commit, reject };
+  };
+  send(acknowledgement(5, 5));
+  send(acknowledgement(6, 7));
+  expect(sent).toEqual([]);
+  expire();
+  expect(sent.splice(0)).toEqual([acknowledgement(6, 7)]);
+  send(acknowledgement(7, 7));
+  send(acknowledgement(8, 7));
+  expire();
+  expect(sent.splice(0)).toEqual([acknowledgement(8, 7)]);
+  send(acknowledgement(8, 8));
+  send(acknowledgement(9, 8, true));
+  expect(sent).toEqual([acknowledgement(8, 8), acknowledgement(9, 8, true)]);
+});

@@ -35,6 +35,7 @@ export interface ChaosSettings {
   readonly async: boolean;
   readonly lease: boolean;
   readonly readFanout: 'all' | 'quorum';
+  readonly appendFanout: 'all' | 'quorum';
   readonly preVote: boolean;
   readonly checkQuorum: boolean;
   readonly electionTicks: number;
@@ -169,7 +170,10 @@ export class ChaosGroup {
 
   #settleRound(): void {
     this.#nowMs += PROMISE_MS / this.#settings.electionTicks;
-    for (const replica of this.#live()) replica.node!.tick();
+    for (const replica of this.#live()) {
+      replica.node!.tick();
+      replica.node!.sendLateAppends();
+    }
     for (let pass = 0; pass < 12; pass++) {
       for (const replica of this.#live()) {
         if (replica.node!.hasReady()) this.#processReady(replica);
@@ -311,6 +315,7 @@ export class ChaosGroup {
     const replica = this.#any(live);
     if (this.#settings.lease && replica.id === this.#stalled) return;
     replica.node!.tick();
+    if (this.#random.below(2) === 0) replica.node!.sendLateAppends();
     this.#observe(replica);
   }
 
@@ -488,6 +493,7 @@ export class ChaosGroup {
       stepDownOnRemoval: true,
       lease: settings.lease ? this.#leaseOf(replica, restarted) : undefined,
       readFanout: settings.readFanout,
+      appendFanout: settings.appendFanout,
       disableProposalForwarding: true,
       disableConfChangeValidation: false,
       messageBytesMax: settings.messageBytesMax,

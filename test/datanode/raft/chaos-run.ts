@@ -22,6 +22,7 @@ function drawSettings(random: Random): ChaosSettings {
     repeatPermille: random.below(200),
     faultsPermille: random.below(30),
     readFanout: random.below(3) === 0 ? 'all' : 'quorum',
+    appendFanout: random.below(3) === 0 ? 'all' : 'quorum',
   };
 }
 

@@ -73,6 +73,25 @@ describe('on the real disk', () => {
     expect(failures).toEqual([]);
   });
 
+  test('what nobody waits for is written with the next batch, or by itself soon', async () => {
+    const log = await openLog();
+    log.append({ replica: 7, reset: reset(0, 0, 3) }, noted);
+    await log.flush();
+    const { batches } = log.stats();
+    const durable: string[] = [];
+    const part = (index: number) => ({ replica: 7, entries: [entry(index, 1)] });
+    log.append(part(1), () => durable.push('later'), 'later');
+    await new Promise((resolve) => log.append(part(2), () => resolve(durable.push('now'))));
+    expect(durable).toEqual(['later', 'now']);
+    expect(log.stats().batches).toBe(batches + 1);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise<void>((resolve) => log.append(part(3), resolve, 'later'));
+    expect(log.replica(7)!.lastIndex()).toBe(3);
+    log.append(part(4), () => durable.push('closed'), 'later');
+    await log.close();
+    expect(durable).toEqual(['later', 'now', 'closed']);
+  });
+
   test('a log closed without a flush holds everything appended', async () => {
     const log = await openLog();
     let durable = 0;
