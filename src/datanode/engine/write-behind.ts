@@ -26,6 +26,8 @@ import { bytesOf } from './write-queue.ts';
 
 export interface WriteBehindOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
+  /** A larger batch goes beneath by itself; by default `limits.engineBehindBatchBytesMax`. */
+  readonly batchBytesMax?: number;
   /**
    * Engine `name` takes nothing any more, and what was written last is not in it: nobody may be about
    * to write who would hear of that. Called once for each that was opened.
@@ -35,13 +37,14 @@ export interface WriteBehindOptions {
 
 /** The same engines; a small write is done as soon as readers see it. */
 export function withWriteBehind(engines: EngineHost, options: WriteBehindOptions): EngineHost {
-  const { clock } = options;
+  const { clock, batchBytesMax = limits.engineBehindBatchBytesMax } = options;
   const opened = new Map<string, WriteBehindEngine>();
   return {
     open: async (name) => {
       const { engine: beneath, report } = await engines.open(name);
       const onFailure = (error: KvorumError) => options.onFailure?.(name, error);
-      const engine = new WriteBehindEngine(beneath, new PendingWrites(beneath, clock, onFailure));
+      const writes = new PendingWrites(beneath, clock, onFailure);
+      const engine = new WriteBehindEngine(beneath, writes, batchBytesMax);
       opened.set(name, engine);
       return { engine, report };
     },
@@ -72,6 +75,7 @@ export class WriteBehindEngine implements Engine {
   /** Has what was written some time ago. */
   readonly beneath: Engine;
   readonly #writes: PendingWrites;
+  readonly #batchBytesMax: number;
   readonly #reader: PendingReader;
   /** In the order of the calls; the first is being carried out. */
   readonly #waiting: Waiting[] = [];
@@ -80,9 +84,10 @@ export class WriteBehindEngine implements Engine {
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(beneath: Engine, writes: PendingWrites) {
+  constructor(beneath: Engine, writes: PendingWrites, batchBytesMax: number) {
     this.beneath = beneath;
     this.#writes = writes;
+    this.#batchBytesMax = batchBytesMax;
     this.#reader = new PendingReader(beneath, () => this.#layers());
   }
 
@@ -110,7 +115,7 @@ export class WriteBehindEngine implements Engine {
   }
 
   write(operations: BatchOperations): Promise<void> {
-    const kind = isSmall(operations) ? 'small' : 'large';
+    const kind = this.#isSmall(operations) ? 'small' : 'large';
     const mayJoin = kind === 'small' && this.#waiting.length === 0 && !this.#refusal;
     if (mayJoin && this.#writes.gather(operations)) return DONE;
     return this.#add({ kind, operations });
@@ -135,6 +140,11 @@ export class WriteBehindEngine implements Engine {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  #isSmall(operations: BatchOperations): boolean {
+    if (operations.length > limits.engineBehindBatchOperationsMax) return false;
+    return bytesOf(operations) <= this.#batchBytesMax;
   }
 
   #layers(): readonly Pending[] {
@@ -206,12 +216,6 @@ export class WriteBehindEngine implements Engine {
     await this.beneath.close();
   }
 }
-
-function isSmall(operations: BatchOperations): boolean {
-  if (operations.length > limits.engineBehindBatchOperationsMax) return false;
-  return bytesOf(operations) <= limits.engineBehindBatchBytesMax;
-}
-
 function closedError(): KvorumError {
   return new KvorumError('STOPPING', 'the engine is closed');
 }

@@ -70,6 +70,7 @@ export class PartitionHost {
     const known = knownKeysWorld(clock, settings.keyFilterMisses);
     const behind = withWriteBehind(options.engines, {
       clock,
+      batchBytesMax: settings.behindBatchBytesMax,
       onFailure: (name, error) => this.#onEngineFailure(name, error),
     });
     this.#options = { ...options, engines: withHotRanges(behind, known) };
