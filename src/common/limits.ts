@@ -190,6 +190,15 @@ export const limits = {
   engineWholeOperationsMax: 16_384,
   enginePartBytes: 256 * KIB,
   engineRedoBytes: 32 * KIB,
+  /**
+   * Written behind (`engine/write-behind.ts`): batches of at most so many operations and bytes, so long;
+   * and how much of them, of one engine, makes it time. As much again waits at most, and a batch more.
+   */
+  engineBehindBatchOperationsMax: 512,
+  engineBehindBatchBytesMax: 64 * KIB,
+  engineBehindMs: 10,
+  engineBehindOperations: 1_024,
+  engineBehindBytes: 256 * KIB,
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,
@@ -325,6 +334,11 @@ assert(
 assert(
   2 * limits.replyBytesMax <= limits.execReplyBytesMax,
   'a transaction has room for one read more',
+);
+assert(
+  limits.engineBehindOperations + limits.engineBehindBatchOperationsMax <=
+    limits.engineWholeOperationsMax,
+  'what is written behind is never written in parts',
 );
 assert(limits.followerAskMs < limits.holdMs, 'a read that fails at a follower can go elsewhere');
 assert(limits.holdMs < limits.outcomeWaitMs, 'an outcome is waited for beyond one election');

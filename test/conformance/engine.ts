@@ -280,6 +280,27 @@ export function engineConformance(create: () => Promise<EngineFixture>): void {
       expect(seen).toBeGreaterThan(0);
     });
 
+    test('an iterator goes on when the batch that was being written has ended', async () => {
+      const count = 3_000;
+      await engine.write([put('k0', 'old')]);
+      const many = Array.from({ length: count }, (_, at) => put(`k${at}`, 'x'.repeat(50)));
+      let written = false;
+      const writing = engine.write(many).then(() => {
+        written = true;
+      });
+      const iterators = [engine.iterate(EVERYTHING)];
+      while (!written && iterators.length < 10) {
+        await new Promise((resolve) => setImmediate(resolve));
+        iterators.push(engine.iterate(EVERYTHING));
+      }
+      await writing;
+      for (const iterator of iterators) {
+        const pairs = await iterator.next(10_000);
+        expect([1, count]).toContain(pairs.length);
+        await iterator.close();
+      }
+    });
+
     test('closing the engine ends open snapshots and iterators', async () => {
       await engine.write([put('a', '1')]);
       const snapshot = engine.snapshot();

@@ -5,6 +5,7 @@
 import { must } from '../../src/common/assert.ts';
 import { codeOf } from '../../src/common/errors.ts';
 import type { GroupId } from '../../src/common/ids.ts';
+import { limits } from '../../src/common/limits.ts';
 import type { LogFields, Logger } from '../../src/common/log.ts';
 import { type Random, seededRandom } from '../../src/common/random.ts';
 import { type DatanodeConfig, datanodeConfigSchema } from '../../src/datanode/config.ts';
@@ -134,7 +135,7 @@ export class SimCluster {
       systemMemoryBytes: 0,
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
       tuning: {
-        host: plan,
+        host: { behindBatchBytesMax: this.#behindBytes(), ...plan },
         log: {
           segmentBytes: plan.segmentBytes,
           observe: (log) =>
@@ -246,6 +247,11 @@ export class SimCluster {
   note(text: string): void {
     this.scheduler.note(text);
     this.#line(`-- ${text}`);
+  }
+
+  /** What a plan lets go in parts is not to be hidden behind what is pending. */
+  #behindBytes(): number {
+    return Math.min(limits.engineBehindBatchBytesMax, this.plan.engineWholeBytes);
   }
 
   #stall(clock: SimClock, random: Random): Stall {

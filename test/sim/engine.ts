@@ -22,6 +22,7 @@ import {
 } from '../../src/datanode/engine/large-write.ts';
 import { LevelLogSync, LOG_PADDING } from '../../src/datanode/engine/level-sync.ts';
 import { verifyLevelDirectory } from '../../src/datanode/engine/verify.ts';
+import { WriteBehindEngine } from '../../src/datanode/engine/write-behind.ts';
 import { WriteQueue } from '../../src/datanode/engine/write-queue.ts';
 import type { ReadEngine } from '../../src/datanode/partition/hot-engines.ts';
 import { preparing } from '../datanode/engine/prepare-part.ts';
@@ -150,8 +151,10 @@ class SimEngineHost implements EngineHost {
 
 /** Over what commands can reach in the engine now, whatever way it came to that. */
 export function hashOf({ cold }: ReadEngine): number {
-  assert(cold instanceof SimEngine, 'an engine of the simulator');
-  return cold.hash;
+  assert(cold instanceof WriteBehindEngine, 'an engine that is written behind');
+  const { beneath } = cold;
+  assert(beneath instanceof SimEngine, 'an engine of the simulator');
+  return beneath.hashAfter(cold.pending());
 }
 
 function checkName(name: string): void {
@@ -252,9 +255,11 @@ class SimEngine implements Engine {
     });
   }
 
-  /** Of what readers see. */
-  get hash(): number {
-    return this.#large.before === undefined ? this.#tail.hash.value : this.#hashBefore;
+  /** Of what readers see once `pending` is written. */
+  hashAfter(pending: readonly BatchOperation[]): number {
+    // what is pending may be what is being written in parts: whatever of it is there, it comes over it
+    if (this.#large.before !== undefined && pending.length === 0) return this.#hashBefore;
+    return this.#tail.hash.valueAfter((key) => this.#image.peek(key), pending);
   }
 
   async endLargeWrite(): Promise<void> {

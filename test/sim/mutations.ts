@@ -384,6 +384,36 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'sync an engine without what was written behind',
+    edits: [
+      {
+        file: `${engine}/write-behind.ts`,
+        find: 'if (this.#waiting.length > 0) await this.write([]);\n    await this.#writes.flush();',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'lose sight of what is on its way into an engine',
+    edits: [
+      {
+        file: `${engine}/pending-writes.ts`,
+        find: 'this.#layers = [this.#sealed];',
+        replace: 'this.#layers = NOTHING;',
+      },
+    ],
+  },
+  {
+    name: 'write behind a large write before it',
+    edits: [
+      {
+        file: `${engine}/write-behind.ts`,
+        find: 'await this.#writes.flush();\n    if (work.kind',
+        replace: 'if (work.kind',
+      },
+    ],
+  },
+  {
     name: 'let WATCH overlook a write on its way',
     edits: [
       {

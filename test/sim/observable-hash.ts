@@ -13,6 +13,8 @@ import { tags } from '../../src/datanode/encoding/tags.ts';
 import type { BatchOperation, BatchOperations } from '../../src/datanode/engine/engine.ts';
 
 const elementTagSet = new Set<number>(Object.values(elementTags).flat());
+/** What an engine has beside the data: records of a large write that is under way. */
+const ENGINE_TAG = 0x00;
 /** Slot and version, behind the tag. */
 const PLACE_END = 15;
 
@@ -38,10 +40,28 @@ export class ObservableHash {
     }
   }
 
+  /** Its value after such a change. */
+  valueAfter(read: (key: Buffer) => Buffer | undefined, operations: BatchOperations): number {
+    const after = new Map<string, BatchOperation>();
+    for (const operation of operations) after.set(operation.key.toString('latin1'), operation);
+    const changes = [...after.values()];
+    const undone = changes.map(({ key }): BatchOperation => {
+      const value = read(key);
+      return value === undefined ? { type: 'del', key } : { type: 'put', key, value };
+    });
+    this.change(read, changes);
+    const value = this.#value;
+    this.change((key) => {
+      const change = after.get(key.toString('latin1'));
+      return change?.type === 'put' ? change.value : undefined;
+    }, undone);
+    return value;
+  }
+
   #changePair(key: Buffer, before: Buffer | undefined, after: Buffer | undefined): void {
     const change = pairHash(key, before) ^ pairHash(key, after);
     const tag = key[0]!;
-    if (tag === tags.garbage) return;
+    if (tag === tags.garbage || tag === ENGINE_TAG) return;
     if (elementTagSet.has(tag)) {
       const place = key.toString('latin1', 1, PLACE_END);
       this.#elements.set(place, (this.#elements.get(place) ?? 0) ^ change);

@@ -1,7 +1,7 @@
 /**
  * Ordered key-value store of one replica: LevelDB (`leveldb.ts`) or memory (`memory.ts`).
- * Keys are compared bytewise. Buffers handed in belong to the engine until the call ends; buffers
- * handed out are the caller's.
+ * Keys are compared bytewise. Nobody writes into a buffer that was handed in with a write, nor into
+ * one that was handed out: they may be what readers are given (`write-behind.ts`).
  */
 export type BatchOperation =
   | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
@@ -76,7 +76,8 @@ export interface Engine extends EngineReader {
   /** Taken synchronously: a batch in flight is in it as a whole or not at all. */
   snapshot(): EngineSnapshot;
   /**
-   * Atomic, however large. Not durable until the next `sync`. Batches take effect in the order of the calls.
+   * Atomic, however large. Not durable until the next `sync`; what a crash leaves is a prefix of the
+   * batches. Batches take effect in the order of the calls; readers see what has ended.
    * Rejects with DISK_FAILED once a write or sync has failed: none is tried after that; with BUSY
    * (nothing written) beyond `limits.engineWritesWaitingMax`, with STOPPING once closing.
    */

@@ -23,6 +23,7 @@ import { limits } from '../../common/limits.ts';
 import type {
   BatchOperation,
   BatchOperations,
+  EngineIterator,
   EngineReader,
   EngineSnapshot,
   KeyRange,
@@ -266,22 +267,36 @@ class SharedSnapshot implements EngineReader {
     return this.#snapshot.getMany(keys);
   }
 
-  iterate(range: KeyRange): ReturnType<EngineReader['iterate']> {
-    return this.#snapshot.iterate(range);
+  /** It may be read when the write has ended long since. */
+  iterate(range: KeyRange): EngineIterator {
+    const iterator = this.#snapshot.iterate(range);
+    const leave = this.#join();
+    return {
+      next: (count) => iterator.next(count),
+      close: async () => {
+        await iterator.close();
+        await leave();
+      },
+    };
   }
 
   share(): EngineSnapshot {
-    this.#users++;
-    let close = (): Promise<void> => {
-      close = async () => {};
-      return this.#leave();
-    };
     return {
       getSync: (key) => this.getSync(key),
       getMany: (keys) => this.getMany(keys),
       iterate: (range) => this.iterate(range),
-      close: () => close(),
+      close: this.#join(),
     };
+  }
+
+  /** Returns how to leave; to do so again makes no difference. */
+  #join(): () => Promise<void> {
+    this.#users++;
+    let leave = (): Promise<void> => {
+      leave = async () => {};
+      return this.#leave();
+    };
+    return () => leave();
   }
 
   /** The write that it was taken for has ended. */

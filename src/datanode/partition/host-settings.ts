@@ -14,6 +14,8 @@ export interface HostSettings extends PartitionSettings {
   readonly orphanCampaignMs: number;
   /** Reads of an engine that found nothing before its keys are looked through for a filter. */
   readonly keyFilterMisses: number;
+  /** A larger batch of an engine is not written behind. */
+  readonly behindBatchBytesMax: number;
 }
 
 /** Settings of a real cluster; tests shorten them. */
@@ -30,6 +32,7 @@ export const defaultHostSettings: HostSettings = {
   scrubPauseMs: limits.scrubPauseMs,
   scrubBytesPerSecond: limits.scrubBytesPerSecond,
   keyFilterMisses: limits.keyFilterMisses,
+  behindBatchBytesMax: limits.engineBehindBatchBytesMax,
   messageBytesMax: limits.raftMessageBytesMax,
   sleepAfterTicks: 30,
   logKeepEntries: limits.logKeepEntries,

@@ -8,6 +8,7 @@ import { KvorumError } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
+import { withWriteBehind } from '../engine/write-behind.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { CommitNews } from './commit-news.ts';
 import { Courier } from './courier.ts';
@@ -69,7 +70,12 @@ export class PartitionHost {
   constructor(options: HostOptions) {
     const { clock, settings } = options;
     const known = knownKeysWorld(clock, settings.keyFilterMisses);
-    this.#options = { ...options, engines: withHotRanges(options.engines, known) };
+    const behind = withWriteBehind(options.engines, {
+      clock,
+      batchBytesMax: settings.behindBatchBytesMax,
+      onFailure: (name, error) => this.#onEngineFailure(name, error),
+    });
+    this.#options = { ...options, engines: withHotRanges(behind, known) };
     this.#set = new ReplicaSet({
       ...this.#options,
       worldOf: (record, id, replica) => this.#worldOf(record, id, replica),
@@ -281,6 +287,13 @@ export class PartitionHost {
   #standFirst(replica: Replica | undefined): void {
     if (replica === undefined || replica.record.replicas[0]?.replica !== replica.id) return;
     this.#stand.for(replica, 100 + this.#options.random.below(100));
+  }
+
+  /** What was written behind failed: no write need come that would tell. */
+  #onEngineFailure(name: string, error: KvorumError): void {
+    for (const replica of this.#set.all()) {
+      if (replica.engineName === name) guarded(replica, () => replica.fail(error));
+    }
   }
 
   #onFault(

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
+import { limits } from '../../../src/common/limits.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { Trio } from './trio.ts';
 
@@ -115,13 +116,15 @@ test('a replica that is stopped answers first what it knows to be committed', as
     const committed = () => leader.inspect().raft.committed - leader.appliedIndex;
     await expect.poll(committed).toBe(0);
     writeMs = 1_000;
-    const first = slow.run('write', 'INCR n');
+    // too large to be written behind
+    const value = 'x'.repeat(limits.engineBehindBatchBytesMax);
+    const first = slow.run('write', `SET large ${value}`);
     await expect.poll(committed, { interval: 5 }).toBe(1);
     // behind the batch that is being written
     const second = slow.run('write', 'INCR n');
     await expect.poll(committed, { interval: 5 }).toBe(2);
     await slow.stop(`n${leader.id}`);
-    expect([await first, await second]).toEqual([[':2'], [':3']]);
+    expect([await first, await second]).toEqual([['+OK'], [':2']]);
   } finally {
     writeMs = 0;
     await slow.destroy();
