@@ -11,7 +11,8 @@
  *
  * Rounds that confirm a leader for reads are no such matter: they are answered before the others come.
  */
-import type { Clock, Timer } from '../../common/clock.ts';
+import type { Clock } from '../../common/clock.ts';
+import { LoneTimer } from '../../common/lone-timer.ts';
 
 /** So many share the cost of their entry well enough. */
 const ENOUGH = 64;
@@ -35,11 +36,12 @@ export class Cohort {
   #sinceMs: number | undefined;
   #answeredMs = Number.NEGATIVE_INFINITY;
   #expected = 0;
-  #timer: Timer | undefined;
+  readonly #timer: LoneTimer;
 
   /** Nobody waits longer than `waitMaxMs`. */
   constructor(ground: CohortGround, waitMaxMs: number) {
     this.#ground = ground;
+    this.#timer = new LoneTimer(ground.clock);
     this.#waitMaxMs = waitMaxMs;
   }
 
@@ -51,7 +53,7 @@ export class Cohort {
     const nowMs = this.#ground.clock.monotonicMs();
     this.#sinceMs ??= nowMs;
     if (this.#isToWait(waiting, isUnderWay, nowMs)) {
-      this.#timer ??= this.#ground.clock.setTimer(LOOK_AGAIN_MS, this.#look);
+      this.#timer.ask(LOOK_AGAIN_MS, this.#look);
       return false;
     }
     this.#sinceMs = undefined;
@@ -67,8 +69,7 @@ export class Cohort {
 
   /** No turn is asked for any more. */
   stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#timer.cancel();
   }
 
   #isToWait(waiting: number, isUnderWay: boolean, nowMs: number): boolean {
@@ -78,7 +79,6 @@ export class Cohort {
   }
 
   readonly #look = (): void => {
-    this.#timer = undefined;
     if (this.#sinceMs !== undefined) this.#ground.requestTurn();
   };
 }

@@ -301,13 +301,8 @@ export class Replica implements LocalPartition {
 
   #createEffects(): Effects {
     return new Effects({
-      self: this.id,
-      world: this.#world,
-      raft: this.#raft,
-      writer: this.#writer,
-      applier: this.#applier,
-      snapshots: this.#snapshots,
-      time: this.#time,
+      ...{ self: this.id, world: this.#world, raft: this.#raft, writer: this.#writer },
+      ...{ applier: this.#applier, snapshots: this.#snapshots, time: this.#time },
       stopped: () => this.#stopped,
     });
   }

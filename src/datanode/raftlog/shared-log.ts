@@ -6,13 +6,14 @@
  * everything before it is durable.
  */
 import { must } from '../../common/assert.ts';
-import type { Clock, Timer } from '../../common/clock.ts';
+import type { Clock } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
+import { LoneTimer } from '../../common/lone-timer.ts';
 import type { Entry } from '../raft/message.ts';
 import type { Batch } from './batch.ts';
 import { BatchQueue } from './batch-queue.ts';
@@ -71,9 +72,9 @@ class SharedLog implements RaftLog {
   readonly #queue: BatchQueue;
   #turnEnds = false;
   #running: Promise<void> | undefined;
-  #idleTimer: Timer | undefined;
+  readonly #idleTimer: LoneTimer;
   /** For what nobody waits for. */
-  #laterTimer: Timer | undefined;
+  readonly #laterTimer: LoneTimer;
   /** Replicas whose memory is to be checked when the batch is written. */
   #touched = new Set<ReplicaId>();
   readonly #spared = new SparedEntries((id, spared) => this.#state.replicas.get(id)?.evict(spared));
@@ -96,6 +97,8 @@ class SharedLog implements RaftLog {
     this.#disk = options.disk;
     this.#dir = options.dir;
     this.#clock = options.clock;
+    this.#idleTimer = new LoneTimer(options.clock);
+    this.#laterTimer = new LoneTimer(options.clock);
     this.#logger = options.logger;
     this.#segmentBytes = options.segmentBytes ?? limits.logSegmentBytes;
     this.#batchBytesMax = options.batchBytesMax ?? limits.logBatchBytesMax;
@@ -197,15 +200,14 @@ class SharedLog implements RaftLog {
     }
     must(batch, 'a part has a piece').onDurable.push(onDurable);
     this.#touched.add(part.replica);
-    if (urgency === 'now') this.#flushAtEndOfTurn();
-    else this.#flushLater();
+    this.#flushSoon(urgency);
   }
 
   flush(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const last = this.#queue.newest;
     if (last === undefined) return Promise.resolve();
-    this.#flushAtEndOfTurn();
+    this.#flushSoon('now');
     return new Promise((resolve, reject) => {
       this.#rejections.add(reject);
       last.onDurable.push(() => {
@@ -230,7 +232,8 @@ class SharedLog implements RaftLog {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#cancelTimers();
+    this.#idleTimer.cancel();
+    this.#laterTimer.cancel();
     await this.#gc.settle();
     this.#startRun();
     await this.#running;
@@ -243,8 +246,12 @@ class SharedLog implements RaftLog {
     await this.#segments.close();
   }
 
-  #flushAtEndOfTurn(): void {
+  #flushSoon(urgency: LogUrgency): void {
     if (this.#turnEnds || this.#running !== undefined) return;
+    if (urgency === 'later') {
+      this.#laterTimer.ask(limits.logLaterMs, () => this.#startRun());
+      return;
+    }
     this.#turnEnds = true;
     this.#clock.endOfTurn(() => {
       this.#turnEnds = false;
@@ -252,19 +259,10 @@ class SharedLog implements RaftLog {
     });
   }
 
-  #flushLater(): void {
-    if (this.#turnEnds || this.#running !== undefined) return;
-    this.#laterTimer ??= this.#clock.setTimer(limits.logLaterMs, () => {
-      this.#laterTimer = undefined;
-      this.#startRun();
-    });
-  }
-
   #startRun(): void {
     if (this.#running !== undefined || this.#failure !== undefined) return;
     if (this.#queue.isEmpty) return;
-    this.#laterTimer?.cancel();
-    this.#laterTimer = undefined;
+    this.#laterTimer.cancel();
     this.#running = this.#run();
   }
 
@@ -320,10 +318,8 @@ class SharedLog implements RaftLog {
   }
 
   #armIdleTimer(): void {
-    if (this.#idleTimer !== undefined) return;
     const seen = this.#queue.lastSeq;
-    this.#idleTimer = this.#clock.setTimer(limits.logIdleMs, () => {
-      this.#idleTimer = undefined;
+    this.#idleTimer.ask(limits.logIdleMs, () => {
       if (this.#closed || this.#failure !== undefined || this.#lastIsMark) return;
       if (this.#queue.lastSeq !== seen || this.#running !== undefined) {
         this.#armIdleTimer();
@@ -334,17 +330,11 @@ class SharedLog implements RaftLog {
     });
   }
 
-  #cancelTimers(): void {
-    this.#idleTimer?.cancel();
-    this.#idleTimer = undefined;
-    this.#laterTimer?.cancel();
-    this.#laterTimer = undefined;
-  }
-
   #fail(error: KvorumError): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
-    this.#cancelTimers();
+    this.#idleTimer.cancel();
+    this.#laterTimer.cancel();
     this.#logger.error('raft log: failed', { error: error.message });
     const rejections = [...this.#rejections];
     this.#rejections.clear();
