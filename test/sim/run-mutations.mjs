@@ -33,6 +33,26 @@ const FLAGS = [
   '--interrupt-budget=400000',
 ];
 const WORKERS = Number(process.env.KVORUM_MUTATION_WORKERS ?? 2);
+const HELP = `Plants bugs in the simulator's build, one at a time, and shows who catches each.
+
+  npm run test:mutations -- [options] [WORDS ...]
+
+  WORDS            only mutations whose names hold one of these (without: all of them)
+  --scenarios      play the scenarios that are named for the mutations, and no seeds
+  --help           this text
+
+KVORUM_MUTATION_SEED: the first seed. KVORUM_MUTATION_WORKERS: how many at a time (default 2).
+Ends with exit code 1 when a mutation is not caught.
+`;
+
+const words = process.argv.slice(2);
+const unknown = words.find((word) => word.startsWith('--') && word !== '--scenarios');
+if (unknown !== undefined) {
+  const isHelp = unknown === '--help';
+  const wrong = `there is no option ${unknown}; --help lists them\n`;
+  (isHelp ? process.stdout : process.stderr).write(isHelp ? HELP : wrong);
+  process.exit(isHelp ? 0 : 1);
+}
 
 rmSync(build, { recursive: true, force: true });
 buildSimulator();
@@ -41,13 +61,16 @@ const { mutations } = await import(
 ).catch(async () => {
   throw new Error('the simulator build has no mutations');
 });
-const words = process.argv.slice(2);
 /** The scenarios of each mutation, and no seed. */
 const scenarios = words.includes('--scenarios');
 const only = words.filter((word) => !word.startsWith('--'));
 const queue = mutations
   .filter(({ name }) => only.length === 0 || only.some((word) => name.includes(word)))
   .filter((mutation) => !scenarios || mutation.scenarios !== undefined);
+if (queue.length === 0) {
+  process.stderr.write(`no mutation's name holds ${only.join(' or ')}\n`);
+  process.exit(1);
+}
 const began = Date.now();
 const results = [];
 await Promise.all(Array.from({ length: WORKERS }, () => worker()));
