@@ -220,6 +220,12 @@ export const limits = {
   keyFilterChangesMax: 8_192,
   keyFilterMisses: 50_000,
   keyFilterMissesGrowth: 4,
+  /**
+   * Nodes of counted trees that are kept between batches (`encoding/rank-trees.ts`), some 12 KiB
+   * each: of a replica, as many as two sets of a half million members have; of all of a node.
+   */
+  rankNodesOfReplica: 64,
+  rankNodesOfAll: 1_024,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,
   /** What one connection brought is looked at so long in one turn of the event loop. */

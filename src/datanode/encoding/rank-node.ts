@@ -20,6 +20,7 @@ const COUNTS = 1;
 const SHAPE_BYTES = 10;
 const ENTRY_BYTES = 8;
 const COUNT_BYTES = 8;
+const U32_MAX = 0xffff_ffff;
 
 export interface NodeEntry {
   child: number;
@@ -96,8 +97,12 @@ export function encodeShape({ level, nextNode, entries }: Node): Buffer {
 
 export function encodeCounts({ entries }: Node): Buffer {
   const encoded = Buffer.alloc(1 + entries.length * COUNT_BYTES);
-  entries.forEach(({ count }, index) => {
-    writeU64(encoded, count, 1 + index * COUNT_BYTES);
-  });
+  let at = 1;
+  for (const { count } of entries) {
+    // a half of it is 0 as it is, unless the set is enormous
+    if (count <= U32_MAX) encoded.writeUInt32BE(count, at + COUNT_BYTES / 2);
+    else writeU64(encoded, count, at);
+    at += COUNT_BYTES;
+  }
   return encoded;
 }

@@ -1,7 +1,7 @@
 /**
  * The counted tree over the elements of a sorted set (see zset-index.ts): finding, counting,
- * splitting and joining of its entries, all by point reads. Nodes are kept while one command runs
- * and written once, by `flush`.
+ * splitting and joining of its entries, all by point reads. Nodes are kept, those that have changed
+ * at least until `flush` has written them (see rank-trees.ts).
  */
 import { assert } from '../../common/assert.ts';
 import type { CollectionPlace } from './element-key.ts';
@@ -32,7 +32,7 @@ export interface Block {
 }
 
 export class RankTree {
-  readonly #view: View;
+  #view: View;
   readonly #place: CollectionPlace;
   readonly #nodes = new Map<number, Node>();
   readonly #deleted = new Set<number>();
@@ -49,6 +49,24 @@ export class RankTree {
     root.nextNode = 1;
     tree.#nodes.set(NODE_ROOT, root);
     return tree;
+  }
+
+  /** Where nodes are that were not read yet. */
+  readFrom(view: View): void {
+    this.#view = view;
+  }
+
+  /** Nodes that are kept. */
+  get nodes(): number {
+    return this.#nodes.size;
+  }
+
+  /** Keeps so many, the root among them; all that has changed is written. */
+  trim(nodesMax: number): void {
+    for (const id of this.#nodes.keys()) {
+      if (this.#nodes.size <= nodesMax) return;
+      if (id !== NODE_ROOT) this.#nodes.delete(id);
+    }
   }
 
   /** True when the tree says no more than the header does. */
@@ -114,6 +132,7 @@ export class RankTree {
   /** The same, node by node. */
   *flushInSteps(view: WriteView): Generator<undefined, void, unknown> {
     for (const id of this.#deleted) deleteNode(view, this.#place, id);
+    this.#deleted.clear();
     for (const node of this.#nodes.values()) {
       writeNode(view, this.#place, node);
       yield;

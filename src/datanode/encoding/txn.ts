@@ -23,6 +23,7 @@ import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
 import { ManyNew, NewApart } from './new-elements.ts';
 import { changeOf, Overlay } from './overlay.ts';
+import { RankTrees } from './rank-trees.ts';
 import { handedMax, ReadAhead, readSlice, type Slice } from './read-ahead.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { NOTHING, type Pacing } from './slices.ts';
@@ -90,6 +91,8 @@ export class Txn implements WriteView {
   readonly #opener = new RecordOpener();
   readonly #before: View;
   readonly #observers: readonly WriteObserver[];
+  /** What they have changed joins the other changes before anybody looks for it there. */
+  readonly ranks: RankTrees;
   readonly #overlay = new Overlay();
   readonly #ahead: ReadAhead;
   /** Of values put, those put over others included. */
@@ -107,7 +110,13 @@ export class Txn implements WriteView {
   #onKeyPut: ((key: Buffer) => void) | undefined;
   #elements: ElementNames | undefined;
 
-  constructor(reader: EngineReader, observers: readonly WriteObserver[] = []) {
+  /** With `ranks`, those are what this reader has. */
+  constructor(
+    reader: EngineReader,
+    observers: readonly WriteObserver[] = [],
+    ranks = new RankTrees(),
+  ) {
+    this.ranks = ranks;
     this.#reader = reader;
     this.#before = createView(reader, undefined, this.#opener);
     this.#ahead = new ReadAhead(reader);
@@ -188,6 +197,7 @@ export class Txn implements WriteView {
    */
   range(range: KeyRange): readonly KeyValue[] | Promise<readonly KeyValue[]> {
     if (range.gte.compare(range.lt) >= 0) return [];
+    if (mayHoldNodes(range)) this.ranks.flush(this);
     const filling: Filling = { range, left: handedMax(range), bytes: 0, pairs: [] };
     const ordering = this.#overlay.order(range);
     if (!ordering.next().done) return this.#orderAndFill(ordering, filling);
@@ -238,6 +248,7 @@ export class Txn implements WriteView {
   }
 
   changes(): Iterable<Change> {
+    this.ranks.flush(this);
     return this.#overlay.changes();
   }
 
@@ -253,6 +264,7 @@ export class Txn implements WriteView {
   /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on
    * every replica. */
   operations(): BatchOperation[] {
+    this.ranks.flush(this);
     this.checkReads();
     this.#observe();
     return Array.from(this.#overlay.changes(), operationOf);
@@ -266,6 +278,7 @@ export class Txn implements WriteView {
 
   /** The same, with pauses. Nothing may be changed meanwhile, nor before it is written. */
   async batchInSteps(pace: Pacing): Promise<BatchOperations> {
+    this.ranks.flush(this);
     await this.#opener.checkInSteps(pace);
     this.#endReads();
     this.#observe();
@@ -333,6 +346,11 @@ function operationOf({ key, after }: Change): BatchOperation {
 function isDoneWithin(steps: Iterator<unknown>, count: number): boolean {
   for (let made = 0; made < count; made++) if (steps.next().done) return true;
   return false;
+}
+
+/** Whether nodes of counted trees may lie in `range`. */
+function mayHoldNodes({ gte, lt }: KeyRange): boolean {
+  return gte[0]! <= tags.zsetBlock && lt[0]! >= tags.zsetBlock;
 }
 
 const NO_BYTES = Buffer.alloc(0);

@@ -4,11 +4,14 @@
  * mismatch throws KvorumError CORRUPT naming the key, and the partition stops serving.
  */
 import type { Version } from './header.ts';
+import type { RankTrees } from './rank-trees.ts';
 
 export interface View {
   get(key: Buffer): Buffer | undefined;
   /** Where lookups of keys are counted, on views that reads run on. */
   readonly lookups?: Lookups | undefined;
+  /** Trees that are newer than their records, on views that commands change. */
+  readonly ranks?: RankTrees | undefined;
 }
 
 /** How many keys were looked up and were there, or were not. */

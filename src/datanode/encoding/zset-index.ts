@@ -27,7 +27,7 @@ export function* countBefore(view: View, zset: Collection, bound: Buffer): Slice
   if (bound.compare(whole.gte) <= 0) return 0;
   if (bound.compare(whole.lt) >= 0) return zset.size;
   if (!isCounted(zset)) return yield* countRange({ ...whole, lt: bound });
-  const block = new RankTree(view, zset.place).blockOf(scoreOrder(bound));
+  const block = treeOf(view, zset.place).blockOf(scoreOrder(bound));
   if (block.to === undefined) {
     // up to the end, as most bounds in the last block: its elements need not be walked over
     const [last] = yield limited(whole, 1, true);
@@ -40,14 +40,14 @@ export function* countBefore(view: View, zset: Collection, bound: Buffer): Slice
 export function* keyAtRank(view: View, zset: Collection, rank: number): Slices<Buffer | undefined> {
   if (rank >= zset.size) return undefined;
   if (!isCounted(zset)) return yield* keyAt(elementRange(tags.zsetScore, zset.place), rank);
-  const block = new RankTree(view, zset.place).blockAtRank(rank);
+  const block = treeOf(view, zset.place).blockAtRank(rank);
   return yield* keyAt(blockRange(zset.place, block), rank - block.before);
 }
 
 /** Tells the counts of an element that came (1) or went (−1), by its zsetScore key. */
 export function countElement(view: View, zset: OpenZset, scoreKey: Buffer, more: 1 | -1): void {
   if (!isCounted(zset)) return;
-  zset.ranks ??= new RankTree(view, zset.place);
+  zset.ranks ??= treeOf(view, zset.place);
   const order = scoreOrder(scoreKey);
   const count = zset.ranks.add(order, more);
   if (more < 0 || count !== BLOCK_MAX + 1) return;
@@ -64,6 +64,7 @@ export function isCrowded(zset: OpenZset): boolean {
 export function* splitBlocks(view: View, zset: OpenZset): Slices<void> {
   if (!isCounted(zset)) {
     zset.ranks = RankTree.create(view, zset.place, zset.size);
+    view.ranks?.add(zset.place, zset.ranks);
     zset.crowded = [Buffer.alloc(0)];
     setFlags(zset, flagsOfZset(zset) | zsetFlags.counted);
   }
@@ -86,6 +87,7 @@ export function* countBlocks(view: WriteView, zset: OpenZset, blocks: Blocks): S
   yield* giveWay();
   ranks.split(Buffer.alloc(0), counts, bounds);
   zset.ranks = ranks;
+  view.ranks?.add(zset.place, ranks);
   setFlags(zset, flagsOfZset(zset) | zsetFlags.counted);
   yield* saveManyRanks(view, zset);
 }
@@ -100,17 +102,26 @@ export function* saveManyRanks(view: WriteView, zset: OpenZset): Slices<void> {
   saveRanks(view, zset);
 }
 
-/** Writes the counts; a tree that says no more than the header is given up. */
+/** Sees to it that counts are written; a tree that says no more than the header is given up. */
 export function saveRanks(view: WriteView, zset: OpenZset): void {
   const { ranks } = zset;
   if (ranks === undefined) return;
-  if (zset.size > 0 && !ranks.isTrivial) return ranks.flush(view);
+  if (zset.size > 0 && !ranks.isTrivial) {
+    // else the view has it, and writes it when it is to be read or stored
+    if (view.ranks === undefined) ranks.flush(view);
+    return;
+  }
   ranks.drop(view);
+  view.ranks?.drop(zset.place);
   setFlags(zset, flagsOfZset(zset) & ~zsetFlags.counted);
 }
 
 function isCounted(zset: Collection): boolean {
   return (flagsOfZset(zset) & zsetFlags.counted) !== 0;
+}
+
+function treeOf(view: View, place: CollectionPlace): RankTree {
+  return view.ranks?.of(view, place) ?? new RankTree(view, place);
 }
 
 function blockRange(place: CollectionPlace, { from, to }: Block): KeyRange {

@@ -8,19 +8,23 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { seededRandom } from '../../common/random.ts';
-import { resolveCommand } from '../commands/table.ts';
 import { redisDataRange } from '../encoding/key.ts';
+import { type RankPool, RankTrees } from '../encoding/rank-trees.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { type ChangeSet, Txn } from '../encoding/txn.ts';
-import type { View } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import type { Reply } from '../resp/reply.ts';
 import { type ApplyContext, type ApplyStep, applyExpiry } from './apply-lines.ts';
-import { applyAfterFlush, applyBeforeFlush, applyCommands, servedBy } from './apply-serving.ts';
-import type { CommandLine } from './batch.ts';
+import {
+  applyAfterFlush,
+  applyBeforeFlush,
+  applyCommands,
+  flushOf,
+  servedBy,
+} from './apply-serving.ts';
 import {
   decodeEnvelope,
   decodeEnvelopeInSteps,
@@ -28,7 +32,7 @@ import {
   type EnvelopeBody,
 } from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
-import { isOver, OnceBatches } from './once-batches.ts';
+import { OnceBatches } from './once-batches.ts';
 import { Pace } from './pace.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import type { Served } from './serving.ts';
@@ -56,6 +60,7 @@ export interface ApplierHooks {
   readonly keyEvents: KeyEventGate;
   /** The node's; its own by default. */
   readonly pace?: Pace;
+  readonly ranks?: RankPool;
   /** Apply cannot go on: damage, or an engine that refuses writes. */
   onFault(error: unknown): void;
 }
@@ -96,6 +101,7 @@ export class Applier {
   readonly #share: KeyShare;
   readonly #clock: Clock;
   readonly #pace: Pace;
+  readonly #ranks: RankTrees;
   #timer: Timer | undefined;
   #engine: Engine;
   #state: ReplicaState;
@@ -119,6 +125,7 @@ export class Applier {
   ) {
     this.#clock = clock;
     this.#pace = hooks.pace ?? new Pace(clock);
+    this.#ranks = new RankTrees(hooks.ranks);
     this.#engine = engine;
     this.#state = state;
     this.#share = share;
@@ -180,13 +187,15 @@ export class Applier {
     assert(!this.#running, 'the engine is replaced only between batches');
     this.#engine = engine;
     this.#state = state;
+    this.#ranks.clear();
   }
 
   /** Lets the batch being written finish, then applies nothing more. */
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#stopped = true;
     this.#queue = [];
-    return this.whenIdle();
+    await this.whenIdle();
+    this.#ranks.clear();
   }
 
   /** Begins with what is queued, unless it is being worked off already. */
@@ -245,7 +254,7 @@ export class Applier {
 
   #newBatch(): OpenBatch {
     return {
-      txn: new Txn(this.#engine),
+      txn: new Txn(this.#engine, [], this.#ranks),
       applied: [],
       state: this.#state,
       expiryEntries: 0,
@@ -260,6 +269,7 @@ export class Applier {
     this.#writtenIndex = state.index;
     this.#writing = true;
     await this.#engine.write(operations);
+    this.#ranks.written();
     this.#writing = false;
     this.#clearing = false;
     const before = this.#state;
@@ -295,6 +305,7 @@ export class Applier {
     this.#clearing = true;
     const early = await applyBeforeFlush(engine, flush, context, state);
     this.#hooks.onClear();
+    this.#ranks.clear();
     await engine.clearRange(redisDataRange());
     const after = this.#newBatch();
     after.txn.beginEntry(index);
@@ -382,19 +393,4 @@ function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
 /** Undefined for entries without one: a new leader's first, a change of configuration. */
 function envelopeOf({ kind, data }: Entry): Envelope | undefined {
   return kind === 'normal' && data.length > 0 ? decodeEnvelope(data) : undefined;
-}
-
-/** The last command that empties the partition; -1: none does. */
-function flushOf({ lines, once = [] }: RedisBody, view: View): number {
-  return lines.findLastIndex((line, at) => empties(line) && !isOver(view, once, at));
-}
-
-const LETTER_F = 0x66;
-const LOWER_CASE = 0x20;
-
-/** FLUSHALL or FLUSHDB, well formed; the first letter spares the others the look into the table. */
-function empties(line: CommandLine): boolean {
-  if ((line[0]![0]! | LOWER_CASE) !== LETTER_F) return false;
-  const command = resolveCommand(line);
-  return command?.kind === 'write' && command.empties === true && command.prepare(line).ok;
 }

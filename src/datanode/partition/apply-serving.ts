@@ -4,11 +4,13 @@
  * FLUSHALL, before and behind it.
  */
 import type { LogIndex } from '../../common/ids.ts';
+import { resolveCommand } from '../commands/table.ts';
 import { findEmptying, markEmptying, unmarkEmptying } from '../encoding/emptying.ts';
 import { keepServed } from '../encoding/served.ts';
 import { isSessionKey } from '../encoding/sessions.ts';
 import { writeCounts } from '../encoding/system.ts';
 import { createView, Txn } from '../encoding/txn.ts';
+import type { View } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import { OK, type Reply } from '../resp/reply.ts';
 import {
@@ -20,7 +22,7 @@ import {
 } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import type { EnvelopeBody } from './envelope.ts';
-import { LOST_BY_FLUSH, type OnceBatches } from './once-batches.ts';
+import { isOver, LOST_BY_FLUSH, type OnceBatches } from './once-batches.ts';
 import { NOT_KEPT, type Served, Serving } from './serving.ts';
 import type { ReplicaState } from './state.ts';
 import type { WaitingPart } from './waiter-codec.ts';
@@ -146,4 +148,19 @@ export async function applyAfterFlush(
 /** All that an entry with a FLUSHALL gave to clients. */
 export function servedBy(early: ApplyStep, late: ApplyStep): readonly Served[] {
   return [...(early.served ?? []), ...(late.served ?? [])];
+}
+
+/** The last command that empties the partition; -1: none does. */
+export function flushOf({ lines, once = [] }: FlushEntry['body'], view: View): number {
+  return lines.findLastIndex((line, at) => empties(line) && !isOver(view, once, at));
+}
+
+const LETTER_F = 0x66;
+const LOWER_CASE = 0x20;
+
+/** FLUSHALL or FLUSHDB, well formed; the first letter spares the others the look into the table. */
+function empties(line: CommandLine): boolean {
+  if ((line[0]![0]! | LOWER_CASE) !== LETTER_F) return false;
+  const command = resolveCommand(line);
+  return command?.kind === 'write' && command.empties === true && command.prepare(line).ok;
 }

@@ -2,12 +2,14 @@
  * All replicas of a node: gives each turn to those with something to do, ticks them and hands them
  * their messages. Which of them run is the matter of `replica-set.ts`.
  */
+
 import { must } from '../../common/assert.ts';
 import type { Timer } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
+import { RankPool } from '../encoding/rank-trees.ts';
 import { withWriteBehind } from '../engine/write-behind.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { CommitNews } from './commit-news.ts';
@@ -55,6 +57,7 @@ export class PartitionHost {
   readonly #departures = new Departures();
   readonly #requests: PeerRequests;
   readonly #pace: Pace;
+  readonly #ranks = new RankPool();
   readonly #turns: Turns;
   readonly #lateAppends: LateAppends;
   readonly #ticks: Ticks;
@@ -322,6 +325,7 @@ export class PartitionHost {
       settings,
       meters: this.meters,
       pace: this.#pace,
+      ranks: this.#ranks,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => news.send(group, message),
       isReachable: (member) => courier.isReachable(group, member),

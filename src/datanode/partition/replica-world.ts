@@ -1,10 +1,12 @@
 /** What a replica needs of its node, and the settings it gives the raft core. */
+
 import type { Clock } from '../../common/clock.ts';
 import type { ReplicaId, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
 import type { CatchingUp, Membership, PartitionRecord } from '../../meta/schema.ts';
+import type { RankPool } from '../encoding/rank-trees.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
 import type { RaftConfig } from '../raft/config.ts';
 import type { LeaseConfig } from '../raft/lease.ts';
@@ -58,6 +60,8 @@ export interface ReplicaWorld {
   readonly settings: PartitionSettings;
   readonly meters: PartitionMeters;
   readonly pace: Pace;
+  /** What of counted trees its replicas keep. */
+  readonly ranks?: RankPool;
   /** Queues the message for the end of the turn; snapshots are streamed. */
   send(message: PeerMessage | SleepMessage): void;
   isReachable(member: ReplicaId): boolean;

@@ -4,6 +4,8 @@
  */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { RankPool } from '../../../src/datanode/encoding/rank-trees.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { type AppliedEntry, Applier } from '../../../src/datanode/partition/applier.ts';
 import { encodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
@@ -28,7 +30,7 @@ function entriesOf(commands: readonly (readonly string[])[]): Entry[] {
 }
 
 /** What the engine holds and what was answered when so many entries share a batch. */
-async function applied(entries: readonly Entry[], together: number) {
+async function applied(entries: readonly Entry[], together: number, ranks?: RankPool) {
   const { engine } = await createMemoryHost().open('1-0');
   const done: AppliedEntry[] = [];
   let fault: unknown;
@@ -38,6 +40,7 @@ async function applied(entries: readonly Entry[], together: number) {
     BIRTH,
     { firstSlot: 0, lastSlot: 16_383 },
     {
+      ...(ranks && { ranks }),
       mayGather: () => false,
       applyConfChange: () => BIRTH.confState,
       onClear: () => {},
@@ -81,3 +84,47 @@ test('members at random are the same ones however entries are gathered', async (
     expect(await applied(entries, together)).toEqual(alone);
   }
 });
+
+/** Sets that outgrow their counts' tree and come back, by every way that trees are changed. */
+function changesOfSortedSets(count: number): string[][] {
+  const random = seededRandom(5);
+  const draw = (below: number) => Math.floor(random.float() * below);
+  const key = () => `{z}${draw(3)}`;
+  const scored = (many: number) =>
+    Array.from({ length: many }, () => [String(draw(4)), `m${draw(6_000)}`]).flat();
+  const kinds: (() => string[])[] = [
+    ...Array.from({ length: 12 }, () => () => ['ZADD', key(), ...scored(1 + draw(3))]),
+    ...Array.from({ length: 6 }, () => () => ['ZADD', key(), ...scored(900)]),
+    () => ['ZINCRBY', key(), '1', `m${draw(6_000)}`],
+    () => ['ZREM', key(), ...scored(200)],
+    () => ['ZREMRANGEBYRANK', key(), String(draw(300)), String(300 + draw(900))],
+    () => ['ZREMRANGEBYSCORE', key(), '1', '1'],
+    () => ['ZPOPMIN', key(), String(draw(700))],
+    () => ['ZPOPMAX', key()],
+    () => ['ZRANGESTORE', key(), key(), String(draw(900)), '-1'],
+    () => ['ZUNIONSTORE', key(), '2', key(), key()],
+    () => ['COPY', key(), 'elsewhere', 'REPLACE'],
+    () => ['COPY', 'elsewhere', key(), 'REPLACE'],
+    () => ['RENAME', key(), key()],
+    () => ['DEL', key()],
+  ];
+  const commands = Array.from({ length: count }, () => kinds[draw(kinds.length)]!());
+  return commands.toSpliced(count / 2, 0, ['FLUSHALL']);
+}
+
+test('counts of sorted sets are the same ones however entries are gathered, and trees kept', async () => {
+  const entries = entriesOf(changesOfSortedSets(200));
+  const nothingKept = await applied(entries, 1, new RankPool(0));
+  const nodes = nothingKept.image.filter((record) => record.startsWith(String.fromCharCode(0x1c)));
+  expect(nodes.length).toBeGreaterThan(4);
+  const small = new RankPool(3);
+  for (const [together, pool] of [
+    [1, new RankPool()],
+    [2, small],
+    [7, new RankPool()],
+    [entries.length, undefined],
+  ] as const) {
+    expect(await applied(entries, together, pool)).toEqual(nothingKept);
+  }
+  expect(small.nodes).toBeLessThanOrEqual(3);
+}, 60_000);
