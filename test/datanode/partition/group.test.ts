@@ -24,7 +24,9 @@ describe('what a node counts', () => {
     expect(led.lookups).toEqual({ hits: 4, misses: 2 });
     await expect.poll(() => led.expiredKeys).toBe(1);
     for (const host of trio.hosts.values()) {
-      await expect.poll(() => host.local('default', 0)!.appliedIndex).toBe(leader.appliedIndex);
+      // the leader may add an entry meanwhile
+      const behind = () => leader.appliedIndex - host.local('default', 0)!.appliedIndex;
+      await expect.poll(behind).toBe(0);
       expect(host.meters.apply.count).toBeGreaterThan(0);
       if (host.meters === led) continue;
       expect(host.meters.lookups).toEqual({ hits: 0, misses: 0 });
