@@ -18,7 +18,7 @@ import { LoneTimer } from '../../common/lone-timer.ts';
 const ENOUGH = 64;
 /** So soon clients that were answered ask again, if they do. */
 const RETURN_MS = 1;
-/** Of those who were answered or waited then, so many are waited for. */
+/** Of those who were answered or waited then, so many are waited for; of up to nine, all. */
 const RETURNING_SHARE = 0.9;
 /** Timers know whole milliseconds. */
 const LOOK_AGAIN_MS = 1;
@@ -63,7 +63,7 @@ export class Cohort {
   /** `answered` commands are answered while `waiting` others wait. */
   onAnswered(answered: number, waiting: number): void {
     this.#answeredMs = this.#ground.clock.monotonicMs();
-    this.#expected = Math.floor((answered + waiting) * RETURNING_SHARE);
+    this.#expected = Math.ceil((answered + waiting) * RETURNING_SHARE);
     if (waiting > 0) this.#ground.requestTurn();
   }
 

@@ -37,6 +37,18 @@ test('what comes while others are under way waits for those, and for them to com
   expect(cohort.mayLeave(15, false)).toBe(true);
 });
 
+test('two clients whose entries would take turns meet', () => {
+  const { clock, cohort } = world();
+  expect(cohort.mayLeave(1, false)).toBe(true);
+  clock.spend(0.4);
+  expect(cohort.mayLeave(1, true)).toBe(false);
+  clock.spend(0.3);
+  cohort.onAnswered(1, 1);
+  expect(cohort.mayLeave(1, false)).toBe(false);
+  clock.spend(0.2);
+  expect(cohort.mayLeave(2, false)).toBe(true);
+});
+
 test('who does not come back is waited for a moment', () => {
   const { clock, cohort } = world();
   expect(cohort.mayLeave(8, false)).toBe(true);
