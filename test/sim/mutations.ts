@@ -88,19 +88,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'acknowledge at once what is committed already',
-    scenarios: ['etcd #14370', 'nats: what was acknowledged'],
-    wholeNodes: true,
-    edits: [
-      {
-        file: `${raftlog}/shared-log.ts`,
-        find: "must(batch, 'a part has a piece').onDurable.push(onDurable);",
-        replace:
-          "if (urgency === 'later') onDurable(); else must(batch, 'a part has a piece').onDurable.push(onDurable);",
-      },
-    ],
-  },
-  {
     name: 'forget what was left for later',
     edits: [
       {
