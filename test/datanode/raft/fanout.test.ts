@@ -119,7 +119,7 @@ test('an acknowledgement that comes late brings nobody entries before their time
   expect(entriesTo(work())).toEqual([]);
 });
 
-test('who was prompt and is overtaken by one who is sent things later is raced anew', () => {
+test('who has more than one who is prompt is sent things at once', () => {
   const { node, work, acknowledge } = raced();
   proposed(node);
   work();
