@@ -12,6 +12,7 @@ import type { PartitionRecord } from '../../meta/schema.ts';
 import { RankPool } from '../encoding/rank-trees.ts';
 import { withWriteBehind } from '../engine/write-behind.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
+import { Cohorts } from './cohort.ts';
 import { CommitNews } from './commit-news.ts';
 import { Courier } from './courier.ts';
 import { Departures } from './departures.ts';
@@ -58,6 +59,7 @@ export class PartitionHost {
   readonly #requests: PeerRequests;
   readonly #pace: Pace;
   readonly #ranks = new RankPool();
+  readonly #cohorts: Cohorts;
   readonly #turns: Turns;
   readonly #lateAppends: LateAppends;
   readonly #ticks: Ticks;
@@ -90,6 +92,7 @@ export class PartitionHost {
       onFault: (...fault) => this.#onFault(...fault),
       after: (delayMs, run) => this.#after(delayMs, run),
     });
+    this.#cohorts = new Cohorts(options.clock, limits.cohortWaitMs);
     this.#turns = new Turns(options.clock);
     this.#lateAppends = new LateAppends((delayMs, run) => this.#after(delayMs, run));
     this.#pace = new Pace(options.clock);
@@ -325,6 +328,7 @@ export class PartitionHost {
       settings,
       meters: this.meters,
       pace: this.#pace,
+      cohort: this.#cohorts.join(() => this.#requestTurn(replica())),
       ranks: this.#ranks,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => news.send(group, message),

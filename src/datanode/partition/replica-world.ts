@@ -13,6 +13,7 @@ import type { LeaseConfig } from '../raft/lease.ts';
 import type { PeerMessage, SleepMessage } from '../raft/message.ts';
 import type { RaftStorage } from '../raft/storage.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
+import type { Companion } from './cohort.ts';
 import type { WantedMembers } from './convergence.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
 import type { PartitionMeters } from './meters.ts';
@@ -60,6 +61,8 @@ export interface ReplicaWorld {
   readonly settings: PartitionSettings;
   readonly meters: PartitionMeters;
   readonly pace: Pace;
+  /** Its place among the node's writers. */
+  readonly cohort: Companion;
   /** What of counted trees its replicas keep. */
   readonly ranks?: RankPool;
   /** Queues the message for the end of the turn; snapshots are streamed. */

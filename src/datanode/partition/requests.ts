@@ -13,7 +13,7 @@ import type { ProposeResult, RaftNode, ReadState } from '../raft/ready.ts';
 import { OK } from '../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from './applier.ts';
 import type { CommandBatch, CommandLine, EntryFate, EntryPlace, LineResult } from './batch.ts';
-import { Cohort } from './cohort.ts';
+import type { Companion } from './cohort.ts';
 import { type DueKey, encodeEnvelope, type OnceLines } from './envelope.ts';
 import { FollowerReads } from './follower-reads.ts';
 import { Proposals } from './proposals.ts';
@@ -31,6 +31,7 @@ export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround {
   readonly clock: Clock;
   readonly random: Random;
   readonly raft: RaftNode;
+  readonly cohort: Companion;
   /** The group is needed, should it be asleep. */
   wake(): void;
   /** What reads of a follower see; see Expiry. */
@@ -49,7 +50,7 @@ export class Requests {
   readonly #watches: Watches;
   readonly #waiters: Waiters;
   readonly #recent: RecentEntries;
-  readonly #cohort: Cohort;
+  readonly #cohort: Companion;
   /** Since when there have been confirmations that no entry has taken along. */
   #confirmingSinceMs: number | undefined;
 
@@ -57,7 +58,7 @@ export class Requests {
     this.#ground = ground;
     this.#recent = new RecentEntries(ground);
     const { random, raft, engine, nowMs } = ground;
-    this.#cohort = new Cohort(ground, limits.cohortWaitMs);
+    this.#cohort = ground.cohort;
     const draw = () => random.float();
     this.#reads = new Reads({ draw, ...ground }, share);
     const followerGround = {
@@ -72,7 +73,7 @@ export class Requests {
       nowMs,
       term: () => raft.term,
       settled: () => this.#proposals.count === 0 && raft.lastIndex === ground.appliedIndex(),
-      gather: (batch) => this.#proposals.gather(batch),
+      gather: (batch) => this.#gatherWrites(batch),
     });
     this.#waiters = new Waiters({
       lastIndex: () => raft.lastIndex,
@@ -143,13 +144,11 @@ export class Requests {
       batch.changed,
       entries.some(({ served = [] }) => served.length > 0),
     );
-    const before = this.#proposals.count;
     for (const { index, term, replies, served = [] } of entries) {
       this.#proposals.settle(index, term, replies);
       this.#waiters.onApplied(index, served);
     }
-    const answered = before - this.#proposals.count;
-    if (answered > 0) this.#cohort.onAnswered(answered, this.#proposals.gathered);
+    this.#noteCohort();
     this.#waiters.decideAll();
   }
 
@@ -241,8 +240,18 @@ export class Requests {
 
   #mayPropose(): boolean {
     if (this.#ground.raft.role !== 'leader') return true;
+    return this.#cohort.mayLeave();
+  }
+
+  #gatherWrites(batch: CommandBatch): Promise<readonly LineResult[]> {
+    const results = this.#proposals.gather(batch);
+    this.#noteCohort();
+    return results;
+  }
+
+  #noteCohort(): void {
     const { count, gathered } = this.#proposals;
-    return this.#cohort.mayLeave(gathered, count > gathered);
+    this.#cohort.note(gathered, count - gathered);
   }
 
   #propose(): void {
@@ -256,6 +265,7 @@ export class Requests {
       },
       (data) => this.#append(data, drafts),
     );
+    this.#noteCohort();
   }
 
   /** An entry of its own for those who wait for what is there already, or for confirmations. */

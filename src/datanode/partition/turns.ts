@@ -5,14 +5,23 @@ import type { Replica } from './replica.ts';
 export class Turns {
   readonly #clock: Pick<Clock, 'endOfTurn'>;
   #asking = new Set<Replica>();
+  /** Those of the turn that is being carried out. */
+  #called: Set<Replica> | undefined;
   #scheduled = false;
 
   constructor(clock: Pick<Clock, 'endOfTurn'>) {
     this.#clock = clock;
   }
 
-  /** `replica` is called once, however often it asks before that. */
+  /**
+   * `replica` is called once, however often it asks before that: in the turn that is being carried out,
+   * if it was not in it yet.
+   */
   request(replica: Replica): void {
+    if (this.#called?.has(replica) === false) {
+      this.#called.add(replica);
+      return;
+    }
     this.#asking.add(replica);
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -21,9 +30,11 @@ export class Turns {
 
   readonly #run = (): void => {
     this.#scheduled = false;
-    const asking = this.#asking;
+    this.#called = this.#asking;
     this.#asking = new Set();
-    for (const replica of asking) guarded(replica, runTurn);
+    // a set tells also of those that are added meanwhile
+    for (const replica of this.#called) guarded(replica, runTurn);
+    this.#called = undefined;
   };
 }
 

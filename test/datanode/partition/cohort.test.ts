@@ -1,92 +1,214 @@
-/** When what has gathered leaves: who is alone waits for nobody, cohorts become one. */
+/** When what has gathered leaves: who is alone waits for nobody, cohorts of a node become one. */
 import { expect, test } from 'vitest';
-import { Cohort } from '../../../src/datanode/partition/cohort.ts';
+import { Cohorts, type Companion } from '../../../src/datanode/partition/cohort.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';
 
 const WAIT_MS = 4;
 
+/** A group as its cohort knows it: who waits in it, and who has left. */
+class Group {
+  turns = 0;
+  waiting = 0;
+  underWay = 0;
+  readonly #companion: Companion;
+
+  constructor(cohorts: Cohorts) {
+    this.#companion = cohorts.join(() => void this.turns++);
+  }
+
+  come(count: number): void {
+    this.waiting += count;
+    this.#tell();
+  }
+
+  /** True when all who wait have left. */
+  turn(): boolean {
+    if (!this.#companion.mayLeave()) return false;
+    this.underWay += this.waiting;
+    this.waiting = 0;
+    this.#tell();
+    return true;
+  }
+
+  comeAndTurn(count: number): boolean {
+    this.come(count);
+    return this.turn();
+  }
+
+  answer(count = this.underWay): void {
+    this.underWay -= count;
+    this.#tell();
+  }
+
+  stop(): void {
+    this.#companion.stop();
+  }
+
+  #tell(): void {
+    this.#companion.note(this.waiting, this.underWay);
+  }
+}
+
 function world() {
   const clock = new ManualClock();
-  let turns = 0;
-  const requestTurn = () => void turns++;
-  const cohort = new Cohort({ clock, requestTurn }, WAIT_MS);
-  return { clock, cohort, turns: () => turns };
+  const cohorts = new Cohorts(clock, WAIT_MS);
+  const groups = Array.from({ length: 3 }, () => new Group(cohorts));
+  return { clock, a: groups[0]!, b: groups[1]!, c: groups[2]! };
 }
 
 test('a single client waits for nobody', () => {
-  const { clock, cohort } = world();
+  const { clock, a } = world();
   for (let i = 0; i < 5; i++) {
-    expect(cohort.mayLeave(1, false)).toBe(true);
+    expect(a.comeAndTurn(1)).toBe(true);
     clock.spend(0.7);
-    cohort.onAnswered(1, 0);
+    a.answer();
     clock.spend(0.1);
   }
 });
 
 test('what comes while others are under way waits for those, and for them to come back', () => {
-  const { clock, cohort, turns } = world();
-  expect(cohort.mayLeave(8, false)).toBe(true);
+  const { clock, a } = world();
+  expect(a.comeAndTurn(8)).toBe(true);
   clock.spend(0.2);
-  expect(cohort.mayLeave(8, true)).toBe(false);
+  expect(a.comeAndTurn(8)).toBe(false);
   clock.spend(0.8);
-  cohort.onAnswered(8, 8);
-  expect(turns()).toBe(1);
-  expect(cohort.mayLeave(8, false)).toBe(false);
+  a.answer();
+  expect(a.turns).toBe(1);
+  expect(a.turn()).toBe(false);
   clock.spend(0.2);
-  expect(cohort.mayLeave(13, false)).toBe(false);
-  expect(cohort.mayLeave(15, false)).toBe(true);
+  expect(a.comeAndTurn(5)).toBe(false);
+  expect(a.comeAndTurn(2)).toBe(true);
 });
 
 test('two clients whose entries would take turns meet', () => {
-  const { clock, cohort } = world();
-  expect(cohort.mayLeave(1, false)).toBe(true);
+  const { clock, a } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
   clock.spend(0.4);
-  expect(cohort.mayLeave(1, true)).toBe(false);
+  expect(a.comeAndTurn(1)).toBe(false);
   clock.spend(0.3);
-  cohort.onAnswered(1, 1);
-  expect(cohort.mayLeave(1, false)).toBe(false);
+  a.answer();
+  expect(a.turn()).toBe(false);
   clock.spend(0.2);
-  expect(cohort.mayLeave(2, false)).toBe(true);
+  expect(a.comeAndTurn(1)).toBe(true);
 });
 
 test('who does not come back is waited for a moment', () => {
-  const { clock, cohort } = world();
-  expect(cohort.mayLeave(8, false)).toBe(true);
-  cohort.onAnswered(8, 0);
+  const { clock, a } = world();
+  expect(a.comeAndTurn(8)).toBe(true);
+  a.answer();
   clock.spend(0.5);
-  expect(cohort.mayLeave(2, false)).toBe(false);
+  expect(a.comeAndTurn(2)).toBe(false);
   clock.spend(0.6);
-  expect(cohort.mayLeave(2, false)).toBe(true);
+  expect(a.turn()).toBe(true);
+  a.answer();
   clock.spend(50);
-  expect(cohort.mayLeave(2, false)).toBe(true);
+  expect(a.comeAndTurn(2)).toBe(true);
 });
 
 test('nobody waits longer than told, whatever is under way', () => {
-  const { clock, cohort } = world();
-  expect(cohort.mayLeave(1, true)).toBe(false);
+  const { clock, a } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(a.comeAndTurn(1)).toBe(false);
   clock.spend(WAIT_MS - 1);
-  expect(cohort.mayLeave(5, true)).toBe(false);
+  expect(a.comeAndTurn(4)).toBe(false);
   clock.spend(1);
-  expect(cohort.mayLeave(6, true)).toBe(true);
-  expect(cohort.mayLeave(1, true)).toBe(false);
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(a.comeAndTurn(1)).toBe(false);
 });
 
 test('what is enough for an entry of its own leaves at once', () => {
-  const { cohort } = world();
-  expect(cohort.mayLeave(64, true)).toBe(true);
+  const { a } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(a.comeAndTurn(64)).toBe(true);
 });
 
 test('a turn is asked for as long as somebody waits, and no longer', async () => {
-  const { clock, cohort, turns } = world();
-  expect(cohort.mayLeave(1, true)).toBe(false);
-  expect(cohort.mayLeave(2, true)).toBe(false);
+  const { clock, a } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(a.comeAndTurn(1)).toBe(false);
+  expect(a.comeAndTurn(1)).toBe(false);
   expect(await clock.step()).toBe(true);
-  expect(turns()).toBe(1);
+  expect(a.turns).toBe(1);
   clock.spend(WAIT_MS);
-  expect(cohort.mayLeave(2, true)).toBe(true);
+  expect(a.turn()).toBe(true);
   expect(await clock.step()).toBe(false);
-  expect(cohort.mayLeave(1, true)).toBe(false);
-  cohort.stop();
-  expect(await clock.step()).toBe(false);
-  expect(turns()).toBe(1);
+  expect(a.comeAndTurn(1)).toBe(false);
+  a.stop();
+  await clock.step();
+  expect(a.turns).toBe(1);
+});
+
+test('groups of a node leave together: the first that may takes the others along', () => {
+  const { clock, a, b, c } = world();
+  expect(a.comeAndTurn(2)).toBe(true);
+  expect(b.comeAndTurn(2)).toBe(false);
+  expect(c.comeAndTurn(1)).toBe(false);
+  clock.spend(0.5);
+  a.answer();
+  expect(a.comeAndTurn(2)).toBe(true);
+  expect([b.turns, c.turns]).toEqual([2, 1]);
+  expect(b.turn()).toBe(true);
+  expect(c.turn()).toBe(true);
+  b.come(1);
+  expect(b.turn()).toBe(false);
+});
+
+test('those of all groups are waited for when they have been answered', () => {
+  const { clock, a, b } = world();
+  a.come(4);
+  b.come(4);
+  expect(a.turn()).toBe(true);
+  expect(b.turn()).toBe(true);
+  clock.spend(0.5);
+  a.answer();
+  expect(a.comeAndTurn(4)).toBe(false);
+  b.answer();
+  expect(b.comeAndTurn(3)).toBe(false);
+  expect(b.comeAndTurn(1)).toBe(true);
+  expect(a.turn()).toBe(true);
+});
+
+test('a group that does not answer is waited for once, and is a cohort of its own until it does', () => {
+  const { clock, a, b } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(b.comeAndTurn(1)).toBe(false);
+  clock.spend(WAIT_MS);
+  expect(b.turn()).toBe(true);
+  b.answer();
+  for (let i = 0; i < 3; i++) {
+    expect(a.comeAndTurn(1)).toBe(false);
+    expect(b.comeAndTurn(1)).toBe(true);
+    clock.spend(0.5);
+    b.answer();
+    clock.spend(1);
+  }
+  clock.spend(WAIT_MS);
+  a.answer(1);
+  expect(a.turn()).toBe(true);
+  clock.spend(0.5);
+  a.answer();
+  expect(b.comeAndTurn(1)).toBe(true);
+  expect(a.comeAndTurn(1)).toBe(false);
+});
+
+test('a slow group gathers by itself', () => {
+  const { clock, a } = world();
+  expect(a.comeAndTurn(3)).toBe(true);
+  clock.spend(3 * WAIT_MS);
+  a.answer();
+  expect(a.comeAndTurn(3)).toBe(true);
+  expect(a.comeAndTurn(3)).toBe(false);
+  clock.spend(WAIT_MS - 1);
+  expect(a.turn()).toBe(false);
+  clock.spend(1);
+  expect(a.turn()).toBe(true);
+});
+
+test('who stops is waited for by nobody', () => {
+  const { a, b } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(b.comeAndTurn(1)).toBe(false);
+  a.stop();
+  expect(b.turns).toBe(1);
+  expect(b.turn()).toBe(true);
 });
