@@ -5,10 +5,11 @@ import {
   longestCommon,
   longestCommonTableBytes,
 } from '../encoding/longest-common.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import { readString } from '../encoding/string.ts';
 import type { View } from '../encoding/view.ts';
 import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, word } from './args.ts';
 import { atOnce } from './at-once.ts';
 import { ArgumentError, type Command, type RunContext, type RunResult, read } from './command.ts';
@@ -70,11 +71,14 @@ function* runLongest(a: Buffer, b: Buffer, options: LcsOptions): Slices<Reply> {
   const { bytes, runs } = yield* longestCommon(a, b);
   if (options.want === 'bytes') return bulk(bytes);
   if (options.want === 'length') return integer(bytes.length);
-  const shown = runs.filter((run) => run.length >= options.lengthMin);
+  const matches = new ReplyPile('array', 'a larger MINMATCHLEN, or LEN');
+  yield* eachItem(runs, (run) => {
+    if (run.length >= options.lengthMin) matches.add(runReply(run, options.withLength));
+  });
   return {
     kind: 'map',
     pairs: [
-      [bulk('matches'), array(shown.map((run) => runReply(run, options.withLength)))],
+      [bulk('matches'), matches.reply()],
       [bulk('len'), integer(bytes.length)],
     ],
   };

@@ -4,6 +4,8 @@ import { giveWay, type Slices } from './slices.ts';
 
 /** Cells of the table that are filled between two pauses: a quarter of a millisecond. */
 const STEP_CELLS = 65_536;
+/** Steps back through the table, each perhaps a run of its own. */
+const STEPS_BACK = 512;
 
 /** Inclusive byte positions of one run in both strings. */
 export interface CommonRun {
@@ -39,7 +41,7 @@ export function* longestCommon(a: Buffer, b: Buffer): Slices<LongestCommon> {
   let i = a.length;
   let j = b.length;
   while (i > 0 && j > 0) {
-    if (++steps % STEP_CELLS === 0) yield* giveWay();
+    if (++steps % STEPS_BACK === 0) yield* giveWay();
     if (a[i - 1] === b[j - 1]) {
       i--;
       j--;
