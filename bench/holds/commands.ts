@@ -24,7 +24,8 @@ export interface Held {
   readonly lines: readonly Line[];
 }
 
-export type Group = 'reads' | 'writes' | 'carrying';
+/** Reads and writes of collections, commands that carry their elements, and values of megabytes. */
+export type Group = 'reads' | 'writes' | 'carrying' | 'values';
 
 const k = (name: string) => `{t}${name}`;
 
@@ -114,6 +115,7 @@ export const heldOf: Readonly<Record<Group, (count: number) => Held[]>> = {
   reads: readsOf,
   writes: writesOf,
   carrying: carryingOf,
+  values: valuesOf,
 };
 
 function readsOf(count: number): Held[] {
@@ -145,12 +147,6 @@ function readsOf(count: number): Held[] {
     ['DUMP', k('hash')],
     ['LPOS', k('list'), 'nothing'],
     ['HSCAN', k('hash'), '0', 'COUNT', '1000000'],
-    ['GET', k('big')],
-    ['BITCOUNT', k('big')],
-    ['BITPOS', k('big'), '1', '16000000'],
-    ['BITPOS', k('ones'), '0'],
-    ['DUMP', k('big')],
-    ['LCS', k('text1'), k('text2'), 'IDX'],
   ];
   return lines.map(alone);
 }
@@ -179,11 +175,6 @@ function writesOf(count: number): Held[] {
     alone(['RESTORE', k('x'), '0', dumpedSet(count), 'REPLACE']),
     onCopy('set', ['RENAME', k('x'), k('y')]),
     onCopy('zset', ['ZREMRANGEBYRANK', k('x'), '5', half]),
-    alone(['BITOP', 'NOT', k('x'), k('big')]),
-    alone(['BITOP', 'AND', k('x'), k('big'), k('big2')]),
-    alone(['APPEND', k('big'), 'x']),
-    alone(['SETRANGE', k('big'), '5', 'x']),
-    alone(['SETBIT', k('big'), '5', '1']),
   ];
 }
 
@@ -207,6 +198,24 @@ function carryingOf(count: number): Held[] {
     alone(['EXISTS', ...each((at) => [k(`k${at}`)])]),
     exec(each((at) => [`m${at}`]).map((member) => ['SADD', k('x'), member])),
   ];
+}
+
+/** Strings of 16 MiB, each of which LevelDB takes and gives in one go, and long ones in common. */
+function valuesOf(): Held[] {
+  const lines: readonly Line[] = [
+    ['GET', k('big')],
+    ['BITCOUNT', k('big')],
+    ['BITPOS', k('big'), '1', '16000000'],
+    ['BITPOS', k('ones'), '0'],
+    ['DUMP', k('big')],
+    ['LCS', k('text1'), k('text2'), 'IDX'],
+    ['BITOP', 'NOT', k('x'), k('big')],
+    ['BITOP', 'AND', k('x'), k('big'), k('big2')],
+    ['APPEND', k('big'), 'x'],
+    ['SETRANGE', k('big'), '5', 'x'],
+    ['SETBIT', k('big'), '5', '1'],
+  ];
+  return lines.map(alone);
 }
 
 /** Point operations, each on a collection of `count` elements: the command for one place of it. */

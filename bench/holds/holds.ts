@@ -36,6 +36,7 @@ const groups: readonly (readonly [Group, string])[] = [
   ['reads', 'reads of a collection'],
   ['writes', 'writes of a collection'],
   ['carrying', 'commands of 20,000 arguments'],
+  ['values', 'strings of 16 MiB'],
 ];
 
 const secondsOf = (elements: number) => START_SECONDS + (elements / 1_000) * SECONDS_PER_1000;

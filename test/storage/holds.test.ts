@@ -2,7 +2,7 @@
  * How long commands over large collections and strings hold the event loop of a whole node: real
  * log, real LevelDB, real sockets. Prints a table; asserts what no noise of a shared machine
  * explains (`npm run bench -- --only holds` tells the figures beside their bound). KVORUM_HOLDS names
- * the groups that run (points reads writes carrying) and single commands, all by default.
+ * the groups that run (points reads writes carrying values) and single commands, all by default.
  * The shortest of several runs counts: whoever else runs only makes them longer, and a
  * hypervisor that takes the machine away in the midst of a turn is charged to the turn.
  */
@@ -100,7 +100,7 @@ async function pointMicroseconds(words: (at: number) => Line): Promise<number> {
   return best;
 }
 
-const GROUPS: readonly Group[] = ['reads', 'writes', 'carrying'];
+const GROUPS: readonly Group[] = ['reads', 'writes', 'carrying', 'values'];
 const asked = process.env['KVORUM_HOLDS']?.toLowerCase().split(/[ ,]+/);
 const isAsked = (word: string) => asked === undefined || asked.includes(word);
 /** Of a group those that were asked for: with it, or by their names. */
