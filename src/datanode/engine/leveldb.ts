@@ -13,6 +13,7 @@ import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
+import { UnderWay } from '../../common/under-way.ts';
 import type {
   BatchOperations,
   Engine,
@@ -278,7 +279,7 @@ class LevelEngine extends LevelReader implements Engine {
   readonly #large: LargeWrites;
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
-  readonly #syncing = new Set<Promise<void>>();
+  readonly #syncing = new UnderWay();
   #closing: Promise<void> | undefined;
 
   constructor(path: string, level: Level, { disk, turn, onClose, largeWrites }: EngineWorld) {
@@ -337,11 +338,7 @@ class LevelEngine extends LevelReader implements Engine {
   }
 
   sync(): Promise<void> {
-    const syncing = this.#sync();
-    const ended = () => this.#syncing.delete(syncing);
-    this.#syncing.add(syncing);
-    syncing.then(ended, ended);
-    return syncing;
+    return this.#syncing.add(this.#sync());
   }
 
   async #sync(): Promise<void> {
@@ -360,7 +357,7 @@ class LevelEngine extends LevelReader implements Engine {
 
   async #close(): Promise<void> {
     await this.#writes.close();
-    await Promise.allSettled(this.#syncing);
+    await this.#syncing.settled();
     await guard(this.#path, this.#level.close());
     this.#onClose();
   }

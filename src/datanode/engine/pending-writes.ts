@@ -8,17 +8,18 @@
  * Whole batches are gathered, in their order, and the next is sealed when the one before is beneath:
  * what a crash leaves there is a prefix of the batches.
  */
-import type { Clock, Timer } from '../../common/clock.ts';
-import { KvorumError, messageOf } from '../../common/errors.ts';
+import type { Clock } from '../../common/clock.ts';
+import type { KvorumError } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
+import { LoneTimer } from '../../common/lone-timer.ts';
 import type { BatchOperations, Engine } from './engine.ts';
 import { Pending } from './pending.ts';
+import { writeFailure } from './write-queue.ts';
 
 const NOTHING: readonly Pending[] = [];
 
 export class PendingWrites {
   readonly #beneath: Pick<Engine, 'write'>;
-  readonly #clock: Pick<Clock, 'setTimer'>;
   readonly #onFailure: (error: KvorumError) => void;
   #open = new Pending();
   #sealed: Pending | undefined;
@@ -28,7 +29,7 @@ export class PendingWrites {
   #landedCount = 0;
   /** Ends when the sealed one is beneath, or has failed; never rejects. */
   #landing: Promise<void> | undefined;
-  #timer: Timer | undefined;
+  readonly #timer: LoneTimer;
   /** What is open has waited long enough. */
   #isDue = false;
   #failure: KvorumError | undefined;
@@ -40,7 +41,7 @@ export class PendingWrites {
     onFailure: (error: KvorumError) => void,
   ) {
     this.#beneath = beneath;
-    this.#clock = clock;
+    this.#timer = new LoneTimer(clock);
     this.#onFailure = onFailure;
   }
 
@@ -70,7 +71,7 @@ export class PendingWrites {
     this.#open.add(operations);
     this.#layers = this.#sealed ? [this.#open, this.#sealed] : [this.#open];
     if (isFull(this.#open) && !this.#sealed) this.#seal();
-    else this.#timer ??= this.#clock.setTimer(limits.engineBehindMs, () => this.#due());
+    else this.#timer.ask(limits.engineBehindMs, this.#due);
     return true;
   }
 
@@ -93,25 +94,21 @@ export class PendingWrites {
   /** Nothing goes beneath any more, unless so it was already; returns because of what. */
   fail(error: unknown): KvorumError {
     if (this.#failure) return this.#failure;
-    const failure =
-      error instanceof KvorumError
-        ? error
-        : new KvorumError('DISK_FAILED', messageOf(error), { cause: error });
+    const failure = writeFailure(error);
     this.#failure = failure;
-    this.#stopTimer();
+    this.#timer.cancel();
     this.#onFailure(failure);
     return failure;
   }
 
-  #due(): void {
-    this.#timer = undefined;
+  readonly #due = (): void => {
     if (this.#sealed) this.#isDue = true;
     else this.#seal();
-  }
+  };
 
   /** Only while none is sealed. */
   #seal(): void {
-    this.#stopTimer();
+    this.#timer.cancel();
     this.#isDue = false;
     if (this.#failure || this.#open.size === 0) return;
     this.#sealed = this.#open;
@@ -135,11 +132,6 @@ export class PendingWrites {
     this.#landing = undefined;
     this.#layers = this.#open.size > 0 ? [this.#open] : NOTHING;
     if (this.#isDue || isFull(this.#open)) this.#seal();
-  }
-
-  #stopTimer(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
   }
 }
 

@@ -10,6 +10,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
+import { UnderWay } from '../../common/under-way.ts';
 import type {
   BatchOperation,
   BatchOperations,
@@ -22,7 +23,7 @@ import type {
 import type { Pending } from './pending.ts';
 import { PendingReader, PendingSnapshot } from './pending-reader.ts';
 import { PendingWrites } from './pending-writes.ts';
-import { bytesOf } from './write-queue.ts';
+import { bytesOf, queueFull } from './write-queue.ts';
 
 export interface WriteBehindOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
@@ -80,7 +81,7 @@ export class WriteBehindEngine implements Engine {
   /** In the order of the calls; the first is being carried out. */
   readonly #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
-  readonly #syncing = new Set<Promise<void>>();
+  readonly #syncing = new UnderWay();
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
@@ -109,8 +110,9 @@ export class WriteBehindEngine implements Engine {
   }
 
   snapshot(): EngineSnapshot {
+    const isPending = this.#layers().length > 0;
     const snapshot = this.beneath.snapshot();
-    if (this.#layers().length === 0) return snapshot;
+    if (!isPending) return snapshot;
     return new PendingSnapshot(snapshot, this.#writes.freeze(), () => this.#layers());
   }
 
@@ -130,11 +132,7 @@ export class WriteBehindEngine implements Engine {
   }
 
   sync(): Promise<void> {
-    const syncing = this.#sync();
-    const ended = () => this.#syncing.delete(syncing);
-    this.#syncing.add(syncing);
-    syncing.then(ended, ended);
-    return syncing;
+    return this.#syncing.add(this.#sync());
   }
 
   close(): Promise<void> {
@@ -160,10 +158,7 @@ export class WriteBehindEngine implements Engine {
   #add(work: Work): Promise<void> {
     const refusal = this.#refusal;
     if (refusal) return Promise.reject(refusal);
-    if (this.#waiting.length >= limits.engineWritesWaitingMax) {
-      const text = `engine: ${limits.engineWritesWaitingMax} writes wait already`;
-      return Promise.reject(new KvorumError('BUSY', text));
-    }
+    if (this.#waiting.length >= limits.engineWritesWaitingMax) return Promise.reject(queueFull());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject });
       this.#running ??= this.#run();
@@ -211,11 +206,12 @@ export class WriteBehindEngine implements Engine {
     await this.#running;
     // of a failure its owner was told
     await this.#writes.flush().catch(() => {});
-    await Promise.allSettled(this.#syncing);
+    await this.#syncing.settled();
     this.#isClosed = true;
     await this.beneath.close();
   }
 }
+
 function closedError(): KvorumError {
   return new KvorumError('STOPPING', 'the engine is closed');
 }

@@ -74,10 +74,7 @@ export class WriteQueue {
   #add(work: Work): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     if (this.#closed) return Promise.reject(new KvorumError('STOPPING', 'the engine is closed'));
-    if (this.#waiting.length >= limits.engineWritesWaitingMax) {
-      const text = `engine: ${limits.engineWritesWaitingMax} writes wait already`;
-      return Promise.reject(new KvorumError('BUSY', text));
-    }
+    if (this.#waiting.length >= limits.engineWritesWaitingMax) return Promise.reject(queueFull());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject });
       this.#running ??= this.#run();
@@ -92,11 +89,7 @@ export class WriteQueue {
         await this.#write(group);
         for (const { resolve } of group) resolve();
       } catch (error) {
-        const failure = this.fail(
-          error instanceof KvorumError
-            ? error
-            : new KvorumError('DISK_FAILED', messageOf(error), { cause: error }),
-        );
+        const failure = this.fail(writeFailure(error));
         for (const { reject } of group) reject(failure);
       }
     }
@@ -136,6 +129,17 @@ export class WriteQueue {
   #writeBatch(operations: BatchOperations): Promise<void> {
     return operations.length === 0 ? Promise.resolve() : this.#target.batch(operations);
   }
+}
+
+/** What an engine answers when no more writes may wait. */
+export function queueFull(): KvorumError {
+  return new KvorumError('BUSY', `engine: ${limits.engineWritesWaitingMax} writes wait already`);
+}
+
+/** What a write failed of, in our words: the disk, unless who failed knows better. */
+export function writeFailure(error: unknown): KvorumError {
+  if (error instanceof KvorumError) return error;
+  return new KvorumError('DISK_FAILED', messageOf(error), { cause: error });
 }
 
 /** Bytes of keys and values. */

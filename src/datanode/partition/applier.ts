@@ -4,9 +4,10 @@
  * A command that needs a range suspends this partition's apply until the range is read (7a).
  */
 import { assert } from '../../common/assert.ts';
-import type { Clock, Timer } from '../../common/clock.ts';
+import type { Clock } from '../../common/clock.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
+import { LoneTimer } from '../../common/lone-timer.ts';
 import { seededRandom } from '../../common/random.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { type RankPool, RankTrees } from '../encoding/rank-trees.ts';
@@ -99,10 +100,9 @@ interface Work {
 export class Applier {
   readonly #hooks: ApplierHooks;
   readonly #share: KeyShare;
-  readonly #clock: Clock;
   readonly #pace: Pace;
   readonly #ranks: RankTrees;
-  #timer: Timer | undefined;
+  readonly #timer: LoneTimer;
   #engine: Engine;
   #state: ReplicaState;
   #queue: Work[] = [];
@@ -123,7 +123,7 @@ export class Applier {
     share: KeyShare,
     hooks: ApplierHooks,
   ) {
-    this.#clock = clock;
+    this.#timer = new LoneTimer(clock);
     this.#pace = hooks.pace ?? new Pace(clock);
     this.#ranks = new RankTrees(hooks.ranks);
     this.#engine = engine;
@@ -164,7 +164,7 @@ export class Applier {
     const isFull =
       this.#queue.length >= WORKS_GATHERED_MAX || this.#gatheredBytes >= BYTES_GATHERED_MAX;
     if (!isFull && this.#hooks.mayGather()) {
-      this.#timer ??= this.#clock.setTimer(GATHER_MS, () => this.#start());
+      this.#timer.ask(GATHER_MS, () => this.#start());
       return;
     }
     this.#start();
@@ -200,8 +200,7 @@ export class Applier {
 
   /** Begins with what is queued, unless it is being worked off already. */
   #start(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#timer.cancel();
     this.#gatheredBytes = 0;
     if (!this.#running && this.#queue.length > 0) void this.#run();
   }

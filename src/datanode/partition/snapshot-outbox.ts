@@ -9,6 +9,7 @@ import type { GroupId, LogIndex, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
+import { UnderWay } from '../../common/under-way.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineSnapshot } from '../engine/engine.ts';
@@ -54,7 +55,7 @@ export class SnapshotOutbox {
   readonly #engine: () => Engine;
   readonly #replica: ReplicaId;
   #captured: Captured | undefined;
-  readonly #sending = new Set<Promise<void>>();
+  readonly #sending = new UnderWay();
   /** Per receiver: bytes that were handed over, and about how many there are. */
   readonly #shares = new Map<ReplicaId, { sent: number; readonly all: number }>();
   #ended = false;
@@ -111,9 +112,7 @@ export class SnapshotOutbox {
     if (captured?.snapshot.index !== message.snapshot.index) {
       return Promise.reject(new KvorumError('CANCELLED', 'a newer snapshot was captured since'));
     }
-    const sending = this.#stream(message, captured).finally(() => this.#sending.delete(sending));
-    this.#sending.add(sending);
-    return sending;
+    return this.#sending.add(this.#stream(message, captured));
   }
 
   /** What has gone to `replica` of the snapshot that is on its way there, 0 to 1, about. */
@@ -127,7 +126,7 @@ export class SnapshotOutbox {
   async close(): Promise<void> {
     if (this.#captured) this.#release(this.#captured);
     this.#captured = undefined;
-    await Promise.allSettled(this.#sending);
+    await this.#sending.settled();
   }
 
   /** As `close`, and what is being sent ends with its next chunk. */
