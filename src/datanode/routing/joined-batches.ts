@@ -23,7 +23,7 @@ interface Part {
 }
 
 interface Joined {
-  readonly name: string;
+  readonly name: number;
   readonly parts: Part[];
   lines: number;
   bytes: number;
@@ -36,9 +36,9 @@ export class JoinedBatches {
   readonly #clock: Pick<Clock, 'endOfTurn' | 'monotonicMs'>;
   readonly #send: Send;
   /** By group, kind and protocol. */
-  #open = new Map<string, Joined>();
+  #open = new Map<number, Joined>();
   /** Until when they are not joined. */
-  readonly #apart = new Map<string, number>();
+  readonly #apart = new Map<number, number>();
 
   constructor(clock: Pick<Clock, 'endOfTurn' | 'monotonicMs'>, send: Send) {
     this.#clock = clock;
@@ -48,8 +48,9 @@ export class JoinedBatches {
   /** As `send`, some time within this turn; results are those of this batch's own lines. */
   send(batch: CommandBatch): Promise<readonly LineResult[]> {
     const bytes = joinableBytes(batch);
-    const name = `${batch.group} ${batch.kind} ${batch.protocol}`;
-    if (bytes === undefined || this.#isApart(name)) return this.#send(batch);
+    if (bytes === undefined) return this.#send(batch);
+    const name = nameOf(batch);
+    if (this.#isApart(name)) return this.#send(batch);
     return new Promise((resolve, reject) => {
       const joined = this.#room(name, batch, bytes);
       joined.parts.push({ batch, resolve, reject });
@@ -58,7 +59,7 @@ export class JoinedBatches {
     });
   }
 
-  #isApart(name: string): boolean {
+  #isApart(name: number): boolean {
     const untilMs = this.#apart.get(name);
     if (untilMs === undefined) return false;
     if (this.#clock.monotonicMs() < untilMs) return true;
@@ -66,7 +67,7 @@ export class JoinedBatches {
     return false;
   }
 
-  #room(name: string, batch: CommandBatch, bytes: number): Joined {
+  #room(name: number, batch: CommandBatch, bytes: number): Joined {
     const { joinedLinesMax, joinedBytesMax } = limits;
     const open = this.#open.get(name);
     if (open !== undefined) {
@@ -111,6 +112,11 @@ export class JoinedBatches {
       else resolve(isLarge ? own.map(detached) : own);
     }
   }
+}
+
+/** Of a group, a kind and a protocol. */
+function nameOf({ group = 0, kind, protocol }: CommandBatch): number {
+  return group * 4 + (kind === 'read' ? 0 : 2) + (protocol === 2 ? 0 : 1);
 }
 
 /** Undefined: it goes by itself. */

@@ -20,7 +20,9 @@ const HEAD_BYTES = 16;
 interface Pending {
   readonly id: number;
   readonly body: Buffer;
-  readonly timer: Timer;
+  readonly timeoutMs: number;
+  /** On the monotone clock. */
+  readonly dueMs: number;
   readonly resolve: (answer: Buffer) => void;
   readonly reject: (error: Error) => void;
   readonly unlisten: () => void;
@@ -38,6 +40,10 @@ export class RequestClient {
   #unsentBytes = 0;
   #nextId = 1;
   #link: Link | undefined;
+  /** One for all: nearly every request is answered long before it is due. */
+  #timer: Timer | undefined;
+  /** When that looks at them. */
+  #looksMs = Number.POSITIVE_INFINITY;
 
   constructor(node: NodeId, clock: Clock, settings: TransportSettings) {
     this.#node = node;
@@ -58,6 +64,7 @@ export class RequestClient {
       const code = pending.sent ? 'CONNECTION_LOST' : 'PEER_UNREACHABLE';
       this.#fail(pending, code, `connection to ${this.#node} ended`);
     }
+    this.#stopLooking();
   }
 
   request(body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
@@ -66,12 +73,14 @@ export class RequestClient {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       const onAbort = () => this.#abort(pending);
+      const dueMs = this.#clock.monotonicMs() + timeoutMs;
       const pending: Pending = {
         id,
         body,
         resolve,
         reject,
-        timer: this.#clock.setTimer(timeoutMs, () => this.#expire(pending, timeoutMs)),
+        timeoutMs,
+        dueMs,
         unlisten: () => signal?.removeEventListener('abort', onAbort),
         sent: false,
       };
@@ -79,6 +88,7 @@ export class RequestClient {
       this.#pending.set(id, pending);
       this.#unsent.push(pending);
       this.#unsentBytes += body.length + HEAD_BYTES;
+      this.#lookAt(dueMs);
       this.#link?.requestFlush();
     });
   }
@@ -141,10 +151,34 @@ export class RequestClient {
     this.#fail(pending, code, 'aborted by the caller');
   }
 
-  #expire(pending: Pending, timeoutMs: number): void {
+  #lookAt(dueMs: number): void {
+    if (dueMs >= this.#looksMs) return;
+    this.#stopLooking();
+    this.#looksMs = dueMs;
+    this.#timer = this.#clock.setTimer(dueMs - this.#clock.monotonicMs(), this.#look);
+  }
+
+  #stopLooking(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#looksMs = Number.POSITIVE_INFINITY;
+  }
+
+  readonly #look = (): void => {
+    this.#stopLooking();
+    const nowMs = this.#clock.monotonicMs();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const pending of [...this.#pending.values()]) {
+      if (pending.dueMs <= nowMs) this.#expire(pending);
+      else nextMs = Math.min(nextMs, pending.dueMs);
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.#lookAt(nextMs);
+  };
+
+  #expire(pending: Pending): void {
     this.#cancel(pending);
     const code = pending.sent ? 'DEADLINE' : 'PEER_UNREACHABLE';
-    this.#fail(pending, code, `no answer from ${this.#node} within ${timeoutMs} ms`);
+    this.#fail(pending, code, `no answer from ${this.#node} within ${pending.timeoutMs} ms`);
   }
 
   #cancel(pending: Pending): void {
@@ -162,7 +196,6 @@ export class RequestClient {
 
   #settle(pending: Pending): void {
     this.#pending.delete(pending.id);
-    pending.timer.cancel();
     pending.unlisten();
   }
 }

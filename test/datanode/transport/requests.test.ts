@@ -1,0 +1,36 @@
+/** Requests that nobody answers end when they are due, each at its own time. */
+import { expect, test } from 'vitest';
+import type { Link } from '../../../src/datanode/transport/link.ts';
+import { RequestClient } from '../../../src/datanode/transport/requests.ts';
+import { defaultTransportSettings } from '../../../src/datanode/transport/settings.ts';
+import { ManualClock } from '../raftlog/manual-clock.ts';
+
+function client(clock: ManualClock): RequestClient {
+  const made = new RequestClient('n2', clock, defaultTransportSettings);
+  made.attach({ requestFlush: () => {} } as unknown as Link);
+  return made;
+}
+
+test('each ends when its own time is over, whichever was asked first', async () => {
+  const clock = new ManualClock();
+  const requests = client(clock);
+  const beganMs = clock.monotonicMs();
+  const timeouts = [500, 100, 900, 300];
+  const all = timeouts.map((timeoutMs) =>
+    requests.request(Buffer.alloc(1), timeoutMs).catch((error: Error) => {
+      expect(error.message).toBe(`no answer from n2 within ${timeoutMs} ms`);
+      return clock.monotonicMs() - beganMs;
+    }),
+  );
+  while (await clock.step());
+  expect(await Promise.all(all)).toEqual(timeouts);
+});
+
+test('when the connection ends nothing is looked at any more', async () => {
+  const clock = new ManualClock();
+  const requests = client(clock);
+  const lost = requests.request(Buffer.alloc(1), 1_000);
+  requests.detach();
+  await expect(lost).rejects.toThrow('connection to n2 ended');
+  expect(await clock.step()).toBe(false);
+});
