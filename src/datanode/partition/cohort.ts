@@ -8,12 +8,14 @@
  * one node would stay apart for ever, each with entries of its own. So what comes while others are
  * under way waits for those, and then, for a moment, for those who have just been answered to come
  * back; from then on they are one cohort. Who is alone waits for nobody, what is enough to share the
- * cost well does not wait either, and a group that is slow to answer is a cohort of its own.
+ * cost well does not wait either, nobody waits longer for other groups than its own takes to answer,
+ * and a group that is slow to answer is a cohort of its own.
  *
  * Rounds that confirm a leader for reads are no such matter: they are answered before the others come.
  */
 import type { Clock } from '../../common/clock.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
+import { Seat } from './cohort-seat.ts';
 
 type CohortClock = Pick<Clock, 'monotonicMs' | 'setTimer'>;
 
@@ -26,28 +28,12 @@ const RETURNING_SHARE = 0.9;
 /** Timers know whole milliseconds. */
 const LOOK_AGAIN_MS = 1;
 
-/** One group's place in a cohort. */
-interface Seat {
-  readonly requestTurn: () => void;
-  /** Commands that are not in an entry yet, and those that are and have no answer. */
-  waiting: number;
-  underWay: number;
-  /** Since when the oldest of those who wait waits. */
-  sinceMs: number;
-  /** When an entry left last. */
-  leftMs: number;
-  /** It may leave, whoever comes. */
-  isReleased: boolean;
-  /** The last time others would have waited for it longer than they may. */
-  isSlow: boolean;
-}
-
 /** What a group tells and asks of the cohort it belongs to. */
 export interface Companion {
   /** How many commands wait to leave, and how many have left and are not answered. */
   note(waiting: number, underWay: number): void;
   /**
-   * True when those who wait, some at least, are to leave now, and with them those of other groups, in
+   * Asked only while some wait. True when they are to leave now, and with them those of other groups, in
    * the same turn; else a turn will come in which they may.
    */
   mayLeave(): boolean;
@@ -61,7 +47,7 @@ export class Cohorts {
   readonly #waitMaxMs: number;
   readonly #common: Cohort;
 
-  /** Nobody waits longer than `waitMaxMs`. */
+  /** Nobody waits longer than `waitMaxMs`, and what the timer is late. */
   constructor(clock: CohortClock, waitMaxMs: number) {
     this.#clock = clock;
     this.#waitMaxMs = waitMaxMs;
@@ -70,10 +56,7 @@ export class Cohorts {
 
   /** `requestTurn` asks for a turn of the group's replica: this one, if it has not been in it yet. */
   join(requestTurn: () => void): Companion {
-    const seat: Seat = {
-      ...{ requestTurn, waiting: 0, underWay: 0, sinceMs: 0, leftMs: 0 },
-      ...{ isReleased: false, isSlow: false },
-    };
+    const seat = new Seat(requestTurn);
     let cohort = this.#common;
     return {
       note: (waiting, underWay) => {
@@ -81,10 +64,13 @@ export class Cohorts {
         if (seat.isSlow === (cohort !== this.#common)) return;
         cohort.leave(seat);
         cohort = seat.isSlow ? new Cohort(this.#clock, this.#waitMaxMs, Infinity) : this.#common;
-        cohort.enter(seat, waiting, underWay);
+        cohort.enter(seat);
       },
       mayLeave: () => cohort.mayLeave(seat),
-      stop: () => cohort.leave(seat),
+      stop: () => {
+        cohort.leave(seat);
+        seat.clear();
+      },
     };
   }
 }
@@ -94,12 +80,14 @@ class Cohort {
   readonly #waitMaxMs: number;
   readonly #patienceMs: number;
   readonly #timer: LoneTimer;
-  /** With commands that wait; the longest first. */
+  /** With commands that wait. */
   readonly #waiting = new Set<Seat>();
-  /** With entries under way; the first to leave first. */
+  /** With entries under way that are waited for. */
   readonly #underWay = new Set<Seat>();
   /** Commands that wait. */
   #count = 0;
+  /** When the first of those who wait has waited long enough. */
+  #dueMs = Number.POSITIVE_INFINITY;
   #answeredMs = Number.NEGATIVE_INFINITY;
   /** Commands that were answered since some left last, and how many waited when the first of them were. */
   #answered = 0;
@@ -113,29 +101,31 @@ class Cohort {
     this.#patienceMs = patienceMs;
   }
 
-  enter(seat: Seat, waiting: number, underWay: number): void {
-    seat.underWay = underWay;
-    if (underWay > 0) this.#underWay.add(seat);
-    const { sinceMs } = seat;
-    this.#onWaiting(seat, waiting);
-    seat.sinceMs = sinceMs;
+  /** The seat comes from another cohort, with those who wait there. */
+  enter(seat: Seat): void {
+    if (seat.underWay > 0) this.#underWay.add(seat);
+    this.#count += seat.waiting;
+    if (seat.waiting > 0) this.#await(seat);
+    this.#wakeOne();
   }
 
   leave(seat: Seat): void {
     this.#underWay.delete(seat);
-    this.#onWaiting(seat, 0);
+    this.#count -= seat.waiting;
+    this.#dismiss(seat);
     this.#wakeOne();
   }
 
   /** See Companion. */
   note(seat: Seat, waiting: number, underWay: number): void {
-    if (underWay > seat.underWay) this.#onLeft(seat);
-    const answered = seat.underWay - underWay;
+    const nowMs = this.#clock.monotonicMs();
+    const left = underWay - seat.underWay;
     seat.underWay = underWay;
+    if (left > 0) this.#onLeft(seat, left, nowMs);
     if (underWay === 0) this.#underWay.delete(seat);
-    if (waiting !== seat.waiting) this.#onWaiting(seat, waiting);
-    if (answered > 0) this.#onAnswered(seat, answered);
-    else if (underWay > 0 && this.#isLate(seat)) seat.isSlow = true;
+    if (waiting !== seat.waiting) this.#onWaiting(seat, waiting, nowMs);
+    if (left < 0) this.#onAnswered(seat, -left, nowMs);
+    else if (this.#isLate(seat, nowMs)) seat.isSlow = true;
   }
 
   /** See Companion. */
@@ -152,58 +142,74 @@ class Cohort {
     return true;
   }
 
-  #onLeft(seat: Seat): void {
-    seat.leftMs = this.#clock.monotonicMs();
+  #onLeft(seat: Seat, count: number, nowMs: number): void {
+    seat.leave(count, nowMs);
     this.#answered = 0;
-    this.#underWay.delete(seat);
     this.#underWay.add(seat);
   }
 
-  #onWaiting(seat: Seat, waiting: number): void {
-    if (seat.waiting === 0) seat.sinceMs = this.#clock.monotonicMs();
+  #onWaiting(seat: Seat, waiting: number, nowMs: number): void {
     this.#count += waiting - seat.waiting;
+    if (seat.waiting === 0) seat.sinceMs = nowMs;
     seat.waiting = waiting;
-    if (waiting > 0) this.#waiting.add(seat);
-    else {
-      seat.isReleased = false;
-      this.#waiting.delete(seat);
-    }
+    if (waiting > 0) this.#await(seat);
+    else this.#dismiss(seat);
   }
 
-  #onAnswered(seat: Seat, count: number): void {
+  #await(seat: Seat): void {
+    if (this.#waiting.has(seat)) return;
+    this.#waiting.add(seat);
+    this.#dueMs = Math.min(this.#dueMs, seat.sinceMs + this.#boundOf(seat));
+  }
+
+  #dismiss(seat: Seat): void {
+    seat.isReleased = false;
+    this.#waiting.delete(seat);
+    if (this.#waiting.size > 0) return;
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    this.#timer.cancel();
+  }
+
+  #onAnswered(seat: Seat, count: number, nowMs: number): void {
     if (this.#answered === 0) this.#waitedThen = this.#count;
     this.#answered += count;
-    this.#answeredMs = this.#clock.monotonicMs();
-    seat.isSlow = this.#isLate(seat);
+    this.#answeredMs = nowMs;
+    seat.isSlow = this.#isLate(seat, nowMs);
+    seat.answer(count, nowMs);
     this.#wakeOne();
   }
 
   #isToWait(nowMs: number): boolean {
-    const [oldest] = this.#waiting;
-    const waitedMs = nowMs - oldest!.sinceMs;
-    if (this.#count >= ENOUGH || waitedMs >= this.#waitMaxMs) return false;
+    if (this.#count >= ENOUGH || nowMs >= this.#dueMs) return false;
     if (this.#areUnderWay(nowMs)) return true;
     const expected = Math.ceil((this.#waitedThen + this.#answered) * RETURNING_SHARE);
     return this.#count < expected && nowMs - this.#answeredMs < RETURN_MS;
   }
 
-  #isLate({ leftMs }: Seat): boolean {
-    return this.#clock.monotonicMs() - leftMs >= this.#waitMaxMs;
+  /** Who waits for other groups alone waits no longer for them than its own takes to answer. */
+  #boundOf({ underWay, tookMs }: Seat): number {
+    return underWay > 0 ? this.#waitMaxMs : Math.min(this.#waitMaxMs, tookMs);
+  }
+
+  #isLate(seat: Seat, nowMs: number): boolean {
+    return seat.underWayMs(nowMs) >= this.#waitMaxMs;
   }
 
   /** Others left before and are waited for. */
   #areUnderWay(nowMs: number): boolean {
     for (const seat of this.#underWay) {
-      if (nowMs - seat.leftMs < this.#patienceMs) return true;
+      if (seat.underWayMs(nowMs) < this.#patienceMs) return true;
       seat.isSlow = true;
       this.#underWay.delete(seat);
     }
     return false;
   }
 
-  /** The one who is asked asks for all. */
+  /** The one who is asked asks for all; should it have nothing to ask for any more, another is, soon. */
   readonly #wakeOne = (): void => {
     const [first] = this.#waiting;
-    first?.requestTurn();
+    if (first === undefined) return;
+    this.#timer.ask(LOOK_AGAIN_MS, this.#wakeOne);
+    first.requestTurn();
   };
 }

@@ -3,8 +3,8 @@
  * acknowledgements of what is committed already. While clients write, the next entries or the next
  * acknowledgement tell the same a moment later, and without this half of all raft messages of a busy
  * group would be such news and answers to it. So they wait: what tells more to the same replica takes
- * their place, and whatever else is sent there goes behind them. To raft that is a network which delays
- * a message, or loses it and delivers the next.
+ * their place, and whatever else is sent there goes behind them, but for heartbeats, which overtake.
+ * To raft that is a network which delays a message, or loses it and delivers the next.
  */
 import type { GroupId, ReplicaId } from '../../common/ids.ts';
 import type { PeerMessage, SleepMessage } from '../raft/message.ts';

@@ -5,7 +5,7 @@
  * any more, a result names the entry, for others to be asked (`routing/lost-entries.ts`).
  */
 import { assert } from '../../common/assert.ts';
-import type { ErrorCode } from '../../common/errors.ts';
+import { type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { isOnceLine } from '../commands/once-line.ts';
@@ -115,7 +115,9 @@ export class Proposals {
     });
     if (live.length === 0) return;
     const drafts = draftEntries(live);
-    const result = propose(drafts.map((draft) => encode(draft.lines, draft.once)));
+    const result = this.#tried(live, () =>
+      propose(drafts.map((draft) => encode(draft.lines, draft.once))),
+    );
     if (!result.ok) {
       const code = refusalCode[result.refusal];
       for (const waiter of live) {
@@ -124,6 +126,19 @@ export class Proposals {
       return;
     }
     this.#track(drafts, result.index, result.term);
+  }
+
+  /** What fails in the midst of it leaves nobody waiting. */
+  #tried(waiters: readonly Waiter[], propose: () => ProposeResult): ProposeResult {
+    try {
+      return propose();
+    } catch (failure) {
+      const why = `proposing failed: ${messageOf(failure)}`;
+      for (const waiter of waiters) {
+        waiter.resolve(failAll(waiter.batch, 'OUTCOME_UNKNOWN', why));
+      }
+      throw failure;
+    }
   }
 
   /** The entry at `index` was applied; `replies` are those of its lines (none for other kinds). */

@@ -125,7 +125,7 @@ export class Requests {
     this.#confirmingSinceMs ??= this.#ground.clock.monotonicMs();
   }
 
-  /** The turn ends: entries are proposed, a round of reads begins. */
+  /** The turn ends: entries are proposed, unless they are to wait for their cohort, a round of reads begins. */
   flush(): void {
     if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
     if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
@@ -164,6 +164,7 @@ export class Requests {
   /** A snapshot replaced the log up to `last`. */
   skipTo(last: EntryPlace): void {
     this.#proposals.skipTo(last);
+    this.#noteCohort();
   }
 
   /** Runs reads that had to wait for something other than a round. */
@@ -176,6 +177,7 @@ export class Requests {
   expire(): void {
     const nowMs = this.#ground.clock.monotonicMs();
     this.#proposals.expire(nowMs, this.#ground.raft.committed);
+    this.#noteCohort();
     this.#reads.expire(nowMs);
     if (this.#ground.raft.role === 'leader') {
       this.#followerReads.failAll('NOT_LEADER', 'this replica leads by now');

@@ -7,6 +7,8 @@ export class Turns {
   #asking = new Set<Replica>();
   /** Those of the turn that is being carried out. */
   #called: Set<Replica> | undefined;
+  /** Those of them whose turn has come. */
+  readonly #had = new Set<Replica>();
   #scheduled = false;
 
   constructor(clock: Pick<Clock, 'endOfTurn'>) {
@@ -14,11 +16,11 @@ export class Turns {
   }
 
   /**
-   * `replica` is called once, however often it asks before that: in the turn that is being carried out,
-   * if it was not in it yet.
+   * `replica` is called once more, however often it asks before its turn: in the one that is being
+   * carried out, if it has not had its turn in it, else in the next.
    */
   request(replica: Replica): void {
-    if (this.#called?.has(replica) === false) {
+    if (this.#called !== undefined && !this.#had.has(replica)) {
       this.#called.add(replica);
       return;
     }
@@ -33,8 +35,15 @@ export class Turns {
     this.#called = this.#asking;
     this.#asking = new Set();
     // a set tells also of those that are added meanwhile
-    for (const replica of this.#called) guarded(replica, runTurn);
-    this.#called = undefined;
+    try {
+      for (const replica of this.#called) {
+        this.#had.add(replica);
+        guarded(replica, runTurn);
+      }
+    } finally {
+      this.#called = undefined;
+      this.#had.clear();
+    }
   };
 }
 

@@ -55,7 +55,7 @@ export class Fanout {
     this.#race = undefined;
   }
 
-  /** The next append to `replica` may leave later; whoever asks then leaves it to `sendLate`. */
+  /** The next append to `replica` may leave later; whoever asks then leaves it to `sendLateAppends`. */
   mayWait(core: Core, replica: ReplicaId, progress: Progress): boolean {
     if (core.config.appendFanout !== 'quorum' || this.#race !== undefined) return false;
     if (progress.state !== 'replicate' || progress.learner) return false;

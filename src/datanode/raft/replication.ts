@@ -104,10 +104,10 @@ export function sendLateAppends(core: Core): void {
   core.fanout.isLate = false;
   if (core.role !== 'leader') return;
   for (const replica of core.tracker.members) {
-    const { state, next } = core.tracker.member(replica);
-    if (replica === core.id || state !== 'replicate') continue;
-    const lacks = next <= core.log.lastIndex();
-    if (!lacks && !core.tracker.member(replica).canBumpCommit(core.log.committed)) continue;
+    const progress = core.tracker.member(replica);
+    if (replica === core.id || progress.state !== 'replicate') continue;
+    const lacks = progress.next <= core.log.lastIndex();
+    if (!lacks && !progress.canBumpCommit(core.log.committed)) continue;
     sendAppend(core, replica, true);
     while (sendAppend(core, replica, false));
   }

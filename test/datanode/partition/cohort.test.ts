@@ -212,3 +212,80 @@ test('who stops is waited for by nobody', () => {
   expect(b.turns).toBe(1);
   expect(b.turn()).toBe(true);
 });
+
+test('nobody waits longer for others than its own group takes to answer', () => {
+  const { clock, a, b } = world();
+  for (let i = 0; i < 30; i++) {
+    expect(b.comeAndTurn(1)).toBe(true);
+    clock.spend(0.5);
+    b.answer();
+    clock.spend(1);
+  }
+  expect(a.comeAndTurn(1)).toBe(true);
+  clock.spend(0.1);
+  expect(b.comeAndTurn(1)).toBe(false);
+  clock.spend(0.4);
+  expect(b.turn()).toBe(false);
+  clock.spend(0.2);
+  expect(b.turn()).toBe(true);
+});
+
+test('a slow group whose entries overlap is not waited for again before it is quick', () => {
+  const { clock, a, b } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  clock.spend(1);
+  a.come(1);
+  clock.spend(WAIT_MS - 0.9);
+  expect(a.turn()).toBe(true);
+  clock.spend(2);
+  a.answer(1);
+  expect(b.comeAndTurn(1)).toBe(true);
+});
+
+test('a group that is quick again keeps its place in the line', () => {
+  const { clock, a, b, c } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  clock.spend(WAIT_MS + 1);
+  a.answer();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(a.comeAndTurn(1)).toBe(false);
+  clock.spend(WAIT_MS - 0.4);
+  expect(c.comeAndTurn(1)).toBe(true);
+  expect(b.comeAndTurn(1)).toBe(false);
+  a.answer();
+  clock.spend(0.4);
+  expect(a.turn()).toBe(true);
+});
+
+test('a group that becomes slow while others of it wait gets a turn', async () => {
+  const { clock, a, b } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(b.comeAndTurn(1)).toBe(false);
+  expect(a.comeAndTurn(1)).toBe(false);
+  clock.spend(WAIT_MS);
+  a.answer();
+  expect(b.turn()).toBe(true);
+  await clock.steps(3);
+  expect(a.turns).toBeGreaterThan(0);
+  expect(a.turn()).toBe(true);
+});
+
+test('when the group that is asked for all refuses its commands, another is asked', async () => {
+  const { clock, a, b, c } = world();
+  expect(c.comeAndTurn(1)).toBe(true);
+  expect(a.comeAndTurn(1)).toBe(false);
+  expect(b.comeAndTurn(1)).toBe(false);
+  await clock.step();
+  expect([a.turns, b.turns]).toEqual([1, 0]);
+  a.come(-1);
+  await clock.steps(3);
+  expect(b.turns).toBeGreaterThan(0);
+});
+
+test('what ends after a stop makes nobody wait', () => {
+  const { a, b } = world();
+  expect(a.comeAndTurn(8)).toBe(true);
+  a.stop();
+  a.answer();
+  expect(b.comeAndTurn(1)).toBe(true);
+});

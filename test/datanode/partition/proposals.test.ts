@@ -239,3 +239,15 @@ describe('proposals', () => {
     expect((await waiting)[0]).toMatchObject({ ok: false, code: 'STOPPING' });
   });
 });
+
+test('a proposal that fails in its midst leaves nobody waiting', async () => {
+  const proposals = new Proposals();
+  const results = proposals.gather(batch(1));
+  const failing = () => {
+    throw new Error('no memory');
+  };
+  expect(() => proposals.flush(0, failing, failing)).toThrow('no memory');
+  expect(await results).toEqual([
+    { ok: false, code: 'OUTCOME_UNKNOWN', message: 'proposing failed: no memory' },
+  ]);
+});
