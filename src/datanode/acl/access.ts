@@ -15,7 +15,7 @@ import type { Session } from '../commands/node-context.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { AclLog, type Refusal } from './acl-log.ts';
-import { type Denial, denialOf, mayKeep } from './permissions.ts';
+import { type Denial, denialOf, mayKeep, sortOptionDenied } from './permissions.ts';
 import {
   changeUser,
   describeChannels,
@@ -75,6 +75,8 @@ const SEEN_POLL_MS = 2;
 export class Access implements AclView {
   readonly #world: AccessWorld;
   readonly #log = new AclLog();
+  /** Whose commands are changing users just now: they end with their reply, if they do. */
+  readonly #changing = new Set<Session>();
   #users: ReadonlyMap<string, User> | undefined;
 
   constructor(world: AccessWorld) {
@@ -93,7 +95,9 @@ export class Access implements AclView {
     }
     this.#users = users;
     for (const session of this.#world.sessions()) {
-      if (session.user !== '' && !mayStay(session, users.get(session.user))) session.kill();
+      if (session.user === '' || mayStay(session, users.get(session.user))) continue;
+      if (this.#changing.has(session)) session.closeAfterReply();
+      else session.kill();
     }
   }
 
@@ -106,8 +110,11 @@ export class Access implements AclView {
     const user = this.#users.get(session.user);
     if (user === openUser) return undefined;
     const denial = user ? denialOf(user, command, args) : noRights(command);
-    if (denial === undefined) return undefined;
-    this.#note(session, { ...denial, user: session.user });
+    if (denial === undefined) {
+      // of a command that is queued EXEC says it, as in Redis
+      return isInTransaction(session) ? undefined : user && sortRefusal(user, command, args);
+    }
+    this.#note(session, { ...denial, user: session.user }, command.name);
     return error(`NOPERM ${refusalText(denial)}`);
   }
 
@@ -122,7 +129,7 @@ export class Access implements AclView {
     if (user === openUser) return undefined;
     const command = resolveCommand(args)!;
     const denial = user ? denialOf(user, command, args) : noRights(command);
-    if (denial === undefined) return undefined;
+    if (denial === undefined) return user && sortRefusal(user, command, args);
     this.#note(session, { ...denial, user: session.user, context: 'multi' });
     return error(`NOPERM ${RULES_CHANGED} ${execReasons[denial.reason]}`);
   }
@@ -181,22 +188,22 @@ export class Access implements AclView {
     };
   }
 
-  async setUser(name: string, rules: readonly string[]): Promise<string | undefined> {
+  async setUser(name: string, rules: readonly string[], by: Session): Promise<string | undefined> {
     if (name.length > limits.aclNameMax || /[^\x21-\x7e]/.test(name)) {
       return "ERR Usernames can't contain spaces or null characters";
     }
     if (!this.hasUser(name) && this.userNames().length >= limits.aclUsersMax) {
       return `ERR there are ${limits.aclUsersMax} users already; delete some`;
     }
-    return this.#edit(name, (stored) => changedRules(name, stored, rules));
+    return this.#edit(name, by, (stored) => changedRules(name, stored, rules));
   }
 
-  async deleteUsers(names: readonly string[]): Promise<number | string> {
+  async deleteUsers(names: readonly string[], by: Session): Promise<number | string> {
     if (names.includes('default')) return "ERR The 'default' user cannot be removed";
     let deleted = 0;
     for (const name of new Set(names)) {
       if (!this.hasUser(name)) continue;
-      const problem = await this.#edit(name, () => ({ rules: undefined }));
+      const problem = await this.#edit(name, by, () => ({ rules: undefined }));
       if (problem !== undefined) return problem;
       deleted++;
     }
@@ -224,18 +231,21 @@ export class Access implements AclView {
     return this.#world.random.hex(Math.ceil(digits / 2)).slice(0, digits);
   }
 
-  #note(session: Session, refusal: Noted): void {
+  /** `command`: what was refused, where that is not what the session ran last. */
+  #note(session: Session, refusal: Noted, command = session.lastCommand): void {
     const nowMs = this.#world.clock.wallMs();
-    const client = clientLine(session, nowMs).slice(0, limits.aclLogClientMax);
-    const context = session.queued().transaction >= 0 ? 'multi' : 'toplevel';
+    const client = clientLine(session, nowMs, command).slice(0, limits.aclLogClientMax);
+    const context = isInTransaction(session) ? 'multi' : 'toplevel';
     this.#log.add({ context, ...refusal, client }, nowMs);
   }
 
   async #edit(
     name: string,
+    by: Session,
     change: (rules: string | undefined) => UserEdit,
   ): Promise<string | undefined> {
     const { clock, store } = this.#world;
+    this.#changing.add(by);
     try {
       const edit = await store.edit(name, change);
       if ('refusal' in edit) return edit.refusal;
@@ -246,6 +256,8 @@ export class Access implements AclView {
       return undefined;
     } catch (failure) {
       return `ERR the users could not be changed, try again: ${messageOf(failure)}`;
+    } finally {
+      this.#changing.delete(by);
     }
   }
 
@@ -253,6 +265,17 @@ export class Access implements AclView {
     const user = this.#users?.get(name);
     return user && describeUser(user);
   }
+}
+
+function isInTransaction(session: Session): boolean {
+  return session.queued().transaction >= 0;
+}
+
+/** Nothing of it is logged: as in Redis it is the command that says so. */
+function sortRefusal(user: User, command: Command, args: readonly Buffer[]): Reply | undefined {
+  const option = sortOptionDenied(user, command, args);
+  if (option === undefined) return undefined;
+  return error(`ERR ${option} option of SORT denied due to insufficient ACL permissions.`);
 }
 
 /** The session is that user from now on, and where it belongs. */

@@ -66,8 +66,7 @@ function keyDenial(
   if (keys === 'all' || command.flags.includes('pubsub')) return undefined;
   const uses = keyUses(command, args, keysOf(command, args));
   const denied = uses.find((use) => !keys.some((pattern) => allows(pattern, use)));
-  const key = denied?.key ?? patternThatReads(command, args);
-  return key === undefined ? undefined : { reason: 'key', object: key.toString('latin1') };
+  return denied && { reason: 'key', object: denied.key.toString('latin1') };
 }
 
 function allows({ pattern, read, write }: KeyPattern, { key, flags }: KeyUse): boolean {
@@ -77,14 +76,47 @@ function allows({ pattern, read, write }: KeyPattern, { key, flags }: KeyUse): b
   return matches(pattern, key);
 }
 
-/** SORT's BY and GET read keys that are known only while it runs: it takes all keys. */
-function patternThatReads({ name }: Command, args: readonly Buffer[]): Buffer | undefined {
+/**
+ * The option of SORT that the user may not use: BY with a pattern and GET read keys that nobody knows
+ * before the command runs, so they take a selector that allows it and the reading of all keys.
+ */
+export function sortOptionDenied(
+  user: User,
+  row: Command,
+  request: readonly Buffer[],
+): 'BY' | 'GET' | undefined {
+  if (!row.name.startsWith('sort') && row.carries === undefined) return undefined;
+  const { command, line: args } = carriedOut(row, request);
+  const option = readingOption(command, args);
+  if (option === undefined) return undefined;
+  const allows = (selector: Selector) =>
+    readsAll(selector) && denialBy(selector, command, args) === undefined;
+  return [user.root, ...user.selectors].some(allows) ? undefined : option;
+}
+
+/** Words that follow an option of SORT. */
+const sortOptions: ReadonlyMap<string, number> = new Map([
+  ...(['asc', 'desc', 'alpha'] as const).map((name) => [name, 0] as const),
+  ...(['by', 'get', 'store'] as const).map((name) => [name, 1] as const),
+  ['limit', 2],
+]);
+
+/** Undefined also where the syntax is wrong before one: the command says that. */
+function readingOption({ name }: Command, args: readonly Buffer[]): 'BY' | 'GET' | undefined {
   if (name !== 'sort' && name !== 'sort_ro') return undefined;
-  const at = args.findIndex(
-    (arg, place) => place > 1 && /^(?:by|get)$/i.test(arg.toString('latin1')),
-  );
-  const pattern = at < 0 ? undefined : args[at + 1];
-  return pattern?.includes('*') ? pattern : undefined;
+  for (let at = 2; at < args.length; ) {
+    const option = args[at]!.toString('latin1').toLowerCase();
+    const more = sortOptions.get(option);
+    if (more === undefined || at + more >= args.length) return undefined;
+    if (option === 'get') return 'GET';
+    if (option === 'by' && args[at + 1]!.includes('*')) return 'BY';
+    at += 1 + more;
+  }
+  return undefined;
+}
+
+function readsAll({ keys }: Selector): boolean {
+  return keys === 'all' || keys.some(({ pattern, read }) => read && pattern === '*');
 }
 
 const named: ReadonlyMap<string, 'first' | 'all' | 'patterns'> = new Map([

@@ -114,18 +114,20 @@ function shown(text: string): string {
 function mergeSelectors(rules: readonly string[]): string[] | string {
   const merged: string[] = [];
   let open: string | undefined;
+  let first = '';
   for (const rule of rules) {
     if (open === undefined && !rule.startsWith('(')) {
       merged.push(rule);
       continue;
     }
+    if (open === undefined) first = rule;
     open = open === undefined ? rule : `${open} ${rule}`;
     if (!rule.endsWith(')')) continue;
     merged.push(open);
     open = undefined;
   }
   if (open === undefined) return merged;
-  return `ERR Unmatched parenthesis in acl selector starting at '${shown(open)}'.`;
+  return `ERR Unmatched parenthesis in acl selector starting at '${shown(first)}'.`;
 }
 
 function applyRule(user: User, rule: string, options: ParseOptions): User | string {

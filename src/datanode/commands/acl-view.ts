@@ -49,10 +49,13 @@ export interface AclView {
   /** A line a user, as SETUSER would take it. */
   list(): readonly string[];
   user(name: string): UserView | undefined;
-  /** Resolves once every datanode will have it, and this one has; or an error's text. */
-  setUser(name: string, rules: readonly string[]): Promise<string | undefined>;
+  /**
+   * Resolves once every datanode will have it, and this one has; or an error's text. `by`: who hears of
+   * that before its connection ends, should the change end it.
+   */
+  setUser(name: string, rules: readonly string[], by: Session): Promise<string | undefined>;
   /** How many there were; an error's text when they could not be deleted. */
-  deleteUsers(names: readonly string[]): Promise<number | string>;
+  deleteUsers(names: readonly string[], by: Session): Promise<number | string>;
   /** What keeps the user from running the request; undefined: nothing. */
   dryRun(name: string, args: readonly Buffer[]): string | undefined;
   log(count: number): readonly AclLogEntry[];

@@ -21,14 +21,14 @@ function map(fields: Readonly<Record<string, Reply>>): Reply {
 }
 
 /** ACL SETUSER name [rule ...] */
-const setUser: Run = async (args, { acl }) => {
-  const problem = await acl.setUser(text(argument(args, 2)), args.slice(3).map(text));
+const setUser: Run = async (args, { acl, session }) => {
+  const problem = await acl.setUser(text(argument(args, 2)), args.slice(3).map(text), session);
   return problem === undefined ? OK : error(problem);
 };
 
 /** ACL DELUSER name [name ...] */
-const delUser: Run = async (args, { acl }) => {
-  const deleted = await acl.deleteUsers(args.slice(2).map(text));
+const delUser: Run = async (args, { acl, session }) => {
+  const deleted = await acl.deleteUsers(args.slice(2).map(text), session);
   return typeof deleted === 'string' ? error(deleted) : integer(deleted);
 };
 

@@ -25,8 +25,15 @@ function flagsOf(session: Session, inTransaction: boolean): string {
   return flags.map(([is, flag]) => (is ? flag : '')).join('') || 'N';
 }
 
-/** One line of CLIENT LIST: Redis 7.2's fields in its order, and the namespace. */
-export function clientLine(session: Session, nowMs: number): string {
+/**
+ * One line of CLIENT LIST: Redis 7.2's fields in its order, and the namespace. `command`: what it runs,
+ * or ran last.
+ */
+export function clientLine(
+  session: Session,
+  nowMs: number,
+  command: string = session.lastCommand,
+): string {
   const seconds = (sinceMs: number) => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000));
   const { requestBytes, replies, replyBytes, transaction } = session.queued();
   const { channel, pattern, shard } = session.subscriber.subscriptions;
@@ -57,7 +64,7 @@ export function clientLine(session: Session, nowMs: number): string {
     omem: replyBytes,
     'tot-mem': requestBytes + replyBytes,
     events: 'r',
-    cmd: session.lastCommand || 'NULL',
+    cmd: command || 'NULL',
     user: session.user,
     redir: -1,
     resp: session.protocol,

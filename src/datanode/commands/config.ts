@@ -48,7 +48,8 @@ const set: Run = async (args, context) => {
   const refused = await setForCluster(cluster, context);
   if (refused !== undefined) return refused;
   const rules = password === '' ? ['nopass'] : ['resetpass', `>${password}`];
-  const problem = password === undefined ? undefined : await context.acl.setUser('default', rules);
+  const { acl, session } = context;
+  const problem = password === undefined ? undefined : await acl.setUser('default', rules, session);
   if (problem !== undefined) {
     for (const name of cluster.keys()) await context.setForCluster(name, before.get(name) ?? '');
     return error(problem);

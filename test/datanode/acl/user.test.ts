@@ -72,7 +72,7 @@ test('what is wrong is told, and changes nothing', () => {
   expect(problem('<nope')).toMatch(/password you are trying to remove/);
   expect(problem('#12')).toMatch(/exactly 64 characters/);
   expect(problem('(~a', '+get')).toBe(
-    "ERR Unmatched parenthesis in acl selector starting at '(~a +get'.",
+    "ERR Unmatched parenthesis in acl selector starting at '(~a'.",
   );
   expect(problem('%X~a')).toMatch(/Syntax error/);
 });
