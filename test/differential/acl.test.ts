@@ -94,6 +94,12 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
     'b: SORT k GET #',
     'b: SORT_RO k GET #',
   ],
+  'rules may name what only Redis has': [
+    'a: ACL SETUSER bob on +@all -eval -xadd -script|flush +migrate -function -replicaof',
+    'a: ACL SETUSER bob +xgroup|create -xgroup',
+    'a: ACL SETUSER bob -evals',
+    'a: ACL SETUSER bob -script|nothing',
+  ],
   'who deletes its own user hears that it did, and is closed': [
     'a: ACL SETUSER bob (+get ~a b',
     'a: ACL SETUSER bob on nopass ~k +@all',

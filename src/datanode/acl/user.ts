@@ -7,6 +7,7 @@ import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { aclCategories } from '../commands/command-docs.ts';
 import { commandTable } from '../commands/table.ts';
+import { absentCommands } from './absent-commands.ts';
 
 export interface KeyPattern {
   readonly pattern: string;
@@ -260,6 +261,7 @@ function applyCommand(selector: Selector, rule: string, options: ParseOptions): 
 }
 
 function commandProblem(what: string, allow: boolean): string | undefined {
+  if (absentCommands.has(what)) return undefined;
   if (what.startsWith('@')) return aclCategories.includes(what.slice(1)) ? undefined : UNKNOWN;
   const [name = '', second, third] = what.split('|');
   const command = commandTable.get(name);

@@ -1,0 +1,24 @@
+/**
+ * Commands of Redis 7.2 that kvorum has not: rules may name them, so that users written for Redis can
+ * be loaded as they are. Nobody can run them.
+ */
+const subcommands: Readonly<Record<string, string>> = {
+  function: 'delete dump flush help kill list load restore stats',
+  module: 'load loadex unload',
+  script: 'debug exists flush help kill load',
+  xgroup: 'create createconsumer delconsumer destroy help setid',
+  xinfo: 'consumers groups help stream',
+};
+
+const plain =
+  'eval eval_ro evalsha evalsha_ro failover fcall fcall_ro function migrate pfdebug psync replconf ' +
+  'replicaof restore-asking script slaveof sync xack xadd xautoclaim xclaim xdel xgroup xinfo xlen ' +
+  'xpending xrange xread xreadgroup xrevrange xsetid xtrim';
+
+/** In lower case, subcommands as `script|load`. */
+export const absentCommands: ReadonlySet<string> = new Set([
+  ...plain.split(' '),
+  ...Object.entries(subcommands).flatMap(([container, names]) =>
+    names.split(' ').map((name) => `${container}|${name}`),
+  ),
+]);
