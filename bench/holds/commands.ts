@@ -236,5 +236,7 @@ export function pointsOf(count: number): readonly ((at: number) => Line)[] {
     (at) => ['HSET', k('hash'), `f${at}`, `v${at}`],
     (at) => ['LSET', k('list'), String(at), `e${at}`],
     (at) => ['ZADD', k('zset'), 'XX', String((at * 7_919) % count), `m${at}`],
+    (at) => ['EXPIRE', k('set'), String(100_000 + at)],
+    () => ['PERSIST', k('set')],
   ];
 }

@@ -201,4 +201,40 @@ export const exceptions: readonly Exception[] = [
     differs: 'a timeout beyond 2^63 ms, and inf, is out of range; 7.0 says that it is negative',
     reason: 'its number overflows there, which 7.2 mends',
   },
+  {
+    commands: 'HSCAN',
+    differs: 'it takes NOVALUES',
+    reason: 'as Redis does from 7.4 on; clients that know it ask for it',
+  },
+  {
+    commands: 'CONFIG SET of hash-max-listpack-entries and the other sizes of encodings',
+    differs: 'refused as immutable',
+    reason: 'there is one layout for small and large values; OBJECT ENCODING goes by the defaults',
+  },
+  {
+    commands: 'CONFIG GET databases',
+    differs: '1, where redis-server has 16',
+    reason: 'SELECT n is the namespace db<n>, if somebody has made it',
+  },
+  {
+    commands: 'SORT with BY or GET patterns in a namespace of several partitions',
+    differs: 'refused',
+    reason: 'as in Redis Cluster: the keys they name may be anywhere',
+  },
+  {
+    commands:
+      'DBSIZE, KEYS, SCAN, RANDOMKEY, FLUSHALL in MULTI, in a namespace of several partitions',
+    differs: 'refused with CROSSSLOT, and EXEC with them',
+    reason: 'a transaction is one entry of one partition’s log',
+  },
+  {
+    commands: 'any with more than 1,048,576 arguments',
+    differs: 'a protocol error',
+    reason: 'what a request may take of a node’s memory is bounded',
+  },
+  {
+    commands: 'ACL GETUSER and ACL LIST after rules that take back a part of @all',
+    differs: 'rules are kept as they were given',
+    reason: 'as Redis does from 7.2 on; 7.0 makes categories and single commands of them',
+  },
 ];

@@ -209,10 +209,10 @@ function docsRun(table: Table): Run {
 function listRun(table: Table): Run {
   return (args) => {
     const commands = [...table().values()];
-    if (args.length === 2) return array(commands.map(({ name }) => bulk(name)));
+    const all = commands.flatMap((command) => [command, ...(command.subcommands ?? [])]);
+    if (args.length === 2) return array(all.map(({ name }) => bulk(name)));
     if (args.length !== 5 || word(argument(args, 2)) !== 'filterby') return error(SYNTAX_ERROR);
     const value = argument(args, 4);
-    const all = commands.flatMap((command) => [command, ...(command.subcommands ?? [])]);
     switch (word(argument(args, 3))) {
       case 'module':
         return array([]);

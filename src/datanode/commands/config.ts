@@ -6,6 +6,7 @@ import { type ConfigRow, configTable, parseSetting } from './config-table.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext } from './node-context.ts';
+import { container } from './server-row.ts';
 
 type Run = NodeCommand['run'];
 
@@ -171,28 +172,14 @@ export const configCommands: readonly Command[] = [
 
 /** MODULE LIST: there are none. */
 export const moduleCommands: readonly Command[] = [
-  node({
-    name: 'module',
-    arity: -2,
-    flags: [],
-    keys: NO_KEYS,
+  {
+    ...container(
+      'module',
+      '4.0.0',
+      'A container for module commands.',
+      ['admin', 'noscript'],
+      [['list', 2, '4.0.0', 'Returns no modules.', () => array([])]],
+    ),
     categories: ['slow'],
-    group: 'server',
-    since: '4.0.0',
-    summary: 'A container for module commands.',
-    subcommands: [
-      node({
-        name: 'module|list',
-        arity: 2,
-        flags: ['admin', 'noscript'],
-        keys: NO_KEYS,
-        categories: [],
-        group: 'server',
-        since: '4.0.0',
-        summary: 'Returns no modules.',
-        run: () => array([]),
-      }),
-    ],
-    run: () => error(SYNTAX_ERROR),
-  }),
+  },
 ];

@@ -5,7 +5,7 @@ import { error, OK, type Reply } from '../resp/reply.ts';
 import { argument, NO_SUCH_KEY } from './args.ts';
 import { type Command, type CommandFlag, read } from './command.ts';
 import { encodingOf } from './object.ts';
-import { container, type Run } from './server-row.ts';
+import { container, type Run, type Subcommand } from './server-row.ts';
 import { witness } from './witness.ts';
 
 const SLEEP_SECONDS_MAX = 60;
@@ -57,7 +57,7 @@ const object: Command = read({
   },
 });
 
-const debug = container('debug', '1.0.0', 'A container for debugging commands.', flags, [
+const subcommands: readonly Subcommand[] = [
   ['sleep', 3, '1.0.0', 'Holds back this connection for seconds.', sleep],
   [
     'set-active-expire',
@@ -67,8 +67,9 @@ const debug = container('debug', '1.0.0', 'A container for debugging commands.',
     setActiveExpire,
   ],
   ['witness', 3, '0.1.0', 'Tells which log entries this connection’s commands were.', witness],
-]);
+];
+const summary = 'A container for debugging commands.';
 
 export const debugCommands: readonly Command[] = [
-  { ...debug, flags, subcommands: [object, ...(debug.subcommands ?? [])] },
+  { ...container('debug', '1.0.0', summary, flags, subcommands, [object]), flags },
 ];

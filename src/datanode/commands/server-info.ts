@@ -41,8 +41,11 @@ const TRIANGLE_ROWS = 16;
 
 /** LOLWUT [VERSION version [argument ...]]: a triangle in which every point has two parents. */
 const lolwut: Run = (args, context) => {
-  const version = args[1] && word(args[1]) === 'version' ? args[2] : undefined;
-  if (version !== undefined && parseInteger(version) === undefined) return error(NOT_AN_INTEGER);
+  const [version, ...sizes] = args[1] && word(args[1]) === 'version' ? args.slice(2) : [];
+  // the pictures of 5 and 6 have sizes; ours takes them and is as it is
+  const numbers = version && /^[56]$/.test(version.toString()) ? [version, ...sizes] : [version];
+  if (numbers.some((text) => text && parseInteger(text) === undefined))
+    return error(NOT_AN_INTEGER);
   const lines: string[] = [];
   for (let row = TRIANGLE_ROWS - 1; row >= 0; row--) {
     let line = ' '.repeat(row);

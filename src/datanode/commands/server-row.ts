@@ -1,7 +1,7 @@
 /** Rows of commands that look at the node itself, without keys: one shape for all of them. */
 import { error, type Reply } from '../resp/reply.ts';
 import { SYNTAX_ERROR } from './args.ts';
-import { type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
+import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { helpReply } from './help.ts';
 
 export type Run = NodeCommand['run'];
@@ -36,17 +36,19 @@ export type Subcommand = readonly [
   run: Run,
 ];
 
-/** A command that is only its subcommands, all with the same flags, and HELP. */
+/** A command that is only its subcommands, all with the same flags, those in `rest`, and HELP. */
 export function container(
   name: string,
   since: string,
   summary: string,
   flags: readonly CommandFlag[],
   subs: readonly Subcommand[],
+  rest: readonly Command[] = [],
 ): NodeCommand {
-  const rows: NodeCommand[] = subs.map(([sub, arity, subSince, text, run]) =>
+  const own = subs.map(([sub, arity, subSince, text, run]) =>
     serverRow(`${name}|${sub}`, arity, flags, subSince, text, run),
   );
+  const rows: Command[] = [...rest, ...own];
   rows.push(
     serverRow(`${name}|help`, 2, ['loading', 'stale'], since, 'Lists the subcommands.', () =>
       helpReply(name, rows),

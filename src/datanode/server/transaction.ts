@@ -179,7 +179,7 @@ export class Transaction {
 
   #queue(open: Open, target: Target, args: CommandLine): Reply {
     const item = queuedOf(target, args);
-    const refusal = item === undefined ? crossSlot : this.#refusalOf(open, target, item);
+    const refusal = item === undefined ? apartOf(target) : this.#refusalOf(open, target, item);
     if (refusal !== undefined) {
       open.broken = true;
       return refusal;
@@ -330,6 +330,17 @@ function queuedOf(target: Target, args: CommandLine): Queued | undefined {
       return target.parts.length === 1 ? { kind: 'data', line: target.parts[0]!.line } : undefined;
   }
 }
+
+/** Of what would have to be queued in several partitions. */
+function apartOf({ command }: Target): Reply {
+  const hasKeys = command?.kind !== 'node' && (command?.keysOf || command?.keys.first !== 0);
+  return hasKeys ? crossSlot : ofAllPartitions;
+}
+
+const ofAllPartitions = error(
+  'CROSSSLOT the command is about all partitions of the namespace, and a transaction about one: send ' +
+    'it outside of MULTI',
+);
 
 function partitionOf(target: Target): PartitionId | undefined {
   if (target.kind === 'one') return target.partition;

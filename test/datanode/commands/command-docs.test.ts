@@ -105,9 +105,11 @@ describe('COMMAND', () => {
   test('counts and lists the same commands', async () => {
     const node = new FakeNode();
     const listed = itemsOf(await node.call('command', 'list')).map(textOf);
-    expect(numberOf(await node.call('command', 'count'))).toBe(listed.length);
-    expect(listed).toContain('get');
-    expect(itemsOf(await node.call('command')).map((row) => entryOf(row).name)).toEqual(listed);
+    expect(listed).toEqual(expect.arrayContaining(['acl', 'acl|cat', 'client|id', 'command|list']));
+    const commands = listed.filter((name) => !name.includes('|'));
+    expect(numberOf(await node.call('command', 'count'))).toBe(commands.length);
+    expect(commands).toContain('get');
+    expect(itemsOf(await node.call('command')).map((row) => entryOf(row).name)).toEqual(commands);
   });
 
   test('GETKEYS finds the keys of MSET and refuses a command without keys', async () => {

@@ -7,6 +7,13 @@ beforeEach(() => {
   node = new FakeNode();
 });
 
+test('containers tell what they hold', async () => {
+  for (const line of ['MODULE LIST', 'DEBUG SLEEP', 'DEBUG OBJECT']) {
+    const [container, sub] = line.split(' ');
+    expect(await ask(node, `${container} HELP`)).toContain(`+${sub}\r\n`);
+  }
+});
+
 test('TIME, LASTSAVE, ROLE, LOLWUT', async () => {
   expect(await ask(node, 'TIME')).toBe('*2\r\n$10\r\n1700000000\r\n$6\r\n123000\r\n');
   expect(await ask(node, 'LASTSAVE')).toBe(':1700000000\r\n');
