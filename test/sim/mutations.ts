@@ -92,8 +92,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${raft}/replication.ts`,
-        find: 'const lacks = next <= core.log.lastIndex();',
-        replace: 'const lacks = false; if (next <= core.log.lastIndex()) continue;',
+        find: 'const lacks = progress.next <= core.log.lastIndex();',
+        replace: 'const lacks = false; if (progress.next <= core.log.lastIndex()) continue;',
       },
     ],
   },

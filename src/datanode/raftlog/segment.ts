@@ -53,16 +53,30 @@ export class Segment {
     this.path = `${dir}/${segmentName(number)}`;
   }
 
-  /** Creates the file, zeros ahead included when `ahead` is positive; the name is durable. */
+  /**
+   * Creates the file, zeros ahead included when `ahead` is positive; the name is durable. What fails
+   * may be tried again: the disk may have been mended meanwhile.
+   */
   create(disk: Disk, dir: string, ahead: number): Promise<DiskFile> {
-    this.#opening ??= this.#create(disk, dir, ahead);
+    this.#opening ??= this.#create(disk, dir, ahead).catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
     return this.#opening;
   }
 
   async #create(disk: Disk, dir: string, ahead: number): Promise<DiskFile> {
     const file = await disk.open(this.path, 'create');
-    if (ahead > 0 && (await this.#createZeros(file, ahead))) this.filled = ahead;
-    await disk.syncDir(dir);
+    try {
+      if (ahead > 0 && (await this.#createZeros(file, ahead))) this.filled = ahead;
+      await disk.syncDir(dir);
+    } catch (error) {
+      // what a failed sync leaves is not to be trusted: the next try begins with a file of its own
+      this.filled = 0;
+      await file.close().catch(() => {});
+      await disk.unlink(this.path).catch(() => {});
+      throw error;
+    }
     this.file = file;
     return file;
   }

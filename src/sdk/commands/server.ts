@@ -114,8 +114,8 @@ export interface ServerCommands {
     subcommand: Word<'GET' | 'SET' | 'RESETSTAT' | 'REWRITE' | 'HELP'>,
     ...more: Variadic
   ): Promise<Nested>;
-  /** A container for module commands. `MODULE LIST` */
-  module(subcommand: Word<'LIST'>, ...more: Variadic): Promise<Nested>;
+  /** A container for module commands. `MODULE LIST | HELP` */
+  module(subcommand: Word<'LIST' | 'HELP'>, ...more: Variadic): Promise<Nested>;
   /** Returns information and statistics about the server. `INFO [section]*` */
   info(...sections: Variadic): Promise<string>;
   /** Returns the server time. `TIME` */
