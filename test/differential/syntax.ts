@@ -38,14 +38,19 @@ export async function readSyntax(): Promise<readonly Syntax[]> {
   const redis = await RealRedis.start();
   const docs = fieldsOf(await redis.call('COMMAND', 'DOCS'));
   await redis.stop();
-  return [...docs].flatMap(([name, doc]) => syntaxOf(name, doc));
+  return inOrder(docs).flatMap(([name, doc]) => syntaxOf(name, doc));
+}
+
+/** Of names: redis-server tells them in another order each time it is started. */
+function inOrder(docs: ReadonlyMap<string, Reply>): [string, Reply][] {
+  return [...docs].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 function syntaxOf(name: string, doc: Reply): Syntax[] {
   const fields = fieldsOf(doc);
   const parts = fields.get('subcommands');
   if (parts !== undefined)
-    return [...fieldsOf(parts)].flatMap(([part, inner]) => syntaxOf(part, inner));
+    return inOrder(fieldsOf(parts)).flatMap(([part, inner]) => syntaxOf(part, inner));
   const group = textOf(fields.get('group'));
   return [{ name, group, arguments: itemsOf(fields.get('arguments')).map(argumentOf) }];
 }
