@@ -439,8 +439,13 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/applier.ts`,
+        find: 'this.#timer = new LoneTimer(clock);',
+        replace: 'this.#timer = new LoneTimer(clock); this.host = clock;',
+      },
+      {
+        file: `${partition}/applier.ts`,
         find: 'return { nowMs: timeMs, random',
-        replace: 'return { nowMs: this.#clock.wallMs(), random',
+        replace: 'return { nowMs: this.host.wallMs(), random',
       },
     ],
   },
