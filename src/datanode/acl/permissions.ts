@@ -5,6 +5,7 @@ import { categoriesOf } from '../commands/command-docs.ts';
 import { matchesGlob, parseGlob } from '../commands/glob.ts';
 import { type KeyUse, keyUses } from '../commands/key-specs.ts';
 import type { Subscriber } from '../commands/pubsub-port.ts';
+import { sortReadsBy } from '../commands/sort.ts';
 import type { KeyPattern, Selector, User } from './user.ts';
 
 /** The first thing in the request that the user may not; `object`: what the log shows of it. */
@@ -85,34 +86,13 @@ export function sortOptionDenied(
   row: Command,
   request: readonly Buffer[],
 ): 'BY' | 'GET' | undefined {
-  if (!row.name.startsWith('sort') && row.carries === undefined) return undefined;
   const { command, line: args } = carriedOut(row, request);
-  const option = readingOption(command, args);
+  if (command.name !== 'sort' && command.name !== 'sort_ro') return undefined;
+  const option = sortReadsBy(args);
   if (option === undefined) return undefined;
   const allows = (selector: Selector) =>
     readsAll(selector) && denialBy(selector, command, args) === undefined;
   return [user.root, ...user.selectors].some(allows) ? undefined : option;
-}
-
-/** Words that follow an option of SORT. */
-const sortOptions: ReadonlyMap<string, number> = new Map([
-  ...(['asc', 'desc', 'alpha'] as const).map((name) => [name, 0] as const),
-  ...(['by', 'get', 'store'] as const).map((name) => [name, 1] as const),
-  ['limit', 2],
-]);
-
-/** Undefined also where the syntax is wrong before one: the command says that. */
-function readingOption({ name }: Command, args: readonly Buffer[]): 'BY' | 'GET' | undefined {
-  if (name !== 'sort' && name !== 'sort_ro') return undefined;
-  for (let at = 2; at < args.length; ) {
-    const option = args[at]!.toString('latin1').toLowerCase();
-    const more = sortOptions.get(option);
-    if (more === undefined || at + more >= args.length) return undefined;
-    if (option === 'get') return 'GET';
-    if (option === 'by' && args[at + 1]!.includes('*')) return 'BY';
-    at += 1 + more;
-  }
-  return undefined;
 }
 
 function readsAll({ keys }: Selector): boolean {

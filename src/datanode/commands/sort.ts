@@ -83,15 +83,37 @@ function byPattern(before: SortPattern | undefined, arg: Buffer): SortPattern {
   return before?.kind === 'nothing' || pattern.kind !== 'key' ? { kind: 'nothing' } : pattern;
 }
 
+/** Words that follow an option. */
+const wordsAfter: ReadonlyMap<string, number> = new Map([
+  ...(['asc', 'desc', 'alpha'] as const).map((name) => [name, 0] as const),
+  ...(['by', 'get', 'store'] as const).map((name) => [name, 1] as const),
+  ['limit', 2],
+]);
+
 function sortKeys(args: readonly Buffer[]): readonly Buffer[] {
-  const skipped: Readonly<Record<string, number>> = { limit: 2, get: 1, by: 1 };
   let store: Buffer | undefined;
   for (let at = 2; at < args.length; at++) {
     const option = word(argument(args, at));
-    if (option === 'store') store = args[++at] ?? store;
-    else at += skipped[option] ?? 0;
+    if (option === 'store') store = args[at + 1] ?? store;
+    at += wordsAfter.get(option) ?? 0;
   }
   return [...args.slice(1, 2), ...(store === undefined ? [] : [store])];
+}
+
+/**
+ * The first option by which SORT reads keys that are known only while it runs: BY with a pattern, or
+ * GET. Undefined also where the syntax is wrong before one.
+ */
+export function sortReadsBy(args: readonly Buffer[]): 'BY' | 'GET' | undefined {
+  for (let at = 2; at < args.length; at++) {
+    const option = word(argument(args, at));
+    const more = wordsAfter.get(option);
+    if (more === undefined || at + more >= args.length) return undefined;
+    if (option === 'get') return 'GET';
+    if (option === 'by' && argument(args, at + 1).includes('*')) return 'BY';
+    at += more;
+  }
+  return undefined;
 }
 
 function runSortRo(view: View, request: SortRequest, context: RunContext): RunResult {

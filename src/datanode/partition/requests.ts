@@ -125,7 +125,7 @@ export class Requests {
     this.#confirmingSinceMs ??= this.#ground.clock.monotonicMs();
   }
 
-  /** The turn ends: entries are proposed, unless they are to wait for their cohort, a round of reads begins. */
+  /** The turn ends: entries are proposed unless they wait for their cohort, a round of reads begins. */
   flush(): void {
     if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
     if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();

@@ -74,6 +74,7 @@ test('what a user is refused is told and noted', async () => {
   const log = await ask(node, 'ACL LOG');
   expect(log).toMatch(/^\*2\r\n\*20\r\n\$5\r\ncount\r\n:2\r\n\$6\r\nreason\r\n\$3\r\nkey\r\n/);
   expect(log).toContain('username\r\n$3\r\nbob\r\n');
+  for (const command of ['del', 'get']) expect(log).toContain(` cmd=${command} `);
   expect(await ask(node, 'ACL LOG 0')).toBe('*0\r\n');
   expect(await ask(node, 'ACL LOG x')).toMatch(/^-ERR value is not an integer/);
   expect(await ask(node, 'ACL LOG RESET')).toBe('+OK\r\n');
