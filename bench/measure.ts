@@ -7,9 +7,10 @@ import { checkPerf, checkPerfLoad } from './check-perf.ts';
 import { type RunningEtcd, startEtcd } from './etcd-cluster.ts';
 import { BEGIN, type EtcdLoad, type EtcdLoadResult } from './etcd-load-words.ts';
 import { startKvorum } from './kvorum-cluster.ts';
+import { underLeases } from './lease-reads.ts';
 import { runLoad } from './load-program.ts';
 import type { Options } from './options.ts';
-import { etcdLoads, redisLoads, restOfFilling } from './plan.ts';
+import { etcdLoads, leaseLoads, redisLoads, restOfFilling } from './plan.ts';
 import * as benchmark from './redis-benchmark.ts';
 import { keysOf } from './redis-door.ts';
 import { startRedis } from './redis-server.ts';
@@ -46,7 +47,9 @@ export async function measureRedis(scene: Scene): Promise<void> {
   const redis = await startRedis(scene.directory);
   await measured(scene, redis, async (accounting) => {
     const target = { port: redis.port, cluster: false, keySpace: benchmark.KEY_SPACE };
-    await measureDoor(scene, redis, accounting, 'redis', target, keysOf(redis.port));
+    const site = { scene, system: redis, accounting, keys: keysOf(redis.port) };
+    await fillDoor(scene, 'redis', target);
+    await measureDoor(site, 'redis', target);
   });
 }
 
@@ -59,10 +62,19 @@ export async function measureKvorum(scene: Scene): Promise<void> {
     const { keySpace, slots } = await benchmark.clusterKeySpace(clusterPort, keys);
     scene.progress(`redis-benchmark --cluster uses ${slots} slots: -r ${keySpace} in each`);
     const cluster = { port: clusterPort, cluster: true, keySpace };
-    await measureDoor(scene, kvorum, accounting, 'kvorum cluster', cluster, keys);
+    const site = { scene, system: kvorum, accounting, keys };
+    await fillDoor(scene, 'kvorum cluster', cluster);
+    const underLease = leaseLoads(scene.options.full);
+    if (underLease.length > 0) {
+      await underLeases(kvorum, () =>
+        measureLoads(site, 'kvorum cluster, leases', cluster, underLease),
+      );
+    }
+    await measureDoor(site, 'kvorum cluster', cluster);
     await keys.deleteAll();
     const gateway = { port: gatewayPort, cluster: false, keySpace: benchmark.KEY_SPACE };
-    await measureDoor(scene, kvorum, accounting, 'kvorum gateway', gateway, keys);
+    await fillDoor(scene, 'kvorum gateway', gateway);
+    await measureDoor(site, 'kvorum gateway', gateway);
   });
 }
 
@@ -102,25 +114,18 @@ async function measured(
   }
 }
 
-async function measureDoor(
-  scene: Scene,
-  system: Running,
-  accounting: Accounting,
-  door: Door,
-  target: benchmark.Target,
-  keys: { count(): Promise<number> },
-): Promise<void> {
+/** A system that runs and holds its keys. */
+interface Site {
+  readonly scene: Scene;
+  readonly system: Running;
+  readonly accounting: Accounting;
+  readonly keys: { count(): Promise<number> };
+}
+
+async function measureDoor(site: Site, door: Door, target: benchmark.Target): Promise<void> {
+  const { scene, system, accounting } = site;
   const { options } = scene;
-  await fillDoor(scene, door, target);
-  for (const load of redisLoads(options.full)) {
-    const found = load.test === 'GET' && { hitShare: (await keys.count()) / benchmark.KEY_SPACE };
-    await benchmark.prepare(target, load);
-    const { result, usage } = await benchmark.measure(target, load, options.seconds, (work) =>
-      accounting.during(work),
-    );
-    system.check();
-    tell(scene, { door, ...load, ...result, usage, ...found });
-  }
+  await measureLoads(site, door, target, redisLoads(options.full));
   if (!options.full) return;
   await measureTimed(target, options.seconds, accounting, (row) => {
     system.check();
@@ -129,6 +134,23 @@ async function measureDoor(
     const asked = rate === 0 ? '' : ` of ${round(rate)}/s sent`;
     scene.progress(`${door}: ${name}: ${round(perSecond)}/s${asked}, p99 ${round(p99Ms)} ms`);
   });
+}
+
+async function measureLoads(
+  { scene, system, accounting, keys }: Site,
+  door: Door,
+  target: benchmark.Target,
+  loads: readonly benchmark.Load[],
+): Promise<void> {
+  for (const load of loads) {
+    const found = load.test === 'GET' && { hitShare: (await keys.count()) / benchmark.KEY_SPACE };
+    await benchmark.prepare(target, load);
+    const { result, usage } = await benchmark.measure(target, load, scene.options.seconds, (work) =>
+      accounting.during(work),
+    );
+    system.check();
+    tell(scene, { door, ...load, ...result, usage, ...found });
+  }
 }
 
 async function fillDoor(scene: Scene, door: Door, target: benchmark.Target): Promise<void> {

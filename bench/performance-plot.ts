@@ -9,6 +9,7 @@ import { type Judged, shareOf } from './targets.ts';
 const colors: Readonly<Record<Door, string>> = {
   redis: '#9aa0a6',
   'kvorum cluster': '#1f5fa8',
+  'kvorum cluster, leases': '#4a86c8',
   'kvorum gateway': '#7fb0e0',
   etcd: '#e0a030',
   'etcd check perf': '#f0d49b',

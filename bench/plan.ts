@@ -36,6 +36,11 @@ export function redisLoads(full: boolean): readonly Load[] {
   return full ? [...always, ...onlyFull, ...collections] : always;
 }
 
+/** What a namespace with `reads: lease` is measured by; before all others, on the same keys. */
+export function leaseLoads(full: boolean): readonly Load[] {
+  return full ? always.filter(({ test }) => test === 'GET') : [];
+}
+
 /** What etcd has as well. */
 const isOfEtcd = ({ test, pipeline }: Load): boolean =>
   pipeline === 1 && (test === 'GET' || test === 'SET');
@@ -73,8 +78,9 @@ export function roundSeconds(options: Options, system: SystemName): number {
   const each = seconds + WARM_SECONDS;
   const timed = full ? timedSeconds(seconds) : 0;
   const door = fill / FILLS_PER_SECOND + redisLoads(full).length * each + timed;
+  const leases = leaseLoads(full).length * each;
   const etcd = etcdLoads(full).length * each + (checkPerf ? CHECK_PERF_SECONDS : 0);
-  return START_SECONDS + { redis: door, kvorum: 2 * door, etcd }[system];
+  return START_SECONDS + { redis: door, kvorum: 2 * door + leases, etcd }[system];
 }
 
 /** About how long a run takes; a line for each part, in seconds. */

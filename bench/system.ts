@@ -4,7 +4,13 @@ import type { NamedProcess } from './accounting.ts';
 export type SystemName = 'redis' | 'kvorum' | 'etcd';
 
 /** A way into a system, one column of the results. */
-export type Door = 'redis' | 'kvorum cluster' | 'kvorum gateway' | 'etcd' | 'etcd check perf';
+export type Door =
+  | 'redis'
+  | 'kvorum cluster'
+  | 'kvorum cluster, leases'
+  | 'kvorum gateway'
+  | 'etcd'
+  | 'etcd check perf';
 
 export interface Running {
   readonly version: string;

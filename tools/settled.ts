@@ -9,6 +9,8 @@ export interface ReplicaStatus {
   readonly commit: number;
   readonly applied: number;
   readonly state: string;
+  /** How its namespace's reads are confirmed. */
+  readonly reads: string;
 }
 
 const ANSWER_MS = 2_000;

@@ -5,6 +5,7 @@ import {
   estimateSeconds,
   etcdLoads,
   isInTime,
+  leaseLoads,
   orderOf,
   redisLoads,
   restOfFilling,
@@ -27,6 +28,15 @@ test('both tests at both pipelines are always measured, with 50 clients and 100-
 test('no gRPC client pipelines', () => {
   expect(etcdLoads(true).every(({ pipeline }) => pipeline === 1)).toBe(true);
   expect(etcdLoads(false)).toHaveLength(2);
+});
+
+test('leases are about reads, and belong to the full run', () => {
+  expect(leaseLoads(true).map(({ test, pipeline }) => `${test} ${pipeline}`)).toEqual([
+    'GET 1',
+    'GET 16',
+  ]);
+  expect(redisLoads(true)).toEqual(expect.arrayContaining([...leaseLoads(true)]));
+  expect(leaseLoads(false)).toEqual([]);
 });
 
 test('every other round goes backwards', () => {

@@ -5,7 +5,7 @@ import { type ReplicaStatus, statusOf, unsettledOf } from '../../tools/settled.t
 
 const replica = (choices: Partial<ReplicaStatus> = {}): ReplicaStatus => ({
   ...{ partition: 0, node: 'a', role: 'follower', leader: 'b', commit: 100, applied: 100 },
-  ...{ state: 'running', ...choices },
+  ...{ state: 'running', reads: 'linearizable', ...choices },
 });
 const wanted = { partitions: 1, replicas: 2 };
 
