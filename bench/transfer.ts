@@ -9,6 +9,7 @@
 import { pause } from '../tools/children.ts';
 import { tagsOf } from './key-tags.ts';
 import { type RunningKvorum, startKvorum } from './kvorum-cluster.ts';
+import { order } from './operator.ts';
 import { percentile } from './percentile.ts';
 import { type Accepted, Probe } from './probe.ts';
 import type { Scenario, Stage } from './scenario.ts';
@@ -100,7 +101,7 @@ async function transferOne(kvorum: RunningKvorum, { partition, to }: Transfer): 
     await pause(BEFORE_MS + AFTER_MS);
     const beganMs = performance.now();
     const path = `/v1/namespaces/default/partitions/${partition}/transfer-leader`;
-    await post(`http://127.0.0.1:${httpPort}${path}`, { to });
+    await order(httpPort, ['POST', path], { to }, TRANSFER_MS);
     await datanodes.until(TRANSFER_MS, `${to} leads partition ${partition}`, async () => {
       kvorum.check();
       return ((await datanodes.status(to)) ?? []).some(
@@ -140,16 +141,6 @@ async function leadersOf({ datanodes, partitions }: RunningKvorum): Promise<read
     return Object.keys(leaders).length === partitions;
   });
   return leaders;
-}
-
-async function post(url: string, body: object): Promise<void> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(TRANSFER_MS),
-  });
-  if (!response.ok) throw new Error(`POST ${url}: ${response.status} ${await response.text()}`);
 }
 
 function judge(found: readonly Pause[]): readonly Judged[] {
