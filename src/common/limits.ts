@@ -216,7 +216,7 @@ export const limits = {
    * put by one batch, beyond which an engine's filter is dropped; reads that found nothing before one
    * is made of what an engine holds, and how many times more they are after each that was dropped.
    */
-  keyFiltersBytes: 16 * MIB,
+  keyFiltersBytes: 32 * MIB,
   keyFilterChangesMax: 8_192,
   keyFilterMisses: 50_000,
   keyFilterMissesGrowth: 4,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { encodeKey, recordHash, recordSlot } from '../../../src/datanode/encoding/key.ts';
 import { FilterMemory, KeyFilter } from '../../../src/datanode/partition/key-filter.ts';
@@ -91,6 +92,14 @@ describe('a filter', () => {
     expect(one.mayHold(keyOf('much:1'))).toBe(false);
     expect(other.add(keyOf('one'))).toBe(true);
   });
+});
+
+test('a node of eight engines has room for the filters of sixteen million keys', () => {
+  const filter = new KeyFilter(new FilterMemory());
+  let added = 0;
+  for (let at = 0; at < 2_000_000; at++) if (filter.add(keyOf(`key:${at}`))) added++;
+  expect(added).toBe(2_000_000);
+  expect(8 * filter.bytes).toBeLessThanOrEqual(limits.keyFiltersBytes);
 });
 
 test('keys that share slot and hash are one to it, and cost no more', () => {
