@@ -14,6 +14,7 @@ function replies(text: string, reply: Reply): Micro {
         for (; done < wanted; done += TURN) {
           for (let at = 0; at < TURN; at++) writer.append(reply, 2);
           bytes += writer.take().length;
+          writer.rewind();
         }
         if (bytes === 0) throw new Error('nothing was encoded');
         return done;

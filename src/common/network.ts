@@ -23,7 +23,10 @@ export interface ByteStream {
   readonly bufferedBytes: number;
   /** Must be called once, in the same turn the stream was handed out. */
   attach(handlers: StreamHandlers): void;
-  /** Queues bytes; false asks the writer to wait for onDrain. Silently ignored after the end. */
+  /**
+   * Queues bytes; false asks the writer to wait for onDrain. Silently ignored after the end. They are
+   * not looked at any more when `bufferedBytes` is 0, be that at once: then they may be written over.
+   */
   write(bytes: Uint8Array): boolean;
   /** Stops and restarts onData: back-pressure toward the sender. */
   pause(): void;

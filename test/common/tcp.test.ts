@@ -37,6 +37,33 @@ test('bytes come back in order, and the end is told once', async () => {
   await listener.close();
 });
 
+test('what the system has taken may be written over, and what it has not is kept', async () => {
+  const { listener, stream } = await pair();
+  let text = '';
+  stream.attach({
+    onData: (chunk) => {
+      text += chunk.toString();
+    },
+    onClose: () => {},
+  });
+  let memory = Buffer.alloc(100_000);
+  let expected = '';
+  let atOnce = 0;
+  for (let at = 0; at < 200; at++) {
+    const letter = String.fromCharCode(97 + (at % 26));
+    memory.fill(letter);
+    expected += memory.toString();
+    stream.write(memory);
+    if (stream.bufferedBytes > 0) memory = Buffer.alloc(100_000);
+    else atOnce++;
+  }
+  expect(atOnce).toBeGreaterThan(0);
+  await expect.poll(() => text.length, { timeout: 10_000 }).toBe(expected.length);
+  expect(text === expected).toBe(true);
+  stream.destroy();
+  await listener.close();
+});
+
 test('a peer that goes on sending after the end gets all that was sent, and is cut off', async () => {
   const all = 'x'.repeat(1_000_000);
   const listener = await tcpNetwork.listen({ host, port: 0 }, (stream) => {

@@ -95,7 +95,8 @@ export class SimEnd implements ByteStream {
   write(bytes: Uint8Array): boolean {
     if (this.#finSent || this.#closed || bytes.length === 0) return true;
     this.#outBytes += bytes.length;
-    this.#send({ kind: 'data', bytes, dueMs: this.#dueMs(bytes.length) });
+    // the writer may write over them as soon as the system has them
+    this.#send({ kind: 'data', bytes: Buffer.from(bytes), dueMs: this.#dueMs(bytes.length) });
     this.#drainWanted ||= this.bufferedBytes >= HIGH_WATER_BYTES;
     return this.bufferedBytes < HIGH_WATER_BYTES;
   }

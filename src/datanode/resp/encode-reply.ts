@@ -1,11 +1,12 @@
 /** Replies to bytes, RESP2 and RESP3 (redis.io protocol specification). */
-import { unreachable } from '../../common/assert.ts';
+import { assert, unreachable } from '../../common/assert.ts';
 import type { Protocol, Reply } from './reply.ts';
+import { replyBytes } from './reply-bytes.ts';
 
 const BUFFER_BYTES_MIN = 1_024;
 const BUFFER_BYTES_MAX = 65_536;
-/** With less room than this left the next reply begins a new buffer. */
-const ROOM_BYTES_MIN = 64;
+/** What writing may ask for beyond what a reply weighs. */
+const ROOM_BYTES = 64;
 /** Mark, length and two line ends of a bulk. */
 const BULK_FRAME_BYTES_MAX = 32;
 /** Whole numbers up to here are written as integers are. */
@@ -16,6 +17,8 @@ const PLAIN_EXPONENTS = 4;
 const ZERO = 0x30;
 const CR = 0x0d;
 const LF = 0x0a;
+
+const NOTHING = Buffer.alloc(0);
 
 type Packed = Extract<Reply, { kind: 'packed' }>;
 
@@ -32,9 +35,12 @@ export class ReplyWriter {
   /** What lies before was taken. */
   #start = 0;
   #length = 0;
+  /** So many were taken at once: as many may come. */
+  #lastBytes = 0;
 
-  constructor(sizeHint = BUFFER_BYTES_MIN) {
-    this.#buffer = Buffer.allocUnsafe(sizeHint);
+  /** Without `sizeHint` there is no memory before something is gathered. */
+  constructor(sizeHint = 0) {
+    this.#buffer = sizeHint === 0 ? NOTHING : Buffer.allocUnsafe(sizeHint);
   }
 
   /** Bytes gathered and not taken. */
@@ -103,8 +109,21 @@ export class ReplyWriter {
   take(): Buffer {
     const bytes = this.#buffer.subarray(this.#start, this.#length);
     this.#start = this.#length;
-    if (this.#buffer.length - this.#length < ROOM_BYTES_MIN) this.#renew(bytes.length);
+    this.#lastBytes = bytes.length;
     return bytes;
+  }
+
+  /** Goes on in `memory`, or in some of its own; nothing that was gathered may be left. */
+  moveTo(memory: Buffer = NOTHING): void {
+    assert(this.length === 0, 'what was gathered has been taken');
+    this.#buffer = memory;
+    this.rewind();
+  }
+
+  /** Begins anew in the same memory: nobody looks any more at what was taken. */
+  rewind(): void {
+    this.#start = 0;
+    this.#length = 0;
   }
 
   #scalar(
@@ -142,13 +161,6 @@ export class ReplyWriter {
       if (protocol === 3) this.#line('*', '2');
       for (const item of pair) this.append(item, protocol);
     }
-  }
-
-  #renew(sizeHint: number): void {
-    const bytes = Math.min(Math.max(sizeHint, BUFFER_BYTES_MIN), BUFFER_BYTES_MAX);
-    this.#buffer = Buffer.allocUnsafe(bytes);
-    this.#start = 0;
-    this.#length = 0;
   }
 
   /** Byte by byte: a call that encodes a string costs more than a short reply. */
@@ -190,7 +202,8 @@ export class ReplyWriter {
   #reserve(count: number): void {
     if (this.#length + count <= this.#buffer.length) return;
     const kept = this.length;
-    const grown = Buffer.allocUnsafe(Math.max(kept + count, this.#buffer.length * 2));
+    const usual = Math.min(Math.max(this.#lastBytes, BUFFER_BYTES_MIN), BUFFER_BYTES_MAX);
+    const grown = Buffer.allocUnsafe(Math.max(kept + count, kept * 2, usual));
     this.#buffer.copy(grown, 0, this.#start, this.#length);
     this.#buffer = grown;
     this.#start = 0;
@@ -198,17 +211,21 @@ export class ReplyWriter {
   }
 }
 
-/** Room for the whole of a packed reply, which is large and must not be copied as it grows. */
-function sizeHint(reply: Reply, protocol: Protocol): number {
-  if (reply.kind !== 'packed') return BUFFER_BYTES_MIN;
-  const chunks = packedChunks(reply, protocol);
-  return chunks.reduce((sum, { length }) => sum + length, ROOM_BYTES_MIN);
-}
-
 export function encodeReply(reply: Reply, protocol: Protocol): Buffer {
-  const writer = new ReplyWriter(sizeHint(reply, protocol));
+  const writer = new ReplyWriter(replyBytes(reply) + ROOM_BYTES);
   writer.append(reply, protocol);
   return writer.take();
+}
+
+const passing = new ReplyWriter();
+
+/** As `encodeReply`, for who copies it at once: the next call writes over it. */
+export function encodePassing(reply: Reply, protocol: Protocol): Buffer {
+  passing.rewind();
+  passing.append(reply, protocol);
+  const bytes = passing.take();
+  if (bytes.length > BUFFER_BYTES_MAX) passing.moveTo();
+  return bytes;
 }
 
 /**

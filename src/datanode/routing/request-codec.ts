@@ -16,7 +16,7 @@ import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, CommandLine, LineResult, Witness } from '../partition/batch.ts';
-import { encodeReply } from '../resp/encode-reply.ts';
+import { encodePassing } from '../resp/encode-reply.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 
@@ -146,14 +146,15 @@ function sizeOf(results: readonly LineResult[]): number {
   return Math.min(bytes, limits.frameBytesMax);
 }
 
+/** To be copied at once. */
 function fitting(reply: Reply, before: number, protocol: Protocol): Buffer {
   if (before + replyBytes(reply) <= limits.frameBytesMax - FRAME_ROOM_BYTES) {
-    return encodeReply(reply, protocol);
+    return encodePassing(reply, protocol);
   }
   const text =
     `DONE the command was carried out, but its reply of ${replyBytes(reply)} bytes and ` +
     `those before it do not fit the ${limits.frameBytesMax} bytes that nodes send each other at once`;
-  return encodeReply(error(text), protocol);
+  return encodePassing(error(text), protocol);
 }
 
 /** `count`: how many results the batch must have. Throws KvorumError BAD_FRAME. */

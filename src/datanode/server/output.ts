@@ -1,6 +1,7 @@
 /** The bytes on their way to one client: replies in order, and pushes between them. */
 import type { Logger } from '../../common/log.ts';
 import type { ByteStream } from '../../common/network.ts';
+import { Scratch } from '../../common/scratch.ts';
 import { packedChunks, ReplyWriter } from '../resp/encode-reply.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { ReplyQueue } from './reply-queue.ts';
@@ -11,6 +12,9 @@ const WRITE_BYTES = 65_536;
 const SHARED_BYTES_MIN = 16_384;
 /** Nor are values of this size. */
 const LARGE_BULK_BYTES = 262_144;
+
+/** Of all clients: what a flush writes is a copy that the system has taken when it ends. */
+const scratch = new Scratch(2 * WRITE_BYTES);
 
 export interface OutputWorld {
   readonly logger: Logger;
@@ -23,6 +27,8 @@ export class Output {
   readonly #world: OutputWorld;
   readonly #writer = new ReplyWriter();
   #ended = false;
+  /** The system has taken all that was written in this flush. */
+  #isTaken = true;
 
   constructor(stream: ByteStream, replies: ReplyQueue, world: OutputWorld) {
     this.#stream = stream;
@@ -37,6 +43,16 @@ export class Output {
 
   /** Takes the replies that nothing holds back, and writes. */
   flush(): void {
+    if (this.#writer.length > 0 || this.#stream.bufferedBytes > 0) return this.#flush();
+    const memory = scratch.borrow();
+    this.#isTaken = true;
+    this.#writer.moveTo(memory);
+    this.#flush();
+    this.#writer.moveTo();
+    if (this.#isTaken) scratch.giveBack(memory);
+  }
+
+  #flush(): void {
     this.#drain();
     this.#write();
   }
@@ -96,6 +112,8 @@ export class Output {
     if (bytes.length === 0) return;
     this.#world.stats.outputBytes += bytes.length;
     this.#stream.write(bytes);
+    if (this.#stream.bufferedBytes === 0) this.#writer.rewind();
+    else this.#isTaken = false;
   }
 }
 

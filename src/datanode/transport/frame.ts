@@ -38,6 +38,10 @@ const LAST_CHANNEL = channels.pubsub;
 /** Bodies below this come from the Buffer pool: they keep at most one 8 KiB slab alive. */
 const POOLED_BYTES = 2048;
 const VARINT_BYTES_MAX = 8;
+const BUFFER_BYTES_MIN = 1024;
+/** A larger buffer is not written to again. */
+const KEPT_BYTES_MAX = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 export function badFrame(message: string): KvorumError {
   return new KvorumError('BAD_FRAME', message);
@@ -63,13 +67,15 @@ export function writeFrameSum(target: Buffer, start: number, sum: number): void 
   target.writeUInt32BE(sum, start + SUM_AT);
 }
 
-/** Growing writer of whole frames: one per connection and turn, handed to the stream uncopied. */
+/** Growing writer of whole frames: one per connection, handed to the stream uncopied. */
 export class FrameWriter {
   #buffer: Buffer;
+  /** Where what was taken last lies. */
+  #taken: Buffer = NOTHING;
   #length = 0;
   #frameStart = -1;
 
-  constructor(sizeHint = 1024) {
+  constructor(sizeHint = BUFFER_BYTES_MIN) {
     this.#buffer = Buffer.allocUnsafe(sizeHint);
   }
 
@@ -155,15 +161,22 @@ export class FrameWriter {
   take(): Buffer {
     assert(this.#frameStart === -1, 'a frame is still open');
     const taken = this.#buffer.subarray(0, this.#length);
-    this.#buffer = Buffer.allocUnsafe(Math.min(Math.max(1024, this.#length), 64 * 1024));
+    this.#taken = this.#buffer;
+    this.#buffer = NOTHING;
     this.#length = 0;
     return taken;
+  }
+
+  /** Nobody looks any more at what was taken last: its memory is written to again. */
+  reuse(): void {
+    if (this.#length === 0 && this.#taken.length <= KEPT_BYTES_MAX) this.#buffer = this.#taken;
+    this.#taken = NOTHING;
   }
 
   #reserve(count: number): void {
     const needed = this.#length + count;
     if (needed <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2, BUFFER_BYTES_MIN));
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;
   }

@@ -169,7 +169,9 @@ export class Link {
   };
 
   #writeOut(): void {
-    if (this.#writer.length > 0) this.#send(this.#writer.take());
+    if (this.#writer.length === 0) return;
+    this.#send(this.#writer.take());
+    if (this.#stream.bufferedBytes === 0) this.#writer.reuse();
   }
 
   #send(bytes: Buffer): void {
