@@ -4,18 +4,21 @@ import { HEAP_FLAGS, nodeEnvironment, nodeFlags } from '../../src/cli/node-flags
 
 const ASIDE = 'glibc.malloc.mxfast=0';
 const WALK = 'glibc.malloc.tcache_unsorted_limit=32';
-const OURS = `${ASIDE}:${WALK}`;
+const ARENAS = 'glibc.malloc.arena_max=2';
+const OURS = `${ASIDE}:${WALK}:${ARENAS}`;
 
 test('what glibc is told joins what others tell it, and yields to it', () => {
   expect(nodeEnvironment({ A: 'b' })).toEqual({ A: 'b', GLIBC_TUNABLES: OURS });
-  const others = 'glibc.malloc.arena_max=2';
+  const others = 'glibc.malloc.tcache_count=3';
   expect(nodeEnvironment({ GLIBC_TUNABLES: others })).toEqual({
     GLIBC_TUNABLES: `${others}:${OURS}`,
   });
   const one = 'glibc.malloc.mxfast=64';
-  expect(nodeEnvironment({ GLIBC_TUNABLES: one })).toEqual({ GLIBC_TUNABLES: `${one}:${WALK}` });
-  const both = { GLIBC_TUNABLES: `${one}:glibc.malloc.tcache_unsorted_limit=0` };
-  expect(nodeEnvironment(both)).toBe(both);
+  expect(nodeEnvironment({ GLIBC_TUNABLES: one })).toEqual({
+    GLIBC_TUNABLES: `${one}:${WALK}:${ARENAS}`,
+  });
+  const all = `${one}:glibc.malloc.tcache_unsorted_limit=0:glibc.malloc.arena_max=1`;
+  expect(nodeEnvironment({ GLIBC_TUNABLES: all })).toEqual({ GLIBC_TUNABLES: all });
 });
 
 test('a process starts with it, and these tests run with it', () => {
@@ -24,7 +27,7 @@ test('a process starts with it, and these tests run with it', () => {
   expect(child.stderr.toString()).toBe('');
   const told = [child.stdout.toString().trim(), process.env['GLIBC_TUNABLES'] ?? ''];
   for (const tunables of told) {
-    expect(tunables.split(':')).toEqual(expect.arrayContaining([ASIDE, WALK]));
+    expect(tunables.split(':')).toEqual(expect.arrayContaining([ASIDE, WALK, ARENAS]));
   }
 });
 
