@@ -1,8 +1,9 @@
 /**
  * Says of the key of a record that it surely was never added, at the price of 13 bits a key: a Bloom
  * filter of which each key has one line of the cache (64 bytes). It grows by segments, each with a
- * share of the keys and larger than the one before, so nothing is ever moved; who asks for a key that
- * is not there asks all of them, and each adds half a percent of wrong guesses.
+ * share of the keys and larger than the one before while there is much memory left, so nothing is ever
+ * moved; who asks for a key that is not there asks all of them, and each adds half a percent of wrong
+ * guesses.
  *
  * A record's key holds a slot and a hash of the whole user key: no other byte is looked at. Whoever
  * chooses keys that share both makes the filter guess wrong, and then the engine is asked as if there
@@ -17,9 +18,14 @@ const BLOCK_BYTES = 64;
 const KEYS_PER_BLOCK = 40;
 /** Bits that a key sets, of the 512. */
 const PROBES = 8;
-/** Of the first segment, and the last of those after which comes one four times as large. */
+/**
+ * Of the first segment; and the last of those after which comes one four times as large. None is
+ * made smaller than that because little memory is left.
+ */
 const FIRST_BYTES = 4_096;
 const STEEP_BYTES = 262_144;
+/** A large segment takes no more than this part of the memory that is left. */
+const FREE_PARTS = 4;
 /** Odd, and near the golden ratio of 2³²: its multiples are spread evenly. */
 const SPREAD = 0x9e3779b1;
 
@@ -36,6 +42,10 @@ export class FilterMemory {
     return this.#bytes;
   }
 
+  get left(): number {
+    return this.#bytesMax - this.#bytes;
+  }
+
   /** False: there is not so much left. */
   take(bytes: number): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;
@@ -50,7 +60,7 @@ export class FilterMemory {
 
 export class KeyFilter {
   readonly #memory: FilterMemory;
-  /** The newest, and largest, is the last. */
+  /** The newest is the last. */
   #segments: Uint32Array[] = [];
   /** Keys that the newest still takes. */
   #room = 0;
@@ -103,7 +113,9 @@ export class KeyFilter {
 
   #grow(): boolean {
     const last = this.#segments.at(-1)?.byteLength ?? 0;
-    const bytes = last === 0 ? FIRST_BYTES : last * (last < STEEP_BYTES ? 4 : 2);
+    let bytes = last === 0 ? FIRST_BYTES : last * (last < STEEP_BYTES ? 4 : 2);
+    // engines fill alike: one that took what is left would end the filters of the others
+    while (bytes > STEEP_BYTES && bytes > this.#memory.left / FREE_PARTS) bytes /= 2;
     if (!this.#memory.take(bytes)) return false;
     this.#segments.push(new Uint32Array(bytes / 4));
     this.#bytes += bytes;

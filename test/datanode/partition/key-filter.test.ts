@@ -94,6 +94,16 @@ describe('a filter', () => {
   });
 });
 
+test('engines that fill alike use most of the memory before one finds none', () => {
+  const bytesMax = 5 * 1024 * 1024;
+  const memory = new FilterMemory(bytesMax);
+  const filters = Array.from({ length: 3 }, () => new KeyFilter(memory));
+  let added = 0;
+  while (filters.every((filter) => filter.add(keyOf(`key:${added}`)))) added++;
+  expect((filters.length * added) / (bytesMax / 64)).toBeGreaterThan(0.85 * 40);
+  expect(filters.every((filter) => filter.mayHold(keyOf(`key:${added >> 1}`)))).toBe(true);
+});
+
 test('a node of eight engines has room for the filters of sixteen million keys', () => {
   const filter = new KeyFilter(new FilterMemory());
   let added = 0;
