@@ -25,6 +25,7 @@ import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
 import { removeOtherGenerations } from './open-replica.ts';
+import { Orphans } from './orphans.ts';
 import { Pace } from './pace.ts';
 import { PeerRequests } from './peer-requests.ts';
 import { Places } from './places.ts';
@@ -49,6 +50,7 @@ export class PartitionHost {
   readonly #set: ReplicaSet;
   readonly #members = new MemberNodes();
   readonly #stand: Stand;
+  readonly #orphans: Orphans;
   readonly #upkeep: Upkeep;
   readonly #sleepWatch: SleepWatch;
   readonly #hold: ReturnHold;
@@ -74,6 +76,7 @@ export class PartitionHost {
 
   constructor(options: HostOptions) {
     const { clock, settings } = options;
+    const after = (delayMs: number, run: () => void) => this.#after(delayMs, run);
     const known = knownKeysWorld(clock, settings.keyFilterMisses);
     const behind = withWriteBehind(options.engines, {
       clock,
@@ -90,17 +93,19 @@ export class PartitionHost {
         this.#ticks.changed();
       },
       onFault: (...fault) => this.#onFault(...fault),
-      after: (delayMs, run) => this.#after(delayMs, run),
+      after,
     });
     this.#cohorts = new Cohorts(options.clock, limits.cohortWaitMs);
     this.#turns = new Turns(options.clock);
-    this.#lateAppends = new LateAppends((delayMs, run) => this.#after(delayMs, run));
+    this.#lateAppends = new LateAppends(after);
     this.#pace = new Pace(options.clock);
-    this.#stand = new Stand(options.random, (delayMs, run) => this.#after(delayMs, run));
+    this.#stand = new Stand(options.random, after);
+    const campaignMs = settings.orphanCampaignMs;
+    this.#orphans = new Orphans({ ...options, stand: this.#stand, campaignMs, after });
     this.#hold = new ReturnHold({
       nodeOf: (group, replica) => this.#members.nodeOf(group, replica),
       request: (to, body, timeoutMs) => this.#transport!.request(to, body, timeoutMs),
-      after: (delayMs, run) => this.#after(delayMs, run),
+      after,
       onReleased: (group) => this.#standFirst(this.#set.get(group)),
       onGivenUp: (group) => this.#set.deny(group),
     });
@@ -259,17 +264,15 @@ export class PartitionHost {
    * for a leader at once (decision 19).
    */
   onPeer(node: NodeId, reachable: boolean): void {
-    const { random, settings } = this.#options;
     this.#departures.forget(node);
+    this.#orphans.onPeer(node, reachable);
     for (const [group, replica] of this.#set.entries()) {
       for (const member of this.#members.on(node, group)) {
         if (member === replica.id) continue;
         replica.wake();
         if (reachable) continue;
         replica.reportUnreachable(member);
-        if (replica.leader !== member || this.#hold.holds(group)) continue;
-        replica.forgetLeader();
-        this.#stand.for(replica, random.below(settings.orphanCampaignMs));
+        if (!this.#hold.holds(group)) this.#orphans.seek(replica, member, node);
       }
     }
   }

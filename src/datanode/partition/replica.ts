@@ -180,10 +180,11 @@ export class Replica implements LocalPartition {
     this.#input(() => this.#raft.campaign());
   }
 
-  /** The leader's node went away: forget it, so that a pre-vote is granted at once. */
-  forgetLeader(): void {
+  /** The leader's node went away: forget it, so that a pre-vote is granted; see RaftNode. */
+  forgetLeader(): number {
     this.#sleep.wake();
     this.#input(() => this.#raft.forgetLeader());
+    return this.#raft.promiseLeftMs;
   }
 
   readonly reportUnreachable = (replica: ReplicaId): void =>
@@ -333,8 +334,7 @@ export class Replica implements LocalPartition {
   }
 
   #isIdle(): boolean {
-    const { writes, reads } = this.#requests.waiting;
-    return writes + reads === 0 && (!this.isLeader || this.#leadership.finished);
+    return this.#requests.isIdle && (!this.isLeader || this.#leadership.finished);
   }
 
   #createRequests(): Requests {

@@ -91,6 +91,11 @@ export class Requests {
     return { writes: this.#proposals.count + due, reads };
   }
 
+  get isIdle(): boolean {
+    const { writes, reads } = this.waiting;
+    return writes + reads === 0;
+  }
+
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
     if (batch.kind === 'write') return this.#watches.gather(batch);
     const { maxStalenessMs } = batch;

@@ -41,9 +41,9 @@ export function stepFollower(core: Core, message: PeerMessage): void {
   }
 }
 
-/** Votes may be granted again before the election timeout; with leases, or a promise, never. */
+/** Votes may be granted again before the election timeout, but not while a promise holds. */
 function forgetLeader(core: Core): void {
-  if (core.config.lease?.inUse() || holdsVote(core)) {
+  if (holdsVote(core)) {
     core.trace?.({ event: 'forgetLeaderRefused' });
   } else if (core.leader !== NONE) {
     core.trace?.({ event: 'forgetLeader', leader: core.leader, term: core.term });

@@ -60,8 +60,14 @@ export function promiseAnew(core: Core): void {
 }
 
 /** True while a leader may rely on this voter's promise: it neither votes nor campaigns. */
-export function holdsVote({ config, promisedUntilMs }: Core): boolean {
-  return config.lease !== undefined && config.lease.monotonicMs() < promisedUntilMs;
+export function holdsVote(core: Core): boolean {
+  return promiseLeftMs(core) > 0;
+}
+
+/** 0: none holds. */
+export function promiseLeftMs({ config, promisedUntilMs }: Core): number {
+  if (config.lease === undefined) return 0;
+  return Math.max(0, promisedUntilMs - config.lease.monotonicMs());
 }
 
 /** True while reads need no round: the lease runs, no transfer, and this replica votes. */

@@ -17,7 +17,7 @@ import {
   reportUnreachable,
   transferTo,
 } from './leader.ts';
-import { holdsVote } from './lease.ts';
+import { holdsVote, promiseLeftMs } from './lease.ts';
 import { applyConfChange } from './membership.ts';
 import {
   APPEND_THREAD,
@@ -147,6 +147,10 @@ class ReplicaNode implements RaftNode {
   forgetLeader(): void {
     const { id, term } = this.#core;
     step(this.#core, { type: 'forgetLeader', from: id, to: id, term });
+  }
+
+  get promiseLeftMs(): number {
+    return promiseLeftMs(this.#core);
   }
 
   banLease(): void {

@@ -112,7 +112,10 @@ export interface RaftNode {
   /** Does nothing while a promise of a lease holds. */
   campaign(): void;
   transferLeader(to: ReplicaId): void;
+  /** Does nothing while a promise of a lease holds. */
   forgetLeader(): void;
+  /** Milliseconds until no promise of a lease holds any more. */
+  readonly promiseLeftMs: number;
   /** Somebody else asked a member to campaign in this leader's name: it has no lease from now on. */
   banLease(): void;
   reportUnreachable(replica: ReplicaId): void;

@@ -84,7 +84,25 @@ describe('a namespace with leases', () => {
     expect(await get(leader)).toBe('NO_LEADER');
   });
 
-  test('no connection that is lost makes a follower forget its leader', async () => {
+  test('whose leader is lost has another when the promises to it are over', async () => {
+    const leasePromiseMs = 500;
+    // nobody would campaign by itself for a minute
+    const leader = await start('lease', { leasePromiseMs, electionTicks: 6_000 });
+    await expect.poll(() => roundsOf(() => get(leader))).toBe(0);
+    isolate(leader);
+    const lostMs = performance.now();
+    trio.tellOfPeer(`n${leader.id}`, false);
+    const others = [...trio.hosts.values()]
+      .flatMap((host) => host.replicas())
+      .filter((replica) => replica.id !== leader.id);
+    await expect
+      .poll(() => others.some(({ isLeader }) => isLeader), { timeout: 10_000 })
+      .toBe(true);
+    // the last heartbeat came a little before it was lost
+    expect(performance.now() - lostMs).toBeGreaterThan(leasePromiseMs / 4);
+  });
+
+  test('no connection that is lost makes a follower forget its leader while it promises', async () => {
     const leader = await start('lease', LONG);
     const followers = [...trio.hosts.values()].flatMap((host) =>
       host.replicas().filter((replica) => replica.id !== leader.id),

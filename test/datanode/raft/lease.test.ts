@@ -255,6 +255,18 @@ describe('a voter', () => {
     expect(subject.votes()).toBe(true);
   });
 
+  test('forgets its leader when told to, once the promise is over', () => {
+    const subject = new Subject();
+    subject.hear();
+    expect(subject.node.promiseLeftMs).toBe(PROMISE_MS);
+    subject.pass(PROMISE_MS - 1);
+    subject.node.forgetLeader();
+    expect([subject.node.leader, subject.node.promiseLeftMs]).toEqual([3, 1]);
+    subject.pass(1);
+    subject.node.forgetLeader();
+    expect([subject.node.leader, subject.node.promiseLeftMs]).toEqual([0, 0]);
+  });
+
   test('keeps the promise when a higher term makes it forget the leader', () => {
     const subject = new Subject();
     subject.hear();
