@@ -46,7 +46,7 @@ export function nodeFlags(
  * that fits. SET, GET and SMEMBERS take as much CPU time as without (paired runs).
  *
  * And every thread gets an arena of its own, where what was freed waits for that thread: LevelDB's and
- * those of the pool made ten. Two hold 20 to 40 MB less under mixed loads, at the same speed. Other C
+ * those of the pool made ten. Two hold some 20 MB less under mixed loads, at the same speed. Other C
  * libraries look at none of these.
  */
 const MALLOC_TUNABLES = {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { HEAP_FLAGS, nodeEnvironment, nodeFlags } from '../../src/cli/node-flags.ts';
 
@@ -29,6 +30,10 @@ test('a process starts with it, and these tests run with it', () => {
   for (const tunables of told) {
     expect(tunables.split(':')).toEqual(expect.arrayContaining([ASIDE, WALK, ARENAS]));
   }
+});
+
+test('the image tells glibc the same', () => {
+  expect(readFileSync('Dockerfile', 'utf8')).toContain(` GLIBC_TUNABLES=${OURS}\n`);
 });
 
 test('this Node.js knows every flag that a datanode is given', () => {
