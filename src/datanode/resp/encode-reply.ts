@@ -211,8 +211,15 @@ export class ReplyWriter {
   }
 }
 
+/** Room for the whole of it: what is large must not be copied as it grows. */
+function sizeHint(reply: Reply, protocol: Protocol): number {
+  if (reply.kind !== 'packed') return replyBytes(reply) + ROOM_BYTES;
+  const chunks = packedChunks(reply, protocol);
+  return chunks.reduce((sum, { length }) => sum + length, ROOM_BYTES);
+}
+
 export function encodeReply(reply: Reply, protocol: Protocol): Buffer {
-  const writer = new ReplyWriter(replyBytes(reply) + ROOM_BYTES);
+  const writer = new ReplyWriter(sizeHint(reply, protocol));
   writer.append(reply, protocol);
   return writer.take();
 }
@@ -221,11 +228,10 @@ const passing = new ReplyWriter();
 
 /** As `encodeReply`, for who copies it at once: the next call writes over it. */
 export function encodePassing(reply: Reply, protocol: Protocol): Buffer {
+  if (replyBytes(reply) > BUFFER_BYTES_MAX) return encodeReply(reply, protocol);
   passing.rewind();
   passing.append(reply, protocol);
-  const bytes = passing.take();
-  if (bytes.length > BUFFER_BYTES_MAX) passing.moveTo();
-  return bytes;
+  return passing.take();
 }
 
 /**

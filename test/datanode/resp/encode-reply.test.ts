@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import RedisParser from 'redis-parser';
 import { describe, expect, test } from 'vitest';
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
-import { encodeReply, formatDouble, ReplyWriter } from '../../../src/datanode/resp/encode-reply.ts';
+import {
+  encodePassing,
+  encodeReply,
+  formatDouble,
+  ReplyWriter,
+} from '../../../src/datanode/resp/encode-reply.ts';
 import {
   array,
   bulk,
@@ -147,4 +152,24 @@ test('a writer gathers replies and begins anew after each take', () => {
   writer.append(OK, 2);
   expect(writer.take().toString()).toBe('+OK\r\n');
   expect(first.toString().startsWith('$0\r\n\r\n$1\r\nx')).toBe(true);
+});
+
+test.each([
+  ['encoded to be kept', encodeReply],
+  ['encoded in passing', encodePassing],
+])('a large packed reply %s gets its room at once, in RESP3 as well', (_how, encode) => {
+  const resp2 = [Buffer.alloc(200_000, '2')];
+  const resp3 = [Buffer.alloc(150_000, '3'), Buffer.alloc(150_000, '3')];
+  const packed: Reply = { kind: 'packed', shape: 'pairs', units: 10, resp2, resp3 };
+  for (const protocol of [2, 3] as const) {
+    const bytes = encode(packed, protocol);
+    expect(bytes.buffer.byteLength - bytes.length).toBeLessThan(100);
+  }
+});
+
+test('what is encoded in passing is good until the next call', () => {
+  const first = encodePassing(bulk('one'), 2);
+  expect(first.toString()).toBe('$3\r\none\r\n');
+  expect(encodePassing(bulk('two'), 2).toString()).toBe('$3\r\ntwo\r\n');
+  expect(first.toString()).toBe('$3\r\ntwo\r\n');
 });
