@@ -5,8 +5,7 @@ import { HEAP_FLAGS, nodeEnvironment, nodeFlags } from '../../src/cli/node-flags
 
 const ASIDE = 'glibc.malloc.mxfast=0';
 const WALK = 'glibc.malloc.tcache_unsorted_limit=32';
-const ARENAS = 'glibc.malloc.arena_max=2';
-const OURS = `${ASIDE}:${WALK}:${ARENAS}`;
+const OURS = `${ASIDE}:${WALK}`;
 
 test('what glibc is told joins what others tell it, and yields to it', () => {
   expect(nodeEnvironment({ A: 'b' })).toEqual({ A: 'b', GLIBC_TUNABLES: OURS });
@@ -16,9 +15,9 @@ test('what glibc is told joins what others tell it, and yields to it', () => {
   });
   const one = 'glibc.malloc.mxfast=64';
   expect(nodeEnvironment({ GLIBC_TUNABLES: one })).toEqual({
-    GLIBC_TUNABLES: `${one}:${WALK}:${ARENAS}`,
+    GLIBC_TUNABLES: `${one}:${WALK}`,
   });
-  const all = `${one}:glibc.malloc.tcache_unsorted_limit=0:glibc.malloc.arena_max=1`;
+  const all = `${one}:glibc.malloc.tcache_unsorted_limit=0`;
   expect(nodeEnvironment({ GLIBC_TUNABLES: all })).toEqual({ GLIBC_TUNABLES: all });
 });
 
@@ -28,7 +27,7 @@ test('a process starts with it, and these tests run with it', () => {
   expect(child.stderr.toString()).toBe('');
   const told = [child.stdout.toString().trim(), process.env['GLIBC_TUNABLES'] ?? ''];
   for (const tunables of told) {
-    expect(tunables.split(':')).toEqual(expect.arrayContaining([ASIDE, WALK, ARENAS]));
+    expect(tunables.split(':')).toEqual(expect.arrayContaining([ASIDE, WALK]));
   }
 });
 
