@@ -43,7 +43,13 @@ test('this Node.js knows every flag that a datanode is given', () => {
 });
 
 test('only where datanodes outnumber the cores V8 collects without helpers', () => {
-  expect(nodeFlags('datanode', 3, 4)).not.toContain('--single-threaded-gc');
-  expect(nodeFlags('datanode', 3, 2)).toContain('--single-threaded-gc');
+  expect(nodeFlags('datanode', 3, 4, 22)).not.toContain('--single-threaded-gc');
+  expect(nodeFlags('datanode', 3, 2, 22)).toContain('--single-threaded-gc');
   expect(nodeFlags('placedriver', 3, 2)).toEqual([]);
+});
+
+test('a V8 that needs them for full collections has them there', () => {
+  expect(nodeFlags('datanode', 3, 2, 24)).not.toContain('--single-threaded-gc');
+  expect(nodeFlags('datanode', 3, 2, 24)).toContain('--no-parallel-scavenge');
+  expect(nodeFlags('datanode', 3, 4, 24)).not.toContain('--no-parallel-scavenge');
 });

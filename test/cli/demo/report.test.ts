@@ -1,4 +1,3 @@
-import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { busiestLeader, isWhole } from '../../../src/cli/demo/leaders.ts';
@@ -80,13 +79,17 @@ describe('leaders', () => {
 
 describe('the screen', () => {
   const shown = (isTTY: boolean, quiet = false) => {
-    const out = new PassThrough();
-    const screen = new Screen(Object.assign(out, { isTTY, columns: 20 }) as never, quiet);
+    let written = '';
+    const write = (text: string) => {
+      written += text;
+      return true;
+    };
+    const screen = new Screen({ isTTY, columns: 20, write } as never, quiet);
     screen.live('first');
     screen.event('event');
     screen.live('a line that is too long for it');
     screen.result(['done']);
-    return String(out.read() ?? '');
+    return written;
   };
 
   test('a terminal has one line that changes, below the events', () => {
