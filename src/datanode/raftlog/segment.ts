@@ -111,6 +111,7 @@ export class SegmentSet {
   readonly #onBackgroundError: (error: unknown) => void;
   #newest = 0;
   #liveBytes = 0;
+  /** Until the disk fails at it: then the segment goes on without, and the next one tries again. */
   #fillingAllowed = true;
 
   constructor(options: {
@@ -160,6 +161,7 @@ export class SegmentSet {
   begin(number: number): Segment {
     assert(this.#newest === 0 || number === this.#newest + 1, 'segments follow each other');
     this.#newest = number;
+    this.#fillingAllowed = true;
     const segment = this.#segments.get(number) ?? new Segment(number, this.#dir);
     this.#segments.set(number, segment);
     return segment;

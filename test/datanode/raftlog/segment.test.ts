@@ -1,11 +1,11 @@
-/** A segment whose creation failed is created when it is needed, once the disk is mended. */
+/** What the disk failed at is tried again: the creation of a segment, and room ahead in the next. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Disk } from '../../../src/common/disk.ts';
+import type { Disk, DiskFile } from '../../../src/common/disk.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
-import { Segment } from '../../../src/datanode/raftlog/segment.ts';
+import { Segment, SegmentSet } from '../../../src/datanode/raftlog/segment.ts';
 
 const AHEAD = 8_192;
 let dir: string;
@@ -37,3 +37,38 @@ test.each(['syncDir', 'open'] as const)(
     await file.close();
   },
 );
+
+test('a segment without room ahead, since the disk failed at it, is followed by one with', async () => {
+  const errors: unknown[] = [];
+  let fails = true;
+  const failing = (file: DiskFile): DiskFile =>
+    new Proxy(file, {
+      get(target, name) {
+        if (name === 'pwrite' && fails) return () => Promise.reject(new Error('EIO'));
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  const disk = {
+    ...fsDisk,
+    open: async (...args: Parameters<Disk['open']>) => failing(await fsDisk.open(...args)),
+  };
+  const segments = new SegmentSet({
+    ...{ disk, dir, segmentBytes: 8 * AHEAD },
+    onBackgroundError: (error) => errors.push(error),
+  });
+  try {
+    const first = await segments.writable(segments.begin(1));
+    segments.prepareAhead();
+    await expect.poll(() => errors.length).toBe(1);
+    fails = false;
+    segments.prepareAhead();
+    const second = await segments.writable(segments.begin(2));
+    segments.prepareAhead();
+    await expect.poll(() => second.size()).toBeGreaterThan(0);
+    expect(await first.size()).toBe(0);
+    expect(errors).toHaveLength(1);
+  } finally {
+    await segments.close();
+  }
+});
