@@ -127,7 +127,7 @@ export const limits = {
   logSegmentBytes: 64 * MIB,
   logBatchBytesMax: 128 * MIB,
   /** Entries of all groups kept in memory, for what is applied next and followers that lag a little. */
-  logCacheBytes: 12 * MIB,
+  logCacheBytes: 8 * MIB,
   /** A segment is filled with zeros this far ahead of its writer, a chunk at a time. */
   logZerosAheadBytes: 8 * MIB,
   logZerosChunkBytes: 256 * KIB,
