@@ -101,7 +101,7 @@ describe('a configuration file', () => {
 
 /** What may be an empty map: everything in it has a default. */
 function typeOfDefault(field: string): boolean {
-  return /^(?:ports|tags|log|limits|timing|default)$/.test(field);
+  return /^(?:ports|tags|log|limits|placement|timing|default)$/.test(field);
 }
 
 let directory: string;
