@@ -23,7 +23,7 @@ const CROWDED_FLAGS = ['--single-threaded-gc'];
 
 /**
  * V8 13.6 and newer, of Node.js 24 and 26, need threads for full collections: without, marking takes so
- * long that old space overshoots its room twofold, and the pages it leaves are kept for good. RssAnon
+ * long that old space overshoots its room twofold, and the pages it leaves are kept. RssAnon
  * of one mixed load was 335 to 408 MB so and 216 with them (Node.js 26: 349 and 217; 20: 186 without).
  */
 const CROWDED_FLAGS_24 = ['--no-parallel-scavenge'];
@@ -86,7 +86,8 @@ export const HEAP_FLAGS = ['--heap-growing-percent=40', '--no-allocation-site-pr
  * the disk. Two fifths as much again is enough: with a hundred partitions or connections by the
  * thousand the live part grows, and the room with it. RssAnon of a mixed load had its peak at 285 to
  * 323 MB with as much again, 272 with three quarters, 230 with half; of the full bench's rows at 319
- * with three quarters, 289 with two fifths. Half costs a SET 2 to 5 % of its CPU time at most.
+ * with three quarters, 289 with two fifths. Half cost a SET 2 to 5 % of its CPU time on one machine and
+ * nothing that showed on another; two fifths was not compared.
  *
  * And it remembers where objects were made that outlived a collection, and makes all that are made
  * there later in old space. Under writes a request outlives many collections, until the disk has it;
