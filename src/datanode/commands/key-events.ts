@@ -1,5 +1,5 @@
 /** How commands tell of what they did to a key (`WriteView.notify`), behind the change itself. */
-import { type Found, removeKey } from '../encoding/keyspace.ts';
+import { type Found, type Outline, removeKey } from '../encoding/keyspace.ts';
 import type { KeyEventClass, WriteView } from '../encoding/view.ts';
 
 /** A collection was changed and saved; one without elements is gone. */
@@ -14,7 +14,7 @@ export function tellChange(
 }
 
 /** Deletes a key and tells of it; false when none is there that a command could see. */
-export function deleteKey(view: WriteView, found: Found): boolean {
+export function deleteKey(view: WriteView, found: Outline): boolean {
   const deleted = removeKey(view, found);
   if (deleted) view.notify?.('generic', 'del', found.key);
   return deleted;

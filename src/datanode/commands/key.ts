@@ -1,7 +1,7 @@
 /** Keys whatever their type: DEL, EXISTS, TYPE, RENAME, COPY. */
 import { slotOfKey } from '../../common/hash.ts';
 import { placeValue } from '../encoding/collection.ts';
-import { findKey, giveUpKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey, giveUpKey, outlineKey, removeKey } from '../encoding/keyspace.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
@@ -27,7 +27,7 @@ function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
 function runDel(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
   let removed = 0;
   const remove = (key: Buffer) => {
-    if (deleteKey(view, findKey(view, key, nowMs))) removed++;
+    if (deleteKey(view, outlineKey(view, key, nowMs))) removed++;
   };
   return inSteps(keys, remove, () => integer(removed));
 }

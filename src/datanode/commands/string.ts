@@ -1,6 +1,6 @@
 /** Whole strings: SET, GET and their relatives, MGET, MSET. */
 
-import { findKey, removeKey, setDeadline } from '../encoding/keyspace.ts';
+import { findKey, outlineKey, removeKey, setDeadline } from '../encoding/keyspace.ts';
 import { readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
@@ -87,10 +87,11 @@ function runSet(view: WriteView, request: SetRequest, { nowMs }: RunContext): Re
   const { expiry, condition } = request;
   const deadlineMs = expiry && expiry !== 'keep' ? deadlineOf(expiry, nowMs, true) : 0;
   if (deadlineMs === undefined) return error(invalidExpireTime(request.command));
-  const found = findKey(view, request.key, nowMs);
+  const read = request.get ? findKey(view, request.key, nowMs) : undefined;
+  if (read?.live && read.live.type !== 'string') return WRONG_TYPE;
+  const found = read ?? outlineKey(view, request.key, nowMs);
   const { live } = found;
-  if (request.get && live && live.type !== 'string') return WRONG_TYPE;
-  const old = request.get && live ? bulk(live.body) : NULL;
+  const old = read?.live ? bulk(read.live.body) : NULL;
   if (condition === 'nx' && live) return old;
   if (condition === 'xx' && !live) return old;
   const kept = expiry === 'keep' ? (live?.deadlineMs ?? 0) : deadlineMs;
@@ -115,7 +116,7 @@ function parseSetExpiring(
 
 /** SETNX key value */
 function runSetNx(view: WriteView, request: SetRequest, { nowMs }: RunContext): Reply {
-  const found = findKey(view, request.key, nowMs);
+  const found = outlineKey(view, request.key, nowMs);
   if (found.live) return NOTHING_SET;
   storeString(view, found, request.value, 0);
   view.notify?.('string', 'set', request.key);
@@ -243,7 +244,7 @@ function runMSet(view: WriteView, pairs: Pairs, context: RunContext): RunResult 
 function runMSetNx(view: WriteView, pairs: Pairs, context: RunContext): RunResult {
   let isThere = false;
   const look = ([key]: Pairs[number]) => {
-    isThere ||= findKey(view, key, context.nowMs).live !== undefined;
+    isThere ||= outlineKey(view, key, context.nowMs).live !== undefined;
   };
   return inSteps(pairs, look, () =>
     isThere ? NOTHING_SET : setAll(view, pairs, context, integer(1)),
@@ -252,7 +253,7 @@ function runMSetNx(view: WriteView, pairs: Pairs, context: RunContext): RunResul
 
 function setAll(view: WriteView, pairs: Pairs, { nowMs }: RunContext, reply: Reply): RunResult {
   const set = ([key, value]: Pairs[number]) => {
-    storeString(view, findKey(view, key, nowMs), value, 0);
+    storeString(view, outlineKey(view, key, nowMs), value, 0);
     view.notify?.('string', 'set', key);
   };
   return inSteps(pairs, set, () => reply);

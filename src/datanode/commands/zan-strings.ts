@@ -3,9 +3,9 @@
  * leaves alone what is no string: there each type has keys of its own, so a SET never meant to
  * replace a hash.
  */
-import { findKey, removeKey } from '../encoding/keyspace.ts';
+import { findKey, outlineKey, removeKey } from '../encoding/keyspace.ts';
 import { storeString } from '../encoding/string.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import type { WriteView } from '../encoding/view.ts';
 import { error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import {
   argument,
@@ -75,7 +75,7 @@ function parseSet(args: readonly Buffer[]): StringSet {
 function runSet(view: WriteView, request: StringSet, { nowMs }: RunContext): Reply {
   const deadlineMs = deadlineFrom(request.expiry, nowMs);
   if (deadlineMs === undefined) return error(invalidExpireTime('set'));
-  const found = findKey(view, request.key, nowMs);
+  const found = outlineKey(view, request.key, nowMs);
   const { live } = found;
   if (live !== undefined && live.type !== 'string') return WRONG_TYPE;
   if (request.condition === 'nx' && live !== undefined) return NULL;
@@ -153,15 +153,15 @@ function runPairs(
   return inSteps(
     pairs,
     ([key, value]) => {
-      storeString(view, findKey(view, key, nowMs), value, 0);
+      storeString(view, outlineKey(view, key, nowMs), value, 0);
       view.notify?.('string', 'set', key);
     },
     () => OK,
   );
 }
 
-function isNoString(view: View, key: Buffer, nowMs: number): boolean {
-  const { live } = findKey(view, key, nowMs);
+function isNoString(view: WriteView, key: Buffer, nowMs: number): boolean {
+  const { live } = outlineKey(view, key, nowMs);
   return live !== undefined && live.type !== 'string';
 }
 

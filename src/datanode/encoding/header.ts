@@ -38,6 +38,14 @@ export interface Header {
   readonly body: Buffer;
 }
 
+/** What is known, unread, of a string without a deadline. */
+export interface PlainString {
+  readonly type: 'string';
+  readonly deadlineMs: 0;
+}
+
+export const PLAIN_STRING: PlainString = { type: 'string', deadlineMs: 0 };
+
 export interface Version {
   readonly index: number;
   readonly ordinal: number;
@@ -92,6 +100,11 @@ export function decodeHeader(key: Buffer, value: Buffer): Header {
     origin: (flags & EDITED) !== 0 ? 'edited' : (flags & FLOAT) !== 0 ? 'float' : 'set',
     body: value.subarray(bodyAt),
   };
+}
+
+/** Whether the header at the beginning of `value` is that of a string without a deadline. */
+export function isPlainString(value: Buffer): boolean {
+  return value[0] === valueTypes.string && (value[1]! & HAS_DEADLINE) === 0;
 }
 
 /** The body of a collection's header. */

@@ -7,20 +7,33 @@
 import { slotOfKey } from '../../common/hash.ts';
 import { encodeGarbageKey } from './garbage.ts';
 import { decodeDeadlines } from './hash-header.ts';
-import { decodeCollection, decodeHeader, encodeHeader, type Header, valueTypes } from './header.ts';
+import {
+  decodeCollection,
+  decodeHeader,
+  encodeHeader,
+  type Header,
+  type PlainString,
+  valueTypes,
+} from './header.ts';
 import { encodeExpiryKey, encodeKey } from './key.ts';
 import { addCounts } from './system.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 
-/** One user key as a command finds it. */
-export interface Found {
+/** One user key as a command finds it that need not know what a string holds. */
+export interface Outline {
   readonly key: Buffer;
   /** The engine key of its record. */
   readonly place: Buffer;
   /** What the engine holds, expired or not. */
-  readonly stored: Header | undefined;
+  readonly stored: Header | PlainString | undefined;
   /** The same unless expired. */
+  readonly live: Header | PlainString | undefined;
+}
+
+/** The same with all of it. */
+export interface Found extends Outline {
+  readonly stored: Header | undefined;
   readonly live: Header | undefined;
 }
 
@@ -39,8 +52,17 @@ export function findKey(view: View, key: Buffer, nowMs: number): Found {
   return { key, place, stored, live };
 }
 
+/** As `findKey`, for who replaces or removes whatever is there: often nothing has to be read then. */
+export function outlineKey(view: WriteView, key: Buffer, nowMs: number): Outline {
+  const place = encodeKey(key);
+  const value = view.outline === undefined ? view.get(place) : view.outline(place);
+  const stored = Buffer.isBuffer(value) ? decodeHeader(place, value) : value;
+  const live = stored === undefined || isExpired(place, stored, nowMs) ? undefined : stored;
+  return { key, place, stored, live };
+}
+
 /** Its deadline has passed, or it is a hash and those of all its fields have. */
-export function isExpired(place: Buffer, header: Header, nowMs: number): boolean {
+export function isExpired(place: Buffer, header: Header | PlainString, nowMs: number): boolean {
   const { deadlineMs } = header;
   if (deadlineMs > 0 && deadlineMs <= nowMs) return true;
   const fieldsMs = fieldsUntilMsOf(place, header);
@@ -48,7 +70,7 @@ export function isExpired(place: Buffer, header: Header, nowMs: number): boolean
 }
 
 /** Puts `header` in the place of whatever is stored under the key. */
-export function storeKey(view: WriteView, found: Found, header: Header): void {
+export function storeKey(view: WriteView, found: Outline, header: Header): void {
   const before = found.stored;
   if (before !== undefined && before.type !== 'string') leaveElements(view, found, before, header);
   const oldMs = before?.deadlineMs ?? 0;
@@ -63,7 +85,7 @@ export function storeKey(view: WriteView, found: Found, header: Header): void {
 }
 
 /** Deletes the record; false when none is stored that a command could see. */
-export function removeKey(view: WriteView, found: Found): boolean {
+export function removeKey(view: WriteView, found: Outline): boolean {
   const { stored } = found;
   if (stored === undefined) return false;
   if (stored.type !== 'string') leaveElements(view, found, stored, undefined);
@@ -75,7 +97,7 @@ export function giveUpKey(view: WriteView, found: Found, live: Header): void {
   dropKey(view, found, live);
 }
 
-function dropKey(view: WriteView, found: Found, stored: Header): boolean {
+function dropKey(view: WriteView, found: Outline, stored: Header | PlainString): boolean {
   moveDeadline(view, found.key, stored.deadlineMs, 0);
   moveFieldsDue(view, found, stored, undefined);
   view.del(found.place);
@@ -90,7 +112,7 @@ export function setDeadline(view: WriteView, found: Found, live: Header, deadlin
 }
 
 /** What is stored had expired, and goes now: the key, or the last fields of a hash. */
-function notifyExpired(view: WriteView, { key, place, stored, live }: Found): void {
+function notifyExpired(view: WriteView, { key, place, stored, live }: Outline): void {
   if (view.notify === undefined || stored === undefined || live !== undefined) return;
   const fieldsMs = fieldsUntilMsOf(place, stored);
   if (fieldsMs === 0 || (stored.deadlineMs > 0 && stored.deadlineMs <= fieldsMs)) {
@@ -110,8 +132,8 @@ function moveDeadline(view: WriteView, key: Buffer, oldMs: number, newMs: number
 /** The same for the earliest fields of a hash that are due. */
 function moveFieldsDue(
   view: WriteView,
-  { key, place }: Found,
-  before: Header | undefined,
+  { key, place }: Outline,
+  before: Header | PlainString | undefined,
   after: Header | undefined,
 ): void {
   const oldMs = fieldsDueMsOf(place, before);
@@ -121,15 +143,15 @@ function moveFieldsDue(
   if (newMs > 0) view.put(encodeExpiryKey(newMs, key, tags.fieldExpiry), IN_INDEX);
 }
 
-function fieldsDueMsOf(place: Buffer, header: Header | undefined): number {
+function fieldsDueMsOf(place: Buffer, header: Header | PlainString | undefined): number {
   if (header?.type !== 'hash') return 0;
   return decodeDeadlines(place, decodeCollection(place, header.body).extra).dueMs;
 }
 
 /** When the last field of a hash goes; 0: never, or no hash. */
-function fieldsUntilMsOf(place: Buffer, { type, body }: Header): number {
-  if (type !== 'hash') return 0;
-  const { size, extra } = decodeCollection(place, body);
+function fieldsUntilMsOf(place: Buffer, header: Header | PlainString): number {
+  if (header.type !== 'hash') return 0;
+  const { size, extra } = decodeCollection(place, header.body);
   const { expiring, untilMs } = decodeDeadlines(place, extra);
   return expiring > 0 && expiring === size ? untilMs : 0;
 }
@@ -141,7 +163,7 @@ function hasDeadline(deadlineMs: number): number {
 /** The collection `before` ends here, unless `after` is the same one: its elements are garbage. */
 function leaveElements(
   view: WriteView,
-  { key, place }: Found,
+  { key, place }: Outline,
   before: Header,
   after: Header | undefined,
 ): void {

@@ -1,7 +1,7 @@
 /** Strings: integers within them, slices, edits. Pure over bytes. */
 
 import type { StringOrigin } from './header.ts';
-import { type Found, findKey, storeKey } from './keyspace.ts';
+import { findKey, type Outline, storeKey } from './keyspace.ts';
 import type { View, WriteView } from './view.ts';
 
 export const INT64_MAX = 2n ** 63n - 1n;
@@ -15,7 +15,7 @@ const [ZERO, NINE, MINUS] = [0x30, 0x39, 0x2d];
 /** Stores a string; `deadlineMs` 0: none. */
 export function storeString(
   view: WriteView,
-  found: Found,
+  found: Outline,
   body: Buffer,
   deadlineMs: number,
   origin: StringOrigin = 'set',

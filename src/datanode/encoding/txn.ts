@@ -17,7 +17,7 @@ import type {
   KeyValue,
 } from '../engine/engine.ts';
 import { isSameKind, madeAt } from './element-key.ts';
-import type { Version } from './header.ts';
+import { PLAIN_STRING, type PlainString, type Version } from './header.ts';
 import { isExpiryKey, keyAfter } from './key.ts';
 import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
@@ -86,8 +86,14 @@ export interface ChangeSet {
  */
 export type WriteObserver = (changes: readonly Change[], txn: WriteView, before: View) => void;
 
+/** An engine that may know of a key what is stored under it without reading that. */
+export interface TxnReader extends EngineReader {
+  /** True: a string without a deadline is. False says nothing. */
+  holdsPlainString?(key: Buffer): boolean;
+}
+
 export class Txn implements WriteView {
-  readonly #reader: EngineReader;
+  readonly #reader: TxnReader;
   readonly #opener = new RecordOpener();
   readonly #before: View;
   readonly #observers: readonly WriteObserver[];
@@ -112,7 +118,7 @@ export class Txn implements WriteView {
 
   /** With `ranks`, those are what this reader has. */
   constructor(
-    reader: EngineReader,
+    reader: TxnReader,
     observers: readonly WriteObserver[] = [],
     ranks = new RankTrees(),
   ) {
@@ -168,6 +174,13 @@ export class Txn implements WriteView {
     const change = this.#overlay.get(key);
     if (change !== undefined) return change.after;
     return this.#isNew(key) ? undefined : this.#before.get(key);
+  }
+
+  outline(key: Buffer): Buffer | PlainString | undefined {
+    const change = this.#overlay.get(key);
+    if (change !== undefined) return change.after;
+    if (this.#isNew(key)) return undefined;
+    return this.#reader.holdsPlainString?.(key) ? PLAIN_STRING : this.#before.get(key);
   }
 
   /**

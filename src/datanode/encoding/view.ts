@@ -3,11 +3,16 @@
  * `key.ts`); values come without the record CRC, which is checked on every read (decision 7d): a
  * mismatch throws KvorumError CORRUPT naming the key, and the partition stops serving.
  */
-import type { Version } from './header.ts';
+import type { PlainString, Version } from './header.ts';
 import type { RankTrees } from './rank-trees.ts';
 
 export interface View {
   get(key: Buffer): Buffer | undefined;
+  /**
+   * The same for whoever does not ask what a string holds: where it is known that a string without a
+   * deadline is stored under `key`, it need not be read.
+   */
+  outline?(key: Buffer): Buffer | PlainString | undefined;
   /** Where lookups of keys are counted, on views that reads run on. */
   readonly lookups?: Lookups | undefined;
   /** Trees that are newer than their records, on views that commands change. */

@@ -20,6 +20,7 @@ import type { HostOptions } from './host-options.ts';
 import { withHotRanges } from './hot-engines.ts';
 import { KeyEventGate } from './key-event-gate.ts';
 import { knownKeysWorld } from './known-keys.ts';
+import { KnownStrings } from './known-strings.ts';
 import { LateAppends } from './late-appends.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
@@ -83,7 +84,8 @@ export class PartitionHost {
       batchBytesMax: settings.behindBatchBytesMax,
       onFailure: (name, error) => this.#onEngineFailure(name, error),
     });
-    this.#options = { ...options, engines: withHotRanges(behind, known) };
+    const strings = new KnownStrings(options.random.fork('known strings'));
+    this.#options = { ...options, engines: withHotRanges(behind, known, strings) };
     this.#set = new ReplicaSet({
       ...this.#options,
       worldOf: (record, id, replica) => this.#worldOf(record, id, replica),

@@ -1,8 +1,9 @@
 /**
- * Engines that say what is known of their ranges (`hot-ranges.ts`), and of keys that are not there
- * (`known-keys.ts`): every write passes here.
+ * Engines that say what is known of their ranges (`hot-ranges.ts`), of keys that are not there
+ * (`known-keys.ts`) and of strings that are (`known-strings.ts`): every write passes here.
  */
 import { limits } from '../../common/limits.ts';
+import type { TxnReader } from '../encoding/txn.ts';
 import type {
   BatchOperations,
   Engine,
@@ -13,17 +14,19 @@ import type {
 } from '../engine/engine.ts';
 import { HotPool, HotRanges } from './hot-ranges.ts';
 import { KnownKeys, type KnownKeysWorld } from './known-keys.ts';
+import { EngineStrings, type KnownStrings } from './known-strings.ts';
 
-export interface ReadEngine extends Engine {
+export interface ReadEngine extends Engine, TxnReader {
   readonly hot?: HotRanges;
   /** The engine behind, as it was opened: for who looks into it. */
   readonly cold?: Engine;
 }
 
-/** The same engines; all that are open share `pool`, and the memory of `world`. */
+/** The same engines; all that are open share `pool`, `strings`, and the memory of `world`. */
 export function withHotRanges(
   engines: EngineHost,
   world: KnownKeysWorld,
+  strings: KnownStrings,
   pool = new HotPool(),
 ): EngineHost {
   const opened = new Map<string, HotEngine>();
@@ -33,7 +36,7 @@ export function withHotRanges(
       const isNew = !(await engines.list()).includes(name);
       const { engine, report } = await engines.open(name);
       const keys = new KnownKeys(engine, isNew, world);
-      const hot = new HotEngine(engine, keys, pool);
+      const hot = new HotEngine(engine, keys, new EngineStrings(strings), pool);
       opened.set(name, hot);
       return { engine: hot, report };
     },
@@ -52,11 +55,17 @@ class HotEngine implements ReadEngine {
   readonly hot: HotRanges;
   readonly cold: Engine;
   readonly #keys: KnownKeys;
+  readonly #strings: EngineStrings;
 
-  constructor(engine: Engine, keys: KnownKeys, pool: HotPool) {
+  constructor(engine: Engine, keys: KnownKeys, strings: EngineStrings, pool: HotPool) {
     this.cold = engine;
     this.hot = new HotRanges(pool);
     this.#keys = keys;
+    this.#strings = strings;
+  }
+
+  holdsPlainString(key: Buffer): boolean {
+    return this.#strings.has(key);
   }
 
   getSync(key: Buffer): Buffer | undefined {
@@ -82,6 +91,7 @@ class HotEngine implements ReadEngine {
   async write(operations: BatchOperations): Promise<void> {
     this.#changed(operations);
     this.#keys.changing(operations);
+    this.#strings.changing(operations);
     try {
       await this.cold.write(operations);
     } finally {
@@ -92,6 +102,7 @@ class HotEngine implements ReadEngine {
   async clearRange(range: KeyRange): Promise<void> {
     this.hot.clear();
     const ended = this.#keys.clearing(range);
+    this.#strings.forget();
     try {
       await this.cold.clearRange(range);
       ended('cleared');
@@ -120,6 +131,7 @@ class HotEngine implements ReadEngine {
   /** Nothing is known any more; the engine goes. */
   forget(): Promise<void> {
     this.hot.clear();
+    this.#strings.forget();
     return this.#keys.close();
   }
 

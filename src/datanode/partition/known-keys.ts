@@ -186,7 +186,7 @@ export class KnownKeys {
 }
 
 /** Those of a batch among which all its records are; undefined: they are too many to look at. */
-function lookedThrough(operations: BatchOperations): BatchOperations | undefined {
+export function lookedThrough(operations: BatchOperations): BatchOperations | undefined {
   if (operations.length <= limits.engineWholeOperationsMax) return operations;
   const { parted } = operations;
   if (parted === undefined || parted.others.length > limits.engineWholeOperationsMax) {

@@ -22,6 +22,7 @@ import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { type ReadEngine, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
 import { FilterMemory } from '../../../src/datanode/partition/key-filter.ts';
 import { type KnownKeysWorld, knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
+import { KnownStrings } from '../../../src/datanode/partition/known-strings.ts';
 
 const keyOf = (name: string | number) => encodeKey(Buffer.from(`key ${name}`));
 const put = (name: string | number, value = 'v'): BatchOperation => ({
@@ -66,7 +67,11 @@ class Node {
       });
       return { engine, report };
     };
-    this.#host = withHotRanges({ ...hostOf(host), open }, this.world);
+    this.#host = withHotRanges(
+      { ...hostOf(host), open },
+      this.world,
+      new KnownStrings(seededRandom(1)),
+    );
   }
 
   async open(): Promise<ReadEngine> {
