@@ -12,8 +12,8 @@ export const IDLE_SECONDS = 20;
 
 const ASLEEP_MS = 60_000;
 const ASLEEP_EACH_MS = 60;
-/** What a start leaves behind, compilation and garbage, is not the cost of being idle. */
-const SETTLE_MS = 60_000;
+/** What a start leaves behind is not the cost of being idle: V8 collects it once, 80 to 90 s later. */
+const SETTLE_MS = 90_000;
 
 /** Groups that sleep, from the text of INFO. */
 export function asleepOf(info: string): number {
