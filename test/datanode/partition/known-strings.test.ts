@@ -46,6 +46,16 @@ describe('known strings', () => {
     expect(one.has(keyOf('a'))).toBe(true);
   });
 
+  test('are all remembered until there is hardly room left', () => {
+    const strings = new EngineStrings(known(64 * KIB));
+    const names = Array.from({ length: 0.9 * 8_192 }, (_, at) => `key ${at}`);
+    for (const name of names) strings.changing([put(name)]);
+    const lost = names.filter((name) => !strings.has(keyOf(name)));
+    expect(lost.length).toBeLessThan(100);
+    strings.changing(names.map(del));
+    expect(names.filter((name) => strings.has(keyOf(name)))).toEqual([]);
+  });
+
   test('are forgotten one by one where there are more than have room', () => {
     const strings = new EngineStrings(known(8 * KIB));
     const names = Array.from({ length: 4_000 }, (_, at) => `key ${at}`);
