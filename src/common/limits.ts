@@ -220,8 +220,10 @@ export const limits = {
   keyFilterChangesMax: 8_192,
   keyFilterMisses: 50_000,
   keyFilterMissesGrowth: 4,
-  /** Strings that need not be read to be replaced (`partition/known-strings.ts`), 8 bytes each: of a node. */
-  knownStringsBytes: 16 * MIB,
+  /** The same of members of hashes, sets and sorted sets: memory of all of a node. */
+  memberFiltersBytes: 16 * MIB,
+  /** Records that need not be read to be replaced (`partition/known-records.ts`): of a node. */
+  knownRecordsBytes: 24 * MIB,
   /**
    * Nodes of counted trees that are kept between batches (`encoding/rank-trees.ts`), some 12 KiB
    * each: of a replica, as many as two sets of a half million members have; of all of a node.

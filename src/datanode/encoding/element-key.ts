@@ -63,6 +63,8 @@ export const ELEMENT_PREFIX_BYTES = 15;
 const PREFIX_BYTES = ELEMENT_PREFIX_BYTES;
 const ORDER_BYTES = 8;
 const VERSION_AT = 3;
+/** Odd, and near the golden ratio of 2³²: its multiples are spread evenly. */
+const SPREAD = 0x9e3779b1;
 
 /** First byte of an element's value. A reader that meets an unknown flag refuses. */
 export const elementFlags = {
@@ -84,6 +86,38 @@ export function encodeMemberKey(
   encoded.writeUInt32BE(low, PREFIX_BYTES + 4);
   encoded.set(member, PREFIX_BYTES + ORDER_BYTES);
   return encoded;
+}
+
+/** Whether `encoded` is a key made by `encodeMemberKey`. */
+export function isMemberKey(encoded: Buffer): boolean {
+  const [tag] = encoded;
+  const isOne = tag === tags.hashField || tag === tags.setMember || tag === tags.zsetMember;
+  return isOne && encoded.length >= PREFIX_BYTES + ORDER_BYTES;
+}
+
+/** The ranges where such keys lie, those of list elements between them. */
+export function memberRange(): KeyRange {
+  return { gte: Buffer.from([tags.hashField]), lt: Buffer.from([tags.zsetMember + 1]) };
+}
+
+/** Halves of the hash of a member, from its key: 32 bits, signed. */
+export function memberHashHigh(encoded: Buffer): number {
+  return wordAt(encoded, PREFIX_BYTES);
+}
+
+export function memberHashLow(encoded: Buffer): number {
+  return wordAt(encoded, PREFIX_BYTES + 4);
+}
+
+/** Of an element's key: 32 bits that tell its collection from most others. */
+export function collectionHash(encoded: Buffer): number {
+  return Math.imul(wordAt(encoded, VERSION_AT + 4) ^ wordAt(encoded, VERSION_AT + 8), SPREAD);
+}
+
+/** Read for every question, so without a look at the bounds. */
+function wordAt(encoded: Buffer, at: number): number {
+  const first = (encoded[at]! << 24) | (encoded[at + 1]! << 16);
+  return first | (encoded[at + 2]! << 8) | encoded[at + 3]!;
 }
 
 /** The member of a key made by `encodeMemberKey`, `encodeDueKey` or `encodeScoreKey`. */

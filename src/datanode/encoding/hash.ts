@@ -139,7 +139,7 @@ export function setField(
   keepDeadline = false,
 ): boolean {
   const { collection, nowMs } = hash;
-  const before = findField(view, collection.place, name);
+  const before = outlineField(view, collection.place, name);
   const live = before !== undefined && !isExpired(before, nowMs);
   const deadlineMs = keepDeadline && live ? before.deadlineMs : 0;
   if (before !== undefined) moveDue(view, hash, name, before.deadlineMs, deadlineMs);
@@ -161,7 +161,7 @@ export function expectFields(hash: OpenHash, count: number): void {
 /** False when no live field of that name was there. */
 export function deleteField(view: WriteView, hash: OpenHash, name: Buffer): boolean {
   const { collection, nowMs } = hash;
-  const before = findField(view, collection.place, name);
+  const before = outlineField(view, collection.place, name);
   if (before === undefined) return false;
   moveDue(view, hash, name, before.deadlineMs, 0);
   view.del(encodeMemberKey(tags.hashField, collection.place, name));
@@ -220,6 +220,17 @@ function findField(view: View, place: CollectionPlace, name: Buffer): Field | un
   return encoded === undefined ? undefined : decodeField([key, encoded]);
 }
 
+/** The same for who does not ask for its value: often nothing has to be read then. */
+function outlineField(
+  view: WriteView,
+  place: CollectionPlace,
+  name: Buffer,
+): Pick<Field, 'deadlineMs'> | undefined {
+  const key = encodeMemberKey(tags.hashField, place, name);
+  const known = view.outline === undefined ? view.get(key) : view.outline(key);
+  return Buffer.isBuffer(known) ? decodeField([key, known]) : known;
+}
+
 function putField(
   view: WriteView,
   place: CollectionPlace,
@@ -261,6 +272,6 @@ function moveDue(
   hash.untilUnknown = false;
 }
 
-function isExpired({ deadlineMs }: Field, nowMs: number): boolean {
+function isExpired({ deadlineMs }: Pick<Field, 'deadlineMs'>, nowMs: number): boolean {
   return deadlineMs > 0 && deadlineMs <= nowMs;
 }

@@ -38,7 +38,7 @@ export interface Header {
   readonly body: Buffer;
 }
 
-/** What is known, unread, of a string without a deadline. */
+/** What is known, unread, of a string without a deadline, or the field of a hash without one. */
 export interface PlainString {
   readonly type: 'string';
   readonly deadlineMs: 0;
@@ -63,6 +63,9 @@ const EDITED = 2;
 const FLOAT = 4;
 const KNOWN_FLAGS = HAS_DEADLINE | EDITED | FLOAT;
 const COLLECTION_BYTES = 20;
+/** So many characters of a whole number are told apart by a double. */
+const INTEGER_BYTES_MAX = 15;
+const [ZERO, MINUS] = [0x30, 0x2d];
 
 const typeOfNumber = new Map<number, ValueType>(
   Object.entries(valueTypes).map(([name, number]) => [number, name as ValueType]),
@@ -105,6 +108,30 @@ export function decodeHeader(key: Buffer, value: Buffer): Header {
 /** Whether the header at the beginning of `value` is that of a string without a deadline. */
 export function isPlainString(value: Buffer): boolean {
   return value[0] === valueTypes.string && (value[1]! & HAS_DEADLINE) === 0;
+}
+
+/** `value` is a string without a deadline that ends at `end`: the whole number it is, when it is one. */
+export function plainInteger(value: Buffer, end: number): number | undefined {
+  if (value[1] !== 0 || end > 2 + INTEGER_BYTES_MAX) return undefined;
+  const isNegative = value[2] === MINUS;
+  const from = isNegative ? 3 : 2;
+  // zero has one form, and nothing else begins with it
+  if (end <= from || (value[from] === ZERO && end - from + (isNegative ? 1 : 0) > 1)) {
+    return undefined;
+  }
+  let number = 0;
+  for (let at = from; at < end; at++) {
+    const digit = value[at]! - ZERO;
+    if (digit < 0 || digit > 9) return undefined;
+    number = number * 10 + digit;
+  }
+  return isNegative ? -number : number;
+}
+
+/** The value that `plainInteger` came from. */
+export function valueOfInteger(integer: number): Buffer {
+  const body = Buffer.from(String(integer), 'latin1');
+  return encodeHeader({ type: 'string', deadlineMs: 0, origin: 'set', body });
 }
 
 /** The body of a collection's header. */

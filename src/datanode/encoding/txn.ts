@@ -88,8 +88,10 @@ export type WriteObserver = (changes: readonly Change[], txn: WriteView, before:
 
 /** An engine that may know of a key what is stored under it without reading that. */
 export interface TxnReader extends EngineReader {
-  /** True: a string without a deadline is. False says nothing. */
-  holdsPlainString?(key: Buffer): boolean;
+  /** True: a string, or the field of a hash, without a deadline is. False says nothing. */
+  holdsPlain?(key: Buffer): boolean;
+  /** What is stored, as it was before it was sealed; undefined says nothing. */
+  knownValue?(key: Buffer): Buffer | undefined;
 }
 
 export class Txn implements WriteView {
@@ -173,14 +175,15 @@ export class Txn implements WriteView {
   get(key: Buffer): Buffer | undefined {
     const change = this.#overlay.get(key);
     if (change !== undefined) return change.after;
-    return this.#isNew(key) ? undefined : this.#before.get(key);
+    if (this.#isNew(key)) return undefined;
+    return this.#reader.knownValue?.(key) ?? this.#before.get(key);
   }
 
   outline(key: Buffer): Buffer | PlainString | undefined {
     const change = this.#overlay.get(key);
     if (change !== undefined) return change.after;
     if (this.#isNew(key)) return undefined;
-    return this.#reader.holdsPlainString?.(key) ? PLAIN_STRING : this.#before.get(key);
+    return this.#reader.holdsPlain?.(key) ? PLAIN_STRING : this.#before.get(key);
   }
 
   /**

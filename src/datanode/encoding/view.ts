@@ -9,8 +9,8 @@ import type { RankTrees } from './rank-trees.ts';
 export interface View {
   get(key: Buffer): Buffer | undefined;
   /**
-   * The same for whoever does not ask what a string holds: where it is known that a string without a
-   * deadline is stored under `key`, it need not be read.
+   * The same for whoever does not ask what a string, or the field of a hash, holds: where it is known
+   * that one without a deadline is stored under `key`, it need not be read.
    */
   outline?(key: Buffer): Buffer | PlainString | undefined;
   /** Where lookups of keys are counted, on views that reads run on. */

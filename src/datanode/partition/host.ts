@@ -17,10 +17,8 @@ import { CommitNews } from './commit-news.ts';
 import { Courier } from './courier.ts';
 import { Departures } from './departures.ts';
 import type { HostOptions } from './host-options.ts';
-import { withHotRanges } from './hot-engines.ts';
+import { knownWorld, withHotRanges } from './hot-engines.ts';
 import { KeyEventGate } from './key-event-gate.ts';
-import { knownKeysWorld } from './known-keys.ts';
-import { KnownStrings } from './known-strings.ts';
 import { LateAppends } from './late-appends.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
@@ -78,14 +76,14 @@ export class PartitionHost {
   constructor(options: HostOptions) {
     const { clock, settings } = options;
     const after = (delayMs: number, run: () => void) => this.#after(delayMs, run);
-    const known = knownKeysWorld(clock, settings.keyFilterMisses);
+    const random = options.random.fork('known records');
+    const known = knownWorld(clock, settings.keyFilterMisses, random);
     const behind = withWriteBehind(options.engines, {
       clock,
       batchBytesMax: settings.behindBatchBytesMax,
       onFailure: (name, error) => this.#onEngineFailure(name, error),
     });
-    const strings = new KnownStrings(options.random.fork('known strings'));
-    this.#options = { ...options, engines: withHotRanges(behind, known, strings) };
+    this.#options = { ...options, engines: withHotRanges(behind, known) };
     this.#set = new ReplicaSet({
       ...this.#options,
       worldOf: (record, id, replica) => this.#worldOf(record, id, replica),

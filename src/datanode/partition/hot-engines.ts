@@ -1,8 +1,11 @@
 /**
  * Engines that say what is known of their ranges (`hot-ranges.ts`), of keys that are not there
- * (`known-keys.ts`) and of strings that are (`known-strings.ts`): every write passes here.
+ * (`known-keys.ts`) and of those that are (`known-records.ts`): every write passes here.
  */
+import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
+import type { Random } from '../../common/random.ts';
+import { isRecordKey } from '../encoding/key.ts';
 import type { TxnReader } from '../encoding/txn.ts';
 import type {
   BatchOperations,
@@ -13,8 +16,8 @@ import type {
   KeyRange,
 } from '../engine/engine.ts';
 import { HotPool, HotRanges } from './hot-ranges.ts';
-import { KnownKeys, type KnownKeysWorld } from './known-keys.ts';
-import { EngineStrings, type KnownStrings } from './known-strings.ts';
+import { KnownKeys, type KnownKeysWorld, knownKeysWorld, MEMBERS } from './known-keys.ts';
+import { EngineRecords, KnownRecords } from './known-records.ts';
 
 export interface ReadEngine extends Engine, TxnReader {
   readonly hot?: HotRanges;
@@ -22,11 +25,26 @@ export interface ReadEngine extends Engine, TxnReader {
   readonly cold?: Engine;
 }
 
-/** The same engines; all that are open share `pool`, `strings`, and the memory of `world`. */
+/** What engines share of what is known of their keys. */
+export interface KnownWorld {
+  readonly absentRecords: KnownKeysWorld;
+  readonly absentMembers: KnownKeysWorld;
+  readonly records: KnownRecords;
+}
+
+/** Of a node that has just begun. */
+export function knownWorld(clock: Clock, missesMin: number, random: Random): KnownWorld {
+  return {
+    absentRecords: knownKeysWorld(clock, missesMin),
+    absentMembers: knownKeysWorld(clock, missesMin, MEMBERS, limits.memberFiltersBytes),
+    records: new KnownRecords(random),
+  };
+}
+
+/** The same engines; all that are open share `pool`, and the memory of `world`. */
 export function withHotRanges(
   engines: EngineHost,
-  world: KnownKeysWorld,
-  strings: KnownStrings,
+  world: KnownWorld,
   pool = new HotPool(),
 ): EngineHost {
   const opened = new Map<string, HotEngine>();
@@ -35,8 +53,7 @@ export function withHotRanges(
       // to look whether one has records would be to walk all that were deleted of them
       const isNew = !(await engines.list()).includes(name);
       const { engine, report } = await engines.open(name);
-      const keys = new KnownKeys(engine, isNew, world);
-      const hot = new HotEngine(engine, keys, new EngineStrings(strings), pool);
+      const hot = new HotEngine(engine, isNew, world, pool);
       opened.set(name, hot);
       return { engine: hot, report };
     },
@@ -54,24 +71,31 @@ export function withHotRanges(
 class HotEngine implements ReadEngine {
   readonly hot: HotRanges;
   readonly cold: Engine;
-  readonly #keys: KnownKeys;
-  readonly #strings: EngineStrings;
+  readonly #absentRecords: KnownKeys;
+  readonly #absentMembers: KnownKeys;
+  readonly #records: EngineRecords;
 
-  constructor(engine: Engine, keys: KnownKeys, strings: EngineStrings, pool: HotPool) {
+  constructor(engine: Engine, isNew: boolean, world: KnownWorld, pool: HotPool) {
     this.cold = engine;
     this.hot = new HotRanges(pool);
-    this.#keys = keys;
-    this.#strings = strings;
+    this.#absentRecords = new KnownKeys(engine, isNew, world.absentRecords);
+    this.#absentMembers = new KnownKeys(engine, isNew, world.absentMembers);
+    this.#records = new EngineRecords(world.records);
   }
 
-  holdsPlainString(key: Buffer): boolean {
-    return this.#strings.has(key);
+  holdsPlain(key: Buffer): boolean {
+    return this.#records.holdsPlain(key);
+  }
+
+  knownValue(key: Buffer): Buffer | undefined {
+    return this.#records.valueOf(key);
   }
 
   getSync(key: Buffer): Buffer | undefined {
-    if (this.#keys.isAbsent(key)) return undefined;
+    const absent = isRecordKey(key) ? this.#absentRecords : this.#absentMembers;
+    if (absent.isAbsent(key)) return undefined;
     const value = this.cold.getSync(key);
-    if (value === undefined) this.#keys.missed(key);
+    if (value === undefined) absent.missed(key);
     return value;
   }
 
@@ -90,8 +114,9 @@ class HotEngine implements ReadEngine {
   /** A snapshot that is taken meanwhile may hold the batch or not: it is told of at both ends. */
   async write(operations: BatchOperations): Promise<void> {
     this.#changed(operations);
-    this.#keys.changing(operations);
-    this.#strings.changing(operations);
+    this.#absentRecords.changing(operations);
+    this.#absentMembers.changing(operations);
+    this.#records.changing(operations);
     try {
       await this.cold.write(operations);
     } finally {
@@ -101,13 +126,13 @@ class HotEngine implements ReadEngine {
 
   async clearRange(range: KeyRange): Promise<void> {
     this.hot.clear();
-    const ended = this.#keys.clearing(range);
-    this.#strings.forget();
+    const ends = [this.#absentRecords, this.#absentMembers].map((keys) => keys.clearing(range));
+    this.#records.forget();
     try {
       await this.cold.clearRange(range);
-      ended('cleared');
+      for (const ended of ends) ended('cleared');
     } catch (failure) {
-      ended('failed');
+      for (const ended of ends) ended('failed');
       throw failure;
     } finally {
       this.hot.clear();
@@ -129,10 +154,10 @@ class HotEngine implements ReadEngine {
   }
 
   /** Nothing is known any more; the engine goes. */
-  forget(): Promise<void> {
+  async forget(): Promise<void> {
     this.hot.clear();
-    this.#strings.forget();
-    return this.#keys.close();
+    this.#records.forget();
+    await Promise.all([this.#absentRecords.close(), this.#absentMembers.close()]);
   }
 
   #changed(operations: BatchOperations): void {

@@ -1,16 +1,18 @@
 /**
- * Says of the key of a record that it surely was never added, at the price of 13 bits a key: a Bloom
+ * Says of the key of a record, or of a member of a collection, that it surely was never added, at the price of 13 bits a key: a Bloom
  * filter of which each key has one line of the cache (64 bytes). It grows by segments, each with a
  * share of the keys and larger than the one before while there is much memory left, so nothing is ever
  * moved; who asks for a key that is not there asks all of them, and each adds half a percent of wrong
  * guesses.
  *
- * A record's key holds a slot and a hash of the whole user key: no other byte is looked at. Whoever
- * chooses keys that share both makes the filter guess wrong, and then the engine is asked as if there
+ * A record's key holds a slot and a hash of the whole user key, a member's its collection's version and
+ * a hash of 64 bits: no other byte is looked at. Whoever
+ * chooses keys that share those makes the filter guess wrong, and then the engine is asked as if there
  * were no filter; a question costs at most a line of each segment, whatever keys there are.
  */
 import { limits } from '../../common/limits.ts';
-import { recordHash, recordSlot } from '../encoding/key.ts';
+import { collectionHash, memberHashHigh, memberHashLow } from '../encoding/element-key.ts';
+import { isRecordKey, recordHash, recordSlot } from '../encoding/key.ts';
 
 /** Words of 32 bits of a block: what a key has. */
 const BLOCK_WORDS = 16;
@@ -80,9 +82,9 @@ export class KeyFilter {
     return this.#count;
   }
 
-  /** False: `key`, a record's, was never added. */
+  /** False: `key`, a record's or a member's, was never added. */
   mayHold(key: Buffer): boolean {
-    const [hash, slot] = [recordHash(key), recordSlot(key)];
+    const [hash, slot] = [hashOf(key), slotOf(key)];
     const block = blockOf(hash, slot);
     const bits = bitsOf(hash, slot);
     for (let at = this.#segments.length - 1; at >= 0; at--) {
@@ -95,7 +97,7 @@ export class KeyFilter {
   add(key: Buffer): boolean {
     if (this.mayHold(key)) return true;
     if (this.#room === 0 && !this.#grow()) return false;
-    const [hash, slot] = [recordHash(key), recordSlot(key)];
+    const [hash, slot] = [hashOf(key), slotOf(key)];
     set(this.#segments.at(-1)!, blockOf(hash, slot), bitsOf(hash, slot));
     this.#room--;
     this.#count++;
@@ -122,6 +124,15 @@ export class KeyFilter {
     this.#room = (bytes / BLOCK_BYTES) * KEYS_PER_BLOCK;
     return true;
   }
+}
+
+function hashOf(key: Buffer): number {
+  return isRecordKey(key) ? recordHash(key) : memberHashHigh(key) ^ collectionHash(key);
+}
+
+/** What tells those apart that share a hash. */
+function slotOf(key: Buffer): number {
+  return isRecordKey(key) ? recordSlot(key) : memberHashLow(key);
 }
 
 /** Of a segment of 2ⁿ blocks it is the one at the number's last n bits. */

@@ -1,5 +1,5 @@
 /**
- * Whether an engine surely has no record of a key, without asking it: LevelDB takes 4 to 9 µs to find
+ * Whether an engine surely has no record of a key, or member of a collection, without asking it: LevelDB takes 4 to 9 µs to find
  * nothing, this a tenth of one. A filter (`key-filter.ts`) answers once it is complete: it holds every
  * key that a reader of the newest state can come upon, and any others. That is so because
  *
@@ -14,7 +14,7 @@
  */
 import { type Clock, sleep } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
-import { isElementKey } from '../encoding/element-key.ts';
+import { isElementKey, isMemberKey, memberRange } from '../encoding/element-key.ts';
 import { isRecordKey, recordRange } from '../encoding/key.ts';
 import type { BatchOperation, BatchOperations, Engine, KeyRange } from '../engine/engine.ts';
 import { FilterMemory, KeyFilter } from './key-filter.ts';
@@ -26,8 +26,21 @@ const PAUSE_SHARE = 7;
 const PAUSE_MIN_MS = 1;
 const PAUSE_MAX_MS = 200;
 
-/** What the engines of a node have in common. */
+/** Which keys: others are not looked at. */
+export interface KeyKind {
+  readonly isOne: (key: Buffer) => boolean;
+  /** All of them lie in it, and others may. */
+  readonly range: KeyRange;
+  /** They are never among what a batch stores early (`encoding/new-elements.ts`). */
+  readonly isNeverParted: boolean;
+}
+
+export const RECORDS: KeyKind = { isOne: isRecordKey, range: recordRange(), isNeverParted: true };
+export const MEMBERS: KeyKind = { isOne: isMemberKey, range: memberRange(), isNeverParted: false };
+
+/** What the engines of a node have in common, as to one kind of keys. */
 export interface KnownKeysWorld {
+  readonly kind: KeyKind;
   readonly clock: Clock;
   readonly memory: FilterMemory;
   /** Who looks through an engine: one at a time. */
@@ -37,13 +50,19 @@ export interface KnownKeysWorld {
 }
 
 /** Of a node that has just begun. */
-export function knownKeysWorld(clock: Clock, missesMin: number): KnownKeysWorld {
-  return { clock, memory: new FilterMemory(), scans: new Set(), missesMin };
+export function knownKeysWorld(
+  clock: Clock,
+  missesMin: number,
+  kind = RECORDS,
+  bytesMax: number = limits.keyFiltersBytes,
+): KnownKeysWorld {
+  return { kind, clock, memory: new FilterMemory(bytesMax), scans: new Set(), missesMin };
 }
 
 /** Of one engine. */
 export class KnownKeys {
   readonly #world: KnownKeysWorld;
+  readonly #isOne: KeyKind['isOne'];
   readonly #engine: Engine;
   readonly #closing = new AbortController();
   /** Asked, and told of every put. */
@@ -59,18 +78,19 @@ export class KnownKeys {
   constructor(engine: Engine, isEmpty: boolean, world: KnownKeysWorld) {
     this.#engine = engine;
     this.#world = world;
+    this.#isOne = world.kind.isOne;
     this.#missesMin = world.missesMin;
     if (isEmpty) this.#complete = new KeyFilter(world.memory);
   }
 
   /** True: nothing is stored under the engine key `key`, as a read of the engine now would find. */
   isAbsent(key: Buffer): boolean {
-    return this.#complete !== undefined && isRecordKey(key) && !this.#complete.mayHold(key);
+    return this.#complete !== undefined && this.#isOne(key) && !this.#complete.mayHold(key);
   }
 
   /** The engine was asked for `key` and has nothing. */
   missed(key: Buffer): void {
-    if (this.#complete !== undefined || this.#next !== undefined || !isRecordKey(key)) return;
+    if (this.#complete !== undefined || this.#next !== undefined || !this.#isOne(key)) return;
     if (++this.#misses < this.#missesMin || this.#closing.signal.aborted) return;
     const { scans } = this.#world;
     if (scans.size > 0) return;
@@ -81,7 +101,8 @@ export class KnownKeys {
   /** To be told before the engine is, of every batch. */
   changing(operations: BatchOperations): void {
     if (this.#complete === undefined && this.#next === undefined) return;
-    const looked = lookedThrough(operations);
+    const { isNeverParted } = this.#world.kind;
+    const looked = isNeverParted ? lookedThrough(operations) : wholeOf(operations);
     if (looked === undefined || !this.#addAll(looked)) this.#drop();
   }
 
@@ -89,8 +110,8 @@ export class KnownKeys {
    * To be told before the engine is; what is returned is to be told what has become of it.
    */
   clearing({ gte, lt, limit }: KeyRange): (outcome: 'cleared' | 'failed') => void {
-    const records = recordRange();
-    const isAll = gte.compare(records.gte) <= 0 && lt.compare(records.lt) >= 0;
+    const { range } = this.#world.kind;
+    const isAll = gte.compare(range.gte) <= 0 && lt.compare(range.lt) >= 0;
     if (!isAll || limit !== undefined || this.#closing.signal.aborted) return () => {};
     const filter = this.#begin();
     return (outcome) => (outcome === 'cleared' ? this.#finish(filter) : this.#giveUp(filter));
@@ -142,7 +163,7 @@ export class KnownKeys {
   #addAll(operations: Iterable<BatchOperation>): boolean {
     let records = 0;
     for (const { type, key } of operations) {
-      if (type === 'del' || !isRecordKey(key)) continue;
+      if (type === 'del' || !this.#isOne(key)) continue;
       if (++records > limits.keyFilterChangesMax) return false;
       if (this.#complete?.add(key) === false) return false;
       if (this.#next?.add(key) === false) return false;
@@ -168,13 +189,13 @@ export class KnownKeys {
     // behind it, what was handed over before the filter began to be told is in the engine
     await this.#engine.write([]);
     if (this.#next !== filter) return;
-    const iterator = this.#engine.iterate({ ...recordRange(), keysOnly: true });
+    const iterator = this.#engine.iterate({ ...this.#world.kind.range, keysOnly: true });
     try {
       for (;;) {
         const beganMs = clock.monotonicMs();
         const pairs = await iterator.next(SLICE_KEYS);
         if (this.#next !== filter || pairs.length === 0) return;
-        if (!pairs.every(([key]) => filter.add(key))) return this.#drop();
+        if (!pairs.every(([key]) => !this.#isOne(key) || filter.add(key))) return this.#drop();
         const tookMs = clock.monotonicMs() - beganMs;
         const pauseMs = Math.max(PAUSE_MIN_MS, Math.min(PAUSE_MAX_MS, tookMs * PAUSE_SHARE));
         await sleep(clock, pauseMs, this.#closing.signal);
@@ -183,6 +204,11 @@ export class KnownKeys {
       await iterator.close();
     }
   }
+}
+
+/** All of a batch; undefined: they are too many to look at. */
+function wholeOf(operations: BatchOperations): BatchOperations | undefined {
+  return operations.length <= limits.engineWholeOperationsMax ? operations : undefined;
 }
 
 /** Those of a batch among which all its records are; undefined: they are too many to look at. */

@@ -13,10 +13,8 @@ import {
   limited,
 } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
-import { withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
+import { knownWorld, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
 import { HotPool, type HotRanges } from '../../../src/datanode/partition/hot-ranges.ts';
-import { knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
-import { KnownStrings } from '../../../src/datanode/partition/known-strings.ts';
 
 const placeOf = (list: number) => ({ slot: 7, version: { index: 3, ordinal: list } });
 const keyOf = (list: number, whole: number) =>
@@ -35,8 +33,7 @@ const put = (list: number, whole: number, value: string): BatchOperation => {
 async function open(pool?: HotPool) {
   const { engine } = await withHotRanges(
     createMemoryHost(),
-    knownKeysWorld(systemClock, 10),
-    new KnownStrings(seededRandom(1)),
+    knownWorld(systemClock, 10, seededRandom(1)),
     pool,
   ).open('1-0');
   return engine as Engine & { readonly hot: HotRanges };

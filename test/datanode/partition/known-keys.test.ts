@@ -8,7 +8,7 @@ import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
-import { encodeListKey } from '../../../src/datanode/encoding/element-key.ts';
+import { encodeListKey, encodeMemberKey } from '../../../src/datanode/encoding/element-key.ts';
 import { encodeKey, recordRange, redisDataRange } from '../../../src/datanode/encoding/key.ts';
 import type {
   BatchOperation,
@@ -19,10 +19,13 @@ import type {
 } from '../../../src/datanode/engine/engine.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
-import { type ReadEngine, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
+import {
+  knownWorld,
+  type ReadEngine,
+  withHotRanges,
+} from '../../../src/datanode/partition/hot-engines.ts';
 import { FilterMemory } from '../../../src/datanode/partition/key-filter.ts';
 import { type KnownKeysWorld, knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
-import { KnownStrings } from '../../../src/datanode/partition/known-strings.ts';
 
 const keyOf = (name: string | number) => encodeKey(Buffer.from(`key ${name}`));
 const put = (name: string | number, value = 'v'): BatchOperation => ({
@@ -69,8 +72,7 @@ class Node {
     };
     this.#host = withHotRanges(
       { ...hostOf(host), open },
-      this.world,
-      new KnownStrings(seededRandom(1)),
+      { ...knownWorld(systemClock, MISSES, seededRandom(1)), absentRecords: this.world },
     );
   }
 
@@ -243,6 +245,55 @@ describe('an engine that was opened with data', () => {
     await engine.close();
     expect(node.world.memory.bytes).toBe(0);
     expect(() => engine.getSync(keyOf('absent'))).toThrow('closed');
+  });
+});
+
+describe('members of collections', () => {
+  const place = { slot: 7, version: { index: 3, ordinal: 1 } };
+  const member = (name: string | number, tag: 0x12 | 0x14 | 0x15 = 0x14): BatchOperation => ({
+    type: 'put',
+    key: encodeMemberKey(tag, place, Buffer.from(`${name}`)),
+    value: Buffer.from([0]),
+  });
+  const opened = async () => {
+    const node = new Node();
+    const engine = await node.open();
+    const asksFor = (operations: readonly BatchOperation[]) => {
+      const before = node.asked;
+      for (const { key } of operations) engine.getSync(key);
+      return node.asked - before;
+    };
+    return { node, engine, asksFor };
+  };
+  const members = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, at) => member(from + at));
+
+  test('are looked for where they may be', async () => {
+    const { engine, asksFor } = await opened();
+    await engine.write([...members(100), element(1), put(1)]);
+    expect(asksFor(members(100))).toBe(100);
+    expect(asksFor(members(100, 100))).toBeLessThan(5);
+    for (const tag of [0x12, 0x15] as const) expect(asksFor([member(500, tag)])).toBe(0);
+    expect(asksFor([element(1), element(2)])).toBe(2);
+  });
+
+  test('are known of a small batch that makes their collection', async () => {
+    const { engine, asksFor } = await opened();
+    const made = members(3);
+    const prefixes = [made[0]!.key.subarray(0, 15)];
+    await engine.write(batchOf([...made, put(1)], { prefixes, unreached: made, others: [put(1)] }));
+    expect(asksFor(made)).toBe(3);
+    expect(asksFor(members(50, 10))).toBeLessThan(3);
+  });
+
+  test('are looked for anywhere after a large batch, and records where they may be', async () => {
+    const { node, engine, asksFor } = await opened();
+    const made = members(20_000);
+    const prefixes = [made[0]!.key.subarray(0, 15)];
+    await engine.write(batchOf([...made, put(1)], { prefixes, unreached: made, others: [put(1)] }));
+    expect(asksFor(members(50, 100_000))).toBe(50);
+    expect(asksFor([made[19_999]!])).toBe(1);
+    expect(node.asksFor(engine, 20)).toBe(0);
   });
 });
 

@@ -7,9 +7,11 @@ import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../src/datanode/partition/apply-lines.ts';
 import type { CommandBatch } from '../../../src/datanode/partition/batch.ts';
-import { type ReadEngine, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
-import { knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
-import { KnownStrings } from '../../../src/datanode/partition/known-strings.ts';
+import {
+  knownWorld,
+  type ReadEngine,
+  withHotRanges,
+} from '../../../src/datanode/partition/hot-engines.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import { runReads } from '../../../src/datanode/partition/run-reads.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
@@ -24,8 +26,7 @@ async function setup() {
   const context = { nowMs: 1, random: () => 0, firstSlot: 0, lastSlot: 16_383, pace };
   const { engine } = await withHotRanges(
     createMemoryHost(),
-    knownKeysWorld(systemClock, 10),
-    new KnownStrings(seededRandom(1)),
+    knownWorld(systemClock, 10, seededRandom(1)),
   ).open('1-0');
   const elements = Array.from({ length: ELEMENTS }, (_, at) => Buffer.from(`e${at}`));
   const line = [Buffer.from('RPUSH'), Buffer.from('l'), ...elements];

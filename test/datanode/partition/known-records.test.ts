@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
-import { encodeKey, recordRange } from '../../../src/datanode/encoding/key.ts';
+import { encodeKey, redisDataRange } from '../../../src/datanode/encoding/key.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../src/datanode/partition/apply-lines.ts';
-import { withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
-import { knownKeysWorld } from '../../../src/datanode/partition/known-keys.ts';
-import { EngineStrings, KnownStrings } from '../../../src/datanode/partition/known-strings.ts';
+import { knownWorld, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
+import { EngineRecords, KnownRecords } from '../../../src/datanode/partition/known-records.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
 
 const KIB = 1_024;
 const keyOf = (name: string | number) => encodeKey(Buffer.from(`${name}`));
-const known = (bytes = 64 * KIB) => new KnownStrings(seededRandom(7), bytes);
+/** Two thirds of the bytes are for keys without a number. */
+const known = (plainBytes = 64 * KIB) => new KnownRecords(seededRandom(7), plainBytes * 1.5);
 const STRING = Buffer.from([1, 0, 0x76]);
 const EXPIRING = Buffer.concat([Buffer.from([1, 1]), Buffer.alloc(8), Buffer.from('v')]);
 const LIST = Buffer.from([3, 0]);
@@ -24,10 +24,10 @@ const del = (name: string) => ({ type: 'del' as const, key: keyOf(name) });
 
 describe('known strings', () => {
   test('are those that were put last as strings without a deadline', () => {
-    const strings = new EngineStrings(known());
-    expect(strings.has(keyOf('a'))).toBe(false);
+    const strings = new EngineRecords(known());
+    expect(strings.holdsPlain(keyOf('a'))).toBe(false);
     strings.changing([put('a'), put('b', EXPIRING), put('c', LIST), put('d')]);
-    const which = () => ['a', 'b', 'c', 'd'].filter((name) => strings.has(keyOf(name)));
+    const which = () => ['a', 'b', 'c', 'd'].filter((name) => strings.holdsPlain(keyOf(name)));
     expect(which()).toEqual(['a', 'd']);
     strings.changing([put('a', LIST), put('b'), put('c'), del('d')]);
     expect(which()).toEqual(['b', 'c']);
@@ -39,53 +39,56 @@ describe('known strings', () => {
 
   test('are of one engine', () => {
     const all = known();
-    const [one, other] = [new EngineStrings(all), new EngineStrings(all)];
+    const [one, other] = [new EngineRecords(all), new EngineRecords(all)];
     one.changing([put('a')]);
-    expect([one.has(keyOf('a')), other.has(keyOf('a'))]).toEqual([true, false]);
+    expect([one.holdsPlain(keyOf('a')), other.holdsPlain(keyOf('a'))]).toEqual([true, false]);
     other.changing([del('a')]);
-    expect(one.has(keyOf('a'))).toBe(true);
+    expect(one.holdsPlain(keyOf('a'))).toBe(true);
   });
 
   test('are all remembered until there is hardly room left', () => {
-    const strings = new EngineStrings(known(64 * KIB));
+    const strings = new EngineRecords(known(64 * KIB));
     const names = Array.from({ length: 0.9 * 8_192 }, (_, at) => `key ${at}`);
     for (const name of names) strings.changing([put(name)]);
-    const lost = names.filter((name) => !strings.has(keyOf(name)));
+    const lost = names.filter((name) => !strings.holdsPlain(keyOf(name)));
     expect(lost.length).toBeLessThan(100);
     strings.changing(names.map(del));
-    expect(names.filter((name) => strings.has(keyOf(name)))).toEqual([]);
+    expect(names.filter((name) => strings.holdsPlain(keyOf(name)))).toEqual([]);
   });
 
   test('are forgotten one by one where there are more than have room', () => {
-    const strings = new EngineStrings(known(8 * KIB));
+    const strings = new EngineRecords(known(8 * KIB));
     const names = Array.from({ length: 4_000 }, (_, at) => `key ${at}`);
     for (const name of names) strings.changing([put(name)]);
-    const left = names.filter((name) => strings.has(keyOf(name)));
+    const left = names.filter((name) => strings.holdsPlain(keyOf(name)));
     expect(left.length).toBeGreaterThan(900);
     expect(left.length).toBeLessThanOrEqual(1_024);
     expect(left.at(-1)).toBe(names.at(-1));
   });
 
   test('are forgotten with a batch that is too large to look through', () => {
-    const strings = new EngineStrings(known());
+    const strings = new EngineRecords(known());
     strings.changing([put('a')]);
     strings.changing(
       Array.from({ length: limits.keyFilterChangesMax + 1 }, (_, at) => put(`other ${at}`)),
     );
-    expect(strings.has(keyOf('a'))).toBe(false);
+    expect(strings.holdsPlain(keyOf('a'))).toBe(false);
   });
 
   test('have no very long keys', () => {
-    const strings = new EngineStrings(known());
+    const strings = new EngineRecords(known());
     const long = 'x'.repeat(2_000);
     strings.changing([put(long), put('a')]);
-    expect([strings.has(keyOf(long)), strings.has(keyOf('a'))]).toEqual([false, true]);
+    expect([strings.holdsPlain(keyOf(long)), strings.holdsPlain(keyOf('a'))]).toEqual([
+      false,
+      true,
+    ]);
     strings.changing([del(long)]);
   });
 });
 
 /** An engine that counts what is read of it, and the same behind what a node remembers. */
-async function setup(bytes: number) {
+async function setup(bytes = 64 * KIB) {
   const host = createMemoryHost();
   const { engine: bare } = await createMemoryHost().open('1-0');
   const asked: Buffer[] = [];
@@ -100,15 +103,15 @@ async function setup(bytes: number) {
     });
     return { engine, report };
   };
-  const keys = knownKeysWorld(systemClock, 1_000_000);
   const counted = {
     open,
     remove: (name: string) => host.remove(name),
     list: () => host.list(),
     verifyTables: () => Promise.resolve(),
   };
-  const strings = new KnownStrings(seededRandom(3), bytes);
-  const { engine } = await withHotRanges(counted, keys, strings).open('1-0');
+  const world = knownWorld(systemClock, 1_000_000, seededRandom(3));
+  const records = new KnownRecords(seededRandom(3), bytes * 1.5);
+  const { engine } = await withHotRanges(counted, { ...world, records }).open('1-0');
   return { bare, engine, asked };
 }
 
@@ -151,7 +154,7 @@ describe('a string that is replaced or deleted', () => {
     'DEL k other',
     'UNLINK k',
   ])('%s does not read it', async (line) => {
-    const { engine, asked } = await setup(64 * KIB);
+    const { engine, asked } = await setup();
     await run(engine, ++entry, ['SET k v']);
     asked.length = 0;
     await run(engine, ++entry, [line]);
@@ -161,8 +164,8 @@ describe('a string that is replaced or deleted', () => {
   test.each(['SET k w GET', 'GETSET k w', 'GETDEL k', 'APPEND k w', 'INCR n'])(
     '%s does',
     async (line) => {
-      const { engine, asked } = await setup(64 * KIB);
-      await run(engine, ++entry, ['SET k v', 'SET n 1']);
+      const { engine, asked } = await setup();
+      await run(engine, ++entry, ['SET k v', 'SET n 1 EX 1000']);
       asked.length = 0;
       await run(engine, ++entry, [line]);
       const [, name] = line.split(' ');
@@ -171,10 +174,57 @@ describe('a string that is replaced or deleted', () => {
   );
 });
 
+describe('a member, a score, a number', () => {
+  const BEFORE = ['HSET h f v', 'SADD s m', 'ZADD z 1.5 m -0.25 n', 'SET n -12', 'SET o 0'];
+  test.each([
+    ['HSET h f w', [0]],
+    ['HDEL h f', [1]],
+    ['SADD s m', [0]],
+    ['SREM s m', [1]],
+    ['ZADD z 2 m', [0]],
+    ['ZINCRBY z 1 n', [0.75]],
+    ['INCR n', [-11]],
+    ['DECRBY o 3', [-3]],
+  ])('%s does not read it', async (line, expected) => {
+    const { engine, asked } = await setup();
+    await run(engine, ++entry, BEFORE);
+    asked.length = 0;
+    const [reply] = await run(engine, ++entry, [line]);
+    expect([shown(reply)]).toEqual(expected);
+    const [, key, ...rest] = line.split(' ');
+    const isString = /^(INCR|DECR)/.test(line);
+    const own = isString ? keyOf(key!).toString('latin1') : rest.at(line[0] === 'Z' ? -1 : 0)!;
+    expect(asked.filter((one) => one.toString('latin1').endsWith(own) && one[0] !== 0x16)).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    ['HSET h g w', 0x12],
+    ['SADD s other', 0x14],
+    ['ZADD z 2 other', 0x15],
+  ])('%s does not read that it is not there', async (line, tag) => {
+    const { engine, asked } = await setup();
+    await run(engine, ++entry, BEFORE);
+    asked.length = 0;
+    expect(shown((await run(engine, ++entry, [line]))[0])).toBe(1);
+    expect(asked.filter((key) => key[0] === tag)).toEqual([]);
+  });
+});
+
+function shown(reply: unknown): unknown {
+  const { kind, value } = reply as { kind: string; value?: unknown };
+  return kind === 'integer' || kind === 'double' ? Number(value) : reply;
+}
+
 const NAMES = Array.from({ length: 40 }, (_, at) => `key${at}`);
+const NUMBERS = ['0', '-0', '007', '-7', '123456789012345', '1234567890123456', '-123456789012345'];
+const SCORES = ['0', '-0', '1', '-1.5', 'inf', '3e-9'];
 
 function lineOf(random: Random): string {
   const key = () => NAMES[random.below(NAMES.length)]!;
+  const member = () => `m${random.below(6)}`;
+  const scored = () => SCORES[random.below(SCORES.length)]!;
   const lines: (() => string)[] = [
     () => `SET ${key()} v${random.below(9)}`,
     () => `SET ${key()} v PX ${10 + random.below(200)}`,
@@ -189,10 +239,25 @@ function lineOf(random: Random): string {
     () => `GETDEL ${key()}`,
     () => `APPEND ${key()} x`,
     () => `INCR ${key()}`,
+    () => `INCRBY ${key()} ${random.below(1_000) - 500}`,
+    () => `INCRBYFLOAT ${key()} 0.5`,
+    () => `SET ${key()} ${NUMBERS[random.below(NUMBERS.length)]}`,
     () => `RPUSH ${key()} a b`,
-    () => `HSET ${key()} f v`,
-    () => `SADD ${key()} m`,
-    () => `ZADD ${key()} 1 m`,
+    () => `HSET ${key()} ${member()} v ${member()} w`,
+    () => `HSETNX ${key()} ${member()} v`,
+    () => `HINCRBY ${key()} n 1`,
+    () => `HPEXPIRE ${key()} ${1 + random.below(200)} FIELDS 1 ${member()}`,
+    () => `HPERSIST ${key()} FIELDS 1 ${member()}`,
+    () => `HDEL ${key()} ${member()} ${member()}`,
+    () => `SADD ${key()} ${member()} ${member()}`,
+    () => `SREM ${key()} ${member()}`,
+    () => `SMOVE ${key()} ${key()} ${member()}`,
+    () => `SUNIONSTORE ${key()} ${key()} ${key()}`,
+    () => `ZADD ${key()} ${scored()} ${member()} ${scored()} ${member()}`,
+    () => `ZADD ${key()} XX CH ${scored()} ${member()}`,
+    () => `ZINCRBY ${key()} ${scored()} ${member()}`,
+    () => `ZREM ${key()} ${member()}`,
+    () => `ZPOPMIN ${key()}`,
     () => `PEXPIRE ${key()} ${random.below(100)}`,
     () => `PERSIST ${key()}`,
     () => `RENAME ${key()} ${key()}`,
@@ -206,11 +271,11 @@ test.each([64, 1_024, 64 * KIB])(
   async (bytes) => {
     const { engine, bare } = await setup(bytes);
     const random = seededRandom(bytes);
-    for (let index = 1; index <= 400; index++) {
+    for (let index = 1; index <= 600; index++) {
       const lines = Array.from({ length: 1 + random.below(6) }, () => lineOf(random));
       expect(await run(engine, index, lines)).toEqual(await run(bare, index, lines));
       if (index % 100 === 50) {
-        await Promise.all([engine, bare].map((one) => one.clearRange(recordRange())));
+        await Promise.all([engine, bare].map((one) => one.clearRange(redisDataRange())));
       }
       if (index % 20 === 0) expect(await contentOf(engine)).toEqual(await contentOf(bare));
     }
