@@ -65,7 +65,7 @@ export function restOfFilling(fill: number, first: number, perSecond: number): n
 
 const WARM_SECONDS = 4.5;
 const START_SECONDS = 8;
-const FILLS_PER_SECOND = 25_000;
+const FILLS_PER_SECOND = 35_000;
 const CHECK_PERF_SECONDS = 65;
 /** About how long all rounds of a system take, and what is measured of it besides. */
 export function systemSeconds(options: Options, system: SystemName): number {
