@@ -53,6 +53,8 @@ export class EngineRecords {
   readonly #known: KnownRecords;
   readonly #double = Buffer.alloc(8);
   #engine: number;
+  /** Some string of this engine is known as a number: else none has to be looked for. */
+  #hasIntegers = false;
 
   constructor(known: KnownRecords) {
     this.#known = known;
@@ -73,7 +75,7 @@ export class EngineRecords {
     if (tag === tags.setMember) {
       return this.#plain.find(this.#engine, key) >= 0 ? MEMBER : undefined;
     }
-    if (tag !== tags.key && tag !== tags.zsetMember) return undefined;
+    if (tag !== tags.zsetMember && (tag !== tags.key || !this.#hasIntegers)) return undefined;
     const at = this.#numbers.find(this.#engine, key);
     if (at < 0) return undefined;
     this.#double.writeInt32BE(this.#numbers.number(at, 0), 0);
@@ -99,6 +101,7 @@ export class EngineRecords {
   /** Nothing is known any more. */
   forget(): void {
     this.#engine = this.#known.newEngine();
+    this.#hasIntegers = false;
   }
 
   #recordChanging(key: Buffer, value: Buffer | undefined): void {
@@ -106,8 +109,10 @@ export class EngineRecords {
     if (isPlain) this.#plain.add(this.#engine, key);
     else this.#plain.remove(this.#engine, key);
     const integer = isPlain ? plainInteger(value, value.length - CRC_BYTES) : undefined;
-    if (integer === undefined) this.#numbers.remove(this.#engine, key);
-    else {
+    if (integer === undefined) {
+      if (this.#hasIntegers) this.#numbers.remove(this.#engine, key);
+    } else {
+      this.#hasIntegers = true;
       this.#double.writeDoubleBE(integer, 0);
       this.#addDouble(key, this.#double, 0);
     }
