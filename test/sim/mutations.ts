@@ -295,6 +295,26 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'remember a string that was deleted',
+    edits: [
+      {
+        file: `${partition}/known-records.ts`,
+        find: 'else this.#plain.remove(this.#engine, key);\n    const integer',
+        replace: 'const integer',
+      },
+    ],
+  },
+  {
+    name: 'remember a number that was changed',
+    edits: [
+      {
+        file: `${partition}/known-table.ts`,
+        find: 'if (this.#placeWords === 2) return;',
+        replace: 'if (known >= 0) return;',
+      },
+    ],
+  },
+  {
     name: 'count any answer of a node for every read round',
     scenarios: ['etcd #20418'],
     wholeNodes: true,
