@@ -14,6 +14,8 @@ export interface HostSettings extends PartitionSettings {
   readonly orphanCampaignMs: number;
   /** Reads of an engine that found nothing before its keys are looked through for a filter. */
   readonly keyFilterMisses: number;
+  /** Memory for what is known of single keys: three times a power of two. */
+  readonly knownRecordsBytes: number;
   /** A larger batch of an engine is not written behind. */
   readonly behindBatchBytesMax: number;
 }
@@ -32,6 +34,7 @@ export const defaultHostSettings: HostSettings = {
   scrubPauseMs: limits.scrubPauseMs,
   scrubBytesPerSecond: limits.scrubBytesPerSecond,
   keyFilterMisses: limits.keyFilterMisses,
+  knownRecordsBytes: limits.knownRecordsBytes,
   behindBatchBytesMax: limits.engineBehindBatchBytesMax,
   messageBytesMax: limits.raftMessageBytesMax,
   sleepAfterTicks: 30,

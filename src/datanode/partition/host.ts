@@ -76,8 +76,7 @@ export class PartitionHost {
   constructor(options: HostOptions) {
     const { clock, settings } = options;
     const after = (delayMs: number, run: () => void) => this.#after(delayMs, run);
-    const random = options.random.fork('known records');
-    const known = knownWorld(clock, settings.keyFilterMisses, random);
+    const known = knownWorld(clock, settings, options.random.fork('known records'));
     const behind = withWriteBehind(options.engines, {
       clock,
       batchBytesMax: settings.behindBatchBytesMax,

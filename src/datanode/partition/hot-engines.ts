@@ -15,6 +15,7 @@ import type {
   EngineSnapshot,
   KeyRange,
 } from '../engine/engine.ts';
+import type { HostSettings } from './host-settings.ts';
 import { HotPool, HotRanges } from './hot-ranges.ts';
 import { KnownKeys, type KnownKeysWorld, knownKeysWorld, MEMBERS } from './known-keys.ts';
 import { EngineRecords, KnownRecords } from './known-records.ts';
@@ -32,12 +33,15 @@ export interface KnownWorld {
   readonly records: KnownRecords;
 }
 
+type KnownSettings = Pick<HostSettings, 'keyFilterMisses' | 'knownRecordsBytes'>;
+
 /** Of a node that has just begun. */
-export function knownWorld(clock: Clock, missesMin: number, random: Random): KnownWorld {
+export function knownWorld(clock: Clock, settings: KnownSettings, random: Random): KnownWorld {
+  const { keyFilterMisses, knownRecordsBytes } = settings;
   return {
-    absentRecords: knownKeysWorld(clock, missesMin),
-    absentMembers: knownKeysWorld(clock, missesMin, MEMBERS, limits.memberFiltersBytes),
-    records: new KnownRecords(random),
+    absentRecords: knownKeysWorld(clock, keyFilterMisses),
+    absentMembers: knownKeysWorld(clock, keyFilterMisses, MEMBERS, limits.memberFiltersBytes),
+    records: new KnownRecords(random, knownRecordsBytes),
   };
 }
 

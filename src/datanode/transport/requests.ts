@@ -155,7 +155,9 @@ export class RequestClient {
     if (dueMs >= this.#looksMs) return;
     this.#stopLooking();
     this.#looksMs = dueMs;
-    this.#timer = this.#clock.setTimer(dueMs - this.#clock.monotonicMs(), this.#look);
+    // timers know whole milliseconds: one that is due in less would not move a clock that nothing else moves
+    const delayMs = Math.max(1, Math.ceil(dueMs - this.#clock.monotonicMs()));
+    this.#timer = this.#clock.setTimer(delayMs, this.#look);
   }
 
   #stopLooking(): void {

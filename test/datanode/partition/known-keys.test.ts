@@ -72,7 +72,14 @@ class Node {
     };
     this.#host = withHotRanges(
       { ...hostOf(host), open },
-      { ...knownWorld(systemClock, MISSES, seededRandom(1)), absentRecords: this.world },
+      {
+        ...knownWorld(
+          systemClock,
+          { keyFilterMisses: MISSES, knownRecordsBytes: 98_304 },
+          seededRandom(1),
+        ),
+        absentRecords: this.world,
+      },
     );
   }
 

@@ -109,7 +109,11 @@ async function setup(bytes = 64 * KIB) {
     list: () => host.list(),
     verifyTables: () => Promise.resolve(),
   };
-  const world = knownWorld(systemClock, 1_000_000, seededRandom(3));
+  const world = knownWorld(
+    systemClock,
+    { keyFilterMisses: 1_000_000, knownRecordsBytes: 98_304 },
+    seededRandom(3),
+  );
   const records = new KnownRecords(seededRandom(3), bytes * 1.5);
   const { engine } = await withHotRanges(counted, { ...world, records }).open('1-0');
   return { bare, engine, asked };

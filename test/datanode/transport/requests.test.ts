@@ -34,3 +34,17 @@ test('when the connection ends nothing is looked at any more', async () => {
   await expect(lost).rejects.toThrow('connection to n2 ended');
   expect(await clock.step()).toBe(false);
 });
+
+test('one that is due in less than a timer knows waits for a whole millisecond', () => {
+  const delays: number[] = [];
+  const clock = Object.assign(new ManualClock(), {
+    monotonicMs: () => 0.7,
+    setTimer: (delayMs: number) => {
+      delays.push(delayMs);
+      return { cancel: () => {} };
+    },
+  });
+  const requests = client(clock);
+  for (const timeoutMs of [40, 1e-9]) requests.request(Buffer.alloc(1), timeoutMs).catch(() => {});
+  expect(delays).toEqual([40, 1]);
+});
