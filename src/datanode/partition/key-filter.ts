@@ -126,7 +126,8 @@ export class KeyFilter {
   }
 }
 
-function hashOf(key: Buffer): number {
+/** 32 bits of the hash that the key of a record or of a member holds of its own. */
+export function hashOf(key: Buffer): number {
   return isRecordKey(key) ? recordHash(key) : memberHashHigh(key) ^ collectionHash(key);
 }
 

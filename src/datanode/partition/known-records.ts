@@ -34,7 +34,7 @@ export class KnownRecords {
   readonly numbers: KnownTable;
   #engines = 0;
 
-  /** `bytes` of all that is remembered: three quarters of a power of two, halved or doubled. */
+  /** `bytes` of all that is remembered: three times a power of two. */
   constructor(random: Random, bytes: number = limits.knownRecordsBytes) {
     this.plain = new KnownTable(random, (bytes / 3) * 2, false);
     this.numbers = new KnownTable(random, bytes / 3, true);

@@ -10,8 +10,7 @@
  */
 import { HalfSipHash } from '../../common/half-sip-hash.ts';
 import type { Random } from '../../common/random.ts';
-import { collectionHash, memberHashHigh } from '../encoding/element-key.ts';
-import { isRecordKey, recordHash } from '../encoding/key.ts';
+import { hashOf } from './key-filter.ts';
 
 /** Words of 32 bits. */
 const SET_WORDS = 16;
@@ -72,7 +71,7 @@ export class KnownTable {
   #find(table: Int32Array, engine: number, key: Buffer): number {
     this.#hash.hash(key, engine);
     const { low, high } = this.#hash;
-    const spread = ownHash(key) ^ Math.imul(engine, SPREAD);
+    const spread = hashOf(key) ^ Math.imul(engine, SPREAD);
     this.#one = this.#setAt(spread ^ (spread >>> 15));
     this.#other = this.#setAt(Math.imul(spread, SPREAD) >>> 7);
     // an empty place is of a key that is not known
@@ -103,9 +102,4 @@ export class KnownTable {
     // places are taken from the first on
     return free - this.#one <= otherFree - this.#other ? free : otherFree;
   }
-}
-
-/** 32 bits of the hash that a key holds of its own. */
-function ownHash(key: Buffer): number {
-  return isRecordKey(key) ? recordHash(key) : memberHashHigh(key) ^ collectionHash(key);
 }
