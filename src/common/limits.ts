@@ -143,7 +143,7 @@ export const limits = {
   /** What nobody waits for is written with the next batch, or after so long. */
   logLaterMs: 5,
   /** Writes that have gathered wait so long at most for those under way (`partition/cohort.ts`). */
-  cohortWaitMs: 4,
+  cohortWait: { leastMs: 4, mostMs: 20 },
   /** Appends to followers that nobody waits for leave together after so long. */
   lateAppendMs: 5,
   /** Compaction: entries kept behind the synced applied index for slow followers. */

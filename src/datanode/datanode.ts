@@ -137,6 +137,8 @@ export class Datanode {
       local: (namespace, partition) =>
         this.#host.local(namespace, partition, this.#routes.groupOf(namespace, partition)),
       transport: () => this.#transport!,
+      turns: this.#host.turns,
+      cohorts: this.#host.cohorts,
     });
     this.#server = this.#createServer();
     this.#coordinator = this.#createCoordinator();

@@ -7,15 +7,18 @@
  * before they ask again come in cohorts: those who are answered together ask together. Two cohorts of
  * one node would stay apart for ever, each with entries of its own. So what comes while others are
  * under way waits for those, and then, for a moment, for those who have just been answered to come
- * back; from then on they are one cohort. Who is alone waits for nobody, what is enough to share the
- * cost well does not wait either, nobody waits longer for other groups than its own takes to answer,
- * and a group that is slow to answer is a cohort of its own.
+ * back; from then on they are one cohort. Writes for groups that other nodes lead are of it, too
+ * (`routing/joined-batches.ts`). Who is alone waits for nobody, what is enough to share the cost well
+ * does not wait either, nobody waits longer for other groups than its own takes to answer, and a group
+ * that is slow to answer is a cohort of its own.
  *
  * Rounds that confirm a leader for reads are no such matter: they are answered before the others come.
  */
 import type { Clock } from '../../common/clock.ts';
+import { limits } from '../../common/limits.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
 import { Seat } from './cohort-seat.ts';
+import { type Bounds, Patience } from './patience.ts';
 
 type CohortClock = Pick<Clock, 'monotonicMs' | 'setTimer'>;
 
@@ -44,14 +47,14 @@ export interface Companion {
 /** All groups of a node: one cohort, and one for each group that is slow to answer. */
 export class Cohorts {
   readonly #clock: CohortClock;
-  readonly #waitMaxMs: number;
+  readonly #patience: Patience;
   readonly #common: Cohort;
 
-  /** Nobody waits longer than `waitMaxMs`, and what the timer is late. */
-  constructor(clock: CohortClock, waitMaxMs: number) {
+  /** Nobody waits longer than `mostMs`, and what the timer is late, nor longer than most answers take. */
+  constructor(clock: CohortClock, bounds: Bounds = limits.cohortWait) {
     this.#clock = clock;
-    this.#waitMaxMs = waitMaxMs;
-    this.#common = new Cohort(clock, waitMaxMs, waitMaxMs);
+    this.#patience = new Patience(bounds);
+    this.#common = new Cohort(clock, this.#patience, false);
   }
 
   /** `requestTurn` asks for a turn of the group's replica: this one, if it has not been in it yet. */
@@ -63,7 +66,7 @@ export class Cohorts {
         cohort.note(seat, waiting, underWay);
         if (seat.isSlow === (cohort !== this.#common)) return;
         cohort.leave(seat);
-        cohort = seat.isSlow ? new Cohort(this.#clock, this.#waitMaxMs, Infinity) : this.#common;
+        cohort = seat.isSlow ? new Cohort(this.#clock, this.#patience, true) : this.#common;
         cohort.enter(seat);
       },
       mayLeave: () => cohort.mayLeave(seat),
@@ -77,8 +80,8 @@ export class Cohorts {
 
 class Cohort {
   readonly #clock: CohortClock;
-  readonly #waitMaxMs: number;
-  readonly #patienceMs: number;
+  readonly #patience: Patience;
+  readonly #isOfSlow: boolean;
   readonly #timer: LoneTimer;
   /** With commands that wait. */
   readonly #waiting = new Set<Seat>();
@@ -93,12 +96,12 @@ class Cohort {
   #answered = 0;
   #waitedThen = 0;
 
-  /** Who has not answered after `patienceMs` is not waited for. */
-  constructor(clock: CohortClock, waitMaxMs: number, patienceMs: number) {
+  /** In one that `isOfSlow` each is waited for, however long it takes to answer. */
+  constructor(clock: CohortClock, patience: Patience, isOfSlow: boolean) {
     this.#clock = clock;
     this.#timer = new LoneTimer(clock);
-    this.#waitMaxMs = waitMaxMs;
-    this.#patienceMs = patienceMs;
+    this.#patience = patience;
+    this.#isOfSlow = isOfSlow;
   }
 
   /** The seat comes from another cohort, with those who wait there. */
@@ -175,6 +178,7 @@ class Cohort {
     this.#answered += count;
     this.#answeredMs = nowMs;
     seat.isSlow = this.#isLate(seat, nowMs);
+    this.#patience.note(seat.underWayMs(nowMs));
     seat.answer(count, nowMs);
     this.#wakeOne();
   }
@@ -188,17 +192,18 @@ class Cohort {
 
   /** Who waits for other groups alone waits no longer for them than its own takes to answer. */
   #boundOf({ underWay, tookMs }: Seat): number {
-    return underWay > 0 ? this.#waitMaxMs : Math.min(this.#waitMaxMs, tookMs);
+    const { ms } = this.#patience;
+    return underWay > 0 ? ms : Math.min(ms, tookMs);
   }
 
   #isLate(seat: Seat, nowMs: number): boolean {
-    return seat.underWayMs(nowMs) >= this.#waitMaxMs;
+    return seat.underWayMs(nowMs) >= this.#patience.ms;
   }
 
   /** Others left before and are waited for. */
   #areUnderWay(nowMs: number): boolean {
     for (const seat of this.#underWay) {
-      if (seat.underWayMs(nowMs) < this.#patienceMs) return true;
+      if (this.#isOfSlow || !this.#isLate(seat, nowMs)) return true;
       seat.isSlow = true;
       this.#underWay.delete(seat);
     }

@@ -45,6 +45,9 @@ const NO_GROUP = 0;
 
 export class PartitionHost {
   readonly meters = new PartitionMeters();
+  /** When writes leave this node, and who is called at the end of a turn. */
+  readonly cohorts: Cohorts;
+  readonly turns: Turns;
   readonly #options: HostOptions;
   readonly #set: ReplicaSet;
   readonly #members = new MemberNodes();
@@ -60,8 +63,6 @@ export class PartitionHost {
   readonly #requests: PeerRequests;
   readonly #pace: Pace;
   readonly #ranks = new RankPool();
-  readonly #cohorts: Cohorts;
-  readonly #turns: Turns;
   readonly #lateAppends: LateAppends;
   readonly #ticks: Ticks;
   /** Replicas whose nodes said that they are gone; each is logged once. */
@@ -94,8 +95,8 @@ export class PartitionHost {
       onFault: (...fault) => this.#onFault(...fault),
       after,
     });
-    this.#cohorts = new Cohorts(options.clock, limits.cohortWaitMs);
-    this.#turns = new Turns(options.clock);
+    this.cohorts = new Cohorts(options.clock);
+    this.turns = new Turns(options.clock);
     this.#lateAppends = new LateAppends(after);
     this.#pace = new Pace(options.clock);
     this.#stand = new Stand(options.random, after);
@@ -330,7 +331,7 @@ export class PartitionHost {
       settings,
       meters: this.meters,
       pace: this.#pace,
-      cohort: this.#cohorts.join(() => this.#requestTurn(replica())),
+      cohort: this.cohorts.join(() => this.#requestTurn(replica())),
       ranks: this.#ranks,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => news.send(group, message),
@@ -370,7 +371,7 @@ export class PartitionHost {
   }
 
   #requestTurn(replica: Replica): void {
-    this.#turns.request(replica);
+    this.turns.request(replica);
     this.#ticks.stir(replica);
   }
 

@@ -1,14 +1,19 @@
-/** Replicas that have something to do are called together, at the end of the event-loop turn. */
+/** Who has something to do, replicas most of all, is called with others, at the end of the event-loop turn. */
 import type { Clock } from '../../common/clock.ts';
-import type { Replica } from './replica.ts';
+
+export interface Turner {
+  turn(): void;
+  /** What its turn threw. */
+  fail(failure: unknown): void;
+}
 
 export class Turns {
   readonly #clock: Pick<Clock, 'endOfTurn'>;
-  #asking = new Set<Replica>();
+  #asking = new Set<Turner>();
   /** Those of the turn that is being carried out. */
-  #called: Set<Replica> | undefined;
+  #called: Set<Turner> | undefined;
   /** Those of them whose turn has come. */
-  readonly #had = new Set<Replica>();
+  readonly #had = new Set<Turner>();
   #scheduled = false;
 
   constructor(clock: Pick<Clock, 'endOfTurn'>) {
@@ -16,15 +21,15 @@ export class Turns {
   }
 
   /**
-   * `replica` is called once more, however often it asks before its turn: in the one that is being
+   * `turner` is called once more, however often it asks before its turn: in the one that is being
    * carried out, if it has not had its turn in it, else in the next.
    */
-  request(replica: Replica): void {
-    if (this.#called !== undefined && !this.#had.has(replica)) {
-      this.#called.add(replica);
+  request(turner: Turner): void {
+    if (this.#called !== undefined && !this.#had.has(turner)) {
+      this.#called.add(turner);
       return;
     }
-    this.#asking.add(replica);
+    this.#asking.add(turner);
     if (this.#scheduled) return;
     this.#scheduled = true;
     this.#clock.endOfTurn(this.#run);
@@ -36,9 +41,9 @@ export class Turns {
     this.#asking = new Set();
     // a set tells also of those that are added meanwhile
     try {
-      for (const replica of this.#called) {
-        this.#had.add(replica);
-        guarded(replica, runTurn);
+      for (const turner of this.#called) {
+        this.#had.add(turner);
+        guarded(turner, runTurn);
       }
     } finally {
       this.#called = undefined;
@@ -47,15 +52,15 @@ export class Turns {
   };
 }
 
-function runTurn(replica: Replica): void {
-  replica.turn();
+function runTurn(turner: Turner): void {
+  turner.turn();
 }
 
-/** What fails is the replica's own failure, and keeps nobody else from anything. */
-export function guarded(replica: Replica, run: (replica: Replica) => void): void {
+/** What fails is its own failure, and keeps nobody else from anything. */
+export function guarded<T extends Turner>(turner: T, run: (turner: T) => void): void {
   try {
-    run(replica);
+    run(turner);
   } catch (failure) {
-    replica.fail(failure);
+    turner.fail(failure);
   }
 }

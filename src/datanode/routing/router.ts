@@ -16,6 +16,7 @@ import {
   type LineResult,
   type LocalPartition,
 } from '../partition/batch.ts';
+import type { Cohorts } from '../partition/cohort.ts';
 import {
   decodeFate,
   decodeFateQuestion,
@@ -25,6 +26,7 @@ import {
   isFateQuestion,
 } from '../partition/fate-codec.ts';
 import { mayAskAgain } from '../partition/proposals.ts';
+import type { Turns } from '../partition/turns.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
 import { JoinedBatches } from './joined-batches.ts';
@@ -44,6 +46,9 @@ export interface RouterOptions {
   /** Of the group that the table names. */
   local(namespace: Namespace, partition: PartitionId): LocalPartition | undefined;
   transport(): Pick<Transport, 'request' | 'isReachable'>;
+  /** Those of the node: what is sent to other nodes leaves with the entries of this one's leaders. */
+  readonly turns: Pick<Turns, 'request'>;
+  readonly cohorts: Pick<Cohorts, 'join'>;
 }
 
 /** An answer may come this long after the deadline of what was asked. */
@@ -69,7 +74,7 @@ export class Router {
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
       attempt: (batch, signal) => this.#attempt(batch, signal),
     });
-    this.#joined = new JoinedBatches(options.clock, (batch) => this.#toLeader(batch));
+    this.#joined = new JoinedBatches(options, (batch) => this.#toLeader(batch));
     this.#lost = new LostEntries({
       clock: options.clock,
       members: (...place) => this.#members(...place),
@@ -160,6 +165,7 @@ export class Router {
 
   /** The node stops: what has no answer now gets none. */
   close(): void {
+    this.#joined.close();
     this.#lost.close();
     this.#writes.close();
   }

@@ -4,6 +4,7 @@ import { Cohorts, type Companion } from '../../../src/datanode/partition/cohort.
 import { ManualClock } from '../raftlog/manual-clock.ts';
 
 const WAIT_MS = 4;
+const WAIT_MOST_MS = 20;
 
 /** A group as its cohort knows it: who waits in it, and who has left. */
 class Group {
@@ -51,7 +52,7 @@ class Group {
 
 function world() {
   const clock = new ManualClock();
-  const cohorts = new Cohorts(clock, WAIT_MS);
+  const cohorts = new Cohorts(clock, { leastMs: WAIT_MS, mostMs: WAIT_MOST_MS });
   const groups = Array.from({ length: 3 }, () => new Group(cohorts));
   return { clock, a: groups[0]!, b: groups[1]!, c: groups[2]! };
 }
@@ -288,4 +289,30 @@ test('what ends after a stop makes nobody wait', () => {
   a.stop();
   a.answer();
   expect(b.comeAndTurn(1)).toBe(true);
+});
+
+test('where all answers take long, those are waited for that take no longer than others', () => {
+  const { clock, a, b, c } = world();
+  const round = (tookMs: number) => {
+    clock.spend(2);
+    for (const group of [a, b]) group.come(4);
+    for (const group of [a, b]) group.turn();
+    clock.spend(tookMs);
+    for (const group of [a, b]) group.answer();
+  };
+  for (let i = 0; i < 50; i++) round(9);
+  clock.spend(2);
+  a.comeAndTurn(8);
+  clock.spend(WAIT_MS + 2);
+  expect(b.comeAndTurn(4)).toBe(false);
+  clock.spend(3);
+  a.answer();
+  expect(b.turn()).toBe(false);
+  expect(a.comeAndTurn(8)).toBe(true);
+  expect(b.turn()).toBe(true);
+  // and who takes longer than the bounds allow is waited for by nobody, whatever the pace
+  for (let i = 0; i < 200; i++) round(WAIT_MOST_MS - 1);
+  a.comeAndTurn(8);
+  clock.spend(WAIT_MOST_MS);
+  expect(c.comeAndTurn(1)).toBe(true);
 });

@@ -8,6 +8,7 @@ import type {
 } from '../../../src/datanode/partition/batch.ts';
 import { bulk } from '../../../src/datanode/resp/reply.ts';
 import { JoinedBatches } from '../../../src/datanode/routing/joined-batches.ts';
+import { company } from './company.ts';
 
 /** What was sent, by its lines. */
 let sent: CommandBatch[];
@@ -15,6 +16,7 @@ let ends: (() => void)[];
 let nowMs: number;
 let answer: (batch: CommandBatch) => Promise<readonly LineResult[]>;
 let joined: JoinedBatches;
+let node: ReturnType<typeof company>;
 
 const words = (line: string) => line.split(' ').map((word) => Buffer.from(word));
 /** Each line answers itself. */
@@ -26,8 +28,14 @@ beforeEach(() => {
   ends = [];
   answer = echo;
   nowMs = 0;
-  const clock = { endOfTurn: (run: () => void) => ends.push(run), monotonicMs: () => nowMs };
-  joined = new JoinedBatches(clock, (batch) => {
+  const clock = {
+    endOfTurn: (run: () => void) => ends.push(run),
+    monotonicMs: () => nowMs,
+    wallMs: () => nowMs,
+    setTimer: () => ({ cancel: () => {} }),
+  };
+  node = company(clock);
+  joined = new JoinedBatches({ clock, ...node }, (batch) => {
     sent.push(batch);
     return answer(batch);
   });
@@ -60,6 +68,11 @@ function send(
 const endTurn = () => {
   for (const run of ends.splice(0)) run();
 };
+/** And what was sent in it is answered. */
+const turned = async () => {
+  endTurn();
+  await new Promise(setImmediate);
+};
 const sentLines = () => sent.map(({ lines }) => lines.map((line) => line.join(' ')));
 
 test('what comes in within a turn is sent as one, and each hears of its own lines', async () => {
@@ -74,6 +87,7 @@ test('what comes in within a turn is sent as one, and each hears of its own line
   // each connection minds its own deadline: none is given up for another's
   expect(sent[0]).toMatchObject({ kind: 'write', group: 10, deadlineMs: 500 });
   expect(await answers).toEqual([['SET a 1', 'SET b 2'], ['INCR c'], ['SET d 4']]);
+  nowMs = 2;
   void send('write', ['SET e 5']);
   endTurn();
   expect(sentLines()[1]).toEqual(['SET e 5']);
@@ -111,13 +125,17 @@ test('by themselves go a range, a large batch, what gives data back, EXEC, and w
   expect(ends).toEqual([]);
 });
 
-test('so many commands, and so many bytes, at most', () => {
+test('so many commands, and so many bytes, at most', async () => {
   for (let at = 0; at < limits.joinedLinesMax + 2; at++) void send('write', [`INCR ${at}`]);
   const large = 'x'.repeat(limits.joinedBytesMax / 3);
   for (let at = 0; at < 4; at++) void send('write', [`SET large ${large}`], { group: 11 });
   endTurn();
   const counts = (group: number) =>
     sent.filter((batch) => batch.group === group).map(({ lines }) => lines.length);
+  expect(counts(10)).toEqual([limits.joinedLinesMax]);
+  await turned();
+  nowMs = 2;
+  await turned();
   expect(counts(10)).toEqual([limits.joinedLinesMax, 2]);
   expect(counts(11)).toEqual([2, 2]);
 });
@@ -176,4 +194,83 @@ test('a failure of the whole is everybody’s', async () => {
   const torn = Promise.allSettled([send('write', ['INCR a']), send('write', ['INCR b'])]);
   endTurn();
   expect((await torn).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+/** A group that this node leads. */
+function ledHere() {
+  const turner = {
+    left: 0,
+    turn: () => {
+      if (!companion.mayLeave()) return;
+      turner.left++;
+      companion.note(0, 1);
+    },
+    fail: () => {},
+  };
+  const companion = node.cohorts.join(() => node.turns.request(turner));
+  const come = () => {
+    companion.note(1, 0);
+    node.turns.request(turner);
+  };
+  return { turner, come, answer: () => companion.note(0, 0) };
+}
+
+test('writes leave with the entries of the groups that this node leads', async () => {
+  const { turner, come, answer: answerHere } = ledHere();
+  come();
+  endTurn();
+  expect(turner.left).toBe(1);
+  void send('write', ['SET a 1']);
+  void send('read', ['GET a']);
+  await turned();
+  expect(sentLines()).toEqual([['GET a']]);
+  nowMs = 1;
+  answerHere();
+  void send('write', ['SET b 2'], { group: 11 });
+  come();
+  // the first that may leave takes the others along, in the same turn
+  await turned();
+  expect(sentLines().slice(1)).toEqual([['SET a 1'], ['SET b 2']]);
+  expect(turner.left).toBe(2);
+});
+
+test('what was sent and is not answered is waited for by what comes', async () => {
+  let settle = () => {};
+  answer = (batch) =>
+    new Promise((resolve) => {
+      settle = () => resolve(echo(batch));
+    });
+  void send('write', ['SET a 1']);
+  endTurn();
+  void send('write', ['SET b 2']);
+  await turned();
+  expect(sentLines()).toEqual([['SET a 1']]);
+  settle();
+  await turned();
+  void send('write', ['SET c 3'], { group: 11 });
+  await turned();
+  expect(sentLines().slice(1)).toEqual([['SET b 2'], ['SET c 3']]);
+});
+
+test('a node that stops sends what waits, and joins nothing any more', async () => {
+  const { come } = ledHere();
+  come();
+  endTurn();
+  const waiting = send('write', ['SET a 1']);
+  await turned();
+  expect(sent).toEqual([]);
+  joined.close();
+  expect(await waiting).toEqual(['SET a 1']);
+  void send('write', ['SET b 2']);
+  expect(sentLines()).toEqual([['SET a 1'], ['SET b 2']]);
+});
+
+test('a turn that throws is the failure of those who waited for it', async () => {
+  const torn = new Error('torn');
+  answer = () => {
+    throw torn;
+  };
+  const lost = send('write', ['SET a 1']);
+  endTurn();
+  await expect(lost).rejects.toBe(torn);
 });

@@ -16,6 +16,7 @@ import {
 } from '../../../src/datanode/routing/request-codec.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
+import { company } from './company.ts';
 import { partitionRecord } from './records.ts';
 
 let routes: MutableRouteTable;
@@ -47,6 +48,7 @@ beforeEach(() => {
     bootId: 'b',
     clock: systemClock,
     routes,
+    ...company(),
     local: () => local,
     transport: () => ({
       request: (to, body) => {
@@ -95,6 +97,7 @@ test('otherwise to the leader, in its term', async () => {
       node: 'other',
       bootId: 'c',
       clock: systemClock,
+      ...company(),
       routes: new MutableRouteTable(),
       local: () => ({
         ...replica(true),
@@ -137,6 +140,7 @@ test('a write of the own leader whose outcome is lost is asked for at the others
       node: to,
       bootId: 'c',
       clock: systemClock,
+      ...company(),
       routes,
       local: () => replica(false),
       transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),

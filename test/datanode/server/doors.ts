@@ -20,6 +20,7 @@ import {
 import type { NamespaceRecord, NodeRecord, PartitionRecord } from '../../../src/meta/schema.ts';
 import { noteSent } from '../../sent-commands.ts';
 import { MemoryUsers } from '../acl/users.ts';
+import { company } from '../routing/company.ts';
 import { ScriptedPartition } from './scripted-partition.ts';
 
 export interface Doors {
@@ -89,6 +90,7 @@ export async function openDoors(
     node: 'a',
     bootId: 'b',
     clock: systemClock,
+    ...company(),
     routes,
     local: (_namespace, partition) => partitions[partition],
     transport: () => ({

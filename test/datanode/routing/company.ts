@@ -1,0 +1,8 @@
+/** What a router has from its node's host: who is called at the end of a turn, and when writes leave. */
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
+import { Cohorts } from '../../../src/datanode/partition/cohort.ts';
+import { Turns } from '../../../src/datanode/partition/turns.ts';
+
+export function company(clock: Clock = systemClock): { turns: Turns; cohorts: Cohorts } {
+  return { turns: new Turns(clock), cohorts: new Cohorts(clock) };
+}
