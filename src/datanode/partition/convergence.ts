@@ -5,6 +5,7 @@
  */
 import type { Epoch, LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
+import type { PartitionRecord } from '../../meta/schema.ts';
 import type { ConfChange, ConfState } from '../raft/message.ts';
 import type { ProposeResult, RaftNode, RaftStatus } from '../raft/ready.ts';
 import { planMembership } from './membership-plan.ts';
@@ -15,6 +16,10 @@ import type { ReplicaState } from './state.ts';
 export interface WantedMembers {
   readonly epoch: Epoch;
   readonly replicas: readonly ReplicaId[];
+}
+
+export function wantedOf({ epoch, replicas }: PartitionRecord): WantedMembers {
+  return { epoch, replicas: replicas.map(({ replica }) => replica) };
 }
 
 export interface ConvergenceGround {

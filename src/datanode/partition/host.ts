@@ -14,6 +14,7 @@ import { withWriteBehind } from '../engine/write-behind.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
 import { Cohorts } from './cohort.ts';
 import { CommitNews } from './commit-news.ts';
+import { wantedOf } from './convergence.ts';
 import { Courier } from './courier.ts';
 import { Departures } from './departures.ts';
 import type { HostOptions } from './host-options.ts';
@@ -28,6 +29,7 @@ import { Orphans } from './orphans.ts';
 import { Pace } from './pace.ts';
 import { PeerRequests } from './peer-requests.ts';
 import { Places } from './places.ts';
+import { PromptNodes } from './prompt-nodes.ts';
 import type { Replica } from './replica.ts';
 import { ReplicaSet, type WantedTable } from './replica-set.ts';
 import type { ReplicaWorld, RoleNews } from './replica-world.ts';
@@ -60,6 +62,7 @@ export class PartitionHost {
   readonly #changing = new Places(limits.membershipChangesPerNodeMax);
   readonly #transfers = new Places(limits.leaderTransfersPerNodeMax);
   readonly #departures = new Departures();
+  readonly #prompt = new PromptNodes(this.#members);
   readonly #requests: PeerRequests;
   readonly #pace: Pace;
   readonly #ranks = new RankPool();
@@ -343,16 +346,14 @@ export class PartitionHost {
       onRole: (news) => this.#onRole(record, news),
       keyEvents: new KeyEventGate(this.#options.keyEvents, namespace, replica),
       onFault: (error) => this.#set.fault(record, id, error),
-      wanted: () => {
-        const { epoch, replicas } = this.#members.record(group) ?? record;
-        return { epoch, replicas: replicas.map((member) => member.replica) };
-      },
+      wanted: () => wantedOf(this.#members.record(group) ?? record),
       underLease: () => this.#underLease.has(namespace) && notes.mayPromise(id),
       beginChange: () => this.#changing.take(group),
       endChange: () => this.#changing.give(group),
       mayLead: (member) => this.#mayLead(group, member),
       beginTransfer: () => this.#transfers.take(group),
       endTransfer: () => this.#transfers.give(group),
+      judgeRace: (...race) => this.#prompt.judge(group, ...race),
       wallMs: (member) => courier.wallMs(group, member),
     };
   }

@@ -94,6 +94,8 @@ export interface ReplicaWorld {
   /** A place among the node's transfers; see limits.leaderTransfersPerNodeMax. */
   beginTransfer(): boolean;
   endTransfer(): void;
+  /** Who of its members are sent entries at once; see RaftConfig. */
+  readonly judgeRace: RaftConfig['judgeRace'];
   /** Wall clock of another member's node now; undefined while it is not known. */
   wallMs(member: ReplicaId): number | undefined;
 }
@@ -127,6 +129,7 @@ export function raftConfig(
     lease: leaseConfig(world, promised),
     readFanout: 'quorum',
     appendFanout: 'quorum',
+    judgeRace: world.judgeRace,
     disableProposalForwarding: true,
     disableConfChangeValidation: false,
     messageBytesMax: world.settings.messageBytesMax,

@@ -30,6 +30,13 @@ export interface RaftConfig {
   readonly readFanout?: 'all' | 'quorum' | undefined;
   /** Who is sent appends at once: `all` members (default), or only a `quorum` (`fanout.ts`). */
   readonly appendFanout?: 'all' | 'quorum' | undefined;
+  /**
+   * Of the other voters, who have `raced`, these `finished` first; returns as many of them, who are
+   * sent appends at once from now on. Those who finished, when absent.
+   */
+  readonly judgeRace?:
+    | ((raced: readonly ReplicaId[], finished: readonly ReplicaId[]) => readonly ReplicaId[])
+    | undefined;
   readonly disableProposalForwarding: boolean;
   readonly disableConfChangeValidation: boolean;
   readonly messageBytesMax: number;

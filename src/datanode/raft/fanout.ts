@@ -6,7 +6,8 @@
  * matter of time alone: which appends are sent, and what is counted, stays as it is.
  *
  * Who is prompt is found by races: now and then an append goes to all at once, and those who
- * acknowledge it first are sent the next ones at once. While a race is on, members change, leadership is
+ * acknowledge it first are sent the next ones at once, unless who knows of other groups' races, too,
+ * prefers others (`RaftConfig.judgeRace`). While a race is on, members change, leadership is
  * handed over, or one of the prompt is not what it was, everybody is sent everything at once.
  */
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
@@ -51,7 +52,8 @@ export class Fanout {
     if (race.finished.includes(replica) || !core.tracker.isVoter(replica)) return;
     race.finished.push(replica);
     if (race.finished.length < missingOf(core)) return;
-    this.#prompt = race.finished;
+    const raced = core.tracker.conf.voters.filter((voter) => voter !== core.id);
+    this.#prompt = core.config.judgeRace?.(raced, race.finished) ?? race.finished;
     this.#race = undefined;
   }
 

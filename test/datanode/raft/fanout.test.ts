@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/common/random.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
+import type { RaftConfig } from '../../../src/datanode/raft/config.ts';
 import type { PeerMessage, Snapshot } from '../../../src/datanode/raft/message.ts';
 import { createRaftNode } from '../../../src/datanode/raft/raft.ts';
 import type { RaftNode } from '../../../src/datanode/raft/ready.ts';
@@ -13,7 +14,11 @@ const data = [new Uint8Array(1)];
 type Append = Extract<PeerMessage, { type: 'append' }>;
 
 /** Replica 1 leads `voters`; what it sends, and a disk that has everything at once. */
-function leader(voters: readonly number[], appendFanout: 'all' | 'quorum' = 'quorum') {
+function leader(
+  voters: readonly number[],
+  appendFanout: 'all' | 'quorum' = 'quorum',
+  judgeRace?: RaftConfig['judgeRace'],
+) {
   const start: Snapshot = {
     index: 10,
     term: 2,
@@ -23,7 +28,7 @@ function leader(voters: readonly number[], appendFanout: 'all' | 'quorum' = 'quo
   const storage = memoryStorage(start);
   storage.setHardState({ term: TERM - 1, vote: 0, commit: 10 });
   const node = createRaftNode({
-    ...{ id: 1, storage, random: seededRandom(1), applied: 10, appendFanout },
+    ...{ id: 1, storage, random: seededRandom(1), applied: 10, appendFanout, judgeRace },
     ...{ electionTicks: 10, heartbeatTicks: 1, asyncStorageWrites: false, preVote: false },
     ...{ checkQuorum: true, stepDownOnRemoval: true, disableProposalForwarding: true },
     ...{ disableConfChangeValidation: false, messageBytesMax: 1e6, committedBytesMax: 1e6 },
@@ -67,8 +72,8 @@ const entriesTo = (sent: readonly Append[]) =>
   sent.filter(({ entries }) => entries.length > 0).map(({ to }) => to);
 
 /** All have the empty entry of the term; 3 answers a race first. */
-function raced(voters = [1, 2, 3]) {
-  const group = leader(voters);
+function raced(voters = [1, 2, 3], judgeRace?: RaftConfig['judgeRace']) {
+  const group = leader(voters, 'quorum', judgeRace);
   for (const from of voters.slice(1)) group.acknowledge(from);
   group.node.propose(data);
   expect(entriesTo(group.work())).toEqual(voters.slice(1));
@@ -185,4 +190,15 @@ test('where all are to be sent everything nothing is late', () => {
     work();
   }
   expect(node.hasLateAppends).toBe(false);
+});
+
+test('who is sent entries at once may be decided by who knows of other races', () => {
+  const races: unknown[] = [];
+  const { node, work } = raced([1, 2, 3], (...race) => {
+    races.push(race);
+    return [2];
+  });
+  expect(races).toEqual([[[2, 3], [3]]]);
+  proposed(node);
+  expect(entriesTo(work())).toEqual([2]);
 });
