@@ -224,6 +224,9 @@ export const limits = {
   memberFiltersBytes: 16 * MIB,
   /** Records that need not be read to be replaced (`partition/known-records.ts`): of a node. */
   knownRecordsBytes: 24 * MIB,
+  /** Of sessions (`partition/known-sessions.ts`): of one engine. */
+  knownSessionRecordsMax: 32,
+  knownSessionBytesMax: 512,
   /**
    * Nodes of counted trees that are kept between batches (`encoding/rank-trees.ts`), some 12 KiB
    * each: of a replica, as many as two sets of a half million members have; of all of a node.

@@ -82,7 +82,9 @@ export function encodeSessionReplyKey(number: number, sequence: number): Buffer 
 
 /** Of the session itself, its replies, or what orders them. */
 export function isSessionKey(key: Buffer): boolean {
-  return (key[0]! >= tags.session && key[0]! <= tags.sessionEnded) || key.equals(TOTALS_KEY);
+  const tag = key[0]!;
+  if (tag >= tags.session && tag <= tags.sessionEnded) return true;
+  return tag === tags.system && key.equals(TOTALS_KEY);
 }
 
 /** One that is there stays as it is. False: there are too many, and none that could end now. */
@@ -117,7 +119,7 @@ export function closeSession(view: WriteView, id: Buffer, nowMs: number): boolea
 export function hasRun(view: View, { id, sequence, low }: OnceMark): boolean {
   const session = readSession(view, id);
   if (session === undefined || sequence < Math.max(low, session.low)) return true;
-  return view.get(encodeSessionReplyKey(session.number, sequence)) !== undefined;
+  return keptReply(view, session, sequence) !== undefined;
 }
 
 /** How a command stands that is about to be applied; notes that its session is used. */
@@ -136,12 +138,18 @@ export function askOnce(view: WriteView, mark: OnceMark, nowMs: number): OnceSta
   writeSession(view, id, session);
   writeTotals(view, totals);
   if (sequence < session.low) return { kind: 'passed' };
-  const reply = view.get(encodeSessionReplyKey(session.number, sequence));
+  const reply = keptReply(view, session, sequence);
   if (reply !== undefined) return { kind: 'kept', reply };
   const isFull =
     session.next - session.first >= limits.sessionKeptMax ||
     totals.replies >= limits.sessionsKeptMax;
   return { kind: isFull ? 'full' : 'new' };
+}
+
+/** Most sessions have confirmed all that was kept for them: nothing is looked for then. */
+function keptReply(view: View, session: Session, sequence: number): Buffer | undefined {
+  if (session.first === session.next) return undefined;
+  return view.get(encodeSessionReplyKey(session.number, sequence));
 }
 
 /** What it answered, after `askOnce` has found it new. */
@@ -275,9 +283,7 @@ function writeTotals(view: WriteView, totals: Totals): void {
 function encodeNumbers(numbers: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(1 + numbers.length * NUMBER_BYTES);
   bytes[0] = VERSION;
-  numbers.forEach((number, at) => {
-    writeU64(bytes, number, 1 + at * NUMBER_BYTES);
-  });
+  writeNumbers(bytes, numbers);
   return bytes;
 }
 
@@ -285,15 +291,22 @@ function readNumbers(key: Buffer, bytes: Buffer, count: number): number[] {
   if (bytes.length !== 1 + count * NUMBER_BYTES || bytes[0] !== VERSION) {
     throw corruptRecord(key, `session record of version ${bytes[0]} unknown`);
   }
-  return Array.from({ length: count }, (_, at) => readU64(bytes, 1 + at * NUMBER_BYTES));
+  const numbers: number[] = [];
+  for (let at = 0; at < count; at++) numbers.push(readU64(bytes, 1 + at * NUMBER_BYTES));
+  return numbers;
+}
+
+/** Behind the first byte. */
+function writeNumbers(bytes: Buffer, numbers: readonly number[]): void {
+  for (let at = 0; at < numbers.length; at++) {
+    writeU64(bytes, numbers[at]!, 1 + at * NUMBER_BYTES);
+  }
 }
 
 function numbered(tag: number, ...numbers: readonly number[]): Buffer {
   const key = Buffer.allocUnsafe(1 + numbers.length * NUMBER_BYTES);
   key[0] = tag;
-  numbers.forEach((number, at) => {
-    writeU64(key, number, 1 + at * NUMBER_BYTES);
-  });
+  writeNumbers(key, numbers);
   return key;
 }
 

@@ -7,6 +7,7 @@
  *   - that there is a string without a deadline, or a field of a hash without one (8 bytes each)
  *   - a member of a set: all there is to know of it (8 bytes)
  *   - the score of a member of a sorted set, a string that is a whole number (16 bytes)
+ *   - what was written last of sessions (`known-sessions.ts`)
  *
  * What is forgotten costs a read. What is remembered is true of the newest state, as the one who writes
  * sees it: changes are told before they are handed to the engine, and the next batch begins when the one
@@ -18,9 +19,11 @@ import { isMemberKey } from '../encoding/element-key.ts';
 import { isPlainString, plainInteger, valueOfInteger } from '../encoding/header.ts';
 import { isRecordKey } from '../encoding/key.ts';
 import { CRC_BYTES } from '../encoding/record.ts';
+import { isSessionKey } from '../encoding/sessions.ts';
 import { tags } from '../encoding/tags.ts';
 import type { BatchOperation, BatchOperations } from '../engine/engine.ts';
 import { lookedThrough } from './known-keys.ts';
+import { KnownSessions } from './known-sessions.ts';
 import { KnownTable } from './known-table.ts';
 
 const MEMBER = Buffer.from([0]);
@@ -51,6 +54,7 @@ export class EngineRecords {
   readonly #plain: KnownTable;
   readonly #numbers: KnownTable;
   readonly #known: KnownRecords;
+  readonly #sessions = new KnownSessions();
   readonly #double = Buffer.alloc(8);
   #engine: number;
   /** Some string of this engine is known as a number: else none has to be looked for. */
@@ -72,6 +76,7 @@ export class EngineRecords {
   /** What is stored under `key`, as it was before it was sealed; undefined says nothing. */
   valueOf(key: Buffer): Buffer | undefined {
     const [tag] = key;
+    if (isSessionKey(key)) return this.#sessions.valueOf(key);
     if (tag === tags.setMember) {
       return this.#plain.find(this.#engine, key) >= 0 ? MEMBER : undefined;
     }
@@ -95,6 +100,7 @@ export class EngineRecords {
       const { key } = operation;
       if (isRecordKey(key)) this.#recordChanging(key, valueIn(operation));
       else if (isMemberKey(key)) this.#memberChanging(key, valueIn(operation));
+      else if (isSessionKey(key)) this.#sessions.changing(key, valueIn(operation));
     }
   }
 
@@ -102,6 +108,7 @@ export class EngineRecords {
   forget(): void {
     this.#engine = this.#known.newEngine();
     this.#hasIntegers = false;
+    this.#sessions.forget();
   }
 
   #recordChanging(key: Buffer, value: Buffer | undefined): void {

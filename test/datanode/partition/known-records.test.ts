@@ -3,6 +3,12 @@ import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
 import { encodeKey, redisDataRange } from '../../../src/datanode/encoding/key.ts';
+import {
+  askOnce,
+  closeSession,
+  keepOnce,
+  openSession,
+} from '../../../src/datanode/encoding/sessions.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -286,3 +292,58 @@ test.each([64, 1_024, 64 * KIB])(
     expect(await contentOf(engine)).toEqual(await contentOf(bare));
   },
 );
+
+describe('sessions', () => {
+  const ids = ['session-1', 'session-2', 'session-3'].map((id) => Buffer.from(id));
+
+  test('a batch that confirms the one before reads nothing of its session', async () => {
+    const { engine, asked } = await setup();
+    const once = async (sequence: number) => {
+      const txn = new Txn(engine);
+      const mark = { id: ids[0]!, sequence, low: sequence };
+      expect(askOnce(txn, mark, 0)).toEqual({ kind: 'new' });
+      keepOnce(txn, mark, Buffer.from(`reply ${sequence}`));
+      await engine.write(txn.operations());
+    };
+    const txn = new Txn(engine);
+    openSession(txn, ids[0]!, 0);
+    await engine.write(txn.operations());
+    await once(1);
+    asked.length = 0;
+    for (let sequence = 2; sequence < 9; sequence++) await once(sequence);
+    expect(asked).toEqual([]);
+  });
+
+  test('are the same whether remembered or read', async () => {
+    const { engine, bare } = await setup();
+    const random = seededRandom(11);
+    const next = ids.map(() => 1);
+    for (let index = 1; index <= 800; index++) {
+      const at = random.below(ids.length);
+      const id = ids[at]!;
+      const kind = random.below(12);
+      const sequence = Math.max(1, next[at]! - random.below(3));
+      const low = Math.max(1, sequence - random.below(4));
+      const reply = Buffer.alloc(random.below(3) === 0 ? 700 : 3, 'r');
+      next[at] = Math.max(next[at]!, sequence + 1);
+      const results: unknown[] = [];
+      for (const one of [engine, bare]) {
+        const txn = new Txn(one);
+        if (kind === 0) results.push(closeSession(txn, id, index));
+        else if (kind < 3) results.push(openSession(txn, id, index));
+        else {
+          const standing = askOnce(txn, { id, sequence, low }, index);
+          if (standing.kind === 'new') keepOnce(txn, { id, sequence, low }, reply);
+          results.push(standing);
+        }
+        await one.write(txn.operations());
+      }
+      expect(results[0]).toEqual(results[1]);
+      if (index % 100 === 50) {
+        const range = { gte: Buffer.from([0]), lt: Buffer.from([0xff]) };
+        await Promise.all([engine, bare].map((one) => one.clearRange(range)));
+      }
+      if (index % 50 === 0) expect(await contentOf(engine)).toEqual(await contentOf(bare));
+    }
+  });
+});
