@@ -87,7 +87,7 @@ export const limits = {
   /** Terms of which a replica remembers which entries it applied, as first and last index. */
   recentStretchesMax: 1_024,
   /** Batches of several connections that are forwarded as one have so many commands and bytes. */
-  joinedLinesMax: 64,
+  joinedLinesMax: { read: 64, write: 256 },
   joinedBytesMax: 64 * KIB,
   /** Clients that wait for an element of a partition. */
   waitersPerPartitionMax: 65_536,

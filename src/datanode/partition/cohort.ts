@@ -22,8 +22,9 @@ import { type Bounds, Patience } from './patience.ts';
 
 type CohortClock = Pick<Clock, 'monotonicMs' | 'setTimer'>;
 
-/** So many share the cost of their entries well enough. */
+/** So many share the cost of their group's entry well enough, and so many of all groups. */
 const ENOUGH = 64;
+const ENOUGH_IN_ALL = 512;
 /** So soon clients that were answered ask again, if they do. */
 const RETURN_MS = 1;
 /** Of those who were answered or waited then, so many are waited for; of up to nine, all. */
@@ -87,8 +88,9 @@ class Cohort {
   readonly #waiting = new Set<Seat>();
   /** With entries under way that are waited for. */
   readonly #underWay = new Set<Seat>();
-  /** Commands that wait. */
+  /** Commands that wait, and groups of which enough do. */
   #count = 0;
+  #full = 0;
   /** When the first of those who wait has waited long enough. */
   #dueMs = Number.POSITIVE_INFINITY;
   #answeredMs = Number.NEGATIVE_INFINITY;
@@ -107,14 +109,14 @@ class Cohort {
   /** The seat comes from another cohort, with those who wait there. */
   enter(seat: Seat): void {
     if (seat.underWay > 0) this.#underWay.add(seat);
-    this.#count += seat.waiting;
+    this.#countIn(seat, 1);
     if (seat.waiting > 0) this.#await(seat);
     this.#wakeOne();
   }
 
   leave(seat: Seat): void {
     this.#underWay.delete(seat);
-    this.#count -= seat.waiting;
+    this.#countIn(seat, -1);
     this.#dismiss(seat);
     this.#wakeOne();
   }
@@ -152,11 +154,17 @@ class Cohort {
   }
 
   #onWaiting(seat: Seat, waiting: number, nowMs: number): void {
-    this.#count += waiting - seat.waiting;
     if (seat.waiting === 0) seat.sinceMs = nowMs;
+    this.#countIn(seat, -1);
     seat.waiting = waiting;
+    this.#countIn(seat, 1);
     if (waiting > 0) this.#await(seat);
     else this.#dismiss(seat);
+  }
+
+  #countIn({ waiting }: Seat, times: 1 | -1): void {
+    this.#count += times * waiting;
+    if (waiting >= ENOUGH) this.#full += times;
   }
 
   #await(seat: Seat): void {
@@ -184,7 +192,8 @@ class Cohort {
   }
 
   #isToWait(nowMs: number): boolean {
-    if (this.#count >= ENOUGH || nowMs >= this.#dueMs) return false;
+    const isEnough = this.#full > 0 || this.#count >= ENOUGH_IN_ALL;
+    if (isEnough || nowMs >= this.#dueMs) return false;
     if (this.#areUnderWay(nowMs)) return true;
     const expected = Math.ceil((this.#waitedThen + this.#answered) * RETURNING_SHARE);
     return this.#count < expected && nowMs - this.#answeredMs < RETURN_MS;

@@ -72,7 +72,7 @@ function nameOf({ group = 0, kind, protocol }: CommandBatch): number {
 /** Undefined: it goes by itself. */
 function joinableBytes(batch: CommandBatch): number | undefined {
   const { lines, witness, group, kind } = batch;
-  if (witness || !group || lines.length > limits.joinedLinesMax / 2) return undefined;
+  if (witness || !group || lines.length > limits.joinedLinesMax[kind] / 2) return undefined;
   if (kind === 'read' ? !isSinglePoint(batch) : !lines.every(answersShortly)) return undefined;
   let bytes = 0;
   for (const line of lines) bytes += lineBytes(line);

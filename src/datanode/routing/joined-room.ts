@@ -55,9 +55,9 @@ export class JoinedRoom implements Turner {
 
   /** A batch of so many bytes comes in; results are those of its own lines. */
   enter(batch: CommandBatch, bytes: number): Promise<readonly LineResult[]> {
-    const { joinedLinesMax, joinedBytesMax } = limits;
     const count = batch.lines.length;
-    if (this.#lines + count > joinedLinesMax || this.#bytes + bytes > joinedBytesMax) this.leave();
+    const isFull = this.#lines + count > limits.joinedLinesMax[batch.kind];
+    if (isFull || this.#bytes + bytes > limits.joinedBytesMax) this.leave();
     return new Promise((resolve, reject) => {
       this.#parts.push({ batch, resolve, reject });
       this.#lines += count;

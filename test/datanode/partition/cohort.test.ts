@@ -54,7 +54,7 @@ function world() {
   const clock = new ManualClock();
   const cohorts = new Cohorts(clock, { leastMs: WAIT_MS, mostMs: WAIT_MOST_MS });
   const groups = Array.from({ length: 3 }, () => new Group(cohorts));
-  return { clock, a: groups[0]!, b: groups[1]!, c: groups[2]! };
+  return { clock, cohorts, a: groups[0]!, b: groups[1]!, c: groups[2]! };
 }
 
 test('a single client waits for nobody', () => {
@@ -121,6 +121,25 @@ test('what is enough for an entry of its own leaves at once', () => {
   const { a } = world();
   expect(a.comeAndTurn(1)).toBe(true);
   expect(a.comeAndTurn(64)).toBe(true);
+});
+
+test('nor does what is enough for one group keep the others waiting', () => {
+  const { a, b, c } = world();
+  expect(a.comeAndTurn(1)).toBe(true);
+  expect(b.comeAndTurn(60)).toBe(false);
+  expect(c.comeAndTurn(60)).toBe(false);
+  expect(b.comeAndTurn(4)).toBe(true);
+  expect(c.turn()).toBe(true);
+  // all have left: nobody is full any more
+  expect(c.comeAndTurn(60)).toBe(false);
+});
+
+test('so many of all groups do not wait either', () => {
+  const { cohorts, a } = world();
+  const others = Array.from({ length: 9 }, () => new Group(cohorts));
+  expect(a.comeAndTurn(1)).toBe(true);
+  const left = others.map((group) => group.comeAndTurn(60));
+  expect(left).toEqual([...Array(8).fill(false), true]);
 });
 
 test('a turn is asked for as long as somebody waits, and no longer', async () => {

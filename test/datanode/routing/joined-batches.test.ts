@@ -119,24 +119,24 @@ test('by themselves go a range, a large batch, what gives data back, EXEC, and w
   void send('write', [`SET a ${'x'.repeat(limits.joinedBytesMax / 2)}`]);
   void send(
     'write',
-    Array.from({ length: limits.joinedLinesMax / 2 + 1 }, () => 'INCR c'),
+    Array.from({ length: limits.joinedLinesMax.write / 2 + 1 }, () => 'INCR c'),
   );
   expect(sent).toHaveLength(10);
   expect(ends).toEqual([]);
 });
 
 test('so many commands, and so many bytes, at most', async () => {
-  for (let at = 0; at < limits.joinedLinesMax + 2; at++) void send('write', [`INCR ${at}`]);
+  for (let at = 0; at < limits.joinedLinesMax.write + 2; at++) void send('write', [`INCR ${at}`]);
   const large = 'x'.repeat(limits.joinedBytesMax / 3);
   for (let at = 0; at < 4; at++) void send('write', [`SET large ${large}`], { group: 11 });
   endTurn();
   const counts = (group: number) =>
     sent.filter((batch) => batch.group === group).map(({ lines }) => lines.length);
-  expect(counts(10)).toEqual([limits.joinedLinesMax]);
+  expect(counts(10)).toEqual([limits.joinedLinesMax.write]);
   await turned();
   nowMs = 2;
   await turned();
-  expect(counts(10)).toEqual([limits.joinedLinesMax, 2]);
+  expect(counts(10)).toEqual([limits.joinedLinesMax.write, 2]);
   expect(counts(11)).toEqual([2, 2]);
 });
 
