@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ByteWriter } from '../../src/common/bytes.ts';
 import { KvorumError } from '../../src/common/errors.ts';
+import { limits } from '../../src/common/limits.ts';
 import { decodeResults } from '../../src/datanode/routing/request-codec.ts';
 import { decodeWaitAnswer } from '../../src/datanode/routing/wait-codec.ts';
 import { channels, FrameDecoder, FrameWriter } from '../../src/datanode/transport/frame.ts';
@@ -13,6 +14,7 @@ import {
   decodeGreeting,
   encodeHello,
   encodeWelcome,
+  type LinkKind,
   PROTOCOL_VERSION,
 } from '../../src/datanode/transport/handshake.ts';
 import { decodeMessages, messageBytes } from '../../src/datanode/transport/message-codec.ts';
@@ -24,6 +26,7 @@ import { anyFrame, type Frame, frameBytes, groupMessages, raftBody } from './wir
 import { turns, type Wire, WireNetwork } from './wires.ts';
 
 const runs = scale.fuzzFrames;
+const linkKind = fc.constantFrom<LinkKind>('small', 'bulk');
 
 describe('the codecs', () => {
   test('give every message as it was, wherever the stream is cut', () => {
@@ -132,11 +135,10 @@ const traffic = fc
 
 describe('a node', () => {
   test('drops who sends bent frames, tells why, and serves the others', async () => {
-    const kinds = fc.constantFrom('small' as const, 'bulk' as const);
     let refused = 0;
     await checkAsync(
       runs,
-      fc.asyncProperty(kinds, traffic, async (kind, chunks) => {
+      fc.asyncProperty(linkKind, traffic, async (kind, chunks) => {
         const wire = hello('x', kind);
         wire.feed(...chunks);
         await turns();
@@ -169,22 +171,26 @@ describe('a node', () => {
   test('settles every request to a peer that answers nonsense, and dials again', async () => {
     await checkAsync(
       Math.ceil(runs / 4),
-      fc.asyncProperty(traffic, async (chunks) => {
-        const wire = await bulkToX();
+      fc.asyncProperty(linkKind, traffic, async (kind, chunks) => {
+        const wires = await dialedToX();
+        const question = Buffer.alloc(kind === 'small' ? 1 : limits.frameSmallBytesMax + 1, '?');
         const asked = [1, 2, 3].map(() =>
-          node.transport.request('x', Buffer.from('?'), 60_000).then(
+          node.transport.request('x', question, 60_000).then(
             (answer) => expect(answer).toBeInstanceOf(Buffer),
             (failure) => expect(failure).toBeInstanceOf(KvorumError),
           ),
         );
-        const streamed = node.transport.stream('x', Buffer.from('h'), oneChunk()).then(
-          () => {},
-          (failure) => expect(failure).toBeInstanceOf(KvorumError),
-        );
+        const streamed =
+          kind === 'bulk' &&
+          node.transport.stream('x', Buffer.from('h'), oneChunk()).then(
+            () => {},
+            (failure) => expect(failure).toBeInstanceOf(KvorumError),
+          );
         await turns();
-        wire.feed(...chunks);
+        wires[kind].feed(...chunks);
         await turns();
-        wire.hangUp();
+        wires.small.hangUp();
+        wires.bulk.hangUp();
         await Promise.all([...asked, streamed]);
         expectOthersServed();
       }),
@@ -196,8 +202,9 @@ async function* oneChunk(): AsyncGenerator<Buffer> {
   yield Buffer.from('chunk');
 }
 
-/** The next bulk connection that the node dials to x, welcomed; others are welcomed and kept. */
-async function bulkToX(): Promise<Wire> {
+/** The next connections that the node dials to x, welcomed; others are welcomed and kept. */
+async function dialedToX(): Promise<Record<LinkKind, Wire>> {
+  const wires: Partial<Record<LinkKind, Wire>> = {};
   for (;;) {
     const wire = await network.nextDialed();
     await turns();
@@ -209,6 +216,8 @@ async function bulkToX(): Promise<Wire> {
     encodeWelcome(w, selfOf(expectedNode));
     wire.feed(w.take());
     await turns();
-    if (expectedNode === 'x' && kind === 'bulk') return wire;
+    if (expectedNode === 'x') wires[kind] = wire;
+    const { small, bulk } = wires;
+    if (small && bulk) return { small, bulk };
   }
 }

@@ -33,7 +33,9 @@ export class Peer {
   readonly #dialers: readonly Dialer[];
   readonly #small: MessageQueue;
   readonly #bulk: MessageQueue;
-  readonly #requests: RequestClient;
+  /** What is asked in few bytes leaves with the messages of the same turn. */
+  readonly #smallRequests: RequestClient;
+  readonly #bulkRequests: RequestClient;
   readonly #streams: StreamSender;
   readonly #posts: PostQueue;
   /** Outlives connections: a new one may begin with a round trip that is long. */
@@ -55,7 +57,8 @@ export class Peer {
     this.#events = events;
     this.#small = new MessageQueue(settings.queueBytesMax, clock);
     this.#bulk = new MessageQueue(settings.queueBytesMax, clock);
-    this.#requests = new RequestClient(node, clock, settings);
+    this.#smallRequests = new RequestClient(node, clock, settings);
+    this.#bulkRequests = new RequestClient(node, clock, settings);
     this.#streams = new StreamSender(node, gate);
     this.#posts = new PostQueue(settings.postBytesMax);
     this.#dialers = [
@@ -106,7 +109,9 @@ export class Peer {
   }
 
   request(body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
-    return this.#requests.request(body, timeoutMs, signal);
+    const isSmall = body.length <= limits.frameSmallBytesMax && this.#smallLink !== undefined;
+    const requests = isSmall ? this.#smallRequests : this.#bulkRequests;
+    return requests.request(body, timeoutMs, signal);
   }
 
   /** False when it was dropped. */
@@ -123,16 +128,23 @@ export class Peer {
 
   #smallUp(link: Link): LinkHandlers {
     this.#smallLink = link;
+    this.#smallRequests.attach(link);
     this.#context.logger.debug('connected to peer', { peer: this.node, remote: link.remote });
     return {
-      onFrame: (channel) => {
-        throw badFrame(`channel ${channel} on a small connection`);
+      onFrame: (channel, body) => {
+        if (channel === channels.request) this.#smallRequests.onFrame(body);
+        else throw badFrame(`channel ${channel} toward the dialing side of a small connection`);
       },
-      onFlush: () => this.#small.encode(link),
+      onFlush: () => {
+        const messagesWait = this.#small.encode(link);
+        const requestsWait = this.#smallRequests.flush(link);
+        return messagesWait || requestsWait;
+      },
       onClock: (...reading) => this.#clock.observe(...reading),
       onClose: () => {
         this.#smallLink = undefined;
         this.#small.clear();
+        this.#smallRequests.detach();
         this.#events.onReachable(this.node, false);
       },
     };
@@ -140,17 +152,17 @@ export class Peer {
 
   #bulkUp(link: Link): LinkHandlers {
     this.#bulkLink = link;
-    this.#requests.attach(link);
+    this.#bulkRequests.attach(link);
     this.#streams.attach(link);
     return {
       onFrame: (channel, body) => {
-        if (channel === channels.request) this.#requests.onFrame(body);
+        if (channel === channels.request) this.#bulkRequests.onFrame(body);
         else if (channel === channels.stream) this.#streams.onFrame(body);
         else throw badFrame(`channel ${channel} toward the dialing side`);
       },
       onFlush: () => {
         const messagesWait = this.#bulk.encode(link);
-        const requestsWait = this.#requests.flush(link);
+        const requestsWait = this.#bulkRequests.flush(link);
         const postsWait = this.#posts.encode(link);
         this.#streams.onFlush();
         return messagesWait || requestsWait || postsWait;
@@ -158,7 +170,7 @@ export class Peer {
       onClose: () => {
         this.#bulkLink = undefined;
         this.#bulk.clear();
-        this.#requests.detach();
+        this.#bulkRequests.detach();
         this.#streams.detach();
         this.#events.onPostsClosed(this.node, this.#posts.clear());
       },

@@ -1,5 +1,5 @@
 /**
- * Requests over a bulk link: the dialing side asks, the other answers in any order.
+ * Requests over a link: the dialing side asks, the other answers in any order.
  *
  *   request  u8 1 · varint id · body        answer  u8 2 · varint id · body
  *   failure  u8 3 · varint id · code, text  cancel  u8 4 · varint id
@@ -29,7 +29,7 @@ interface Pending {
   sent: boolean;
 }
 
-/** The asking side: one per peer, over its connections one after the other. */
+/** The asking side: one per peer and kind of connection, over those one after the other. */
 export class RequestClient {
   readonly #node: NodeId;
   readonly #clock: Clock;

@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import type { PeerMessage } from '../../../src/datanode/raft/message.ts';
 import {
   channels,
@@ -8,6 +9,7 @@ import {
   streamKinds,
 } from '../../../src/datanode/transport/frame.ts';
 import {
+  decodeGreeting,
   encodeHello,
   encodeWelcome,
   PROTOCOL_VERSION,
@@ -272,6 +274,42 @@ describe('connections', () => {
     await a.transport.close();
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => mute.close(resolve));
+  });
+
+  test('what is asked in few bytes leaves with the messages of its turn, the rest in bulk', async () => {
+    const came: Record<string, number[]> = { small: [], bulk: [] };
+    const sockets: Socket[] = [];
+    const peer = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => {});
+      let kind: string | undefined;
+      const decoder = new FrameDecoder();
+      socket.on('data', (chunk) =>
+        decoder.push(chunk, (channel, body) => {
+          if (kind !== undefined) return void (channel > 0 && came[kind]!.push(channel));
+          const greeting = decodeGreeting(channel, body);
+          kind = greeting.kind === 'hello' ? greeting.hello.kind : '?';
+          const w = new FrameWriter();
+          encodeWelcome(w, { clusterId: 'cluster', node: 'm', incarnation: 'inc-m', bootId: 'm' });
+          socket.write(w.take());
+        }),
+      );
+    });
+    await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve));
+    const { port } = peer.address() as { port: number };
+    const a = await start('a');
+    a.transport.setPeers(new Map([['m', { host: '127.0.0.1', port, incarnation: 'inc-m' }]]));
+    await eventually('up', () => a.events.includes('m up') && sockets.length === 2);
+    const asked = [1, limits.frameSmallBytesMax + 1].map((bytes) =>
+      a.transport.request('m', Buffer.alloc(bytes), 60_000).catch(({ code }) => code),
+    );
+    a.transport.send('m', 1, heartbeat(1));
+    await eventually('all came', () => came['small']!.length === 2 && came['bulk']!.length === 1);
+    expect(came).toEqual({ small: [channels.raft, channels.request], bulk: [channels.request] });
+    for (const socket of sockets) socket.destroy();
+    expect(await Promise.all(asked)).toEqual(['CONNECTION_LOST', 'CONNECTION_LOST']);
+    await a.transport.close();
+    await new Promise((resolve) => peer.close(resolve));
   });
 
   test('a peer that reads nothing costs a bounded queue: the oldest messages go', async () => {
