@@ -4,7 +4,14 @@
  */
 
 import type { ErrorCode } from '../../common/errors.ts';
-import type { GroupId, LogIndex, Namespace, PartitionId, Term } from '../../common/ids.ts';
+import type {
+  GroupId,
+  LogIndex,
+  Namespace,
+  PartitionId,
+  ReplicaId,
+  Term,
+} from '../../common/ids.ts';
 import type { ReadRun } from '../commands/command.ts';
 import type { Witness } from '../commands/witness.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
@@ -35,6 +42,8 @@ export interface CommandBatch {
   readonly protocol: Protocol;
   /** Only to be taken on by a leader of this term; undefined: whoever leads. */
   readonly term: Term | undefined;
+  /** Of reads that another node sent here: its replica, whose term was the batch's when it did. */
+  readonly vouchedBy?: ReplicaId | undefined;
   /** Under this session and sequence it takes effect once, as a whole, however often it is sent. */
   readonly once?: OnceMark | undefined;
   /** Monotone deadline of this node's clock; a write not proposed by then never will be. */
@@ -49,7 +58,7 @@ export interface CommandBatch {
 type WholeBatch = { readonly [Field in keyof Required<CommandBatch>]: CommandBatch[Field] };
 
 type BatchChanges = Partial<
-  Pick<CommandBatch, 'lines' | 'prepared' | 'term' | 'once' | 'deadlineMs'>
+  Pick<CommandBatch, 'lines' | 'prepared' | 'term' | 'vouchedBy' | 'once' | 'deadlineMs'>
 >;
 
 /** `batch` with other fields: a literal without a spread, so that all batches have one shape. */
@@ -57,6 +66,7 @@ export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeB
   const { namespace, partition, group, kind, protocol, maxStalenessMs, witness } = batch;
   const { lines = batch.lines, prepared = batch.prepared } = changes;
   const { term = batch.term, once = batch.once, deadlineMs = batch.deadlineMs } = changes;
+  const { vouchedBy = batch.vouchedBy } = changes;
   return {
     namespace,
     partition,
@@ -66,6 +76,7 @@ export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeB
     prepared,
     protocol,
     term,
+    vouchedBy,
     once,
     deadlineMs,
     maxStalenessMs,
@@ -117,6 +128,10 @@ export type EntryFate =
  * `unknown`s, then possibly `not-proposed`s: never a reply after a failure.
  */
 export interface LocalPartition {
+  /** This replica's. */
+  readonly id: ReplicaId;
+  /** It serves nothing any more, and its term is not kept. */
+  readonly stopped: boolean;
   readonly namespace: Namespace;
   readonly partition: PartitionId;
   readonly isLeader: boolean;

@@ -10,7 +10,7 @@ import { limits } from '../../common/limits.ts';
 import type { RunContext } from '../commands/command.ts';
 import type { Lookups } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { ReadState } from '../raft/ready.ts';
+import type { RaftNode, ReadState } from '../raft/ready.ts';
 import type { CommandBatch, EntryPlace, LineResult } from './batch.ts';
 import type { Pace } from './pace.ts';
 import { failAll } from './proposals.ts';
@@ -79,16 +79,31 @@ export class Reads {
     });
   }
 
-  /** Asks for one round for everything gathered; `requestRead` as in RaftNode. */
-  flush(requestRead: () => number | undefined): void {
+  /** Asks for one round for everything gathered, but for what may run without one. */
+  flush(raft: Pick<RaftNode, 'requestRead' | 'vouchedReadIndex'>): void {
+    this.#confirmVouched(raft);
     if (this.#fresh.length === 0) return;
-    const context = requestRead();
+    const context = raft.requestRead();
     if (context === undefined) {
       this.failAll('NOT_LEADER', 'this replica does not lead');
       return;
     }
     this.#unconfirmed.push({ context, reads: this.#fresh });
     this.#fresh = [];
+  }
+
+  #confirmVouched(raft: Pick<RaftNode, 'vouchedReadIndex'>): void {
+    const indexOf = ({ batch: { vouchedBy } }: PendingRead) =>
+      vouchedBy === undefined ? undefined : raft.vouchedReadIndex(vouchedBy);
+    const fresh: PendingRead[] = [];
+    for (const read of this.#fresh) {
+      const index = indexOf(read);
+      if (index === undefined) fresh.push(read);
+      else this.#confirmed.push({ index, reads: [read] });
+    }
+    if (fresh.length === this.#fresh.length) return;
+    this.#fresh = fresh;
+    this.resume();
   }
 
   confirm(states: readonly ReadState[]): void {

@@ -134,7 +134,7 @@ export class Requests {
   flush(): void {
     if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
     if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
-    if (this.#reads.hasFresh) this.#reads.flush(() => this.#ground.raft.requestRead());
+    if (this.#reads.hasFresh) this.#reads.flush(this.#ground.raft);
   }
 
   confirm(states: readonly ReadState[]): void {

@@ -40,7 +40,7 @@ import type {
   SoftState,
   StepResult,
 } from './ready.ts';
-import { flushReads, readsReady, sendLateAppends } from './replication.ts';
+import { flushReads, readsReady, sendLateAppends, vouchedReadIndex } from './replication.ts';
 import { isResponse, step, tick } from './step.ts';
 
 /** Opens the replica that `config.storage` holds. Throws when storage contradicts itself. */
@@ -118,6 +118,10 @@ class ReplicaNode implements RaftNode {
 
   requestRead(): number | undefined {
     return this.#core.role === 'leader' ? this.#core.reads.request() : undefined;
+  }
+
+  vouchedReadIndex(voter: ReplicaId): LogIndex | undefined {
+    return vouchedReadIndex(this.#core, voter);
   }
 
   requestReadFromLeader(): number | undefined {

@@ -104,6 +104,11 @@ export interface RaftNode {
    */
   requestRead(): number | undefined;
   /**
+   * Leader only: the index at which reads may be served without a round, because `voter` sent them here
+   * and had this term when it did. Undefined when that is not enough.
+   */
+  vouchedReadIndex(voter: ReplicaId): LogIndex | undefined;
+  /**
    * Follower only: asks the leader for a read index. Returns the number to wait for in
    * Ready.readStates (a newer one may come instead of it), or undefined when no leader is known.
    * The request or its answer may be lost.

@@ -5,6 +5,7 @@ import { type Core, committedInTerm, send } from './core.ts';
 import { leaseHolds, moment } from './lease.ts';
 import type { Entry } from './message.ts';
 import type { Progress } from './progress.ts';
+import { jointVote } from './quorum.ts';
 import { type ReadRound, readIndexResponse } from './read-index.ts';
 
 const NO_ENTRIES: readonly Entry[] = [];
@@ -156,6 +157,18 @@ export function flushReads(core: Core): void {
   core.reads.wait(round);
   if (core.config.readFanout !== 'quorum' || overdue) broadcastHeartbeat(core, round.number);
   else askQuorum(core, round.number);
+}
+
+/**
+ * The index at which a read may be served that `voter` sent on, having this leader's term when it did:
+ * its word stands for the answer of a round, if with this replica it makes a quorum. Neither of the two
+ * had voted for a later leader by then, so none had been elected, and all that had been acknowledged
+ * before the read was sent on is committed here. When the word arrives does not matter.
+ */
+export function vouchedReadIndex(core: Core, voter: ReplicaId): LogIndex | undefined {
+  if (core.role !== 'leader' || !committedInTerm(core)) return undefined;
+  const answered = new Map([core.id, voter].map((replica) => [replica, true]));
+  return jointVote(core.tracker.conf, answered) === 'won' ? core.log.committed : undefined;
 }
 
 /**

@@ -1,12 +1,13 @@
 /**
  * Forwarded batches between datanodes (decision 10), bodies of the transport's request channel.
  * Frozen format, version 2 (a request of version 1 has no group), 3 where the batch takes effect
- * once, or 4 where whoever asks wants to know where in the log its commands are:
+ * once, 4 where whoever asks wants to know where in the log its commands are, or 5 where a replica of
+ * the node that asks vouches for the leader's term:
  *
  *   request  u8 version · text namespace · u32 partition · u64 group, 0: any · u8 kind · u8 protocol
  *            · u64 term · u32 milliseconds left · version 4: u8 1 if it takes effect once, else 0
  *            · version 3, and 4 then: u32 length, session id, u64 sequence, u64 lowest sequence
- *            without an answer · u32 lines, each: u32 arguments, each: u32 length, bytes
+ *            without an answer · version 5: u64 replica · u32 lines, each: u32 arguments, each: u32 length, bytes
  *   answer   u8 1 · u32 lines, each: u8 1, u32 length, RESP bytes of the asked protocol
  *                                      or: u8 0, text error code, text message
  *                                      or, to version 4 alone: u8 2, u64 term, u64 index, u64 last
@@ -24,6 +25,7 @@ const VERSION = 1;
 const REQUEST_VERSION = 2;
 const ONCE_VERSION = 3;
 const WITNESS_VERSION = 4;
+const VOUCHED_VERSION = 5;
 /** A line of an answer. */
 const [FAILED, TOLD, WITNESSED] = [0, 1, 2] as const;
 /** Of a frame, for all that is not a reply. */
@@ -44,6 +46,7 @@ export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
   const { once, witness } = batch;
   if (witness) writer.u8(once === undefined ? 0 : 1);
   if (once !== undefined) writer.bytes(once.id).u64(once.sequence).u64(once.low);
+  if (isVouched(batch)) writer.u64(batch.vouchedBy!);
   writer.u32(batch.lines.length);
   for (const line of batch.lines) {
     writer.u32(line.length);
@@ -52,9 +55,14 @@ export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
   return writer.finish();
 }
 
-function versionOf({ once, witness }: CommandBatch): number {
-  if (witness) return WITNESS_VERSION;
-  return once === undefined ? REQUEST_VERSION : ONCE_VERSION;
+function versionOf(batch: CommandBatch): number {
+  if (batch.witness) return WITNESS_VERSION;
+  if (isVouched(batch)) return VOUCHED_VERSION;
+  return batch.once === undefined ? REQUEST_VERSION : ONCE_VERSION;
+}
+
+function isVouched({ kind, witness, vouchedBy }: CommandBatch): boolean {
+  return kind === 'read' && !witness && vouchedBy !== undefined;
 }
 
 /** `nowMs`: this node's monotone clock. Throws KvorumError BAD_FRAME. */
@@ -62,7 +70,7 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
   return decodeFrame('forwarded request', () => {
     const reader = new ByteReader(body);
     const version = reader.u8();
-    if (version < VERSION || version > WITNESS_VERSION) {
+    if (version < VERSION || version > VOUCHED_VERSION) {
       throw new ByteRangeError(`unknown version ${version}`);
     }
     const namespace = reader.text();
@@ -75,6 +83,9 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
     const witness = version === WITNESS_VERSION;
     const isOnce = witness ? isSet(reader.u8()) : version === ONCE_VERSION;
     const once = isOnce ? decodeOnce(reader) : undefined;
+    const vouchedBy = version === VOUCHED_VERSION ? reader.u64() : undefined;
+    if (vouchedBy !== undefined && kind !== 'read')
+      throw new ByteRangeError('no read is vouched for');
     if (kind === undefined || (protocol !== 2 && protocol !== 3)) {
       throw new ByteRangeError('unknown kind or protocol');
     }
@@ -97,6 +108,7 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
       protocol: protocol satisfies Protocol,
       term: term === 0 ? undefined : term,
       ...(once && { once }),
+      ...(vouchedBy !== undefined && { vouchedBy }),
       ...(witness && { witness }),
       deadlineMs: nowMs + leftMs,
     };

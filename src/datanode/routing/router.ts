@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
-import type { GroupId, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
+import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId, Term } from '../../common/ids.ts';
 import type { Gone } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import {
@@ -224,7 +224,8 @@ export class Router {
   ): Promise<readonly LineResult[]> {
     this.#forwarded += batch.lines.length;
     const leftMs = batch.deadlineMs - this.#options.clock.monotonicMs();
-    const body = encodeBatch(changedBatch(batch, { term: hint.term }), leftMs);
+    const asked = { term: hint.term, vouchedBy: this.#voucherFor(batch, hint.term) };
+    const body = encodeBatch(changedBatch(batch, asked), leftMs);
     try {
       // the leader gives up in time what only waits; what it works on may take longer
       const timeoutMs = Math.max(0, leftMs) + ANSWER_GRACE_MS + limits.applyWaitMs;
@@ -238,6 +239,13 @@ export class Router {
       const code: ErrorCode = codeOf(failure) ?? 'OUTCOME_UNKNOWN';
       return failed(batch, code, messageOf(failure));
     }
+  }
+
+  /** This node's replica, if it has the leader's term: reads need no round then (see RaftNode). */
+  #voucherFor(batch: CommandBatch, term: Term): ReplicaId | undefined {
+    if (batch.kind !== 'read' || !this.isOfTable(batch)) return undefined;
+    const local = this.#options.local(batch.namespace, batch.partition);
+    return local && !local.stopped && local.term === term ? local.id : undefined;
   }
 
   #withdraw(batch: CommandBatch, hint: LeaderHint): void {

@@ -46,6 +46,33 @@ test('a write its entry, a read what was applied when it ran, a follower’s rea
   expect(placesOf(old)).toEqual([seen]);
 });
 
+test('a read that another member vouches for runs without a round, any other waits for one', async () => {
+  trio = new Trio();
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  await trio.run('write', 'SET k v');
+  const leader = await trio.leader();
+  const other = leader.id === 2 ? 3 : 2;
+  const rounds: unknown[] = [];
+  const { raft } = leader.inspect();
+  const request = raft.requestRead.bind(raft);
+  Object.assign(raft, {
+    requestRead: () => {
+      rounds.push(1);
+      return request();
+    },
+  });
+  const term = leader.term;
+  const vouched = { ...batch('read', 'GET k'), term, vouchedBy: other };
+  for (const each of [vouched, { ...vouched, witness: undefined }]) {
+    const [result] = await leader.execute(each);
+    expect(result).toMatchObject({ ok: true });
+  }
+  expect(rounds).toEqual([]);
+  await leader.execute({ ...vouched, vouchedBy: leader.id });
+  await leader.execute(batch('read', 'GET k'));
+  expect(rounds).toHaveLength(2);
+});
+
 test('a read of one key that runs while entries are written may have seen any of them', async () => {
   const { engine } = await createMemoryHost().open('1-0');
   let isWriting = true;
@@ -68,7 +95,7 @@ test('a read of one key that runs while entries are written may have seen any of
   const reads = new Reads(ground, { firstSlot: 0, lastSlot: 16_383 });
   const point = reads.gather(batch('read', 'GET k'));
   const range = reads.gather(batch('read', 'LRANGE l 0 -1'));
-  reads.flush(() => 1);
+  reads.flush({ requestRead: () => 1, vouchedReadIndex: () => undefined });
   reads.confirm([{ readContext: 1, index: 7 }]);
   expect(placesOf(await point)).toEqual([{ term: 2, index: 7, upTo: 9, at: -1 }]);
   isWriting = false;

@@ -74,6 +74,19 @@ test('who wants to know where commands are is told, in a version of its own', ()
   expect(told.map((one) => one.ok && one.witness)).toEqual([write, read, undefined]);
 });
 
+test('reads that a replica vouches for name it, in a version of its own', () => {
+  const lines = [[Buffer.from('GET'), Buffer.from('k')]];
+  const each = { namespace: 'n', partition: 3, lines, protocol: 2, term: 9 } as const;
+  const read = { ...each, kind: 'read', vouchedBy: 2 ** 40, deadlineMs: 0 } as const;
+  const bytes = encodeBatch(read, 0);
+  expect(bytes[0]).toBe(5);
+  expect(decodeBatch(bytes, 0)).toEqual(read);
+  expect(encodeBatch({ ...read, kind: 'write' }, 0)[0]).toBe(2);
+  const write = Buffer.from(bytes);
+  write[1 + 4 + 1 + 4 + 8] = 1;
+  expect(() => decodeBatch(write, 0)).toThrow(/no read is vouched for/);
+});
+
 test('results arrive as they were given', () => {
   const codes = Object.keys(errorTable) as ErrorCode[];
   const result = fc.oneof(

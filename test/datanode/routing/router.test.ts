@@ -10,6 +10,7 @@ import type {
 import type { WaitRequest } from '../../../src/datanode/partition/wait.ts';
 import { integer, OK } from '../../../src/datanode/resp/reply.ts';
 import {
+  decodeBatch,
   decodeResults,
   encodeBatch,
   encodeResults,
@@ -66,6 +67,8 @@ function replica(isLeader: boolean) {
   return {
     namespace: 'default',
     partition: 0,
+    id: 5,
+    stopped: false,
     isLeader,
     term: 7,
     execute: async (each: CommandBatch) => each.lines.map(() => ({ ok: true, reply: OK }) as const),
@@ -206,4 +209,21 @@ test('a peer’s batch for a group that is not the table’s is not taken on', a
   expect(await serve(group + 1)).toBe('NO_PARTITION');
   routes.setPartitions([]);
   expect(await serve(group)).toBe('NO_PARTITION');
+});
+
+test('reads are vouched for by the own replica while it has the term of the leader', async () => {
+  const asked: (number | undefined)[] = [];
+  request = async (_to, body) => {
+    asked.push(decodeBatch(body, 0).vouchedBy);
+    return encodeResults([{ ok: true, reply: OK }], 2);
+  };
+  const stopped = { ...replica(false), stopped: true };
+  routes.setLeader(10, 'other', 7);
+  for (local of [replica(false), stopped, undefined]) await router.execute(batch('read'));
+  local = replica(false);
+  await router.execute(batch('write'));
+  await router.execute({ ...batch('read'), group: 11 });
+  routes.setLeader(10, 'other', 8);
+  await router.execute(batch('read'));
+  expect(asked).toEqual([5, undefined, undefined, undefined, undefined, undefined]);
 });

@@ -22,6 +22,8 @@ export interface Fault {
 export class ScriptedPartition implements LocalPartition {
   readonly namespace = 'default';
   readonly partition: number;
+  readonly id = 1;
+  readonly stopped = false;
   isLeader = true;
   term = 1;
   readonly batches: CommandBatch[] = [];

@@ -123,6 +123,7 @@ const batches: Door = {
       5,
     ),
     encodeBatch({ ...plain, kind: 'read', witness: true }, 5),
+    encodeBatch({ ...plain, kind: 'read', group: 7, term: 9, vouchedBy: 22 }, 5),
   ],
   open(body) {
     const found = decodeBatch(body, 0);

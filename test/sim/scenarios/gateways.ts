@@ -156,4 +156,33 @@ export const gateways: readonly Scenario[] = [
     await scene.whole();
     await expectCounts(scene, count(clients), 3);
   }),
+
+  scenario(
+    'gateways: a leader that stood still and its gateway are a minority',
+    { nodes: 5, replicas: 5 },
+    async (scene) => {
+      await scene.whole();
+      const leader = scene.leader();
+      const [gateway, ...others] = scene.followers() as [string, ...string[]];
+      await scene.must(leader, 'SET', 'k', 'old');
+      const client = scene.client(gateway);
+      const before = textOf(await scene.answer(client.tell('GET', 'k')));
+      scene.expect(before === 'old', `what was written is read as ${before}`);
+      scene.split([leader, gateway], others);
+      // nobody tells the gateway of another leader
+      scene.cluster.meta.available = false;
+      scene.cluster.pause(leader);
+      const heir = await scene.leaderAmong(...others);
+      await scene.must(heir, 'SET', 'k', 'new');
+      const late = client.tell('GET', 'k');
+      await scene.pass(20);
+      // it finds the question before it finds out that nobody follows it
+      scene.cluster.resume(leader);
+      await scene.pass(300);
+      scene.healAll();
+      scene.cluster.meta.available = true;
+      const got = textOf(await scene.answer(late));
+      scene.expect(got !== 'old', 'a gateway reads what was overwritten');
+    },
+  ),
 ];
