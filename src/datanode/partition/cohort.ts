@@ -51,7 +51,7 @@ export class Cohorts {
   readonly #patience: Patience;
   readonly #common: Cohort;
 
-  /** Nobody waits longer than `mostMs`, and what the timer is late, nor longer than most answers take. */
+  /** Nobody waits longer than what `Patience` makes of `bounds`, and what the timer is late. */
   constructor(clock: CohortClock, bounds: Bounds = limits.cohortWait) {
     this.#clock = clock;
     this.#patience = new Patience(bounds);
