@@ -270,8 +270,8 @@ class Run {
   /** The placedriver is at its target: it moved nothing since all was whole, and all is whole. */
   async #checkQuiet(before: string): Promise<void> {
     const { cluster } = this;
-    const led = isLed(cluster, new Set());
-    // a deadline that is due just now is an entry on its way
+    // leadership may be on its way to who should have it; a deadline that is due is an entry on its way
+    const led = await this.#stepsUntilSeen(1_000, () => isLed(cluster, new Set()));
     const whole = await this.#stepsUntilSeen(1_000, () => isWhole(cluster));
     const now = JSON.stringify(cluster.records());
     if (now === before && led && whole) return;
