@@ -93,11 +93,11 @@ export class Reads {
   }
 
   #confirmVouched(raft: Pick<RaftNode, 'vouchedReadIndex'>): void {
-    const indexOf = ({ batch: { vouchedBy } }: PendingRead) =>
-      vouchedBy === undefined ? undefined : raft.vouchedReadIndex(vouchedBy);
+    if (this.#fresh.every(({ batch }) => batch.vouchedBy === undefined)) return;
     const fresh: PendingRead[] = [];
     for (const read of this.#fresh) {
-      const index = indexOf(read);
+      const { vouchedBy } = read.batch;
+      const index = vouchedBy === undefined ? undefined : raft.vouchedReadIndex(vouchedBy);
       if (index === undefined) fresh.push(read);
       else this.#confirmed.push({ index, reads: [read] });
     }

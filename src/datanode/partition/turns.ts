@@ -1,4 +1,4 @@
-/** Who has something to do, replicas most of all, is called with others, at the end of the event-loop turn. */
+/** Who has something to do, most of all replicas, is called together at the end of the event-loop turn. */
 import type { Clock } from '../../common/clock.ts';
 
 export interface Turner {

@@ -30,7 +30,10 @@ export class JoinedBatches {
     this.#send = send;
   }
 
-  /** As `send`, at the end of this turn, or writes when they may leave; results are those of this batch's own lines. */
+  /**
+   * As `send`, at the end of this turn, or for writes when their cohort leaves; results are those of
+   * this batch's own lines.
+   */
   send(batch: CommandBatch): Promise<readonly LineResult[]> {
     const bytes = joinableBytes(batch);
     if (bytes === undefined || this.#closed) return this.#send(batch);
