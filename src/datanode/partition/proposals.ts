@@ -58,9 +58,11 @@ const refusalCode = {
 export class Proposals {
   #gathered: Waiter[] = [];
   #gatheredLines = 0;
-  /** By ascending index, of one index by any term; `#head` is the first one not settled. */
+  /**
+   * By ascending index, of one index by any term. What is settled leaves at once: the requests of its
+   * lines, kept past their turn, would be copied by every collection of young objects.
+   */
   #pending: PendingEntry[] = [];
-  #head = 0;
   #pendingLines = 0;
   /** Of the last entry that was applied. */
   #settledTerm: Term = 0;
@@ -81,7 +83,7 @@ export class Proposals {
 
   /** Something appended up to `index` is not settled. */
   awaitsUpTo(index: LogIndex): boolean {
-    return (this.#pending[this.#head]?.index ?? Number.POSITIVE_INFINITY) <= index;
+    return (this.#pending[0]?.index ?? Number.POSITIVE_INFINITY) <= index;
   }
 
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
@@ -144,7 +146,7 @@ export class Proposals {
   /** The entry at `index` was applied; `replies` are those of its lines (none for other kinds). */
   settle(index: LogIndex, term: Term, replies: readonly Reply[]): void {
     for (;;) {
-      const entry = this.#pending[this.#head];
+      const entry = this.#pending[0];
       if (entry === undefined || entry.index > index) break;
       assert(entry.index === index, 'entries are settled in order');
       this.#advance(entry);
@@ -158,10 +160,9 @@ export class Proposals {
 
   /** Terms never fall along a log: entries of older terms behind one of `term` are not in it. */
   #failOlder(term: Term): void {
-    const waiting = this.#pending.slice(this.#head);
+    const waiting = this.#pending;
     if (waiting.every((entry) => entry.term >= term)) return;
     this.#pending = waiting.filter((entry) => entry.term >= term);
-    this.#head = 0;
     for (const entry of waiting) {
       if (entry.term >= term) continue;
       for (const { count } of entry.segments) this.#pendingLines -= count;
@@ -182,8 +183,7 @@ export class Proposals {
    * as well, since the lines of a batch settle in order.
    */
   expire(nowMs: number, committed: LogIndex): void {
-    for (let at = this.#head; at < this.#pending.length; at++) {
-      const entry = this.#pending[at]!;
+    for (const entry of this.#pending) {
       if (entry.told || entry.deadlineMs > nowMs || entry.index <= committed) continue;
       entry.told = true;
       for (const { waiter } of entry.segments) if (mayAskAgain(waiter.batch)) giveUp(waiter, LATE);
@@ -224,24 +224,17 @@ export class Proposals {
    * theirs may be in others' logs still, so both wait for what is applied there.
    */
   #sortPending(): void {
-    const waiting = this.#pending.slice(this.#head);
-    waiting.sort((a, b) => a.index - b.index);
-    this.#pending = waiting;
-    this.#head = 0;
+    this.#pending.sort((a, b) => a.index - b.index);
   }
 
   #advance(entry: PendingEntry): void {
-    this.#head++;
+    this.#pending.shift();
     for (const segment of entry.segments) this.#pendingLines -= segment.count;
-    if (this.#head > 64 && this.#head * 2 > this.#pending.length) {
-      this.#pending = this.#pending.slice(this.#head);
-      this.#head = 0;
-    }
   }
 
   #failWhile(condition: (entry: PendingEntry) => boolean, message: string): void {
     for (;;) {
-      const entry = this.#pending[this.#head];
+      const entry = this.#pending[0];
       if (entry === undefined || !condition(entry)) return;
       this.#advance(entry);
       this.#failEntry(entry, 'OUTCOME_UNKNOWN', message);
