@@ -159,6 +159,14 @@ export class ByteReader {
     return this.raw(this.u32());
   }
 
+  /** As `bytes`, but `known` itself where that is the same: of a few bytes, for which nothing is made. */
+  bytesOr(known: Buffer): Buffer {
+    const length = this.u32();
+    const at = this.#take(length);
+    if (isAt(this.#buffer, at, length, known)) return known;
+    return this.#buffer.subarray(at, at + length);
+  }
+
   text(): string {
     return this.bytes().toString('utf8');
   }
@@ -180,4 +188,11 @@ export class ByteReader {
     this.#offset = at + count;
     return at;
   }
+}
+
+/** Whether the `length` bytes from `at` on are those of `known`; both are short. */
+export function isAt(bytes: Buffer, at: number, length: number, known: Buffer): boolean {
+  if (length !== known.length) return false;
+  for (let next = 0; next < length; next++) if (bytes[at + next] !== known[next]) return false;
+  return true;
 }

@@ -9,6 +9,8 @@
  * fraction of a millisecond to split one, and 1 to 2 where it is 1,024. The CPU time is the same.
  */
 const FILL = 256;
+/** Up to this size there is only one: it is not worth splitting. */
+const WHOLE_MAX = 4 * FILL;
 /** So many characters at the end of a key decide where it is. */
 const HASHED_CHARACTERS = 32;
 
@@ -46,7 +48,7 @@ export class SteadyMap<Value> {
 
   #grow(): void {
     this.#size++;
-    if (this.#size > this.#maps.length * FILL) this.#splitNext();
+    if (this.#size > WHOLE_MAX && this.#size > this.#maps.length * FILL) this.#splitNext();
   }
 
   /** In no certain order, but always in the same for the same history. */

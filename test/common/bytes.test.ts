@@ -35,3 +35,16 @@ test('reading beyond the end, or leaving something unread, is an error', () => {
   expect(() => new ByteReader(bytes).end()).toThrow(ByteRangeError);
   expect(() => new ByteReader(Buffer.alloc(8, 255)).u64()).toThrow(ByteRangeError);
 });
+
+test('bytes that are known are not made again', () => {
+  const written = new ByteWriter().text('SET').text('SET').text('GET').text('SETS').finish();
+  const reader = new ByteReader(written);
+  const first = reader.bytesOr(Buffer.alloc(0));
+  expect(first.toString()).toBe('SET');
+  expect(reader.bytesOr(first)).toBe(first);
+  expect(reader.bytesOr(first).toString()).toBe('GET');
+  expect(reader.bytesOr(first).toString()).toBe('SETS');
+  reader.end();
+  const cut = new ByteReader(written.subarray(0, 6));
+  expect(() => cut.bytesOr(first)).toThrow(ByteRangeError);
+});

@@ -161,17 +161,14 @@ export function read<Parsed>(
   },
 ): ReadCommand {
   const { parse, run, ...columns } = row;
+  const close =
+    (parsed: Parsed): ReadRun =>
+    (view, context) =>
+      run(view, parsed, context);
   return {
     ...columns,
     kind: 'read',
-    prepare: (args) =>
-      prepare(
-        args,
-        parse,
-        (parsed): ReadRun =>
-          (view, context) =>
-            run(view, parsed, context),
-      ),
+    prepare: (args) => prepare(args, parse, close),
   };
 }
 
@@ -182,17 +179,14 @@ export function write<Parsed>(
   },
 ): WriteCommand {
   const { parse, run, ...columns } = row;
+  const close =
+    (parsed: Parsed): WriteRun =>
+    (view, context) =>
+      run(view, parsed, context);
   return {
     ...columns,
     kind: 'write',
-    prepare: (args) =>
-      prepare(
-        args,
-        parse,
-        (parsed): WriteRun =>
-          (view, context) =>
-            run(view, parsed, context),
-      ),
+    prepare: (args) => prepare(args, parse, close),
   };
 }
 

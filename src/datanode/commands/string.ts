@@ -32,8 +32,8 @@ interface SetRequest {
   readonly command: string;
   readonly key: Buffer;
   readonly value: Buffer;
-  readonly condition?: 'nx' | 'xx';
-  readonly expiry?: ExpiryOption | 'keep';
+  readonly condition?: 'nx' | 'xx' | undefined;
+  readonly expiry?: ExpiryOption | 'keep' | undefined;
   readonly get?: boolean;
 }
 
@@ -61,14 +61,8 @@ function parseSet(args: readonly Buffer[]): SetRequest {
     }
   }
   if (expiryArgument) expiry = checkedExpiry('set', ...expiryArgument);
-  return {
-    command: 'set',
-    key: argument(args, 1),
-    value: argument(args, 2),
-    get,
-    ...(condition && { condition }),
-    ...(expiry && { expiry }),
-  };
+  const [key, value] = [argument(args, 1), argument(args, 2)];
+  return { command: 'set', key, value, condition, expiry, get };
 }
 
 function isExpiryWord(option: string): boolean {

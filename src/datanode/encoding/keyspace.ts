@@ -16,7 +16,6 @@ import {
   valueTypes,
 } from './header.ts';
 import { encodeExpiryKey, encodeKey } from './key.ts';
-import { addCounts } from './system.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 
@@ -81,7 +80,7 @@ export function storeKey(view: WriteView, found: Outline, header: Header): void 
   moveDeadline(view, found.key, oldMs, header.deadlineMs);
   moveFieldsDue(view, found, before, header);
   view.put(found.place, encodeHeader(header));
-  addCounts(view, before ? 0 : 1, hasDeadline(header.deadlineMs) - hasDeadline(oldMs));
+  view.addCounts(before ? 0 : 1, hasDeadline(header.deadlineMs) - hasDeadline(oldMs));
 }
 
 /** Deletes the record; false when none is stored that a command could see. */
@@ -102,7 +101,7 @@ function dropKey(view: WriteView, found: Outline, stored: Header | PlainString):
   moveFieldsDue(view, found, stored, undefined);
   view.del(found.place);
   notifyExpired(view, found);
-  addCounts(view, -1, -hasDeadline(stored.deadlineMs));
+  view.addCounts(-1, -hasDeadline(stored.deadlineMs));
   return found.live !== undefined;
 }
 

@@ -107,7 +107,8 @@ export class ManyNew implements BatchOperations {
 
   /** What came and went again in the same Txn has never been stored. */
   *#unreached(): Generator<BatchOperation, void, unknown> {
-    for (const change of this.#overlay.named()) {
+    for (let at = 0; at < this.#overlay.size; at++) {
+      const change = this.#overlay.namedAt(at);
       const { name, after } = change;
       if (after === undefined || !this.#places.has(name) || isLarge(change)) continue;
       const key = change.key ?? Buffer.from(name, 'latin1');

@@ -90,9 +90,16 @@ export class Overlay {
     for (const named of this.#inOrder) yield changeOf(named);
   }
 
-  /** The same, as they are held. */
-  named(): Iterable<Named> {
-    return this.#inOrder;
+  /** What `of` makes of each, in the same order. */
+  map<Result>(of: (named: Named) => Result): Result[] {
+    const made: Result[] = [];
+    for (let at = 0; at < this.#inOrder.length; at++) made.push(of(this.namedAt(at)));
+    return made;
+  }
+
+  /** The change that came as the one at `at`, as it is held; for `at` below `size`. */
+  namedAt(at: number): Named {
+    return this.#inOrder.at(at)!;
   }
 
   /** Orders what `merge` needs for `range`; nothing may be changed between its steps. */
@@ -244,7 +251,7 @@ export function changeOf(named: Named): Change {
   return named.key === undefined ? { key: keyOf(named), after: named.after } : (named as Change);
 }
 
-function keyOf({ key, name }: Named): Buffer {
+export function keyOf({ key, name }: Named): Buffer {
   return key ?? Buffer.from(name, 'latin1');
 }
 

@@ -15,7 +15,8 @@ export function systemKey(name: string): Buffer {
 /** The replica's state (applied index and term, time, configuration): partition/state.ts. */
 export const STATE_KEY = systemKey('state');
 
-const COUNTS_KEY = systemKey('counts');
+/** Compared by identity: whoever reads or writes the counts has this one. */
+export const COUNTS_KEY = systemKey('counts');
 const COUNTS_VERSION = 1;
 const COUNTS_BYTES = 17;
 
@@ -41,11 +42,4 @@ export function writeCounts(view: WriteView, { keys, expires }: Counts): void {
   writeU64(bytes, keys, 1);
   writeU64(bytes, expires, 9);
   view.put(COUNTS_KEY, bytes);
-}
-
-/** No effect (and no write) when both differences are 0. */
-export function addCounts(view: WriteView, keys: number, expires: number): void {
-  if (keys === 0 && expires === 0) return;
-  const counts = readCounts(view);
-  writeCounts(view, { keys: counts.keys + keys, expires: counts.expires + expires });
 }

@@ -16,17 +16,20 @@ import type {
   KeyRange,
   KeyValue,
 } from '../engine/engine.ts';
+import { AddedCounts } from './added-counts.ts';
 import { isSameKind, madeAt } from './element-key.ts';
 import { PLAIN_STRING, type PlainString, type Version } from './header.ts';
-import { isExpiryKey, keyAfter } from './key.ts';
+import { isExpiryKey } from './key.ts';
 import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
 import { ManyNew, NewApart } from './new-elements.ts';
-import { changeOf, Overlay } from './overlay.ts';
+import { keyOf, type Named, Overlay } from './overlay.ts';
+import { beyond, type Filling, upTo } from './range-parts.ts';
 import { RankTrees } from './rank-trees.ts';
 import { handedMax, ReadAhead, readSlice, type Slice } from './read-ahead.ts';
 import { openRecord, sealRecord } from './record.ts';
 import { NOTHING, type Pacing } from './slices.ts';
+import { COUNTS_KEY } from './system.ts';
 import { tags } from './tags.ts';
 import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
 
@@ -105,6 +108,8 @@ export class Txn implements WriteView {
   readonly #ahead: ReadAhead;
   /** Of values put, those put over others included. */
   #putBytes = 0;
+  /** As `ranks`. */
+  readonly #counts = new AddedCounts();
   #entryIndex = 0;
   /** Of the first entry. */
   #sinceIndex = Number.POSITIVE_INFINITY;
@@ -173,6 +178,7 @@ export class Txn implements WriteView {
   }
 
   get(key: Buffer): Buffer | undefined {
+    if (key === COUNTS_KEY) this.#counts.flush(this);
     const change = this.#overlay.get(key);
     if (change !== undefined) return change.after;
     if (this.#isNew(key)) return undefined;
@@ -194,7 +200,12 @@ export class Txn implements WriteView {
     return madeAt(key) >= this.#sinceIndex;
   }
 
+  addCounts(keys: number, expires: number): void {
+    this.#counts.add(keys, expires);
+  }
+
   put(key: Buffer, value: Buffer): void {
+    if (key === COUNTS_KEY) this.#counts.forget();
     if (isExpiryKey(key)) this.#observeDeadline(key);
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     if (this.#onKeyPut !== undefined && key[0] === tags.key) this.#onKeyPut(key);
@@ -263,8 +274,14 @@ export class Txn implements WriteView {
     this.#opener.check();
   }
 
-  changes(): Iterable<Change> {
+  /** What is kept apart joins the changes. */
+  #settle(): void {
     this.ranks.flush(this);
+    this.#counts.flush(this);
+  }
+
+  changes(): Iterable<Change> {
+    this.#settle();
     return this.#overlay.changes();
   }
 
@@ -280,10 +297,10 @@ export class Txn implements WriteView {
   /** The changes as one engine batch, sealed; in the order of first change, so that it is equal on
    * every replica. */
   operations(): BatchOperation[] {
-    this.ranks.flush(this);
+    this.#settle();
     this.checkReads();
     this.#observe();
-    return Array.from(this.#overlay.changes(), operationOf);
+    return this.#overlay.map((named) => operationOf(named));
   }
 
   /** The same for the engine, which may be told in it what it may store early. */
@@ -294,7 +311,7 @@ export class Txn implements WriteView {
 
   /** The same, with pauses. Nothing may be changed meanwhile, nor before it is written. */
   async batchInSteps(pace: Pacing): Promise<BatchOperations> {
-    this.ranks.flush(this);
+    this.#settle();
     await this.#opener.checkInSteps(pace);
     this.#endReads();
     this.#observe();
@@ -307,23 +324,24 @@ export class Txn implements WriteView {
   }
 
   /** What `many` does not take. */
-  async #sealInSteps(pace: Pacing, many: ManyNew | undefined): Promise<SteadyList<BatchOperation>> {
-    const others = many?.others ?? new SteadyList<BatchOperation>();
+  async #sealInSteps(pace: Pacing, many: ManyNew | undefined): Promise<BatchOperations> {
+    const others = many?.others ?? this.#listOfChanges();
     const elements = new ElementNames();
     this.#elements = elements;
     let bytes = 0;
     let looked = 0;
-    for (const named of this.#overlay.named()) {
+    for (let at = 0; at < this.#overlay.size; at++) {
+      const named = this.#overlay.namedAt(at);
       if (many?.takes(named)) {
         if (++looked % LOOKED_STEP === 0 && pace.isDue()) await pace.pause();
         continue;
       }
-      const change = changeOf(named);
-      const { key, after = NO_BYTES } = change;
+      const { after = NO_BYTES } = named;
+      const key = keyOf(named);
       elements.add(key);
       const isLarge = after.length >= LARGE_RECORD_BYTES;
       const value = isLarge ? await sealLarge(key, after, pace) : undefined;
-      others.push(value === undefined ? operationOf(change) : { type: 'put', key, value });
+      others.push(value === undefined ? operationOf(named, key) : { type: 'put', key, value });
       bytes += isLarge ? 0 : after.length;
       if (others.length % SEALED_STEP !== 0 && bytes < SEALED_STEP_BYTES) continue;
       bytes = 0;
@@ -331,6 +349,11 @@ export class Txn implements WriteView {
     }
     for (const prefix of many?.prefixes ?? []) elements.add(prefix);
     return others;
+  }
+
+  /** An array, which is walked sooner, unless it would be so long that growing it takes a while. */
+  #listOfChanges(): BatchOperation[] | SteadyList<BatchOperation> {
+    return this.#overlay.size > limits.engineWholeOperationsMax ? new SteadyList() : [];
   }
 
   /** What is being read ahead is not wanted any more. */
@@ -352,10 +375,11 @@ export class Txn implements WriteView {
   }
 }
 
-function operationOf({ key, after }: Change): BatchOperation {
+function operationOf(named: Named, key = keyOf(named)): BatchOperation {
+  const { name, after } = named;
   return after === undefined
-    ? { type: 'del', key }
-    : { type: 'put', key, value: sealRecord(key, after) };
+    ? { type: 'del', key, name }
+    : { type: 'put', key, value: sealRecord(key, after), name };
 }
 
 /** Makes so many steps of it. */
@@ -371,23 +395,3 @@ function mayHoldNodes({ gte, lt }: KeyRange): boolean {
 
 const NO_BYTES = Buffer.alloc(0);
 const NO_SLICE: Slice = { pairs: [], ended: true };
-
-/** A slice of a range that is being put together. */
-interface Filling {
-  /** What is to be looked at yet. */
-  range: KeyRange;
-  left: number;
-  bytes: number;
-  readonly pairs: KeyValue[];
-}
-
-/** The part of `range` that a slice ending with `last` covers. */
-function upTo(range: KeyRange, last: Buffer | undefined): KeyRange {
-  if (last === undefined) return range;
-  return range.reverse ? { ...range, gte: last } : { ...range, lt: keyAfter(last) };
-}
-
-/** The part of `range` that a slice ending with `last` leaves. */
-function beyond(range: KeyRange, last: Buffer): KeyRange {
-  return range.reverse ? { ...range, lt: last } : { ...range, gte: keyAfter(last) };
-}

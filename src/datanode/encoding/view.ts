@@ -29,6 +29,8 @@ export interface Lookups {
 export interface WriteView extends View {
   put(key: Buffer, value: Buffer): void;
   del(key: Buffer): void;
+  /** So many keys more (or fewer), and so many more of them with a deadline: see `readCounts`. */
+  addCounts(keys: number, expires: number): void;
   /** The version of a collection created now: index of the entry, and an ordinal within it. */
   newVersion(): Version;
   /**

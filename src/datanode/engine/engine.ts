@@ -1,11 +1,12 @@
 /**
  * Ordered key-value store of one replica: LevelDB (`leveldb.ts`) or memory (`memory.ts`).
  * Keys are compared bytewise. Nobody writes into a buffer that was handed in with a write, nor into
- * one that was handed out: they may be what readers are given (`write-behind.ts`).
+ * one that was handed out: they may be what readers are given (`write-behind.ts`). The `name` of an
+ * operation is its key as a latin1 string, for who had it and for who would make it again.
  */
 export type BatchOperation =
-  | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
-  | { readonly type: 'del'; readonly key: Buffer };
+  | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer; readonly name?: string }
+  | { readonly type: 'del'; readonly key: Buffer; readonly name?: string };
 
 /** Those of one batch, in their order: an array, or what has no need of one. */
 export interface BatchOperations extends Iterable<BatchOperation> {

@@ -41,7 +41,7 @@ export class Pending {
   add(operations: BatchOperations): void {
     for (const operation of operations) {
       const { key } = operation;
-      const name = nameOf(key);
+      const name = operation.name ?? nameOf(key);
       const before = this.#operations.get(name);
       if (before !== undefined) this.#bytes -= sizeOf(before);
       this.#bytes += sizeOf(operation);

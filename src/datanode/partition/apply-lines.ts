@@ -3,7 +3,7 @@
  * asks for a range: then the rest waits for it (decision 7a).
  */
 
-import type { RunContext, WriteRun } from '../commands/command.ts';
+import type { RunContext, RunResult, WriteRun } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
 import { GLANCE, type Pacing, type RangeSource, type Slices } from '../encoding/slices.ts';
@@ -98,7 +98,9 @@ async function applyRest(
   else done(await reply);
   while (replies.length < lines.length) {
     const at = replies.length;
-    done(once?.before(txn, at) ?? (await applyLine(txn, lines[at]!, context)));
+    const given = once?.before(txn, at) ?? applyLine(txn, lines[at]!, context);
+    // few are promises, and to await what is none costs as much as a short command
+    done(given instanceof Promise ? await given : given);
     if (isPauseDue(replies, context)) await context.pace.pause();
   }
   return { state, replies };
@@ -120,12 +122,22 @@ export function applyLine(
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
   if (line.length <= ARGUMENTS_AT_ONCE_MAX) return runPrepared(prepared.run, txn, context);
-  // to look at thousands of arguments is a turn's work
-  return context.pace.pause().then(() => runPrepared(prepared.run, txn, context));
+  return runLater(prepared.run, txn, context);
+}
+
+/** To look at thousands of arguments is a turn's work. */
+async function runLater(run: WriteRun, txn: Txn, context: ApplyContext): Promise<Reply> {
+  await context.pace.pause();
+  return runPrepared(run, txn, context);
 }
 
 function runPrepared(run: WriteRun, txn: Txn, context: ApplyContext): Reply | Promise<Reply> {
-  const result = orTooLarge(() => run(txn, context));
+  let result: RunResult;
+  try {
+    result = run(txn, context);
+  } catch (failure) {
+    return tooLarge(failure);
+  }
   return 'kind' in result ? result : runReply(result, txn, context.pace);
 }
 
@@ -134,9 +146,14 @@ export function orTooLarge<Result>(run: () => Result): Result | Reply {
   try {
     return run();
   } catch (failure) {
-    if (!(failure instanceof ReplyTooLargeError)) throw failure;
-    return failure.reply;
+    return tooLarge(failure);
   }
+}
+
+/** Throws every other failure. */
+function tooLarge(failure: unknown): Reply {
+  if (failure instanceof ReplyTooLargeError) return failure.reply;
+  throw failure;
 }
 
 /** `runRanges` for a command: a reply that grows too large is an error. */
@@ -149,8 +166,7 @@ export async function runReply(
   try {
     return await runRanges(run, source, pace, begun);
   } catch (failure) {
-    if (!(failure instanceof ReplyTooLargeError)) throw failure;
-    return failure.reply;
+    return tooLarge(failure);
   }
 }
 

@@ -15,6 +15,7 @@
 import { asBuffer, ByteRangeError, ByteReader, ByteWriter, readU64 } from '../../common/bytes.ts';
 import { hasRoom, surround } from '../../common/bytes-with-room.ts';
 import { KvorumError } from '../../common/errors.ts';
+import { listFor } from '../../common/list-for.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
 import type { Pacing } from '../encoding/slices.ts';
 import type { CommandLine } from './batch.ts';
@@ -39,6 +40,7 @@ const INTERNAL_BYTES = 64;
 const AROUND_BYTES = 256;
 /** Entries from this size on may have an argument that is worth to be looked for. */
 const LARGE_BYTES = 262_144;
+const NO_BYTES = Buffer.alloc(0);
 
 /** A key that is due: its user key and the deadline it had when the leader saw it. */
 export interface DueKey {
@@ -280,12 +282,16 @@ function decodeLines(reader: ByteReader): readonly CommandLine[] {
 function* linesOf(reader: ByteReader): Generator<undefined, readonly CommandLine[], undefined> {
   const lines: CommandLine[] = [];
   let read = 0;
+  // the commands of an entry are mostly the same
+  let name: Buffer = NO_BYTES;
   for (let left = reader.u32(); left > 0; left--) {
     const flags = reader.u8();
     if (flags !== 0) throw new ByteRangeError(`unknown command flags ${flags}`);
-    const line: Buffer[] = [];
-    for (let count = reader.u32(); count > 0; count--) {
-      line.push(reader.bytes());
+    const count = reader.u32();
+    const line = listFor<Buffer>(count, NO_BYTES);
+    for (let at = 0; at < count; at++) {
+      if (at > 0) line[at] = reader.bytes();
+      else line[0] = name = reader.bytesOr(name);
       if (++read % ARGUMENTS_STEP === 0) yield;
     }
     lines.push(line);

@@ -319,26 +319,36 @@ function finish(waiter: Waiter): void {
  */
 function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
   const drafts: EntryDraft[] = [];
-  let draft: EntryDraft | undefined;
-  const draftFor = (bytes: number): EntryDraft => {
-    if (draft === undefined || (draft.bytes > 0 && draft.bytes + bytes > limits.entryBytesMax)) {
-      draft = { lines: [], once: [], segments: [], bytes: 0 };
-      drafts.push(draft);
-    }
-    draft.bytes += bytes;
-    return draft;
-  };
   for (const waiter of waiters) {
     const { lines, once } = waiter.batch;
-    for (const piece of once === undefined ? lines.map((line) => [line]) : [lines]) {
-      const taking = draftFor(piece.reduce((sum, line) => sum + lineBytes(line), 0));
-      const { segments } = taking;
-      const last = segments.at(-1);
-      if (once) taking.once.push({ first: taking.lines.length, count: piece.length, ...once });
-      taking.lines.push(...piece);
-      if (last?.waiter === waiter) last.count += piece.length;
-      else segments.push({ waiter, count: piece.length });
+    if (once === undefined) {
+      for (const line of lines) addTo(draftFor(drafts, lineBytes(line)), waiter, line);
+      continue;
     }
+    const draft = draftFor(
+      drafts,
+      lines.reduce((sum, line) => sum + lineBytes(line), 0),
+    );
+    draft.once.push({ first: draft.lines.length, count: lines.length, ...once });
+    for (const line of lines) addTo(draft, waiter, line);
   }
   return drafts;
+}
+
+/** The last of `drafts` when there is room in it for `bytes`, which are counted; else a new one. */
+function draftFor(drafts: EntryDraft[], bytes: number): EntryDraft {
+  let draft = drafts.at(-1);
+  if (draft === undefined || (draft.bytes > 0 && draft.bytes + bytes > limits.entryBytesMax)) {
+    draft = { lines: [], once: [], segments: [], bytes: 0 };
+    drafts.push(draft);
+  }
+  draft.bytes += bytes;
+  return draft;
+}
+
+function addTo({ lines, segments }: EntryDraft, waiter: Waiter, line: CommandLine): void {
+  lines.push(line);
+  const last = segments.at(-1);
+  if (last?.waiter === waiter) last.count++;
+  else segments.push({ waiter, count: 1 });
 }

@@ -3,6 +3,9 @@
  * ArrayBuffer of its own costs more than a small request, and because a Buffer for the whole request
  * (which Node's own pool would give) is one object more for each of them.
  */
+import { isAt } from '../../common/bytes.ts';
+import { listFor } from '../../common/list-for.ts';
+
 const SLAB_BYTES = 8_192;
 /** Larger ones have memory of their own. */
 const SHARED_MAX = SLAB_BYTES / 4;
@@ -11,6 +14,8 @@ const LOOPED_MAX = 32;
 
 let slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
 let used = 0;
+/** The name of a command before, as it was sent: that of most requests is the same. */
+let name: Buffer = slab.subarray(0, 0);
 
 /**
  * Copies of `bytes` from `bounds[0]` to `bounds[1]`, from `bounds[2]` to `bounds[3]`, and so on:
@@ -22,24 +27,25 @@ export function copiesOf(bytes: Buffer, bounds: readonly number[], count: number
   if (isShared && used + total > SLAB_BYTES) beginSlab();
   const memory = isShared ? slab : Buffer.allocUnsafeSlow(total);
   let at = isShared ? used : 0;
-  if (isShared) used += total;
-  const copies = listFor(count >> 1);
+  const copies = listFor<Buffer>(count >> 1, name);
   for (let next = 0; next < count; next += 2) {
     const from = bounds[next]!;
     const to = bounds[next + 1]!;
+    if (next === 0 && isAt(bytes, from, to - from, name)) {
+      copies[0] = name;
+      continue;
+    }
     const end = at + to - from;
     if (to - from > LOOPED_MAX) bytes.copy(memory, at, from, to);
     else for (let byte = from; byte < to; byte++) memory[at + byte - from] = bytes[byte]!;
     copies[next >> 1] = memory.subarray(at, end);
     at = end;
   }
+  if (isShared) {
+    used = at;
+    name = copies[0] ?? name;
+  }
   return copies;
-}
-
-/** For so many; a list that grows by itself takes room for seventeen, and most requests have two or three. */
-function listFor(length: number): Buffer[] {
-  if (length === 2) return [slab, slab];
-  return length === 3 ? [slab, slab, slab] : [];
 }
 
 function totalOf(bounds: readonly number[], count: number): number {

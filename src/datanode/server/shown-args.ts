@@ -3,6 +3,11 @@ import { limits } from '../../common/limits.ts';
 
 const REDACTED = Buffer.from('(redacted)');
 
+/** So few arguments are shown as they came. */
+const AS_THEY_ARE_MAX = 4;
+/** Memory that they may keep alive, each. */
+const MEMORY_KEPT_MAX = 16_384;
+
 /** Of these, which arguments must not be seen by who looks at other clients' commands. */
 const secrets: ReadonlyMap<string, (args: readonly Buffer[]) => (at: number) => boolean> = new Map([
   ['auth', () => () => true],
@@ -23,6 +28,7 @@ function isWord(arg: Buffer | undefined, text: string): boolean {
 /** At most `limits.shownArgumentsMax` of at most `limits.shownArgumentBytesMax`, as Redis cuts them. */
 export function shownArgs(command: string, args: readonly Buffer[]): readonly Buffer[] {
   const isSecret = secrets.get(command)?.(args);
+  if (isSecret === undefined && args.length <= AS_THEY_ARE_MAX && args.every(isShort)) return args;
   const fits = args.length <= limits.shownArgumentsMax;
   const count = fits ? args.length : limits.shownArgumentsMax - 1;
   const shown: Buffer[] = [];
@@ -31,6 +37,11 @@ export function shownArgs(command: string, args: readonly Buffer[]): readonly Bu
   }
   if (!fits) shown.push(Buffer.from(`... (${args.length - count} more arguments)`));
   return shown;
+}
+
+/** Not even its memory is large; under deep pipelines each command may be one to be kept. */
+function isShort(arg: Buffer): boolean {
+  return arg.length <= limits.shownArgumentBytesMax && arg.buffer.byteLength <= MEMORY_KEPT_MAX;
 }
 
 /** A copy: the argument's memory may be a piece of a large request's. */

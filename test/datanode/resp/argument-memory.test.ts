@@ -38,4 +38,14 @@ describe('copies of arguments', () => {
     chunk.fill(0);
     expect(copy!.toString()).toBe('bcd');
   });
+
+  it('give the name of the request before again, where it is the same', () => {
+    const chunk = Buffer.from('GETkGETkSETkGE');
+    const [first] = copiesOf(chunk, [0, 3, 3, 4], 4);
+    const [again, key] = copiesOf(chunk, [4, 7, 7, 8], 4);
+    const [other] = copiesOf(chunk, [8, 11, 11, 12], 4);
+    const [shorter] = copiesOf(chunk, [12, 14], 2);
+    expect(again).toBe(first);
+    expect([again, key, other, shorter].map(String)).toEqual(['GET', 'k', 'SET', 'GE']);
+  });
 });

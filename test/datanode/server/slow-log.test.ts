@@ -65,3 +65,12 @@ test('arguments are shown cut, and secrets not at all', () => {
     '1',
   ]);
 });
+
+test('short requests are shown as they came, unless they would keep much memory', () => {
+  const short = words('SET', 'k', 'v');
+  expect(shownArgs('set', short)).toBe(short);
+  const large = Buffer.alloc(100_000, 'x');
+  const [, piece] = shownArgs('get', [short[0]!, large.subarray(0, 10)]);
+  expect(piece!.toString()).toBe('xxxxxxxxxx');
+  expect(piece!.buffer.byteLength).toBeLessThan(100_000);
+});

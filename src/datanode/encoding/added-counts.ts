@@ -1,0 +1,32 @@
+/**
+ * What a batch adds to the counts of its partition: each key that comes or goes changes them, and one
+ * record for all of a batch is enough. Nobody may look for the record before it is written here.
+ */
+import { readCounts, writeCounts } from './system.ts';
+import type { WriteView } from './view.ts';
+
+export class AddedCounts {
+  #keys = 0;
+  #expires = 0;
+
+  /** Those that came less those that went; likewise of those with a deadline. */
+  add(keys: number, expires: number): void {
+    this.#keys += keys;
+    this.#expires += expires;
+  }
+
+  /** Brings the record in `view` up to date; no write where nothing was added. */
+  flush(view: WriteView): void {
+    const [keys, expires] = [this.#keys, this.#expires];
+    if (keys === 0 && expires === 0) return;
+    this.forget();
+    const counts = readCounts(view);
+    writeCounts(view, { keys: counts.keys + keys, expires: counts.expires + expires });
+  }
+
+  /** The record is written by somebody who knows how many there are. */
+  forget(): void {
+    this.#keys = 0;
+    this.#expires = 0;
+  }
+}
