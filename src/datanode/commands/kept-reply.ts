@@ -7,7 +7,7 @@
  */
 import { ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { limits } from '../../common/limits.ts';
-import { encodeReply } from '../resp/encode-reply.ts';
+import { encodePassing, encodeReply } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 
@@ -33,11 +33,22 @@ export function encodeKept(replies: readonly Reply[]): Buffer {
 }
 
 function encodeOne(writer: ByteWriter, reply: Reply, room: number): void {
+  if (isAlike(reply)) {
+    const bytes = encodePassing(reply, 2);
+    if (bytes.length > room) writer.u8(LEFT_OUT);
+    else writer.u8(ALIKE).bytes(bytes);
+    return;
+  }
   const resp2 = encodeReply(reply, 2);
   const resp3 = encodeReply(reply, 3);
   if (Math.max(resp2.length, resp3.length) > room) writer.u8(LEFT_OUT);
   else if (resp2.equals(resp3)) writer.u8(ALIKE).bytes(resp2);
   else writer.u8(BOTH).bytes(resp2).bytes(resp3);
+}
+
+/** In both protocols, as is known without a look at them. */
+function isAlike({ kind }: Reply): boolean {
+  return kind === 'simple' || kind === 'error' || kind === 'integer' || kind === 'bulk';
 }
 
 /** `count`: how many were kept together. */

@@ -92,8 +92,8 @@ export class Overlay {
 
   /** What `of` makes of each, in the same order. */
   map<Result>(of: (named: Named) => Result): Result[] {
-    const made: Result[] = [];
-    for (let at = 0; at < this.#inOrder.length; at++) made.push(of(this.namedAt(at)));
+    const made = new Array<Result>(this.#inOrder.length);
+    for (let at = 0; at < made.length; at++) made[at] = of(this.namedAt(at));
     return made;
   }
 

@@ -1,6 +1,6 @@
 /** Replies to bytes, RESP2 and RESP3 (redis.io protocol specification). */
 import { assert, unreachable } from '../../common/assert.ts';
-import type { Protocol, Reply } from './reply.ts';
+import { OK, type Protocol, type Reply } from './reply.ts';
 import { replyBytes } from './reply-bytes.ts';
 
 const BUFFER_BYTES_MIN = 1_024;
@@ -9,12 +9,16 @@ const BUFFER_BYTES_MAX = 65_536;
 const ROOM_BYTES = 64;
 /** Mark, length and two line ends of a bulk. */
 const BULK_FRAME_BYTES_MAX = 32;
+/** Mark and line end. */
+const LINE_FRAME_BYTES = 3;
 /** Whole numbers up to here are written as integers are. */
 const WHOLE_MAX = 2 ** 62;
 /** So many zeros are written rather than an exponent, and so small exponents never are. */
 const ZEROS_MAX = 7;
 const PLAIN_EXPONENTS = 4;
 const ZERO = 0x30;
+const SPACE = 0x20;
+const ASCII_END = 0x80;
 const CR = 0x0d;
 const LF = 0x0a;
 
@@ -51,9 +55,9 @@ export class ReplyWriter {
   append(reply: Reply, protocol: Protocol): void {
     switch (reply.kind) {
       case 'simple':
-        return this.#line('+', oneLine(reply.text));
+        return this.#line('+', reply.text);
       case 'error':
-        return this.#line('-', oneLine(reply.text));
+        return this.#line('-', reply.text);
       case 'integer':
         return this.#line(':', String(reply.value));
       case 'bulk':
@@ -184,8 +188,23 @@ export class ReplyWriter {
     this.#length = at;
   }
 
+  /** As a bulk. A line break inside would end it: the rest would pass for the next reply. */
   #line(mark: string, text: string): void {
-    this.#text(`${mark}${text}\r\n`);
+    this.#reserve(text.length * 3 + LINE_FRAME_BYTES);
+    const buffer = this.#buffer;
+    let at = this.#length;
+    buffer[at++] = mark.charCodeAt(0);
+    for (let next = 0; next < text.length; next++) {
+      const code = text.charCodeAt(next);
+      if (code >= ASCII_END) {
+        at += buffer.write(text.slice(next).replace(/[\r\n]/g, ' '), at, 'utf8');
+        break;
+      }
+      buffer[at++] = code === CR || code === LF ? SPACE : code;
+    }
+    buffer[at++] = CR;
+    buffer[at++] = LF;
+    this.#length = at;
   }
 
   #text(text: string): void {
@@ -226,8 +245,11 @@ export function encodeReply(reply: Reply, protocol: Protocol): Buffer {
 
 const passing = new ReplyWriter();
 
+const ENCODED_OK = encodeReply(OK, 2);
+
 /** As `encodeReply`, for who copies it at once: the next call writes over it. */
 export function encodePassing(reply: Reply, protocol: Protocol): Buffer {
+  if (reply === OK) return ENCODED_OK;
   if (replyBytes(reply) > BUFFER_BYTES_MAX) return encodeReply(reply, protocol);
   passing.rewind();
   passing.append(reply, protocol);
@@ -281,9 +303,4 @@ function scalarText(
     default:
       return unreachable(reply);
   }
-}
-
-/** A line break inside a simple reply would end it: the rest would pass for the next reply. */
-function oneLine(text: string): string {
-  return /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, ' ') : text;
 }

@@ -16,7 +16,9 @@
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
 import { limits } from '../../common/limits.ts';
+import { listFor } from '../../common/list-for.ts';
 import type { CommandBatch, CommandLine, LineResult, Witness } from '../partition/batch.ts';
+import { lineBytes } from '../partition/envelope.ts';
 import { encodePassing } from '../resp/encode-reply.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
@@ -30,11 +32,17 @@ const VOUCHED_VERSION = 5;
 const [FAILED, TOLD, WITNESSED] = [0, 1, 2] as const;
 /** Of a frame, for all that is not a reply. */
 const FRAME_ROOM_BYTES = 1_048_576;
+/** Of a request, before its lines. */
+const HEAD_ROOM_BYTES = 128;
 const KINDS = ['read', 'write'] as const;
+/** Longer replies are not compared with those before them. */
+const ALIKE_BYTES_MAX = 32;
+const NO_BYTES = Buffer.alloc(0);
 
 /** `leftMs`: what is left of the batch's deadline, for a clock with another zero. */
 export function encodeBatch(batch: CommandBatch, leftMs: number): Buffer {
-  const writer = new ByteWriter(512)
+  const linesBytes = batch.lines.reduce((sum, line) => sum + lineBytes(line), 0);
+  const writer = new ByteWriter(HEAD_ROOM_BYTES + batch.namespace.length + linesBytes)
     .u8(versionOf(batch))
     .text(batch.namespace)
     .u32(batch.partition)
@@ -90,12 +98,14 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
       throw new ByteRangeError('unknown kind or protocol');
     }
     const lines: CommandLine[] = [];
+    let name: Buffer = NO_BYTES;
     for (let left = bounded(reader.u32(), limits.requestArgumentsMax); left > 0; left--) {
-      const line: Buffer[] = [];
-      for (let count = bounded(reader.u32(), limits.requestArgumentsMax); count > 0; count--) {
-        line.push(reader.bytes());
-      }
-      if (line.length === 0) throw new ByteRangeError('a command without a name');
+      const count = bounded(reader.u32(), limits.requestArgumentsMax);
+      if (count === 0) throw new ByteRangeError('a command without a name');
+      name = reader.bytesOr(name);
+      const line = listFor(count, name);
+      line[0] = name;
+      for (let at = 1; at < count; at++) line[at] = reader.bytes();
       lines.push(line);
     }
     reader.end();
@@ -176,11 +186,14 @@ export function decodeResults(body: Buffer, count: number): LineResult[] {
     const found = reader.u32();
     if (found !== count) throw new ByteRangeError(`${found} results for ${count} commands`);
     const results: LineResult[] = [];
+    let bytes: Buffer = NO_BYTES;
     for (let left = count; left > 0; left--) {
       const form = reader.u8();
       if (form === TOLD || form === WITNESSED) {
         const witness = form === WITNESSED ? decodeWitness(reader) : undefined;
-        const reply = { kind: 'encoded', bytes: reader.bytes() } as const;
+        // of many writes all replies are the same
+        bytes = reader.bytesOr(bytes.length > ALIKE_BYTES_MAX ? NO_BYTES : bytes);
+        const reply = { kind: 'encoded', bytes } as const;
         results.push(witness === undefined ? { ok: true, reply } : { ok: true, reply, witness });
         continue;
       }
