@@ -7,9 +7,11 @@ import type { ProcessPlan } from './cluster-dir.ts';
  * A datanode allocates about 200 MB/s under load, almost all of it garbage within a turn. V8 lets
  * the space for young objects grow only while much survives, so it would stay at 1 MiB and be
  * collected hundreds of times a second, each time promoting whatever is under way. 16 MiB from the
- * start measured 14 % less CPU time per GET, and no more memory at its peak.
+ * start measured 14 % less CPU time per GET. Since no settled request is kept, 8 measure the same for
+ * GETs and SETs, and 20 MB less at the peak of a mixed load: two halves, and what is outside the heap
+ * goes twice as soon.
  */
-const DATANODE_FLAGS = ['--min-semi-space-size=16', '--max-semi-space-size=16'];
+const DATANODE_FLAGS = ['--min-semi-space-size=8', '--max-semi-space-size=8'];
 
 /**
  * V8 collects with the help of threads, and waits until all of them are done. Where datanodes are

@@ -26,7 +26,7 @@ import {
 import { fixedDecimal, humanDecimal } from './fixed-decimal.ts';
 import { inSteps } from './in-steps.ts';
 import { doubleArgument } from './score-args.ts';
-import { type AddRequest, membersOf, runAdd } from './zset.ts';
+import { type AddRequest, membersOf, runAdd } from './zset-add.ts';
 
 const DECIMALS = 6;
 const DISTANCE_DECIMALS = 4;

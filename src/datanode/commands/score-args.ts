@@ -1,4 +1,5 @@
 /** Arguments of sorted sets: numbers as C's strtod reads them, ranges of scores and of members. */
+import { parseInteger } from '../encoding/string.ts';
 import type { LexBound, LexBounds, ScoreBounds } from '../encoding/zset-range.ts';
 import type { Reply } from '../resp/reply.ts';
 import { ArgumentError } from './command.ts';
@@ -22,6 +23,8 @@ export function scoreReply(score: number): Reply {
 
 /** A number that is an argument of its own; not nan, not too large, not too small. */
 export function doubleArgument(arg: Buffer, message = NOT_A_FLOAT): number {
+  const whole = parseInteger(arg);
+  if (typeof whole === 'number') return whole;
   const text = arg.toString('latin1');
   const value = parseDouble(text);
   const isOut = Math.abs(value) === Number.POSITIVE_INFINITY && !/inf/i.test(text);

@@ -49,8 +49,13 @@ export function decodeHashExtra(place: Buffer, extra: Buffer): HashExtra {
   return { encoding, ...decodeDeadlines(place, extra) };
 }
 
+/** Whether so many bytes tell of deadlines. */
+export function hasDeadlines(bytes: number): boolean {
+  return bytes > DUE_AT;
+}
+
 export function decodeDeadlines(place: Buffer, extra: Buffer): HashDeadlines {
-  if (extra.length <= DUE_AT) return NO_DEADLINES;
+  if (!hasDeadlines(extra.length)) return NO_DEADLINES;
   if (extra.length !== WITH_DEADLINES_BYTES) throw corruptRecord(place, 'its hash header is cut');
   return {
     dueMs: readU64(extra, DUE_AT),

@@ -62,6 +62,7 @@ const HAS_DEADLINE = 1;
 const EDITED = 2;
 const FLOAT = 4;
 const KNOWN_FLAGS = HAS_DEADLINE | EDITED | FLOAT;
+const VERSION_BYTES = 12;
 const COLLECTION_BYTES = 20;
 /** So many characters of a whole number are told apart by a double. */
 const INTEGER_BYTES_MAX = 15;
@@ -145,10 +146,26 @@ export function encodeCollection({ version, size, extra }: CollectionHeader): Bu
 }
 
 export function decodeCollection(key: Buffer, body: Buffer): CollectionHeader {
-  if (body.length < COLLECTION_BYTES) throw corruptRecord(key, 'its collection header is cut');
+  if (body.length < COLLECTION_BYTES) throw cut(key);
   return {
     version: { index: readU64(body, 0), ordinal: body.readUInt32BE(8) },
     size: readU64(body, 12),
     extra: body.subarray(COLLECTION_BYTES),
   };
+}
+
+/** Whether bodies of two collections of one type are of the same one. */
+export function isSameCollection(key: Buffer, one: Buffer, other: Buffer): boolean {
+  if (Math.min(one.length, other.length) < COLLECTION_BYTES) throw cut(key);
+  for (let at = VERSION_BYTES - 1; at >= 0; at--) if (one[at] !== other[at]) return false;
+  return true;
+}
+
+/** How many bytes its type adds to the header of a collection. */
+export function extraBytes(body: Buffer): number {
+  return body.length - COLLECTION_BYTES;
+}
+
+function cut(key: Buffer): Error {
+  return corruptRecord(key, 'its collection header is cut');
 }

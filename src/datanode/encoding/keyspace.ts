@@ -6,12 +6,14 @@
 
 import { slotOfKey } from '../../common/hash.ts';
 import { encodeGarbageKey } from './garbage.ts';
-import { decodeDeadlines } from './hash-header.ts';
+import { decodeDeadlines, hasDeadlines } from './hash-header.ts';
 import {
   decodeCollection,
   decodeHeader,
   encodeHeader,
+  extraBytes,
   type Header,
+  isSameCollection,
   type PlainString,
   valueTypes,
 } from './header.ts';
@@ -143,13 +145,13 @@ function moveFieldsDue(
 }
 
 function fieldsDueMsOf(place: Buffer, header: Header | PlainString | undefined): number {
-  if (header?.type !== 'hash') return 0;
+  if (header?.type !== 'hash' || !hasDeadlines(extraBytes(header.body))) return 0;
   return decodeDeadlines(place, decodeCollection(place, header.body).extra).dueMs;
 }
 
 /** When the last field of a hash goes; 0: never, or no hash. */
 function fieldsUntilMsOf(place: Buffer, header: Header | PlainString): number {
-  if (header.type !== 'hash') return 0;
+  if (header.type !== 'hash' || !hasDeadlines(extraBytes(header.body))) return 0;
   const { size, extra } = decodeCollection(place, header.body);
   const { expiring, untilMs } = decodeDeadlines(place, extra);
   return expiring > 0 && expiring === size ? untilMs : 0;
@@ -166,11 +168,9 @@ function leaveElements(
   before: Header,
   after: Header | undefined,
 ): void {
+  const goesOn = after?.type === before.type && isSameCollection(place, before.body, after.body);
+  if (goesOn) return;
   const { version } = decodeCollection(place, before.body);
-  if (after !== undefined && after.type === before.type) {
-    const next = decodeCollection(place, after.body).version;
-    if (next.index === version.index && next.ordinal === version.ordinal) return;
-  }
   const garbage = { slot: slotOfKey(key), version, type: valueTypes[before.type] };
   view.put(encodeGarbageKey(garbage), IN_INDEX);
 }
