@@ -8,7 +8,8 @@ import { assert } from './assert.ts';
 const TWO_32 = 0x1_0000_0000;
 
 export function writeU64(target: Buffer, value: number, offset: number): void {
-  assert(Number.isSafeInteger(value) && value >= 0, () => `u64 out of range: ${value}`);
+  // a function that tells what is wrong is made only where it is
+  if (!Number.isSafeInteger(value) || value < 0) assert(false, `u64 out of range: ${value}`);
   target.writeUInt32BE(Math.floor(value / TWO_32), offset);
   target.writeUInt32BE(value % TWO_32, offset + 4);
 }

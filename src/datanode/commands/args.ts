@@ -17,7 +17,7 @@ export const TOO_LONG = error('ERR string exceeds maximum allowed size (proto-ma
 /** Argument `at`, which the arity (checked before) promises. */
 export function argument(args: readonly Buffer[], at: number): Buffer {
   const found = args[at];
-  assert(found !== undefined, () => `argument ${at} is there: arity was checked`);
+  if (found === undefined) assert(false, `argument ${at} is there: arity was checked`);
   return found;
 }
 

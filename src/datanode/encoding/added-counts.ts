@@ -8,17 +8,24 @@ import type { WriteView } from './view.ts';
 export class AddedCounts {
   #keys = 0;
   #expires = 0;
+  #isChanged = false;
 
   /** Those that came less those that went; likewise of those with a deadline. */
   add(keys: number, expires: number): void {
+    if (keys === 0 && expires === 0) return;
     this.#keys += keys;
     this.#expires += expires;
+    this.#isChanged = true;
   }
 
-  /** Brings the record in `view` up to date; no write where nothing was added. */
+  /**
+   * Brings the record in `view` up to date; no write where no key came or went. Where as many went as
+   * came it is written all the same: another replica may have had them in two batches, and what is
+   * stored must not differ.
+   */
   flush(view: WriteView): void {
+    if (!this.#isChanged) return;
     const [keys, expires] = [this.#keys, this.#expires];
-    if (keys === 0 && expires === 0) return;
     this.forget();
     const counts = readCounts(view);
     writeCounts(view, { keys: counts.keys + keys, expires: counts.expires + expires });
@@ -28,5 +35,6 @@ export class AddedCounts {
   forget(): void {
     this.#keys = 0;
     this.#expires = 0;
+    this.#isChanged = false;
   }
 }

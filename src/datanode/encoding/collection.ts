@@ -62,7 +62,8 @@ export function openCollection(
   const { live } = found;
   if (live === undefined) return newCollection(view, found, type);
   if (live.type !== type) return 'wrong-type';
-  return { deadlineMs: live.deadlineMs, ...collectionOf(found, live, type) };
+  const { place, size, extra } = collectionOf(found, live, type);
+  return { found, type, place, size, extra, deadlineMs: live.deadlineMs };
 }
 
 /** An empty collection that takes the place of whatever is under the key, once it is saved. */

@@ -20,7 +20,6 @@ const COUNTS = 1;
 const SHAPE_BYTES = 10;
 const ENTRY_BYTES = 8;
 const COUNT_BYTES = 8;
-const U32_MAX = 0xffff_ffff;
 
 export interface NodeEntry {
   child: number;
@@ -81,7 +80,8 @@ export function deleteNode(view: WriteView, place: CollectionPlace, id: number):
 
 export function encodeShape({ level, nextNode, entries }: Node): Buffer {
   const bytes = entries.reduce((sum, { bound }) => sum + ENTRY_BYTES + bound.length, SHAPE_BYTES);
-  const encoded = Buffer.alloc(bytes);
+  const encoded = Buffer.allocUnsafe(bytes);
+  encoded[0] = 0;
   encoded[1] = level;
   encoded.writeUInt32BE(nextNode, 2);
   encoded.writeUInt32BE(entries.length, 6);
@@ -96,12 +96,11 @@ export function encodeShape({ level, nextNode, entries }: Node): Buffer {
 }
 
 export function encodeCounts({ entries }: Node): Buffer {
-  const encoded = Buffer.alloc(1 + entries.length * COUNT_BYTES);
+  const encoded = Buffer.allocUnsafe(1 + entries.length * COUNT_BYTES);
+  encoded[0] = 0;
   let at = 1;
   for (const { count } of entries) {
-    // a half of it is 0 as it is, unless the set is enormous
-    if (count <= U32_MAX) encoded.writeUInt32BE(count, at + COUNT_BYTES / 2);
-    else writeU64(encoded, count, at);
+    writeU64(encoded, count, at);
     at += COUNT_BYTES;
   }
   return encoded;

@@ -286,12 +286,31 @@ function countOf(entries: Node['entries']): number {
 function entryAt({ entries }: Node, order: Buffer): number {
   let low = 1;
   let high = entries.length;
+  // bytes that `order` has in common with the bounds on both sides, and so with all in between
+  let sameBelow = 0;
+  let sameAbove = 0;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (entries[middle]!.bound.compare(order) <= 0) low = middle + 1;
-    else high = middle;
+    const { bound } = entries[middle]!;
+    const same = commonBytes(bound, order, Math.min(sameBelow, sameAbove));
+    const isBehind = same < bound.length && (same === order.length || bound[same]! > order[same]!);
+    if (isBehind) {
+      high = middle;
+      sameAbove = same;
+    } else {
+      low = middle + 1;
+      sameBelow = same;
+    }
   }
   return low - 1;
+}
+
+/** How many bytes two have in common, who have `known`. */
+function commonBytes(one: Buffer, other: Buffer, known: number): number {
+  const end = Math.min(one.length, other.length);
+  let at = known;
+  while (at < end && one[at] === other[at]) at++;
+  return at;
 }
 
 /** True when two blocks became one. */
