@@ -162,7 +162,8 @@ export function isSameCollection(key: Buffer, one: Buffer, other: Buffer): boole
 }
 
 /** How many bytes its type adds to the header of a collection. */
-export function extraBytes(body: Buffer): number {
+export function extraBytes(key: Buffer, body: Buffer): number {
+  if (body.length < COLLECTION_BYTES) throw cut(key);
   return body.length - COLLECTION_BYTES;
 }
 

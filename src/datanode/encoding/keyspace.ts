@@ -145,13 +145,13 @@ function moveFieldsDue(
 }
 
 function fieldsDueMsOf(place: Buffer, header: Header | PlainString | undefined): number {
-  if (header?.type !== 'hash' || !hasDeadlines(extraBytes(header.body))) return 0;
+  if (header?.type !== 'hash' || !hasDeadlines(extraBytes(place, header.body))) return 0;
   return decodeDeadlines(place, decodeCollection(place, header.body).extra).dueMs;
 }
 
 /** When the last field of a hash goes; 0: never, or no hash. */
 function fieldsUntilMsOf(place: Buffer, header: Header | PlainString): number {
-  if (header.type !== 'hash' || !hasDeadlines(extraBytes(header.body))) return 0;
+  if (header.type !== 'hash' || !hasDeadlines(extraBytes(place, header.body))) return 0;
   const { size, extra } = decodeCollection(place, header.body);
   const { expiring, untilMs } = decodeDeadlines(place, extra);
   return expiring > 0 && expiring === size ? untilMs : 0;

@@ -246,7 +246,7 @@ function lowerBound(names: SteadyList<Named>, bound: string): number {
   return low;
 }
 
-export function changeOf(named: Named): Change {
+function changeOf(named: Named): Change {
   // with its key it is a change
   return named.key === undefined ? { key: keyOf(named), after: named.after } : (named as Change);
 }

@@ -17,7 +17,7 @@ import {
   encodeGarbageKey,
   garbageRange,
 } from '../../../src/datanode/encoding/garbage.ts';
-import { valueTypes } from '../../../src/datanode/encoding/header.ts';
+import { encodeHeader, valueTypes } from '../../../src/datanode/encoding/header.ts';
 import { findKey, giveUpKey, removeKey } from '../../../src/datanode/encoding/keyspace.ts';
 import { storeString } from '../../../src/datanode/encoding/string.ts';
 import { readCounts } from '../../../src/datanode/encoding/system.ts';
@@ -170,4 +170,16 @@ test('a value moves within its slot without its elements, and with them to anoth
     }
     expect(found.sort()).toEqual([...members].sort());
   }
+});
+
+test('a header that is cut is damage, whether or not its elements are asked for', async () => {
+  const engine = await openEngine();
+  await write(engine, 1, (txn) => {
+    const found = findKey(txn, bytes('h'), NOW);
+    const header = { type: 'hash', deadlineMs: 0, origin: 'set', body: bytes('cut') } as const;
+    txn.put(found.place, encodeHeader(header));
+  });
+  expect(() => findKey(createView(engine), bytes('h'), NOW)).toThrow(
+    'its collection header is cut',
+  );
 });
