@@ -222,8 +222,8 @@ export const limits = {
   keyFilterMissesGrowth: 4,
   /** The same of members of hashes, sets and sorted sets: memory of all of a node. */
   memberFiltersBytes: 16 * MIB,
-  /** Records that need not be read to be replaced (`partition/known-records.ts`): of a node. */
-  knownRecordsBytes: 24 * MIB,
+  /** Records that need not be read to be replaced (`partition/known-records.ts`): of a node, at most. */
+  knownRecordsBytes: 96 * MIB,
   /** Of sessions (`partition/known-sessions.ts`): of one engine. */
   knownSessionRecordsMax: 32,
   knownSessionBytesMax: 512,

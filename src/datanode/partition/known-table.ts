@@ -1,12 +1,14 @@
 /**
- * What a node remembers of single keys of its engines, and may forget at any time: a table of a fixed
- * size in sets of 64 bytes, one line of the cache each. A key may lie in two of them and goes where more
- * is free: so hardly any is lost before nine tenths are taken (with one set, a tenth of them would be by
- * then), and who comes to two full ones takes a place that is not empty.
+ * What a node remembers of single keys of its engines, and may forget at any time: tables in sets of
+ * 64 bytes, one line of the cache each. A key may lie in two sets of a table and goes where more is free:
+ * so hardly any is lost before nine tenths are taken (with one set, a tenth of them would be by then).
+ * Then there is another table, as large as all before it, while there may be; who comes to full sets
+ * after that takes a place that is not empty. Keys stay in the table they came to: to move them they
+ * would have to be known.
  *
  * A place holds 64 bits of a keyed hash over engine and key, and two numbers more where the table has
- * such. A key is compared with those of sixteen places at most: it is taken for another once in 10¹⁸
- * questions (in 350,000 years of 100,000 a second), and nobody who chooses keys can bring it about.
+ * such. A key is compared with those of 64 places at most: it is taken for another once in 10¹⁷
+ * questions (in 35,000 years of 100,000 a second), and nobody who chooses keys can bring it about.
  */
 import { HalfSipHash } from '../../common/half-sip-hash.ts';
 import type { Random } from '../../common/random.ts';
@@ -18,43 +20,62 @@ const SET_WORDS = 16;
 const KEY_BYTES_MAX = 512;
 /** Odd, and near the golden ratio of 2³²: its multiples are spread evenly. */
 const SPREAD = 0x9e3779b1;
+/** The first table is so much of all that there may be: then one as large, one of twice that, and so on. */
+const FIRST_SHARE = 8;
+/** Of a table's places: so many keys that found none are enough for another table. */
+const LOST_SHARE = 64;
 
 export class KnownTable {
   readonly #hash: HalfSipHash;
-  readonly #words: number;
+  readonly #wordsMax: number;
   readonly #placeWords: number;
-  /** Made when there is something to remember. */
-  #table: Int32Array | undefined;
-  /** Where the sets begin that the key which was looked for last may lie in. */
-  #one = 0;
-  #other = 0;
+  /** The newest is the first; made when there is something to remember. */
+  readonly #tables: Int32Array[] = [];
+  #words = 0;
+  /** Keys that found no free place since the newest table was made. */
+  #lost = 0;
+  /** Of the key that was looked for last: the table it was found in, and what its sets are told by. */
+  #found: Int32Array = NONE;
+  #spread = 0;
+  #otherSpread = 0;
 
-  /** `bytes`: a power of two; `numbers`: whether two numbers are kept with each key. */
+  /** `bytes`, at most: a power of two; `numbers`: whether two numbers are kept with each key. */
   constructor(random: Random, bytes: number, numbers: boolean) {
     this.#hash = new HalfSipHash(random.u32(), random.u32());
-    this.#words = bytes / 4;
+    this.#wordsMax = bytes / 4;
     this.#placeWords = numbers ? 4 : 2;
+  }
+
+  /** Of memory. */
+  get bytes(): number {
+    return this.#words * 4;
   }
 
   /** Where it is, for `number`; negative: it is not known. `key`: of a record or a member. */
   find(engine: number, key: Buffer): number {
-    const table = this.#table;
-    return table === undefined || key.length > KEY_BYTES_MAX ? -1 : this.#find(table, engine, key);
+    if (this.#words === 0 || key.length > KEY_BYTES_MAX) return -1;
+    this.#hash.hash(key, engine);
+    const spread = hashOf(key) ^ Math.imul(engine, SPREAD);
+    this.#spread = spread ^ (spread >>> 15);
+    this.#otherSpread = Math.imul(spread, SPREAD) >>> 7;
+    const { low, high } = this.#hash;
+    // an empty place is of a key that is not known
+    return low === 0 && high === 0 ? -1 : this.#find(low, high);
   }
 
-  /** The first or the second number that is kept at a place. */
+  /** The first or the second number that is kept at a place that was found just now. */
   number(at: number, which: 0 | 1): number {
-    return this.#table![at + 2 + which]!;
+    return this.#found[at + 2 + which]!;
   }
 
   /** With the numbers of a table that keeps such, in the place of those it had. */
   add(engine: number, key: Buffer, first = 0, second = 0): void {
     if (key.length > KEY_BYTES_MAX) return;
-    this.#table ??= new Int32Array(this.#words);
-    const table = this.#table;
-    const known = this.#find(table, engine, key);
+    if (this.#words === 0) this.#grow();
+    const known = this.find(engine, key);
     const { low, high } = this.#hash;
-    const at = known >= 0 ? known : this.#placeFor(table, high);
+    const at = known >= 0 ? known : this.#placeFor(high);
+    const table = this.#found;
     table[at] = low;
     table[at + 1] = high;
     if (this.#placeWords === 2) return;
@@ -64,25 +85,25 @@ export class KnownTable {
 
   remove(engine: number, key: Buffer): void {
     const at = this.find(engine, key);
-    if (at >= 0) this.#table!.fill(0, at, at + this.#placeWords);
+    if (at >= 0) this.#found.fill(0, at, at + this.#placeWords);
   }
 
-  /** Leaves the key's hash in `#hash` and its sets in `#one` and `#other`. */
-  #find(table: Int32Array, engine: number, key: Buffer): number {
-    this.#hash.hash(key, engine);
-    const { low, high } = this.#hash;
-    const spread = hashOf(key) ^ Math.imul(engine, SPREAD);
-    this.#one = this.#setAt(spread ^ (spread >>> 15));
-    this.#other = this.#setAt(Math.imul(spread, SPREAD) >>> 7);
-    // an empty place is of a key that is not known
-    if (low === 0 && high === 0) return -1;
-    const at = this.#placeOf(table, this.#one, low, high);
-    return at >= 0 ? at : this.#placeOf(table, this.#other, low, high);
+  #grow(): void {
+    const words = this.#words || Math.max(SET_WORDS, this.#wordsMax / FIRST_SHARE);
+    this.#tables.unshift(new Int32Array(words));
+    this.#words += words;
+    this.#lost = 0;
   }
 
-  /** Of the table it is the set at the number's last bits. */
-  #setAt(number: number): number {
-    return Math.imul(number, SET_WORDS) & (this.#words - 1);
+  #find(low: number, high: number): number {
+    for (const table of this.#tables) {
+      this.#found = table;
+      const at = this.#placeOf(table, setOf(table, this.#spread), low, high);
+      if (at >= 0) return at;
+      const other = this.#placeOf(table, setOf(table, this.#otherSpread), low, high);
+      if (other >= 0) return other;
+    }
+    return -1;
   }
 
   /** Of the set that begins at `from` the first place with this hash; negative: none has it. */
@@ -93,13 +114,40 @@ export class KnownTable {
     return -1;
   }
 
-  /** A free one in the set that has more of them; else some place, as `number` has it. */
-  #placeFor(table: Int32Array, number: number): number {
-    const free = this.#placeOf(table, this.#one, 0, 0);
-    const otherFree = this.#placeOf(table, this.#other, 0, 0);
-    if (free < 0 && otherFree < 0) return this.#one + (number & (SET_WORDS - this.#placeWords));
+  /** A free one in some table, which is `#found` then; else some place, as `number` has it. */
+  #placeFor(number: number): number {
+    for (const table of this.#tables) {
+      const free = this.#freeIn(table);
+      this.#found = table;
+      if (free >= 0) return free;
+    }
+    const newest = this.#tables[0]!;
+    this.#lost++;
+    if (
+      this.#words < this.#wordsMax &&
+      this.#lost > newest.length / this.#placeWords / LOST_SHARE
+    ) {
+      this.#grow();
+      return this.#placeFor(number);
+    }
+    this.#found = newest;
+    return setOf(newest, this.#spread) + (number & (SET_WORDS - this.#placeWords));
+  }
+
+  /** A free one in the set that has more of them; negative: both are full. */
+  #freeIn(table: Int32Array): number {
+    const [one, other] = [setOf(table, this.#spread), setOf(table, this.#otherSpread)];
+    const free = this.#placeOf(table, one, 0, 0);
+    const otherFree = this.#placeOf(table, other, 0, 0);
     if (free < 0 || otherFree < 0) return Math.max(free, otherFree);
     // places are taken from the first on
-    return free - this.#one <= otherFree - this.#other ? free : otherFree;
+    return free - one <= otherFree - other ? free : otherFree;
   }
+}
+
+const NONE = new Int32Array(0);
+
+/** Where the set of a table begins that is at the number's last bits. */
+function setOf(table: Int32Array, number: number): number {
+  return Math.imul(number, SET_WORDS) & (table.length - 1);
 }

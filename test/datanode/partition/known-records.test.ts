@@ -72,6 +72,30 @@ describe('known strings', () => {
     expect(left.at(-1)).toBe(names.at(-1));
   });
 
+  test('take memory as they come, and none is lost on the way', () => {
+    const all = known(64 * KIB);
+    const strings = new EngineRecords(all);
+    expect(all.plain.bytes).toBe(0);
+    const names = Array.from({ length: 0.9 * 8_192 }, (_, at) => `key ${at}`);
+    const steps = new Map<number, number>();
+    for (const [at, name] of names.entries()) {
+      strings.changing([put(name)]);
+      if (!steps.has(all.plain.bytes)) steps.set(all.plain.bytes, at);
+    }
+    expect([...steps.keys()]).toEqual([8, 16, 32, 64].map((kib) => kib * KIB));
+    steps.delete(8 * KIB);
+    // another table comes when those before it, places of 8 bytes, are nearly full
+    for (const [bytes, at] of steps) expect((at * 8) / (bytes / 2)).toBeGreaterThan(0.85);
+    strings.changing(names.filter((_, at) => at % 2 === 0).map(del));
+    const left = names.filter((name) => strings.holdsPlain(keyOf(name)));
+    expect(left.length).toBeGreaterThan(names.length / 2 - 200);
+    expect(left.every((name) => Number(name.slice(4)) % 2 === 1)).toBe(true);
+    // in the places of those that went
+    strings.changing(names.map((name) => put(name)));
+    expect(all.plain.bytes).toBe(64 * KIB);
+    expect(names.filter((name) => !strings.holdsPlain(keyOf(name))).length).toBeLessThan(200);
+  });
+
   test('are forgotten with a batch that is too large to look through', () => {
     const strings = new EngineRecords(known());
     strings.changing([put('a')]);
