@@ -11,6 +11,7 @@ import { fsDisk } from '../common/fs-disk.ts';
 import type { Logger } from '../common/log.ts';
 import { systemRandom } from '../common/random.ts';
 import { tcpNetwork } from '../common/tcp.ts';
+import { yieldingCompactions } from './compactions.ts';
 import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
 import { tuneHeap } from './node-flags.ts';
@@ -74,7 +75,12 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     usage: processUsage,
     fatal: (error: Error) => die(logger, error),
   };
-  await run(config, 'datanode', options, logger, () => startDatanode(config, world));
+  await run(config, 'datanode', options, logger, async () => {
+    const thread = await yieldingCompactions();
+    if (typeof thread === 'string')
+      logger.debug('compactions as urgent as requests', { why: thread });
+    return await startDatanode(config, world);
+  });
 }
 
 export async function runPlacedriver(options: ProcessOptions): Promise<void> {

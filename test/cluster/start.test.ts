@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
+import { threadsOfOwnPriority } from '../cli/priorities.ts';
 import {
   allLed,
   eventually,
@@ -58,7 +59,14 @@ describe('kvorum start', () => {
     const client = connect(cluster.gatewayPort(1));
     for (let at = 0; at < 100; at++) await client.set(`key:${at}`, `value:${at}`);
     client.disconnect();
-    const pids = (await cluster.statusByCommand()).processes.map((line) => line.pid);
+    const { processes } = await cluster.statusByCommand();
+    if (process.platform === 'linux') {
+      for (const { pid, role } of processes) {
+        const nices = threadsOfOwnPriority(pid).map(([, nice]) => nice);
+        expect(nices).toEqual(role === 'datanode' ? [10] : []);
+      }
+    }
+    const pids = processes.map((line) => line.pid);
     await cluster.stop('SIGINT');
     await allGone(pids);
     const againMs = await cluster.start();

@@ -71,6 +71,20 @@ export function createLevelHost(options: LevelHostOptions): EngineHost {
   return new LevelHost(options);
 }
 
+/**
+ * Makes the thread that LevelDB compacts with, one for all engines of a process, which else comes with
+ * the first compaction. `dir`: an empty directory, which is left with files in it.
+ */
+export async function makeCompactionThread(dir: string): Promise<void> {
+  const level = new ClassicLevel<string, string>(dir);
+  try {
+    await level.put('', '');
+    await level.compactRange('', '\uffff');
+  } finally {
+    await level.close();
+  }
+}
+
 class LevelHost implements EngineHost {
   readonly #options: LevelHostOptions;
   readonly #engines = new Map<string, LevelEngine | 'opening'>();
