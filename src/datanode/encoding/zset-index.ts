@@ -7,6 +7,7 @@
  * Changes are point reads and writes. Only a block that has grown too large is read as a range, at
  * the end of the command that filled it: once in some hundred additions.
  */
+import { assert } from '../../common/assert.ts';
 import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
 import type { Collection } from './collection.ts';
 import { type CollectionPlace, elementRange, scoreKeyAt, scoreOrder } from './element-key.ts';
@@ -72,7 +73,7 @@ export function* splitBlocks(view: View, zset: OpenZset): Slices<void> {
   for (const order of zset.crowded ?? []) {
     const block = ranks.blockOf(order);
     if (block.count <= BLOCK_MAX) continue;
-    const { counts, bounds } = (yield* readBlocks(blockRange(zset.place, block))).end();
+    const { counts, bounds } = yield* readBlocks(zset.place, block);
     yield* giveWay();
     ranks.split(order, counts, bounds);
   }
@@ -132,23 +133,42 @@ function blockRange(place: CollectionPlace, { from, to }: Block): KeyRange {
   };
 }
 
-function* readBlocks(range: KeyRange): Slices<Blocks> {
+/** What a block is divided into. Elements behind the first of the last part are known by their number. */
+function* readBlocks(place: CollectionPlace, block: Block): Slices<Division> {
   const blocks = new Blocks();
-  let rest = range;
-  for (let pairs = yield rest; pairs.length > 0; pairs = yield rest) {
+  let rest = blockRange(place, block);
+  let left = lastPartFrom(block.count) + 1;
+  while (left > 0) {
+    const pairs = yield limited(rest, left);
+    assert(pairs.length > 0, () => `a block of ${block.count} elements ends ${left} too early`);
     for (const [key] of pairs) blocks.add(scoreOrder(key));
+    left -= pairs.length;
     rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
   }
-  return blocks;
+  return blocks.end(block.count);
+}
+
+/** How many of `count` elements lie before the last part they are divided into. */
+function lastPartFrom(count: number): number {
+  const parts = Math.floor(count / BLOCK_FILL);
+  const hasOneMore = count % BLOCK_FILL >= BLOCK_FILL / 2;
+  return Math.max(0, hasOneMore ? parts : parts - 1) * BLOCK_FILL;
+}
+
+/** The count of each part, and the bounds between them. */
+export interface Division {
+  readonly counts: readonly number[];
+  readonly bounds: readonly Buffer[];
 }
 
 /** What elements that come in their order are divided into. */
 export class Blocks {
   readonly #counts: number[] = [];
   readonly #bounds: Buffer[] = [];
-  /** Elements of the last block, and the last of them. */
+  /** Elements of the last block, and the last of them; of all. */
   #filled = 0;
   #last: Buffer | undefined;
+  #all = 0;
 
   add(order: Buffer): void {
     if (this.#filled === BLOCK_FILL) {
@@ -157,16 +177,18 @@ export class Blocks {
       this.#filled = 0;
     }
     this.#filled++;
+    this.#all++;
     this.#last = order;
   }
 
-  /** To be asked once, behind the last: the count of each, and the bounds between them. */
-  end(): { readonly counts: readonly number[]; readonly bounds: readonly Buffer[] } {
+  /** To be asked once, behind the last; `all`: so many there are, those that did not come among them. */
+  end(all = this.#all): Division {
     const [counts, bounds] = [this.#counts, this.#bounds];
-    if (counts.length === 0 || this.#filled >= BLOCK_FILL / 2) {
-      counts.push(this.#filled);
+    const filled = this.#filled + all - this.#all;
+    if (counts.length === 0 || filled >= BLOCK_FILL / 2) {
+      counts.push(filled);
     } else {
-      counts[counts.length - 1]! += this.#filled;
+      counts[counts.length - 1]! += filled;
       bounds.pop();
     }
     return { counts, bounds };
