@@ -7,8 +7,8 @@
  * would have to be known.
  *
  * A place holds 64 bits of a keyed hash over engine and key, and two numbers more where the table has
- * such. A key is compared with those of 64 places at most: it is taken for another once in 10¹⁷
- * questions (in 35,000 years of 100,000 a second), and nobody who chooses keys can bring it about.
+ * such. A key is compared with those of 48 places at most: it is taken for another once in 4 · 10¹⁷
+ * questions (in 100,000 years of 100,000 a second), and nobody who chooses keys can bring it about.
  */
 import { HalfSipHash } from '../../common/half-sip-hash.ts';
 import type { Random } from '../../common/random.ts';
@@ -21,7 +21,7 @@ const KEY_BYTES_MAX = 512;
 /** Odd, and near the golden ratio of 2³²: its multiples are spread evenly. */
 const SPREAD = 0x9e3779b1;
 /** The first table is so much of all that there may be: then one as large, one of twice that, and so on. */
-const FIRST_SHARE = 8;
+const FIRST_SHARE = 4;
 /** Of a table's places: so many keys that found none are enough for another table. */
 const LOST_SHARE = 64;
 
@@ -31,6 +31,8 @@ export class KnownTable {
   readonly #placeWords: number;
   /** The newest is the first; made when there is something to remember. */
   readonly #tables: Int32Array[] = [];
+  /** Places that became free in older tables. */
+  #holes = 0;
   #words = 0;
   /** Keys that found no free place since the newest table was made. */
   #lost = 0;
@@ -85,7 +87,9 @@ export class KnownTable {
 
   remove(engine: number, key: Buffer): void {
     const at = this.find(engine, key);
-    if (at >= 0) this.#found.fill(0, at, at + this.#placeWords);
+    if (at < 0) return;
+    this.#found.fill(0, at, at + this.#placeWords);
+    if (this.#found !== this.#tables[0]) this.#holes++;
   }
 
   #grow(): void {
@@ -116,22 +120,31 @@ export class KnownTable {
 
   /** A free one in some table, which is `#found` then; else some place, as `number` has it. */
   #placeFor(number: number): number {
-    for (const table of this.#tables) {
-      const free = this.#freeIn(table);
-      this.#found = table;
-      if (free >= 0) return free;
-    }
-    const newest = this.#tables[0]!;
-    this.#lost++;
-    if (
-      this.#words < this.#wordsMax &&
-      this.#lost > newest.length / this.#placeWords / LOST_SHARE
-    ) {
+    const [newest] = this.#tables as [Int32Array];
+    this.#found = newest;
+    const free = this.#freeIn(newest);
+    if (free >= 0) return free;
+    const hole = this.#hole();
+    if (hole >= 0) return hole;
+    const places = newest.length / this.#placeWords;
+    if (++this.#lost > places / LOST_SHARE && this.#words < this.#wordsMax) {
       this.#grow();
       return this.#placeFor(number);
     }
-    this.#found = newest;
     return setOf(newest, this.#spread) + (number & (SET_WORDS - this.#placeWords));
+  }
+
+  /** A free place in an older table, which is `#found` then; negative: none was found. */
+  #hole(): number {
+    for (let age = 1; this.#holes > 0 && age < this.#tables.length; age++) {
+      const table = this.#tables[age]!;
+      const free = this.#freeIn(table);
+      if (free < 0) continue;
+      this.#holes--;
+      this.#found = table;
+      return free;
+    }
+    return -1;
   }
 
   /** A free one in the set that has more of them; negative: both are full. */
