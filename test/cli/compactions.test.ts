@@ -1,11 +1,17 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { yieldingCompactions } from '../../src/cli/compactions.ts';
 import { threadsOfOwnPriority } from './priorities.ts';
 
 const madeHere = () =>
   readdirSync(tmpdir()).filter((name) => name.startsWith('kvorum-compactions-'));
+
+test('where it can not be told, it stays as it is', async () => {
+  vi.stubEnv('TMPDIR', '/proc/nowhere');
+  expect(await yieldingCompactions()).toMatch(/^ENOENT/);
+  vi.unstubAllEnvs();
+});
 
 test.runIf(process.platform === 'linux')(
   'only the thread that compacts gives way, and nothing is left behind',
