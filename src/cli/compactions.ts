@@ -2,7 +2,7 @@
  * Compactions that give way to requests. LevelDB merges its tables on one thread of a process, for
  * seconds at a time; on a machine whose cores are busy, the threads that answer requests and write the
  * raft log wait for it as for one of their own. With a lower priority it takes what they leave, and
- * merges more tables at once: 50 clients on three datanodes and two cores, by turns, SET 107 us of CPU
+ * merges more tables at once: 50 clients on three datanodes and two cores, by turns, SET 107 µs of CPU
  * and 12,000/s with the same priority, 90 and 13,300 with this one; p99 of 8,000 SETs/s 15 to 33 ms and
  * 13 to 23. When it falls behind, LevelDB itself makes its writers wait, and leaves it the cores.
  */

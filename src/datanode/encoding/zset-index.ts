@@ -156,7 +156,7 @@ function lastPartFrom(count: number): number {
 }
 
 /** The count of each part, and the bounds between them. */
-export interface Division {
+interface Division {
   readonly counts: readonly number[];
   readonly bounds: readonly Buffer[];
 }
