@@ -4,13 +4,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Threads of a process that are not as urgent as its first one: their numbers, and how much nicer they are. */
 export function threadsOfOwnPriority(pid: number | 'self'): [thread: number, nicer: number][] {
   const threads = readdirSync(`/proc/${pid}/task`).map(Number);
-  const niceOf = (thread: number) => {
-    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
-    // by proc(5) the 19th field, behind a name in brackets that may have spaces
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
-  };
-  const usual = niceOf(pid === 'self' ? process.pid : pid);
+  const usual = niceOf(pid, pid === 'self' ? process.pid : pid);
   return threads
-    .map((thread): [number, number] => [thread, niceOf(thread) - usual])
+    .map((thread): [number, number] => [thread, (niceOf(pid, thread) ?? usual!) - usual!])
     .filter(([, nicer]) => nicer !== 0);
+}
+
+/** Undefined: the thread has ended. By proc(5) the 19th field, behind a name in brackets that may have spaces. */
+function niceOf(pid: number | 'self', thread: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+  } catch {
+    return undefined;
+  }
 }

@@ -115,9 +115,13 @@ describe('the client ends', () => {
     await expect.poll(() => peer.commands.length).toBeGreaterThan(0);
     await client.close();
     expect(await call).toMatch(/^(?:UNAVAILABLE|TIMEOUT|CLOSED)$/);
+    // what left before the end has come once its connection is seen to be closed
+    await expect.poll(() => peer.sockets.size).toBe(0);
     const sent = peer.commands.length;
+    const { connections } = peer;
     await later(60, '');
     expect(peer.commands.length).toBe(sent);
+    expect(peer.connections).toBe(connections);
   });
 
   test('what is sent on the event of a connection comes after what has waited for it', async () => {
