@@ -279,8 +279,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/known-keys.ts`,
-        find: 'if (this.#next?.add(key) === false) return false;',
-        replace: '',
+        find: "if (added === 'full' || this.#next?.add(key) === 'full') this.#drop();",
+        replace: "if (added === 'full') this.#drop();",
       },
     ],
   },
@@ -299,8 +299,18 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/known-records.ts`,
-        find: 'else this.#plain.remove(this.#engine, key);\n    const integer',
+        find: 'else if (!isNew) this.#plain.remove(this.#engine, key);\n    const integer',
         replace: 'const integer',
+      },
+    ],
+  },
+  {
+    name: 'remember a key in two places',
+    edits: [
+      {
+        file: `${partition}/known-table.ts`,
+        find: 'const known = isNew ? -1 : this.#find();',
+        replace: 'const known = -1;',
       },
     ],
   },

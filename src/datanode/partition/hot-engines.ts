@@ -5,6 +5,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
 import type { Random } from '../../common/random.ts';
+import { isMemberKey } from '../encoding/element-key.ts';
 import { isRecordKey } from '../encoding/key.ts';
 import type { TxnReader } from '../encoding/txn.ts';
 import type {
@@ -72,31 +73,49 @@ export function withHotRanges(
   };
 }
 
+/** Keys of records, or of members, of one engine. */
+interface Kind {
+  readonly absent: KnownKeys;
+  /**
+   * Of the last that was looked for nothing was known. The next one is likely to be as it was, so who
+   * brings in new keys asks the filter alone, and who replaces what there is does not ask it.
+   */
+  areNew: boolean;
+}
+
 class HotEngine implements ReadEngine {
   readonly hot: HotRanges;
   readonly cold: Engine;
-  readonly #absentRecords: KnownKeys;
-  readonly #absentMembers: KnownKeys;
-  readonly #records: EngineRecords;
+  readonly #records: Kind;
+  readonly #members: Kind;
+  readonly #known: EngineRecords;
 
   constructor(engine: Engine, isNew: boolean, world: KnownWorld, pool: HotPool) {
     this.cold = engine;
     this.hot = new HotRanges(pool);
-    this.#absentRecords = new KnownKeys(engine, isNew, world.absentRecords);
-    this.#absentMembers = new KnownKeys(engine, isNew, world.absentMembers);
-    this.#records = new EngineRecords(world.records);
+    this.#records = { absent: new KnownKeys(engine, isNew, world.absentRecords), areNew: false };
+    this.#members = { absent: new KnownKeys(engine, isNew, world.absentMembers), areNew: false };
+    this.#known = new EngineRecords(world.records);
   }
 
   holdsPlain(key: Buffer): boolean {
-    return this.#records.holdsPlain(key);
+    const kind = this.#kindOf(key);
+    if (kind.areNew && kind.absent.isAbsent(key)) return false;
+    const holds = this.#known.holdsPlain(key);
+    kind.areNew = !holds;
+    return holds;
   }
 
   knownValue(key: Buffer): Buffer | undefined {
-    return this.#records.valueOf(key);
+    if (!isMemberKey(key)) return this.#known.valueOf(key);
+    if (this.#members.areNew && this.#members.absent.isAbsent(key)) return undefined;
+    const value = this.#known.valueOf(key);
+    this.#members.areNew = value === undefined;
+    return value;
   }
 
   getSync(key: Buffer): Buffer | undefined {
-    const absent = isRecordKey(key) ? this.#absentRecords : this.#absentMembers;
+    const { absent } = this.#kindOf(key);
     if (absent.isAbsent(key)) return undefined;
     const value = this.cold.getSync(key);
     if (value === undefined) absent.missed(key);
@@ -118,9 +137,7 @@ class HotEngine implements ReadEngine {
   /** A snapshot that is taken meanwhile may hold the batch or not: it is told of at both ends. */
   async write(operations: BatchOperations): Promise<void> {
     this.#changed(operations);
-    this.#absentRecords.changing(operations);
-    this.#absentMembers.changing(operations);
-    this.#records.changing(operations);
+    this.#changing(operations);
     try {
       await this.cold.write(operations);
     } finally {
@@ -130,8 +147,8 @@ class HotEngine implements ReadEngine {
 
   async clearRange(range: KeyRange): Promise<void> {
     this.hot.clear();
-    const ends = [this.#absentRecords, this.#absentMembers].map((keys) => keys.clearing(range));
-    this.#records.forget();
+    const ends = [this.#records, this.#members].map(({ absent }) => absent.clearing(range));
+    this.#known.forget();
     try {
       await this.cold.clearRange(range);
       for (const ended of ends) ended('cleared');
@@ -160,8 +177,26 @@ class HotEngine implements ReadEngine {
   /** Nothing is known any more; the engine goes. */
   async forget(): Promise<void> {
     this.hot.clear();
-    this.#records.forget();
-    await Promise.all([this.#absentRecords.close(), this.#absentMembers.close()]);
+    this.#known.forget();
+    await Promise.all([this.#records.absent.close(), this.#members.absent.close()]);
+  }
+
+  #kindOf(key: Buffer): Kind {
+    return isRecordKey(key) ? this.#records : this.#members;
+  }
+
+  /** Who remembers keys is told of a batch: in one walk, unless it is large. */
+  #changing(operations: BatchOperations): void {
+    if (operations.length > limits.keyFilterChangesMax) {
+      this.#records.absent.changing(operations);
+      this.#members.absent.changing(operations);
+      return this.#known.changing(operations);
+    }
+    for (const operation of operations) {
+      const { type, key } = operation;
+      const isOne = type === 'put' && (isRecordKey(key) || isMemberKey(key));
+      this.#known.changingOne(operation, isOne && this.#kindOf(key).absent.putting(key));
+    }
   }
 
   #changed(operations: BatchOperations): void {

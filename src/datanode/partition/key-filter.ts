@@ -60,6 +60,13 @@ export class FilterMemory {
   }
 }
 
+/**
+ * What has become of a key that was to be added. `new`: it is there now and surely was not before;
+ * `held`: it, or one that is taken for it, was; `full`: there is no memory for it, and the filter says
+ * too little from now on.
+ */
+export type Added = 'new' | 'held' | 'full';
+
 export class KeyFilter {
   readonly #memory: FilterMemory;
   /** The newest is the last. */
@@ -85,23 +92,19 @@ export class KeyFilter {
   /** False: `key`, a record's or a member's, was never added. */
   mayHold(key: Buffer): boolean {
     const [hash, slot] = [hashOf(key), slotOf(key)];
-    const block = blockOf(hash, slot);
-    const bits = bitsOf(hash, slot);
-    for (let at = this.#segments.length - 1; at >= 0; at--) {
-      if (holds(this.#segments[at]!, block, bits)) return true;
-    }
-    return false;
+    return this.#holds(blockOf(hash, slot), bitsOf(hash, slot));
   }
 
-  /** False: there is no memory for it, and the filter says too little from now on. */
-  add(key: Buffer): boolean {
-    if (this.mayHold(key)) return true;
-    if (this.#room === 0 && !this.#grow()) return false;
+  add(key: Buffer): Added {
     const [hash, slot] = [hashOf(key), slotOf(key)];
-    set(this.#segments.at(-1)!, blockOf(hash, slot), bitsOf(hash, slot));
+    const block = blockOf(hash, slot);
+    const bits = bitsOf(hash, slot);
+    if (this.#holds(block, bits)) return 'held';
+    if (this.#room === 0 && !this.#grow()) return 'full';
+    set(this.#segments.at(-1)!, block, bits);
     this.#room--;
     this.#count++;
-    return true;
+    return 'new';
   }
 
   /** Gives its memory back: it is empty again. */
@@ -111,6 +114,13 @@ export class KeyFilter {
     this.#room = 0;
     this.#bytes = 0;
     this.#count = 0;
+  }
+
+  #holds(block: number, bits: number): boolean {
+    for (let at = this.#segments.length - 1; at >= 0; at--) {
+      if (holds(this.#segments[at]!, block, bits)) return true;
+    }
+    return false;
   }
 
   #grow(): boolean {

@@ -107,6 +107,16 @@ export class KnownKeys {
   }
 
   /**
+   * The same, of one key that a batch puts, and one of its kind. True: nothing is stored under it, and
+   * no operation before this one puts it.
+   */
+  putting(key: Buffer): boolean {
+    const added = this.#complete?.add(key);
+    if (added === 'full' || this.#next?.add(key) === 'full') this.#drop();
+    return added === 'new';
+  }
+
+  /**
    * To be told before the engine is; what is returned is to be told what has become of it.
    */
   clearing({ gte, lt, limit }: KeyRange): (outcome: 'cleared' | 'failed') => void {
@@ -159,14 +169,13 @@ export class KnownKeys {
     this.#missesMin *= limits.keyFilterMissesGrowth;
   }
 
-  /** False: they are too many, or there is no memory left. */
+  /** False: they are too many. */
   #addAll(operations: Iterable<BatchOperation>): boolean {
     let records = 0;
     for (const { type, key } of operations) {
       if (type === 'del' || !this.#isOne(key)) continue;
       if (++records > limits.keyFilterChangesMax) return false;
-      if (this.#complete?.add(key) === false) return false;
-      if (this.#next?.add(key) === false) return false;
+      this.putting(key);
     }
     return true;
   }
@@ -195,7 +204,8 @@ export class KnownKeys {
         const beganMs = clock.monotonicMs();
         const pairs = await iterator.next(SLICE_KEYS);
         if (this.#next !== filter || pairs.length === 0) return;
-        if (!pairs.every(([key]) => !this.#isOne(key) || filter.add(key))) return this.#drop();
+        if (!pairs.every(([key]) => !this.#isOne(key) || filter.add(key) !== 'full'))
+          return this.#drop();
         const tookMs = clock.monotonicMs() - beganMs;
         const pauseMs = Math.max(PAUSE_MIN_MS, Math.min(PAUSE_MAX_MS, tookMs * PAUSE_SHARE));
         await sleep(clock, pauseMs, this.#closing.signal);

@@ -96,12 +96,16 @@ export class EngineRecords {
   changing(operations: BatchOperations): void {
     const looked = lookedThrough(operations);
     if (looked === undefined || looked.length > limits.keyFilterChangesMax) return this.forget();
-    for (const operation of looked) {
-      const { key } = operation;
-      if (isRecordKey(key)) this.#recordChanging(key, valueIn(operation));
-      else if (isMemberKey(key)) this.#memberChanging(key, valueIn(operation));
-      else if (isSessionKey(key)) this.#sessions.changing(key, valueIn(operation));
-    }
+    for (const operation of looked) this.changingOne(operation, false);
+  }
+
+  /** The same, of one operation. `isNew`: nothing is known of its key, which need not be looked for. */
+  changingOne(operation: BatchOperation, isNew: boolean): void {
+    const { key } = operation;
+    const value = operation.type === 'put' ? operation.value : undefined;
+    if (isRecordKey(key)) this.#recordChanging(key, value, isNew);
+    else if (isMemberKey(key)) this.#memberChanging(key, value, isNew);
+    else if (isSessionKey(key)) this.#sessions.changing(key, value);
   }
 
   /** Nothing is known any more. */
@@ -111,36 +115,33 @@ export class EngineRecords {
     this.#sessions.forget();
   }
 
-  #recordChanging(key: Buffer, value: Buffer | undefined): void {
+  /** `value`: what a batch stores, sealed; undefined: nothing is left. */
+  #recordChanging(key: Buffer, value: Buffer | undefined, isNew: boolean): void {
     const isPlain = value !== undefined && isPlainString(value);
-    if (isPlain) this.#plain.add(this.#engine, key);
-    else this.#plain.remove(this.#engine, key);
+    if (isPlain) this.#plain.add(this.#engine, key, isNew);
+    else if (!isNew) this.#plain.remove(this.#engine, key);
     const integer = isPlain ? plainInteger(value, value.length - CRC_BYTES) : undefined;
     if (integer === undefined) {
-      if (this.#hasIntegers) this.#numbers.remove(this.#engine, key);
+      if (this.#hasIntegers && !isNew) this.#numbers.remove(this.#engine, key);
     } else {
       this.#hasIntegers = true;
       this.#double.writeDoubleBE(integer, 0);
-      this.#addDouble(key, this.#double, 0);
+      this.#addDouble(key, isNew, this.#double, 0);
     }
   }
 
-  #memberChanging(key: Buffer, value: Buffer | undefined): void {
+  #memberChanging(key: Buffer, value: Buffer | undefined, isNew: boolean): void {
     // with other flags there is more to it
     const isPlain = value !== undefined && value[0] === 0;
     if (key[0] === tags.zsetMember) {
-      if (isPlain && value.length === SCORE_BYTES + CRC_BYTES) this.#addDouble(key, value, 1);
-      else this.#numbers.remove(this.#engine, key);
-    } else if (isPlain) this.#plain.add(this.#engine, key);
-    else this.#plain.remove(this.#engine, key);
+      if (isPlain && value.length === SCORE_BYTES + CRC_BYTES)
+        this.#addDouble(key, isNew, value, 1);
+      else if (!isNew) this.#numbers.remove(this.#engine, key);
+    } else if (isPlain) this.#plain.add(this.#engine, key, isNew);
+    else if (!isNew) this.#plain.remove(this.#engine, key);
   }
 
-  #addDouble(key: Buffer, bytes: Buffer, at: number): void {
-    this.#numbers.add(this.#engine, key, bytes.readInt32BE(at), bytes.readInt32BE(at + 4));
+  #addDouble(key: Buffer, isNew: boolean, bytes: Buffer, at: number): void {
+    this.#numbers.add(this.#engine, key, isNew, bytes.readInt32BE(at), bytes.readInt32BE(at + 4));
   }
-}
-
-/** What a batch stores, sealed; undefined: nothing is left. */
-function valueIn(operation: BatchOperation): Buffer | undefined {
-  return operation.type === 'put' ? operation.value : undefined;
 }

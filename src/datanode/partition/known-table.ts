@@ -56,13 +56,8 @@ export class KnownTable {
   /** Where it is, for `number`; negative: it is not known. `key`: of a record or a member. */
   find(engine: number, key: Buffer): number {
     if (this.#words === 0 || key.length > KEY_BYTES_MAX) return -1;
-    this.#hash.hash(key, engine);
-    const spread = hashOf(key) ^ Math.imul(engine, SPREAD);
-    this.#spread = spread ^ (spread >>> 15);
-    this.#otherSpread = Math.imul(spread, SPREAD) >>> 7;
-    const { low, high } = this.#hash;
-    // an empty place is of a key that is not known
-    return low === 0 && high === 0 ? -1 : this.#find(low, high);
+    this.#spreadOut(engine, key);
+    return this.#find();
   }
 
   /** The first or the second number that is kept at a place that was found just now. */
@@ -70,11 +65,15 @@ export class KnownTable {
     return this.#found[at + 2 + which]!;
   }
 
-  /** With the numbers of a table that keeps such, in the place of those it had. */
-  add(engine: number, key: Buffer, first = 0, second = 0): void {
+  /**
+   * With the numbers of a table that keeps such, in the place of those it had. `isNew`: it is not
+   * there, and need not be looked for.
+   */
+  add(engine: number, key: Buffer, isNew: boolean, first = 0, second = 0): void {
     if (key.length > KEY_BYTES_MAX) return;
     if (this.#words === 0) this.#grow();
-    const known = this.find(engine, key);
+    this.#spreadOut(engine, key);
+    const known = isNew ? -1 : this.#find();
     const { low, high } = this.#hash;
     const at = known >= 0 ? known : this.#placeFor(high);
     const table = this.#found;
@@ -99,7 +98,18 @@ export class KnownTable {
     this.#lost = 0;
   }
 
-  #find(low: number, high: number): number {
+  /** The hash of a key, and where its sets are. */
+  #spreadOut(engine: number, key: Buffer): void {
+    this.#hash.hash(key, engine);
+    const spread = hashOf(key) ^ Math.imul(engine, SPREAD);
+    this.#spread = spread ^ (spread >>> 15);
+    this.#otherSpread = Math.imul(spread, SPREAD) >>> 7;
+  }
+
+  #find(): number {
+    const { low, high } = this.#hash;
+    // an empty place is of a key that is not known
+    if (low === 0 && high === 0) return -1;
     for (const table of this.#tables) {
       this.#found = table;
       const at = this.#placeOf(table, setOf(table, this.#spread), low, high);

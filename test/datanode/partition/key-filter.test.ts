@@ -36,13 +36,21 @@ describe('a filter', () => {
     const filter = new KeyFilter(new FilterMemory());
     const keys = numbered(name, count);
     for (const [at, key] of keys.entries()) {
-      expect(filter.add(key)).toBe(true);
+      expect(filter.add(key)).not.toBe('full');
       if (at % 97 === 0) expect(filter.mayHold(keys[at >> 1]!)).toBe(true);
     }
     expect(keys.every((key) => filter.mayHold(key))).toBe(true);
     expect(wrong(filter, numbered(`${name} absent`, 20_000))).toBeLessThan(0.02);
     expect(filter.count).toBeLessThanOrEqual(count);
     expect(filter.count).toBeGreaterThan(count * 0.98);
+  });
+
+  test('says of no key that was added before that it is new', () => {
+    const filter = new KeyFilter(new FilterMemory());
+    const keys = numbered('once', 30_000);
+    const first = keys.map((key) => filter.add(key));
+    expect(first.filter((added) => added === 'new')).toHaveLength(filter.count);
+    expect(new Set(keys.map((key) => filter.add(key)))).toEqual(new Set(['held']));
   });
 
   test('holds whatever bytes keys are of', () => {
@@ -83,14 +91,15 @@ describe('a filter', () => {
   test('says when there is no memory, and gives it back', () => {
     const memory = new FilterMemory(21_000);
     const [one, other] = [new KeyFilter(memory), new KeyFilter(memory)];
-    const taken = numbered('much', 100_000).findIndex((key) => !one.add(key));
+    const taken = numbered('much', 100_000).findIndex((key) => one.add(key) === 'full');
     expect(taken).toBeGreaterThan(10_000);
     expect(memory.bytes).toBe(one.bytes);
-    expect(other.add(keyOf('one'))).toBe(false);
+    expect(other.add(keyOf('one'))).toBe('full');
     one.free();
     expect([memory.bytes, one.bytes, one.count]).toEqual([0, 0, 0]);
     expect(one.mayHold(keyOf('much:1'))).toBe(false);
-    expect(other.add(keyOf('one'))).toBe(true);
+    expect(other.add(keyOf('one'))).toBe('new');
+    expect(other.add(keyOf('one'))).toBe('held');
   });
 });
 
@@ -99,7 +108,7 @@ test('engines that fill alike use most of the memory before one finds none', () 
   const memory = new FilterMemory(bytesMax);
   const filters = Array.from({ length: 3 }, () => new KeyFilter(memory));
   let added = 0;
-  while (filters.every((filter) => filter.add(keyOf(`key:${added}`)))) added++;
+  while (filters.every((filter) => filter.add(keyOf(`key:${added}`)) !== 'full')) added++;
   expect((filters.length * added) / (bytesMax / 64)).toBeGreaterThan(0.85 * 40);
   expect(filters.every((filter) => filter.mayHold(keyOf(`key:${added >> 1}`)))).toBe(true);
 });
@@ -107,7 +116,7 @@ test('engines that fill alike use most of the memory before one finds none', () 
 test('a node of eight engines has room for the filters of sixteen million keys', () => {
   const filter = new KeyFilter(new FilterMemory());
   let added = 0;
-  for (let at = 0; at < 2_000_000; at++) if (filter.add(keyOf(`key:${at}`))) added++;
+  for (let at = 0; at < 2_000_000; at++) if (filter.add(keyOf(`key:${at}`)) !== 'full') added++;
   expect(added).toBe(2_000_000);
   expect(8 * filter.bytes).toBeLessThanOrEqual(limits.keyFiltersBytes);
 });

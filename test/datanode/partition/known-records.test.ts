@@ -13,7 +13,11 @@ import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../src/datanode/partition/apply-lines.ts';
-import { knownWorld, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
+import {
+  knownWorld,
+  type ReadEngine,
+  withHotRanges,
+} from '../../../src/datanode/partition/hot-engines.ts';
 import { EngineRecords, KnownRecords } from '../../../src/datanode/partition/known-records.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
@@ -173,6 +177,24 @@ async function contentOf(engine: Engine): Promise<string[]> {
   await iterator.close();
   return all.map(([key, value]) => `${key.toString('hex')} ${value.toString('hex')}`);
 }
+
+test('a key has one place, however often one batch or several put it', async () => {
+  const { engine } = await setup();
+  const hot = engine as ReadEngine;
+  await engine.write([put('a'), put('b'), put('a')]);
+  await engine.write([put('b'), put('c'), del('c'), put('c')]);
+  expect(['a', 'b', 'c', 'd'].map((name) => hot.holdsPlain!(keyOf(name)))).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
+  await engine.write(['a', 'b', 'c'].map(del));
+  // some are asked for after one that was there, some after one that was not
+  for (const name of ['a', 'b', 'c', 'a']) expect(hot.holdsPlain!(keyOf(name))).toBe(false);
+  await engine.write([put('b')]);
+  expect(['a', 'b', 'c'].map((name) => hot.holdsPlain!(keyOf(name)))).toEqual([false, true, false]);
+});
 
 describe('a string that is replaced or deleted', () => {
   test.each([
