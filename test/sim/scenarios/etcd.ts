@@ -100,7 +100,8 @@ export const etcd: readonly Scenario[] = [
       network.cut(late, leader);
       network.cut(heir, leader);
       scene.send(leader, 'GET', 'r0');
-      await scene.pass(15);
+      // a tick later everybody is asked, not only who answers soonest
+      await scene.pass(80);
       network.cut(leader, heir);
       network.cut(leader, late);
       scene.cluster.pause(leader);
