@@ -6,13 +6,15 @@
  *
  * By themselves go writes that may answer much (`short-writes.ts`; EXEC and FLUSHALL are none of the
  * others either), reads of ranges, what is large, and reads of a group that has just answered much:
- * nobody is to wait for what only another connection asked for.
+ * nobody is to wait for what only another connection asked for. So reads of several values
+ * (`point-reads.ts`), which wait while the leader writes, are joined only with each other.
  */
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, LineResult } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
 import { isSinglePoint } from '../partition/run-reads.ts';
 import { JoinedRoom, type RoomWorld, type Send } from './joined-room.ts';
+import { isPointRead } from './point-reads.ts';
 import { answersShortly } from './short-writes.ts';
 
 /** With so many rooms, those that are idle are forgotten. */
@@ -21,7 +23,7 @@ const ROOMS_MAX = 1_024;
 export class JoinedBatches {
   readonly #world: RoomWorld;
   readonly #send: Send;
-  /** By group, kind and protocol. */
+  /** By `nameOf`. */
   readonly #rooms = new Map<number, JoinedRoom>();
   #closed = false;
 
@@ -35,9 +37,10 @@ export class JoinedBatches {
    * this batch's own lines.
    */
   send(batch: CommandBatch): Promise<readonly LineResult[]> {
-    const bytes = joinableBytes(batch);
-    if (bytes === undefined || this.#closed) return this.#send(batch);
-    const room = this.#roomOf(batch);
+    const isSingle = batch.kind === 'read' && isSinglePoint(batch);
+    const bytes = this.#closed ? undefined : joinableBytes(batch, isSingle);
+    if (bytes === undefined) return this.#send(batch);
+    const room = this.#roomOf(batch, isSingle);
     return room.isApart ? this.#send(batch) : room.enter(batch, bytes);
   }
 
@@ -48,8 +51,8 @@ export class JoinedBatches {
     this.#rooms.clear();
   }
 
-  #roomOf(batch: CommandBatch): JoinedRoom {
-    const name = nameOf(batch);
+  #roomOf(batch: CommandBatch, isSingle: boolean): JoinedRoom {
+    const name = nameOf(batch, isSingle);
     let room = this.#rooms.get(name);
     if (room !== undefined) return room;
     if (this.#rooms.size >= ROOMS_MAX) this.#forgetIdle();
@@ -67,16 +70,22 @@ export class JoinedBatches {
   }
 }
 
-/** Of a group, a kind and a protocol. */
-function nameOf({ group = 0, kind, protocol }: CommandBatch): number {
-  return group * 4 + (kind === 'read' ? 0 : 2) + (protocol === 2 ? 0 : 1);
+/** Of a group, a kind and a protocol; reads of one value each are a kind of their own. */
+function nameOf({ group = 0, kind, protocol }: CommandBatch, isSingle: boolean): number {
+  const which = kind === 'write' ? 0 : isSingle ? 2 : 4;
+  return group * 8 + which + (protocol === 2 ? 0 : 1);
+}
+
+function isOfPoints({ lines, prepared }: CommandBatch): boolean {
+  return lines.every((line, at) => prepared?.[at]?.singlePoint || isPointRead(line));
 }
 
 /** Undefined: it goes by itself. */
-function joinableBytes(batch: CommandBatch): number | undefined {
+function joinableBytes(batch: CommandBatch, isSingle: boolean): number | undefined {
   const { lines, witness, group, kind } = batch;
   if (witness || !group || lines.length > limits.joinedLinesMax[kind] / 2) return undefined;
-  if (kind === 'read' ? !isSinglePoint(batch) : !lines.every(answersShortly)) return undefined;
+  const isSmall = isSingle || (kind === 'read' ? isOfPoints(batch) : lines.every(answersShortly));
+  if (!isSmall) return undefined;
   let bytes = 0;
   for (const line of lines) bytes += lineBytes(line);
   return bytes > limits.joinedBytesMax / 2 ? undefined : bytes;

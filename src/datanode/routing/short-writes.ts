@@ -6,7 +6,7 @@
 import type { CommandLine } from '../partition/batch.ts';
 
 export const shortWrites: ReadonlySet<string> = new Set([
-  ...['set', 'setnx', 'setex', 'psetex', 'append', 'setrange', 'setbit'],
+  ...['set', 'setnx', 'setex', 'psetex', 'mset', 'msetnx', 'append', 'setrange', 'setbit'],
   ...['incr', 'incrby', 'incrbyfloat', 'decr', 'decrby', 'pfadd'],
   ...['del', 'unlink', 'persist', 'expire', 'pexpire', 'expireat', 'pexpireat'],
   ...['lpush', 'rpush', 'lpushx', 'rpushx', 'linsert', 'lset', 'lrem', 'ltrim'],
@@ -21,6 +21,7 @@ export function answersShortly(line: CommandLine): boolean {
   return name !== 'set' || !line.some((word, at) => at > 2 && wordOf(word) === 'get');
 }
 
-function wordOf(word: Buffer): string {
+/** In lower case; empty: it is longer than any of a command. */
+export function wordOf(word: Buffer): string {
   return word.length > 16 ? '' : word.toString('latin1').toLowerCase();
 }

@@ -107,6 +107,26 @@ test('reads, writes, groups and protocols go apart', async () => {
   expect(await answers).toEqual([['SET a 1'], ['GET a'], ['GET b'], ['GET c'], ['GET d']]);
 });
 
+test('reads of several values are joined with each other', async () => {
+  const answers = Promise.all([
+    send('read', ['MGET a b']),
+    send('read', ['GET a']),
+    send('read', ['HGET h f', 'GET c']),
+    send('read', ['HGET h f', 'HGETALL h']),
+    send('read', ['GET b']),
+    send('write', ['MSET a 1 b 2']),
+    send('write', ['SET c 3', 'MSETNX d 4 e 5']),
+  ]);
+  endTurn();
+  expect(sentLines()).toEqual([
+    ['HGET h f', 'HGETALL h'],
+    ['MGET a b', 'HGET h f', 'GET c'],
+    ['GET a', 'GET b'],
+    ['MSET a 1 b 2', 'SET c 3', 'MSETNX d 4 e 5'],
+  ]);
+  expect((await answers)[2]).toEqual(['HGET h f', 'GET c']);
+});
+
 test('by themselves go a range, a large batch, what gives data back, EXEC, and who asks for places', () => {
   void send('read', ['SMEMBERS s']);
   void send('write', ['FLUSHALL']);

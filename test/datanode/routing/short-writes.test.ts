@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { isPointRead, pointReads } from '../../../src/datanode/routing/point-reads.ts';
 import { answersShortly, shortWrites } from '../../../src/datanode/routing/short-writes.ts';
 
 const words = (line: string) => line.split(' ').map((word) => Buffer.from(word));
@@ -16,5 +17,19 @@ test('SET that answers what was there is none, however it is written', () => {
   expect(answersShortly(words('SET a b NX GeT'))).toBe(false);
   for (const line of ['LPOP l', 'GETDEL a', 'SPOP s', 'KV.ONCE s 1 1 SET a b', 'EXEC t 1 b']) {
     expect(answersShortly(words(line)), line).toBe(false);
+  }
+});
+
+test('reads of points are reads of the table, and none that is one of a single key', () => {
+  for (const name of pointReads) {
+    const command = resolveCommand(words(`${name} a b`));
+    expect([command?.kind, command?.kind === 'read' && command.singlePoint], name).toEqual([
+      'read',
+      undefined,
+    ]);
+  }
+  expect(isPointRead(words('hGeT a b'))).toBe(true);
+  for (const line of ['HGETALL a', 'SMEMBERS s', 'SET a b']) {
+    expect(isPointRead(words(line)), line).toBe(false);
   }
 });
