@@ -79,9 +79,12 @@ export class WireNetwork implements Network {
 
   connect(): Promise<ByteStream> {
     const wire = new Wire();
-    const next = this.#waiting.shift();
-    // After the node has attached itself.
-    setImmediate(() => (next ? next(wire) : this.dialed.push(wire)));
+    // After the node has attached itself; somebody may have begun to wait by then.
+    setImmediate(() => {
+      const next = this.#waiting.shift();
+      if (next) next(wire);
+      else this.dialed.push(wire);
+    });
     return Promise.resolve(wire);
   }
 
