@@ -6,7 +6,8 @@
  * and 12,000/s with the same priority, 90 and 13,300 with this one; p99 of 8,000 SETs/s 15 to 33 ms and
  * 13 to 23. When it falls behind, LevelDB itself makes its writers wait, and leaves it the cores.
  */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { constants, getPriority, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../common/errors.ts';
@@ -20,12 +21,12 @@ const NICER = 10;
  * nothing else starts threads: it is told by having come. Returns its number, or why it stays as it is.
  */
 export async function yieldingCompactions(): Promise<number | string> {
-  let dir: string | undefined;
+  let place: Place | undefined;
   try {
     const { makeCompactionThread } = await import('../datanode/engine/leveldb.ts');
-    dir = await mkdtemp(join(tmpdir(), 'kvorum-compactions-'));
+    place = temporaryPlace();
     const before = new Set(await readdir(TASKS));
-    await makeCompactionThread(dir);
+    await makeCompactionThread(place.level);
     const came = (await readdir(TASKS)).filter((task) => !before.has(task)).map(Number);
     if (came.length !== 1) return `${came.length} threads came, and one of them compacts`;
     setPriority(came[0]!, Math.min(constants.priority.PRIORITY_LOW, getPriority() + NICER));
@@ -33,6 +34,31 @@ export async function yieldingCompactions(): Promise<number | string> {
   } catch (error) {
     return messageOf(error);
   } finally {
-    if (dir !== undefined) await rm(dir, { recursive: true, force: true }).catch(() => {});
+    await place?.remove();
   }
+}
+
+interface Place {
+  /** Of LevelDB: not there yet, and not to be made any more once the place has gone. */
+  readonly level: string;
+  remove(): Promise<void>;
+}
+
+/** A directory that goes with the process, should that be stopped while it starts. */
+function temporaryPlace(): Place {
+  const dir = mkdtempSync(join(tmpdir(), 'kvorum-compactions-'));
+  const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 10 };
+  const onExit = () => {
+    try {
+      rmSync(dir, options);
+    } catch {
+      // it is among what is temporary, and the process has an end of its own
+    }
+  };
+  process.once('exit', onExit);
+  const remove = async () => {
+    await rm(dir, options).catch(() => {});
+    process.off('exit', onExit);
+  };
+  return { level: join(dir, 'level'), remove };
 }
