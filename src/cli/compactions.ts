@@ -6,7 +6,7 @@
  * and 12,000/s with the same priority, 90 and 13,300 with this one; p99 of 8,000 SETs/s 15 to 33 ms and
  * 13 to 23. When it falls behind, LevelDB itself makes its writers wait, and leaves it the cores.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { constants, getPriority, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,10 +47,13 @@ interface Place {
 /** A directory that goes with the process, should that be stopped while it starts. */
 function temporaryPlace(): Place {
   const dir = mkdtempSync(join(tmpdir(), 'kvorum-compactions-'));
-  const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 10 };
+  const options = { recursive: true, force: true };
   const onExit = () => {
     try {
-      rmSync(dir, options);
+      // under another name LevelDB, which may be at work there, makes no more files in it
+      const doomed = `${dir}-doomed`;
+      renameSync(dir, doomed);
+      rmSync(doomed, options);
     } catch {
       // it is among what is temporary, and the process has an end of its own
     }

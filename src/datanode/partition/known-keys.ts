@@ -100,7 +100,7 @@ export class KnownKeys {
 
   /** To be told before the engine is, of every batch. */
   changing(operations: BatchOperations): void {
-    if (this.#complete === undefined && this.#next === undefined) return;
+    if (!this.#isTold) return;
     const { isNeverParted } = this.#world.kind;
     const looked = isNeverParted ? lookedThrough(operations) : wholeOf(operations);
     if (looked === undefined || !this.#addAll(looked)) this.#drop();
@@ -169,10 +169,16 @@ export class KnownKeys {
     this.#missesMin *= limits.keyFilterMissesGrowth;
   }
 
+  get #isTold(): boolean {
+    return this.#complete !== undefined || this.#next !== undefined;
+  }
+
   /** False: they are too many. */
   #addAll(operations: Iterable<BatchOperation>): boolean {
     let records = 0;
     for (const { type, key } of operations) {
+      // there was no memory for the one before
+      if (!this.#isTold) return true;
       if (type === 'del' || !this.#isOne(key)) continue;
       if (++records > limits.keyFilterChangesMax) return false;
       this.putting(key);
