@@ -3,9 +3,11 @@
  * every element's value. Encoded order is logical order: hash then member; place in the list;
  * score as doubles compare, then member.
  */
+
 import { assert } from '../../common/assert.ts';
 import { readU64, writeU64 } from '../../common/bytes.ts';
 import type { Slot } from '../../common/ids.ts';
+import { SPREAD } from '../../common/spread.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import type { ValueType, Version } from './header.ts';
 import { memberHash } from './member-hash.ts';
@@ -63,8 +65,6 @@ export const ELEMENT_PREFIX_BYTES = 15;
 const PREFIX_BYTES = ELEMENT_PREFIX_BYTES;
 const ORDER_BYTES = 8;
 const VERSION_AT = 3;
-/** Odd, and near the golden ratio of 2³²: its multiples are spread evenly. */
-const SPREAD = 0x9e3779b1;
 
 /** First byte of an element's value. A reader that meets an unknown flag refuses. */
 export const elementFlags = {

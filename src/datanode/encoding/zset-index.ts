@@ -137,7 +137,8 @@ function blockRange(place: CollectionPlace, { from, to }: Block): KeyRange {
 function* readBlocks(place: CollectionPlace, block: Block): Slices<Division> {
   const blocks = new Blocks();
   let rest = blockRange(place, block);
-  let left = lastPartFrom(block.count) + 1;
+  // no more than the first of the last part
+  let left = (partsOf(block.count) - 1) * BLOCK_FILL + 1;
   while (left > 0) {
     const pairs = yield limited(rest, left);
     assert(pairs.length > 0, () => `a block of ${block.count} elements ends ${left} too early`);
@@ -148,11 +149,9 @@ function* readBlocks(place: CollectionPlace, block: Block): Slices<Division> {
   return blocks.end(block.count);
 }
 
-/** How many of `count` elements lie before the last part they are divided into. */
-function lastPartFrom(count: number): number {
-  const parts = Math.floor(count / BLOCK_FILL);
-  const hasOneMore = count % BLOCK_FILL >= BLOCK_FILL / 2;
-  return Math.max(0, hasOneMore ? parts : parts - 1) * BLOCK_FILL;
+/** Into how many parts `count` elements are divided: all but the last have `BLOCK_FILL`. */
+function partsOf(count: number): number {
+  return Math.max(1, Math.round(count / BLOCK_FILL));
 }
 
 /** The count of each part, and the bounds between them. */
@@ -185,7 +184,7 @@ export class Blocks {
   end(all = this.#all): Division {
     const [counts, bounds] = [this.#counts, this.#bounds];
     const filled = this.#filled + all - this.#all;
-    if (counts.length === 0 || filled >= BLOCK_FILL / 2) {
+    if (counts.length < partsOf(all)) {
       counts.push(filled);
     } else {
       counts[counts.length - 1]! += filled;

@@ -10,7 +10,9 @@
  * chooses keys that share those makes the filter guess wrong, and then the engine is asked as if there
  * were no filter; a question costs at most a line of each segment, whatever keys there are.
  */
+
 import { limits } from '../../common/limits.ts';
+import { SPREAD } from '../../common/spread.ts';
 import { collectionHash, memberHashHigh, memberHashLow } from '../encoding/element-key.ts';
 import { isRecordKey, recordHash, recordSlot } from '../encoding/key.ts';
 
@@ -28,8 +30,6 @@ const FIRST_BYTES = 4_096;
 const STEEP_BYTES = 262_144;
 /** A large segment takes no more than this part of the memory that is left. */
 const FREE_PARTS = 4;
-/** Odd, and near the golden ratio of 2³²: its multiples are spread evenly. */
-const SPREAD = 0x9e3779b1;
 
 /** What all filters of a node may take together. */
 export class FilterMemory {

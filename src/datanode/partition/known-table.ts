@@ -10,16 +10,16 @@
  * such. A key is compared with those of 48 places at most: it is taken for another once in 4 · 10¹⁷
  * questions (in 100,000 years of 100,000 a second), and nobody who chooses keys can bring it about.
  */
+
 import { HalfSipHash } from '../../common/half-sip-hash.ts';
 import type { Random } from '../../common/random.ts';
+import { SPREAD } from '../../common/spread.ts';
 import { hashOf } from './key-filter.ts';
 
 /** Words of 32 bits. */
 const SET_WORDS = 16;
 /** A longer one takes longer to hash than it is worth. */
 const KEY_BYTES_MAX = 512;
-/** Odd, and near the golden ratio of 2³²: its multiples are spread evenly. */
-const SPREAD = 0x9e3779b1;
 /** The first table is so much of all that there may be: then one as large, one of twice that, and so on. */
 const FIRST_SHARE = 4;
 /** Of a table's places: so many keys that found none are enough for another table. */
