@@ -6,6 +6,7 @@ import { slotOfKey } from '../../common/hash.ts';
 import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { clusterFigures } from './cluster-figures.ts';
+import { clusterKeyCommands } from './cluster-keys.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { helpReply } from './help.ts';
 import {
@@ -148,7 +149,7 @@ const MANAGED = [
   'setslot',
 ] as const;
 
-const subcommands: readonly NodeCommand[] = [
+const subcommands: readonly Command[] = [
   sub('info', 2, '3.0.0', 'Returns the state of the cluster.', text(infoText)),
   sub('nodes', 2, '3.0.0', 'Returns the nodes and their slots.', text(nodesText)),
   sub('slots', 2, '3.0.0', 'Returns the slots and who leads them.', slots),
@@ -158,6 +159,7 @@ const subcommands: readonly NodeCommand[] = [
   sub('keyslot', 3, '3.0.0', 'Returns the hash slot of a key.', (args) =>
     integer(slotOfKey(argument(args, 2))),
   ),
+  ...clusterKeyCommands,
   sub('replicas', 3, '5.0.0', 'Returns no replicas: raft has them.', replicas),
   sub('slaves', 3, '3.0.0', 'Returns no replicas: raft has them.', replicas),
   sub('links', 2, '7.0.0', 'Returns no links of a cluster bus.', () => array([])),

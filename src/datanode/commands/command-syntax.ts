@@ -254,10 +254,12 @@ acl|setuser username [rule]*
 cluster|addslots slot+
 cluster|addslotsrange range=(start-slot:integer end-slot:integer)+
 cluster|count-failure-reports node-id
+cluster|countkeysinslot slot:integer
 cluster|delslots slot+
 cluster|delslotsrange range=(start-slot:integer end-slot:integer)+
 cluster|failover options=[FORCE | TAKEOVER]
 cluster|forget node-id
+cluster|getkeysinslot slot:integer count:integer
 cluster|keyslot key:string
 cluster|meet ip port [cluster-bus-port:integer]
 cluster|replicas node-id

@@ -70,6 +70,7 @@ describe('several partitions', () => {
     );
     expect(await client.ask('EXISTS a b c d x', ':4\r\n')).toBe(':4\r\n');
     expect(await client.ask('DBSIZE', ':4\r\n')).toBe(':4\r\n');
+    expect(await client.ask('CLUSTER COUNTKEYSINSLOT 15495', ':1\r\n')).toBe(':1\r\n');
     expect(await client.ask('TOUCH a b x', ':2\r\n')).toBe(':2\r\n');
     expect(await client.ask('DEL a b x', ':2\r\n')).toBe(':2\r\n');
     expect(await client.ask('UNLINK c d', ':2\r\n')).toBe(':2\r\n');
@@ -286,6 +287,14 @@ describe('the cluster door', () => {
     const cluster = await RawClient.open(doors.cluster);
     expect(await cluster.ask('DBSIZE', ':2\r\n')).toBe(':2\r\n');
     const keys = await cluster.ask('KEYS *', '*2\r\n$1\r\nb\r\n$1\r\nc\r\n');
+    for (const [slot, found] of [
+      [3_300, '*1\r\n$1\r\nb\r\n'],
+      [15_495, '*0\r\n'],
+    ] as const) {
+      const count = `:${found[1]}\r\n`;
+      expect(await cluster.ask(`CLUSTER COUNTKEYSINSLOT ${slot}`, count)).toBe(count);
+      expect(await cluster.ask(`CLUSTER GETKEYSINSLOT ${slot} 9`, found)).toBe(found);
+    }
     expect(keys.match(/[abcd](?=\r)/g)!.sort()).toEqual(['b', 'c']);
     doors.partitions[a]!.isLeader = true;
     doors.partitions[b]!.isLeader = false;
