@@ -182,8 +182,8 @@ export function* walkSpan(span: Span, take: (entry: Entry) => unknown): Slices<v
   let begun = begins === undefined;
   let met = 0;
   while (left > 0 && range.gte.compare(range.lt) < 0) {
-    const limit = begun ? Math.min(left + skip, Number.MAX_SAFE_INTEGER) : undefined;
-    const pairs = yield limit === undefined ? range : limited(range, limit);
+    const wanted = left + skip;
+    const pairs = yield begun && Number.isFinite(wanted) ? limited(range, wanted) : range;
     if (pairs.length === 0) return;
     for (const pair of pairs) {
       if (isGlanceDue(++met)) yield GLANCE;
