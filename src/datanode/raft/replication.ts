@@ -46,14 +46,15 @@ export function sendAppend(core: Core, to: ReplicaId, evenEmpty: boolean): boole
 /**
  * A follower takes its time to log entries that are committed already. Who is to lead next must not:
  * it hears of their commit when it does.
+ *
+ * Not where a change of members is among them. Whoever has the entry after such a change durable must
+ * have its commit durable, too: a restart goes by the configurations that are committed, and by the
+ * one before it might elect with a member that has left, while the others go on without.
  */
-function commitToTell(
-  { log, config, leadTransferee }: Core,
-  to: ReplicaId,
-  index: LogIndex,
-): LogIndex {
+function commitToTell(core: Core, to: ReplicaId, index: LogIndex): LogIndex {
+  const { log, config, leadTransferee, pendingConfIndex } = core;
   const isHurried = config.appendFanout === 'quorum' && leadTransferee === to;
-  return isHurried ? Math.min(log.committed, index) : log.committed;
+  return isHurried && pendingConfIndex <= index ? Math.min(log.committed, index) : log.committed;
 }
 
 function sendSnapshot(core: Core, to: ReplicaId, progress: Progress): boolean {
