@@ -200,8 +200,12 @@ export class SegmentSet {
     segment.deadSeq = seq;
   }
 
-  /** Keeps zeros ahead of the newest segment's writer and, from half-way on, the next file ready. */
-  prepareAhead(): void {
+  /**
+   * Keeps zeros ahead of the newest segment's writer and, from half-way on, the next file ready: not
+   * before a batch of the newest is durable (`durable` is the segment of the last that is), since
+   * recovery allows for no more than one segment without.
+   */
+  prepareAhead(durable: number): void {
     const segment = this.#segments.get(this.#newest);
     if (segment?.file === undefined || !this.#fillingAllowed) return;
     const ahead = Math.min(limits.logZerosAheadBytes, this.#segmentBytes);
@@ -210,7 +214,8 @@ export class SegmentSet {
     const half = segment.filled - segment.position < ahead / 2;
     if (segment.filling === undefined && half && goal > segment.filled) this.#fill(segment, goal);
     const next = this.#newest + 1;
-    if (segment.position > this.#segmentBytes / 2 && !this.#segments.has(next)) {
+    const isBegun = durable === this.#newest;
+    if (isBegun && segment.position > this.#segmentBytes / 2 && !this.#segments.has(next)) {
       const spare = new Segment(next, this.#dir);
       this.#segments.set(next, spare);
       const opening = spare.create(this.#disk, this.#dir, alignToSector(ahead));

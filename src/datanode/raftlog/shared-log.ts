@@ -274,7 +274,7 @@ class SharedLog implements RaftLog {
       this.#queue.done();
       for (const run of batch.onDurable) run();
       if (this.#closed) continue;
-      this.#segments.prepareAhead();
+      this.#segments.prepareAhead(this.#durableSegment);
       this.#gc.kick();
     }
     this.#running = undefined;

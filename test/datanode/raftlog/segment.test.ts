@@ -59,12 +59,12 @@ test('a segment without room ahead, since the disk failed at it, is followed by 
   });
   try {
     const first = await segments.writable(segments.begin(1));
-    segments.prepareAhead();
+    segments.prepareAhead(1);
     await expect.poll(() => errors.length).toBe(1);
     fails = false;
-    segments.prepareAhead();
+    segments.prepareAhead(1);
     const second = await segments.writable(segments.begin(2));
-    segments.prepareAhead();
+    segments.prepareAhead(2);
     await expect.poll(() => second.size()).toBeGreaterThan(0);
     expect(await first.size()).toBe(0);
     expect(errors).toHaveLength(1);
