@@ -13,7 +13,9 @@ import { sealRecord } from './record.ts';
 /** What they begin with: tag, slot and version. */
 export class NewPlaces {
   readonly #sinceIndex: number;
-  readonly #prefixes: string[] = [];
+  readonly #prefixes = new Set<string>();
+  /** The one that was asked about last: elements come one collection after the other. */
+  #last: string | undefined;
 
   /** Of collections that the entry at `sinceIndex`, or a later one, has made. */
   constructor(sinceIndex: number) {
@@ -22,15 +24,20 @@ export class NewPlaces {
 
   /** Whether the engine key that is `name` as a latin1 string is an element's of such a collection. */
   has(name: string): boolean {
-    for (const prefix of this.#prefixes) if (name.startsWith(prefix)) return true;
+    if (this.#last !== undefined && name.startsWith(this.#last)) return true;
     const prefix = name.slice(0, ELEMENT_PREFIX_BYTES);
+    if (this.#prefixes.has(prefix)) {
+      this.#last = prefix;
+      return true;
+    }
     if (madeAt(Buffer.from(prefix, 'latin1')) < this.#sinceIndex) return false;
-    this.#prefixes.push(prefix);
+    this.#prefixes.add(prefix);
+    this.#last = prefix;
     return true;
   }
 
   get prefixes(): Buffer[] {
-    return this.#prefixes.map((prefix) => Buffer.from(prefix, 'latin1'));
+    return Array.from(this.#prefixes, (prefix) => Buffer.from(prefix, 'latin1'));
   }
 }
 

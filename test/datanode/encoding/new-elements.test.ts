@@ -7,6 +7,7 @@ import {
   encodeScoreKey,
 } from '../../../src/datanode/encoding/element-key.ts';
 import { LARGE_RECORD_BYTES } from '../../../src/datanode/encoding/large-records.ts';
+import { NewPlaces } from '../../../src/datanode/encoding/new-elements.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { BatchOperation, BatchOperations } from '../../../src/datanode/engine/engine.ts';
@@ -113,4 +114,21 @@ test('the engine is not asked about elements of a collection that the entry make
   await expect(txn.range({ ...sooner, lt: elementRange(tags.setMember, made).lt })).rejects.toThrow(
     'checksum',
   );
+});
+
+test('a batch that makes 100,000 collections is told apart in a moment', () => {
+  const places = new NewPlaces(5);
+  const nameOf = (ordinal: number, member: string) => {
+    const place = { slot: 7, version: { index: 5, ordinal } };
+    return memberKey(place, member).toString('latin1');
+  };
+  const beganMs = performance.now();
+  for (let ordinal = 0; ordinal < 100_000; ordinal++) {
+    expect(places.has(nameOf(ordinal, 'a')) && places.has(nameOf(ordinal, 'b'))).toBe(true);
+  }
+  expect(places.has(memberKey(OLD, 'a').toString('latin1'))).toBe(false);
+  expect(places.has(nameOf(0, 'c'))).toBe(true);
+  expect(places.prefixes.length).toBe(100_000);
+  // a look at each of them for each took a minute
+  expect(performance.now() - beganMs).toBeLessThan(20_000);
 });
