@@ -9,10 +9,11 @@ import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
 import { seededRandom } from '../../common/random.ts';
+import { findEmptying } from '../encoding/emptying.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { type RankPool, RankTrees } from '../encoding/rank-trees.ts';
 import { STATE_KEY } from '../encoding/system.ts';
-import { type ChangeSet, Txn } from '../encoding/txn.ts';
+import { type ChangeSet, createView, Txn } from '../encoding/txn.ts';
 import type { Engine } from '../engine/engine.ts';
 import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
@@ -188,6 +189,8 @@ export class Applier {
     this.#engine = engine;
     this.#state = state;
     this.#ranks.clear();
+    // captured in the midst of a FLUSHALL: its data is that of no index until the entry is applied
+    this.#clearing = findEmptying(createView(engine)) !== undefined;
   }
 
   /** Lets the batch being written finish, then applies nothing more. */
