@@ -79,6 +79,8 @@ async function reopenReplica(
   log: ReplicaLog,
 ): Promise<OpenReplica> {
   const { engines, logger, notes } = stores;
+  // a life before this one, in this process, may have queued what is not durable yet
+  await stores.log.flush();
   const name = `${id}-${log.generation}`;
   const { engine, report } = await engines.open(name);
   if (report.cutBytes > 0) {

@@ -1,0 +1,41 @@
+/** A replica whose engine's disk failed is opened again in the same process, while its log is slow. */
+import { expect, test } from 'vitest';
+import { silentLogger } from '../../../src/common/log.ts';
+import { seededRandom } from '../../../src/common/random.ts';
+import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { type NodeStores, openReplica } from '../../../src/datanode/partition/open-replica.ts';
+import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
+import type { PartitionRecord } from '../../../src/meta/schema.ts';
+import { SimDisk } from '../../sim/disk.ts';
+import { ManualClock } from '../raftlog/manual-clock.ts';
+
+const birth = [1, 2, 3].map((replica) => ({ replica, node: `n${replica}`, incarnation: 'i' }));
+const record = { namespace: 'default', partition: 0, group: 1, epoch: 1, replicas: birth, birth };
+
+test('it is there only once all that its log was given is durable', async () => {
+  const clock = new ManualClock();
+  const latencyMs = { read: 0.05, write: 50, sync: 1, name: 0.1 };
+  const disk = new SimDisk({ random: seededRandom('reopen'), clock, latencyMs });
+  const log = await clock.until(
+    openSharedLog({
+      ...{ disk: disk.session(), dir: 'raftlog', clock, logger: silentLogger },
+      onFailure: (failure) => expect.unreachable(failure.message),
+    }),
+  );
+  const notes = { mayPromise: () => false };
+  const engines = createMemoryHost();
+  const stores = { log, engines, logger: silentLogger, notes } as unknown as NodeStores;
+  const open = () => openReplica(stores, record as unknown as PartitionRecord, 1);
+  const first = await clock.until(open());
+  // what the life before was sent is on its way to the disk when its engine fails
+  let isDurable = false;
+  const entry = { term: 2, index: 2, kind: 'normal', data: Buffer.from('x') } as const;
+  log.append({ replica: 1, entries: [entry], hardState: { term: 2, vote: 2, commit: 1 } }, () => {
+    isDurable = true;
+  });
+  await first.engine.close();
+  expect(isDurable).toBe(false);
+  await clock.until(open());
+  expect(log.replica(1)!.lastIndex()).toBe(2);
+  expect(isDurable).toBe(true);
+});
