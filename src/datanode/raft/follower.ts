@@ -26,6 +26,8 @@ export function stepFollower(core: Core, message: PeerMessage): void {
       forgetLeader(core);
       return;
     case 'readIndexResponse':
+      // else it would answer what was asked since, too
+      if (!core.reads.hasGiven(message.readContext)) return;
       core.readStates.push({ readContext: message.readContext, index: message.index });
       return;
     case 'propose':

@@ -99,6 +99,11 @@ export class ReadIndex {
     return ++this.#counter;
   }
 
+  /** Not one of a life before this, which began at another random place. */
+  hasGiven(number: number): boolean {
+    return number <= this.#counter;
+  }
+
   hasOpen(): boolean {
     return this.#open || this.#openForwarded.size > 0;
   }
