@@ -16,8 +16,8 @@ const MAGIC = 0x6b76_7463;
 const VERSION = 1;
 const HEADER_BYTES = 28;
 const CRC_BYTES = 4;
-/** The largest batch, its header and padding. */
-const BYTES_MAX = limits.logBatchBytesMax + 65_536;
+/** The largest batch: a part, and before it a checkpoint, which grows with the replicas there were. */
+const BYTES_MAX = 2 * limits.logBatchBytesMax;
 
 export interface TailCopy {
   readonly segment: number;
