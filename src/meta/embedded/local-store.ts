@@ -18,9 +18,12 @@ import {
   leaseGrantRequestCodec,
   leaseIdCodec,
   putRequestCodec,
+  type RequestOp,
+  type TxnRequest,
   txnRequestCodec,
 } from './messages.ts';
 import { emptyImage, StoreState } from './state.ts';
+import { StateError } from './state-error.ts';
 
 export interface LocalStoreOptions {
   readonly disk: Disk;
@@ -62,12 +65,36 @@ const commandOf = new Map<number, CommandName>(
   Object.entries(commandNumbers).map(([name, number]) => [number, name as CommandName]),
 );
 
+/**
+ * What is logged was accepted, when history reached further back: now it begins at the snapshot.
+ * So nothing is read of the past, and a compaction of what is not there any more changes nothing.
+ */
 function replay(state: StoreState, { command, payload }: LogRecord): void {
   const name = commandOf.get(command);
   if (name === undefined) {
     throw new KvorumError('CORRUPT', `metadata log: unknown command ${command}; upgrade kvorum`);
   }
-  commands[name].run(state, payload);
+  if (name === 'transaction') {
+    state.transaction(withoutReads(txnRequestCodec.decode(payload)));
+    return;
+  }
+  try {
+    commands[name].run(state, payload);
+  } catch (error) {
+    if (name !== 'compact' || !isCompacted(error)) throw error;
+  }
+}
+
+function withoutReads({ compare, success, failure }: TxnRequest): TxnRequest {
+  const writes = (operations: readonly RequestOp[]) =>
+    operations.flatMap(({ put, delete: removal }) =>
+      put || removal ? [{ put, delete: removal }] : [],
+    );
+  return { compare, success: writes(success), failure: writes(failure) };
+}
+
+function isCompacted(error: unknown): boolean {
+  return error instanceof StateError && error.refusal === 'compacted';
 }
 
 export class LocalStore {

@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { crc32 } from '../../../src/common/checksum.ts';
 import { messageOf } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
-import { contentsOf, grant, put, rangeOf, StoreLife } from './store-life.ts';
+import { putRequestCodec, txnRequestCodec } from '../../../src/meta/embedded/messages.ts';
+import { compact, contentsOf, grant, put, rangeOf, StoreLife } from './store-life.ts';
+
+const noPut = putRequestCodec.decode(Buffer.alloc(0));
 
 describe('durability', () => {
   test('after crashes everything answered is there, and the rest in the order it came', async () => {
@@ -69,6 +72,36 @@ describe('durability', () => {
     expect(await life.names()).toEqual(['log-2', 'snapshot-2']);
     const again = await life.open();
     expect(again.state.revision).toBe(1 + puts);
+    await life.until(again.close());
+  });
+
+  test('what was accepted while history reached behind the snapshot is accepted after a restart', async () => {
+    const life = new StoreLife('behind the snapshot');
+    const store = await life.open();
+    const value = Buffer.alloc(limits.metaValueBytesMax - 1, 'v');
+    const puts = Math.ceil(limits.metaLogBytes / value.length) + 1;
+    for (let at = 0; at < puts; at++) await life.put(store, `/${at % 2}`, value);
+    expect(await life.names()).toEqual(['log-2', 'snapshot-2']);
+    const { revision } = store.state;
+    await life.put(store, '/last', '1');
+    const range = rangeOf('/0', '', { revision: revision - 6 });
+    const key = Buffer.from('/last');
+    const putOf = { put: { ...noPut, key, value: Buffer.from('2') } };
+    const txn = { success: [{ range }, putOf, { range }] };
+    const { result } = await life.until(store.execute('transaction', txnRequestCodec.encode(txn)));
+    expect(result.responses[0]?.range?.kvs[0]?.modRevision).toBeLessThan(revision - 5);
+    await life.until(compact(store, revision - 4));
+    // of what is forgotten already, and of what is not
+    await expect(compact(store, revision - 5)).rejects.toMatchObject({ refusal: 'compacted' });
+    await life.until(compact(store, revision + 1));
+    await life.put(store, '/last', '3');
+    life.crash('os');
+    const again = await life.open();
+    expect(contentsOf(again)['/last']).toBe('3');
+    expect(again.state.revision).toBe(revision + 3);
+    const past = (at: number) => again.state.range(rangeOf('/last', '', { revision: at }));
+    expect(() => past(revision)).toThrow('compacted');
+    expect(past(revision + 2).kvs[0]?.value.toString()).toBe('2');
     await life.until(again.close());
   });
 

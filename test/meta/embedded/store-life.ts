@@ -3,6 +3,7 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
 import { LocalStore } from '../../../src/meta/embedded/local-store.ts';
 import {
+  compactRequestCodec,
   leaseGrantRequestCodec,
   putRequestCodec,
   type RangeRequest,
@@ -87,6 +88,10 @@ export function put(store: LocalStore, key: string, value: string | Buffer, leas
 
 export function grant(store: LocalStore, id: number, ttl: number) {
   return store.execute('grant', leaseGrantRequestCodec.encode({ id, ttl }));
+}
+
+export function compact(store: LocalStore, revision: number) {
+  return store.execute('compact', compactRequestCodec.encode({ revision }));
 }
 
 export function rangeOf(key: string, rangeEnd = '', rest: Partial<RangeRequest> = {}) {
