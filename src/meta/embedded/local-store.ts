@@ -138,9 +138,12 @@ export class LocalStore {
     return this.#durableRevision;
   }
 
-  header(): Header {
-    const { clusterId, revision } = this.state;
-    return { clusterId, memberId: clusterId, revision, raftTerm: 1 };
+  /**
+   * Of an answer that waits for nothing. A revision that a crash may take back must not be told:
+   * whoever knew it would take the store that comes back for another.
+   */
+  durableHeader(): Header {
+    return this.#headerOf(this.#durableRevision);
   }
 
   /** Runs a command; resolves with the result and header of its revision once it is durable. */
@@ -156,7 +159,7 @@ export class LocalStore {
     const result = commands[name].run(this.state, payload) as ReturnType<
       (typeof commands)[N]['run']
     >;
-    const header = this.header();
+    const header = this.#headerOf(this.state.revision);
     const always = name === 'grant' || name === 'revoke' || name === 'compact';
     if (always || header.revision !== before) {
       this.#journal.append({ command: commandNumbers[name], payload });
@@ -168,7 +171,7 @@ export class LocalStore {
   /** Runs a read; resolves once what it saw is durable. */
   async read<T>(run: (state: StoreState) => T): Promise<{ result: T; header: Header }> {
     const result = run(this.state);
-    const header = this.header();
+    const header = this.#headerOf(this.state.revision);
     await this.#settled(header.revision);
     return { result, header };
   }
@@ -182,6 +185,11 @@ export class LocalStore {
   async close(): Promise<void> {
     this.leases.close();
     await this.#journal.close();
+  }
+
+  #headerOf(revision: number): Header {
+    const { clusterId } = this.state;
+    return { clusterId, memberId: clusterId, revision, raftTerm: 1 };
   }
 
   async #settled(revision: number): Promise<void> {

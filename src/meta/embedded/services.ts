@@ -156,7 +156,7 @@ function addLease(server: Server, store: LocalStore): void {
     keepAlive: (call: ServerDuplexStream<wire.LeaseIdRequest, object>) => {
       call.on('data', ({ id }: wire.LeaseIdRequest) => {
         const ttl = store.leases.keepAlive(id) ? (store.state.leases.get(id)?.ttlSeconds ?? 0) : 0;
-        call.write({ header: store.header(), id, ttl });
+        call.write({ header: store.durableHeader(), id, ttl });
       });
       closeWith(call, () => {});
     },

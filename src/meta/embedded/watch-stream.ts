@@ -77,7 +77,7 @@ export class WatchStream {
   }
 
   #send(response: Partial<WatchResponse>): void {
-    const header = { ...this.#store.header(), revision: this.#store.durableRevision };
+    const header = this.#store.durableHeader();
     if (!this.#sink.write({ ...response, header })) this.#blocked = true;
   }
 
