@@ -321,6 +321,8 @@ export const limits = {
   sdkChangesMax: 1_024,
   /** A connection that owes replies and has given none for so long is replaced. */
   sdkSilentMs: 10_000,
+  /** For an answer of another placedriver than the usual one, which is asked after it. */
+  sdkOtherPlacedriverMs: 500,
 } as const;
 
 assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');

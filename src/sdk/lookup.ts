@@ -26,6 +26,8 @@ export class Lookup {
   #under: Promise<void> | undefined;
   /** Somebody asked while a lookup was under way: it may have read what was before. */
   #again = false;
+  /** The next lookup is one that somebody asked for. */
+  #asked = false;
   #lastMs = Number.NEGATIVE_INFINITY;
   readonly #stop = new AbortController();
 
@@ -45,6 +47,7 @@ export class Lookup {
   /** Looks up as soon as the rest since the last lookup allows. */
   refresh(): void {
     if (this.#stop.signal.aborted) return;
+    this.#asked = true;
     if (this.#under !== undefined) {
       this.#again = true;
       return;
@@ -72,7 +75,9 @@ export class Lookup {
     this.#timer?.cancel();
     this.#again = false;
     this.#lastMs = this.#options.clock.monotonicMs();
-    this.#under = this.#look().then(() => {
+    const elsewhere = this.#asked && this.#table !== undefined;
+    this.#asked = false;
+    this.#under = this.#look(elsewhere).then(() => {
       this.#under = undefined;
       if (this.#stop.signal.aborted) return;
       const { intervalMs, restMs, random } = this.#options;
@@ -81,10 +86,11 @@ export class Lookup {
     });
   }
 
-  async #look(): Promise<void> {
+  async #look(elsewhere: boolean): Promise<void> {
     const { source, changed, failed } = this.#options;
     try {
-      const content = await source.fetch(this.#table?.content.epoch, this.#stop.signal);
+      const epoch = this.#table?.content.epoch;
+      const content = await source.fetch(epoch, this.#stop.signal, elsewhere);
       this.#error = undefined;
       if (content === undefined || this.#stop.signal.aborted) return;
       this.#table = new PartitionTable(content);

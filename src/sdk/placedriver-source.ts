@@ -1,15 +1,21 @@
 /**
  * The table from the placedrivers' HTTP API. `GET /query/:namespace?epoch=` costs nothing while
  * nothing has changed; when something has, the slots and ports are read from `/v1`. All placedrivers
- * answer from what they watch: the one that answered last is asked first.
+ * answer from what they watch: the one that answered last is asked first, and one that is cut off
+ * from the metadata store, and says so, counts only when no other answers.
  */
+import type { Clock } from '../common/clock.ts';
+import { eitherSignal } from '../common/either-signal.ts';
 import { messageOf } from '../common/errors.ts';
+import { limits } from '../common/limits.ts';
 import { ownError } from './errors.ts';
 import type { TableContent, TableNode, TablePartition, TableSource } from './table.ts';
 
 /** An HTTP answer as the source needs it. */
 export interface HttpAnswer {
   readonly status: number;
+  /** By its name in small letters; undefined: it has none. */
+  header(name: string): string | undefined;
   json(): Promise<unknown>;
 }
 
@@ -21,48 +27,102 @@ export function fetchGet(timeoutMs: number): HttpGet {
   return async (url, signal) => {
     const late = AbortSignal.timeout(timeoutMs);
     const answer = await fetch(url, { signal: AbortSignal.any([signal, late]) });
-    return { status: answer.status, json: () => answer.json() };
+    return {
+      status: answer.status,
+      header: (name) => answer.headers.get(name) ?? undefined,
+      json: () => answer.json(),
+    };
   };
 }
 
+/** What one placedriver told. */
+interface Told {
+  /** Undefined: nothing has changed. */
+  readonly content: TableContent | undefined;
+  /** It does not hear of changes at present. */
+  readonly stale: boolean;
+}
+
+const STALE_HEADER = 'kvorum-stale-ms';
+/** For so many lookups one that did not answer, or may know only what is old, is asked last. */
+const SITS_OUT_LOOKUPS = 20;
+
 export class PlacedriverSource implements TableSource {
+  /** The one that answered last comes first. */
   readonly #bases: string[];
+  /** Until which lookup, counted from the first. */
+  readonly #sitsOut = new Map<string, number>();
+  #lookups = 0;
   readonly #namespace: string;
   readonly #get: HttpGet;
+  readonly #clock: Clock;
   /** Epochs are the same at every placedriver, but one may lag: an older table is not taken. */
   #epoch = 0;
 
   /** `addresses`: `host:port` of each placedriver's HTTP API. */
-  constructor(addresses: readonly string[], namespace: string, get: HttpGet) {
+  constructor(addresses: readonly string[], namespace: string, get: HttpGet, clock: Clock) {
     this.#bases = addresses.map((address) => `http://${address}`);
     this.#namespace = namespace;
     this.#get = get;
+    this.#clock = clock;
   }
 
-  async fetch(epoch: number | undefined, signal: AbortSignal): Promise<TableContent | undefined> {
+  async fetch(
+    epoch: number | undefined,
+    signal: AbortSignal,
+    elsewhere: boolean,
+  ): Promise<TableContent | undefined> {
+    this.#lookups++;
+    const usual = this.#order()[0]!;
+    if (elsewhere) this.#place(usual, this.#bases.length - 1);
+    let brief = elsewhere;
     const reasons: string[] = [];
-    for (const base of [...this.#bases]) {
+    let second: { content: TableContent | undefined } | undefined;
+    for (const base of this.#order()) {
       if (signal.aborted) break;
+      if (base === usual) brief = false;
       try {
-        const found = await this.#fetchFrom(base, epoch, signal);
-        this.#prefer(base);
-        return found;
+        const told = await this.#ask(base, epoch, signal, brief);
+        if (!told.stale) {
+          this.#prefer(base);
+          return told.content ?? second?.content;
+        }
+        second = { content: told.content ?? second?.content };
       } catch (error) {
         reasons.push(`${base}: ${reasonOf(error)}`);
       }
+      this.#sitsOut.set(base, this.#lookups + SITS_OUT_LOOKUPS);
     }
+    if (second !== undefined) return second.content;
     throw ownError('UNAVAILABLE', `no placedriver tells the partitions: ${reasons.join('; ')}`);
   }
 
-  async #fetchFrom(
+  /** `brief`: the usual one is kept waiting by one that does not answer, but not for long. */
+  async #ask(
     base: string,
     epoch: number | undefined,
     signal: AbortSignal,
-  ): Promise<TableContent | undefined> {
+    brief: boolean,
+  ): Promise<Told> {
+    if (!brief) return this.#fetchFrom(base, epoch, signal);
+    const late = new AbortController();
+    const ms = limits.sdkOtherPlacedriverMs;
+    const timer = this.#clock.setTimer(ms, () => late.abort(new Error(`no answer in ${ms} ms`)));
+    const until = eitherSignal(signal, late.signal);
+    try {
+      return await this.#fetchFrom(base, epoch, until.signal);
+    } finally {
+      timer.cancel();
+      until.release();
+    }
+  }
+
+  async #fetchFrom(base: string, epoch: number | undefined, signal: AbortSignal): Promise<Told> {
     const name = encodeURIComponent(this.#namespace);
     const asked = epoch === undefined ? '' : `?epoch=${epoch}`;
     const query = await this.#get(`${base}/query/${name}${asked}`, signal);
-    if (query.status === 304) return undefined;
+    const stale = query.header(STALE_HEADER) !== undefined;
+    if (query.status === 304) return { content: undefined, stale };
     const summary = objectIn(await answered(query));
     const newest = numberIn(summary, 'epoch');
     if (newest < this.#epoch) throw new Error(`its table is of epoch ${newest}, which is old`);
@@ -70,24 +130,35 @@ export class PlacedriverSource implements TableSource {
       this.#get(`${base}/v1/nodes`, signal).then(answered),
       this.#get(`${base}/v1/namespaces/${name}/partitions`, signal).then(answered),
     ]);
-    const found: TableContent = {
+    const content: TableContent = {
       epoch: newest,
       hash: summary['hash'] === 'murmur3' ? 'murmur3' : 'slots',
       nodes: listIn(objectIn(nodes), 'nodes').flatMap(nodeOf),
       partitions: listIn(objectIn(partitions), 'partitions').map(partitionOf),
       groups: true,
     };
-    if (found.partitions.some(({ partition }, at) => partition !== at)) {
+    if (content.partitions.some(({ partition }, at) => partition !== at)) {
       throw new Error('its table of partitions has a gap');
     }
-    if (found.partitions.length === 0) throw new Error('the namespace has no partitions yet');
+    if (content.partitions.length === 0) throw new Error('the namespace has no partitions yet');
     this.#epoch = newest;
-    return found;
+    return { content, stale };
+  }
+
+  #order(): string[] {
+    const sitsOut = (base: string) => (this.#sitsOut.get(base) ?? 0) >= this.#lookups;
+    const [last, first] = [this.#bases.filter(sitsOut), this.#bases.filter((one) => !sitsOut(one))];
+    return [...first, ...last];
   }
 
   #prefer(base: string): void {
+    this.#sitsOut.delete(base);
+    this.#place(base, 0);
+  }
+
+  #place(base: string, at: number): void {
     this.#bases.splice(this.#bases.indexOf(base), 1);
-    this.#bases.unshift(base);
+    this.#bases.splice(at, 0, base);
   }
 }
 

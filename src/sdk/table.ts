@@ -40,8 +40,15 @@ export interface TableContent {
 
 /** What a placedriver or datanode is asked for the table. */
 export interface TableSource {
-  /** Undefined: nothing has changed since `epoch`. Rejects when nobody answers, or `signal` ends it. */
-  fetch(epoch: number | undefined, signal: AbortSignal): Promise<TableContent | undefined>;
+  /**
+   * Undefined: nothing has changed since `epoch`. Rejects when nobody answers, or `signal` ends it.
+   * `elsewhere`: a command met what the table does not tell, so others than last time come first.
+   */
+  fetch(
+    epoch: number | undefined,
+    signal: AbortSignal,
+    elsewhere: boolean,
+  ): Promise<TableContent | undefined>;
 }
 
 export class PartitionTable {

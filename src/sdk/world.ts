@@ -28,7 +28,7 @@ export function makeSource(
 ): TableSource {
   const { source, namespace } = settings;
   if (source.kind === 'placedrivers') {
-    return new PlacedriverSource(source.addresses, namespace ?? 'default', get);
+    return new PlacedriverSource(source.addresses, namespace ?? 'default', get, clock);
   }
   const ask = (address: Address, line: readonly Argument[]) =>
     askInTime(pool.shared('lookup', address), line, clock, settings.attemptTimeoutMs);

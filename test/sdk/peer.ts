@@ -117,6 +117,8 @@ export function array(...items: readonly string[]): string {
 
 export interface ScriptedTable {
   epoch: number;
+  /** The placedriver has lost sight of the metadata store for so long; undefined: it has not. */
+  staleMs?: number;
   hash?: 'slots' | 'murmur3';
   nodes: { name: string; host?: string; port: number; followerPort?: number; dc?: string }[];
   /** Leader first; null: nobody leads. */
@@ -128,11 +130,13 @@ export function scriptedPlacedriver(table: ScriptedTable): { get: HttpGet; asked
   const asked: string[] = [];
   const get: HttpGet = async (url) => {
     asked.push(url);
-    const json = (body: unknown) => ({ status: 200, json: async () => body });
+    const header = (name: string) =>
+      name === 'kvorum-stale-ms' ? table.staleMs?.toString() : undefined;
+    const json = (body: unknown) => ({ status: 200, header, json: async () => body });
     const { pathname, searchParams } = new URL(url);
     if (pathname.startsWith('/query/')) {
       if (searchParams.get('epoch') === String(table.epoch)) {
-        return { status: 304, json: async () => undefined };
+        return { status: 304, header, json: async () => undefined };
       }
       return json({ epoch: table.epoch, hash: table.hash ?? 'slots' });
     }

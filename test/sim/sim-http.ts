@@ -6,6 +6,7 @@ import type { HttpAnswer, HttpGet } from '../../src/sdk/placedriver-source.ts';
 
 export interface Answered {
   readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; undefined: nothing. */
   readonly body?: unknown;
 }
@@ -25,9 +26,11 @@ export function serveHttp(
         received += chunk.toString('latin1');
         if (!received.includes(END)) return;
         const [, path = '/'] = received.split(' ');
-        const { status, body } = answer(new URL(path, 'http://placedriver'));
+        const { status, headers = {}, body } = answer(new URL(path, 'http://placedriver'));
         const text = Buffer.from(body === undefined ? '' : JSON.stringify(body));
-        const head = `HTTP/1.1 ${status} \r\ncontent-length: ${text.length}${END}`;
+        const lines = Object.entries({ ...headers, 'content-length': text.length });
+        const named = lines.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+        const head = `HTTP/1.1 ${status} \r\n${named}${END}`;
         stream.write(Buffer.concat([Buffer.from(head), text]));
       },
       onClose: () => {},
@@ -95,5 +98,9 @@ function answerIn(received: Buffer): HttpAnswer | undefined {
   const body = received.subarray(headEnd + END.length);
   if (body.length < length) return undefined;
   const text = body.toString();
-  return { status: Number(head.split(' ')[1]), json: async () => JSON.parse(text) as unknown };
+  return {
+    status: Number(head.split(' ')[1]),
+    header: (name) => new RegExp(`^${name}: (.*)$`, 'm').exec(head)?.[1],
+    json: async () => JSON.parse(text) as unknown,
+  };
 }

@@ -1,0 +1,92 @@
+/** Which placedriver is asked, and which answer counts. */
+import { expect, test } from 'vitest';
+import { limits } from '../../src/common/limits.ts';
+import { seededRandom } from '../../src/common/random.ts';
+import { type HttpGet, PlacedriverSource } from '../../src/sdk/placedriver-source.ts';
+import { SimClock } from '../sim/clock.ts';
+import { Scheduler } from '../sim/scheduler.ts';
+import { type ScriptedTable, scriptedPlacedriver } from './peer.ts';
+
+/** Each placedriver tells a table of its own, is away, or hangs. */
+type Script = ScriptedTable | 'away' | 'hangs';
+
+function tableOf(epoch: number, staleMs?: number): ScriptedTable {
+  return {
+    epoch,
+    ...(staleMs !== undefined && { staleMs }),
+    nodes: [{ name: 'n0', port: 1 }],
+    partitions: [{ leader: 'n0', replicas: ['n0'] }],
+  };
+}
+
+function scene(scripts: Record<string, Script>) {
+  const scheduler = new Scheduler(seededRandom(1));
+  /** Names of those that were asked for changes, in order. */
+  const asked: string[] = [];
+  const get: HttpGet = async (url, signal) => {
+    const { hostname, pathname } = new URL(url);
+    if (pathname.startsWith('/query/')) asked.push(hostname);
+    const script = scripts[hostname]!;
+    if (script === 'away') throw new Error('nobody is there');
+    if (script !== 'hangs') return scriptedPlacedriver(script).get(url, signal);
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  };
+  const addresses = Object.keys(scripts).map((name) => `${name}:1`);
+  const source = new PlacedriverSource(addresses, 'default', get, new SimClock(scheduler));
+  const signal = new AbortController().signal;
+  /** Its epoch; undefined: nothing has changed. */
+  const fetch = async (epoch: number | undefined, elsewhere = false) =>
+    (await source.fetch(epoch, signal, elsewhere))?.epoch;
+  return { scripts, scheduler, fetch, asked };
+}
+
+test('one that is cut off from the store does not hide what the others know', async () => {
+  const { fetch, asked } = scene({ a: tableOf(1, 900), b: tableOf(2), c: tableOf(2) });
+  expect(await fetch(1)).toBe(2);
+  expect(asked.splice(0)).toEqual(['a', 'b']);
+  expect(await fetch(2)).toBeUndefined();
+  expect(asked.splice(0)).toEqual(['b']);
+});
+
+test('one that is cut off counts while no other answers', async () => {
+  const { fetch, scripts, asked } = scene({ a: tableOf(1, 900), b: 'away', c: tableOf(1, 50) });
+  expect(await fetch(undefined)).toBe(1);
+  expect(await fetch(1)).toBeUndefined();
+  expect(asked.splice(0)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  scripts['c'] = tableOf(3, 60);
+  expect(await fetch(1)).toBe(3);
+  // the others have not heard of it yet
+  scripts['b'] = tableOf(2);
+  expect(await fetch(1)).toBe(3);
+  scripts['a'] = tableOf(4);
+  expect(await fetch(3)).toBe(4);
+});
+
+test('what one that was cut off has heard before another counts', async () => {
+  const { fetch } = scene({ a: tableOf(2, 900), b: tableOf(1) });
+  expect(await fetch(1)).toBe(2);
+});
+
+test('the one that answered last is asked first, and for a command another one', async () => {
+  const { fetch, asked } = scene({ a: tableOf(1), b: tableOf(1), c: tableOf(1) });
+  for (const elsewhere of [false, false, true, false, true, true]) await fetch(1, elsewhere);
+  expect(asked).toEqual(['a', 'a', 'b', 'b', 'c', 'a']);
+});
+
+test('another one that does not answer keeps a command from the usual one once, not for long', async () => {
+  const { fetch, scheduler, asked } = scene({ a: tableOf(1), b: 'hangs', c: 'away' });
+  await fetch(undefined);
+  const beganMs = scheduler.nowMs;
+  let told: unknown = 'nothing';
+  void fetch(0, true).then((epoch) => {
+    told = epoch;
+  });
+  expect(await scheduler.runUntil(() => told === 1, 10_000)).toBe(true);
+  expect(scheduler.nowMs - beganMs).toBe(limits.sdkOtherPlacedriverMs);
+  expect(asked.splice(0)).toEqual(['a', 'b', 'c', 'a']);
+  await fetch(1, true);
+  await fetch(1, true);
+  expect(asked.splice(0)).toEqual(['a', 'a']);
+});
