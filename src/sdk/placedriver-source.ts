@@ -25,13 +25,18 @@ export type HttpGet = (url: string, signal: AbortSignal) => Promise<HttpAnswer>;
 /** Of Node.js; connections are kept for the next request. */
 export function fetchGet(timeoutMs: number): HttpGet {
   return async (url, signal) => {
-    const late = AbortSignal.timeout(timeoutMs);
-    const answer = await fetch(url, { signal: AbortSignal.any([signal, late]) });
-    return {
-      status: answer.status,
-      header: (name) => answer.headers.get(name) ?? undefined,
-      json: () => answer.json(),
-    };
+    const until = eitherSignal(signal, AbortSignal.timeout(timeoutMs));
+    try {
+      const answer = await fetch(url, { signal: until.signal });
+      const text = await answer.text();
+      return {
+        status: answer.status,
+        header: (name) => answer.headers.get(name) ?? undefined,
+        json: async () => JSON.parse(text) as unknown,
+      };
+    } finally {
+      until.release();
+    }
   };
 }
 

@@ -1,8 +1,11 @@
 /** Which placedriver is asked, and which answer counts. */
-import { expect, test } from 'vitest';
+import { getEventListeners, once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
 import { limits } from '../../src/common/limits.ts';
 import { seededRandom } from '../../src/common/random.ts';
-import { type HttpGet, PlacedriverSource } from '../../src/sdk/placedriver-source.ts';
+import { fetchGet, type HttpGet, PlacedriverSource } from '../../src/sdk/placedriver-source.ts';
 import { SimClock } from '../sim/clock.ts';
 import { Scheduler } from '../sim/scheduler.ts';
 import { type ScriptedTable, scriptedPlacedriver } from './peer.ts';
@@ -89,4 +92,66 @@ test('another one that does not answer keeps a command from the usual one once, 
   await fetch(1, true);
   await fetch(1, true);
   expect(asked.splice(0)).toEqual(['a', 'a']);
+});
+
+describe('a request over HTTP', () => {
+  const ends: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end();
+  });
+
+  async function serve(answer: RequestListener): Promise<string> {
+    const server = createServer(answer).listen(0, '127.0.0.1');
+    ends.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+
+  /** Signals that node keeps because of this one. */
+  function dependants(signal: AbortSignal): number {
+    const names = Object.getOwnPropertySymbols(signal);
+    const name = names.find(({ description }) => description?.includes('ependant'));
+    const kept = name && (Reflect.get(signal, name) as ReadonlySet<unknown> | undefined);
+    return kept?.size ?? 0;
+  }
+
+  test('node keeps what it made of several signals in a place that this finds', () => {
+    const { signal } = new AbortController();
+    const any = AbortSignal.any([signal]);
+    expect([dependants(signal), any.aborted]).toEqual([1, false]);
+  });
+
+  test('leaves nothing on the signal of its client, whose life is longer', async () => {
+    const url = await serve((request, reply) => {
+      reply.statusCode = request.url === '/' ? 200 : 304;
+      reply.setHeader('kvorum-stale-ms', '5').end(request.url === '/' ? '{"epoch":1}' : undefined);
+    });
+    const { signal } = new AbortController();
+    const get = fetchGet(30_000);
+    const { status, header, json } = await get(url, signal);
+    expect([status, header('kvorum-stale-ms'), header('other')]).toEqual([200, '5', undefined]);
+    expect(await json()).toEqual({ epoch: 1 });
+    expect((await get(`${url}same`, signal)).status).toBe(304);
+    expect(dependants(signal) + getEventListeners(signal, 'abort').length).toBe(0);
+  });
+
+  test('ends with its signal, and in time, also while the answer comes', async () => {
+    const stop = new AbortController();
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const url = await serve((_, reply) => {
+      reply.write('{');
+      begin();
+    });
+    const ended = expect(fetchGet(30_000)(url, stop.signal)).rejects.toThrow('stopped');
+    await begun;
+    stop.abort(new Error('stopped'));
+    await ended;
+    await expect(fetchGet(1)(url, new AbortController().signal)).rejects.toThrow('timeout');
+  });
 });
