@@ -77,15 +77,21 @@ export class Lookup {
     this.#lastMs = this.#options.clock.monotonicMs();
     const elsewhere = this.#asked && this.#table !== undefined;
     this.#asked = false;
-    this.#under = this.#look(elsewhere).then(() => {
-      this.#under = undefined;
-      if (this.#stop.signal.aborted) return;
-      const { intervalMs, restMs, random } = this.#options;
-      const hurry = this.#again || this.#table === undefined;
-      this.#plan(hurry ? restMs : intervalMs * (0.8 + random.float() * 0.4));
-    });
+    const look = this.#look(elsewhere);
+    // what a listener throws is rejected where nobody catches it, so that the process hears of it
+    void look.finally(() => this.#ended());
+    this.#under = look.catch(() => {});
   }
 
+  #ended(): void {
+    this.#under = undefined;
+    if (this.#stop.signal.aborted) return;
+    const { intervalMs, restMs, random } = this.#options;
+    const hurry = this.#again || this.#table === undefined;
+    this.#plan(hurry ? restMs : intervalMs * (0.8 + random.float() * 0.4));
+  }
+
+  /** Rejects with what a listener throws, and nothing else. */
   async #look(elsewhere: boolean): Promise<void> {
     const { source, changed, failed } = this.#options;
     try {

@@ -1,15 +1,23 @@
 /** When the table is looked up, and for whom. */
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { afterEach, expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
+import { Client } from '../../src/sdk/index.ts';
 import { Lookup } from '../../src/sdk/lookup.ts';
 import type { TableContent } from '../../src/sdk/table.ts';
 import { SimClock } from '../sim/clock.ts';
 import { Scheduler } from '../sim/scheduler.ts';
+import { scriptedPlacedriver } from './peer.ts';
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
 
 const content: TableContent = { epoch: 1, hash: 'slots', nodes: [], partitions: [], groups: true };
 
 /** Looks up every second, and at least 50 ms apart; the table is there at once. */
-function scene(onFetch: (elsewhere: boolean) => void) {
+function scene(onFetch: (elsewhere: boolean) => void, failed: () => void = () => {}) {
   const random = seededRandom(1);
   const scheduler = new Scheduler(random);
   const lookup = new Lookup({
@@ -23,7 +31,7 @@ function scene(onFetch: (elsewhere: boolean) => void) {
     random,
     ...{ intervalMs: 1_000, restMs: 50 },
     changed: () => {},
-    failed: () => {},
+    failed,
   });
   const pass = (ms: number) => scheduler.run(scheduler.nowMs + ms);
   return { lookup, pass };
@@ -42,4 +50,65 @@ test('whoever asks while there is a table has it looked up elsewhere, once', asy
   await pass(1_300);
   expect(asked).toEqual([false, false, true, false]);
   await lookup.stop();
+});
+
+/** What nobody catches in this process, for the time of a test. */
+function uncaught(): unknown[] {
+  const seen: unknown[] = [];
+  const others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', (reason) => seen.push(reason));
+  ends.push(() => {
+    process.removeAllListeners('unhandledRejection');
+    for (const other of others) process.on('unhandledRejection', other);
+  });
+  return seen;
+}
+
+test('a listener that throws ends neither the lookups nor the closing of the client', async () => {
+  const seen = uncaught();
+  const driver = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [{ name: 'n0', port: 1 }],
+    partitions: [{ leader: 'n0', replicas: ['n0'] }],
+  });
+  let away = true;
+  const client = new Client(
+    { placedrivers: ['p:1'], lazyConnect: true },
+    {
+      get: async (...asked) => {
+        if (away) throw new Error('nobody is there');
+        return driver.get(...asked);
+      },
+    },
+  );
+  const bug = new Error('a bug of the application');
+  client.once('error', () => {
+    away = false;
+    throw bug;
+  });
+  const ready = once(client, 'ready');
+  client.connect().catch(() => {});
+  await ready;
+  await client.close();
+  expect(seen).toEqual([bug]);
+});
+
+test('stopped from a listener that throws, it resolves', async () => {
+  const seen = uncaught();
+  const bug = new Error('a bug of the application');
+  const { lookup, pass } = scene(
+    () => {
+      throw new Error('nobody is there');
+    },
+    () => {
+      stopped = lookup.stop();
+      throw bug;
+    },
+  );
+  let stopped: Promise<void> | undefined;
+  lookup.refresh();
+  await pass(10);
+  await stopped;
+  expect(seen).toEqual([bug]);
 });
