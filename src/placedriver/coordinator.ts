@@ -118,8 +118,8 @@ export class PlacedriverCoordinator {
     const deposed = new AbortController();
     const { key } = term.leadership;
     const watch = store.watch(keys.root, {
-      onList: (items) => {
-        picture.list(items);
+      onList: (items, revision) => {
+        picture.list(items, revision);
         if (items.every((item) => item.key !== key)) deposed.abort();
         this.#term = term;
         agenda.ask(0);

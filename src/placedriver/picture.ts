@@ -132,6 +132,8 @@ export class Picture {
   readonly #other: KnownRecords | undefined;
   /** Written by this master, and not told by the watch yet: key → revision. */
   readonly #written = new Map<string, Revision>();
+  /** Everything up to this revision has been told. */
+  #told: Revision = 0;
   #writes = 0;
 
   /** `other`: what may have been read already, by another picture of the same store. */
@@ -140,20 +142,23 @@ export class Picture {
     this.#other = other;
   }
 
-  list(items: readonly MetaItem[]): void {
+  /** `revision`: of the store, as it was listed; to be said where something is expected. */
+  list(items: readonly MetaItem[], revision: Revision = 0): void {
     const present = new Set(items.map(({ key }) => key));
     for (const [, shelf] of this.#shelves) shelf.retain(present);
-    this.#written.clear();
     for (const item of items) this.#put(item);
+    this.#reached(revision);
   }
 
+  /** Changes after the last list, in order; where something is expected, of whole revisions. */
   apply(events: readonly MetaEvent[]): void {
     for (const event of events) {
       if (event.type === 'put') this.#put(event.item);
       else this.#shelfOf(event.key)?.delete(event.key);
-      const { key, modRevision } = event.type === 'put' ? event.item : event;
-      if (modRevision >= (this.#written.get(key) ?? modRevision)) this.#written.delete(key);
     }
+    const newest = events.at(-1);
+    if (newest === undefined) return;
+    this.#reached(newest.type === 'put' ? newest.item.modRevision : newest.modRevision);
   }
 
   /** What is kept at `key`, of whatever kind; undefined: nothing, or nothing that is looked at. */
@@ -166,11 +171,13 @@ export class Picture {
     return this.#writes;
   }
 
-  /** This master has written `key`: until the watch tells it, `isBehind`. */
+  /**
+   * This master has written `key`: until the watch has told that revision, `isBehind`. It may have
+   * told it already, and that somebody else removed the record since.
+   */
   expect(key: string, revision: Revision): void {
     this.#writes++;
-    const known = this.#shelfOf(key)?.stored(key)?.modRevision ?? 0;
-    if (known < revision) this.#written.set(key, revision);
+    if (this.#told < revision) this.#written.set(key, revision);
   }
 
   /** What is known of `key` is older than what this master wrote there. */
@@ -269,6 +276,13 @@ export class Picture {
   /** Keys below `prefix`, one of `keys`, where something lies that cannot be read. */
   unreadable(prefix: string): ReadonlySet<string> {
     return this.#shelfOf(prefix)?.unreadable ?? new Set();
+  }
+
+  #reached(revision: Revision): void {
+    this.#told = revision;
+    for (const [key, written] of this.#written) {
+      if (written <= revision) this.#written.delete(key);
+    }
   }
 
   #put(item: MetaItem): void {

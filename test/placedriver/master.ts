@@ -48,7 +48,10 @@ export async function becomeMaster(
     fence: { key: leadership.key, createRevision: leadership.revision },
     picture,
   };
-  const look = async () => picture.list((await store.range(keys.root)).items);
+  const look = async () => {
+    const { items, revision } = await store.range(keys.root);
+    picture.list(items, revision);
+  };
   await look();
   return { term, look };
 }
