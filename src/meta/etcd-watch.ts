@@ -37,7 +37,7 @@ export class EtcdWatch implements Watch {
 
   close(): void {
     this.#stop.abort();
-    this.#stream?.end();
+    if (this.#stream !== undefined) drop(this.#stream);
     this.#stream = undefined;
   }
 
@@ -70,7 +70,7 @@ export class EtcdWatch implements Watch {
   async #follow(): Promise<void> {
     const stream = await this.#connection.client.watchClient.watch();
     if (this.#stop.signal.aborted) {
-      stream.end();
+      drop(stream);
       return;
     }
     this.#stream = stream;
@@ -103,8 +103,7 @@ export class EtcdWatch implements Watch {
     } finally {
       this.#stop.signal.removeEventListener('abort', stopped);
       if (this.#stream === stream) this.#stream = undefined;
-      stream.on('error', () => {});
-      stream.end();
+      drop(stream);
     }
   }
 
@@ -123,6 +122,12 @@ export class EtcdWatch implements Watch {
     this.#handlers.onEvents(fresh.map(eventOf), revision);
     return true;
   }
+}
+
+/** An etcd goes on telling changes to a client that has only ended its own side. */
+function drop(stream: WatchStream): void {
+  stream.on('error', () => {});
+  stream.cancel();
 }
 
 function eventOf({ type, kv }: IEvent): MetaEvent {

@@ -12,6 +12,7 @@ import type {
   MetaOperation,
   MetaStore,
   TransactionResult,
+  Watch,
   WatchHandlers,
 } from './store.ts';
 
@@ -97,11 +98,16 @@ class EtcdStore implements MetaStore {
     return lease;
   }
 
-  watch(prefix: string, handlers: WatchHandlers): EtcdWatch {
+  watch(prefix: string, handlers: WatchHandlers): Watch {
     const list = () => this.range(prefix);
     const watch = new EtcdWatch(this.#connection, prefix, list, handlers);
     this.#watches.add(watch);
-    return watch;
+    return {
+      close: () => {
+        this.#watches.delete(watch);
+        watch.close();
+      },
+    };
   }
 
   campaign(prefix: string, value: string, lease: Lease, signal?: AbortSignal) {

@@ -1,4 +1,6 @@
 /** What every MetaStore must do; run over the store in memory, the embedded one, and a real etcd. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { limits } from '../../src/common/limits.ts';
 import { encodeRecord, keys } from '../../src/meta/schema.ts';
@@ -169,6 +171,24 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
     await store.put(`${root}w/late`, 'x');
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(seen.events).toHaveLength(51);
+  });
+
+  test('a watch that was closed is forgotten, with all that it told', async () => {
+    await store.put(`${root}f/old`, '0');
+    const client = another();
+    const follow = async () => {
+      const seen = watched(client, `${root}f/`);
+      await eventually('the list', () => seen.lists() === 1);
+      seen.close();
+      return new WeakRef(seen.state);
+    };
+    const state = await follow();
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    await eventually('nobody holds it', () => {
+      gc();
+      return state.deref() === undefined;
+    });
   });
 
   test('a watch that begins while others write misses nothing', async () => {
