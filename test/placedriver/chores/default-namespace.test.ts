@@ -1,20 +1,25 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
-import { silentLogger } from '../../../src/common/log.ts';
+import { type Logger, silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { MemoryMeta } from '../../../src/meta/memory.ts';
-import { keys } from '../../../src/meta/schema.ts';
+import { keys, type NamespaceRecord, type PartitionRecord } from '../../../src/meta/schema.ts';
+import type { MetaItem, MetaStore } from '../../../src/meta/store.ts';
 import { createDefaultNamespace } from '../../../src/placedriver/chores/default-namespace.ts';
+import { createNamespace } from '../../../src/placedriver/namespaces.ts';
 import { Picture } from '../../../src/placedriver/picture.ts';
 import { defaultPlacementSettings, type MasterTerm } from '../../../src/placedriver/term.ts';
 import { nodeRecord } from '../http/api.ts';
 
-const meta = new MemoryMeta({ clock: systemClock });
-const store = meta.connect();
+let store: MetaStore;
+
+beforeEach(() => {
+  store = new MemoryMeta({ clock: systemClock }).connect();
+});
 
 afterEach(() => store.close());
 
-test('waits for its nodes, and makes nothing twice', async () => {
+const scene = async (logger: Logger = silentLogger) => {
   const lease = await store.grantLease(60_000);
   const leadership = await store.campaign(keys.election, 'pd1', lease);
   const picture = new Picture();
@@ -22,7 +27,7 @@ test('waits for its nodes, and makes nothing twice', async () => {
     store,
     clock: systemClock,
     random: seededRandom(1),
-    logger: silentLogger,
+    logger,
     settings: defaultPlacementSettings,
     leadership,
     fence: { key: leadership.key, createRevision: leadership.revision },
@@ -36,6 +41,11 @@ test('waits for its nodes, and makes nothing twice', async () => {
         return { key: keys.node(node), value, createRevision: 1, modRevision: 1 };
       }),
     );
+  return { term, chore, alive };
+};
+
+test('waits for its nodes, and makes nothing twice', async () => {
+  const { term, chore, alive } = await scene();
   alive('n1');
   await chore(term);
   expect(await store.get(keys.namespace('default'))).toBeUndefined();
@@ -46,5 +56,30 @@ test('waits for its nodes, and makes nothing twice', async () => {
   expect(made).toBeDefined();
   await chore(term); // the picture does not show it yet
   expect(await store.get(keys.namespace('default'))).toEqual(made);
-  await lease.revoke();
+});
+
+test('partitions whose record was lost are not written over: the log says what to do', async () => {
+  const errors: string[] = [];
+  const logger: Logger = { ...silentLogger, error: (text) => errors.push(text) };
+  const { term, chore, alive } = await scene(logger);
+  alive('n1', 'n2');
+  await chore(term);
+  const record = (await store.get(keys.namespace('default')))!;
+  const partitions = async () => (await store.range(keys.partitionsOf('default'))).items;
+  const before = await partitions();
+  expect(before).toHaveLength(4);
+  await store.delete(record.key);
+  await chore(term);
+  await chore(term);
+  expect(await store.get(record.key)).toBeUndefined();
+  expect(await partitions()).toEqual(before);
+  expect(errors).toEqual([expect.stringContaining(`write ${record.key} into the metadata store`)]);
+  // one of the two things that the log tells
+  const { partitions: count, replicas, hash } = JSON.parse(record.value) as NamespaceRecord;
+  await createNamespace(term, { name: 'default', partitions: count, replicas, hash });
+  await chore(term);
+  expect(errors).toHaveLength(1);
+  const groups = (items: readonly MetaItem[]) =>
+    items.map(({ value }) => (JSON.parse(value) as PartitionRecord).group);
+  expect(groups(await partitions())).toEqual(groups(before).map((group) => group + 4));
 });
