@@ -2,59 +2,39 @@
  * One command (or transaction) of one partition from its turn in the window to its outcome: where it
  * is sent, under which session, how often. What to do about a failure is decided by `retry.ts`.
  */
-import type { Clock, Timer } from '../common/clock.ts';
-import type { PartitionId } from '../common/ids.ts';
+import type { Timer } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';
 import { onAbort } from './abort-signals.ts';
-import type { Consistency } from './command-types.ts';
-import type { Argument, Connection, Outcome, Reply } from './connection.ts';
-import type { Deadlines, Timed } from './deadlines.ts';
-import { type ClientError, type OwnErrorCode, ownError, ReplyError } from './errors.ts';
-import type { RetryLimits } from './retry.ts';
-import { type Attempted, decide, type Failure, failureOf, failures, movedTo } from './retry.ts';
-import { onceLine, type Sessions, sessionError, type Ticket } from './sessions.ts';
-import { followerOf, leaderOf, noteMoved, type TargetWorld } from './targets.ts';
-import type { Entrant, Window } from './window.ts';
+import type { CallPlan, CallResult, CallWorld } from './call-plan.ts';
+import type { Argument, Connection } from './connection.ts';
+import type { Timed } from './deadlines.ts';
+import {
+  type ClientError,
+  failureText,
+  type OwnErrorCode,
+  ownError,
+  ReplyError,
+} from './errors.ts';
+import { type Answered, sendLines } from './lines.ts';
+import {
+  type Attempted,
+  decide,
+  type Failure,
+  failureOf,
+  failures,
+  isOfNode,
+  movedTo,
+} from './retry.ts';
+import { linesUnder, sessionError, type Ticket } from './sessions.ts';
+import { noteMoved, targetOf } from './targets.ts';
+import type { Entrant } from './window.ts';
 
-/** What all calls of a client share. */
-export interface CallWorld extends TargetWorld {
-  readonly clock: Clock;
-  readonly window: Window;
-  readonly deadlines: Deadlines;
-  /** Undefined: writes are sent without. */
-  readonly sessions: Sessions | undefined;
-  readonly retry: Omit<RetryLimits, 'timeoutMs'>;
-  /** How long an attempt that may be repeated waits for its reply; see the option. */
-  readonly attemptTimeoutMs: number;
+interface Sent {
+  readonly connection: Connection;
+  readonly silentMs: number;
+  /** Nothing of the call itself has been sent. */
+  readonly isQuestion: boolean;
 }
-
-export interface CallPlan {
-  /** Lower case. */
-  readonly name: string;
-  /** Sent one behind the other; the reply of the last is the call's. */
-  readonly lines: readonly (readonly Argument[])[];
-  readonly effect: 'read' | 'write';
-  /** Waits at the server: it has a connection for itself, and no time limit but the caller's. */
-  readonly blocking: boolean;
-  readonly partition: PartitionId | undefined;
-  /** A key of the partition; undefined: it is not run in a session. */
-  readonly key: Argument | undefined;
-  /** On `clock.monotonicMs`: when the caller asked. */
-  readonly askedMs: number;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
-  readonly consistency: Consistency;
-  /** Begins at once and does not count in the window: what others wait for. */
-  readonly urgent?: boolean;
-  /** It has a connection for itself, as what blocks has: it changes what the connection is in. */
-  readonly alone?: boolean;
-  /** What was sent before under this place of a session may have taken effect. */
-  readonly ticket?: Ticket | undefined;
-}
-
-export type CallResult =
-  | { readonly ok: true; readonly reply: Reply; readonly attempts: number }
-  | { readonly ok: false; readonly error: ClientError; readonly attempts: number };
 
 export class Call implements Entrant, Timed {
   readonly #world: CallWorld;
@@ -64,14 +44,16 @@ export class Call implements Entrant, Timed {
   #attempts = 0;
   /** Attempts that nobody has said anything to. */
   #silences = 0;
-  /** The attempt that waits for its reply. */
-  #sent: { readonly connection: Connection; readonly silentMs: number } | undefined;
+  /** What waits for its reply: the attempt, or before it the question whether it may be sent. */
+  #sent: Sent | undefined;
   /** The outcome of an earlier attempt is unknown. */
   #maybeDone = false;
   #ticket: Ticket | undefined;
   #borrowed: Connection | undefined;
   /** The present attempt goes to a follower-read port. */
   #atFollower = false;
+  /** Lets those begin that came after it. */
+  #goOn: (() => void) | undefined;
   #timer: Timer | undefined;
   #unlisten: (() => void) | undefined;
   #lastCause: Error | undefined;
@@ -126,11 +108,12 @@ export class Call implements Entrant, Timed {
       return;
     }
     if (this.#sent === undefined || nowMs < this.#sent.silentMs) return;
-    const { connection } = this.#sent;
+    const { connection, isQuestion } = this.#sent;
     const { address } = connection;
     this.#world.pool.avoid(address);
     this.#world.pool.doubt(connection);
-    this.#failed('silent', new Error(`${address.host}:${address.port} says nothing`));
+    const cause = new Error(`${address.host}:${address.port} says nothing`);
+    this.#failed(isQuestion ? 'unsent' : 'silent', cause);
   }
 
   readonly #onAbort = (): void => {
@@ -144,7 +127,7 @@ export class Call implements Entrant, Timed {
 
   /** A write that was sent and of which nobody has said what became of it. */
   #isUncertain(): boolean {
-    return this.#plan.effect === 'write' && (this.#maybeDone || this.#sent !== undefined);
+    return this.#plan.effect === 'write' && (this.#maybeDone || this.#sent?.isQuestion === false);
   }
 
   #attempt(): void {
@@ -156,16 +139,55 @@ export class Call implements Entrant, Timed {
       this.#failed('unsent', this.#world.lookup.error ?? new Error('no datanode is known'));
       return;
     }
-    const number = ++this.#attempts;
-    const lines = this.#linesToSend();
-    this.#sent = { connection, silentMs: this.#silentMs() };
-    let firstError: string | undefined;
-    lines.forEach((line, at) => {
-      connection.send(line, (outcome) => {
-        if (at === lines.length - 1) this.#heard(number, outcome, firstError);
-        else if (outcome.kind === 'error') firstError ??= outcome.text;
-      });
+    this.#attempts++;
+    if (this.#mustAsk(connection)) this.#askFirst(connection);
+    else this.#send(connection);
+  }
+
+  #send(connection: Connection): void {
+    const number = this.#attempts;
+    const lines = linesUnder(this.#ticket, this.#plan.lines);
+    this.#sent = { connection, silentMs: this.#silentMs(), isQuestion: false };
+    sendLines(connection, lines, (answered) => this.#heard(number, answered));
+  }
+
+  /** Again when something of it may have run: what is repeated must not run apart for sure. */
+  #mustAsk(connection: Connection): boolean {
+    if (this.#plan.isTransaction !== true) return false;
+    return this.#maybeDone || !this.#world.proofs.has(connection);
+  }
+
+  /** Whether MULTI is accepted: if not, what is queued would run at once, and by itself. */
+  #askFirst(connection: Connection): void {
+    const { clock, window, proofs, attemptTimeoutMs } = this.#world;
+    const { partition } = this.#plan;
+    const silentMs = clock.monotonicMs() + attemptTimeoutMs;
+    const asking = { connection, silentMs, isQuestion: true };
+    this.#sent = asking;
+    // what was asked for later is sent later
+    window.hold(partition);
+    this.#goOn = () => {
+      this.#goOn = undefined;
+      window.letGo(partition);
+    };
+    proofs.ask(connection, (answered) => {
+      if (this.#sent !== asking || this.#state !== 'begun') return;
+      if (answered.last.kind === 'reply' && answered.firstError === undefined) {
+        this.#send(connection);
+        this.#goOn?.();
+      } else this.#mayNot(connection.address, answered);
     });
+  }
+
+  /** Nothing was sent but the question. */
+  #mayNot(address: Address, { last, firstError }: Answered): void {
+    if (last.kind === 'unsent' || last.kind === 'lost') return this.#unsent(address, last.cause);
+    const text = firstError ?? (last.kind === 'error' ? last.text : '');
+    const failure = failureOf(text);
+    if (failure === 'reply') return this.#refused(address, text, undefined);
+    if (failure === 'moved') noteMoved(this.#world, this.#plan.partition, movedTo(text), address);
+    const isCertain = failures[failure].outcome === 'not-proposed';
+    this.#failed(isCertain ? failure : 'clusterChanged', this.#replyError(text));
   }
 
   /** Blocking commands and writes without a session wait as long as the caller lets them. */
@@ -173,13 +195,6 @@ export class Call implements Entrant, Timed {
     const { clock, attemptTimeoutMs } = this.#world;
     if (this.#plan.blocking || this.#effect() === 'write') return Number.POSITIVE_INFINITY;
     return clock.monotonicMs() + attemptTimeoutMs * 2 ** Math.min(this.#silences, 2);
-  }
-
-  #linesToSend(): readonly (readonly Argument[])[] {
-    const { lines } = this.#plan;
-    const ticket = this.#ticket;
-    if (ticket === undefined) return lines;
-    return lines.map((line, at) => (at === lines.length - 1 ? onceLine(ticket, line) : line));
   }
 
   /** False: the attempt goes on when the session has been opened. */
@@ -209,67 +224,78 @@ export class Call implements Entrant, Timed {
 
   #connection(): Connection | undefined {
     const { pool } = this.#world;
-    const { partition, blocking } = this.#plan;
-    const { effect, consistency, alone } = this.#plan;
-    this.#atFollower = false;
-    if (effect === 'read' && partition !== undefined && this.#attempts === 0) {
-      const follower = followerOf(this.#world, partition, consistency);
-      this.#atFollower = follower !== undefined;
-      if (follower !== undefined) return pool.shared('follower', follower);
-    }
-    const address = leaderOf(this.#world, partition, this.#attempts);
-    if (address === undefined) return undefined;
-    if (!blocking && !alone) return pool.shared(partition === undefined ? 'any' : 'data', address);
+    const { blocking, alone } = this.#plan;
+    const target = targetOf(this.#world, this.#plan, this.#attempts);
+    if (target === undefined) return undefined;
+    const { role, address } = target;
+    this.#atFollower = role === 'follower';
+    if (this.#atFollower || !(blocking || alone)) return pool.shared(role, address);
     this.#borrowed = pool.borrow(address);
     return this.#borrowed;
   }
 
-  #heard(number: number, outcome: Outcome, firstError: string | undefined): void {
+  #heard(number: number, answered: Answered): void {
     if (this.#state !== 'begun') return;
+    const { last, firstError } = answered;
+    if (answered.isApart) return this.#ranApart(firstError ?? '');
     if (number !== this.#attempts || this.#sent === undefined) {
-      this.#heardLate(outcome);
+      this.#heardLate(answered);
       return;
     }
     const { address } = this.#sent.connection;
     this.#sent = undefined;
-    switch (outcome.kind) {
+    switch (last.kind) {
       case 'reply':
-        this.#settle({ ok: true, reply: outcome.reply, attempts: this.#attempts });
+        // it is not the answer to what was asked
+        if (firstError !== undefined) return this.#refused(address, firstError, undefined);
+        this.#settle({ ok: true, reply: last.reply, attempts: this.#attempts });
         return;
       case 'error':
-        this.#refused(address, outcome.text, firstError);
+        this.#refused(address, last.text, firstError);
         return;
       case 'unsent':
         this.#dropBorrowed();
-        this.#unsent(address, outcome.cause);
+        this.#unsent(address, last.cause);
         return;
       case 'lost':
         this.#dropBorrowed();
-        this.#failed('lost', outcome.cause);
+        this.#failed('lost', last.cause);
     }
   }
 
   /** Of an attempt that was given up: what tells the outcome is as good as ever. */
-  #heardLate(outcome: Outcome): void {
+  #heardLate({ last, firstError }: Answered): void {
     const attempts = this.#attempts;
-    if (outcome.kind === 'reply') this.#settle({ ok: true, reply: outcome.reply, attempts });
-    else if (outcome.kind === 'error' && failureOf(outcome.text) === 'reply') {
-      this.#settle({ ok: false, error: this.#replyError(outcome.text), attempts });
+    if (firstError !== undefined) return;
+    if (last.kind === 'reply') this.#settle({ ok: true, reply: last.reply, attempts });
+    else if (last.kind === 'error' && failureOf(last.text) === 'reply' && !isOfNode(last.text)) {
+      this.#settle({ ok: false, error: this.#replyError(last.text), attempts });
     }
+  }
+
+  /** MULTI was refused, though it was accepted a moment ago, and not all that followed it. */
+  #ranApart(why: string): void {
+    const text = `a part of the transaction may have taken effect, and not as one: ${why}`;
+    this.#fail('OUTCOME_UNKNOWN', text, { cause: this.#replyError(why) });
   }
 
   /** An error reply. EXEC is aborted by what was said to the commands before it. */
   #refused(address: Address, text: string, firstError: string | undefined): void {
-    const why = text.startsWith('EXECABORT') && firstError !== undefined ? firstError : text;
+    const why = failureOf(text) === 'reply' ? (firstError ?? text) : text;
     const failure = failureOf(why);
     if (failure === 'moved') noteMoved(this.#world, this.#plan.partition, movedTo(why), address);
     if (failure !== 'reply') {
       this.#failed(failure, this.#replyError(why));
       return;
     }
+    const { partition, name } = this.#plan;
     const cause = why === text ? undefined : this.#replyError(why);
-    const { partition } = this.#plan;
     const error = new ReplyError(text, { partition, cause });
+    // who refuses to pass it on does not know what became of it before
+    if (this.#isUncertain() && isOfNode(text)) {
+      const code = 'OUTCOME_UNKNOWN';
+      return this.#fail(code, failureText(name, code, error), { cause: error });
+    }
     this.#settle({ ok: false, error, attempts: this.#attempts });
   }
 
@@ -281,12 +307,14 @@ export class Call implements Entrant, Timed {
       return;
     }
     const text = `${address.host}:${address.port} refuses this client: ${refusal.message}`;
-    this.#fail('REFUSED', text, { cause: refusal });
+    const code = this.#isUncertain() ? 'OUTCOME_UNKNOWN' : 'REFUSED';
+    this.#fail(code, text, { cause: refusal });
   }
 
   #failed(failure: Failure, cause: Error): void {
     const { random, retry, lookup, clock, sessions } = this.#world;
     this.#sent = undefined;
+    this.#goOn?.();
     this.#lastCause = cause;
     if (failure === 'silent') {
       this.#silences++;
@@ -349,6 +377,7 @@ export class Call implements Entrant, Timed {
     if (this.#sent === undefined) this.#giveBack();
     else this.#dropBorrowed();
     this.#done(result);
+    this.#goOn?.();
     if (urgent) return;
     if (waited) window.withdraw(partition, this);
     else window.leave(partition);
@@ -363,11 +392,4 @@ export class Call implements Entrant, Timed {
     this.#borrowed?.close();
     this.#borrowed = undefined;
   }
-}
-
-/** `cause` is what was met last; an earlier attempt may be why the outcome is not known. */
-function failureText(name: string, code: OwnErrorCode, cause: Error): string {
-  if (code === 'DONE') return `${name} took effect once; its reply is not kept any more`;
-  const unknown = code === 'OUTCOME_UNKNOWN';
-  return `${name}${unknown ? ' may have taken effect' : ' was not carried out'}: ${cause.message}`;
 }

@@ -5,7 +5,8 @@ import { sleep, systemClock } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import { systemRandom } from '../common/random.ts';
 import { parseWatch } from './arguments.ts';
-import { Call, type CallWorld } from './call.ts';
+import { Call } from './call.ts';
+import type { CallWorld } from './call-plan.ts';
 import type { ClientChange } from './changes.ts';
 import type { ClientEvents, ClientStatus, NodeInfo } from './client-events.ts';
 import { ClientState } from './client-state.ts';
@@ -15,6 +16,7 @@ import { Deadlines } from './deadlines.ts';
 import { ownError } from './errors.ts';
 import { bytesOf } from './key-places.ts';
 import { Lookup } from './lookup.ts';
+import { MultiProofs } from './multi-proofs.ts';
 import { type ClientOptions, parseOptions, type Settings } from './options.ts';
 import { Pipeline, Transaction } from './pipeline.ts';
 import { fetchGet } from './placedriver-source.ts';
@@ -370,6 +372,7 @@ export class Client extends Base {
       window: this.#window,
       deadlines: this.#deadlines,
       sessions: this.#sessions,
+      proofs: new MultiProofs(),
       ...callSettings(this.#settings),
       anySeed: this.#world.random.u32(),
     };

@@ -72,3 +72,10 @@ export class ReplyError extends ClientError {
 export function ownError(code: OwnErrorCode, message: string, details?: ErrorDetails): ClientError {
   return new ClientError(code, message, ownErrors[code].retriable, details);
 }
+
+/** `cause` is what was met last; an earlier attempt may be why the outcome is not known. */
+export function failureText(name: string, code: OwnErrorCode, cause: Error): string {
+  if (code === 'DONE') return `${name} took effect once; its reply is not kept any more`;
+  const unknown = code === 'OUTCOME_UNKNOWN';
+  return `${name}${unknown ? ' may have taken effect' : ' was not carried out'}: ${cause.message}`;
+}

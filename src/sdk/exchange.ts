@@ -1,7 +1,7 @@
 /** Lines sent one behind the other over a connection that nobody else uses, and what came of them. */
 import type { PartitionId } from '../common/ids.ts';
 import type { Address } from '../common/network.ts';
-import type { CallWorld } from './call.ts';
+import type { CallWorld } from './call-plan.ts';
 import type { Argument, Connection, Outcome, Reply } from './connection.ts';
 import { ownError, ReplyError } from './errors.ts';
 import { type Failure, failureOf, movedTo } from './retry.ts';

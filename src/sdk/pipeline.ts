@@ -140,8 +140,8 @@ export class Transaction extends TransactionMethods {
   /**
    * Sends the transaction. Resolves with a result for each command in order; a command's own error
    * stands in its place, the others have taken effect. Rejects when nothing took effect (`EXECABORT`:
-   * a command could not be queued, `cause` says why; `CROSSSLOT`: keys of several partitions), or with
-   * `OUTCOME_UNKNOWN`.
+   * a command could not be queued, `cause` says why; `CROSSSLOT`: keys of several partitions; `NOPERM`:
+   * the user may not MULTI), or with `OUTCOME_UNKNOWN`.
    */
   async exec(options: CallOptions = {}): Promise<PipelineResult[]> {
     const gathered = this.take();

@@ -137,6 +137,11 @@ export function failureOf(text: string): Failure {
   return (word !== undefined && byWord.get(word)) || 'reply';
 }
 
+/** What a node says for itself: the log was not asked, and what was sent before may be in it. */
+export function isOfNode(text: string): boolean {
+  return /^(?:EXECABORT|NOPERM|NOAUTH)\b/.test(text);
+}
+
 /** Host and port of `MOVED <slot> <host>:<port>`; undefined when it names none. */
 export function movedTo(
   text: string,

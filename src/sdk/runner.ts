@@ -4,7 +4,8 @@
  */
 import type { PartitionId } from '../common/ids.ts';
 import { type ParsedCall, parseCall } from './arguments.ts';
-import { Call, type CallPlan, type CallResult, type CallWorld } from './call.ts';
+import { Call } from './call.ts';
+import type { CallPlan, CallResult, CallWorld } from './call-plan.ts';
 import type { CallOptions, Consistency, WatchOptions } from './command-types.ts';
 import type { Argument, Reply } from './connection.ts';
 import { bytesOf, type CommandRow, rowsByName } from './key-places.ts';
@@ -177,6 +178,7 @@ export class Runner {
             lines: [['MULTI'], ...queued.map(({ line }) => line), ['EXEC']],
             effect: 'write',
             blocking: false,
+            isTransaction: true,
             partition,
             key: keys[0],
           },

@@ -134,6 +134,15 @@ export function onceLine({ session, sequence }: Ticket, line: readonly Argument[
   return ['KV.ONCE', session.id, sequence, session.low, ...line];
 }
 
+/** `lines` with the last one under a ticket, if there is one. */
+export function linesUnder(
+  ticket: Ticket | undefined,
+  lines: readonly (readonly Argument[])[],
+): readonly (readonly Argument[])[] {
+  if (ticket === undefined) return lines;
+  return lines.map((line, at) => (at === lines.length - 1 ? onceLine(ticket, line) : line));
+}
+
 export function openLine({ id }: Session, key: Argument): Argument[] {
   return ['KV.SESSION', 'OPEN', id, key];
 }

@@ -4,7 +4,7 @@ import type { Address } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import type { Consistency } from './command-types.ts';
 import type { Lookup } from './lookup.ts';
-import type { Pool } from './pool.ts';
+import type { Pool, Role } from './pool.ts';
 
 export interface TargetWorld {
   readonly random: Random;
@@ -16,6 +16,27 @@ export interface TargetWorld {
   readonly replicaMaxStalenessMs: number;
   /** Which node commands without a key go to first. */
   readonly anySeed: number;
+}
+
+/** What says where a call goes. */
+interface Aim {
+  readonly effect: 'read' | 'write';
+  readonly partition: PartitionId | undefined;
+  readonly consistency: Consistency;
+}
+
+/** Where an attempt goes, after `attempts` others; undefined: no node is known. */
+export function targetOf(
+  world: TargetWorld,
+  { effect, partition, consistency }: Aim,
+  attempts: number,
+): { readonly role: Role; readonly address: Address } | undefined {
+  if (effect === 'read' && partition !== undefined && attempts === 0) {
+    const follower = followerOf(world, partition, consistency);
+    if (follower !== undefined) return { role: 'follower', address: follower };
+  }
+  const address = leaderOf(world, partition, attempts);
+  return address && { role: partition === undefined ? 'any' : 'data', address };
 }
 
 /** The leader, or who else takes the command while it cannot be reached; `attempts` made before. */
@@ -34,7 +55,7 @@ export function leaderOf(
 }
 
 /** Where a read that may be that stale goes first; undefined: to the leader. */
-export function followerOf(
+function followerOf(
   { replicaMaxStalenessMs, dc, lookup, pool, random }: TargetWorld,
   partition: PartitionId,
   consistency: Consistency,

@@ -8,7 +8,8 @@
 import type { Timer } from '../common/clock.ts';
 import type { PartitionId } from '../common/ids.ts';
 import { onAbort } from './abort-signals.ts';
-import { Call, type CallResult, type CallWorld } from './call.ts';
+import { Call } from './call.ts';
+import type { CallResult, CallWorld } from './call-plan.ts';
 import type { Argument, Connection, Reply } from './connection.ts';
 import type { Timed } from './deadlines.ts';
 import { type ClientError, type OwnErrorCode, ownError } from './errors.ts';
@@ -180,15 +181,19 @@ export class Watch implements Entrant, Timed {
 
   async #exec(connection: Connection, gathered: readonly Gathered[]): Promise<number> {
     const { sessions } = this.#world;
+    // Were it refused, what is queued behind it would run at once.
+    const opened = await this.#send(connection, [['MULTI']]);
+    if (this.#state !== 'begun') return 0;
+    if (opened.kind === 'failed') return this.#notDone(opened);
     const ticket = this.#ticket();
     if (ticket === 'lost') {
-      this.#unwatch(connection);
+      this.#drop();
       return 0;
     }
     const lines = queuedLines(gathered).map(({ line }) => line);
     const exec = ticket === undefined ? ['EXEC'] : onceLine(ticket, ['EXEC']);
     this.#isUncertain = true;
-    const answer = await this.#send(connection, [['MULTI'], ...lines, exec]);
+    const answer = await this.#send(connection, [...lines, exec]);
     if (this.#state !== 'begun') {
       ticket?.session.release(ticket.sequence);
       return 0;

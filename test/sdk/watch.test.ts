@@ -150,6 +150,18 @@ describe('the reply of EXEC is lost', () => {
     expect(await rejection(raise(large.client))).toMatchObject({ code: 'DONE' });
   });
 
+  test('WATCH is refused when the log is asked: what EXEC of nothing answers is not its word', async () => {
+    let refused = 1;
+    const { client, peer } = await scene([execs('close', array(), done)]);
+    const ready = peer.script;
+    peer.script = (line, own) => {
+      const isAsking = line[0] === 'WATCH' && named(own, 'EXEC').length === 1 && refused-- > 0;
+      return isAsking ? '-NOPERM no\r\n' : ready(line, own);
+    };
+    expect(await rejection(raise(client))).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(named(peer, 'SET')).toHaveLength(1);
+  });
+
   test('it hangs: the log is asked elsewhere', async () => {
     const { client, peers } = await scene([execs('hang'), execs(done)], { attemptTimeoutMs: 500 });
     expect(await raise(client)).toEqual([[null, 'OK']]);
