@@ -213,7 +213,8 @@ export class Client extends Base {
   /**
    * Walks over all keys of all partitions: `for await (const { keys, cursor, progress } of …)`. A key
    * that is there all the time is found, once or more often. `cursor` of any step begins a later
-   * walk behind it. Rejects as `scan` does.
+   * walk behind it. Rejects as `scan` does: with `BAD_ARGUMENT` at cluster ports, which know the keys of
+   * one node.
    */
   scanKeys(options: ScanOptions = {}): AsyncGenerator<ScanStep, void, undefined> {
     return scanSteps(

@@ -10,7 +10,8 @@ export interface ClientOptions {
   readonly placedrivers?: readonly string[] | undefined;
   /**
    * `host:port` of datanodes instead, cluster ports (the client is told who leads) or gateway ports
-   * (nodes pass commands on). Without placedrivers there are no sessions and no follower reads.
+   * (nodes pass commands on). Without placedrivers there are no sessions and no follower reads; over
+   * cluster ports also no commands about all keys, such as SCAN, DBSIZE and FLUSHALL.
    */
   readonly datanodes?: readonly string[] | undefined;
   /** Default `default`. Cluster ports serve no other than the user's own. */

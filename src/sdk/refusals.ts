@@ -72,6 +72,32 @@ export function refuseInWatch(
   throw ownError('BAD_ARGUMENT', `options of ${name} in a watch: give them to watch()`);
 }
 
+/** About all keys of the namespace; of CLUSTER, about those of a slot. */
+export const aboutAllKeys: ReadonlySet<string> = new Set([
+  ...['scan', 'keys', 'randomkey', 'dbsize', 'flushall', 'flushdb'],
+  ...['cluster countkeysinslot', 'cluster getkeysinslot'],
+]);
+
+/**
+ * A cluster port answers them for the partitions that its node leads at the moment, and does not say
+ * which: answers of several nodes put together may lack one or have it twice. Throws BAD_ARGUMENT.
+ */
+export function refuseOfOneNode(
+  table: PartitionTable,
+  name: string,
+  line: readonly Argument[],
+): void {
+  const { groups, partitions } = table.content;
+  if (groups || partitions.length === 0) return;
+  const whole = name === 'cluster' ? `${name} ${String(line[1]).toLowerCase()}` : name;
+  if (!aboutAllKeys.has(whole)) return;
+  throw ownError(
+    'BAD_ARGUMENT',
+    `${whole} is about keys of all nodes, and a cluster port answers for its own node: name the ` +
+      'gateway ports of the datanodes, or the placedrivers (kvorum://)',
+  );
+}
+
 const instead: Readonly<Record<string, string>> = {
   multi: 'multi()',
   exec: 'multi().exec()',

@@ -17,6 +17,7 @@ import {
   type QueuedLine,
   refuseConnectionCommand,
   refuseInWatch,
+  refuseOfOneNode,
 } from './refusals.ts';
 import { decodeReply, type Value } from './replies.ts';
 import { mergeReplies, type Part, splitLine } from './split.ts';
@@ -167,6 +168,7 @@ export class Runner {
         const table = this.#table ?? (await this.#whenTable(asked));
         for (const { name, line } of queued) {
           refuseConnectionCommand(name, line, rowsByName.get(name));
+          refuseOfOneNode(table, name, line);
         }
         const keys = keysOfAll(queued);
         const partition = onePartition(table, keys, 'a transaction');
@@ -284,6 +286,7 @@ export class Runner {
     placed: (partition: PartitionId | undefined) => void,
   ): Promise<Reply> {
     const keys = keysOf(row, line);
+    if (keys.length === 0) refuseOfOneNode(table, name, line);
     const partitions = keys.map((key) => table.partitionOf(bytesOf(key)));
     const [first] = partitions;
     const together = partitions.every((one) => one === first);

@@ -199,6 +199,56 @@ describe('routing', () => {
   });
 });
 
+describe('commands about all keys', () => {
+  const whole = [
+    ['SCAN', 0],
+    ['KEYS', '*'],
+    ['RANDOMKEY'],
+    ['DBSIZE'],
+    ['FLUSHALL'],
+    ['FLUSHDB'],
+    ['CLUSTER', 'COUNTKEYSINSLOT', 1],
+    ['CLUSTER', 'getkeysinslot', 1, 1],
+  ] as const;
+
+  test('are refused at cluster ports, each of which knows its own, and in a transaction', async () => {
+    const slots = (port: number) =>
+      array(array(':0\r\n', ':16383\r\n', array(bulk('127.0.0.1'), `:${port}\r\n`)));
+    const peer = await startPeer(([name], own) =>
+      name === 'CLUSTER' ? slots(own.port) : '+never\r\n',
+    );
+    const client = new Client(`redis://127.0.0.1:${peer.port}`);
+    ends.push(() => client.disconnect());
+    await client.connect();
+    const before = peer.lines.filter(([, name]) => name !== 'SLOTS').length;
+    for (const [name, ...args] of whole) {
+      const error = await client.call(name, ...args).catch((failure: unknown) => failure);
+      expect(error, name).toMatchObject({ code: 'BAD_ARGUMENT' });
+      expect(String(error)).toMatch(/gateway ports.*kvorum:\/\//);
+      expect(
+        await code(
+          client
+            .multi()
+            .set('a', 1)
+            .call(name, ...args)
+            .exec(),
+        ),
+      ).toBe('BAD_ARGUMENT');
+    }
+    expect(await code(client.scanKeys().next())).toBe('BAD_ARGUMENT');
+    expect(peer.lines.filter(([, name]) => name !== 'SLOTS')).toHaveLength(before);
+  });
+
+  test('go to gateway ports, of which any answers for all', async () => {
+    const peer = await startPeer(([name]) =>
+      name === 'CLUSTER' ? '-ERR This instance has cluster support disabled\r\n' : ':7\r\n',
+    );
+    const client = new Client(`redis://127.0.0.1:${peer.port}`);
+    ends.push(() => client.disconnect());
+    expect(await client.dbsize()).toBe(7);
+  });
+});
+
 describe('sending', () => {
   test('what one turn sends leaves in one write, in order', async () => {
     const { peers, table } = await nodes(1);

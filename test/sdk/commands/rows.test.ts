@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { keysOf } from '../../../src/datanode/commands/command.ts';
 import { commandTable } from '../../../src/datanode/commands/table.ts';
 import { bytesOf, keyPositions, rowsByName } from '../../../src/sdk/key-places.ts';
+import { aboutAllKeys } from '../../../src/sdk/refusals.ts';
 
 const lines = `
 set k v EX 5
@@ -53,4 +54,12 @@ test('every command of the table is known, and of its kind', () => {
     }
     if (kind === 'read') expect(row.flags, name).not.toContain('write');
   }
+});
+
+test('commands about all keys are those that the datanodes ask all partitions', () => {
+  const all = [...commandTable.values()].flatMap((row) => [row, ...(row.subcommands ?? [])]);
+  const fanned = all.filter((row) => 'fanOut' in row && row.fanOut?.over === 'partitions');
+  const names = fanned.map(({ name }) => name.replace('|', ' '));
+  const sendable = names.filter((name) => rowsByName.get(name)?.kind !== 'connection');
+  expect([...aboutAllKeys].sort()).toEqual(sendable.sort());
 });
