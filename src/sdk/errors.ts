@@ -25,6 +25,8 @@ export const ownErrors = {
   QUEUE_FULL: { retriable: true },
   /** A write may or may not have taken effect, once, now or later. */
   OUTCOME_UNKNOWN: { retriable: false },
+  /** Of a write of several partitions a part took effect, and another has not and will not. */
+  PARTIAL: { retriable: false },
   /** A write took effect once; its reply was too large, or too old, to be kept. */
   DONE: { retriable: false },
   /** No connection can be made that the server accepts: password, user, namespace. */

@@ -20,7 +20,7 @@ import {
   refuseOfOneNode,
 } from './refusals.ts';
 import { decodeReply, type Value } from './replies.ts';
-import { mergeReplies, type Part, splitLine } from './split.ts';
+import { failureOfWrite, mergeReplies, type Part, splitLine } from './split.ts';
 import type { PartitionTable } from './table.ts';
 import { type BatchTrace, type CommandTrace, traceBatch, traceCommand } from './tracing.ts';
 import { Watch, type WatchBody, type WatchResult } from './watch.ts';
@@ -315,7 +315,7 @@ export class Runner {
     return this.#call(plan, trace);
   }
 
-  /** Each part is retried by itself; when one fails the whole does, whatever the others did. */
+  /** Each part is retried by itself; when one fails the whole does, and says what the others did. */
   async #runParts(
     name: string,
     row: CommandRow | undefined,
@@ -339,8 +339,10 @@ export class Runner {
       ),
     );
     const settled = await Promise.allSettled(calls);
-    const failed = settled.find((one) => one.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    const failed = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    if (failed.length > 0) {
+      throw effect === 'read' ? failed[0] : failureOfWrite(name, failed, parts.length);
+    }
     return mergeReplies(
       name,
       settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),

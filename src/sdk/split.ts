@@ -4,6 +4,7 @@
  */
 import type { PartitionId } from '../common/ids.ts';
 import type { Argument, Reply } from './connection.ts';
+import { type ClientError, ownError } from './errors.ts';
 
 export interface Part {
   readonly partition: PartitionId;
@@ -67,6 +68,25 @@ export function mergeReplies(
   parts: readonly Part[],
 ): Reply {
   return splittable[name]?.merge(replies, parts) ?? null;
+}
+
+/**
+ * What the whole of a write is rejected with, of which not all parts succeeded: of it nothing may have
+ * taken effect if it says `retriable`. `failures`: at least one, in the order of parts.
+ */
+export function failureOfWrite(
+  name: string,
+  failures: readonly ClientError[],
+  parts: number,
+): ClientError {
+  const unknown = failures.find(({ code }) => code === 'OUTCOME_UNKNOWN');
+  if (unknown !== undefined) return unknown;
+  const undone = failures.filter(({ code }) => code !== 'DONE');
+  const [first = failures[0]!] = undone;
+  if (!first.retriable || undone.length === parts) return first;
+  const numbers = undone.map(({ partition }) => partition).join(', ');
+  const text = `${name} took effect in part, but not in partition ${numbers}: ${first.message}`;
+  return ownError('PARTIAL', text, { partition: first.partition, cause: first });
 }
 
 function byKey(replies: readonly Reply[], parts: readonly Part[]): Reply {

@@ -119,6 +119,39 @@ describe('routing', () => {
     expect(error).toMatchObject({ code: 'WRONGTYPE', partition: 1, retriable: false });
   });
 
+  describe('a write of which not every part succeeds', () => {
+    const answers: Readonly<Record<string, Answer>> = {
+      ok: ':1\r\n',
+      refused: '-CLUSTERDOWN no leader\r\n',
+      lost: 'close',
+      forbidden: '-NOPERM no\r\n',
+      done: '-DONE not kept\r\n',
+    };
+
+    test.each([
+      ['ok refused', 'PARTIAL', 1],
+      ['refused ok', 'PARTIAL', 0],
+      ['done refused', 'PARTIAL', 1],
+      ['refused lost', 'OUTCOME_UNKNOWN', 1],
+      ['lost refused', 'OUTCOME_UNKNOWN', 0],
+      ['ok lost', 'OUTCOME_UNKNOWN', 1],
+      ['ok forbidden', 'NOPERM', 1],
+      ['ok done', 'DONE', 1],
+      ['refused refused', 'UNAVAILABLE', 0],
+    ] as const)('%s: %s', async (kinds, expected, partition) => {
+      const scripts = kinds.split(' ').map((kind) => () => answers[kind]!);
+      const { table } = await nodes(2, (at) => scripts[at]!);
+      const { client } = clientOf(table, { sessions: false, attemptsMax: 2 });
+      client.on('error', () => {});
+      for (const call of [client.del(keys), client.mset(...keys.flatMap((key) => [key, 1]))]) {
+        const error = await call.catch((failure: ClientError) => failure);
+        expect(error).toMatchObject({ code: expected, partition });
+        expect(error).toMatchObject({ retriable: expected === 'UNAVAILABLE' });
+        if (expected === 'PARTIAL') expect(error).toMatchObject({ cause: { code: 'UNAVAILABLE' } });
+      }
+    });
+  });
+
   test('a leader that moved is found by the lookup, and a removed node is let go', async () => {
     const { peers, table } = await nodes(2);
     table.partitions = [{ leader: 'n0', replicas: ['n0'] }];

@@ -281,7 +281,7 @@ export class SdkProcess {
     );
   }
 
-  /** One call that writes several keys: when it fails any of its parts may have taken effect. */
+  /** One call that writes several keys: unless it is refused any of its parts may have taken effect. */
   async #parts(
     made: Promise<unknown>,
     lines: readonly (readonly string[])[],
@@ -291,7 +291,7 @@ export class SdkProcess {
     const told = await this.#told(lines[0]![0]!, made);
     const done = told.kind === 'done';
     const returnedMs = done ? this.#now() : Number.POSITIVE_INFINITY;
-    if (told.kind === 'refused' && lines.length === 1) return;
+    if (told.kind === 'refused') return;
     for (const [at, words] of lines.entries()) {
       const value = done ? replyTo(at, told.value) : undefined;
       const reply = value === undefined ? undefined : replyOf(value);
@@ -400,7 +400,7 @@ export class SdkProcess {
     if (failure instanceof ClientError) {
       if (failure.retriable) return 'refused';
       if (this.#plan.patient) throw wrong(`${what} is given up: ${failure.message}`);
-      if (failure.code === 'OUTCOME_UNKNOWN') return 'unknown';
+      if (failure.code === 'OUTCOME_UNKNOWN' || failure.code === 'PARTIAL') return 'unknown';
       if (failure.code === 'EXECABORT') return 'refused';
       throw wrong(`${what}: ${failure.code}: ${failure.message}`);
     }
