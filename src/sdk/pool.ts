@@ -126,7 +126,7 @@ class IoredisConnection implements Connection {
     this.#gatherTurn();
     this.#pending++;
     this.#debt.add();
-    const command = new Command(spelled(String(name)), args, { replyEncoding: null });
+    const command = new Command(this.#spelled(String(name)), args, { replyEncoding: null });
     const writable = this.#redis.status === 'ready' && this.#redis.stream?.writable === true;
     const settle = (outcome: Outcome) => {
       this.#pending--;
@@ -141,6 +141,15 @@ class IoredisConnection implements Connection {
       },
     );
     this.#redis.sendCommand(command);
+  }
+
+  /**
+   * ioredis changes arguments and replies of names in lower case, so names are sent in upper case; but
+   * of subscriptions, and of what may be sent beside them, it knows only those in lower case.
+   */
+  #spelled(name: string): string {
+    const listens = this.#events.push !== undefined && /^ping$/i.test(name);
+    return listens || /subscribe$/i.test(name) ? name.toLowerCase() : name.toUpperCase();
   }
 
   /** What is sent within one turn of the event loop leaves in one write. */
@@ -194,14 +203,6 @@ class IoredisConnection implements Connection {
   #cause(): Error {
     return this.#failure ?? new Error('the connection is closed');
   }
-}
-
-/**
- * ioredis changes arguments and replies of names in lower case, so names are sent in upper case; but
- * of subscriptions it knows only those in lower case.
- */
-function spelled(name: string): string {
-  return /subscribe$/i.test(name) ? name.toLowerCase() : name.toUpperCase();
 }
 
 const KEEP_ALIVE_MS = 10_000;

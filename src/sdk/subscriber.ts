@@ -27,10 +27,16 @@ export interface SubscriberEvents {
 export interface SubscriberOptions {
   readonly clock: Clock;
   /** Where the next connection goes; undefined while no node is known. */
-  target(attempt: number): Address | undefined;
+  target(place: number): Address | undefined;
   open(address: Address, events: ConnectionEvents): Connection;
+  /** False: no more among the nodes, though there are others. */
+  isKnown(address: Address): boolean;
   readonly backoffMinMs: number;
   readonly backoffMaxMs: number;
+  /** A connection that owes an answer and has told nothing for so long is given up. */
+  readonly silentMs: number;
+  /** How often a connection is asked whether it stands. */
+  readonly pingMs: number;
 }
 
 type Kind = 'subscribe' | 'psubscribe' | 'ssubscribe';
@@ -53,6 +59,11 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   #connection: Connection | undefined;
   #timer: Timer | undefined;
   #attempts = 0;
+  /** Which node is next: another whenever a connection has ended. */
+  #place = 0;
+  /** When the present connection has told something last. */
+  #heardMs = 0;
+  #beat: Timer | undefined;
   #closed = false;
   /** Subscribing calls that wait for a connection on which all is subscribed. */
   #waiting: Waiter[] = [];
@@ -98,6 +109,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     if (this.#closed) return;
     this.#closed = true;
     this.#timer?.cancel();
+    this.#beat?.cancel();
     this.#connection?.close();
     this.#connection = undefined;
     this.#rejectWaiting();
@@ -119,21 +131,21 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     if (names.length === 0) throw ownError('BAD_ARGUMENT', `${kind} needs a name`);
     const added = names.filter((name) => !this.#wanted[kind].has(name));
     for (const name of added) this.#wanted[kind].add(name);
-    const connection = this.#connection;
-    if (connection === undefined) {
-      const ready = this.#whenSubscribed(names);
-      if (this.#timer === undefined) this.#connect();
-      return ready;
+    let before: Connection | undefined;
+    while (this.#connection !== undefined && this.#connection !== before) {
+      before = this.#connection;
+      const error = await this.#send(before, [kind.toUpperCase(), ...names]);
+      if (error === undefined) return;
+      if (error instanceof ReplyError) {
+        for (const name of added) this.#wanted[kind].delete(name);
+        throw error;
+      }
+      if (this.#closed) throw ownError('CLOSED', 'the subscriber was closed');
     }
-    const error = await this.#send(connection, [kind.toUpperCase(), ...names]);
-    if (error === undefined) return;
-    if (error instanceof ReplyError) {
-      for (const name of added) this.#wanted[kind].delete(name);
-      throw error;
-    }
-    // The connection was lost: the next one subscribes to all that is wanted.
-    if (this.#closed) throw ownError('CLOSED', 'the subscriber was closed');
-    await this.#whenSubscribed(names);
+    // The next connection subscribes to all that is wanted.
+    const ready = this.#whenSubscribed(names);
+    if (before === undefined && this.#timer === undefined) this.#connect();
+    await ready;
   }
 
   #whenSubscribed(names: readonly string[]): Promise<void> {
@@ -152,7 +164,10 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
 
   #send(connection: Connection, line: readonly Argument[]): Promise<Error | undefined> {
     return new Promise((resolve) => {
+      const watch = this.#whileOwed(connection);
       connection.send(line, (outcome) => {
+        watch.cancel();
+        if (this.#connection === connection) this.#heardMs = this.#options.clock.monotonicMs();
         if (outcome.kind === 'reply') resolve(undefined);
         else if (outcome.kind === 'error') resolve(new ReplyError(outcome.text));
         else resolve(outcome.cause);
@@ -160,19 +175,62 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     });
   }
 
+  /** Gives the connection up once it has told nothing for long; until it is cancelled. */
+  #whileOwed(connection: Connection): Timer {
+    const { clock, silentMs } = this.#options;
+    const sinceMs = clock.monotonicMs();
+    let ended = false;
+    const look = () => {
+      if (ended || this.#connection !== connection) return;
+      const leftMs = Math.max(sinceMs, this.#heardMs) + silentMs - clock.monotonicMs();
+      if (leftMs <= 0) this.#giveUp(connection, 'says nothing');
+      else timer = wait(leftMs);
+    };
+    // A process that was busy first reads what has come meanwhile.
+    const wait = (delayMs: number) => clock.setTimer(delayMs, () => clock.endOfTurn(look));
+    let timer = wait(silentMs);
+    return {
+      cancel: () => {
+        ended = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  #giveUp(connection: Connection, why: string): void {
+    const { host, port } = connection.address;
+    this.#tell(new Error(`${host}:${port} ${why}`));
+    connection.close();
+  }
+
+  /** Finds out who stands still, or is no more among the nodes and so hears of nothing. */
+  #planBeat(connection: Connection): void {
+    const { clock, pingMs, isKnown } = this.#options;
+    if (this.#connection !== connection) return;
+    this.#beat?.cancel();
+    this.#beat = clock.setTimer(pingMs, () => {
+      if (this.#connection !== connection) return;
+      if (!isKnown(connection.address)) this.#giveUp(connection, 'is no more among the nodes');
+      else void this.#send(connection, ['PING']).then(() => this.#planBeat(connection));
+    });
+  }
+
   #connect(): void {
     this.#timer = undefined;
-    const address = this.#options.target(this.#attempts++);
+    this.#attempts++;
+    const address = this.#options.target(this.#place);
     if (address === undefined) {
       this.#plan();
       return;
     }
+    this.#heardMs = this.#options.clock.monotonicMs();
     const connection = this.#options.open(address, {
       ready: () => {},
       closed: (cause) => this.#lost(connection, cause),
       push: (kind, channel, message, pattern) => this.#hear(kind, channel, message, pattern),
     });
     this.#connection = connection;
+    this.#planBeat(connection);
     void this.#subscribeAll(connection);
   }
 
@@ -185,7 +243,10 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     );
     if (outcomes.includes('lost')) {
       this.#waiting.unshift(...waiting);
+      const next = this.#connection;
       if (this.#closed) this.#rejectWaiting();
+      // it was made before this was heard, and knows nothing of those who wait
+      else if (next !== undefined && next !== connection) void this.#subscribeAll(next);
       return;
     }
     this.#attempts = 0;
@@ -224,6 +285,8 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   #lost(connection: Connection, cause: Error | undefined): void {
     if (this.#connection !== connection || this.#closed) return;
     this.#connection = undefined;
+    this.#beat?.cancel();
+    this.#place++;
     if (cause !== undefined) this.#tell(cause);
     this.emit('reconnecting');
     this.#plan();
@@ -240,6 +303,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   }
 
   #hear(kind: PushKind, channel: Buffer, message: Buffer, pattern?: Buffer): void {
+    this.#heardMs = this.#options.clock.monotonicMs();
     if (kind === 'pmessage') {
       const by = pattern ?? Buffer.alloc(0);
       this.emit('pmessageBuffer', by, channel, message);

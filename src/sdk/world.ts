@@ -1,5 +1,6 @@
 /** What a client is given from outside, and what follows from its options. */
 import type { Clock } from '../common/clock.ts';
+import { limits } from '../common/limits.ts';
 import type { Address } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import type { Argument, Connection, ConnectionSettings, Connector, Outcome } from './connection.ts';
@@ -82,13 +83,17 @@ export function subscriberOptions(
   { clock, connector, random }: ClientWorld,
   nodes: () => readonly Address[],
 ): SubscriberOptions {
-  const { backoffMinMs, backoffMaxMs } = settings;
+  const { backoffMinMs, backoffMaxMs, attemptTimeoutMs } = settings;
   const seed = random.u32();
   return {
     clock,
     backoffMinMs,
     backoffMaxMs,
-    target: (attempt) => nodes()[(seed + attempt) % Math.max(1, nodes().length)],
+    silentMs: attemptTimeoutMs,
+    pingMs: limits.sdkPingMs,
+    target: (place) => nodes()[(seed + place) % Math.max(1, nodes().length)],
+    isKnown: ({ host, port }) =>
+      nodes().length === 0 || nodes().some((node) => node.host === host && node.port === port),
     open: ({ host, port }, events) => {
       const address = { host, port };
       return connector.open({ ...connectionSettings(settings), address, readOnly: false }, events);

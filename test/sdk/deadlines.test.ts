@@ -1,37 +1,7 @@
 /** When calls are asked whether their time is over, also in a process that has stood still. */
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/common/clock.ts';
 import { Deadlines } from '../../src/sdk/deadlines.ts';
-
-/** Time goes on only by `run`; what was due meanwhile happens at its end, as after a pause. */
-class HandClock implements Clock {
-  #now = 0;
-  #timers: { readonly at: number; readonly run: () => void }[] = [];
-
-  monotonicMs = () => this.#now;
-  wallMs = () => this.#now;
-  endOfTurn = (run: () => void) => run();
-
-  setTimer(delayMs: number, run: () => void) {
-    const timer = { at: this.#now + delayMs, run };
-    this.#timers.push(timer);
-    const cancel = () => {
-      this.#timers = this.#timers.filter((one) => one !== timer);
-    };
-    return { cancel };
-  }
-
-  run(ms: number): void {
-    this.#now += ms;
-    const due = this.#timers.filter(({ at }) => at <= this.#now);
-    this.#timers = this.#timers.filter(({ at }) => at > this.#now);
-    for (const { run } of due) run();
-  }
-
-  get armed(): number {
-    return this.#timers.length;
-  }
-}
+import { HandClock } from './hand-clock.ts';
 
 function scene() {
   const clock = new HandClock();

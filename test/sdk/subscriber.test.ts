@@ -1,0 +1,215 @@
+/** A subscriber leaves who does not answer, and whoever is no more among the nodes. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
+import type { Address } from '../../src/common/network.ts';
+import type { Connection, ConnectionEvents, Outcome } from '../../src/sdk/connection.ts';
+import { Client } from '../../src/sdk/index.ts';
+import { ioredisConnector } from '../../src/sdk/pool.ts';
+import { Subscriber } from '../../src/sdk/subscriber.ts';
+import { HandClock } from './hand-clock.ts';
+import { array, bulk, Peer, scriptedPlacedriver } from './peer.ts';
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const SILENT_MS = 1_000;
+const PING_MS = 300;
+
+/** It answers when the test says so. */
+class HandConnection implements Connection {
+  readonly lines: string[] = [];
+  readonly owesSinceMs = undefined;
+  readonly address: Address;
+  readonly events: ConnectionEvents;
+  #waiting: ((outcome: Outcome) => void)[] = [];
+  isClosed = false;
+
+  constructor(address: Address, events: ConnectionEvents) {
+    this.address = address;
+    this.events = events;
+  }
+
+  get pending(): number {
+    return this.#waiting.length;
+  }
+
+  send(line: readonly unknown[], done: (outcome: Outcome) => void): void {
+    this.lines.push(line.join(' '));
+    this.#waiting.push(done);
+  }
+
+  answer(): void {
+    for (const done of this.#waiting.splice(0)) done({ kind: 'reply', reply: null });
+  }
+
+  /** What was sent is told to be lost; a connection may tell its end first. */
+  lose(): void {
+    for (const done of this.#waiting.splice(0)) done({ kind: 'lost', cause: new Error('lost') });
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.events.closed(undefined, false);
+    this.lose();
+  }
+}
+
+function scene() {
+  const clock = new HandClock();
+  const opened: HandConnection[] = [];
+  const known = new Set(['n0', 'n1', 'n2']);
+  const subscriber = new Subscriber({
+    clock,
+    target: (place) => ({ host: [...known][place % known.size]!, port: 1 }),
+    isKnown: ({ host }) => known.has(host),
+    open: (address, events) => {
+      const connection = new HandConnection(address, events);
+      opened.push(connection);
+      return connection;
+    },
+    backoffMinMs: 10,
+    backoffMaxMs: 10,
+    silentMs: SILENT_MS,
+    pingMs: PING_MS,
+  });
+  const errors: string[] = [];
+  subscriber.on('error', (error) => errors.push(error.message));
+  ends.push(() => subscriber.close());
+  /** What a promise has been resolved with runs. */
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  return { clock, opened, known, subscriber, errors, settle };
+}
+
+async function subscribed() {
+  const all = scene();
+  const call = all.subscriber.subscribe('news');
+  all.opened[0]!.answer();
+  await call;
+  return all;
+}
+
+test('a node that does not answer SUBSCRIBE is left for another', async () => {
+  const { clock, opened, subscriber, errors, settle } = scene();
+  const call = subscriber.subscribe('news');
+  clock.run(SILENT_MS - 1);
+  expect(opened.map(({ isClosed }) => isClosed)).toEqual([false]);
+  clock.run(1);
+  await settle();
+  expect(errors).toEqual(['n0:1 says nothing']);
+  clock.run(10);
+  expect(opened.map(({ address, isClosed }) => [address.host, isClosed])).toEqual([
+    ['n0', true],
+    ['n1', false],
+  ]);
+  opened[1]!.answer();
+  await call;
+});
+
+test('a node that has stood still since is found, and not the next one again', async () => {
+  const { clock, opened, settle, subscriber } = await subscribed();
+  for (let beat = 1; beat <= 3; beat++) {
+    clock.run(PING_MS);
+    expect(opened[0]!.lines).toEqual(['SUBSCRIBE news', ...Array(beat).fill('PING')]);
+    opened[0]!.answer();
+    await settle();
+  }
+  clock.run(PING_MS);
+  clock.run(SILENT_MS);
+  expect(opened[0]!.isClosed).toBe(true);
+  await settle();
+  const ready = new Promise<void>((resolve) => subscriber.once('ready', resolve));
+  clock.run(10);
+  expect(opened[1]).toMatchObject({ address: { host: 'n1' }, lines: ['SUBSCRIBE news'] });
+  opened[1]!.answer();
+  await ready;
+});
+
+test('messages are as good as an answer', async () => {
+  const { clock, opened } = await subscribed();
+  clock.run(PING_MS);
+  clock.run(SILENT_MS - 1);
+  opened[0]!.events.push?.('message', Buffer.from('news'), Buffer.from('hello'));
+  clock.run(SILENT_MS - 1);
+  expect(opened[0]!.isClosed).toBe(false);
+  clock.run(SILENT_MS);
+  expect(opened[0]!.isClosed).toBe(true);
+});
+
+test('a node that is no more among the nodes is left', async () => {
+  const { clock, known, opened, errors } = await subscribed();
+  known.delete('n0');
+  clock.run(PING_MS);
+  expect(opened[0]!.isClosed).toBe(true);
+  expect(errors).toEqual(['n0:1 is no more among the nodes']);
+});
+
+test('who waited at a connection that failed is told of the next, however late the failure is heard', async () => {
+  const { clock, opened, subscriber, settle } = scene();
+  const calls = [subscriber.subscribe('a'), subscriber.subscribe('b')];
+  const [first] = opened;
+  first!.isClosed = true;
+  first!.events.closed(undefined, false);
+  clock.run(10);
+  opened[1]!.answer();
+  await settle();
+  first!.lose();
+  await settle();
+  opened[1]!.answer();
+  await Promise.all(calls);
+});
+
+describe('over TCP', () => {
+  const serving: Peer['script'] = ([name = '', channel = '']) => {
+    if (name === 'subscribe') return array(bulk(name), bulk(channel), ':1\r\n');
+    return name === 'ping' ? array(bulk('pong'), bulk('')) : undefined;
+  };
+
+  test('PING has its place beside subscriptions', async () => {
+    const peer = await Peer.start(serving);
+    ends.push(() => peer.stop());
+    const address = { host: '127.0.0.1', port: peer.port };
+    const settings = { namespace: undefined, username: undefined, password: undefined };
+    const connector = ioredisConnector(systemClock);
+    const subscriber = new Subscriber({
+      clock: systemClock,
+      target: () => address,
+      isKnown: () => true,
+      open: (_, events) =>
+        connector.open({ ...settings, address, connectTimeoutMs: 5_000, readOnly: false }, events),
+      backoffMinMs: 10,
+      backoffMaxMs: 10,
+      silentMs: 5_000,
+      pingMs: 5,
+    });
+    ends.push(() => subscriber.close());
+    await subscriber.subscribe('news');
+    await expect
+      .poll(() => peer.commands.filter((line) => line === 'ping').length)
+      .toBeGreaterThan(3);
+    const heard = new Promise((resolve) => subscriber.once('message', (...told) => resolve(told)));
+    peer.send(array(bulk('message'), bulk('news'), bulk('hello')));
+    expect(await heard).toEqual(['news', 'hello']);
+    expect(peer.connections).toBe(1);
+  });
+
+  test('a client makes it so: one node hangs, the other serves', async () => {
+    const peers = [await Peer.start(() => 'hang'), await Peer.start(() => 'hang')];
+    for (const peer of peers) ends.push(() => peer.stop());
+    const nodes = peers.map(({ port }, at) => ({ name: `n${at}`, port }));
+    const partitions = [{ leader: 'n0', replicas: ['n0', 'n1'] }];
+    const { get } = scriptedPlacedriver({ epoch: 1, nodes, partitions });
+    const client = new Client({ placedrivers: ['p:1'], attemptTimeoutMs: 300 }, { get });
+    ends.push(() => client.disconnect());
+    await client.connect();
+    const subscriber = client.subscriber();
+    ends.push(() => subscriber.close());
+    const call = subscriber.subscribe('news');
+    const asked = () => peers.map(({ lines }) => lines.length > 0);
+    await expect.poll(asked).toContain(true);
+    peers[asked().indexOf(false)]!.script = serving;
+    await call;
+  });
+});
