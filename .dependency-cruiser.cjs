@@ -71,7 +71,7 @@ const doors = {
   'classic-level': 'src/datanode/engine/leveldb.ts',
   etcd3: 'src/meta/etcd',
   '@grpc/': 'src/meta/(etcd|embedded)',
-  ioredis: 'src/sdk/pool.ts',
+  ioredis: 'src/sdk/ioredis-connection.ts',
   fastify: '/http/',
   '@fastify/': 'src/placedriver/http/openapi.ts',
   ajv: 'src/placedriver/http/validation.ts',

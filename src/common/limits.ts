@@ -323,6 +323,8 @@ export const limits = {
   sdkSilentMs: 10_000,
   /** For an answer of another placedriver than the usual one, which is asked after it. */
   sdkOtherPlacedriverMs: 500,
+  /** How often connections to nodes that have gone are looked at. */
+  sdkLeavingLookMs: 100,
   /** Between two questions of a subscriber whether its node is there. */
   sdkPingMs: 3_000,
 } as const;

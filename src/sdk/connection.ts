@@ -1,7 +1,7 @@
 /**
- * What the SDK asks of a connection. The product's adapter over ioredis is in `pool.ts`; another
- * speaks RESP over whatever carries bytes. A connection lives once: it never connects again and
- * never sends a command twice.
+ * What the SDK asks of a connection. The product's adapter over ioredis is in
+ * `ioredis-connection.ts`; another speaks RESP over whatever carries bytes. A connection lives once:
+ * it never connects again and never sends a command twice.
  */
 import type { Clock } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';

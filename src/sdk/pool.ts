@@ -1,213 +1,10 @@
-/**
- * Connections by node and role; and their adapter, the only place that imports ioredis. Everything
- * ioredis would do by itself about a lost connection is off: it neither connects again, nor keeps,
- * nor resends a command. What becomes of a command is told once, and `retry.ts` decides.
- */
-import { Command, Redis } from 'ioredis';
+/** Connections by node and role. */
 import type { Clock } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import type { Address } from '../common/network.ts';
-import {
-  type Argument,
-  type Connection,
-  type ConnectionEvents,
-  type ConnectionSettings,
-  type Connector,
-  Debt,
-  type Outcome,
-  type PushKind,
-  type Reply,
-} from './connection.ts';
+import type { Connection, ConnectionSettings, Connector } from './connection.ts';
 import { ownError } from './errors.ts';
-
-/** `clock.endOfTurn` says when what a turn has sent leaves, in one write. */
-export function ioredisConnector(clock: Clock): Connector {
-  return { open: (settings, events) => new IoredisConnection(settings, events, clock) };
-}
-
-interface Waiting {
-  readonly line: readonly Argument[];
-  readonly done: (outcome: Outcome) => void;
-}
-
-class IoredisConnection implements Connection {
-  readonly address: Address;
-  readonly #redis: Redis;
-  readonly #events: ConnectionEvents;
-  readonly #clock: Clock;
-  readonly #settings: ConnectionSettings;
-  #state: 'connecting' | 'ready' | 'closed' = 'connecting';
-  #waiting: Waiting[] = [];
-  #pending = 0;
-  readonly #debt: Debt;
-  #corked = false;
-  #failure: Error | undefined;
-  #refused = false;
-
-  constructor(settings: ConnectionSettings, events: ConnectionEvents, clock: Clock) {
-    const { address, username, password, connectTimeoutMs } = settings;
-    this.address = address;
-    this.#settings = settings;
-    this.#events = events;
-    this.#clock = clock;
-    this.#debt = new Debt(clock);
-    this.#redis = new Redis({
-      host: address.host,
-      port: address.port,
-      protocol: 2,
-      ...(username !== undefined && { username }),
-      ...(password !== undefined && { password }),
-      connectTimeout: connectTimeoutMs,
-      keepAlive: KEEP_ALIVE_MS,
-      disableClientInfo: true,
-      enableReadyCheck: false,
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      autoResubscribe: false,
-      maxRetriesPerRequest: null,
-      retryStrategy: null,
-      reconnectOnError: null,
-    });
-    this.#redis.on('error', (error: Error) => this.#fail(error));
-    this.#redis.on('ready', () => this.#enter());
-    this.#redis.on('close', () => this.#end());
-    this.#redis.on('end', () => this.#end());
-    if (events.push !== undefined) this.#listen(events.push.bind(events));
-  }
-
-  get pending(): number {
-    return this.#pending + this.#waiting.length;
-  }
-
-  get owesSinceMs(): number | undefined {
-    return this.#debt.sinceMs;
-  }
-
-  send(line: readonly Argument[], done: (outcome: Outcome) => void): void {
-    if (this.#state === 'ready') this.#write(line, done);
-    else if (this.#state === 'connecting') this.#waiting.push({ line, done });
-    else done({ kind: 'unsent', cause: this.#cause() });
-  }
-
-  close(): void {
-    if (this.#state === 'closed') return;
-    this.#redis.disconnect();
-    this.#end();
-  }
-
-  /** Selects the namespace, and lets what has waited follow it. */
-  #enter(): void {
-    const { namespace, readOnly } = this.#settings;
-    const ignore = () => {};
-    this.#write(['CLIENT', 'SETINFO', 'LIB-NAME', 'kvorum-sdk'], ignore);
-    if (readOnly) this.#write(['READONLY'], ignore);
-    if (namespace === undefined) {
-      this.#open();
-      return;
-    }
-    this.#write(['SELECT', namespace], (outcome) => {
-      if (outcome.kind === 'reply') this.#open();
-      else if (outcome.kind === 'error') this.#refuse(new Error(outcome.text));
-    });
-  }
-
-  #open(): void {
-    if (this.#state !== 'connecting') return;
-    this.#state = 'ready';
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    // Whoever hears of it may send at once: what has waited comes first.
-    for (const { line, done } of waiting) this.send(line, done);
-    this.#events.ready();
-  }
-
-  #write(line: readonly Argument[], done: (outcome: Outcome) => void): void {
-    const [name, ...args] = line;
-    this.#gatherTurn();
-    this.#pending++;
-    this.#debt.add();
-    const command = new Command(this.#spelled(String(name)), args, { replyEncoding: null });
-    const writable = this.#redis.status === 'ready' && this.#redis.stream?.writable === true;
-    const settle = (outcome: Outcome) => {
-      this.#pending--;
-      this.#debt.pay(this.#pending);
-      done(outcome);
-    };
-    command.promise.then(
-      (reply: unknown) => settle({ kind: 'reply', reply: reply as Reply }),
-      (error: Error) => {
-        if (error.name === 'ReplyError') settle({ kind: 'error', text: error.message });
-        else settle({ kind: writable ? 'lost' : 'unsent', cause: this.#failure ?? error });
-      },
-    );
-    this.#redis.sendCommand(command);
-  }
-
-  /**
-   * ioredis changes arguments and replies of names in lower case, so names are sent in upper case; but
-   * of subscriptions, and of what may be sent beside them, it knows only those in lower case.
-   */
-  #spelled(name: string): string {
-    const listens = this.#events.push !== undefined && /^ping$/i.test(name);
-    return listens || /subscribe$/i.test(name) ? name.toLowerCase() : name.toUpperCase();
-  }
-
-  /** What is sent within one turn of the event loop leaves in one write. */
-  #gatherTurn(): void {
-    const { stream } = this.#redis;
-    if (this.#corked || !stream) return;
-    this.#corked = true;
-    stream.cork();
-    this.#clock.endOfTurn(() => {
-      this.#corked = false;
-      stream.uncork();
-    });
-  }
-
-  #listen(push: (kind: PushKind, channel: Buffer, message: Buffer, pattern?: Buffer) => void) {
-    this.#redis.on('messageBuffer', (channel: Buffer, text: Buffer) =>
-      push('message', channel, text),
-    );
-    this.#redis.on('smessageBuffer', (channel: Buffer, text: Buffer) =>
-      push('smessage', channel, text),
-    );
-    this.#redis.on('pmessageBuffer', (pattern: Buffer | string, channel: Buffer, text: Buffer) =>
-      push('pmessage', channel, text, Buffer.from(pattern)),
-    );
-  }
-
-  #fail(error: Error): void {
-    this.#failure = error;
-    // The handshake's own reply: a wrong password, a user without rights.
-    if (error.name === 'ReplyError') this.#refuse(error);
-  }
-
-  #refuse(error: Error): void {
-    this.#failure = error;
-    this.#refused = !NOT_YET.test(error.message);
-    this.close();
-  }
-
-  #end(): void {
-    if (this.#state === 'closed') return;
-    this.#state = 'closed';
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    // First those that hear of the end through ioredis: they were sent earlier.
-    this.#clock.endOfTurn(() => {
-      for (const { done } of waiting) done({ kind: 'unsent', cause: this.#cause() });
-    });
-    this.#events.closed(this.#failure, this.#refused);
-  }
-
-  #cause(): Error {
-    return this.#failure ?? new Error('the connection is closed');
-  }
-}
-
-const KEEP_ALIVE_MS = 10_000;
-/** A node that is starting or has no table yet lets nobody in for the moment. */
-const NOT_YET = /^(?:LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b/;
+import { Leaving } from './leaving.ts';
 
 /**
  * `data`: commands with keys. `any`: those without, which hold back what comes after them. `lookup`:
@@ -233,7 +30,7 @@ export interface PoolOptions {
   readonly idleMax: number;
 }
 
-interface Held {
+export interface Held {
   readonly role: Role;
   readonly connection: Connection;
   readonly address: Address;
@@ -244,6 +41,7 @@ export class Pool {
   readonly #shared = new Map<string, Held>();
   readonly #idle = new Map<string, Connection[]>();
   readonly #borrowed = new Map<Connection, Address>();
+  readonly #leaving: Leaving;
   readonly #avoidedUntilMs = new Map<string, number>();
   /** Why the newest connection to an address was not accepted. */
   readonly #refusals = new Map<string, Error>();
@@ -251,22 +49,24 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#leaving = new Leaving(options.clock);
   }
 
   /** Connections that stand or are being made. */
   get size(): number {
     let idle = 0;
     for (const some of this.#idle.values()) idle += some.length;
-    return this.#shared.size + this.#borrowed.size + idle;
+    return this.#shared.size + this.#borrowed.size + this.#leaving.shared.size + idle;
   }
 
   /** The one connection of a node and role; a new one when there is none. Throws CLOSED. */
   shared(role: Role, address: Address): Connection {
-    const name = `${role} ${keyOf(address)}`;
+    const name = nameOf({ role, address });
     const found = this.#shared.get(name);
     if (found !== undefined) return found.connection;
     if (this.#closed) return closedConnection(address);
     const connection = this.#open(address, role === 'follower', () => {
+      this.#leaving.delete(connection);
       if (this.#shared.get(name)?.connection === connection) this.#shared.delete(name);
     });
     this.#shared.set(name, { role, connection, address });
@@ -281,6 +81,7 @@ export class Pool {
       idle ??
       this.#open(address, false, () => {
         this.#borrowed.delete(connection);
+        this.#leaving.delete(connection);
         const kept = this.#idle.get(keyOf(address)) ?? [];
         const at = kept.indexOf(connection);
         if (at !== -1) kept.splice(at, 1);
@@ -294,7 +95,8 @@ export class Pool {
     if (address === undefined) return;
     this.#borrowed.delete(connection);
     const kept = this.#idle.get(keyOf(address)) ?? [];
-    if (this.#closed || kept.length >= this.#options.idleMax) {
+    const isLeaving = this.#leaving.delete(connection);
+    if (this.#closed || isLeaving || kept.length >= this.#options.idleMax) {
       connection.close();
       return;
     }
@@ -332,14 +134,28 @@ export class Pool {
     return this.#refusals.get(keyOf(address));
   }
 
-  /** Closes connections to nodes that are no longer there. */
+  /**
+   * Nodes that are there. Connections to others take no new calls, and end with those under way: a
+   * node may have lost its lease for a moment, and still answer.
+   */
   retain(addresses: readonly Address[]): void {
     const kept = new Set(addresses.map(keyOf));
     const gone = (address: Address) => !kept.has(keyOf(address));
-    for (const { connection, address } of [...this.#shared.values()]) {
-      if (gone(address)) connection.close();
+    for (const [connection, held] of [...this.#leaving.shared]) {
+      const name = nameOf(held);
+      if (gone(held.address) || this.#shared.has(name)) continue;
+      this.#leaving.delete(connection);
+      this.#shared.set(name, held);
     }
-    for (const [connection, address] of [...this.#borrowed]) if (gone(address)) connection.close();
+    for (const [name, held] of [...this.#shared]) {
+      if (!gone(held.address)) continue;
+      this.#shared.delete(name);
+      this.#leaving.addShared(held);
+    }
+    for (const [connection, address] of [...this.#borrowed]) {
+      if (gone(address)) this.#leaving.addBorrowed(connection);
+      else this.#leaving.delete(connection);
+    }
     for (const [name, idle] of [...this.#idle]) {
       if (kept.has(name)) continue;
       this.#idle.delete(name);
@@ -348,12 +164,15 @@ export class Pool {
     for (const told of [this.#avoidedUntilMs, this.#refusals]) {
       for (const name of [...told.keys()]) if (!kept.has(name)) told.delete(name);
     }
+    this.#leaving.look();
   }
 
   /** Closes all: what is pending is lost. */
   close(): void {
     this.#closed = true;
     this.retain([]);
+    for (const connection of [...this.#borrowed.keys()]) connection.close();
+    this.#leaving.close();
   }
 
   #open(address: Address, readOnly: boolean, forget: () => void): Connection {
@@ -379,6 +198,10 @@ export class Pool {
       },
     );
   }
+}
+
+function nameOf({ role, address }: Pick<Held, 'role' | 'address'>): string {
+  return `${role} ${keyOf(address)}`;
 }
 
 function keyOf({ host, port }: Address): string {

@@ -170,6 +170,30 @@ describe('routing', () => {
     await expect.poll(() => peers[0]?.sockets.size).toBe(0);
   });
 
+  test('calls under way at a node whose registration blinks are not cut off', async () => {
+    let answer = () => {};
+    const waits = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { peers, table } = await nodes(2, (at) => ([name]) => {
+      if (at === 1) return undefined;
+      return name === 'BLPOP'
+        ? waits.then(() => array(bulk('q'), bulk('x')))
+        : waits.then(() => ':1\r\n');
+    });
+    table.partitions = [{ leader: 'n0', replicas: ['n0', 'n1'] }];
+    const { client } = clientOf(table, { lookupMs: 30, sessions: false });
+    const calls = [client.blpop('q', 5), client.incr('a')];
+    await expect.poll(() => peers[0]?.lines.length).toBe(2);
+    const gone = new Promise((resolve) => client.once('-node', resolve));
+    table.nodes.shift();
+    table.epoch++;
+    await gone;
+    answer();
+    expect(await Promise.all(calls)).toEqual([['q', 'x'], 1]);
+    await expect.poll(() => peers[0]?.sockets.size).toBe(0);
+  });
+
   test('an unchanged table is not read again', async () => {
     const { table } = await nodes(1);
     const { client, asked } = clientOf(table, { lookupMs: 10 });

@@ -1,12 +1,11 @@
 /** A subscriber leaves who does not answer, and whoever is no more among the nodes. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/common/clock.ts';
-import type { Address } from '../../src/common/network.ts';
-import type { Connection, ConnectionEvents, Outcome } from '../../src/sdk/connection.ts';
 import { Client } from '../../src/sdk/index.ts';
-import { ioredisConnector } from '../../src/sdk/pool.ts';
+import { ioredisConnector } from '../../src/sdk/ioredis-connection.ts';
 import { Subscriber } from '../../src/sdk/subscriber.ts';
 import { HandClock } from './hand-clock.ts';
+import { HandConnection } from './hand-connection.ts';
 import { array, bulk, Peer, scriptedPlacedriver } from './peer.ts';
 
 const ends: (() => unknown)[] = [];
@@ -16,46 +15,6 @@ afterEach(async () => {
 
 const SILENT_MS = 1_000;
 const PING_MS = 300;
-
-/** It answers when the test says so. */
-class HandConnection implements Connection {
-  readonly lines: string[] = [];
-  readonly owesSinceMs = undefined;
-  readonly address: Address;
-  readonly events: ConnectionEvents;
-  #waiting: ((outcome: Outcome) => void)[] = [];
-  isClosed = false;
-
-  constructor(address: Address, events: ConnectionEvents) {
-    this.address = address;
-    this.events = events;
-  }
-
-  get pending(): number {
-    return this.#waiting.length;
-  }
-
-  send(line: readonly unknown[], done: (outcome: Outcome) => void): void {
-    this.lines.push(line.join(' '));
-    this.#waiting.push(done);
-  }
-
-  answer(): void {
-    for (const done of this.#waiting.splice(0)) done({ kind: 'reply', reply: null });
-  }
-
-  /** What was sent is told to be lost; a connection may tell its end first. */
-  lose(): void {
-    for (const done of this.#waiting.splice(0)) done({ kind: 'lost', cause: new Error('lost') });
-  }
-
-  close(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    this.events.closed(undefined, false);
-    this.lose();
-  }
-}
 
 function scene() {
   const clock = new HandClock();
