@@ -323,6 +323,8 @@ export const limits = {
   sdkSilentMs: 10_000,
   /** For an answer of another placedriver than the usual one, which is asked after it. */
   sdkOtherPlacedriverMs: 500,
+  /** The same of one for commands without keys, such as WAIT, which may take as long as they are told. */
+  sdkSilentAnyMs: 60_000,
   /** How often connections to nodes that have gone are looked at. */
   sdkLeavingLookMs: 100,
   /** Between two questions of a subscriber whether its node is there. */

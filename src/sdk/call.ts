@@ -26,7 +26,7 @@ import {
   movedTo,
 } from './retry.ts';
 import { linesUnder, sessionError, type Ticket } from './sessions.ts';
-import { noteMoved, targetOf } from './targets.ts';
+import { noteMoved, noteSilent, targetOf } from './targets.ts';
 import type { Entrant } from './window.ts';
 
 interface Sent {
@@ -99,11 +99,11 @@ export class Call implements Entrant, Timed {
 
   onTime(nowMs: number): void {
     if (nowMs >= this.#dueMs) {
-      const { timeoutMs, name } = this.#plan;
+      const { timeoutMs, name, partition } = this.#plan;
       const uncertain = this.#isUncertain();
       const rest = uncertain ? ', and it may have taken effect' : '';
       const text = `no answer to ${name} within ${timeoutMs} ms${rest}`;
-      if (this.#sent !== undefined) this.#world.pool.doubt(this.#sent.connection);
+      if (this.#sent !== undefined) noteSilent(this.#world, partition, this.#sent.connection);
       this.#fail(uncertain ? 'OUTCOME_UNKNOWN' : 'TIMEOUT', text);
       return;
     }
@@ -111,7 +111,7 @@ export class Call implements Entrant, Timed {
     const { connection, isQuestion } = this.#sent;
     const { address } = connection;
     this.#world.pool.avoid(address);
-    this.#world.pool.doubt(connection);
+    noteSilent(this.#world, this.#plan.partition, connection);
     const cause = new Error(`${address.host}:${address.port} says nothing`);
     this.#failed(isQuestion ? 'unsent' : 'silent', cause);
   }

@@ -376,7 +376,7 @@ export class Client extends Base {
       sessions: this.#sessions,
       proofs: new MultiProofs(),
       ...callSettings(this.#settings),
-      anySeed: this.#world.random.u32(),
+      any: { place: this.#world.random.u32() },
     };
   }
 }

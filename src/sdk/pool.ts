@@ -112,15 +112,15 @@ export class Pool {
 
   /**
    * An attempt over it got no answer. When it has owed one for long and none came at all, the other
-   * side may be gone without a word, and it would swallow whatever comes: the next is made anew. Not
-   * so where one command may rightly hold back what comes after it for longer.
+   * side may be gone without a word, and it would swallow whatever comes: the next is made anew. For
+   * longer where one command may rightly hold back what comes after it.
    */
   doubt(connection: Connection): void {
     const { owesSinceMs } = connection;
-    if (owesSinceMs === undefined) return;
-    if (this.#options.clock.monotonicMs() - owesSinceMs < limits.sdkSilentMs) return;
     const held = [...this.#shared.values()].find((one) => one.connection === connection);
-    if (held !== undefined && held.role !== 'any') connection.close();
+    if (owesSinceMs === undefined || held === undefined) return;
+    const boundMs = held.role === 'any' ? limits.sdkSilentAnyMs : limits.sdkSilentMs;
+    if (this.#options.clock.monotonicMs() - owesSinceMs >= boundMs) connection.close();
   }
 
   /** It could not be reached a moment ago. */

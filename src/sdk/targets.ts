@@ -3,6 +3,7 @@ import type { PartitionId } from '../common/ids.ts';
 import type { Address } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import type { Consistency } from './command-types.ts';
+import type { Connection } from './connection.ts';
 import type { Lookup } from './lookup.ts';
 import type { Pool, Role } from './pool.ts';
 
@@ -14,8 +15,8 @@ export interface TargetWorld {
   readonly dc: string | undefined;
   /** What the datanodes' followers keep to. */
   readonly replicaMaxStalenessMs: number;
-  /** Which node commands without a key go to first. */
-  readonly anySeed: number;
+  /** Which node commands without a key go to first: another once it has said nothing. */
+  readonly any: { place: number };
 }
 
 /** What says where a call goes. */
@@ -41,17 +42,34 @@ export function targetOf(
 
 /** The leader, or who else takes the command while it cannot be reached; `attempts` made before. */
 export function leaderOf(
-  { lookup, pool, anySeed }: TargetWorld,
+  { lookup, pool, any }: TargetWorld,
   partition: PartitionId | undefined,
   attempts: number,
 ): Address | undefined {
   const found = lookup.table?.candidates(partition) ?? [];
-  const from = partition === undefined ? anySeed : 0;
+  const from = partition === undefined ? any.place : 0;
   for (let at = 0; at < found.length; at++) {
     const address = found[(from + at) % found.length]!;
     if (!pool.isAvoided(address)) return address;
   }
   return found[(from + attempts) % Math.max(1, found.length)];
+}
+
+/**
+ * An attempt at `connection` got no answer in time. Any node takes what has no key: it is asked less
+ * than before, for who stands still would be asked again and again.
+ */
+export function noteSilent(
+  { lookup, pool, any }: TargetWorld,
+  partition: PartitionId | undefined,
+  connection: Connection,
+): void {
+  pool.doubt(connection);
+  if (partition !== undefined) return;
+  const found = lookup.table?.candidates(undefined) ?? [];
+  const { host, port } = found[any.place % Math.max(1, found.length)] ?? {};
+  const { address } = connection;
+  if (address.host === host && address.port === port) any.place++;
 }
 
 /** Where a read that may be that stale goes first; undefined: to the leader. */

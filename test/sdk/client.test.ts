@@ -256,6 +256,31 @@ describe('routing', () => {
   });
 });
 
+test('commands without keys go to another node once one has said nothing', async () => {
+  const { table } = await nodes(2, (at) => ([name]) => {
+    return name !== 'PUBLISH' ? undefined : at === 0 ? 'hang' : ':1\r\n';
+  });
+  for (const asked of ['one at a time', 'together']) {
+    const driver = scriptedPlacedriver(table);
+    const random = {
+      u32: () => 0,
+      below: () => 0,
+      float: () => 0.5,
+      hex: (n: number) => '0'.repeat(n),
+    };
+    const client = new Client(
+      { placedrivers: ['p:1'] },
+      { get: driver.get, random: random as never },
+    );
+    ends.push(() => client.disconnect());
+    const publish = () => code(client.publish('news', 'hello', { timeoutMs: 300 }));
+    const first =
+      asked === 'together' ? await Promise.all([publish(), publish()]) : [await publish()];
+    expect(new Set(first)).toEqual(new Set(['OUTCOME_UNKNOWN']));
+    for (let at = 0; at < 4; at++) expect(await publish()).toBe('none');
+  }
+});
+
 describe('commands about all keys', () => {
   const whole = [
     ['SCAN', 0],

@@ -104,3 +104,19 @@ test('closed: all are, at once', () => {
   expect(outcomes).toEqual(['lost', 'lost', 'lost']);
   expect(clock.armed).toBe(0);
 });
+
+test('one that owes answers for long is made anew; later where commands hold back others', () => {
+  const { clock, pool, opened } = scene();
+  const [data, any] = [pool.shared('data', here), pool.shared('any', here)];
+  for (const connection of opened) connection.owesSinceMs = 0;
+  const closed = (afterMs: number) => {
+    clock.run(afterMs);
+    for (const connection of [data, any]) pool.doubt(connection);
+    return opened.map(({ isClosed }) => isClosed);
+  };
+  expect(closed(limits.sdkSilentMs - 1)).toEqual([false, false]);
+  expect(closed(1)).toEqual([true, false]);
+  expect(closed(limits.sdkSilentAnyMs - limits.sdkSilentMs - 1)).toEqual([true, false]);
+  expect(closed(1)).toEqual([true, true]);
+  expect(pool.shared('any', here)).not.toBe(any);
+});
