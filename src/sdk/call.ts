@@ -27,7 +27,7 @@ import {
 } from './retry.ts';
 import { linesUnder, sessionError, type Ticket } from './sessions.ts';
 import { noteMoved, noteSilent, targetOf } from './targets.ts';
-import type { Entrant } from './window.ts';
+import { type Entrant, laneOf } from './window.ts';
 
 interface Sent {
   readonly connection: Connection;
@@ -73,12 +73,12 @@ export class Call implements Entrant, Timed {
 
   start(): void {
     const { window, deadlines } = this.#world;
-    const { signal, partition } = this.#plan;
+    const { signal, partition, blocking } = this.#plan;
     if (signal?.aborted) return this.#onAbort();
     if (signal !== undefined) this.#unlisten = onAbort(signal, this.#onAbort);
     deadlines.add(this);
     if (this.#plan.urgent) return this.begin();
-    if (window.enter(partition, this)) return;
+    if (window.enter(laneOf(partition, blocking), this)) return;
     this.#fail('QUEUE_FULL', `${window.waiting} commands wait already: see maxQueued`);
   }
 
@@ -366,7 +366,7 @@ export class Call implements Entrant, Timed {
   #settle(result: CallResult): void {
     if (this.#state === 'settled') return;
     const { window, deadlines } = this.#world;
-    const { partition, urgent } = this.#plan;
+    const { partition, urgent, blocking } = this.#plan;
     const waited = this.#state === 'waiting';
     this.#state = 'settled';
     this.#timer?.cancel();
@@ -379,8 +379,9 @@ export class Call implements Entrant, Timed {
     this.#done(result);
     this.#goOn?.();
     if (urgent) return;
-    if (waited) window.withdraw(partition, this);
-    else window.leave(partition);
+    const lane = laneOf(partition, blocking);
+    if (waited) window.withdraw(lane, this);
+    else window.leave(lane);
   }
 
   #giveBack(): void {

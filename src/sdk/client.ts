@@ -55,7 +55,7 @@ const Base = EventEmitter as unknown as abstract new () => EventEmitter<ClientEv
  * A call is sent to the leader of its key's partition and sent again until it succeeds, its time is
  * up or its outcome cannot be known. Calls that fail reject with a `ClientError`. Calls to one
  * partition are sent in the order in which they are made; what is sent again may come later than
- * what follows it: await a call that the next one depends on.
+ * what follows it, and what blocks goes its own way: await a call that the next one depends on.
  */
 export class Client extends Base {
   readonly #settings: Settings;

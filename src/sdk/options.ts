@@ -38,7 +38,10 @@ export interface ClientOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** Between two lookups of the partitions, give or take a fifth, in milliseconds. Default 3,000. */
   readonly lookupMs?: number | undefined;
-  /** Commands sent and not answered, per partition; more wait in the client. Default 1,024. */
+  /**
+   * Commands sent and not answered, per partition, and as many that block; more wait in the client.
+   * Default 1,024.
+   */
   readonly maxInFlight?: number | undefined;
   /** Commands that wait in the client; beyond, a call is rejected. Default 100,000. */
   readonly maxQueued?: number | undefined;

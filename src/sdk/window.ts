@@ -1,6 +1,7 @@
 /**
- * How much of a client is under way: at most so many commands per partition, the others wait in
- * their order, so many in all. Commands of a partition begin in the order in which they were given.
+ * How much of a client is under way: at most so many commands per partition, and as many that block;
+ * the others wait in their order, so many in all. Those of a lane begin in the order in which they
+ * were given.
  */
 import type { PartitionId } from '../common/ids.ts';
 import { WaitingLine } from './waiting-line.ts';
@@ -20,7 +21,14 @@ interface Lane {
 }
 
 /** Undefined: commands for no partition. */
-export type LaneName = PartitionId | undefined;
+export type LaneName = PartitionId | undefined | BlockingLane;
+
+type BlockingLane = `blocking ${PartitionId | 'any'}`;
+
+/** What blocks has a lane for itself: what it waits for must find room beside it. */
+export function laneOf(partition: PartitionId | undefined, blocking: boolean): LaneName {
+  return blocking ? `blocking ${partition ?? 'any'}` : partition;
+}
 
 export class Window {
   readonly #inFlightMax: number;
@@ -85,14 +93,16 @@ export class Window {
     this.#closed = true;
   }
 
-  hold(name: LaneName): void {
-    this.#lane(name).holds++;
+  /** Nothing of the partition begins until it is let go. */
+  hold(partition: PartitionId | undefined): void {
+    for (const lane of this.#lanesOf(partition)) lane.holds++;
   }
 
-  letGo(name: LaneName): void {
-    const lane = this.#lane(name);
-    lane.holds--;
-    this.#pump(lane);
+  letGo(partition: PartitionId | undefined): void {
+    for (const lane of this.#lanesOf(partition)) {
+      lane.holds--;
+      this.#pump(lane);
+    }
   }
 
   /** Resolves when at most half of what may wait does. */
@@ -100,6 +110,10 @@ export class Window {
     const hasPlace = this.#waiting < this.#waitingMax || this.#inFlight === 0;
     if (hasPlace && !this.isCrowded) return Promise.resolve();
     return new Promise((resolve) => this.#whenRoom.push(resolve));
+  }
+
+  #lanesOf(partition: PartitionId | undefined): readonly Lane[] {
+    return [false, true].map((blocking) => this.#lane(laneOf(partition, blocking)));
   }
 
   #lane(name: LaneName): Lane {

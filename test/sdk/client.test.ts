@@ -491,6 +491,22 @@ describe('bounds and ends', () => {
     expect(await Promise.all(calls)).toEqual([...Array(5).fill('none'), 'QUEUE_FULL']);
   });
 
+  test('however many calls block, what would end them is sent', async () => {
+    let release = (_: string) => {};
+    const pushed = new Promise<string>((resolve) => {
+      release = resolve;
+    });
+    const { table } = await nodes(1, () => ([name]) => {
+      if (name === 'BLPOP') return pushed;
+      release(array(bulk('q'), bulk('x')));
+      return ':1\r\n';
+    });
+    const { client } = clientOf(table, { sessions: false, maxInFlight: 2 });
+    const pops = [1, 2, 3].map(() => client.blpop('q', 0));
+    expect(await client.rpush('q', 'x', { timeoutMs: 5_000 })).toBe(1);
+    expect(await Promise.all(pops)).toEqual([1, 2, 3].map(() => ['q', 'x']));
+  });
+
   test('close waits for calls under way; disconnect does not', async () => {
     let release = () => {};
     const { peers, table } = await nodes(1, () => (line) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Window } from '../../src/sdk/window.ts';
+import { laneOf, Window } from '../../src/sdk/window.ts';
 
 /** Ends as soon as it begins, or when it is told to. */
 function entrant(window: Window, began: number[], number: number, atOnce = true) {
@@ -45,4 +45,22 @@ test('there is room when nothing may wait and nothing is under way', async () =>
   const room = window.room();
   window.leave(0);
   await room;
+});
+
+test('what blocks takes no place from the others, and is held back with them', () => {
+  const window = new Window(1, 10);
+  const began: string[] = [];
+  const enter = (name: string, blocking: boolean) =>
+    window.enter(laneOf(0, blocking), { begin: () => void began.push(name) });
+  window.hold(0);
+  for (const name of ['a', 'b']) enter(`pop ${name}`, true);
+  for (const name of ['a', 'b']) enter(`push ${name}`, false);
+  expect(began).toEqual([]);
+  window.letGo(0);
+  expect(began).toEqual(['push a', 'pop a']);
+  window.leave(laneOf(0, false));
+  expect(began.at(-1)).toBe('push b');
+  window.leave(laneOf(0, true));
+  expect(began.at(-1)).toBe('pop b');
+  expect([window.inFlight, window.waiting]).toEqual([2, 0]);
 });
