@@ -119,7 +119,7 @@ export class Client extends Base {
       consistency: settings.consistency,
       watches: this.#watches,
       begin: (inside) => this.#begin(inside),
-      whenTable: (timeoutMs, signal) => this.#gate.wait(timeoutMs, signal),
+      whenTable: (...given) => this.#gate.wait(...given),
     });
     if (!settings.lazyConnect) this.#begin();
   }
@@ -140,7 +140,7 @@ export class Client extends Base {
    */
   async connect(): Promise<void> {
     this.#begin();
-    await this.#gate.wait(this.#settings.timeoutMs, undefined);
+    await this.#gate.wait(this.#settings.timeoutMs, undefined, true);
   }
 
   /** The datanodes known now. */
@@ -265,7 +265,10 @@ export class Client extends Base {
     return this.#runner.idle();
   }
 
-  /** Resolves when at most half of `maxQueued` calls wait: a producer awaits it between calls. */
+  /**
+   * Resolves when at most half of `maxQueued` calls wait (of 0: when the next need not): a producer
+   * awaits it between calls.
+   */
   whenWritable(): Promise<void> {
     return this.#window.room();
   }

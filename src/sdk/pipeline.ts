@@ -100,7 +100,7 @@ export class Pipeline extends PipelineMethods {
       const calls: Promise<PipelineResult>[] = [];
       for (const { name, given, bytes } of gathered) {
         // Only when there is none: whoever waits gives up the order of the turn.
-        if (runner.isCrowded) {
+        while (runner.isCrowded) {
           await runner.room();
           askedMs = undefined;
         }

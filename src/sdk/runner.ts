@@ -38,8 +38,11 @@ export interface RunnerOptions {
    * under way (`inside`) once it has closed.
    */
   begin(inside: boolean): void;
-  /** Resolves with the first table; rejects when the client is closed, or `timeoutMs` have passed. */
-  whenTable(timeoutMs: number, signal: AbortSignal | undefined): Promise<PartitionTable>;
+  /**
+   * Resolves with the first table; rejects when the client is closed, or `timeoutMs` have passed, or
+   * too many wait for it already; `isExtra`: it does not count.
+   */
+  whenTable(timeoutMs: number, signal?: AbortSignal, isExtra?: boolean): Promise<PartitionTable>;
 }
 
 /** The options of a call with the client's own filled in. */
@@ -79,11 +82,11 @@ export class Runner {
   /** Undefined: the partitions are known; otherwise resolves when they are. Throws CLOSED. */
   ready(): Promise<unknown> | undefined {
     this.#options.begin(false);
-    const { timeoutMs } = this.#options;
-    return this.#table ? undefined : this.#whenTable({ timeoutMs, signal: undefined });
+    const { timeoutMs, whenTable } = this.#options;
+    return this.#table ? undefined : whenTable(timeoutMs, undefined, true);
   }
 
-  /** More than half of the commands that may wait do. */
+  /** More than half of the commands that may wait do; if none may: the next would have to. */
   get isCrowded(): boolean {
     return this.#options.world.window.isCrowded;
   }

@@ -26,11 +26,14 @@ export class TableGate {
     this.#options = options;
   }
 
-  /** Rejects with UNAVAILABLE after `timeoutMs`, ABORTED, CLOSED or QUEUE_FULL. */
-  wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<PartitionTable> {
+  /**
+   * Rejects with UNAVAILABLE after `timeoutMs`, ABORTED, CLOSED, or QUEUE_FULL unless it `isExtra`: no
+   * command that is kept meanwhile.
+   */
+  wait(timeoutMs: number, signal?: AbortSignal, isExtra = false): Promise<PartitionTable> {
     const { clock, deadlines, lookup, waitingMax, isClosed } = this.#options;
     if (lookup.table !== undefined) return Promise.resolve(lookup.table);
-    if (this.#waiters.size >= waitingMax) {
+    if (!isExtra && this.#waiters.size >= waitingMax) {
       return Promise.reject(ownError('QUEUE_FULL', 'too many commands wait for the partitions'));
     }
     return new Promise((resolve, reject) => {

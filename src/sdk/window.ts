@@ -36,8 +36,10 @@ export class Window {
   readonly #lanes = new Map<LaneName, Lane>();
   #waiting = 0;
   #inFlight = 0;
+  /** Of all partitions. */
+  #holds = 0;
   #closed = false;
-  /** Called when less than half of what may wait does. */
+  /** Called when it is crowded no more. */
   #whenRoom: (() => void)[] = [];
 
   constructor(inFlightMax: number, waitingMax: number) {
@@ -53,8 +55,9 @@ export class Window {
     return this.#inFlight;
   }
 
-  /** More than half of what may wait does. */
+  /** More than half of what may wait does; if nothing may: the next would perhaps have to. */
   get isCrowded(): boolean {
+    if (this.#waitingMax === 0) return this.#holds > 0 || this.#inFlight >= this.#inFlightMax;
     return this.#waiting * 2 > this.#waitingMax;
   }
 
@@ -95,20 +98,22 @@ export class Window {
 
   /** Nothing of the partition begins until it is let go. */
   hold(partition: PartitionId | undefined): void {
+    this.#holds++;
     for (const lane of this.#lanesOf(partition)) lane.holds++;
   }
 
   letGo(partition: PartitionId | undefined): void {
+    this.#holds--;
     for (const lane of this.#lanesOf(partition)) {
       lane.holds--;
       this.#pump(lane);
     }
+    this.#tell();
   }
 
-  /** Resolves when at most half of what may wait does. */
+  /** Resolves when it is not crowded. */
   room(): Promise<void> {
-    const hasPlace = this.#waiting < this.#waitingMax || this.#inFlight === 0;
-    if (hasPlace && !this.isCrowded) return Promise.resolve();
+    if (!this.isCrowded) return Promise.resolve();
     return new Promise((resolve) => this.#whenRoom.push(resolve));
   }
 

@@ -245,6 +245,37 @@ describe('what is given', () => {
     expect(peer.commands).toHaveLength(5_000);
   });
 
+  test.each([
+    ['reads', false],
+    ['writes in a session', true],
+  ] as const)(
+    'nothing may wait: pipelines are handed on as there is room; %s',
+    async (_name, sessions) => {
+      const { client, peer, gate } = await scene([([, key]) => bulk(key!)], {
+        maxInFlight: 4,
+        maxQueued: 0,
+        sessions,
+      });
+      if (sessions) peer.script = ([name]) => (name === 'KV.SESSION' ? undefined : '+OK\r\n');
+      let open = () => {};
+      gate.open = new Promise((resolve) => {
+        open = resolve;
+      });
+      const pipelines = [1, 2].map(() => client.pipeline());
+      for (const pipeline of pipelines) {
+        for (let at = 0; at < 20; at++) sessions ? pipeline.set('a', at) : pipeline.get('a');
+      }
+      const connected = client.connect();
+      const all = Promise.all(pipelines.map((pipeline) => pipeline.exec()));
+      open();
+      await connected;
+      const results = (await all).flat();
+      expect(new Set(results.map(([error]) => error?.code))).toEqual(new Set([undefined]));
+      expect(peer.commands).toHaveLength(40);
+      await client.whenWritable();
+    },
+  );
+
   test('a pipeline of a client that cannot send: an error for each', async () => {
     const { client } = await scene([ok]);
     await client.close();
