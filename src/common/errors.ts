@@ -17,6 +17,8 @@ export const errorTable = {
   CANCELLED: { outcome: 'not-proposed', reply: 'ERR' },
   /** The session of a forwarded batch is not known: it was not carried out. */
   SESSION_LOST: { outcome: 'refused', reply: 'SESSIONLOST' },
+  /** It fits no entry of the log, or no frame between nodes: it was neither proposed nor sent. */
+  TOO_LARGE: { outcome: 'refused', reply: 'ERR' },
   OUTCOME_UNKNOWN: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
   DEADLINE: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },
   CONNECTION_LOST: { outcome: 'unknown', reply: 'UNKNOWNOUTCOME' },

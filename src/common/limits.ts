@@ -11,7 +11,8 @@ export const limits = {
   // requests (resp, server)
   requestArgumentsMax: 1_048_576,
   requestBulkBytesMax: 512 * MIB,
-  /** All arguments of one request together: what one log entry holds. */
+  /** All arguments of one request, or of all commands of a transaction, together: what one log entry
+   * holds. */
   requestBytesMax: 60 * MIB,
   requestInlineBytesMax: 64 * KIB,
   requestNestingMax: 8,
@@ -74,7 +75,8 @@ export const limits = {
   raftInflightBytesMax: 64 * MIB,
   raftUncommittedBytesMax: 64 * MIB,
   raftCommittedUnappliedBytesMax: 16 * MIB,
-  /** One entry's commands: a turn's proposals are split into entries of at most this. */
+  /** One entry's commands: a turn's proposals are split into entries of at most this; a single command,
+   * or what takes effect as a whole, may be larger, and beyond the hard bound it is refused. */
   entryBytesMax: 4 * MIB,
   entryBytesHardMax: 64 * MIB,
   /** Connections whose WATCH a partition remembers; beyond, the oldest one's EXEC answers nil. */
@@ -336,6 +338,7 @@ assert(
   2 * limits.waitersPerPartitionMax <= limits.servedRepliesMax,
   'whoever waits may be served twice over before anything is confirmed',
 );
+assert(limits.requestBytesMax < limits.entryBytesHardMax, 'the largest request fits one entry');
 assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
 assert(limits.entryBytesHardMax < limits.logBatchBytesMax, 'the largest entry fits one log batch');
 assert(limits.logZerosChunkBytes <= limits.logZerosAheadBytes, 'zeros are written chunk by chunk');

@@ -115,8 +115,8 @@ export class Proposals {
       waiter.resolve(failAll(waiter.batch, 'CANCELLED', 'the deadline passed before proposing'));
       return false;
     });
-    if (live.length === 0) return;
-    const drafts = draftEntries(live);
+    const drafts = fittingEntries(live);
+    if (drafts.length === 0) return;
     const result = this.#tried(live, () =>
       propose(drafts.map((draft) => encode(draft.lines, draft.once))),
     );
@@ -311,6 +311,27 @@ function resultOf(reply: Reply): LineResult {
 
 function finish(waiter: Waiter): void {
   if (waiter.results.length === waiter.batch.lines.length) waiter.resolve(waiter.results);
+}
+
+/**
+ * The entries of `waiters`. What would be larger than an entry may be has no place in the log: it could
+ * not be sent to any follower, and nothing behind it would ever be committed.
+ */
+function fittingEntries(waiters: readonly Waiter[]): EntryDraft[] {
+  const drafts = draftEntries(waiters);
+  // one that is as large has a single command, or a single batch that takes effect as a whole
+  const refused = new Map<Waiter, number>();
+  for (const { bytes, segments } of drafts) {
+    if (bytes > limits.entryBytesHardMax) refused.set(segments[0]!.waiter, bytes);
+  }
+  if (refused.size === 0) return drafts;
+  for (const [waiter, bytes] of refused) {
+    const why =
+      `a command of ${bytes} bytes, or a batch of so many, does not fit the ` +
+      `${limits.entryBytesHardMax} bytes that an entry of the log may have; nothing happened`;
+    waiter.resolve(failAll(waiter.batch, 'TOO_LARGE', why));
+  }
+  return draftEntries(waiters.filter((waiter) => !refused.has(waiter)));
 }
 
 /**

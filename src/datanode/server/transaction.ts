@@ -12,6 +12,7 @@ import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { array, error, NULL_ARRAY, OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';
+import { QueueRoom } from './queue-room.ts';
 
 type Queued =
   | { readonly kind: 'data'; readonly line: CommandLine }
@@ -26,7 +27,8 @@ type Queued =
 const ENCODED_EARLY_BYTES_MAX = 1_048_576;
 
 interface Open {
-  readonly queue: Queued[];
+  queue: Queued[];
+  readonly room: QueueRoom;
   /** What of it goes to a partition; undefined: it has become too long. */
   encoded: ExecWriter | undefined;
   /** Of all commands with keys; undefined: none yet. */
@@ -143,7 +145,15 @@ export class Transaction {
   #begin(): Reply {
     if (this.#open !== undefined) return error('ERR MULTI calls can not be nested');
     const encoded = new ExecWriter();
-    this.#open = { queue: [], encoded, partition: undefined, birth: undefined, broken: false };
+    const room = new QueueRoom();
+    this.#open = {
+      queue: [],
+      room,
+      encoded,
+      partition: undefined,
+      birth: undefined,
+      broken: false,
+    };
     return OK;
   }
 
@@ -183,6 +193,13 @@ export class Transaction {
     if (refusal !== undefined) {
       open.broken = true;
       return refusal;
+    }
+    // nothing of it will run
+    if (open.broken) return QUEUED;
+    const full = open.room.take(args);
+    if (full !== undefined) {
+      Object.assign(open, { queue: [], encoded: undefined, broken: true });
+      return full;
     }
     open.queue.push(item!);
     if (item!.kind === 'data') open.encoded?.add(item!.line);

@@ -133,7 +133,8 @@ export class RequestClient {
       return new KvorumError('PEER_UNREACHABLE', `no connection to ${this.#node}`);
     }
     if (body.length + HEAD_BYTES > limits.frameBytesMax) {
-      return badFrame(`request of ${body.length} bytes does not fit a frame`);
+      const text = `${body.length} bytes do not fit the ${limits.frameBytesMax} of a frame`;
+      return new KvorumError('TOO_LARGE', `a request to ${this.#node} was not sent: ${text}`);
     }
     if (
       this.#pending.size >= this.#settings.requestsMax ||

@@ -74,6 +74,28 @@ describe('proposals', () => {
     expect(values(await large)).toEqual([integer(1), integer(2), integer(3)]);
   });
 
+  test('that no entry can hold are refused before anything is appended, and nothing else is', async () => {
+    const proposals = new Proposals();
+    const half = limits.entryBytesHardMax / 2;
+    const before = proposals.gather(batch(1));
+    const large = proposals.gather(batch(1, 2 * half));
+    const between = proposals.gather(batch(2, half));
+    const once = { id: Buffer.from('session'), sequence: 1, low: 1 };
+    const together = proposals.gather({ ...batch(2, half), once });
+    const after = proposals.gather(batch(1));
+    expect(flush(proposals, 5)).toEqual([1, 1, 1, 1]);
+    expect(values(await large)).toEqual(['TOO_LARGE']);
+    expect(values(await together)).toEqual(['TOO_LARGE', 'TOO_LARGE']);
+    for (const at of [1, 2, 3, 4]) proposals.settle(4 + at, 1, [integer(at)]);
+    expect(values(await before)).toEqual([integer(1)]);
+    expect(values(await between)).toEqual([integer(2), integer(3)]);
+    expect(values(await after)).toEqual([integer(4)]);
+    const alone = proposals.gather(batch(1, 2 * half));
+    expect(flush(proposals, 9)).toEqual([]);
+    expect(values(await alone)).toEqual(['TOO_LARGE']);
+    expect(proposals.count).toBe(0);
+  });
+
   test('of a leader that came back wait beside those of its earlier term', async () => {
     const proposals = new Proposals();
     const old = [proposals.gather(batch(1)), proposals.gather(batch(1))];

@@ -80,6 +80,13 @@ test('what was not proposed goes back to whoever knows what must not overtake it
   expect(seen.slice(1)).toEqual(['INCR a gateway-b00t-1 1/1', 'INCR a gateway-b00t-1 2/2']);
 });
 
+test('what can never be sent is not tried again', async () => {
+  script = [done, failed('TOO_LARGE')];
+  expect(await write('INCR a')).toEqual([failed('TOO_LARGE')]);
+  expect(seen.slice(1)).toEqual(['INCR a gateway-b00t-1 1/1']);
+  expect(writes.repeated).toBe(0);
+});
+
 test('without a session nothing is sent', async () => {
   script = [failed('CONNECTION_LOST'), { ok: true, reply: { kind: 'error', text: 'TRYAGAIN' } }];
   expect(await write('INCR a')).toMatchObject([{ ok: false, code: 'BUSY' }]);

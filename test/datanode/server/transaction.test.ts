@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 
 let doors: Doors;
@@ -56,6 +57,25 @@ test.each(['SAVE', 'SHUTDOWN NOW'])('%s is refused at once, and EXEC with it', a
   expect(await ask('MULTI', command, 'EXEC', command)).toMatch(
     /^\+OK\r\n-ERR Command not allowed inside a transaction\r\n-EXECABORT [^\r]*\r\n[+-]/,
   );
+});
+
+test('what is larger than a request may be is refused when it is queued, and EXEC with it', async () => {
+  const value = 'v'.repeat(limits.valueBytesMax);
+  client.send('MULTI', ...Array.from({ length: 5 }, () => `SET a ${value}`), 'PING');
+  const queued = await client.until((all) => all.split('\r\n').length === 8);
+  expect(queued).toMatch(
+    /^\+OK\r\n(\+QUEUED\r\n){3}-ERR the commands of a transaction have at most 62914560 bytes together, [^\r]*\(limits\.requestBytesMax\)[^\r]*\r\n(\+QUEUED\r\n){2}$/,
+  );
+  const other = await RawClient.open(doors.gateway);
+  other.send('CLIENT LIST', 'ECHO end');
+  expect(await other.until((all) => all.endsWith('$3\r\nend\r\n'))).toMatch(/ flags=x .* multi=0 /);
+  other.end();
+  expect(await ask('EXEC', 'EXISTS a', 'MULTI', 'PING', 'EXEC')).toBe(
+    '-EXECABORT Transaction discarded because of previous errors.\r\n:0\r\n' +
+      '+OK\r\n+QUEUED\r\n*1\r\n+PONG\r\n',
+  );
+  const lines = doors.partitions[a]!.batches.flatMap((batch) => batch.lines);
+  expect(lines.map(([name]) => String(name))).toEqual(['EXISTS']);
 });
 
 test('commands of the node alone need no partition', async () => {

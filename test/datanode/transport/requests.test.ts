@@ -1,5 +1,6 @@
 /** Requests that nobody answers end when they are due, each at its own time. */
 import { expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import type { Link } from '../../../src/datanode/transport/link.ts';
 import { RequestClient } from '../../../src/datanode/transport/requests.ts';
 import { defaultTransportSettings } from '../../../src/datanode/transport/settings.ts';
@@ -47,4 +48,10 @@ test('one that is due in less than a timer knows waits for a whole millisecond',
   const requests = client(clock);
   for (const timeoutMs of [40, 1e-9]) requests.request(Buffer.alloc(1), timeoutMs).catch(() => {});
   expect(delays).toEqual([40, 1]);
+});
+
+test('one that fits no frame is refused at once, and its sender told that it never will', async () => {
+  const requests = client(new ManualClock());
+  const sent = requests.request(Buffer.alloc(limits.frameBytesMax), 1_000);
+  await expect(sent).rejects.toMatchObject({ code: 'TOO_LARGE' });
 });

@@ -1,0 +1,29 @@
+/**
+ * What a transaction may queue: as much as one request may bring, since its EXEC is one command, one
+ * entry of the log and one frame between nodes, and until EXEC all of it lies in this node's memory.
+ */
+import { limits } from '../../common/limits.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { lineBytes } from '../partition/envelope.ts';
+import { error, type Reply } from '../resp/reply.ts';
+
+export class QueueRoom {
+  #bytes = 0;
+  #arguments = 0;
+
+  /** Counts one more command; what it is answered when it does not fit, or undefined. */
+  take(line: CommandLine): Reply | undefined {
+    this.#bytes += lineBytes(line);
+    this.#arguments += line.length;
+    if (this.#bytes > limits.requestBytesMax) return tooMany('bytes', 'requestBytesMax');
+    if (this.#arguments <= limits.requestArgumentsMax) return undefined;
+    return tooMany('arguments', 'requestArgumentsMax');
+  }
+}
+
+function tooMany(what: string, bound: 'requestBytesMax' | 'requestArgumentsMax'): Reply {
+  return error(
+    `ERR the commands of a transaction have at most ${limits[bound]} ${what} together, as one request ` +
+      `has (limits.${bound}): what was queued is dropped, send it in several transactions`,
+  );
+}
