@@ -136,6 +136,7 @@ export class Datanode {
       routes: this.#routes,
       local: (namespace, partition) =>
         this.#host.local(namespace, partition, this.#routes.groupOf(namespace, partition)),
+      holds: (group) => this.#host.hold.holds(group),
       transport: () => this.#transport!,
       turns: this.#host.turns,
       cohorts: this.#host.cohorts,

@@ -50,6 +50,8 @@ export class PartitionHost {
   /** When writes leave this node, and who is called at the end of a turn. */
   readonly cohorts: Cohorts;
   readonly turns: Turns;
+  /** Which groups' replicas take part in nothing yet. */
+  readonly hold: ReturnHold;
   readonly #options: HostOptions;
   readonly #set: ReplicaSet;
   readonly #members = new MemberNodes();
@@ -57,7 +59,6 @@ export class PartitionHost {
   readonly #orphans: Orphans;
   readonly #upkeep: Upkeep;
   readonly #sleepWatch: SleepWatch;
-  readonly #hold: ReturnHold;
   /** Groups whose membership this node's leaders are changing, and those they hand over. */
   readonly #changing = new Places(limits.membershipChangesPerNodeMax);
   readonly #transfers = new Places(limits.leaderTransfersPerNodeMax);
@@ -105,7 +106,7 @@ export class PartitionHost {
     this.#stand = new Stand(options.random, after);
     const campaignMs = settings.orphanCampaignMs;
     this.#orphans = new Orphans({ ...options, stand: this.#stand, campaignMs, after });
-    this.#hold = new ReturnHold({
+    this.hold = new ReturnHold({
       nodeOf: (group, replica) => this.#members.nodeOf(group, replica),
       request: (to, body, timeoutMs) => this.#transport!.request(to, body, timeoutMs),
       after,
@@ -167,7 +168,7 @@ export class PartitionHost {
    * still names take part again (`return-hold.ts`).
    */
   current(): void {
-    void this.#set.arranged().then(() => this.#hold.end());
+    void this.#set.arranged().then(() => this.hold.end());
   }
 
   /**
@@ -213,7 +214,7 @@ export class PartitionHost {
       if (message.type === 'gone') this.#onGone(from, group, message.from);
       else if (message.type === 'sleepers') this.#sleepWatch.onDigest(from, message);
       else if (replica?.id === message.to) {
-        if (this.#hold.holds(group)) continue;
+        if (this.hold.holds(group)) continue;
         this.#members.heard(group, message.from, from);
         if (message.type === 'sleep' || message.type === 'asleep') replica.stepSleep(message);
         else replica.step(message);
@@ -239,7 +240,7 @@ export class PartitionHost {
     const replica = this.#set.get(group);
     if (replica === undefined || replica.id === id) return;
     replica.reportUnreachable(id);
-    this.#hold.askWhy(node, { group, replica: id });
+    this.hold.askWhy(node, { group, replica: id });
     if (this.#gone.has(id)) return;
     this.#gone.add(id);
     const { namespace, partition } = replica;
@@ -251,7 +252,7 @@ export class PartitionHost {
     const snapshot = decodeSnapshotHeader(header);
     const { group, message } = snapshot;
     const replica = this.#set.get(group);
-    if (replica?.id !== message.to || this.#hold.holds(group)) {
+    if (replica?.id !== message.to || this.hold.holds(group)) {
       throw new KvorumError('REPLICA_GONE', `replica ${message.to} of group ${group} is not here`);
     }
     await replica.receiveSnapshot(snapshot, chunks);
@@ -275,7 +276,7 @@ export class PartitionHost {
         replica.wake();
         if (reachable) continue;
         replica.reportUnreachable(member);
-        if (!this.#hold.holds(group)) this.#orphans.seek(replica, member, node);
+        if (!this.hold.holds(group)) this.#orphans.seek(replica, member, node);
       }
     }
   }
@@ -291,8 +292,8 @@ export class PartitionHost {
 
   #onOpened(replica: Replica): void {
     this.#requestTurn(replica);
-    this.#hold.opened(replica);
-    if (!this.#hold.holds(replica.record.group)) this.#standFirst(replica);
+    this.hold.opened(replica);
+    if (!this.hold.holds(replica.record.group)) this.#standFirst(replica);
   }
 
   /** The replica that should lead does not wait for an election timeout. */
@@ -382,7 +383,7 @@ export class PartitionHost {
       tickMs: this.#options.settings.tickMs,
       isServing: (group, replica) => {
         if (this.#set.get(group) !== replica) return 'no';
-        return this.#hold.holds(group) ? 'held' : 'yes';
+        return this.hold.holds(group) ? 'held' : 'yes';
       },
       onStirred: (replica) => this.#upkeep.watch(replica),
       onTicks: (ticks) => this.#sleepWatch.tick(ticks),

@@ -45,6 +45,8 @@ export interface RouterOptions {
   readonly routes: MutableRouteTable;
   /** Of the group that the table names. */
   local(namespace: Namespace, partition: PartitionId): LocalPartition | undefined;
+  /** This node's replica of the group takes part in nothing yet (`partition/return-hold.ts`). */
+  holds(group: GroupId): boolean;
   transport(): Pick<Transport, 'request' | 'isReachable'>;
   /** Those of the node: what is sent to other nodes leaves with the entries of this one's leaders. */
   readonly turns: Pick<Turns, 'request'>;
@@ -241,11 +243,18 @@ export class Router {
     }
   }
 
-  /** This node's replica, if it has the leader's term: reads need no round then (see RaftNode). */
+  /**
+   * This node's replica, if it has the leader's term: reads need no round then (see RaftNode). To vouch
+   * is to acknowledge, which one that is held does not: its group may have been given up.
+   */
   #voucherFor(batch: CommandBatch, term: Term): ReplicaId | undefined {
+    const { routes } = this.#options;
+    const { namespace, partition } = batch;
     if (batch.kind !== 'read' || !this.isOfTable(batch)) return undefined;
-    const local = this.#options.local(batch.namespace, batch.partition);
-    return local && !local.stopped && local.term === term ? local.id : undefined;
+    const local = this.#options.local(namespace, partition);
+    if (local === undefined || local.stopped || local.term !== term) return undefined;
+    const group = routes.groupOf(namespace, partition);
+    return group === undefined || this.#options.holds(group) ? undefined : local.id;
   }
 
   #withdraw(batch: CommandBatch, hint: LeaderHint): void {

@@ -24,6 +24,7 @@ let routes: MutableRouteTable;
 let local: (LocalPartition & { isLeader: boolean }) | undefined;
 let request: (to: string, body: Buffer) => Promise<Buffer>;
 let reachable: boolean;
+let isHeld: boolean;
 let router: Router;
 const sent: string[] = [];
 
@@ -42,6 +43,7 @@ beforeEach(() => {
   routes.setPartitions([partitionRecord(0, 1)]);
   local = undefined;
   reachable = true;
+  isHeld = false;
   sent.length = 0;
   request = async () => encodeResults([{ ok: true, reply: OK }], 2);
   router = new Router({
@@ -50,6 +52,7 @@ beforeEach(() => {
     clock: systemClock,
     routes,
     ...company(),
+    holds: (group) => isHeld && group === 10,
     local: () => local,
     transport: () => ({
       request: (to, body) => {
@@ -223,7 +226,10 @@ test('reads are vouched for by the own replica while it has the term of the lead
   local = replica(false);
   await router.execute(batch('write'));
   await router.execute({ ...batch('read'), group: 11 });
+  isHeld = true;
+  await router.execute(batch('read'));
+  isHeld = false;
   routes.setLeader(10, 'other', 8);
   await router.execute(batch('read'));
-  expect(asked).toEqual([5, undefined, undefined, undefined, undefined, undefined]);
+  expect(asked).toEqual([5, ...Array.from({ length: 6 }, () => undefined)]);
 });
