@@ -147,8 +147,8 @@ export class Connection {
       budget,
       holdMs: this.#world.settings().holdMs,
       protocol: () => this.session.protocol,
-      maxStalenessMs: () =>
-        this.session.door === 'follower' ? this.#world.settings().replicaStalenessMs : undefined,
+      maxStalenessMs: (items) =>
+        this.#whereabouts.mayFollow(items) ? this.#world.settings().replicaStalenessMs : undefined,
       wantsWitness: () => this.session.witnesses !== undefined,
       witnessed: (group, witness) => noteWitness(this.session, group, witness),
       execute: (batch) => router.execute(batch),

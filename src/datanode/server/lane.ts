@@ -35,8 +35,8 @@ export interface LaneWorld {
   readonly budget: HoldBudget;
   readonly holdMs: number;
   protocol(): Protocol;
-  /** How old a follower's answer to a read may be; undefined: only the leader answers. */
-  maxStalenessMs(): number | undefined;
+  /** How old a follower's answer to these reads may be; undefined: only the leader answers. */
+  maxStalenessMs(reads: readonly LaneItem[]): number | undefined;
   /** The client wants to know where in the log its commands are. */
   wantsWitness(): boolean;
   witnessed(group: GroupId, witness: Witness): void;
@@ -162,7 +162,7 @@ export class Lane {
       lines: isOne ? [first.line] : items.map((item) => item.line),
       prepared: isOne ? [first.prepared] : items.map((item) => item.prepared),
       protocol: this.#world.protocol(),
-      maxStalenessMs: first.kind === 'read' ? this.#world.maxStalenessMs() : undefined,
+      maxStalenessMs: first.kind === 'read' ? this.#world.maxStalenessMs(items) : undefined,
       term: undefined,
       once: undefined,
       witness: this.#world.wantsWitness(),

@@ -8,6 +8,8 @@ import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import type { LaneItem, LanePlace } from './lane.ts';
 
+export type Redirected = Pick<LaneItem, 'kind' | 'line' | 'held'>;
+
 /**
  * Undefined while this node leads, or nobody is known to: then the command is held. And where keys
  * have no slots that MOVED could name: then it is forwarded.
@@ -24,20 +26,29 @@ export function redirectTo(
 /**
  * The same at the follower-read port, which answers reads of clients that have sent READONLY, and
  * those without keys, as long as this node has a replica; also while that leads. A read that its
- * follower could not answer goes to the leader.
+ * follower could not answer goes to the leader. What is undefined without being for the follower
+ * (`mayFollow`) is forwarded or held, as above.
  */
 export function redirectFromFollower(
   router: Router,
   place: LanePlace,
-  item: Pick<LaneItem, 'kind' | 'line' | 'held'>,
+  item: Redirected,
   readOnly: boolean,
 ): Reply | undefined {
   const { namespace, partition } = place;
-  const isHere =
-    router.isLocalLeader(namespace, partition) ||
-    (router.isLocalFollower(namespace, partition) && item.held !== true);
-  const mayRead = item.kind === 'read' && (readOnly || !hasKeys(item.line));
-  return isHere && mayRead ? undefined : movedToLeader(router, place, item.line);
+  const isHere = router.isLocalLeader(namespace, partition)
+    ? mayRead(item, readOnly)
+    : router.isLocalFollower(namespace, partition) && mayFollow(item, readOnly);
+  return isHere ? undefined : movedToLeader(router, place, item.line);
+}
+
+/** Whether this node's follower may answer it, from a state that is not the newest. */
+export function mayFollow(item: Redirected, readOnly: boolean): boolean {
+  return item.held !== true && mayRead(item, readOnly);
+}
+
+function mayRead({ kind, line }: Redirected, readOnly: boolean): boolean {
+  return kind === 'read' && (readOnly || !hasKeys(line));
 }
 
 function hasKeys(line: CommandLine): boolean {

@@ -4,10 +4,8 @@ import type { Session } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
-import { type LaneItem, type LanePlace, NO_GROUP } from './lane.ts';
-import { redirectFromFollower, redirectTo } from './redirect.ts';
-
-type Redirected = Pick<LaneItem, 'kind' | 'line' | 'held'>;
+import { type LanePlace, NO_GROUP } from './lane.ts';
+import { mayFollow, type Redirected, redirectFromFollower, redirectTo } from './redirect.ts';
 
 export class Whereabouts {
   readonly #session: Pick<Session, 'door' | 'namespace' | 'readOnly'>;
@@ -38,6 +36,12 @@ export class Whereabouts {
     return door === 'follower'
       ? this.#router.isLocalFollower(namespace, partition)
       : this.#router.isLocalLeader(namespace, partition);
+  }
+
+  /** Whether this node's follower may answer all of them: those of a batch go one way. */
+  mayFollow(items: readonly Redirected[]): boolean {
+    const { door, readOnly } = this.#session;
+    return door === 'follower' && items.every((item) => mayFollow(item, readOnly));
   }
 
   /** But for the gateway, MOVED while a write is for another node or port. */

@@ -1,5 +1,5 @@
 /** The follower-read port: what this node's followers answer, and what is sent on. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 
 /** Slot 12182: partition 2 of four. */
@@ -36,6 +36,53 @@ test('sends a read on that its follower could not answer', async () => {
   doors.partitions[2]!.faults.push({ after: 0, code: 'NO_LEADER' });
   expect(await client.ask(`GET ${KEY}`, MOVED)).toBe(MOVED);
   expect(doors.partitions[2]!.batches).toHaveLength(1);
+});
+
+test('while nobody is known to lead it answers nobody who has not said READONLY', async () => {
+  doors.routes.withdrawLeader(3, { node: 'b', term: 7 });
+  client.send(`GET ${KEY}`);
+  await expect.poll(() => doors.server.info().heldTotal).toBe(1);
+  doors.routes.setLeader(3, 'b', 8);
+  expect(await client.until((text) => text.length > 0)).toBe(MOVED);
+  expect(doors.partitions[2]!.batches).toEqual([]);
+  doors.routes.withdrawLeader(3, { node: 'b', term: 8 });
+  await client.ask('READONLY', '+OK\r\n');
+  expect(await client.ask(`GET ${KEY}`, '$-1\r\n')).toBe('$-1\r\n');
+  expect(doors.partitions[2]!.batches.map((batch) => batch.maxStalenessMs)).toEqual([1_234]);
+});
+
+describe('where keys have no slots', () => {
+  beforeEach(async () => {
+    client.end();
+    await doors.close();
+    doors = await openDoors(1, { replicaStalenessMs: 1_234, holdMs: 200 }, 'murmur3');
+    doors.partitions[0]!.isLeader = false;
+    doors.routes.setLeader(1, 'b', 7);
+    client = await RawClient.open(doors.follower);
+  });
+
+  // no peer answers here: what is sent to the leader is told so in the end
+  const forwarded = async () =>
+    expect(await client.ask(`GET ${KEY}`, '-CLUSTERDOWN')).toMatch(/^-CLUSTERDOWN partition 0 /);
+
+  test('a read is forwarded to the leader until the client says READONLY', async () => {
+    await forwarded();
+    expect(doors.partitions[0]!.batches).toEqual([]);
+    await client.ask('READONLY', '+OK\r\n');
+    expect(await client.ask(`GET ${KEY}`, '$-1\r\n')).toBe('$-1\r\n');
+    expect(doors.partitions[0]!.batches.map((batch) => batch.maxStalenessMs)).toEqual([1_234]);
+    await client.ask('READWRITE', '+OK\r\n');
+    await forwarded();
+    expect(doors.partitions[0]!.batches).toHaveLength(1);
+  });
+
+  test('so is one that its follower could not answer, and none without keys', async () => {
+    expect(await client.ask('DBSIZE', ':0\r\n')).toBe(':0\r\n');
+    await client.ask('READONLY', '+OK\r\n');
+    doors.partitions[0]!.faults.push({ after: 0, code: 'NO_LEADER' });
+    await forwarded();
+    expect(doors.partitions[0]!.batches).toHaveLength(2);
+  });
 });
 
 test('answers also when its node has become the leader, and never a write', async () => {
