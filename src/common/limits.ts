@@ -27,6 +27,8 @@ export const limits = {
   /** Replies queued for one connection: beyond, it is not read; at the hard bound it is closed. */
   connectionOutputPauseBytes: 1 * MIB,
   connectionOutputBytesMax: 256 * MIB,
+  /** Beyond, a read's reply that is not the next to leave is dropped, and the read made again later. */
+  connectionOutputReadsBytes: 64 * MIB,
   clientsMax: 10_000,
   /** One reply, near enough: a command that would answer more answers an error while it grows. */
   replyBytesMax: 64 * MIB,
@@ -354,6 +356,11 @@ assert(
 assert(
   limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,
   'the replies of a batch fit a frame',
+);
+assert(
+  limits.connectionOutputReadsBytes + 2 * (limits.replyBytesMax + limits.valueBytesMax) <
+    limits.connectionOutputBytesMax,
+  'a client whose reads are dropped and made again is not closed: the last that had room, and the next',
 );
 assert(
   2 * limits.replyBytesMax <= limits.execReplyBytesMax,

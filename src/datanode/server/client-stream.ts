@@ -40,6 +40,8 @@ export class ClientStream {
   readonly #owner: StreamOwner;
   readonly #parser: RequestParser;
   readonly #replies = new ReplyQueue();
+  /** Of reads that were made when there was no room for their replies. */
+  readonly #again = new Set<object>();
   #flushAsked = false;
   /** There is no room for more. */
   #paused = false;
@@ -93,6 +95,7 @@ export class ClientStream {
 
   settle(slot: ReplySlot, reply: Reply): void {
     if (this.#closed) return;
+    this.#again.delete(slot);
     if (this.#replies.settle(slot, reply)) this.askFlush();
   }
 
@@ -111,11 +114,29 @@ export class ClientStream {
     this.#world.clock.endOfTurn(this.#flush);
   }
 
-  /** A client that reads slowly gets its oldest reply made, and no more than that. */
+  /**
+   * A client that reads slowly gets its oldest reply made, and no more than that; so does one whose
+   * replies were too large together, until all that were dropped are made.
+   */
   mayStart({ slot }: LaneItem): boolean {
     const pauseBytes = limits.connectionOutputPauseBytes;
     if (this.#stream.bufferedBytes > pauseBytes) return false;
-    return this.#replies.readyBytes <= pauseBytes || slot === this.#replies.first;
+    if (slot === this.#replies.first) return true;
+    return this.#replies.readyBytes <= pauseBytes && this.#again.size === 0;
+  }
+
+  /**
+   * Whether the reply to a read may wait here until those before it have left. Reads of many partitions
+   * begin together, before anything is known of their size; a client that takes what it is sent is not to
+   * be closed for that. The next one to leave has room whenever the client has taken those before.
+   */
+  hasRoomFor({ slot }: LaneItem): boolean {
+    const isNext =
+      slot === this.#replies.first &&
+      this.#stream.bufferedBytes <= limits.connectionOutputPauseBytes;
+    if (isNext || this.output.waitingBytes <= limits.connectionOutputReadsBytes) return true;
+    this.#again.add(slot);
+    return false;
   }
 
   /** Takes nothing more; ends with the last reply, which is yet to come. */

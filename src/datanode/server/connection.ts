@@ -153,6 +153,7 @@ export class Connection {
       witnessed: (group, witness) => noteWitness(this.session, group, witness),
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#stream.mayStart(item),
+      hasRoomFor: (read) => this.#stream.hasRoomFor(read),
       redirect: (lane, item) =>
         goneReply(router.routes, lane.place) ?? this.#whereabouts.redirectItem(lane.place, item),
       onLeader: (group, listener) => router.routes.onLeader(group, listener),

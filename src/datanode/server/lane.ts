@@ -43,6 +43,8 @@ export interface LaneWorld {
   execute(batch: CommandBatch): Promise<readonly LineResult[]>;
   /** False while the client takes its replies too slowly to let `next` make more of them. */
   mayStart(next: LaneItem): boolean;
+  /** False when the reply to `read` is too much for its client now: it is to be made again, later. */
+  hasRoomFor(read: LaneItem): boolean;
   /** That the partition is gone; and but for the gateway, MOVED while this node cannot answer. */
   redirect(lane: Lane, item: LaneItem): Reply | undefined;
   onLeader(group: GroupId, listener: () => void): () => void;
@@ -181,6 +183,10 @@ export class Lane {
       const item = items[at]!;
       const result = results[at]!;
       if (result.ok) {
+        if (item.kind === 'read' && !this.#world.hasRoomFor(item)) {
+          this.#items.unshift(...items.slice(at));
+          break;
+        }
         if (result.witness !== undefined) {
           this.#world.witnessed(this.place.group, result.witness);
         }

@@ -89,6 +89,7 @@ export class ZanConnection implements ClientConnection {
       witnessed: () => {},
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#stream.mayStart(item),
+      hasRoomFor: (read) => this.#stream.hasRoomFor(read),
       redirect: ({ place }, item) => {
         if (!(item instanceof PartitionRequest)) return undefined;
         const why = whyNotHere(router, this.#world.node, place, item.anywhere);

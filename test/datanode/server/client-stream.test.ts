@@ -3,8 +3,9 @@ import { limits } from '../../../src/common/limits.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import type { ByteStream, StreamHandlers } from '../../../src/common/network.ts';
 import type { CommandLine } from '../../../src/datanode/partition/batch.ts';
-import { OK } from '../../../src/datanode/resp/reply.ts';
+import { OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { ClientStream } from '../../../src/datanode/server/client-stream.ts';
+import type { LaneItem } from '../../../src/datanode/server/lane.ts';
 import type { ReplySlot } from '../../../src/datanode/server/reply-queue.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';
@@ -171,5 +172,38 @@ describe('a client', () => {
     client.settle(requests[2]!.slot, OK);
     await clock.step();
     expect(stream.written === `+OK\r\n$300000\r\n${bytes}\r\n+OK\r\n`).toBe(true);
+  });
+});
+
+describe('replies to reads that are large together', () => {
+  const bytes = limits.connectionOutputReadsBytes + 1;
+  const itemOf = (slot: ReplySlot) => ({ slot }) as unknown as LaneItem;
+
+  test('are made again one by one, until those that were dropped have been', async () => {
+    const { clock, stream, client, requests, send } = open();
+    send('A', 'B', 'C', 'D');
+    const [a, b, c, d] = requests.map(({ slot }) => slot);
+    const large: Reply = { kind: 'encoded', bytes: Buffer.alloc(bytes) };
+    expect(client.hasRoomFor(itemOf(b!))).toBe(true);
+    client.settle(b!, large);
+    expect([c!, d!].map((slot) => client.hasRoomFor(itemOf(slot)))).toEqual([false, false]);
+    // the next to leave holds nothing up, however much waits behind it
+    expect(client.hasRoomFor(itemOf(a!))).toBe(true);
+    client.settle(a!, OK);
+    stream.bufferedBytes = bytes;
+    await clock.step();
+    expect(client.hasRoomFor(itemOf(c!))).toBe(false);
+    expect(client.mayStart(itemOf(c!))).toBe(false);
+    stream.bufferedBytes = 0;
+    expect([c!, d!].map((slot) => client.mayStart(itemOf(slot)))).toEqual([true, false]);
+    expect(client.hasRoomFor(itemOf(c!))).toBe(true);
+    client.settle(c!, OK);
+    client.settle(d!, OK);
+    await clock.step();
+    send('E', 'F');
+    expect(requests.slice(4).map(({ slot }) => client.mayStart(itemOf(slot)))).toEqual([
+      true,
+      true,
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Doors, openDoors, RawClient, wire } from './doors.ts';
 
@@ -337,6 +338,52 @@ describe('bounds', () => {
     client.socket.resume();
     const answer = value.length + '$20000\r\n\r\n'.length;
     await client.until((text) => text.length === '+OK\r\n'.length + asked * answer);
+  });
+
+  test('large reads of many partitions at once do not close a client that takes them', async () => {
+    client.end();
+    await doors.close();
+    const count = 20;
+    doors = await openDoors(count);
+    const keys = new Map<number, string>();
+    for (let at = 0; keys.size < count; at++) {
+      keys.set(doors.routes.partitionOfKey('default', Buffer.from(`k${at}`))!, `k${at}`);
+    }
+    const value = 'v'.repeat(15 * 1_048_576);
+    const bytes = Buffer.from(`$${value.length}\r\n${value}\r\n`);
+    const reads: number[] = [];
+    const [, ...others] = keys.keys();
+    const open = [...keys.keys()].map((at) => doors.partitions[at]!.shut());
+    for (const at of keys.keys()) {
+      const partition = doors.partitions[at]!;
+      partition.execute = async ({ lines }) => {
+        reads.push(at);
+        await partition.gate;
+        return lines.map(() => ({ ok: true, reply: { kind: 'encoded', bytes } }));
+      };
+    }
+    const reader = connect(doors.gateway, '127.0.0.1');
+    let [taken, isClosed] = [0, false];
+    reader.on('data', (chunk) => {
+      taken += chunk.length;
+    });
+    reader.on('close', () => {
+      isClosed = true;
+    });
+    reader.write([...keys.values()].map((key) => wire(`GET ${key}`)).join(''));
+    await expect.poll(() => reads.length).toBe(count);
+    // the first answers last
+    for (const each of open.slice(1)) each();
+    await new Promise((resolve) => setImmediate(resolve));
+    open[0]!();
+    const wanted = count * bytes.length;
+    await expect.poll(() => isClosed || taken === wanted, { timeout: 20_000 }).toBe(true);
+    expect([isClosed, taken]).toEqual([false, wanted]);
+    // those for which there was no room were read again, once
+    expect(reads.slice(count).toSorted((x, y) => x - y)).toEqual(
+      others.slice(5).toSorted((x, y) => x - y),
+    );
+    reader.destroy();
   });
 
   test('thousands of requests in one pipeline are all answered', async () => {
