@@ -21,6 +21,11 @@ export const DONE: Reply = error(
     'or because the session has confirmed it',
 );
 
+/** An error, but of a command that was carried out: only what it answered is lost. */
+export function saysDone(reply: Reply): boolean {
+  return reply.kind === 'error' && reply.text.startsWith('DONE ');
+}
+
 /** Replies above limits.sessionReplyBytesMax, and beyond limits.sessionBatchBytesMax, are left out. */
 export function encodeKept(replies: readonly Reply[]): Buffer {
   const writer = new ByteWriter(32 * replies.length);

@@ -3,6 +3,7 @@ import { unreachable } from '../../common/assert.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { FanOut, KeyPositions } from '../commands/command.ts';
+import { saysDone } from '../commands/kept-reply.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
@@ -58,7 +59,10 @@ export function mergeReplies(
     return replyTooLarge(merge === 'concat' ? 'SCAN' : 'fewer keys').reply;
   }
   const plain = answers.map((answer) => ({ ...answer, reply: decoded(answer.reply, merge) }));
-  const failed = plain.filter(({ reply }) => reply.kind === 'error');
+  // of OK nothing is lost
+  const failed = plain.filter(
+    ({ reply }) => reply.kind === 'error' && !(merge === 'ok' && saysDone(reply)),
+  );
   if (failed.length > 0) return failure(plain, failed, positions);
   const replies = plain.map(({ reply }) => reply);
   switch (merge) {
@@ -69,7 +73,7 @@ export function mergeReplies(
     case 'concat':
       return concatenated(replies);
     case 'ok':
-      return replies.length > 0 ? replies[0]! : OK;
+      return replies.find(({ kind }) => kind !== 'error') ?? OK;
     case 'any': {
       const found = replies.filter((reply) => reply.kind !== 'null');
       return found[Math.floor(draw() * found.length)] ?? NULL;
@@ -145,11 +149,12 @@ function failure(
   failed: readonly PartAnswer[],
   positions: KeyPositions,
 ): Reply {
-  const worst = failed.find(({ fate }) => fate === 'unknown') ?? failed[0]!;
-  const done = answers.filter(({ reply }) => reply.kind !== 'error');
+  const done = answers.filter(({ reply }) => reply.kind !== 'error' || saysDone(reply));
   const unknown = failed.filter(({ fate }) => fate === 'unknown');
-  if (positions.first === 0 || (done.length === 0 && unknown.length === 0)) return worst.reply;
-  const refused = failed.filter(({ fate }) => fate !== 'unknown');
+  const refused = failed.filter(({ fate, reply }) => fate !== 'unknown' && !saysDone(reply));
+  const worst = [...unknown, ...refused, ...failed][0]!;
+  const isWhole = unknown.length === 0 && (done.length === 0 || refused.length === 0);
+  if (positions.first === 0 || isWhole) return worst.reply;
   // not UNKNOWNOUTCOME, which ends a connection: the keys of all three kinds are to be heard of
   const code = unknown.length > 0 ? 'PARTIALOUTCOME' : 'CLUSTERDOWN';
   return error(
