@@ -15,6 +15,7 @@ import type { RunContext } from '../commands/command.ts';
 import type { Witness } from '../commands/witness.ts';
 import type { ReadState } from '../raft/ready.ts';
 import type { CommandBatch, LineResult } from './batch.ts';
+import { resultsOfFailed } from './failed-read.ts';
 import { failAll } from './proposals.ts';
 import type { ReadGround } from './reads.ts';
 import { isSinglePoint, runReads } from './run-reads.ts';
@@ -193,14 +194,13 @@ export class FollowerReads {
       this.#running--;
       read.resolve(witnessed(results, seen));
     };
-    const failed = (failure: unknown) => {
-      done(failAll(read.batch, 'CORRUPT', 'this replica is damaged and stops serving'));
-      this.#ground.onFault(failure);
-    };
+    const engine = this.#ground.engine();
+    const failed = (failure: unknown) =>
+      done(resultsOfFailed(read.batch, engine, failure, this.#ground));
     try {
-      const { engine, lookups, pace } = this.#ground;
+      const { lookups, pace } = this.#ground;
       const seen = seenBy(read.batch, this.#ground);
-      const results = runReads(read.batch, engine(), context, lookups, pace);
+      const results = runReads(read.batch, engine, context, lookups, pace);
       if (results instanceof Promise) results.then((rest) => done(rest, seen), failed);
       else done(results, seen);
     } catch (failure) {

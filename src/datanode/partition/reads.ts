@@ -12,6 +12,7 @@ import type { Lookups } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RaftNode, ReadState } from '../raft/ready.ts';
 import type { CommandBatch, EntryPlace, LineResult } from './batch.ts';
+import { resultsOfFailed } from './failed-read.ts';
 import type { Pace } from './pace.ts';
 import { failAll } from './proposals.ts';
 import { isSinglePoint, runReads } from './run-reads.ts';
@@ -192,26 +193,21 @@ export class Reads {
   }
 
   #run(read: PendingRead, context: RunContext): void {
+    const engine = this.#ground.engine();
+    const failed = (failure: unknown) =>
+      this.#finish(read, resultsOfFailed(read.batch, engine, failure, this.#ground));
     try {
       const { lookups, pace } = this.#ground;
       const seen = seenBy(read.batch, this.#ground);
-      const results = runReads(read.batch, this.#ground.engine(), context, lookups, pace);
+      const results = runReads(read.batch, engine, context, lookups, pace);
       if (!(results instanceof Promise)) {
         this.#finish(read, witnessed(results, seen));
         return;
       }
-      results.then(
-        (done) => this.#finish(read, witnessed(done, seen)),
-        (failure) => this.#fault(read, failure),
-      );
+      results.then((done) => this.#finish(read, witnessed(done, seen)), failed);
     } catch (failure) {
-      this.#fault(read, failure);
+      failed(failure);
     }
-  }
-
-  #fault(read: PendingRead, failure: unknown): void {
-    this.#finish(read, failAll(read.batch, 'CORRUPT', 'this replica is damaged and stops serving'));
-    this.#ground.onFault(failure);
   }
 
   #finish(read: PendingRead, results: readonly LineResult[]): void {

@@ -1,5 +1,7 @@
 /** A follower answers from its state only what is proven to be young enough. */
 import { afterEach, expect, test } from 'vitest';
+import { KvorumError } from '../../../src/common/errors.ts';
+import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import type { HostSettings } from '../../../src/datanode/partition/host-settings.ts';
 import type { Replica } from '../../../src/datanode/partition/replica.ts';
 import { eventually } from '../../cluster/cluster.ts';
@@ -127,4 +129,49 @@ test('time goes on in its reads, but past no deadline that is not committed', as
   await eventually(30_000, 'the deadline arrives', async () => {
     return (await read(follower, 'GET short', 0)) === '$-1';
   });
+});
+
+/** What is read of ranges there stands still until `end`; then it finds its engine closed. */
+function holdRead({ slot: { engine } }: Replica) {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let begun = () => {};
+  const begins = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const snapshot = engine.snapshot.bind(engine);
+  engine.snapshot = () => {
+    const taken = snapshot();
+    const next = async () => {
+      begun();
+      await ended;
+      throw new KvorumError('STOPPING', 'the engine is closed');
+    };
+    taken.iterate = () => ({ next, close: async () => {} });
+    return taken;
+  };
+  return { begins, end };
+}
+
+test('a read that runs while a snapshot takes the place of the engine leaves it serving', async () => {
+  const follower = await begin();
+  await read(follower, 'GET k', 0);
+  const old: Engine = follower.slot.engine;
+  const held = holdRead(follower);
+  const answer = read(follower, 'SCAN 0', TEN_SECONDS_MS);
+  await held.begins;
+  isolate(follower);
+  const { log } = (await trio.leader()).inspect();
+  await eventually(30_000, 'what it lacks is not in the log any more', async () => {
+    for (let round = 0; round < 50; round++) await trio.run('write', `SET k ${round}`);
+    return log.firstIndex() > follower.appliedIndex + 1;
+  });
+  trio.cut.clear();
+  await eventually(30_000, 'a snapshot is there', () => follower.slot.engine !== old);
+  held.end();
+  expect(await answer).toBe('NOT_LEADER');
+  expect([follower.stopped, trio.faults]).toEqual([false, []]);
+  expect(await read(follower, 'SCAN 0', 0)).toContain('"kind":"array"');
 });
