@@ -81,7 +81,7 @@ describe('a snapshot stream', () => {
       runs,
       fc.asyncProperty(anyState, anyPairs, cuts, async (state, pairs, at) => {
         const sent = await sentOf(state, pairs);
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
         await inbox.receive(sent.header, source(chunksOf(sent.stream, at)), GENERATION);
         await expectInstalls(inbox, sent);
       }),
@@ -97,7 +97,7 @@ describe('a snapshot stream', () => {
         const { index } = sent.header.message.snapshot;
         const chunks = shuffled(sent.stream, at, how);
         const same = Buffer.concat(chunks).equals(sent.stream);
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
         const why = await refusal(inbox.receive(sent.header, source(chunks), GENERATION));
         expect(why === undefined).toBe(same);
         if (why === undefined) return;
@@ -118,7 +118,7 @@ describe('a snapshot stream', () => {
       runs,
       fc.asyncProperty(input, async ([state, pairs, at, where, bend]) => {
         const sent = await sentOf(state, pairs);
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
         const first = sent.stream.subarray(0, Math.floor(where * sent.stream.length));
         const broken = inbox.receive(sent.header, source(chunksOf(first, at), false), GENERATION);
         await expect(broken).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
@@ -153,7 +153,7 @@ describe('a snapshot stream', () => {
         const { message } = sent.header;
         const snapshot = { ...message.snapshot, ...said };
         const header = { ...sent.header, message: { ...message, snapshot } };
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
         const why = await refusal(inbox.receive(header, source([sent.stream]), GENERATION));
         if (why === undefined) expect(snapshot).toEqual(message.snapshot);
         else expect(inbox.take(snapshot.index)).toBeUndefined();

@@ -124,7 +124,7 @@ test(
     const [sender, receiver] = [await startNode('n1'), await startNode('n2', { network })];
     nodes.push(sender, receiver);
     introduce(sender, receiver);
-    const inbox = new SnapshotInbox({ engines: hostAt('target') }, 2);
+    const inbox = new SnapshotInbox({ engines: hostAt('target') }, 2, () => true);
     receiver.handlers.onStream = (_from, header, chunks) =>
       inbox.receive(decodeSnapshotHeader(header), chunks, 1);
 

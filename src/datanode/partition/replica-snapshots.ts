@@ -26,6 +26,8 @@ export interface SnapshotGround {
   /** Everything of the replica is as of `received` from now on. */
   onSwitched(received: ReceivedSnapshot): void;
   step(message: PeerMessage): void;
+  /** The one that the core has accepted and that is not switched to yet; see RaftNode. */
+  pendingSnapshot(): Snapshot | undefined;
   onReport(replica: ReplicaId, outcome: 'sent' | 'failed'): void;
   onFault(error: unknown): void;
 }
@@ -39,7 +41,7 @@ export class ReplicaSnapshots {
 
   constructor(world: ReplicaWorld, { id, record }: OpenReplica, ground: SnapshotGround) {
     this.#ground = ground;
-    this.#inbox = new SnapshotInbox(world, id);
+    this.#inbox = new SnapshotInbox(world, id, (message) => this.#offer(message));
     this.#outbox = new SnapshotOutbox(world, record.group, () => ground.slot.engine, id);
   }
 
@@ -59,11 +61,17 @@ export class ReplicaSnapshots {
 
   /** Takes in a stream; resolves when raft has accepted or ignored it. */
   async receive(header: SnapshotHeader, chunks: AsyncIterable<Buffer>): Promise<void> {
-    const { appliedIndex, stopped, log, step } = this.#ground;
-    const { message } = header;
-    if (stopped() || message.snapshot.index <= appliedIndex()) return;
+    const { appliedIndex, stopped, log } = this.#ground;
+    if (stopped() || header.message.snapshot.index <= appliedIndex()) return;
     await this.#inbox.receive(header, chunks, log.generation + 1);
-    if (!stopped()) step(message);
+  }
+
+  /** The core decides at once; true: it is going to be installed. */
+  #offer(message: SnapshotMessage): boolean {
+    const { stopped, step, pendingSnapshot } = this.#ground;
+    if (stopped()) return false;
+    step(message);
+    return pendingSnapshot() === message.snapshot;
   }
 
   /** Of what is being sent to `replica`, 0 to 1; undefined: nothing is. */

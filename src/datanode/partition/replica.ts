@@ -286,14 +286,13 @@ export class Replica implements LocalPartition {
 
   #createSnapshots(open: OpenReplica): ReplicaSnapshots {
     return new ReplicaSnapshots(this.#world, open, {
-      slot: this.slot,
-      log: this.#log,
-      writer: this.#writer,
+      ...{ slot: this.slot, log: this.#log, writer: this.#writer },
       appliedIndex: () => this.appliedIndex,
       stopped: () => this.#stopped,
       whenIdle: () => this.#applier.whenIdle(),
       onSwitched: (received) => this.#onSwitched(received),
       step: (message) => this.step(message),
+      pendingSnapshot: () => this.#raft.pendingSnapshot,
       onReport: (replica, outcome) =>
         this.#input(() => this.#raft.reportSnapshot(replica, outcome)),
       onFault: (error) => this.fail(error),

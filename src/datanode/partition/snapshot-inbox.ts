@@ -1,7 +1,8 @@
 /**
  * Snapshots this replica receives: streamed into the engine of the next generation, checked as a
- * whole and synced, before raft hears of them. One at a time; a newer stream replaces an older, and
- * one that broke goes on where it was when the same snapshot comes again.
+ * whole and synced, before raft hears of them. One at a time, until it is installed or raft does not
+ * want it; a newer stream replaces one that broke, which goes on where it was when the same snapshot
+ * comes again.
  */
 import { ByteWriter } from '../../common/bytes.ts';
 import { codeOf, KvorumError } from '../../common/errors.ts';
@@ -33,6 +34,8 @@ const STOPS = 'the replica stops';
 export class SnapshotInbox {
   readonly #engines: EngineHost;
   readonly #replica: ReplicaId;
+  readonly #offer: (message: SnapshotMessage) => boolean;
+  /** Raft has accepted it. */
   #received: ReceivedSnapshot | undefined;
   #partial: Filling | undefined;
   #busy = false;
@@ -42,9 +45,15 @@ export class SnapshotInbox {
   #interrupt: (() => void) | undefined;
   #closed = false;
 
-  constructor(node: { readonly engines: EngineHost }, replica: ReplicaId) {
+  /** `offer` tells raft of a snapshot that is here; true: raft has accepted it, and will `take` it. */
+  constructor(
+    node: { readonly engines: EngineHost },
+    replica: ReplicaId,
+    offer: (message: SnapshotMessage) => boolean,
+  ) {
     this.#engines = node.engines;
     this.#replica = replica;
+    this.#offer = offer;
   }
 
   /** Bytes of snapshot `id` that are here; its stream may go on after them. */
@@ -52,14 +61,19 @@ export class SnapshotInbox {
     return !this.#busy && this.#partial?.id === id ? this.#partial.bytes : 0;
   }
 
-  /** Rejects when the stream is damaged, ends early, or another is being received. */
+  /**
+   * Resolves when raft has accepted or ignored the snapshot. Rejects when the stream is damaged,
+   * ends early, or another is being received, or waits to be taken.
+   */
   async receive(
     header: SnapshotHeader,
     chunks: AsyncIterable<Buffer>,
     generation: number,
   ): Promise<void> {
     if (this.#closed) throw new KvorumError('STOPPING', STOPS);
-    if (this.#busy) throw new KvorumError('BUSY', 'another snapshot is being received');
+    if (this.#busy || this.#received) {
+      throw new KvorumError('BUSY', 'another snapshot is being received');
+    }
     this.#busy = true;
     const received = this.#receive(header, chunks, generation);
     this.#receiving = received.catch(() => {});
@@ -74,18 +88,37 @@ export class SnapshotInbox {
     try {
       const filling = await this.#begin(id, offset, generation);
       await this.#fill(filling, chunks);
-      const { engine } = filling;
-      try {
-        const state = this.#stateOf(engine);
-        checkSame(message, state);
-        this.#received = { generation: filling.generation, engine, state };
-      } catch (failure) {
-        await engine.close();
-        throw failure;
-      }
+      const received = await this.#checked(filling, message);
+      // no stream may begin between here and what raft decides: it would take the engine away
+      this.#received = received;
+      if (this.#offer(message)) return;
+      this.#received = undefined;
+      await this.#remove(received);
     } finally {
       this.#busy = false;
     }
+  }
+
+  async #checked(filling: Filling, message: SnapshotMessage): Promise<ReceivedSnapshot> {
+    const { generation, engine } = filling;
+    try {
+      const state = this.#stateOf(engine);
+      checkSame(message, state);
+      return { generation, engine, state };
+    } catch (failure) {
+      await engine.close();
+      throw failure;
+    }
+  }
+
+  /** Raft does not want it, and nobody else asks for it. */
+  async #remove({ engine, generation }: ReceivedSnapshot): Promise<void> {
+    await engine.close();
+    await this.#engines.remove(this.#nameOf(generation));
+  }
+
+  #nameOf(generation: number): string {
+    return `${this.#replica}-${generation}`;
   }
 
   /** Hands out the snapshot raft accepted. */
@@ -101,14 +134,15 @@ export class SnapshotInbox {
     this.#closed = true;
     this.#interrupt?.();
     await this.#receiving;
-    await this.#drop();
+    const received = this.#received;
+    this.#received = undefined;
+    await received?.engine.close();
+    await this.#dropPartial();
   }
 
-  async #drop(): Promise<void> {
-    const [received, partial] = [this.#received, this.#partial];
-    this.#received = undefined;
+  async #dropPartial(): Promise<void> {
+    const partial = this.#partial;
     this.#partial = undefined;
-    await received?.engine.close();
     await partial?.engine.close();
   }
 
@@ -118,9 +152,9 @@ export class SnapshotInbox {
       this.#partial = undefined;
       return partial;
     }
-    await this.#drop();
+    await this.#dropPartial();
     if (offset !== 0) throw new KvorumError('CONFLICT', 'that part of the snapshot is not here');
-    const name = `${this.#replica}-${generation}`;
+    const name = this.#nameOf(generation);
     await this.#engines.remove(name);
     const { engine } = await this.#engines.open(name);
     return { id, generation, engine, decoder: new SnapshotDecoder(), bytes: 0 };

@@ -83,6 +83,10 @@ class ReplicaNode implements RaftNode {
     return this.#core.log.committed;
   }
 
+  get pendingSnapshot(): Snapshot | undefined {
+    return this.#core.log.unstable.snapshot;
+  }
+
   tick(): void {
     tick(this.#core);
   }

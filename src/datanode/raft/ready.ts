@@ -138,6 +138,8 @@ export interface RaftNode {
   readonly leader: ReplicaId;
   readonly committed: LogIndex;
   readonly lastIndex: LogIndex;
+  /** The snapshot that was accepted and is not in storage yet: the very object of its message. */
+  readonly pendingSnapshot: Snapshot | undefined;
   /** Election and heartbeat time begin anew, as if the leader had just been heard from. */
   restartTimers(): void;
   /** Replaces the drawn election timeout until the next change of role or term. */

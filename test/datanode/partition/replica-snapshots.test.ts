@@ -2,10 +2,13 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/common/random.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
-import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { EngineSlot } from '../../../src/datanode/partition/engine-slot.ts';
 import type { AppendWork, LogWriter } from '../../../src/datanode/partition/log-writer.ts';
-import { ReplicaSnapshots } from '../../../src/datanode/partition/replica-snapshots.ts';
+import {
+  ReplicaSnapshots,
+  type SnapshotGround,
+} from '../../../src/datanode/partition/replica-snapshots.ts';
 import type { OpenReplica, ReplicaWorld } from '../../../src/datanode/partition/replica-world.ts';
 import { encodeSnapshotChunks } from '../../../src/datanode/partition/snapshot-codec.ts';
 import {
@@ -14,6 +17,7 @@ import {
 } from '../../../src/datanode/partition/snapshot-outbox.ts';
 import { encodeState } from '../../../src/datanode/partition/state.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
+import type { Snapshot } from '../../../src/datanode/raft/message.ts';
 import type { ReplicaLog } from '../../../src/datanode/raftlog/raft-log.ts';
 
 const state = { index: 7, term: 2, timeMs: 5, epoch: 1, confState: { ...EMPTY_CONF, voters: [1] } };
@@ -26,6 +30,27 @@ async function* source() {
   const value = sealRecord(STATE_KEY, encodeState(state));
   await engine.write([{ type: 'put', key: STATE_KEY, value }]);
   yield* encodeSnapshotChunks(engine);
+}
+
+function snapshotsOf(engines: MemoryHost, ground: Partial<SnapshotGround>): ReplicaSnapshots {
+  return new ReplicaSnapshots(
+    { engines } as unknown as ReplicaWorld,
+    { id: 1, record: { group: 1 } } as unknown as OpenReplica,
+    {
+      slot: {} as unknown as EngineSlot,
+      log: { generation: 0 } as unknown as ReplicaLog,
+      writer: { reset: () => {} } as unknown as LogWriter,
+      appliedIndex: () => 3,
+      stopped: () => false,
+      whenIdle: () => Promise.resolve(),
+      onSwitched: () => {},
+      step: () => {},
+      pendingSnapshot: () => undefined,
+      onReport: () => {},
+      onFault: (error) => expect.unreachable(String(error)),
+      ...ground,
+    },
+  );
 }
 
 test('a replica that stops before it has switched to a snapshot lets its engine go', async () => {
@@ -42,22 +67,13 @@ test('a replica that stops before it has switched to a snapshot lets its engine 
     },
   };
   const exchanged: number[] = [];
-  const snapshots = new ReplicaSnapshots(
-    { engines } as unknown as ReplicaWorld,
-    { id: 1, record: { group: 1 } } as unknown as OpenReplica,
-    {
-      slot: { exchange: () => exchanged.push(1) } as unknown as EngineSlot,
-      log: { generation: 0 } as unknown as ReplicaLog,
-      writer: writer as unknown as LogWriter,
-      appliedIndex: () => 3,
-      stopped: () => stopped,
-      whenIdle: () => idle,
-      onSwitched: () => {},
-      step: () => {},
-      onReport: () => {},
-      onFault: (error) => expect.unreachable(String(error)),
-    },
-  );
+  const snapshots = snapshotsOf(engines, {
+    slot: { exchange: () => exchanged.push(1) } as unknown as EngineSlot,
+    writer: writer as unknown as LogWriter,
+    stopped: () => stopped,
+    whenIdle: () => idle,
+    pendingSnapshot: () => snapshot,
+  });
   await snapshots.receive({ group: 1, id: 4, offset: 0, message }, source());
   snapshots.install(snapshot, {} as unknown as AppendWork, () => {});
   const switching = exchange!(); // its batch is durable, and the applier is not idle yet
@@ -69,6 +85,42 @@ test('a replica that stops before it has switched to a snapshot lets its engine 
   // the memory host opens no engine twice
   const { engine } = await engines.open('1-1');
   await engine.close();
+});
+
+test('a stream that opens after the core’s yes does not take the snapshot away', async () => {
+  let pending: Snapshot | undefined;
+  const switched: number[] = [];
+  const writer = {
+    reset: (_work: unknown, { generation }: { generation: number }) => switched.push(generation),
+  };
+  const snapshots = snapshotsOf(createMemoryHost(), {
+    writer: writer as unknown as LogWriter,
+    step: (stepped) => {
+      if (stepped.type === 'snapshot') pending = stepped.snapshot;
+    },
+    pendingSnapshot: () => pending,
+  });
+  await snapshots.receive({ group: 1, id: 4, offset: 0, message }, source());
+  // its sender's connection had broken, or another leads
+  const another = snapshots.receive({ group: 1, id: 5, offset: 0, message }, source());
+  snapshots.install(snapshot, {} as unknown as AppendWork, () => {}); // the turn ends
+  await expect(another).rejects.toMatchObject({ code: 'BUSY' });
+  expect(switched).toEqual([1]);
+});
+
+test.each([
+  ['has no use for it', undefined],
+  ['waits for storage with the same one, that came before', { ...snapshot }],
+])('a snapshot is let go when the core %s', async (_name, pending) => {
+  const engines = createMemoryHost();
+  const stepped: string[] = [];
+  const snapshots = snapshotsOf(engines, {
+    step: ({ type }) => stepped.push(type),
+    pendingSnapshot: () => pending,
+  });
+  await snapshots.receive({ group: 1, id: 4, offset: 0, message }, source());
+  expect(stepped).toEqual(['snapshot']);
+  expect(await engines.list()).toEqual([]);
 });
 
 test('tells what has gone of a snapshot that is on its way, and nothing afterwards', async () => {

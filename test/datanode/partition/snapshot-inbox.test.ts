@@ -45,7 +45,7 @@ async function* source(chunks: readonly Buffer[], end?: Error) {
 const sealed = sealRecord(STATE_KEY, encodeState(state));
 
 test('a snapshot whose header says what its data says is taken', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
   await inbox.receive(header(), source(await streamOf(sealed)), 1);
   expect(inbox.take(7)?.state).toEqual(state);
 });
@@ -63,7 +63,7 @@ test.each([
   ['a state that is none', {}, sealRecord(STATE_KEY, Buffer.alloc(5, 1)), /replica state: /],
 ])('a snapshot with %s is refused, and its engine let go', async (_name, snapshot, own, text) => {
   const engines = createMemoryHost();
-  const inbox = new SnapshotInbox({ engines }, 1);
+  const inbox = new SnapshotInbox({ engines }, 1, () => true);
   const chunks = await streamOf(own);
   await expect(inbox.receive(header(snapshot), source(chunks), 1)).rejects.toThrow(text);
   expect(inbox.take(7)).toBeUndefined();
@@ -73,7 +73,7 @@ test.each([
 });
 
 test('what came of a stream is kept when it broke, not when it was found damaged', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
   const [chunk] = await streamOf(sealed);
   const some = [chunk!.subarray(0, 20)];
   const broken = new KvorumError('CONNECTION_LOST', 'gone');
@@ -85,7 +85,7 @@ test('what came of a stream is kept when it broke, not when it was found damaged
 });
 
 test('a replica that stops does not wait for a stream that stands still', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1);
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
   const [first] = await streamOf(sealed);
   const still: AsyncIterable<Buffer> = {
     async *[Symbol.asyncIterator]() {
@@ -102,4 +102,55 @@ test('a replica that stops does not wait for a stream that stands still', async 
   expect(await receiving).toBe('STOPPING');
   const again = inbox.receive(header(), source([]), 1);
   await expect(again).rejects.toThrow('the replica stops');
+});
+
+test('a snapshot that raft accepted is not taken away by another stream', async () => {
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+  const chunks = await streamOf(sealed);
+  const first = inbox.receive(header(), source(chunks), 1);
+  const codes: unknown[] = [];
+  const tryAnother = () =>
+    inbox
+      .receive({ ...header(), id: 5 }, source(chunks), 1)
+      .catch((failure) => codes.push(codeOf(failure)));
+  // between its last byte and the decision there is no moment at which another may begin
+  let isThere = false;
+  void first.then(() => {
+    isThere = true;
+  });
+  const others: Promise<unknown>[] = [];
+  while (!isThere) {
+    others.push(tryAnother());
+    await Promise.resolve();
+  }
+  await Promise.all([...others, tryAnother()]);
+  expect(new Set(codes)).toEqual(new Set(['BUSY']));
+  expect(codes.length).toBe(others.length + 1);
+  expect(inbox.take(7)?.state).toEqual(state);
+  await inbox.receive({ ...header(), id: 5 }, source(chunks), 2);
+  expect(inbox.take(7)?.generation).toBe(2);
+});
+
+test('a snapshot that raft does not want is removed before another may come', async () => {
+  const engines = createMemoryHost();
+  let isWanted = false;
+  const inbox = new SnapshotInbox({ engines }, 1, () => isWanted);
+  const remove = engines.remove.bind(engines);
+  const removed: string[] = [];
+  const chunks = await streamOf(sealed);
+  engines.remove = async (name) => {
+    if ((await engines.list()).includes(name)) {
+      removed.push(name);
+      const another = inbox.receive({ ...header(), id: 5 }, source(chunks), 1);
+      await expect(another).rejects.toThrow('another snapshot is being received');
+    }
+    await remove(name);
+  };
+  await inbox.receive(header(), source(chunks), 1);
+  expect(removed).toEqual(['1-1']);
+  expect(await engines.list()).toEqual([]);
+  expect(inbox.take(7)).toBeUndefined();
+  isWanted = true;
+  await inbox.receive(header(), source(chunks), 1);
+  expect(inbox.take(7)?.state).toEqual(state);
 });
