@@ -4,15 +4,13 @@
  * want it; a newer stream replaces one that broke, which goes on where it was when the same snapshot
  * comes again.
  */
-import { ByteWriter } from '../../common/bytes.ts';
 import { codeOf, KvorumError } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
-import type { ConfState } from '../raft/message.ts';
 import { SnapshotDecoder, type SnapshotHeader, type SnapshotMessage } from './snapshot-codec.ts';
-import { decodeState, encodeConfState, type ReplicaState } from './state.ts';
+import { decodeState, isSameConf, type ReplicaState } from './state.ts';
 
 export interface ReceivedSnapshot {
   readonly generation: number;
@@ -218,13 +216,7 @@ function checkSame({ snapshot }: SnapshotMessage, state: ReplicaState): void {
         `${state.term}`,
     );
   }
-  if (!confBytes(state.confState).equals(confBytes(snapshot.confState))) {
+  if (!isSameConf(state.confState, snapshot.confState)) {
     throw new KvorumError('CORRUPT', `snapshot of index ${index} holds data of other members`);
   }
-}
-
-function confBytes(confState: ConfState): Buffer {
-  const writer = new ByteWriter(128);
-  encodeConfState(writer, confState);
-  return writer.finish();
 }

@@ -1,7 +1,8 @@
 /**
  * Snapshots this replica sends. The engine's state is captured the moment the core asks, so index,
  * term, configuration and data belong together; it is released when sent or superseded, and a while
- * after its stream broke: until then the same snapshot is sent again, without what has arrived.
+ * after its stream broke: until then, and while the members stay, the same snapshot is sent again,
+ * without what has arrived.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
@@ -12,7 +13,7 @@ import type { Random } from '../../common/random.ts';
 import { UnderWay } from '../../common/under-way.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
-import type { Engine, EngineSnapshot } from '../engine/engine.ts';
+import type { Engine, EngineReader, EngineSnapshot } from '../engine/engine.ts';
 import type { PeerMessage, Snapshot } from '../raft/message.ts';
 import {
   encodeSnapshotChunks,
@@ -20,7 +21,7 @@ import {
   type SnapshotMessage,
 } from './snapshot-codec.ts';
 import { skipBytes } from './snapshot-resume.ts';
-import { decodeState } from './state.ts';
+import { decodeState, isSameConf, type ReplicaState } from './state.ts';
 
 export interface SnapshotWire {
   readonly clock: Clock;
@@ -69,24 +70,33 @@ export class SnapshotOutbox {
 
   /**
    * RaftStorage.snapshot: what the engine holds now, or the snapshot whose stream broke while the
-   * log still goes on from it (`firstIndex` of the log).
+   * log still goes on from it (`firstIndex` of the log) and the members are those of then: who has
+   * joined since could do nothing with it.
    */
   take(firstIndex: LogIndex): Snapshot | 'unavailable' {
     const broken = this.#captured;
-    if (broken?.resumable && broken.snapshot.index >= firstIndex - 1) return broken.snapshot;
+    if (broken?.resumable && broken.snapshot.index >= firstIndex - 1) {
+      const now = this.#stateIn(this.#engine());
+      if (now && isSameConf(now.confState, broken.snapshot.confState)) return broken.snapshot;
+    }
     const engineSnapshot = this.#engine().snapshot();
-    const bytes = createView(engineSnapshot).get(STATE_KEY);
-    if (bytes === undefined) {
+    const state = this.#stateIn(engineSnapshot);
+    if (state === undefined) {
       void engineSnapshot.close();
       return 'unavailable';
     }
-    const { index, term, confState } = decodeState(bytes, `replica ${this.#replica}`);
+    const { index, term, confState } = state;
     if (this.#captured) this.#release(this.#captured);
     const { random } = this.#wire;
     const id = random.below(ID_HIGH_MAX) * ID_LOW_SPACE + random.u32();
     const snapshot = { index, term, confState, data: Buffer.alloc(0) };
     this.#captured = { id, snapshot, engineSnapshot, users: 0, resumable: undefined };
     return snapshot;
+  }
+
+  #stateIn(reader: EngineReader): ReplicaState | undefined {
+    const bytes = createView(reader).get(STATE_KEY);
+    return bytes && decodeState(bytes, `replica ${this.#replica}`);
   }
 
   /** Index of the captured snapshot while somebody may still need it. */

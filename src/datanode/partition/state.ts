@@ -56,6 +56,17 @@ export function encodeConfState(writer: ByteWriter, conf: ConfState): void {
   writer.u8(conf.autoLeave ? 1 : 0);
 }
 
+/** The same members, named in the same order. */
+export function isSameConf(a: ConfState, b: ConfState): boolean {
+  return confBytes(a).equals(confBytes(b));
+}
+
+function confBytes(confState: ConfState): Buffer {
+  const writer = new ByteWriter(128);
+  encodeConfState(writer, confState);
+  return writer.finish();
+}
+
 /** `where` names the replica in the error. */
 export function decodeState(bytes: Buffer, where: string): ReplicaState {
   try {

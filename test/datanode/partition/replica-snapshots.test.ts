@@ -151,3 +151,28 @@ test('tells what has gone of a snapshot that is on its way, and nothing afterwar
   expect(outbox.share(message.to)).toBeUndefined();
   await outbox.close();
 });
+
+test.each([
+  ['is sent on while the members are the same', [], 7],
+  ['is not sent to members that came after it', [4], 8],
+])('a snapshot whose stream broke %s', async (_name, learners, taken) => {
+  const { engine } = await createMemoryHost().open('9-0');
+  const become = async (now: typeof state) => {
+    const value = sealRecord(STATE_KEY, encodeState(now));
+    await engine.write([{ type: 'put', key: STATE_KEY, value }]);
+  };
+  await become(state);
+  const wire = {
+    random: seededRandom(1),
+    clock: { setTimer: () => ({ cancel() {} }) },
+    snapshotProgress: async () => 0,
+    streamSnapshot: () => Promise.reject(new Error('the connection broke')),
+  };
+  const outbox = new SnapshotOutbox(wire as unknown as SnapshotWire, 1, () => engine, 2);
+  expect(outbox.take(1)).toMatchObject({ index: 7, confState });
+  await expect(outbox.send(message)).rejects.toThrow('the connection broke');
+  const members = { ...confState, learners };
+  await become({ ...state, index: 8, confState: members });
+  expect(outbox.take(1)).toMatchObject({ index: taken, confState: members });
+  await outbox.close();
+});
