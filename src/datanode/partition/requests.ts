@@ -4,6 +4,7 @@
  */
 import { type Clock, sleep } from '../../common/clock.ts';
 import type { KeyShare } from '../../common/hash.ts';
+import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Random } from '../../common/random.ts';
 import { findKey } from '../encoding/keyspace.ts';
@@ -17,6 +18,7 @@ import type { Companion } from './cohort.ts';
 import { type DueKey, encodeEnvelope, type OnceLines } from './envelope.ts';
 import { FollowerReads } from './follower-reads.ts';
 import { Proposals } from './proposals.ts';
+import { reachOf, servedBefore } from './reach.ts';
 import { type ReadGround, Reads } from './reads.ts';
 import { type EntriesGround, RecentEntries } from './recent-entries.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
@@ -72,6 +74,7 @@ export class Requests {
       view: () => createView(engine()),
       nowMs,
       term: () => raft.term,
+      appliedIndex: ground.appliedIndex,
       settled: () => this.#proposals.count === 0 && raft.lastIndex === ground.appliedIndex(),
       gather: (batch) => this.#gatherWrites(batch),
     });
@@ -267,8 +270,9 @@ export class Requests {
       this.#ground.clock.monotonicMs(),
       (lines, once) => {
         const draft = this.#waiters.draft(lines);
+        const leaving = this.#watches.leave(lines, (before) => servedBefore(drafts, draft, before));
         drafts.push(draft);
-        return this.#encode(lines, draft, once);
+        return this.#encode(leaving, draft, once);
       },
       (data) => this.#append(data, drafts),
     );
@@ -295,10 +299,18 @@ export class Requests {
   #append(data: readonly Buffer[], drafts: readonly Draft[]): ProposeResult {
     const result = this.#ground.raft.propose(data);
     drafts.forEach((draft, at) => {
-      if (result.ok) this.#waiters.onAppended(draft, result.index + at);
+      if (result.ok) this.#onAppended(draft, result.index + at);
       else this.#waiters.onRefused(draft);
     });
     if (this.#waiters.confirmations === 0) this.#confirmingSinceMs = undefined;
     return result;
+  }
+
+  #onAppended(draft: Draft, index: LogIndex): void {
+    const { waiters, fills } = draft;
+    if (waiters.length > 0 && this.#watches.count > 0) {
+      this.#watches.onServing(index, reachOf(waiters, fills.keys(), true));
+    }
+    this.#waiters.onAppended(draft, index);
   }
 }

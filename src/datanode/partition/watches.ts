@@ -1,14 +1,17 @@
 /**
  * WATCH, in the memory of a partition's leader. A watch begins when its WATCH line is gathered, and
- * is over when its EXEC arrives: that is proposed only if the same leadership still knows the watch,
- * nothing applied since has changed a watched key, and nothing on its way may. What is lost here (a
- * new leader, too many watches) answers nil: the client tries again, and nothing was overwritten.
+ * is over when its EXEC is in an entry: it gets there only if the same leadership still knows the
+ * watch, nothing applied since has changed a watched key, and nothing before it in the log may: no
+ * write, no client that is served by an entry. That is asked twice, when EXEC comes and when its entry
+ * is made, since entries may be appended in between; then it answers nil by the log. What is lost here
+ * (a new leader, too many watches) answers nil: the client tries again, and nothing was overwritten.
  *
  * A key that had expired when it was watched was absent for every command: deleting its record is
  * no change, as in Redis. That is known only of a watch that began with nothing on its way.
  */
 import { assert } from '../../common/assert.ts';
-import type { Term } from '../../common/ids.ts';
+import { errorTable } from '../../common/errors.ts';
+import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { carriedOut, keysOf } from '../commands/command.ts';
 import { BROKEN_EXEC, decodeExec, type Watched, watchedOf } from '../commands/exec-line.ts';
@@ -28,6 +31,7 @@ export interface WatchGround {
   /** The group's time, as reads judge by it. */
   nowMs(): number;
   term(): Term;
+  appliedIndex(): LogIndex;
   /** Nothing is gathered, appended or being applied: the view shows all there is. */
   settled(): boolean;
   /** Takes writes on, in the order of the calls. */
@@ -51,14 +55,23 @@ interface Watch {
   calls: number;
   /** Batches on their way that may change a watched key. */
   inFlight: number;
+  /** Clients that entries up to this one serve may change a watched key. */
+  servedUpTo: LogIndex;
   touched: boolean;
+  /** Its EXEC is gathered, and not in an entry yet. */
+  leaving: boolean;
 }
+
+/** Names of user keys (latin1) that clients served before a line of an entry may change. */
+export type ServedBefore = (before: readonly CommandLine[]) => ReadonlySet<string>;
 
 export class Watches {
   readonly #ground: WatchGround;
   /** The oldest first. */
   readonly #byToken = new Map<string, Watch>();
   readonly #byName = new Map<string, Set<Watch>>();
+  /** EXECs with a watch that were gathered and have no answer. */
+  #gathered = 0;
 
   constructor(ground: WatchGround) {
     this.#ground = ground;
@@ -77,10 +90,49 @@ export class Watches {
     const first = batch.lines[0]!;
     assert(batch.lines.length === 1 || !batch.lines.some(execWithin), 'an EXEC comes alone');
     const exec = execWithin(first);
-    if (exec === undefined || this.#mayExec(watchedOf(exec))) return this.#take(batch);
+    const watched = exec && watchedOf(exec);
+    if (exec === undefined || watched === undefined || watched.token === '') {
+      return this.#take(batch);
+    }
+    const watch = this.#intact(watched);
+    if (watch !== undefined) return this.#takeExec(batch, watch);
     if (exec !== first) return this.#take({ ...batch, lines: [carrying(first, BROKEN_EXEC)] });
     if (batch.once !== undefined) return this.#take({ ...batch, lines: [BROKEN_EXEC] });
     return Promise.resolve([{ ok: true, reply: NULL_ARRAY }]);
+  }
+
+  /**
+   * The lines of an entry that is made now, as they go into the log: an EXEC whose watch was broken
+   * since it came answers nil there.
+   */
+  leave(lines: readonly CommandLine[], served: ServedBefore): readonly CommandLine[] {
+    if (this.#gathered === 0) return lines;
+    return lines.map((line, at) => {
+      const exec = execWithin(line);
+      const token = exec && watchedOf(exec).token;
+      if (exec === undefined || token === '') return line;
+      if (this.#mayLeave(token!, () => served(lines.slice(0, at)))) return line;
+      return exec === line ? BROKEN_EXEC : carrying(line, BROKEN_EXEC);
+    });
+  }
+
+  /** The entry at `index` is appended; clients it serves may change `keys` (user keys as latin1). */
+  onServing(index: LogIndex, keys: Iterable<string>): void {
+    for (const key of keys) {
+      for (const watch of this.#byName.get(nameOf(key)) ?? []) watch.servedUpTo = index;
+    }
+  }
+
+  #takeExec(batch: CommandBatch, watch: Watch): Promise<readonly LineResult[]> {
+    watch.leaving = true;
+    this.#gathered++;
+    const results = this.#take(batch);
+    const answered = () => {
+      this.#gathered--;
+      this.#remove(watch);
+    };
+    results.then(answered, answered);
+    return results;
   }
 
   #take(batch: CommandBatch): Promise<readonly LineResult[]> {
@@ -125,7 +177,11 @@ export class Watches {
     }
   }
 
-  #notice(lines: readonly CommandLine[], settledBefore: boolean, results: Promise<unknown>): void {
+  #notice(
+    lines: readonly CommandLine[],
+    settledBefore: boolean,
+    results: Promise<readonly LineResult[]>,
+  ): void {
     const touched = new Set<Watch>();
     let settled = settledBefore;
     for (const line of lines) {
@@ -139,14 +195,28 @@ export class Watches {
     if (touched.size > 0) countInFlight(touched, results);
   }
 
-  #mayExec({ token, calls }: Watched): boolean {
-    if (token === '') return true;
+  /** The watch of an EXEC that has just come; undefined, and forgotten, when it is broken. */
+  #intact({ token, calls }: Watched): Watch | undefined {
     const watch = this.#byToken.get(token);
-    if (watch === undefined) return false;
+    if (watch === undefined || watch.leaving) return undefined;
+    if (watch.inFlight === 0 && watch.calls === calls && !this.#isBroken(watch)) return watch;
     this.#remove(watch);
-    const { touched, inFlight, term } = watch;
-    if (touched || inFlight > 0 || watch.calls !== calls) return false;
-    return term === this.#ground.term() && !this.#hasExpired(watch);
+    return undefined;
+  }
+
+  /** The same once its entry is made: all that was gathered before it is in the log, or in `served`. */
+  #mayLeave(token: string, served: () => ReadonlySet<string>): boolean {
+    const watch = this.#byToken.get(token);
+    if (watch === undefined || !watch.leaving) return false;
+    this.#remove(watch);
+    if (this.#isBroken(watch)) return false;
+    for (const key of served()) if (watch.names.includes(nameOf(key))) return false;
+    return true;
+  }
+
+  #isBroken(watch: Watch): boolean {
+    if (watch.touched || watch.term !== this.#ground.term()) return true;
+    return watch.servedUpTo > this.#ground.appliedIndex() || this.#hasExpired(watch);
   }
 
   #hasExpired({ keys }: Watch): boolean {
@@ -180,9 +250,19 @@ export class Watches {
   #open(token: string): Watch {
     const term = this.#ground.term();
     const known = this.#byToken.get(token);
-    if (known?.term === term) return known;
+    if (known?.term === term && !known.leaving) return known;
     if (known !== undefined) this.#remove(known);
-    const watch = { token, term, keys: [], names: [], calls: 0, inFlight: 0, touched: false };
+    const watch: Watch = {
+      token,
+      term,
+      keys: [],
+      names: [],
+      calls: 0,
+      inFlight: 0,
+      servedUpTo: 0,
+      touched: false,
+      leaving: false,
+    };
     this.#byToken.set(token, watch);
     return watch;
   }
@@ -194,7 +274,9 @@ export class Watches {
     else sharing.add(watch);
   }
 
+  /** Nothing when it has been forgotten already. */
   #remove(watch: Watch): void {
+    if (this.#byToken.get(watch.token) !== watch) return;
     this.#byToken.delete(watch.token);
     for (const name of watch.names) {
       const sharing = this.#byName.get(name);
@@ -219,6 +301,8 @@ export class Watches {
     for (const key of keysOf(command, line)) {
       const place = encodeKey(key);
       for (const watch of this.#byName.get(observableName(place)!) ?? []) {
+        // what comes behind its EXEC is none of its business, nor is what that does itself
+        if (watch.leaving) continue;
         found.add(watch);
         // it may be gone again in the end, but not unseen
         if (!deletes && staleKey(watch, place) !== undefined) watch.touched = true;
@@ -267,10 +351,23 @@ function isWatch(line: CommandLine): boolean {
   return isNamed(line, 'watch');
 }
 
-function countInFlight(watches: ReadonlySet<Watch>, results: Promise<unknown>): void {
+/** What may take effect yet, though nobody waits for it any more, is never over. */
+function countInFlight(watches: ReadonlySet<Watch>, results: Promise<readonly LineResult[]>): void {
   for (const watch of watches) watch.inFlight++;
-  const settled = () => {
-    for (const watch of watches) watch.inFlight--;
+  const settled = (isUnknown: boolean) => {
+    for (const watch of watches) {
+      watch.inFlight--;
+      if (isUnknown) watch.touched = true;
+    }
   };
-  results.then(settled, settled);
+  results.then(
+    (lines) =>
+      settled(lines.some((line) => !line.ok && errorTable[line.code].outcome === 'unknown')),
+    () => settled(true),
+  );
+}
+
+/** Of a user key's record, as changes name it. */
+function nameOf(key: string): string {
+  return observableName(encodeKey(Buffer.from(key, 'latin1')))!;
 }

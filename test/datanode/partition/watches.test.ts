@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
-import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
+import { BROKEN_EXEC, encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import { openCollection, saveCollection } from '../../../src/datanode/encoding/collection.ts';
 import { encodeMemberKey } from '../../../src/datanode/encoding/element-key.ts';
 import { findKey, removeKey, setDeadline } from '../../../src/datanode/encoding/keyspace.ts';
@@ -21,6 +22,8 @@ let gathered: CommandBatch[] = [];
 /** Answers what was gathered and is still on its way. */
 let settle: (() => void)[] = [];
 let index = 0;
+/** How the next batch ends, at once. */
+let failNext: ErrorCode | undefined;
 /** As batches of many changes are taken. */
 let inSteps = false;
 /** Nothing is on its way when a watch begins. */
@@ -33,9 +36,15 @@ beforeEach(async () => {
     view: () => createView(engine),
     nowMs: () => nowMs,
     term: () => term,
+    appliedIndex: () => index,
     settled: () => settled,
     gather: (batch) => {
       gathered.push(batch);
+      if (failNext !== undefined) {
+        const failed = { ok: false, code: failNext, message: '' } as const;
+        failNext = undefined;
+        return Promise.resolve(batch.lines.map(() => failed));
+      }
       const results: LineResult[] = batch.lines.map(() => ({ ok: true, reply: OK }));
       return new Promise((resolve) => settle.push(() => resolve(results)));
     },
@@ -142,6 +151,26 @@ describe.each([
     expect(await mayExec('u')).toBe(true);
   });
 
+  test('a write of which nobody could tell what became of it stops it for good', async () => {
+    for (const code of ['OUTCOME_UNKNOWN', 'BUSY'] as const) {
+      watch('t', 'a');
+      failNext = code;
+      await gather(line('SET a 1'));
+      expect(await mayExec('t')).toBe(code === 'BUSY');
+      for (const answer of settle.splice(0)) answer();
+    }
+  });
+
+  test('clients that an entry serves stop it until that is applied and changed nothing', async () => {
+    watch('t', 'a');
+    watches.onServing(index + 1, ['b', 'a']);
+    expect(await mayExec('t')).toBe(false);
+    watch('t', 'a');
+    watches.onServing(index + 1, ['a']);
+    await apply(put('other'), true);
+    expect(await mayExec('t')).toBe(true);
+  });
+
   test('a transaction on its way counts like its commands', async () => {
     watch('t', 'a');
     gather(encodeExec([line('SET a 1')]));
@@ -242,6 +271,66 @@ describe.each([
       await apply(remove);
       for (const answer of settle.splice(0)) answer();
       expect(await mayExec('t')).toBe(false);
+    });
+  });
+
+  describe('between coming and going into an entry', () => {
+    const nobody = () => new Set<string>();
+    const exec = (token: string) => encodeExec([line('SET a 2')], { token, calls: 1 });
+
+    /** What goes into the log for the EXEC of `token`. */
+    function leave(token: string, served = nobody): 'itself' | 'nil' {
+      const [, gone] = watches.leave([line('SET b 1'), exec(token)], served);
+      if (gone === BROKEN_EXEC) return 'nil';
+      expect(gone).toEqual(exec(token));
+      return 'itself';
+    }
+
+    test('it stays what it is when nothing happens, whatever it or those behind it change', () => {
+      watch('t', 'a');
+      gather(exec('t'));
+      gather(line('SET a 3'));
+      expect(leave('t')).toBe('itself');
+      expect(watches.count).toBe(0);
+    });
+
+    test.each<readonly [string, () => unknown]>([
+      ['a change', () => apply(put('a'))],
+      ['another term', () => term++],
+      ['an entry that serves clients', () => watches.onServing(index + 1, ['a'])],
+    ])('%s makes it answer nil', async (_, happens) => {
+      watch('t', 'a');
+      gather(exec('t'));
+      await happens();
+      expect(leave('t')).toBe('nil');
+    });
+
+    test('clients that are served before it in what is proposed with it make it answer nil', () => {
+      for (const [token, key] of [
+        ['t', 'a'],
+        ['u', 'other'],
+      ] as const) {
+        watch(token, 'a');
+        gather(exec(token));
+        expect(leave(token, () => new Set([key]))).toBe(key === 'a' ? 'nil' : 'itself');
+      }
+    });
+
+    test('under a session its place in the log is kept', () => {
+      watch('t', 'a');
+      const sent = [...line('KV.ONCE id 1 0'), ...exec('t')];
+      gather(sent);
+      watches.onServing(index + 1, ['a']);
+      expect(watches.leave([sent], nobody)).toEqual([[...line('KV.ONCE id 1 0'), ...BROKEN_EXEC]]);
+    });
+
+    test('a second EXEC of the same watch is answered nil, and one that never left is forgotten', async () => {
+      watch('t', 'a');
+      const first = gather(exec('t'));
+      expect(await gather(exec('t'))).toEqual([{ ok: true, reply: NULL_ARRAY }]);
+      for (const answer of settle.splice(0)) answer();
+      await first;
+      expect(watches.count).toBe(0);
     });
   });
 
