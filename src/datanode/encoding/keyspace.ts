@@ -144,7 +144,8 @@ function moveFieldsDue(
   if (newMs > 0) view.put(encodeExpiryKey(newMs, key, tags.fieldExpiry), IN_INDEX);
 }
 
-function fieldsDueMsOf(place: Buffer, header: Header | PlainString | undefined): number {
+/** No field of a hash expires before; 0: none ever does, or no hash. */
+export function fieldsDueMsOf(place: Buffer, header: Header | PlainString | undefined): number {
   if (header?.type !== 'hash' || !hasDeadlines(extraBytes(place, header.body))) return 0;
   return decodeDeadlines(place, decodeCollection(place, header.body).extra).dueMs;
 }

@@ -266,13 +266,16 @@ export class Requests {
 
   #propose(): void {
     const drafts: Draft[] = [];
+    const timeMs = this.#ground.nowMs();
     this.#proposals.flush(
       this.#ground.clock.monotonicMs(),
       (lines, once) => {
         const draft = this.#waiters.draft(lines);
-        const leaving = this.#watches.leave(lines, (before) => servedBefore(drafts, draft, before));
+        const leaving = this.#watches.leave(lines, timeMs, (before) =>
+          servedBefore(drafts, draft, before),
+        );
         drafts.push(draft);
-        return this.#encode(leaving, draft, once);
+        return this.#encode(leaving, draft, timeMs, once);
       },
       (data) => this.#append(data, drafts),
     );
@@ -282,18 +285,19 @@ export class Requests {
   /** An entry of its own for those who wait for what is there already, or for confirmations. */
   #proposeServing(): void {
     const draft = this.#waiters.draft([]);
-    if (draft.part !== undefined) this.#append([this.#encode([], draft)], [draft]);
+    if (draft.part !== undefined)
+      this.#append([this.#encode([], draft, this.#ground.nowMs())], [draft]);
   }
 
   #encode(
     lines: readonly CommandLine[],
     { part }: Draft,
+    timeMs: number,
     batches: readonly OnceLines[] = [],
   ): Buffer {
-    const { random, nowMs } = this.#ground;
     const once = batches.length > 0 && { once: batches };
     const body = { family: 'redis', lines, ...(part && { waiting: part }), ...once } as const;
-    return encodeEnvelope({ timeMs: nowMs(), seed: random.u32(), body });
+    return encodeEnvelope({ timeMs, seed: this.#ground.random.u32(), body });
   }
 
   #append(data: readonly Buffer[], drafts: readonly Draft[]): ProposeResult {

@@ -20,7 +20,7 @@ import { resolveCommand } from '../commands/table.ts';
 import { decodeCollection, decodeHeader } from '../encoding/header.ts';
 import { encodeKey } from '../encoding/key.ts';
 import { elementsName, observableName } from '../encoding/key-name.ts';
-import { isExpired } from '../encoding/keyspace.ts';
+import { fieldsDueMsOf, isExpired } from '../encoding/keyspace.ts';
 import type { Change, ChangeSet } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
 import { NULL_ARRAY } from '../resp/reply.ts';
@@ -38,11 +38,14 @@ export interface WatchGround {
   gather(batch: CommandBatch): Promise<readonly LineResult[]>;
 }
 
+/** What is gone of a key by its deadlines: nothing, some of a hash's fields, all of it. */
+type Expired = 'nothing' | 'fields' | 'all';
+
 interface WatchedKey {
   /** Its record's key in the engine. */
   readonly place: Buffer;
-  /** It had expired when it was watched: that it has is no news. */
-  readonly expired: boolean;
+  /** What of it had expired when it was watched: that it has is no news. */
+  readonly expired: Expired;
   /** And its record is still there for all anybody knows: that it goes is no news either. */
   stale: boolean;
 }
@@ -102,16 +105,20 @@ export class Watches {
   }
 
   /**
-   * The lines of an entry that is made now, as they go into the log: an EXEC whose watch was broken
-   * since it came answers nil there.
+   * The lines of an entry that is made now, with the time `timeMs`, as they go into the log: an EXEC
+   * whose watch was broken since it came, or by that time, answers nil there.
    */
-  leave(lines: readonly CommandLine[], served: ServedBefore): readonly CommandLine[] {
+  leave(
+    lines: readonly CommandLine[],
+    timeMs: number,
+    served: ServedBefore,
+  ): readonly CommandLine[] {
     if (this.#gathered === 0) return lines;
     return lines.map((line, at) => {
       const exec = execWithin(line);
       const token = exec && watchedOf(exec).token;
       if (exec === undefined || token === '') return line;
-      if (this.#mayLeave(token!, () => served(lines.slice(0, at)))) return line;
+      if (this.#mayLeave(token!, timeMs, () => served(lines.slice(0, at)))) return line;
       return exec === line ? BROKEN_EXEC : carrying(line, BROKEN_EXEC);
     });
   }
@@ -199,30 +206,33 @@ export class Watches {
   #intact({ token, calls }: Watched): Watch | undefined {
     const watch = this.#byToken.get(token);
     if (watch === undefined || watch.leaving) return undefined;
-    if (watch.inFlight === 0 && watch.calls === calls && !this.#isBroken(watch)) return watch;
+    const isIntact = watch.inFlight === 0 && watch.calls === calls;
+    if (isIntact && !this.#isBroken(watch, this.#ground.nowMs())) return watch;
     this.#remove(watch);
     return undefined;
   }
 
   /** The same once its entry is made: all that was gathered before it is in the log, or in `served`. */
-  #mayLeave(token: string, served: () => ReadonlySet<string>): boolean {
+  #mayLeave(token: string, timeMs: number, served: () => ReadonlySet<string>): boolean {
     const watch = this.#byToken.get(token);
     if (watch === undefined || !watch.leaving) return false;
     this.#remove(watch);
-    if (this.#isBroken(watch)) return false;
+    if (this.#isBroken(watch, timeMs)) return false;
     for (const key of served()) if (watch.names.includes(nameOf(key))) return false;
     return true;
   }
 
-  #isBroken(watch: Watch): boolean {
+  #isBroken(watch: Watch, nowMs: number): boolean {
     if (watch.touched || watch.term !== this.#ground.term()) return true;
-    return watch.servedUpTo > this.#ground.appliedIndex() || this.#hasExpired(watch);
+    return watch.servedUpTo > this.#ground.appliedIndex() || this.#hasExpired(watch, nowMs);
   }
 
-  #hasExpired({ keys }: Watch): boolean {
+  #hasExpired({ keys }: Watch, nowMs: number): boolean {
     const view = this.#ground.view();
-    const nowMs = this.#ground.nowMs();
-    return keys.some(({ place, expired }) => !expired && isPast(view, place, nowMs));
+    return keys.some(({ place, expired }) => {
+      const now = expiredOf(view, place, nowMs);
+      return now !== 'nothing' && now !== expired;
+    });
   }
 
   #register([, token, ...keys]: CommandLine, settled: boolean): void {
@@ -232,11 +242,12 @@ export class Watches {
     const nowMs = this.#ground.nowMs();
     for (const key of keys) {
       const place = encodeKey(key);
-      const expired = isPast(view, place, nowMs);
-      watch.keys.push({ place, expired, stale: expired && settled });
+      const expired = expiredOf(view, place, nowMs);
+      const stale = expired === 'all' && settled;
+      watch.keys.push({ place, expired, stale });
       this.#name(watch, observableName(place)!);
       // whoever writes to it again does so under another version
-      if (expired && settled) continue;
+      if (stale) continue;
       const record = view.get(place);
       const header = record && decodeHeader(place, record);
       if (header === undefined || header.type === 'string') continue;
@@ -329,9 +340,17 @@ function forgives(watch: Watch, place: Buffer): boolean {
   return stale !== undefined;
 }
 
-function isPast(view: View, place: Buffer, nowMs: number): boolean {
+/**
+ * By the time `nowMs`, of what is stored. Fields that are due are deleted soon, before anybody reads
+ * the hash, which is a change like any other: those that expire behind others are told by that.
+ */
+function expiredOf(view: View, place: Buffer, nowMs: number): Expired {
   const record = view.get(place);
-  return record !== undefined && isExpired(place, decodeHeader(place, record), nowMs);
+  if (record === undefined) return 'nothing';
+  const header = decodeHeader(place, record);
+  if (isExpired(place, header, nowMs)) return 'all';
+  const dueMs = fieldsDueMsOf(place, header);
+  return dueMs > 0 && dueMs <= nowMs ? 'fields' : 'nothing';
 }
 
 /** An EXEC, by itself or under a session. */

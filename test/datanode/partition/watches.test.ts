@@ -4,6 +4,12 @@ import { limits } from '../../../src/common/limits.ts';
 import { BROKEN_EXEC, encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import { openCollection, saveCollection } from '../../../src/datanode/encoding/collection.ts';
 import { encodeMemberKey } from '../../../src/datanode/encoding/element-key.ts';
+import {
+  openHash,
+  saveHash,
+  setField,
+  setFieldDeadline,
+} from '../../../src/datanode/encoding/hash.ts';
 import { findKey, removeKey, setDeadline } from '../../../src/datanode/encoding/keyspace.ts';
 import { storeString } from '../../../src/datanode/encoding/string.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
@@ -201,6 +207,30 @@ describe.each([
     expect(await mayExec('u')).toBe(true);
   });
 
+  test('a field that expires meanwhile stops it, one that had expired before does not', async () => {
+    await apply((txn) => {
+      for (const [key, deadlineMs] of [
+        ['soon', nowMs + 10],
+        ['due', nowMs - 10],
+      ] as const) {
+        const hash = openHash(txn, bytes(key), nowMs - 20);
+        if (hash === 'wrong-type') throw new Error('a new key');
+        for (const name of ['f', 'stays']) setField(txn, hash, bytes(name), bytes('v'));
+        const field = { name: bytes('f'), deadlineMs: 0, value: bytes('v') };
+        setFieldDeadline(txn, hash, bytes('f'), field, deadlineMs);
+        saveHash(txn, hash, undefined);
+      }
+    });
+    watch('t', 'soon');
+    watch('u', 'due');
+    watch('v', 'soon');
+    nowMs += 9;
+    expect(await mayExec('v')).toBe(true);
+    nowMs += 1;
+    expect(await mayExec('t')).toBe(false);
+    expect(await mayExec('u')).toBe(true);
+  });
+
   describe('of a key that had expired when it was watched', () => {
     const remove = (txn: Txn) => void removeKey(txn, findKey(txn, bytes('gone'), nowMs));
 
@@ -280,7 +310,7 @@ describe.each([
 
     /** What goes into the log for the EXEC of `token`. */
     function leave(token: string, served = nobody): 'itself' | 'nil' {
-      const [, gone] = watches.leave([line('SET b 1'), exec(token)], served);
+      const [, gone] = watches.leave([line('SET b 1'), exec(token)], nowMs, served);
       if (gone === BROKEN_EXEC) return 'nil';
       expect(gone).toEqual(exec(token));
       return 'itself';
@@ -305,6 +335,23 @@ describe.each([
       expect(leave('t')).toBe('nil');
     });
 
+    test('a deadline that its entry has reached makes it answer nil', async () => {
+      await apply((txn) => {
+        put('a')(txn);
+        const found = findKey(txn, bytes('a'), nowMs);
+        setDeadline(txn, found, found.live!, nowMs + 10);
+      });
+      for (const [waitsMs, went] of [
+        [9, 'itself'],
+        [1, 'nil'],
+      ] as const) {
+        watch('t', 'a');
+        gather(exec('t'));
+        nowMs += waitsMs;
+        expect(leave('t')).toBe(went);
+      }
+    });
+
     test('clients that are served before it in what is proposed with it make it answer nil', () => {
       for (const [token, key] of [
         ['t', 'a'],
@@ -321,7 +368,9 @@ describe.each([
       const sent = [...line('KV.ONCE id 1 0'), ...exec('t')];
       gather(sent);
       watches.onServing(index + 1, ['a']);
-      expect(watches.leave([sent], nobody)).toEqual([[...line('KV.ONCE id 1 0'), ...BROKEN_EXEC]]);
+      expect(watches.leave([sent], nowMs, nobody)).toEqual([
+        [...line('KV.ONCE id 1 0'), ...BROKEN_EXEC],
+      ]);
     });
 
     test('a second EXEC of the same watch is answered nil, and one that never left is forgotten', async () => {

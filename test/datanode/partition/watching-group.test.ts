@@ -1,5 +1,6 @@
-/** WATCH in a group of three replicas, where a change comes by a client that waited. */
+/** WATCH in a group of three replicas, where no command that comes names what changes. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import type { CommandLine } from '../../../src/datanode/partition/batch.ts';
 import type { Replica } from '../../../src/datanode/partition/replica.ts';
@@ -9,8 +10,15 @@ import { batchOf, Trio, textOf } from './trio.ts';
 let trio: Trio;
 let leader: Replica;
 
+/** So far ahead of the system's are the clocks of all nodes. */
+let aheadMs = 0;
+const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+const MINUTE_MS = 60_000;
+
 beforeEach(async () => {
-  trio = new Trio();
+  aheadMs = 0;
+  trio = new Trio({ clockSkewMaxMs: 10 * MINUTE_MS });
+  for (const node of ['n1', 'n2', 'n3']) trio.clocks.set(node, clock);
   await Promise.all(['n1', 'n2', 'n3'].map((node) => trio.start(node)));
   leader = await trio.leader();
 });
@@ -73,4 +81,15 @@ test('a transaction may give a client what it waits for at the watched key', asy
   await write(line('WATCH t l'));
   expect(await exec('RPUSH l x')).toContain('"value":1');
   expect((await outcome).kind).toBe('served');
+});
+
+test.each([
+  ['a key', 'SET k v', `PEXPIREAT k`, ''],
+  ['a field', 'HSET k f v g v', `HPEXPIREAT k`, ' FIELDS 1 f'],
+])('%s that expires while EXEC waits for its entry stops it', async (_, set, expire, what) => {
+  await trio.run('write', set, `${expire} ${clock.wallMs() + MINUTE_MS}${what}`);
+  await write(line('WATCH t k'));
+  const transaction = exec('EXISTS k');
+  aheadMs = 2 * MINUTE_MS;
+  expect(await transaction).toBe(NIL);
 });
