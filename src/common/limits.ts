@@ -83,6 +83,11 @@ export const limits = {
   entryBytesHardMax: 64 * MIB,
   /** Connections whose WATCH a partition remembers; beyond, the oldest one's EXEC answers nil. */
   watchesPerPartitionMax: 10_000,
+  /** Keys of one watch, and bytes it takes in memory; with more its EXEC answers an error. */
+  watchKeysMax: 16_384,
+  watchBytesMax: 8 * MIB,
+  /** Of all watches of a partition; beyond, the oldest ones' EXECs answer nil. */
+  watchBytesPerPartitionMax: 32 * MIB,
   proposalsPerPartitionMax: 65_536,
   /** Replies of entries of other leaders that a replica remembers in memory, for a proposer that lost
    * its own replica: so many bytes of each term, and of all, near enough. */

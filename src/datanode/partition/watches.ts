@@ -4,7 +4,7 @@
  * watch, nothing applied since has changed a watched key, and nothing before it in the log may: no
  * write, no client that is served by an entry. That is asked twice, when EXEC comes and when its entry
  * is made, since entries may be appended in between; then it answers nil by the log. What is lost here
- * (a new leader, too many watches) answers nil: the client tries again, and nothing was overwritten.
+ * (a new leader, too many watches, see `watch-book.ts`) answers nil: the client tries again, and nothing was overwritten.
  *
  * A key that had expired when it was watched was absent for every command: deleting its record is
  * no change, as in Redis. That is known only of a watch that began with nothing on its way.
@@ -23,8 +23,9 @@ import { elementsName, observableName } from '../encoding/key-name.ts';
 import { fieldsDueMsOf, isExpired } from '../encoding/keyspace.ts';
 import type { Change, ChangeSet } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
-import { NULL_ARRAY } from '../resp/reply.ts';
+import { error, NULL_ARRAY } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+import { type Expired, type Watch, WatchBook } from './watch-book.ts';
 
 export interface WatchGround {
   view(): View;
@@ -38,41 +39,17 @@ export interface WatchGround {
   gather(batch: CommandBatch): Promise<readonly LineResult[]>;
 }
 
-/** What is gone of a key by its deadlines: nothing, some of a hash's fields, all of it. */
-type Expired = 'nothing' | 'fields' | 'all';
-
-interface WatchedKey {
-  /** Its record's key in the engine. */
-  readonly place: Buffer;
-  /** What of it had expired when it was watched: that it has is no news. */
-  readonly expired: Expired;
-  /** And its record is still there for all anybody knows: that it goes is no news either. */
-  stale: boolean;
-}
-
-interface Watch {
-  readonly token: string;
-  readonly term: Term;
-  readonly keys: WatchedKey[];
-  readonly names: string[];
-  calls: number;
-  /** Batches on their way that may change a watched key. */
-  inFlight: number;
-  /** Clients that entries up to this one serve may change a watched key. */
-  servedUpTo: LogIndex;
-  touched: boolean;
-  /** Its EXEC is gathered, and not in an entry yet. */
-  leaving: boolean;
-}
-
 /** Names of user keys (latin1) that clients served before a line of an entry may change. */
 export type ServedBefore = (before: readonly CommandLine[]) => ReadonlySet<string>;
 
+const OUTGROWN = error(
+  `EXECABORT Transaction discarded because more than ${limits.watchKeysMax} keys, or more than ` +
+    `${limits.watchBytesMax} bytes of them, are watched`,
+);
+
 export class Watches {
   readonly #ground: WatchGround;
-  /** The oldest first. */
-  readonly #byToken = new Map<string, Watch>();
-  readonly #byName = new Map<string, Set<Watch>>();
+  readonly #book = new WatchBook();
   /** EXECs with a watch that were gathered and have no answer. */
   #gathered = 0;
 
@@ -81,7 +58,12 @@ export class Watches {
   }
 
   get count(): number {
-    return this.#byToken.size;
+    return this.#book.count;
+  }
+
+  /** That they take in memory, near enough. */
+  get bytes(): number {
+    return this.#book.bytes;
   }
 
   /**
@@ -97,11 +79,13 @@ export class Watches {
     if (exec === undefined || watched === undefined || watched.token === '') {
       return this.#take(batch);
     }
-    const watch = this.#intact(watched);
-    if (watch !== undefined) return this.#takeExec(batch, watch);
+    const watch = this.#book.find(watched.token);
+    if (watch !== undefined && this.#isIntact(watch, watched)) return this.#takeExec(batch, watch);
+    if (watch !== undefined && !watch.leaving) this.#book.remove(watch);
     if (exec !== first) return this.#take({ ...batch, lines: [carrying(first, BROKEN_EXEC)] });
     if (batch.once !== undefined) return this.#take({ ...batch, lines: [BROKEN_EXEC] });
-    return Promise.resolve([{ ok: true, reply: NULL_ARRAY }]);
+    const reply = watch?.outgrown === true ? OUTGROWN : NULL_ARRAY;
+    return Promise.resolve([{ ok: true, reply }]);
   }
 
   /**
@@ -126,7 +110,7 @@ export class Watches {
   /** The entry at `index` is appended; clients it serves may change `keys` (user keys as latin1). */
   onServing(index: LogIndex, keys: Iterable<string>): void {
     for (const key of keys) {
-      for (const watch of this.#byName.get(nameOf(key)) ?? []) watch.servedUpTo = index;
+      for (const watch of this.#book.watching(nameOf(key))) watch.servedUpTo = index;
     }
   }
 
@@ -136,7 +120,7 @@ export class Watches {
     const results = this.#take(batch);
     const answered = () => {
       this.#gathered--;
-      this.#remove(watch);
+      this.#book.remove(watch);
     };
     results.then(answered, answered);
     return results;
@@ -147,7 +131,7 @@ export class Watches {
     const begins = lines.some(isWatch);
     const settled = begins && this.#ground.settled();
     const results = this.#ground.gather(batch);
-    if (begins || this.#byToken.size > 0) this.#notice(lines, settled, results);
+    if (begins || this.#book.count > 0) this.#notice(lines, settled, results);
     return results;
   }
 
@@ -156,18 +140,17 @@ export class Watches {
    * in it as well, so what is gone in the end may have been there in between.
    */
   onChanged(changed: ChangeSet, served: boolean): void {
-    if (this.#byToken.size === 0) return;
+    if (this.#book.count === 0) return;
     if (changed.elements !== undefined) return this.#onManyChanged(changed, served);
     for (const change of changed.all()) {
       const name = observableName(change.key);
-      const watching = name === undefined ? undefined : this.#byName.get(name);
-      if (watching !== undefined) touch(watching, change, served);
+      if (name !== undefined) touch(this.#book.watching(name), change, served);
     }
   }
 
   /** Asks about what is watched, instead of looking at all changes in one turn. */
   #onManyChanged(changed: ChangeSet, served: boolean): void {
-    for (const [name, watching] of this.#byName) {
+    for (const [name, watching] of this.#book.names()) {
       if (changed.elements!.has(name)) for (const watch of watching) watch.touched = true;
       const change = changed.get(name);
       if (change !== undefined) touch(watching, change, served);
@@ -177,9 +160,9 @@ export class Watches {
   /** The partition is about to be emptied. */
   onClear(): void {
     const view = this.#ground.view();
-    for (const watch of this.#byToken.values()) {
-      for (const { place } of watch.keys) {
-        if (view.get(place) !== undefined && !forgives(watch, place)) watch.touched = true;
+    for (const watch of this.#book.all()) {
+      for (const name of watch.keys.keys()) {
+        if (view.get(placeOf(name)) !== undefined && !forgives(watch, name)) watch.touched = true;
       }
     }
   }
@@ -202,98 +185,52 @@ export class Watches {
     if (touched.size > 0) countInFlight(touched, results);
   }
 
-  /** The watch of an EXEC that has just come; undefined, and forgotten, when it is broken. */
-  #intact({ token, calls }: Watched): Watch | undefined {
-    const watch = this.#byToken.get(token);
-    if (watch === undefined || watch.leaving) return undefined;
-    const isIntact = watch.inFlight === 0 && watch.calls === calls;
-    if (isIntact && !this.#isBroken(watch, this.#ground.nowMs())) return watch;
-    this.#remove(watch);
-    return undefined;
+  /** Of an EXEC that has just come. */
+  #isIntact(watch: Watch, { calls }: Watched): boolean {
+    if (watch.leaving || watch.inFlight > 0 || watch.calls !== calls) return false;
+    return !this.#isBroken(watch, this.#ground.nowMs());
   }
 
   /** The same once its entry is made: all that was gathered before it is in the log, or in `served`. */
   #mayLeave(token: string, timeMs: number, served: () => ReadonlySet<string>): boolean {
-    const watch = this.#byToken.get(token);
+    const watch = this.#book.find(token);
     if (watch === undefined || !watch.leaving) return false;
-    this.#remove(watch);
-    if (this.#isBroken(watch, timeMs)) return false;
-    for (const key of served()) if (watch.names.includes(nameOf(key))) return false;
-    return true;
+    const isBroken = this.#isBroken(watch, timeMs) || isAmong(watch, served());
+    this.#book.remove(watch);
+    return !isBroken;
   }
 
   #isBroken(watch: Watch, nowMs: number): boolean {
-    if (watch.touched || watch.term !== this.#ground.term()) return true;
+    if (watch.touched || watch.outgrown || watch.term !== this.#ground.term()) return true;
     return watch.servedUpTo > this.#ground.appliedIndex() || this.#hasExpired(watch, nowMs);
   }
 
   #hasExpired({ keys }: Watch, nowMs: number): boolean {
     const view = this.#ground.view();
-    return keys.some(({ place, expired }) => {
-      const now = expiredOf(view, place, nowMs);
-      return now !== 'nothing' && now !== expired;
-    });
+    for (const { name, expired } of keys.values()) {
+      const now = expiredOf(view, placeOf(name), nowMs);
+      if (now !== 'nothing' && now !== expired) return true;
+    }
+    return false;
   }
 
   #register([, token, ...keys]: CommandLine, settled: boolean): void {
-    const watch = this.#open(token!.toString('latin1'));
+    const watch = this.#book.open(token!.toString('latin1'), this.#ground.term());
     watch.calls++;
     const view = this.#ground.view();
     const nowMs = this.#ground.nowMs();
     for (const key of keys) {
+      if (watch.outgrown) break;
       const place = encodeKey(key);
+      const name = observableName(place)!;
+      if (watch.keys.has(name)) continue;
       const expired = expiredOf(view, place, nowMs);
       const stale = expired === 'all' && settled;
-      watch.keys.push({ place, expired, stale });
-      this.#name(watch, observableName(place)!);
       // whoever writes to it again does so under another version
-      if (stale) continue;
-      const record = view.get(place);
-      const header = record && decodeHeader(place, record);
-      if (header === undefined || header.type === 'string') continue;
-      this.#name(watch, elementsName(key, decodeCollection(place, header.body).version));
+      const elements = stale ? undefined : elementsNameOf(view, key, place);
+      this.#book.add(watch, { name, expired, stale }, elements);
     }
-    while (this.#byToken.size > limits.watchesPerPartitionMax) {
-      this.#remove(this.#byToken.values().next().value!);
-    }
-  }
-
-  #open(token: string): Watch {
-    const term = this.#ground.term();
-    const known = this.#byToken.get(token);
-    if (known?.term === term && !known.leaving) return known;
-    if (known !== undefined) this.#remove(known);
-    const watch: Watch = {
-      token,
-      term,
-      keys: [],
-      names: [],
-      calls: 0,
-      inFlight: 0,
-      servedUpTo: 0,
-      touched: false,
-      leaving: false,
-    };
-    this.#byToken.set(token, watch);
-    return watch;
-  }
-
-  #name(watch: Watch, name: string): void {
-    watch.names.push(name);
-    const sharing = this.#byName.get(name);
-    if (sharing === undefined) this.#byName.set(name, new Set([watch]));
-    else sharing.add(watch);
-  }
-
-  /** Nothing when it has been forgotten already. */
-  #remove(watch: Watch): void {
-    if (this.#byToken.get(watch.token) !== watch) return;
-    this.#byToken.delete(watch.token);
-    for (const name of watch.names) {
-      const sharing = this.#byName.get(name);
-      sharing?.delete(watch);
-      if (sharing?.size === 0) this.#byName.delete(name);
-    }
+    this.#book.trim();
   }
 
   /** The watches whose keys `line` names. */
@@ -307,16 +244,16 @@ export class Watches {
     if (row?.kind !== 'write') return;
     const { command, line } = carriedOut(row, request);
     if (command.kind !== 'write') return;
-    if (command.empties === true) for (const watch of this.#byToken.values()) found.add(watch);
+    if (command.empties === true) for (const watch of this.#book.all()) found.add(watch);
     const deletes = command.name === 'del' || command.name === 'unlink';
     for (const key of keysOf(command, line)) {
-      const place = encodeKey(key);
-      for (const watch of this.#byName.get(observableName(place)!) ?? []) {
+      const name = observableName(encodeKey(key))!;
+      for (const watch of this.#book.watching(name)) {
         // what comes behind its EXEC is none of its business, nor is what that does itself
         if (watch.leaving) continue;
         found.add(watch);
         // it may be gone again in the end, but not unseen
-        if (!deletes && staleKey(watch, place) !== undefined) watch.touched = true;
+        if (!deletes && watch.keys.get(name)?.stale === true) watch.touched = true;
       }
     }
   }
@@ -325,19 +262,17 @@ export class Watches {
 /** Their key's record, or an element of it, was changed. */
 function touch(watching: Iterable<Watch>, { key, after }: Change, served: boolean): void {
   for (const watch of watching) {
-    if (after !== undefined || served || !forgives(watch, key)) watch.touched = true;
+    const isForgiven = after === undefined && !served && forgives(watch, key.toString('latin1'));
+    if (!isForgiven) watch.touched = true;
   }
 }
 
-function staleKey({ keys }: Watch, place: Buffer): WatchedKey | undefined {
-  return keys.find((key) => key.stale && key.place.equals(place));
-}
-
-/** That the record at `place` is gone is no change to this watch; the next one will be. */
-function forgives(watch: Watch, place: Buffer): boolean {
-  const stale = staleKey(watch, place);
-  if (stale !== undefined) stale.stale = false;
-  return stale !== undefined;
+/** That the record of this name is gone is no change to this watch; the next one will be. */
+function forgives({ keys }: Watch, name: string): boolean {
+  const key = keys.get(name);
+  if (key?.stale !== true) return false;
+  key.stale = false;
+  return true;
 }
 
 /**
@@ -351,6 +286,14 @@ function expiredOf(view: View, place: Buffer, nowMs: number): Expired {
   if (isExpired(place, header, nowMs)) return 'all';
   const dueMs = fieldsDueMsOf(place, header);
   return dueMs > 0 && dueMs <= nowMs ? 'fields' : 'nothing';
+}
+
+/** The name of its elements, should there be a collection. */
+function elementsNameOf(view: View, key: Buffer, place: Buffer): string | undefined {
+  const record = view.get(place);
+  const header = record && decodeHeader(place, record);
+  if (header === undefined || header.type === 'string') return undefined;
+  return elementsName(key, decodeCollection(place, header.body).version);
 }
 
 /** An EXEC, by itself or under a session. */
@@ -389,4 +332,14 @@ function countInFlight(watches: ReadonlySet<Watch>, results: Promise<readonly Li
 /** Of a user key's record, as changes name it. */
 function nameOf(key: string): string {
   return observableName(encodeKey(Buffer.from(key, 'latin1')))!;
+}
+
+/** The engine's key of that name. */
+function placeOf(name: string): Buffer {
+  return Buffer.from(name, 'latin1');
+}
+
+function isAmong({ keys }: Watch, served: ReadonlySet<string>): boolean {
+  for (const key of served) if (keys.has(nameOf(key))) return true;
+  return false;
 }

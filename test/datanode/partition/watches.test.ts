@@ -394,6 +394,53 @@ describe.each([
     expect(await mayExec('u', 2)).toBe(true);
   });
 
+  describe('what one connection watches is bounded', () => {
+    const many = (from: number, count: number, length = 0) =>
+      Array.from({ length: count }, (_, at) => `k${from + at}`.padEnd(length, '-'));
+
+    test('what is watched already takes nothing', async () => {
+      watch('t', 'a', 'a');
+      const { bytes } = watches;
+      for (let call = 0; call < 1_000; call++) watch('t', 'a', 'a', 'a');
+      expect(watches.bytes).toBe(bytes);
+      expect(await mayExec('t', 1_001)).toBe(true);
+    });
+
+    test.each([
+      ['keys', limits.watchKeysMax, 0],
+      ['bytes', 15, limits.watchBytesMax / 16],
+    ])('of too many %s none is kept, and EXEC says so', async (_, count, length) => {
+      watch('t', ...many(0, count, length));
+      expect(await mayExec('t')).toBe(true);
+      watch('u', ...many(0, count, length));
+      watch('u', ...many(count, 2, length));
+      watch('u', 'more');
+      expect(watches.bytes).toBeLessThan(limits.watchBytesMax + 1_000);
+      const exec = encodeExec([line('SET out 1')], { token: 'u', calls: 3 });
+      const [result] = await gather(exec);
+      const told = expect.stringMatching(/^EXECABORT .* watched$/);
+      expect(result).toEqual({ ok: true, reply: { kind: 'error', text: told } });
+    });
+
+    test('of too many bytes in all the oldest watches are forgotten', async () => {
+      const length = limits.watchBytesMax / 2;
+      const count = limits.watchBytesPerPartitionMax / length;
+      for (let at = 0; at < count; at++) watch(`t${at}`, ...many(at, 1, length));
+      expect(watches.count).toBe(count - 1);
+      expect(watches.bytes).toBeLessThanOrEqual(limits.watchBytesPerPartitionMax);
+      expect(await mayExec('t0')).toBe(false);
+      expect(await mayExec('t1')).toBe(true);
+    });
+
+    test('an EXEC whose watch is forgotten before it goes answers nil', () => {
+      watch('t', 'a');
+      const exec = encodeExec([line('SET a 2')], { token: 't', calls: 1 });
+      gather(exec);
+      for (let at = 0; at < limits.watchesPerPartitionMax; at++) watch(`t${at}`, 'a');
+      expect(watches.leave([exec], nowMs, () => new Set())).toEqual([BROKEN_EXEC]);
+    });
+  });
+
   test('of too many watches the oldest are forgotten', async () => {
     for (let at = 0; at <= limits.watchesPerPartitionMax; at++) watch(`t${at}`, 'a');
     expect(watches.count).toBe(limits.watchesPerPartitionMax);
