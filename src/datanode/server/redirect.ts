@@ -7,6 +7,7 @@ import type { CommandLine } from '../partition/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import type { LaneItem, LanePlace } from './lane.ts';
+import { asSent } from './transaction.ts';
 
 export type Redirected = Pick<LaneItem, 'kind' | 'line' | 'held'>;
 
@@ -56,7 +57,7 @@ function hasKeys(line: CommandLine): boolean {
   return command === undefined || keysOf(command, line).length > 0;
 }
 
-/** Undefined while nobody is known to lead. */
+/** Undefined while nobody is known to lead. `line`: as it would travel, WATCH with its token. */
 function movedToLeader(
   router: Router,
   { namespace, partition }: Pick<LanePlace, 'namespace' | 'partition'>,
@@ -67,7 +68,7 @@ function movedToLeader(
   const known = leader && router.routes.knownNodes().get(leader.node);
   if (known === undefined) return undefined;
   const command = resolveCommand(line);
-  const key = command && keysOf(command, line)[0];
+  const key = command && keysOf(command, asSent(command, line))[0];
   const first = router.routes.partitions(namespace)?.[partition]?.firstSlot ?? 0;
   const slot = key === undefined ? first : slotOfKey(key);
   const { host, clusterPort } = clientAddress(known.record);

@@ -94,6 +94,14 @@ test('on the cluster port a key that is led elsewhere is redirected when it is q
   expect(text).toMatch(/^\+OK\r\n-MOVED 15495 127\.0\.0\.1:7002\r\n-EXECABORT/);
 });
 
+test('on the cluster port WATCH of a key that is led elsewhere names the slot of that key', async () => {
+  doors.partitions[a]!.isLeader = false;
+  doors.routes.setLeader(a + 1, 'b', 1);
+  client.end();
+  client = await RawClient.open(doors.cluster);
+  expect(await ask('WATCH a')).toBe('-MOVED 15495 127.0.0.1:7002\r\n');
+});
+
 test('a transaction waits for what was sent before it and holds back what comes after', async () => {
   const open = doors.partitions[a]!.shut();
   client.send('SET a 1', 'MULTI', 'INCR a', 'EXEC', 'GET a');
