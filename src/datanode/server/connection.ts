@@ -239,6 +239,7 @@ export class Connection {
     const { watch } = this.#world;
     const reply = this.#bounded(command, answer);
     const shown = asSent(command, line);
+    if (shown !== line && reply.kind === 'error') this.#transaction.refusedWatch(line);
     watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
     this.#settle(command, slot, reply);
   }

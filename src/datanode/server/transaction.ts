@@ -125,6 +125,18 @@ export class Transaction {
       : answer(this.#queue(this.#open, target, args));
   }
 
+  /**
+   * A WATCH that `divert` let pass, as it did, was answered by an error: it watches nothing. Between
+   * MULTI and EXEC nothing is taken back: they were sent before the error was seen, and EXEC, whose
+   * watch is not known to anybody, answers nil.
+   */
+  refusedWatch([, token]: CommandLine): void {
+    const watching = this.#watching;
+    if (this.#open !== undefined || watching?.token !== token!.toString()) return;
+    watching.calls--;
+    if (watching.calls === 0) this.#watching = undefined;
+  }
+
   reset(): void {
     this.#open = undefined;
     this.#watching = undefined;
@@ -179,12 +191,22 @@ export class Transaction {
     const namespace = this.#world.namespace();
     const { partition } = target;
     const birth = this.#world.birth();
-    this.#watching ??= { token: this.#world.newToken(), namespace, partition, birth, calls: 0 };
-    if (this.#watching.partition !== partition || this.#watching.namespace !== namespace) {
+    const watching: Watching = this.#watching ?? {
+      token: this.#world.newToken(),
+      namespace,
+      partition,
+      birth,
+      calls: 0,
+    };
+    if (watching.partition !== partition || watching.namespace !== namespace) {
       return { target: answerOf(target, crossSlot), args };
     }
-    this.#watching.calls++;
-    return { target, args: [args[0]!, Buffer.from(this.#watching.token), ...args.slice(1)] };
+    const line = [args[0]!, Buffer.from(watching.token), ...args.slice(1)];
+    const moved = this.#world.redirect(partition, line);
+    if (moved !== undefined) return { target: answerOf(target, moved), args };
+    this.#watching = watching;
+    watching.calls++;
+    return { target, args: line };
   }
 
   #queue(open: Open, target: Target, args: CommandLine): Reply {

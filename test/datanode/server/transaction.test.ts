@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 
@@ -100,6 +100,54 @@ test('on the cluster port WATCH of a key that is led elsewhere names the slot of
   client.end();
   client = await RawClient.open(doors.cluster);
   expect(await ask('WATCH a')).toBe('-MOVED 15495 127.0.0.1:7002\r\n');
+});
+
+describe('a WATCH that was refused watches nothing', () => {
+  const moved = '-MOVED 15495 127.0.0.1:7002\r\n';
+  const transaction = ['MULTI', 'SET b 1', 'EXEC'];
+  const ran = '+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n';
+
+  async function leaderless(): Promise<void> {
+    await doors.close();
+    doors = await openDoors(4, { holdMs: 50 });
+    doors.partitions[a]!.isLeader = false;
+    client.end();
+    client = await RawClient.open(doors.gateway);
+  }
+
+  test('where it is led elsewhere, also when the transaction came with it', async () => {
+    doors.partitions[a]!.isLeader = false;
+    doors.routes.setLeader(a + 1, 'b', 1);
+    client.end();
+    client = await RawClient.open(doors.cluster);
+    expect(await ask('WATCH a', ...transaction)).toBe(moved + ran);
+  });
+
+  test('where nobody leads', async () => {
+    await leaderless();
+    expect(await ask('WATCH a')).toMatch(/^-CLUSTERDOWN/);
+    expect(await ask(...transaction)).toBe(ran);
+    expect(await ask('WATCH b', ...transaction)).toBe(`+OK\r\n${ran}`);
+  });
+
+  test('what was watched before still is', async () => {
+    await leaderless();
+    doors.partitions[a]!.isLeader = true;
+    expect(await ask('WATCH a')).toBe('+OK\r\n');
+    doors.partitions[a]!.isLeader = false;
+    expect(await ask('WATCH {a}2')).toMatch(/^-CLUSTERDOWN/);
+    doors.partitions[a]!.isLeader = true;
+    await ask('MULTI', 'SET a 1', 'EXEC');
+    const [, token, calls] = doors.partitions[a]!.batches.at(-1)!.lines[0]!;
+    const [watched] = doors.partitions[a]!.batches[0]!.lines;
+    expect([token, calls]).toEqual([watched![1], Buffer.from('1')]);
+  });
+
+  test('and a transaction that came with it runs nothing', async () => {
+    await leaderless();
+    const text = await ask('WATCH a', 'MULTI', 'PING', 'EXEC');
+    expect(text).toMatch(/^-CLUSTERDOWN [^\r]*\r\n\+OK\r\n\+QUEUED\r\n(-CLUSTERDOWN|\*-1)/);
+  });
 });
 
 test('a transaction waits for what was sent before it and holds back what comes after', async () => {
