@@ -24,6 +24,8 @@ export interface LaneItem {
   readonly bytes: number;
   /** When it came in, on the monotone clock. */
   readonly arrivedMs: number;
+  /** It leaves only once all before it are answered. */
+  readonly startsBatch?: boolean;
   /** Set once it has been held. */
   held?: boolean;
   settle(reply: Reply, fate: Fate): void;
@@ -141,6 +143,7 @@ export class Lane {
     let count = 0;
     for (const item of this.#items) {
       if (item.kind !== kind || count === BATCH_LINES_MAX) break;
+      if (count > 0 && item.startsBatch === true) break;
       if (count > 0 && bytes + item.bytes > BATCH_BYTES_MAX) break;
       bytes += item.bytes;
       count++;

@@ -20,6 +20,7 @@ export class OneRequest implements LaneItem {
   readonly kind: 'read' | 'write';
   readonly bytes: number;
   readonly arrivedMs: number;
+  readonly startsBatch: boolean;
   held = false;
   readonly #owner: Owner;
 
@@ -37,6 +38,8 @@ export class OneRequest implements LaneItem {
     this.prepared = target.prepared;
     this.kind = target.command.kind;
     this.bytes = lineBytes(line);
+    // a watch begins when its line arrives: what the connection wrote before is no change by then
+    this.startsBatch = target.command.name === 'watch';
     this.arrivedMs = arrivedMs;
   }
 

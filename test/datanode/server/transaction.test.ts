@@ -162,6 +162,16 @@ test('a transaction waits for what was sent before it and holds back what comes 
   );
 });
 
+test('WATCH leaves when what was sent before it is applied: that is no change of what it watches', async () => {
+  const open = doors.partitions[a]!.shut();
+  client.send('SET a 1', 'SET a 2', 'WATCH a', 'WATCH {a}2', 'SET a 3');
+  await client.until(() => doors.partitions[a]!.batches.length === 1);
+  open();
+  await client.until((text) => text === '+OK\r\n'.repeat(5));
+  const names = doors.partitions[a]!.batches.map(({ lines }) => lines.map(([name]) => `${name}`));
+  expect(names).toEqual([['SET', 'SET'], ['WATCH'], ['WATCH', 'SET']]);
+});
+
 test('RESET forgets the queue and the watch', async () => {
   expect(await ask('WATCH a', 'MULTI', 'SET a 1', 'RESET', 'EXEC')).toBe(
     '+OK\r\n+OK\r\n+QUEUED\r\n+RESET\r\n-ERR EXEC without MULTI\r\n',
