@@ -66,7 +66,10 @@ export interface Session {
   /** Closes the connection now (CLIENT KILL). */
   kill(): void;
   queued(): Queued;
-  /** Sends what no request asked for, after the replies to those that came before. */
+  /**
+   * Sends what no request asked for, ahead of replies that are still to come; what monitors are
+   * shown of this client's own request, behind its reply.
+   */
   push(reply: Reply): void;
 }
 

@@ -93,6 +93,11 @@ export class ClientStream {
     this.settle(this.#replies.open(0, this.#owner.protocol()), reply);
   }
 
+  /** What nobody asked for: behind the reply of `behind`, or else ahead of all that is to come. */
+  tell(reply: Reply, behind: ReplySlot | undefined): void {
+    this.settle(this.#replies.insert(behind, this.#owner.protocol()), reply);
+  }
+
   settle(slot: ReplySlot, reply: Reply): void {
     if (this.#closed) return;
     this.#again.delete(slot);

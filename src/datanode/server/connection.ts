@@ -33,7 +33,7 @@ import { OneRequest } from './one-request.ts';
 import { PushOutlet } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
-import { asSent, linesOf, Transaction } from './transaction.ts';
+import { asSent, type ExecTarget, linesOf, Transaction } from './transaction.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
 
@@ -54,6 +54,8 @@ export class Connection {
   #waiting: Waiting[] = [];
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
+  /** Of the request that monitors are being shown. */
+  #shown: ReplySlot | undefined;
   /** What comes is not run any more. */
   #ended = false;
   readonly #gone = new LazyAbort();
@@ -70,7 +72,7 @@ export class Connection {
       closeAfterReply: () => this.#takeNoMore(),
       kill: () => stream.destroy(),
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
-      push: (reply) => this.#stream.answer(reply),
+      push: (reply) => this.#stream.tell(reply, this.#shown),
     });
     this.#whereabouts = new Whereabouts(this.session, world.router);
     this.#dispatchWorld = this.#createDispatchWorld();
@@ -180,13 +182,12 @@ export class Connection {
     if (target.kind === 'reply') {
       if (target.command === undefined && isHttp(line)) return this.#refuseBrowser();
       const runs = target.called && target.reply !== QUEUED;
-      if (runs) watch.begins(session, target.command!, line);
+      if (runs) this.#show(slot, target.command!, line);
       return this.#answerAtOnce(target, slot);
     }
     session.lastCommand = target.command.name;
     session.lastCommandMs = this.#world.clock.wallMs();
-    if (target.kind === 'exec') watch.beginsAll(session, () => linesOf(target.queue));
-    watch.begins(session, target.command, line);
+    this.#show(slot, target.command, line, target.kind === 'exec' ? target.queue : undefined);
     const alone = blockingTarget(target, args) ?? target;
     if (alone.kind === 'one') {
       this.#lanes.push(
@@ -198,6 +199,15 @@ export class Connection {
     this.#exclusive = { args, slot, target: alone };
     this.#exclusiveBirth = this.#whereabouts.birth();
     this.#runExclusive();
+  }
+
+  /** To those who monitor: to this client itself, if it is one, behind the reply. */
+  #show(slot: ReplySlot, command: Command, line: CommandLine, queue?: ExecTarget['queue']): void {
+    const { watch } = this.#world;
+    this.#shown = slot;
+    if (queue !== undefined) watch.beginsAll(this.session, () => linesOf(queue));
+    watch.begins(this.session, command, line);
+    this.#shown = undefined;
   }
 
   /** What the client sent behind this, as behind QUIT, is neither run nor answered. */

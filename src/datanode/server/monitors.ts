@@ -37,11 +37,13 @@ export class Monitors {
     this.#sessions.delete(session);
   }
 
-  /** Administration is not shown, as in Redis. */
+  /** Administration is not shown, as in Redis, nor QUIT; nor to a monitor the RESET that ends it. */
   tell(session: Session, command: Command, args: readonly Buffer[], nowMs: number): void {
-    if (this.#sessions.size === 0 || command.flags.includes('admin')) return;
+    if (this.#sessions.size === 0 || isHidden(command)) return;
+    const ending = command.name === 'reset' ? session : undefined;
     const line: Reply = { kind: 'simple', text: monitorLine(session, command, args, nowMs) };
     for (const monitor of this.#sessions) {
+      if (monitor === ending) continue;
       if (monitor.queued().replyBytes > limits.monitorQueueBytesMax) this.#disconnect(monitor);
       else monitor.push(line);
     }
@@ -54,6 +56,10 @@ export class Monitors {
     this.stop(monitor);
     monitor.kill();
   }
+}
+
+function isHidden({ name, flags }: Command): boolean {
+  return name === 'quit' || flags.includes('admin');
 }
 
 /** `seconds.microseconds [namespace client] "name" "argument" …` */

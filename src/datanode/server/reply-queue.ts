@@ -22,6 +22,8 @@ const COMPACT_AT = 1_024;
 export class ReplyQueue {
   #slots: ReplySlot[] = [];
   #head = 0;
+  /** No slot before it is open. */
+  #answered = 0;
   #requestBytes = 0;
   #readyBytes = 0;
 
@@ -51,16 +53,24 @@ export class ReplyQueue {
   }
 
   open(requestBytes: number, protocol: Protocol): ReplySlot {
-    const slot = {
-      requestBytes,
-      reply: undefined,
-      bytes: 0,
-      protocol,
-      silent: false,
-      ends: false,
-    };
+    const slot = newSlot(requestBytes, protocol);
     this.#slots.push(slot);
     this.#requestBytes += requestBytes;
+    return slot;
+  }
+
+  /**
+   * A slot that no request has: behind `behind`, while nothing after that is answered, or else
+   * before all that are open. What is inserted later comes behind it.
+   */
+  insert(behind: ReplySlot | undefined, protocol: Protocol): ReplySlot {
+    const slots = this.#slots;
+    let at = behind && slots.lastIndexOf(behind) + 1;
+    at ??= Math.max(this.#head, this.#answered);
+    while (slots[at]?.reply !== undefined) at++;
+    if (behind === undefined) this.#answered = at;
+    const slot = newSlot(0, protocol);
+    slots.splice(at, 0, slot);
     return slot;
   }
 
@@ -82,10 +92,16 @@ export class ReplyQueue {
     if (this.#head === this.#slots.length) {
       this.#slots.length = 0;
       this.#head = 0;
+      this.#answered = 0;
     } else if (this.#head >= COMPACT_AT) {
       this.#slots = this.#slots.slice(this.#head);
+      this.#answered = Math.max(0, this.#answered - this.#head);
       this.#head = 0;
     }
     return slot;
   }
+}
+
+function newSlot(requestBytes: number, protocol: Protocol): ReplySlot {
+  return { requestBytes, reply: undefined, bytes: 0, protocol, silent: false, ends: false };
 }

@@ -1,0 +1,115 @@
+/** What a client that monitors is sent, and when: lines between replies, never in place of one. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ReplyQueue, type ReplySlot } from '../../../src/datanode/server/reply-queue.ts';
+import { type Doors, openDoors, RawClient } from './doors.ts';
+
+let doors: Doors;
+let monitor: RawClient;
+let other: RawClient;
+
+beforeEach(async () => {
+  doors = await openDoors(1);
+  monitor = await RawClient.open(doors.gateway);
+  other = await RawClient.open(doors.gateway);
+});
+afterEach(async () => {
+  monitor.end();
+  other.end();
+  await doors.close();
+});
+
+/** Lines without their time and client; without `\r\n`. */
+const shown = (text: string) =>
+  text
+    .replaceAll(/\+\d{10}\.\d{6} \[0 \S+\] /g, '+')
+    .split('\r\n')
+    .slice(0, -1);
+
+test('RESET ends it, and is not shown to who sends it', async () => {
+  const bystander = await RawClient.open(doors.gateway);
+  await bystander.ask('MONITOR', '+OK\r\n');
+  await monitor.ask('MONITOR', '+OK\r\n');
+  await monitor.ask('RESET', '+RESET\r\n');
+  await monitor.ask('ECHO a', '$1\r\na\r\n');
+  await monitor.ask('ECHO b', '$1\r\nb\r\n');
+  expect(shown(monitor.text)).toEqual(['+OK', '+RESET', '$1', 'a', '$1', 'b']);
+  await bystander.until((text) => text.endsWith('"ECHO" "b"\r\n'));
+  expect(shown(bystander.text)).toEqual(['+OK', '+"RESET"', '+"ECHO" "a"', '+"ECHO" "b"']);
+  bystander.end();
+});
+
+test('the same in one pipeline, where its own commands come behind their replies', async () => {
+  monitor.send('MONITOR', 'ECHO a', 'PING', 'RESET', 'ECHO b');
+  await monitor.until((text) => text.endsWith('$1\r\nb\r\n'));
+  expect(shown(monitor.text)).toEqual([
+    ...['+OK', '$1', 'a', '+"ECHO" "a"', '+PONG', '+"PING"'],
+    ...['+RESET', '$1', 'b'],
+  ]);
+});
+
+test('of other clients it is told ahead of replies that are still to come', async () => {
+  await monitor.ask('MONITOR', '+OK\r\n');
+  const open = doors.partitions[0]!.shut();
+  monitor.send('WATCH a', 'PING', 'RESET', 'ECHO b');
+  await other.ask('ECHO one', '$3\r\none\r\n');
+  await other.ask('ECHO two', '$3\r\ntwo\r\n');
+  await monitor.until((text) => text.endsWith('"two"\r\n'));
+  expect(shown(monitor.text)).toEqual(['+OK', '+"ECHO" "one"', '+"ECHO" "two"']);
+  open();
+  await monitor.until((text) => text.endsWith('$1\r\nb\r\n'));
+  expect(shown(monitor.text).slice(3)).toEqual([
+    ...['+OK', '+"WATCH" "a"', '+PONG', '+"PING"'],
+    ...['+RESET', '$1', 'b'],
+  ]);
+});
+
+test('a transaction is shown behind its replies, in the order in which it ran', async () => {
+  await monitor.ask('MONITOR', '+OK\r\n');
+  monitor.send('MULTI', 'PING', 'ECHO a', 'EXEC', 'RESET', 'PING');
+  await monitor.until((text) => text.endsWith('+RESET\r\n+PONG\r\n'));
+  expect(shown(monitor.text)).toEqual([
+    ...['+OK', '+OK', '+"MULTI"', '+QUEUED', '+QUEUED', '*2', '+PONG', '$1', 'a'],
+    ...['+"PING"', '+"ECHO" "a"', '+"EXEC"', '+RESET', '+PONG'],
+  ]);
+});
+
+test('QUIT is shown to nobody', async () => {
+  await monitor.ask('MONITOR', '+OK\r\n');
+  other.send('QUIT');
+  await other.until(() => other.closed);
+  monitor.send('QUIT');
+  await monitor.until(() => monitor.closed);
+  expect(monitor.text).toBe('+OK\r\n+OK\r\n');
+});
+
+test('what is inserted among replies keeps its place while others are taken', () => {
+  const queue = new ReplyQueue();
+  const settle = (slot: ReplySlot, text: string) => queue.settle(slot, { kind: 'simple', text });
+  const tell = (text: string, behind?: ReplySlot) => settle(queue.insert(behind, 2), text);
+  const take = () => {
+    const taken: string[] = [];
+    for (let slot = queue.take(); slot; slot = queue.take()) {
+      if (slot.reply?.kind === 'simple') taken.push(slot.reply.text);
+    }
+    return taken.join(' ');
+  };
+  let a = queue.open(0, 2);
+  // never empty, and more than are dropped from the queue together
+  for (let round = 0; round < 700; round++) {
+    const b = queue.open(0, 2);
+    tell('behind-a', a);
+    tell('too', a);
+    settle(b, 'b');
+    tell('behind-b', b);
+    tell('1');
+    expect(take()).toBe('1');
+    tell('2');
+    tell('3');
+    settle(a, 'a');
+    const next = queue.open(0, 2);
+    tell('4');
+    expect(take()).toBe('2 3 a behind-a too b behind-b 4');
+    expect([queue.length, queue.readyBytes]).toEqual([1, 0]);
+    a = next;
+  }
+});
