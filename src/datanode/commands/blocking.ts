@@ -10,7 +10,6 @@ const OUT_OF_RANGE = 'ERR timeout is out of range';
 /** Redis adds the time to it, in 64 bits; some hundred years less make no difference to anybody. */
 const TIMEOUT_MS_MAX = INT64_MAX - 10_000_000_000_000n;
 const NO_TIMEOUT = Buffer.from('0');
-const ONE_KEY = Buffer.from('1');
 
 type Form = (args: readonly Buffer[]) => BlockingForm;
 
@@ -38,7 +37,7 @@ export function popForm(type: BlockingForm['type']): Form {
   return (args) => ({
     ...keysThenTimeout(args),
     type,
-    only: (key) => [args[0]!, key, NO_TIMEOUT],
+    only: (keys) => [args[0]!, ...keys, NO_TIMEOUT],
   });
 }
 
@@ -61,7 +60,10 @@ export function multiPopForm(type: BlockingForm['type']): Form {
       keys,
       type,
       timeoutMs: timeoutArgument(argument(args, 1)),
-      only: (key) => [args[0]!, NO_TIMEOUT, ONE_KEY, key, ...args.slice(3 + keys.length)],
+      only: (some) => {
+        const count = Buffer.from(String(some.length));
+        return [args[0]!, NO_TIMEOUT, count, ...some, ...args.slice(3 + keys.length)];
+      },
     };
   };
 }
