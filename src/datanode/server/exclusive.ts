@@ -194,7 +194,7 @@ function runExec(
   };
   const finish = (data: Reply) => {
     pushes.hold();
-    void completeExec(queue, data, run)
+    void completeExec(queue, data, run, () => session.protocol)
       .catch(failed)
       .then((reply) => {
         watch.answered(session, command, args, arrivedMs, reply);

@@ -10,7 +10,8 @@ import { ExecWriter, encodeExec } from '../commands/exec-line.ts';
 import { carrying } from '../commands/once.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
-import { array, error, NULL_ARRAY, OK, QUEUED, type Reply } from '../resp/reply.ts';
+import { encodeReply } from '../resp/encode-reply.ts';
+import { array, error, NULL_ARRAY, OK, type Protocol, QUEUED, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';
 import { QueueRoom } from './queue-room.ts';
 
@@ -310,22 +311,29 @@ const ABORTED = error('EXECABORT Transaction discarded because of previous error
 
 /**
  * EXEC's answer: `data` is what the partition said to the commands that were for it (whatever is
- * not an array, as nil when a watch was broken, is the answer itself), the others run now.
+ * not an array, as nil when a watch was broken, is the answer itself), the others run now. Behind a
+ * HELLO among them each is in the protocol of its moment, as far as its kind is known still: what
+ * another node answered is in that of EXEC, where maps may be arrays.
  */
 export async function completeExec(
   queue: readonly Queued[],
   data: Reply,
   run: (command: NodeCommand, args: CommandLine) => Reply | Promise<Reply>,
+  protocol: () => Protocol,
 ): Promise<Reply> {
   if (queue.every(({ kind }) => kind === 'data')) return data;
   const answered = data.kind === 'encoded' ? decodeReply(data.bytes) : data;
   if (answered.kind !== 'array') return data;
   const rest = [...answered.items];
   const replies: Reply[] = [];
+  const before = protocol();
   for (const item of queue) {
-    if (item.kind === 'data') replies.push(rest.shift()!);
-    else if (item.kind === 'known') replies.push(item.reply);
-    else replies.push(await run(item.command, item.args));
+    let reply: Reply;
+    if (item.kind === 'data') reply = rest.shift()!;
+    else if (item.kind === 'known') reply = item.reply;
+    else reply = await run(item.command, item.args);
+    const now = protocol();
+    replies.push(now === before ? reply : { kind: 'encoded', bytes: encodeReply(reply, now) });
   }
   return array(replies);
 }

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
+import type { NodeCommand } from '../../../src/datanode/commands/command.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
+import { OK, type Protocol, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { completeExec } from '../../../src/datanode/server/transaction.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 
 let doors: Doors;
@@ -83,6 +88,50 @@ test('commands of the node alone need no partition', async () => {
     '+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+PONG\r\n$1\r\nx\r\n',
   );
   expect(doors.partitions.every(({ batches }) => batches.length === 0)).toBe(true);
+});
+
+/** HELLO's answer: its shape, and the protocol. */
+const greeting =
+  /([*%]\d+)\r\n\$6\r\nserver\r\n(?:.*\r\n)*?\$5\r\nproto\r\n:(\d)\r\n(?:.*\r\n)*?\*0\r\n/g;
+
+/** EXEC's answer alone. */
+async function exec(...lines: string[]): Promise<string> {
+  const text = await ask('MULTI', ...lines, 'EXEC');
+  return text.slice(text.indexOf(`*${lines.length}\r\n`)).replace(greeting, '<$1 $2>');
+}
+
+test('HELLO in a transaction: each reply is in the protocol of its moment', async () => {
+  const reads = ['HGETALL {a}', 'GET {a}', 'BLPOP {a} 0'];
+  expect(await exec(...reads, 'HELLO 3', ...reads)).toBe(
+    '*7\r\n*0\r\n$-1\r\n*-1\r\n<%7 3>%0\r\n_\r\n_\r\n',
+  );
+  expect(await ask('HGETALL {a}')).toBe('%0\r\n');
+  expect(await exec('HELLO 3', ...reads, 'HELLO 2', ...reads, 'HELLO 3', 'GET {a}')).toBe(
+    '*10\r\n<%7 3>%0\r\n_\r\n_\r\n<*14 2>*0\r\n$-1\r\n*-1\r\n<%7 3>_\r\n',
+  );
+  expect(await exec('HGETALL {a}', 'HELLO 2', 'HGETALL {a}')).toBe('*3\r\n%0\r\n<*14 2>*0\r\n');
+  expect(await ask('HGETALL {a}')).toBe('*0\r\n');
+});
+
+test('so are those that another node answered, in what they can still be', async () => {
+  const read = { kind: 'data', line: [Buffer.from('HGETALL')] } as const;
+  const command = resolveCommand([Buffer.from('HELLO')]) as NodeCommand;
+  const answered = async (from: Protocol, to: Protocol, bytes: string) => {
+    let protocol = from;
+    const greet = () => {
+      protocol = to;
+      return OK;
+    };
+    const queue = [read, { kind: 'node', command, args: [] } as const, read];
+    const data: Reply = { kind: 'encoded', bytes: Buffer.from(bytes) };
+    const reply = await completeExec(queue, data, greet, () => protocol);
+    return encodeReply(reply, from).toString();
+  };
+  const map = '%1\r\n$1\r\nf\r\n,0.5\r\n';
+  const flat = '*2\r\n$1\r\nf\r\n$3\r\n0.5\r\n';
+  expect(await answered(3, 2, `*2\r\n${map}${map}`)).toBe(`*3\r\n${map}+OK\r\n${flat}`);
+  expect(await answered(2, 3, `*2\r\n$-1\r\n$-1\r\n`)).toBe('*3\r\n$-1\r\n+OK\r\n_\r\n');
+  expect(await answered(2, 3, `*2\r\n${flat}${flat}`)).toBe(`*3\r\n${flat}+OK\r\n${flat}`);
 });
 
 test('on the cluster port a key that is led elsewhere is redirected when it is queued', async () => {
