@@ -29,6 +29,7 @@ import {
 import { goneReply } from './gone.ts';
 import { type Fate, type LaneWorld, NO_GROUP } from './lane.ts';
 import { LaneSet } from './lane-set.ts';
+import { refusedToMonitor } from './monitors.ts';
 import { OneRequest } from './one-request.ts';
 import { PushOutlet } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
@@ -112,6 +113,7 @@ export class Connection {
       refused: (command, args) =>
         access.refusalOf(session, command, args) ??
         refusedByChannels(command, args, session, router) ??
+        refusedToMonitor(command, session) ??
         refusedCopy(command, args, session.namespace),
     };
   }

@@ -58,6 +58,17 @@ export class Monitors {
   }
 }
 
+const KEYSPACE = error("ERR Replica can't interact with the keyspace");
+/** What Redis would pass on to replicas beside writes. */
+const PUBLISHES = new Set(['publish', 'spublish']);
+
+/** To Redis who monitors is a replica, which has no business with keys; nor has it here. */
+export function refusedToMonitor({ name, flags }: Command, session: Session): Reply | undefined {
+  if (!session.monitors) return undefined;
+  const isData = flags.includes('readonly') || flags.includes('write') || PUBLISHES.has(name);
+  return isData ? KEYSPACE : undefined;
+}
+
 function isHidden({ name, flags }: Command): boolean {
   return name === 'quit' || flags.includes('admin');
 }

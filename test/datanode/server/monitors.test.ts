@@ -1,6 +1,7 @@
 /** What a client that monitors is sent, and when: lines between replies, never in place of one. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ReplyQueue, type ReplySlot } from '../../../src/datanode/server/reply-queue.ts';
+import { hasRedis, RealRedis } from '../commands/real-redis.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 
 let doors: Doors;
@@ -71,6 +72,39 @@ test('a transaction is shown behind its replies, in the order in which it ran', 
     ...['+OK', '+OK', '+"MULTI"', '+QUEUED', '+QUEUED', '*2', '+PONG', '$1', 'a'],
     ...['+"PING"', '+"ECHO" "a"', '+"EXEC"', '+RESET', '+PONG'],
   ]);
+});
+
+describe.runIf(hasRedis)('beside a stock redis-server', () => {
+  let redis: RealRedis;
+  beforeAll(async () => {
+    redis = await RealRedis.start();
+  });
+  afterAll(() => redis?.stop());
+
+  const lines: readonly string[] = [
+    ...['MONITOR', 'ECHO a', 'GET a', 'SET a 1', 'MGET a b', 'BLPOP a 0', 'DBSIZE', 'KEYS *'],
+    ...['FLUSHALL', 'SCAN 0', 'PUBLISH a b', 'SPUBLISH a b', 'PFCOUNT a', 'EXPIRE a 1', 'GET'],
+    ...['OBJECT ENCODING a', 'CLIENT GETNAME', 'PUBSUB CHANNELS', 'WATCH a', 'UNWATCH'],
+    ...['MULTI', 'PING', 'EXEC', 'MULTI', 'GET a', 'EXEC', 'CLIENT NO-EVICT on'],
+    ...['RESET', 'ECHO b', 'GET a', 'PUBLISH a b'],
+  ];
+
+  test('it may not touch keys, and gets the same bytes', async () => {
+    const texts: string[] = [];
+    for (const place of [doors.gateway, redis.path]) {
+      const client = await RawClient.open(place);
+      for (const line of lines) {
+        const { length } = client.text;
+        client.send(line);
+        await client.until((text) => text.length > length);
+      }
+      client.send('ECHO end');
+      texts.push(await client.until((text) => text.endsWith('$3\r\nend\r\n')));
+      client.end();
+    }
+    expect(shown(texts[0]!)).toEqual(shown(texts[1]!));
+    expect(texts[0]!.match(/-ERR Replica can't interact with the keyspace\r\n/g)).toHaveLength(14);
+  });
 });
 
 test('QUIT is shown to nobody', async () => {
