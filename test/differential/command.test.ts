@@ -19,6 +19,9 @@ const keyLines = [
   ],
   ...['RENAME a b', 'COPY a b', 'SORT a', 'SORT a BY w_* STORE c', 'SORT a GET # STORE b STORE c'],
   ...['ZUNIONSTORE c 2 a b', 'ZUNION 2 a b', 'ZUNION 9 a b', 'ZINTERCARD 1 a', 'SINTERCARD 2 a b'],
+  ...['ZUNIONSTORE d x a b', 'ZUNIONSTORE d 0 a b', 'ZINTERSTORE d -1 a b', 'ZDIFFSTORE d 3 a b'],
+  ...['ZUNIONSTORE d 0', 'ZUNION x a', 'SINTERCARD 0 a', 'BLMPOP 0 x a LEFT', 'ZMPOP 0 a MIN'],
+  ...['OBJECT NOSUCH a', 'CONFIG NOSUCH', 'MEMORY NOSUCH a', 'OBJECT|NOSUCH a', 'CLIENT ID'],
   ...['LMPOP 2 a b LEFT', 'ZMPOP 1 a MIN', 'LMOVE a b LEFT LEFT', 'SMOVE a b m', 'BITOP AND c a b'],
   ...['BITFIELD a GET u8 0', 'BITFIELD a SET u8 0 1', 'PFMERGE c a b', 'PFCOUNT a b', 'LCS a b'],
   ...[

@@ -236,11 +236,8 @@ function listRun(table: Table): Run {
 function keysRun(table: Table, show: (use: KeyUse) => Reply): Run {
   return (args) => {
     const line = args.slice(2);
-    const container = find(table, argument(line, 0));
-    if (container === undefined) return error('ERR Invalid command specified');
-    const { subcommands } = container;
-    const name = line[1] && `${container.name}|${word(line[1])}`;
-    const command = subcommands?.find((row) => row.name === name) ?? container;
+    const command = commandOf(table, line);
+    if (command === undefined) return error('ERR Invalid command specified');
     if (!hasKeys(command)) {
       return error('ERR The command has no key arguments');
     }
@@ -251,6 +248,14 @@ function keysRun(table: Table, show: (use: KeyUse) => Reply): Run {
     if (uses.length === 0) return error('ERR Invalid arguments specified for command');
     return array(uses.map(show));
   };
+}
+
+/** What would run: of a container its subcommand, which there must be. */
+function commandOf(table: Table, line: readonly Buffer[]): Command | undefined {
+  const command = find(table, argument(line, 0));
+  const [, subcommand] = line;
+  if (command?.subcommands === undefined || subcommand === undefined) return command;
+  return command.subcommands.find(({ name }) => name === `${command.name}|${word(subcommand)}`);
 }
 
 function hasKeys(command: Command): boolean {

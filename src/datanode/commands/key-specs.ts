@@ -293,7 +293,7 @@ export function keyUses(
     ({ begin, find, flags }) =>
       begin.type === 'unknown' || find.type === 'unknown' || flags.includes('incomplete'),
   );
-  if (specs.some(({ begin, find }) => countsTooMany(begin, find, args))) return [];
+  if (specs.some(({ begin, find }) => countsWrong(begin, find, args))) return [];
   const uses = vague ? [] : specs.flatMap((spec) => usesOf(command, spec, args));
   if (uses.length > 0) return uses;
   // what stands behind the first key is what the last specifications are about (SORT's STORE)
@@ -305,15 +305,15 @@ export function keyUses(
 
 const UNKNOWN_USE: readonly string[] = ['RW', 'access', 'update'];
 
-/** The request says that it has more keys than it has arguments. */
-function countsTooMany(
+/** The request says that it has no keys, or more than it has arguments. */
+function countsWrong(
   begin: KeySpec['begin'],
   find: KeySpec['find'],
   args: readonly Buffer[],
 ): boolean {
   if (find.type !== 'keynum' || begin.type !== 'index') return false;
   const count = Number(args[begin.index + find.at]?.toString('latin1'));
-  return begin.index + find.first + (count - 1) * find.step >= args.length;
+  return !(count >= 1) || begin.index + find.first + (count - 1) * find.step >= args.length;
 }
 
 function usesOf(command: Command, spec: KeySpec, args: readonly Buffer[]): KeyUse[] {

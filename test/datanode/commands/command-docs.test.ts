@@ -122,6 +122,22 @@ describe('COMMAND', () => {
     });
   });
 
+  test.each([
+    ['zunionstore d x a b', 'Invalid arguments specified for command'],
+    ['zinterstore d 0 a b', 'Invalid arguments specified for command'],
+    ['zdiffstore d -1 a b', 'Invalid arguments specified for command'],
+    ['zunionstore d 3 a b', 'Invalid arguments specified for command'],
+    ['object nope x', 'Invalid command specified'],
+    ['config nope', 'Invalid command specified'],
+    ['config get a', 'The command has no key arguments'],
+  ])('GETKEYS and GETKEYSANDFLAGS refuse %s', async (line, text) => {
+    const node = new FakeNode();
+    for (const name of ['getkeys', 'getkeysandflags']) {
+      const reply = await node.call('command', name, ...line.split(' '));
+      expect(reply).toEqual({ kind: 'error', text: `ERR ${text}` });
+    }
+  });
+
   test('INFO answers null for a name it does not know', async () => {
     const [known, unknown] = itemsOf(await new FakeNode().call('command', 'info', 'get', 'nope'));
     expect(entryOf(known!)).toMatchObject({ name: 'get', arity: 2, positions: [1, 1, 1] });
