@@ -7,7 +7,7 @@ import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Queued } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
-import { error, type Protocol, type Reply } from '../resp/reply.ts';
+import type { Protocol, Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import type { LaneItem } from './lane.ts';
@@ -240,7 +240,9 @@ export class ClientStream {
   #onProtocolError(text: string): void {
     if (this.#closing) return;
     this.beginClosing();
-    this.answer(error(`ERR ${text}`));
+    // of a byte that is not ASCII, the byte
+    const line = `-ERR ${text.replace(/[\r\n]/g, ' ')}\r\n`;
+    this.answer({ kind: 'encoded', bytes: Buffer.from(line, 'latin1') });
   }
 
   readonly #flush = (): void => {

@@ -137,6 +137,13 @@ describe('bad requests', () => {
     other.end();
   });
 
+  test.each([':', '\xff', '\xc3\xa9', '\r\n'])('a protocol error repeats %j', async (found) => {
+    client.socket.write(Buffer.from(`*1\r\n${found}\r\n`, 'latin1'));
+    await client.until(() => client.closed);
+    const [shown] = found.replace('\r', ' ');
+    expect(client.text).toBe(`-ERR Protocol error: expected '$', got '${shown}'\r\n`);
+  });
+
   test.each(['POST / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n', wire('post a')])(
     '%j of a browser is the last of its connection',
     async (request) => {
