@@ -129,6 +129,9 @@ export const configTable: ReadonlyMap<string, ConfigRow> = new Map(
     .map((row) => [row.name, row] as const),
 );
 
+/** Of files of Redis, for which kvorum has others: never set, as in Redis unless it is told so. */
+export const protectedNames: ReadonlySet<string> = new Set(['dbfilename', 'dir']);
+
 /** The number, or Redis's text of what is wrong with it. */
 export function parseSetting({ min, max }: SettingRow, text: string): number | string {
   if (!/^-?\d{1,19}$/.test(text)) return "argument couldn't be parsed into an integer";

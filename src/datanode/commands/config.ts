@@ -2,7 +2,7 @@
 import { array, bulk, error, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
-import { type ConfigRow, configTable, parseSetting } from './config-table.ts';
+import { type ConfigRow, configTable, parseSetting, protectedNames } from './config-table.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext } from './node-context.ts';
@@ -68,10 +68,7 @@ function changesOf(args: readonly Buffer[], context: NodeContext): Changes | Rep
   for (let at = 2; at < args.length; at += 2) {
     const name = argument(args, at).toString('latin1').toLowerCase();
     const row = configTable.get(name);
-    if (row === undefined) {
-      const shown = argument(args, at).toString('utf8', 0, NAME_SHOWN_MAX);
-      return error(`ERR Unknown option or number of arguments for CONFIG SET - '${shown}'`);
-    }
+    if (row === undefined) return refusedName(argument(args, at));
     const problem = seen.has(name)
       ? 'duplicate parameter'
       : take(changes, row, argument(args, at + 1), context, own);
@@ -79,6 +76,13 @@ function changesOf(args: readonly Buffer[], context: NodeContext): Changes | Rep
     if (problem !== undefined) refused ??= failed(name, problem);
   }
   return refused ?? changes;
+}
+
+function refusedName(name: Buffer): Reply {
+  const shown = name.toString('utf8', 0, NAME_SHOWN_MAX);
+  return protectedNames.has(shown.toLowerCase())
+    ? failed(shown, "can't set protected config")
+    : error(`ERR Unknown option or number of arguments for CONFIG SET - '${shown}'`);
 }
 
 /** Adds one change; the text of what is wrong with it. */

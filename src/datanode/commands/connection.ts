@@ -1,6 +1,7 @@
 /** The connection's own commands: PING, ECHO, HELLO, AUTH, SELECT, QUIT, RESET, READONLY … */
 import type { Namespace } from '../../common/ids.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
+import { parseInteger } from '../encoding/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, word } from './args.ts';
 import { type Command, NO_KEYS, node } from './command.ts';
@@ -35,12 +36,12 @@ function hello(args: readonly Buffer[], { session, acl }: NodeContext): Reply {
   let name: Buffer | undefined;
   let credentials: readonly [user: Buffer, password: Buffer] | undefined;
   if (args.length > 1) {
-    const version = argument(args, 1).toString('latin1');
-    if (!/^-?\d+$/.test(version)) {
+    const version = parseInteger(argument(args, 1));
+    if (version === undefined) {
       return error('ERR Protocol version is not an integer or out of range');
     }
-    if (version !== '2' && version !== '3') return error('NOPROTO unsupported protocol version');
-    protocol = version === '2' ? 2 : 3;
+    if (version !== 2 && version !== 3) return error('NOPROTO unsupported protocol version');
+    protocol = version;
   }
   for (let at = 2; at < args.length; ) {
     const option = word(argument(args, at));

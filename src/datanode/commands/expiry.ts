@@ -46,7 +46,9 @@ function parseConditions(words: readonly Buffer[]): ReadonlySet<string> {
   for (const given of words) {
     const condition = word(given);
     if (!['nx', 'xx', 'gt', 'lt'].includes(condition)) {
-      throw new ArgumentError(`ERR Unsupported option ${shownText(given)}`);
+      // as Redis ends a text
+      const shown = shownText(given).replace(/[\r\n]+$/, '');
+      throw new ArgumentError(`ERR Unsupported option ${shown}`);
     }
     conditions.add(condition);
   }

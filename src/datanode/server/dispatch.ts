@@ -16,6 +16,7 @@ import {
 import type { Door } from '../commands/node-context.ts';
 import { CARRIED_AT } from '../commands/once.ts';
 import { cursorOf, parseCursor, partitionOfCursor, positionOf } from '../commands/scan-cursor.ts';
+import { wrongShape } from '../commands/server-row.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine, PreparedRead } from '../partition/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
@@ -186,6 +187,8 @@ export function badShape(
 ): Reply | undefined {
   const { arity, name } = command;
   if (arity > 0 ? args.length !== arity : args.length < -arity) {
+    // Redis's DEBUG counts the words of its subcommands itself
+    if (name.startsWith('debug|')) return wrongShape(args);
     return error(`ERR wrong number of arguments for '${name}' command`);
   }
   if (command.carries !== undefined) {

@@ -45,6 +45,11 @@ test('CONFIG SET sets what may be set, all or nothing', async () => {
     /'appendonly'\) - can't set immutable/,
   );
   expect(await ask(node, 'CONFIG SET nothing 1')).toMatch(/^-ERR Unknown option .* - 'nothing'/);
+  for (const other of ['', 'maxclients 6 ', 'save x ']) {
+    expect(await ask(node, `CONFIG SET ${other}dir /tmp`)).toMatch(/^-ERR CONFIG SET failed/);
+  }
+  expect(await ask(node, 'CONFIG SET dir /tmp nothing 1')).toMatch(/'dir'\) - can't set protected/);
+  expect(await ask(node, 'CONFIG SET nothing 1 dir /tmp')).toMatch(/^-ERR Unknown option/);
   expect(await ask(node, 'CONFIG SET maxclients 6 save x')).toMatch(/^-ERR CONFIG SET failed/);
   expect(await ask(node, 'CONFIG SET maxclients 0')).toMatch(/must be between 1 and/);
   expect(await ask(node, 'CONFIG SET maxclients x')).toMatch(/parsed into an integer/);

@@ -28,7 +28,10 @@ describe('HELLO', () => {
 
   test('says what is wrong, and changes nothing', async () => {
     expect(await ask(node, 'HELLO 4')).toBe('-NOPROTO unsupported protocol version\r\n');
-    expect(await ask(node, 'HELLO x')).toMatch(/^-ERR Protocol version is not an integer/);
+    for (const version of ['x', '03', '-0', '+3', '3x', '9223372036854775808']) {
+      const text = '-ERR Protocol version is not an integer or out of range\r\n';
+      expect(await ask(node, `HELLO ${version}`)).toBe(text);
+    }
     expect(await ask(node, 'HELLO 3 AUTH someone pass')).toMatch(/^-WRONGPASS/);
     expect(await ask(node, 'HELLO 3 SETNAME')).toMatch(/^-ERR Syntax error in HELLO option/);
     expect(node.session).toMatchObject({ protocol: 2, clientName: '' });
