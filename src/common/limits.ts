@@ -68,6 +68,8 @@ export const limits = {
   /** How long the outcome of a write is waited for that may have taken effect and that nobody can
    * tell of; then the client's connection ends. */
   outcomeWaitMs: 60_000,
+  /** Groups whose members a node asks at the same time who leads. */
+  leaderSearchesMax: 256,
   holdRequestsMax: 100_000,
   holdBytesMax: 256 * MIB,
 

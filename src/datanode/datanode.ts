@@ -309,7 +309,10 @@ export class Datanode {
           this.#host.onRequest(from, body) ?? this.#router.serve(body, gone),
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
-        onPeer: (node, reachable) => this.#host.onPeer(node, reachable),
+        onPeer: (node, reachable) => {
+          this.#host.onPeer(node, reachable);
+          if (!reachable) this.#router.seekLeadersOf(node);
+        },
         pubsub: this.#pubsub,
       },
     });

@@ -30,6 +30,15 @@ import type { Turns } from '../partition/turns.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
 import { JoinedBatches } from './joined-batches.ts';
+import {
+  decodeLeader,
+  decodeLeaderQuestion,
+  encodeLeader,
+  encodeLeaderQuestion,
+  isLeaderQuestion,
+  type LeaderQuestion,
+} from './leader-question.ts';
+import { LeaderSearch, mayLeadElsewhere } from './leader-search.ts';
 import { LostEntries } from './lost-entries.ts';
 import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
 import type { MutableRouteTable } from './route-table.ts';
@@ -63,6 +72,7 @@ export class Router {
   readonly #writes: ForwardedWrites;
   readonly #joined: JoinedBatches;
   readonly #lost: LostEntries;
+  readonly #search: LeaderSearch;
   #forwarded = 0;
   #served = 0;
 
@@ -82,6 +92,12 @@ export class Router {
       members: (...place) => this.#members(...place),
       ask: (node, question, timeoutMs) => this.#askFate(node, question, timeoutMs),
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
+    });
+    this.#search = new LeaderSearch({
+      ...{ node: options.node, clock: options.clock, routes: options.routes },
+      isLocalLeader: (...place) => this.isLocalLeader(...place),
+      isReachable: (node) => options.transport().isReachable(node),
+      ask: (node, question, timeoutMs) => this.#askLeader(node, question, timeoutMs),
     });
   }
 
@@ -128,6 +144,24 @@ export class Router {
     return last;
   }
 
+  /** Asks the partition's members who leads, unless that is known, until `untilMs` at the latest. */
+  seekLeader(
+    { namespace, partition }: WaitPlace,
+    untilMs = this.#options.clock.monotonicMs() + limits.holdMs,
+  ): void {
+    this.#search.seek(namespace, partition, untilMs);
+  }
+
+  /** The link to `node` ended: what it led may soon have other leaders. */
+  seekLeadersOf(node: NodeId): void {
+    const { routes } = this.#options;
+    for (const name of routes.namespaces()) {
+      for (const record of routes.partitions(name)!) {
+        if (routes.lastLeader(name, record.partition)?.node === node) this.seekLeader(record);
+      }
+    }
+  }
+
   isLocalLeader(namespace: Namespace, partition: PartitionId): boolean {
     return this.#options.local(namespace, partition)?.isLeader === true;
   }
@@ -170,6 +204,7 @@ export class Router {
     this.#joined.close();
     this.#lost.close();
     this.#writes.close();
+    this.#search.close();
   }
 
   /** One try, wherever the leader is now. */
@@ -177,7 +212,10 @@ export class Router {
     const local = this.#options.local(batch.namespace, batch.partition);
     if (local?.isLeader && this.isOfTable(batch)) return local.execute(batch);
     const hint = this.leader(batch.namespace, batch.partition);
-    if (hint === undefined) return Promise.resolve(failed(batch, 'NO_LEADER', 'no leader known'));
+    if (hint === undefined) {
+      this.seekLeader(batch, batch.deadlineMs);
+      return Promise.resolve(failed(batch, 'NO_LEADER', 'no leader known'));
+    }
     return this.#forward(batch, hint, signal);
   }
 
@@ -185,6 +223,7 @@ export class Router {
   async serve(body: Buffer, gone: Gone): Promise<Buffer> {
     if (isWaitMessage(body)) return this.waits.serve(body, gone.signal);
     if (isFateQuestion(body)) return encodeFate(this.#fateOf(decodeFateQuestion(body)));
+    if (isLeaderQuestion(body)) return encodeLeader(this.#leaderFor(decodeLeaderQuestion(body)));
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
     this.#served += batch.lines.length;
     const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
@@ -205,6 +244,20 @@ export class Router {
     if (node === this.#options.node) return this.#fateOf(question);
     const body = encodeFateQuestion(question);
     return decodeFate(await this.#options.transport().request(node, body, timeoutMs));
+  }
+
+  async #askLeader(
+    node: NodeId,
+    question: LeaderQuestion,
+    timeoutMs: number,
+  ): Promise<LeaderHint | undefined> {
+    const body = encodeLeaderQuestion(question);
+    return decodeLeader(await this.#options.transport().request(node, body, timeoutMs));
+  }
+
+  #leaderFor(question: LeaderQuestion): LeaderHint | undefined {
+    if (!this.isOfTable(question)) return undefined;
+    return this.leader(question.namespace, question.partition);
   }
 
   /** A replica that is not here may be on its way, or be tried again. */
@@ -234,11 +287,12 @@ export class Router {
       const answer = await this.#options.transport().request(hint.node, body, timeoutMs, signal);
       const results = decodeResults(answer, batch.lines.length);
       // who answers the first line leads: what is behind was cut, or its outcome is not known
-      if (!results[0]!.ok) this.#withdraw(batch, hint);
+      const first = results[0]!;
+      if (!first.ok) this.#withdraw(batch, hint, first.code);
       return results;
     } catch (failure) {
-      this.#withdraw(batch, hint);
       const code: ErrorCode = codeOf(failure) ?? 'OUTCOME_UNKNOWN';
+      this.#withdraw(batch, hint, code);
       return failed(batch, code, messageOf(failure));
     }
   }
@@ -257,10 +311,13 @@ export class Router {
     return group === undefined || this.#options.holds(group) ? undefined : local.id;
   }
 
-  #withdraw(batch: CommandBatch, hint: LeaderHint): void {
+  /** What answered `code` is not asked again while another leader may be found. */
+  #withdraw(batch: CommandBatch, hint: LeaderHint, code: ErrorCode): void {
     const { routes } = this.#options;
     const record = routes.partitions(batch.namespace)?.[batch.partition];
-    if (record) routes.withdrawLeader(record.group, hint);
+    if (record === undefined) return;
+    routes.withdrawLeader(record.group, hint);
+    if (mayLeadElsewhere(code)) this.seekLeader(batch, batch.deadlineMs);
   }
 }
 

@@ -94,7 +94,9 @@ export class WaitRouter {
   #withdraw({ namespace, partition }: WaitPlace, leader: LeaderHint): void {
     const { routes } = this.#options;
     const record = routes.partitions(namespace)?.[partition];
-    if (record) routes.withdrawLeader(record.group, leader);
+    if (record === undefined) return;
+    routes.withdrawLeader(record.group, leader);
+    this.#router.seekLeader({ namespace, partition });
   }
 }
 

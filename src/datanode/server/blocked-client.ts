@@ -137,11 +137,13 @@ export class BlockedClient {
   }
 
   async #run(): Promise<Reply> {
+    const [{ router }, { place }] = [this.#world, this.#request];
     while (!this.#isOver) {
       if (this.#mayEnd()) return this.#endReply();
       const gone = this.#gone();
       if (gone !== undefined) return gone;
       const leader = this.#leader();
+      if (leader === undefined) router.seekLeader(place);
       const outcome = leader && (await this.#ask(leader));
       const reply = outcome && this.#replyOf(outcome);
       if (reply !== undefined) return reply;

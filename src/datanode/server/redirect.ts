@@ -64,6 +64,8 @@ function movedToLeader(
   line: CommandLine,
 ): Reply | undefined {
   if (!router.routes.hasSlots(namespace)) return undefined;
+  // one that is known may be away
+  router.seekLeader({ namespace, partition });
   const leader = router.leader(namespace, partition);
   const known = leader && router.routes.knownNodes().get(leader.node);
   if (known === undefined) return undefined;

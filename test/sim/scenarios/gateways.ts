@@ -185,4 +185,37 @@ export const gateways: readonly Scenario[] = [
       scene.expect(got !== 'old', 'a gateway reads what was overwritten');
     },
   ),
+
+  scenario(
+    'gateways: one without a replica, while the store is away, and another leads',
+    { nodes: 4 },
+    async (scene) => {
+      await scene.whole();
+      const gateway = scene.spare();
+      const client = scene.client(gateway);
+      const increment = async (expected: string) => {
+        const got = textOf(await scene.answer(client.send('INCR', 'n')));
+        scene.expect(got === expected, `INCR answers ${got}, not ${expected}`);
+        const read = textOf(await scene.answer(client.send('GET', 'n')));
+        scene.expect(read === expected, `GET answers ${read}, not ${expected}`);
+      };
+      await increment('1');
+      scene.cluster.meta.available = false;
+      const [leader, followers] = [scene.leader(), scene.followers()];
+      scene.cluster.crash(leader, 'process');
+      const heir = await scene.leaderAmong(...followers);
+      await increment('2');
+      // its connections live on
+      scene.replica(heir)!.handOver();
+      await scene.leaderAmong(...followers.filter((name) => name !== heir));
+      await increment('3');
+      // it can lead again only once every member's node has answered
+      scene.cluster.start(leader);
+      await scene.leaderAmong(leader);
+      await increment('4');
+      scene.cluster.meta.available = true;
+      await scene.whole();
+      await increment('5');
+    },
+  ),
 ];
