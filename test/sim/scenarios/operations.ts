@@ -80,10 +80,12 @@ export const operations: readonly Scenario[] = [
         await scene.settled(scene.cluster.stop(name));
         const rest = scene.names.filter((other) => other !== name);
         const leader = await scene.leaderAmong(...rest);
-        if (at % 3 === 0) scene.restart(leader, 'power');
+        const restarts = at % 3 === 0;
+        if (restarts) scene.restart(leader, 'power');
         else if (at % 3 === 1) scene.isolate(leader);
         else scene.cluster.pause(leader);
-        await scene.leaderAmong(...rest.filter((other) => other !== leader));
+        // one that is back at once may be the first to stand
+        await scene.leaderAmong(...rest.filter((other) => restarts || other !== leader));
         scene.cluster.start(name);
         await scene.pass(200);
         scene.healAll();
