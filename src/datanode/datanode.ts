@@ -352,6 +352,7 @@ export class Datanode {
     const { namespace, partition, group } = news.record;
     if (this.#routes.groupOf(namespace, partition) !== group) return;
     if (node === undefined) {
+      if (news.replica === 0) this.#coordinator.resign(news.record, term);
       const hint = this.#routes.leader(namespace, partition);
       if (hint === undefined) return;
       this.#host.meters.leaderLosses++;

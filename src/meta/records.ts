@@ -248,6 +248,7 @@ export const recordKinds = {
           snapshot: z.number().min(0).max(1).exactOptional(),
         }),
       ).exactOptional(),
+      resigned: z.literal(true).exactOptional(),
     }),
     keyOf: (record) => keys.leader(record.namespace, record.partition),
     remedy: 'remove the key: the next leader writes it again',

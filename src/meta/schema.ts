@@ -238,6 +238,8 @@ export interface LeaderRecord {
   readonly membership: Membership;
   /** Learners that are being filled, as of a second ago; absent when there are none. */
   readonly catchingUp?: readonly CatchingUp[];
+  /** It lost its quorum, and nobody leads in its term any more; the members are as it told last. */
+  readonly resigned?: true;
 }
 
 /** How far a learner is: what it holds of the log, while a snapshot is on its way nothing. */

@@ -220,6 +220,14 @@ export class Picture {
     return this.storedLeader(record)?.record;
   }
 
+  /** The same, unless it lost its quorum, or its node is away: then nobody is known to lead. */
+  leading(record: PartitionRecord): LeaderRecord | undefined {
+    const leader = this.leader(record);
+    if (leader === undefined || leader.resigned) return undefined;
+    return this.aliveNode(leader.node) && leader;
+  }
+
+  /** As its leader told last, of whatever term. */
   storedLeader({ namespace, partition, group }: PartitionRecord): Stored<LeaderRecord> | undefined {
     const leader = this.#leaders.stored(keys.leader(namespace, partition));
     return (leader?.record.group ?? group) === group ? leader : undefined;

@@ -208,11 +208,16 @@ export class ClusterView {
 
   /** What the groups' leaders reported, of the groups that are wanted. */
   memberships(): ReadonlyMap<GroupId, Membership> {
-    return new Map(this.wantedLeaders().map(([group, { membership }]) => [group, membership]));
+    return new Map(this.#reports().map(([group, { membership }]) => [group, membership]));
+  }
+
+  /** Of the groups that are wanted, but for those that lost their quorum. */
+  wantedLeaders(): readonly (readonly [GroupId, LeaderRecord])[] {
+    return this.#reports().filter(([, { resigned }]) => !resigned);
   }
 
   /** Of the groups that are wanted: a report of another group tells nothing of these. */
-  wantedLeaders(): readonly (readonly [GroupId, LeaderRecord])[] {
+  #reports(): readonly (readonly [GroupId, LeaderRecord])[] {
     const wanted: (readonly [GroupId, LeaderRecord])[] = [];
     for (const { namespace, partition, group } of this.partitions()) {
       const leader = this.#leaders.get(keys.leader(namespace, partition));

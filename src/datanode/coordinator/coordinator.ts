@@ -8,7 +8,7 @@ import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
-import type { Revision } from '../../common/ids.ts';
+import type { Revision, Term } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import {
@@ -18,6 +18,7 @@ import {
   type LeaderRecord,
   type LoadRecord,
   type NodeRecord,
+  type PartitionRecord,
   SCHEMA_VERSION,
 } from '../../meta/schema.ts';
 import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
@@ -60,6 +61,8 @@ const SETTING_WAIT_MS = 1_000;
 export class DatanodeCoordinator {
   readonly #options: DatanodeCoordinatorOptions;
   readonly #leaders: Reporter<LeaderRecord>;
+  /** Key → what this node's leader reported last. */
+  readonly #led = new Map<string, LeaderRecord>();
   readonly #damages: Reporter<DamageRecord>;
   readonly #loads: LoadReporter;
   readonly #stop = new AbortController();
@@ -101,7 +104,23 @@ export class DatanodeCoordinator {
   }
 
   reportLeader(record: LeaderRecord): void {
-    this.#leaders.report(keys.leader(record.namespace, record.partition), record);
+    const key = keys.leader(record.namespace, record.partition);
+    this.#led.set(key, record);
+    this.#leaders.report(key, record);
+  }
+
+  /**
+   * Nobody leads the group in this term, as a replica of this node knows. If that is what led in it,
+   * its report says so; a leader of a newer term is never written over (`isKnownLeader`).
+   */
+  resign({ namespace, partition, group }: PartitionRecord, term: Term): void {
+    const key = keys.leader(namespace, partition);
+    const led = this.#led.get(key);
+    if (led === undefined) return;
+    this.#led.delete(key);
+    if (led.group === group && led.term === term) {
+      this.#leaders.report(key, { ...led, resigned: true });
+    }
   }
 
   /**

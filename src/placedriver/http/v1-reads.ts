@@ -98,7 +98,7 @@ function clusterNow(context: ApiContext) {
     partitions: {
       total: records.length,
       led: zanStats(picture).led,
-      settled: records.filter((record) => isSettled(record, picture.leader(record))).length,
+      settled: records.filter((record) => isSettled(record, picture.leading(record))).length,
     },
     balance: {
       enabled: control?.balance.enabled ?? true,

@@ -29,9 +29,9 @@ export function holdingsOf(picture: Picture): Holdings {
     counts.set(node, (counts.get(node) ?? 0) + 1);
   for (const { record } of picture.partitions()) {
     for (const { node } of record.replicas) count(replicas, node);
-    const leader = picture.leader(record);
-    if (leader !== undefined) count(leaders, leader.node);
-    for (const node of nodesNeeded(record, leader)) count(needed, node);
+    const leading = picture.leading(record);
+    if (leading !== undefined) count(leaders, leading.node);
+    for (const node of nodesNeeded(record, picture.leader(record))) count(needed, node);
   }
   return { replicas, leaders, needed };
 }
@@ -104,9 +104,8 @@ function drainAnswer(
 
 export function namespaceAnswer(picture: Picture, record: NamespaceRecord) {
   const partitions = picture.partitions().filter((one) => one.record.namespace === record.name);
-  const alive = new Set(picture.aliveNodes().map(({ node }) => node));
-  const led = partitions.filter((one) => alive.has(picture.leader(one.record)?.node ?? ''));
-  const settled = partitions.filter((one) => isSettled(one.record, picture.leader(one.record)));
+  const led = partitions.filter((one) => picture.leading(one.record) !== undefined);
+  const settled = partitions.filter((one) => isSettled(one.record, picture.leading(one.record)));
   return {
     name: record.name,
     state: record.deleting ? 'deleting' : record.ready ? 'ready' : 'creating',
@@ -128,7 +127,7 @@ export function partitionsOf(picture: Picture, namespace: string): PartitionReco
 }
 
 export function partitionAnswer(picture: Picture, record: PartitionRecord) {
-  const leader = picture.leader(record);
+  const [leader, told] = [picture.leading(record), picture.leader(record)];
   return {
     namespace: record.namespace,
     partition: record.partition,
@@ -139,7 +138,7 @@ export function partitionAnswer(picture: Picture, record: PartitionRecord) {
       return { replica, node, incarnation };
     }),
     leader: leader ? { node: leader.node, replica: leader.replica, term: leader.term } : null,
-    actual: leader ? leader.membership : null,
+    actual: told ? told.membership : null,
     settled: isSettled(record, leader),
   };
 }

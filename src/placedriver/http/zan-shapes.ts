@@ -135,7 +135,7 @@ export function zanNamespace(
     const holders = new Set(record.replicas.map(({ node }) => node));
     if (leader !== undefined) holders.add(leader.node);
     partitions[String(record.partition)] = {
-      leader: (leader && alive.get(leader.node)) ?? NO_NODE,
+      leader: (leader && !leader.resigned && alive.get(leader.node)) || NO_NODE,
       replicas: nodesOf([...holders]),
     };
   }
@@ -165,11 +165,11 @@ export interface ZanStats {
 export function zanStats(picture: Picture): ZanStats {
   const alive = new Set(picture.aliveNodes().map(({ node }) => node));
   const records = picture.partitions().map(({ record }) => record);
-  const led = records.filter((record) => alive.has(picture.leader(record)?.node ?? '')).length;
+  const led = records.filter((record) => picture.leading(record) !== undefined).length;
   const staying = stayingNodes(picture);
   const whole = records.every(
     (record) =>
-      isSettled(record, picture.leader(record)) &&
+      isSettled(record, picture.leading(record)) &&
       record.replicas.every(({ node, incarnation }) => staying.get(node) === incarnation),
   );
   const upgrading = picture.control()?.record.upgradeSinceMs !== undefined;

@@ -67,7 +67,12 @@ const telling: readonly (readonly [prefix: string, Tell])[] = [
     ({ group, replicas }: PartitionRecord) => [group, ...replicas.map(({ node }) => node)],
   ],
   // a leader that won again is told as well: connections to it may have broken meanwhile
-  [keys.leaders, ({ group, node, replica, term }: LeaderRecord) => [group, node, replica, term]],
+  [
+    keys.leaders,
+    ({ group, node, replica, term, resigned }: LeaderRecord) => [
+      ...[group, node, replica, term, resigned],
+    ],
+  ],
 ];
 
 function shown(kept: Kept | undefined, tell: Tell): string {

@@ -19,14 +19,13 @@ export interface ClusterMeasures {
 export async function measure(store: MetaStore, view: ClusterView): Promise<ClusterMeasures> {
   const { revision } = await store.range(keys.election);
   const { picture, master, candidates } = view;
-  const alive = new Set(picture.aliveNodes().map(({ node }) => node));
   const partitions = picture.partitions();
-  const led = partitions.filter(({ record }) => alive.has(picture.leader(record)?.node ?? ''));
+  const led = partitions.filter(({ record }) => picture.leading(record) !== undefined);
   return {
     revision,
     electionRevision: master?.revision ?? 0,
     placedrivers: candidates,
-    datanodes: alive.size,
+    datanodes: picture.aliveNodes().length,
     partitions: partitions.length,
     led: led.length,
   };

@@ -267,6 +267,51 @@ describe('a datanode on its control path', () => {
       .toContain('"term":6');
   });
 
+  test('a leader that lost its quorum says so, with the members that it told last', async () => {
+    const { coordinator, started, view } = start();
+    await started;
+    const key = keys.leader('default', 0);
+    const stored = async () => JSON.parse((await store.get(key))!.value) as LeaderRecord;
+    const wanted = { ...partition, group: 7 };
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(wanted));
+    coordinator.reportLeader(leaderRecord(0, 5, 7));
+    await expect.poll(() => view()!.leads('n1')).toBe(1);
+    coordinator.resign(wanted, 5);
+    await expect.poll(stored).toEqual({ ...leaderRecord(0, 5, 7), resigned: true });
+    await expect.poll(() => view()!.leads('n1')).toBe(0);
+    expect(view()!.wantedLeaders()).toEqual([]);
+    expect(view()!.memberships().get(7)).toEqual(leaderRecord(0, 5, 7).membership);
+    coordinator.reportLeader(leaderRecord(0, 6, 7));
+    await expect.poll(stored).toEqual(leaderRecord(0, 6, 7));
+  });
+
+  test('what others led, or lead by now, stays as it is told', async () => {
+    const { coordinator, started } = start();
+    await started;
+    const [key, next] = [keys.leader('default', 0), keys.leader('default', 1)];
+    const wanted = { ...partition, group: 7 };
+    const settled = async () => {
+      later++;
+      coordinator.reportLeader(leaderRecord(1, later, 8));
+      await expect.poll(async () => (await store.get(next))?.value).toContain(`"term":${later}`);
+    };
+    let later = 1;
+    await store.put(key, encodeRecord(leaderRecord(0, 5, 7)));
+    coordinator.resign(wanted, 5); // it never led
+    coordinator.reportLeader(leaderRecord(0, 6, 7));
+    await settled();
+    coordinator.resign(wanted, 7); // it heard of a later term first
+    await settled();
+    expect((await store.get(key))?.value).toBe(encodeRecord(leaderRecord(0, 6, 7)));
+    coordinator.reportLeader(leaderRecord(0, 8, 7));
+    await settled();
+    await store.put(key, encodeRecord({ ...leaderRecord(0, 9, 7), node: 'n2' } as LeaderRecord));
+    coordinator.resign(wanted, 8);
+    await settled();
+    expect(JSON.parse((await store.get(key))!.value)).toMatchObject({ node: 'n2', term: 9 });
+  });
+
   test('a report of a higher group always wins, one of a lower group never', async () => {
     const { coordinator, started } = start();
     await started;

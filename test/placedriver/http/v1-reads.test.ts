@@ -127,6 +127,30 @@ test('a partition shows what is wanted, what is, and whether that is the same', 
   expect(missing).toMatchObject({ code: 404, body: { message: 'no partition default/2' } });
 });
 
+test.each([
+  ['lost its quorum', true],
+  ['is on a node that is away', false],
+])('a partition whose leader %s has none, and is not settled', async (_what, resigned) => {
+  const record = partitionRecord('default', 0, ['n1', 'n2', 'n3']);
+  const other = partitionRecord('default', 1, ['n1', 'n2', 'n3']);
+  await api.put(keys.leader('default', 1), leaderRecord(other, 'n2'));
+  if (resigned) {
+    await api.put(keys.leader('default', 0), { ...leaderRecord(record), resigned: true as const });
+  } else await api.store.transaction([], [{ type: 'delete', key: keys.node('n1') }]);
+  await api.seen();
+  const { body } = await api.get('/v1/namespaces/default/partitions/0');
+  expect(body).toMatchObject({ leader: null, settled: false, actual: { voters: [1, 2, 3] } });
+  expect((await api.get('/v1/namespaces/default')).body).toMatchObject({ led: 1, settled: 1 });
+  const { partitions } = (await api.get('/v1/cluster')).body;
+  expect(partitions).toEqual({ total: 2, led: 1, settled: 1 });
+  expect((await api.get('/cluster/stats')).body).toMatchObject({ stable: false });
+  const routed = (await api.get('/query/default')).body.partitions;
+  expect(routed['0'].leader.node_id).toBe('');
+  expect((await api.get('/v1/nodes')).body.nodes).toMatchObject(
+    resigned ? [{ leaders: 0 }, { leaders: 1 }, { leaders: 0 }] : [{}, { leaders: 1 }, {}],
+  );
+});
+
 test('/v1/operations tells moves, creations and deletions', async () => {
   expect((await api.get('/v1/operations')).body).toEqual({ operations: [] });
   await beginMove();

@@ -34,6 +34,7 @@ test.each([
   ['another group', keys.partition('a', 0), table, { ...table, group: 9 }],
   ['a leader', keys.leader('a', 0), leader, leaderRecord(table, 'n2')],
   ['a leader that won again', keys.leader('a', 0), leader, member({ term: 3 })],
+  ['a leader that lost its quorum', keys.leader('a', 0), leader, member({ resigned: true })],
   ['the first leader', keys.leader('a', 0), undefined, leader],
   ['none any more', keys.leader('a', 0), leader, undefined],
   ['options', keys.namespace('a'), namespaceRecord('a'), namespaceRecord('a', { replicas: 2 })],

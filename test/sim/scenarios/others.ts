@@ -1,4 +1,5 @@
 /** What nearly everybody gets wrong once: retries, snapshots that chase compaction, full disks. */
+import { keys, type LeaderRecord } from '../../../src/meta/schema.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import type { Sent } from './scene.ts';
 
@@ -88,6 +89,22 @@ export const others: readonly Scenario[] = [
       await scene.whole();
     },
   ),
+
+  scenario('others: a leader that is left alone says that it leads no more', {}, async (scene) => {
+    await scene.whole();
+    const [leader, followers] = [scene.leader(), scene.followers()];
+    const { items } = scene.cluster.meta;
+    const told = () => JSON.parse(items.get(keys.leader('default', 0))!.value) as LeaderRecord;
+    const before = told();
+    scene.expect(before.node === leader && !before.resigned, 'its leader is told');
+    for (const name of followers) scene.cluster.crash(name, 'process');
+    await scene.until('a report that nobody leads', () => told().resigned === true);
+    scene.expect(told().term === before.term, 'in the term that it led');
+    for (const name of followers) scene.cluster.start(name);
+    await scene.whole();
+    await scene.until('a report of the next leader', () => !told().resigned);
+    scene.expect(told().term > before.term, 'in a later term');
+  }),
 
   scenario('others: one full disk', { clients: 2 }, async (scene) => {
     await scene.whole();
