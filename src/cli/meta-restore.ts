@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readChecked } from '../common/checked-file.ts';
 import { systemClock } from '../common/clock.ts';
+import { lockDataDir } from '../common/data-lock.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import { fsDisk } from '../common/fs-disk.ts';
 import { silentLogger } from '../common/log.ts';
@@ -16,6 +17,7 @@ import { type LostStore, restoreStore } from '../meta/embedded/restore.ts';
 import { encodeRecord, keys } from '../meta/schema.ts';
 import { placedriverConfigSchema } from '../placedriver/config.ts';
 import { loadConfig } from './config-file.ts';
+import { isAlive } from './run-file.ts';
 
 export interface RestoreFlags {
   readonly config: string;
@@ -35,9 +37,15 @@ export async function metaRestore({ config: path, from }: RestoreFlags): Promise
   const found = await Promise.all(from.map(readKept));
   const newest = found.reduce((a, b) => (b.image.store.revision > a.image.store.revision ? b : a));
   const lost = lostStoreOf(newest.image);
-  const dir = join(config['data-dir'], 'meta');
+  const dataDir = config['data-dir'];
+  const dir = join(dataDir, 'meta');
   const world = { disk: fsDisk, clock: systemClock, random: systemRandom(), logger: silentLogger };
-  await restoreStore({ ...world, dir }, lost);
+  const lock = await lockDataDir(fsDisk, dataDir, process.pid, isAlive);
+  try {
+    await restoreStore({ ...world, dir }, lost);
+  } finally {
+    await lock.release();
+  }
   const say = (line: string) => process.stdout.write(`${line}\n`);
   for (const { source, image } of found) say(`${source}: revision ${image.store.revision}`);
   say(`restored ${lost.items.length} records of ${newest.source} into ${dir}`);

@@ -96,6 +96,8 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
     random: systemRandom(),
     disk: fsDisk,
     logger,
+    processId: process.pid,
+    isAlive,
     setLogLevel: logger.setLevel,
   };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));

@@ -1,5 +1,6 @@
 /** Start-up of a datanode process, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
+import { lockDataDir } from '../common/data-lock.ts';
 import type { Disk } from '../common/disk.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
@@ -7,7 +8,6 @@ import type { Random } from '../common/random.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import type { ProcessUsage } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
-import { lockDataDir } from './data-lock.ts';
 import { createDatanode, type Datanode, type StopOptions } from './datanode.ts';
 import { createLevelHost } from './engine/leveldb.ts';
 import { openHttpDoor } from './http/door.ts';

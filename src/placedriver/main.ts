@@ -1,5 +1,6 @@
 /** Start-up of a placedriver, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
+import { lockDataDir } from '../common/data-lock.ts';
 import { type Disk, readFile } from '../common/disk.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import { limits } from '../common/limits.ts';
@@ -7,7 +8,7 @@ import type { Logger } from '../common/log.ts';
 import { LoopMeter } from '../common/loop-meter.ts';
 import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import { startEmbeddedStore } from '../meta/embedded/server.ts';
+import { type EmbeddedStore, startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import { SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
@@ -25,6 +26,8 @@ export interface PlacedriverWorld {
   readonly random: Random;
   readonly disk: Disk;
   readonly logger: Logger;
+  readonly processId: number;
+  isAlive(processId: number): boolean;
   setLogLevel(level: LogLevel): void;
 }
 
@@ -33,6 +36,10 @@ export interface RunningPlacedriver {
   stop(): Promise<void>;
 }
 
+/**
+ * Resolves when it serves. Rejects with an error that names cause and remedy, and leaves nothing
+ * behind then: no socket, no lock.
+ */
 export async function startPlacedriver(
   config: PlacedriverConfig,
   world: PlacedriverWorld,
@@ -42,13 +49,19 @@ export async function startPlacedriver(
   const embedded = await startEmbedded(config, world, listen);
   const urls = config.meta.endpoints ?? [embedded!.url];
   const store = connectEtcd({ ...world, urls });
-  const serving = await serve(config, world, store, token);
+  const closeStores = async () => {
+    await store.close();
+    await embedded?.close();
+  };
+  const serving = await serve(config, world, store, token).catch(async (failure: unknown) => {
+    await closeStores();
+    throw failure;
+  });
   return {
     ports: { http: serving.port, ...(embedded && { meta: embedded.port }) },
     async stop() {
       await serving.stop();
-      await store.close();
-      await embedded?.close();
+      await closeStores();
     },
   };
 }
@@ -124,9 +137,31 @@ export async function readToken(
   }
 }
 
-async function startEmbedded(config: PlacedriverConfig, world: PlacedriverWorld, host: string) {
+/**
+ * The lock comes first: already to open the store cuts and removes what a process that runs on it
+ * has just written.
+ */
+async function startEmbedded(
+  config: PlacedriverConfig,
+  world: PlacedriverWorld,
+  host: string,
+): Promise<EmbeddedStore | undefined> {
   if (config.meta.embedded === undefined) return undefined;
   const { port } = config.meta.embedded;
-  const dir = `${config['data-dir']}/meta`;
-  return startEmbeddedStore({ ...world, dir, listen: { host, port } });
+  const dataDir = config['data-dir'];
+  const lock = await lockDataDir(world.disk, dataDir, world.processId, world.isAlive);
+  const listen = { host, port };
+  const store = await startEmbeddedStore({ ...world, dir: `${dataDir}/meta`, listen }).catch(
+    async (failure: unknown) => {
+      await lock.release();
+      throw failure;
+    },
+  );
+  return {
+    ...store,
+    async close() {
+      await store.close();
+      await lock.release();
+    },
+  };
 }

@@ -45,8 +45,9 @@ describe('the disk of the embedded store is lost', () => {
     const pids = datanodes.map((name) => running.pidOf(name));
     const meta = join(running.data, 'placedriver1', 'meta');
 
-    await expect(restore(running, datanodes)).rejects.toThrow(/holds a metadata store already/);
+    await expect(restore(running, datanodes)).rejects.toThrow(/placedriver1 is in use by process/);
     await running.killAndWait('placedriver1');
+    await expect(restore(running, datanodes)).rejects.toThrow(/holds a metadata store already/);
     rmSync(meta, { recursive: true });
     await client.set('meanwhile', 'kept too');
     await expect(restore(running, ['placedriver1'])).rejects.toThrow(/holds no file `table`/);

@@ -39,6 +39,8 @@ async function start(name: string, token?: string): Promise<void> {
   const world = {
     clock: systemClock,
     random: seededRandom(name),
+    processId: 1,
+    isAlive: () => false,
     disk: undefined as never, // no file is read: the store and the token are handed in
     logger: silentLogger,
     setLogLevel() {},

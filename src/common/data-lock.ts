@@ -1,6 +1,6 @@
-/** One process per data directory: two would write one raft log. */
-import { type Disk, readFile } from '../common/disk.ts';
-import { KvorumError, systemCodeOf } from '../common/errors.ts';
+/** One process per data directory: two would write one log. */
+import { type Disk, readFile } from './disk.ts';
+import { KvorumError, systemCodeOf } from './errors.ts';
 
 export interface DataLock {
   release(): Promise<void>;
@@ -33,8 +33,8 @@ export async function lockDataDir(
     if (Number.isInteger(holder) && holder > 0 && holder !== processId && isAlive(holder)) {
       throw new KvorumError(
         'BAD_CONFIG',
-        `${dataDir} is in use by process ${holder}; stop it, or give this node its own data-dir ` +
-          `(if that process is no datanode, remove ${path})`,
+        `${dataDir} is in use by process ${holder}; stop it, or give this one its own data-dir ` +
+          `(if that process is no kvorum, remove ${path})`,
       );
     }
     await disk.removeTree(path);

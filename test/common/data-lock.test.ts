@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/common/clock.ts';
+import { lockDataDir } from '../../src/common/data-lock.ts';
 import { seededRandom } from '../../src/common/random.ts';
-import { lockDataDir } from '../../src/datanode/data-lock.ts';
 import { SimDisk } from '../sim/disk.ts';
 
 test('a data directory has one process; a dead one’s lock is taken over', async () => {

@@ -1,0 +1,101 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fsDisk } from '../../src/common/fs-disk.ts';
+import { connectEtcd } from '../../src/meta/etcd.ts';
+import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
+import { type RunningPlacedriver, startPlacedriver } from '../../src/placedriver/main.ts';
+import { world } from '../meta/served.ts';
+import { freePorts, freeStorePort } from '../ports.ts';
+
+let dataDir: string;
+const running: RunningPlacedriver[] = [];
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'kvorum-placedriver-'));
+});
+
+afterEach(async () => {
+  for (const one of running.splice(0)) await one.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+interface Doors {
+  readonly http: number;
+  readonly meta: number;
+}
+
+async function freeDoors(): Promise<Doors> {
+  return { http: (await freePorts(1)).http, meta: await freeStorePort() };
+}
+
+/** As process `processId`, beside which every other one that is asked for lives. */
+async function start({ http, meta }: Doors, processId: number): Promise<RunningPlacedriver> {
+  const fields = { 'data-dir': dataDir, ports: { http }, meta: { embedded: { port: meta } } };
+  const config = placedriverConfigSchema.parse({ name: 'placedriver1', ...fields });
+  const own = { disk: fsDisk, processId, isAlive: () => true, setLogLevel() {} };
+  const started = await startPlacedriver(config, { ...world, ...own });
+  running.push(started);
+  return started;
+}
+
+async function stop(started: RunningPlacedriver): Promise<void> {
+  running.splice(running.indexOf(started), 1);
+  await started.stop();
+}
+
+describe('the data directory of a placedriver with the embedded store', () => {
+  test.each([
+    ['the same ports', async (doors: Doors) => doors],
+    ['other ports', freeDoors],
+  ])('is of one process: a second one on %s is refused and changes nothing', async (_, chosen) => {
+    const doors = await freeDoors();
+    const first = await start(doors, 10);
+    const url = `http://127.0.0.1:${doors.meta}`;
+    const store = connectEtcd({ ...world, urls: [url] });
+    await store.put('/a', '1');
+    // as while the log is replaced: to open the store removes it
+    const next = join(dataDir, 'meta', 'log-2');
+    writeFileSync(next, '');
+    await expect(start(await chosen(doors), 11)).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringMatching(/is in use by process 10; stop it, or give this one its own/),
+    });
+    expect(existsSync(next)).toBe(true);
+    const revision = await store.put('/b', '2');
+    await store.close();
+    await stop(first);
+    const again = await start(doors, 12);
+    const reopened = connectEtcd({ ...world, urls: [url] });
+    expect([await reopened.get('/a'), await reopened.get('/b')]).toMatchObject([
+      { value: '1' },
+      { value: '2', modRevision: revision },
+    ]);
+    await reopened.close();
+    await stop(again);
+  });
+
+  test('is free again when the start failed, and so is the port of its store', async () => {
+    const doors = await freeDoors();
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(doors.http, '127.0.0.1', resolve));
+    await expect(start(doors, 10)).rejects.toThrow('EADDRINUSE');
+    await new Promise((resolve) => taken.close(resolve));
+    expect(readdirSync(dataDir)).toEqual(['meta']);
+    const second = await start(doors, 11);
+    expect(second.ports).toEqual({ http: doors.http, meta: doors.meta });
+    await stop(second);
+    expect(readdirSync(dataDir)).toEqual(['meta']);
+  });
+
+  test('is free again when its store cannot listen', async () => {
+    const doors = await freeDoors();
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(doors.meta, '127.0.0.1', resolve));
+    await expect(start(doors, 10)).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+    await new Promise((resolve) => taken.close(resolve));
+    await stop(await start(doors, 11));
+  });
+});
