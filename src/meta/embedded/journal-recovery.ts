@@ -75,7 +75,7 @@ async function initialize(
     const path = logPath(dir, number);
     const size = (await readFile(disk, path, LOG_BYTES_MAX)).length;
     if (number > 1 || size > LOG_HEADER_BYTES) {
-      throw corrupt(snapshotPath(dir, number), 0, 'is missing beside its log');
+      throw damaged(snapshotPath(dir, number), 0, 'is missing beside its log');
     }
   }
   await (await createLog(disk, dir, 1)).close();
@@ -85,16 +85,16 @@ async function initialize(
 async function readJournalFiles(disk: Disk, dir: string, number: number): Promise<FoundJournal> {
   const path = snapshotPath(dir, number);
   const image = decodeSnapshot(await readFile(disk, path, SNAPSHOT_BYTES_MAX));
-  if (typeof image === 'string') throw corrupt(path, 0, image);
+  if (typeof image === 'string') throw damaged(path, 0, image);
   return { image, fileNumber: number, ...(await readLog(disk, logPath(dir, number), number)) };
 }
 
 async function readLog(disk: Disk, path: string, number: number) {
   const log = await readFile(disk, path, LOG_BYTES_MAX).catch((error: unknown) => {
-    throw systemCodeOf(error) === 'ENOENT' ? corrupt(path, 0, 'is missing') : error;
+    throw systemCodeOf(error) === 'ENOENT' ? damaged(path, 0, 'is missing') : error;
   });
   const fault = logHeaderFault(log, number);
-  if (fault !== undefined) throw corrupt(path, 0, fault);
+  if (fault !== undefined) throw damaged(path, 0, fault);
   const records: LogRecord[] = [];
   let offset = LOG_HEADER_BYTES;
   let batch = 0;
@@ -102,14 +102,14 @@ async function readLog(disk: Disk, path: string, number: number) {
   while (offset < log.length) {
     const next = decodeBatch(log, number, offset);
     if (next === undefined) break;
-    if (next === 'unreadable') throw corrupt(path, offset, 'a batch that does not decode');
-    if (next.batch.number !== batch + 1) throw corrupt(path, offset, 'batches out of order');
+    if (next === 'unreadable') throw damaged(path, offset, 'a batch that does not decode');
+    if (next.batch.number !== batch + 1) throw damaged(path, offset, 'batches out of order');
     batch = next.batch.number;
     unmarked = next.batch.records.length > 0;
     for (const record of next.batch.records) records.push(record);
     offset = next.end;
   }
-  if (hasSoundBatchAfter(log, number, offset)) throw corrupt(path, offset, 'a damaged batch');
+  if (hasSoundBatchAfter(log, number, offset)) throw damaged(path, offset, 'a damaged batch');
   const tornBytes = Math.max(0, log.length - offset);
   return { records, size: offset, tornBytes, batch, unmarked };
 }
@@ -125,10 +125,18 @@ function hasSoundBatchAfter(log: Buffer, number: number, offset: number): boolea
   return false;
 }
 
-function corrupt(path: string, offset: number, what: string): KvorumError {
+function damaged(path: string, offset: number, what: string): KvorumError {
+  return corrupt(path, `${what} at offset ${offset}`);
+}
+
+/** CORRUPT: what is wrong with the file, and what to do about it. */
+export function corrupt(path: string, what: string, cause?: unknown): KvorumError {
+  const dir = path.slice(0, path.lastIndexOf('/'));
   return new KvorumError(
     'CORRUPT',
-    `${path}: ${what} at offset ${offset}; restore the metadata directory from a copy`,
+    `${path}: ${what}; restore the metadata directory from a copy, or move ${dir} away and make ` +
+      'it anew from what the datanodes keep: kvorum meta restore --help',
+    { cause },
   );
 }
 

@@ -10,7 +10,7 @@ import { KvorumError, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import { encodeBatch, encodeSnapshot, LOG_HEADER_BYTES, type LogRecord } from './format.ts';
-import { createLog, logPath, readJournal, snapshotPath } from './journal-recovery.ts';
+import { corrupt, createLog, logPath, readJournal, snapshotPath } from './journal-recovery.ts';
 import type { StateImage } from './state.ts';
 
 export interface JournalOptions {
@@ -127,6 +127,17 @@ export class Journal {
     while (this.#flushing) await this.#flushing;
     if (!this.#failure) await this.#mark().catch(() => {});
     await this.#file.close();
+  }
+
+  /**
+   * For records that cannot be replayed: closes the file as it was found, and returns CORRUPT naming
+   * it, `what` and the remedy.
+   */
+  async refuse(what: string, cause: unknown): Promise<KvorumError> {
+    this.#closed = true;
+    this.#markTimer?.cancel();
+    await this.#file.close();
+    return corrupt(this.#file.path, what, cause);
   }
 
   #start(): void {

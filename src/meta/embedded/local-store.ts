@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
-import { KvorumError, messageOf } from '../../common/errors.ts';
+import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
 import { type CommandName, commandNumbers, type LogRecord } from './format.ts';
@@ -129,7 +129,15 @@ export class LocalStore {
     });
     const state = new StoreState(image);
     holder.state = state;
-    for (const record of records) replay(state, record);
+    for (const [at, record] of records.entries()) {
+      try {
+        replay(state, record);
+      } catch (failure) {
+        const what = `record ${at + 1} of ${records.length} cannot be replayed`;
+        const refusal = await journal.refuse(`${what} (${messageOf(failure)})`, failure);
+        throw codeOf(failure) === 'CORRUPT' ? failure : refusal;
+      }
+    }
     return new LocalStore(state, journal, options);
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { crc32 } from '../../../src/common/checksum.ts';
 import { messageOf } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
+import { decodeBatch, encodeBatch, LOG_HEADER_BYTES } from '../../../src/meta/embedded/format.ts';
 import { putRequestCodec, txnRequestCodec } from '../../../src/meta/embedded/messages.ts';
 import { compact, contentsOf, grant, put, rangeOf, StoreLife } from './store-life.ts';
 
@@ -136,6 +137,10 @@ describe('durability', () => {
 });
 
 describe('damage', () => {
+  const remedy =
+    'restore the metadata directory from a copy, or move driver/meta away and make it anew from ' +
+    'what the datanodes keep: kvorum meta restore --help';
+
   /** Two batches and the mark of a proper end. */
   async function written() {
     const life = new StoreLife('damage');
@@ -161,8 +166,7 @@ describe('damage', () => {
     life.disk.flip('driver/meta/log-1', firstEnds + 20);
     const before = await life.bytesOf('log-1');
     expect(await refusal(life)).toBe(
-      `driver/meta/log-1: a damaged batch at offset ${firstEnds}; ` +
-        'restore the metadata directory from a copy',
+      `driver/meta/log-1: a damaged batch at offset ${firstEnds}; ${remedy}`,
     );
     expect(await life.bytesOf('log-1')).toEqual(before);
   });
@@ -181,9 +185,33 @@ describe('damage', () => {
     batch.writeUInt32BE(crc32(body, crc32(place)), 8);
     await life.write('log-1', log);
     expect(await refusal(life)).toBe(
-      `driver/meta/log-1: a batch that does not decode at offset ${firstEnds}; ` +
-        'restore the metadata directory from a copy',
+      `driver/meta/log-1: a batch that does not decode at offset ${firstEnds}; ${remedy}`,
     );
+  });
+
+  test('of what its commands rely on is refused with file, record and remedy, and left alone', async () => {
+    const life = new StoreLife('replay');
+    const store = await life.open();
+    await life.until(grant(store, 7, 10));
+    const leased = (await life.bytesOf('log-1')).length;
+    await life.put(store, '/leased', 'x', 7);
+    const leasedEnds = (await life.bytesOf('log-1')).length;
+    life.crash('process');
+    // the put alone, sealed as the first batch: as of a log that two processes appended to
+    const put = decodeBatch(await life.bytesOf('log-1'), 1, leased);
+    if (put === undefined || put === 'unreadable') throw new Error('no batch');
+    const alone = { number: 1, durable: 0, records: put.batch.records };
+    const file = await life.until(life.disk.open('driver/meta/log-1', 'write'));
+    await life.until(file.truncate(LOG_HEADER_BYTES));
+    await life.until(file.pwrite(LOG_HEADER_BYTES, encodeBatch(1, LOG_HEADER_BYTES, alone)));
+    const before = await life.bytesOf('log-1');
+    expect(before.length).toBeLessThan(leasedEnds);
+    expect(await refusal(life)).toBe(
+      'driver/meta/log-1: record 1 of 1 cannot be replayed ' +
+        `(etcdserver: requested lease not found); ${remedy}`,
+    );
+    await life.pass(1_000);
+    expect(await life.bytesOf('log-1')).toEqual(before);
   });
 
   test('of a snapshot whose checksum is right is told as well', async () => {
