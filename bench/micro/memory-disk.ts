@@ -78,6 +78,12 @@ export function createMemoryDisk(): Disk {
       files.delete(from);
       files.set(to, file);
     },
+    async link(from, to) {
+      const file = files.get(from);
+      if (file === undefined) throw missing(from, 'ENOENT');
+      if (files.has(to)) throw missing(to, 'EEXIST');
+      files.set(to, file);
+    },
     async unlink(path) {
       if (!files.delete(path)) throw missing(path, 'ENOENT');
     },

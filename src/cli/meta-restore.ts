@@ -17,7 +17,7 @@ import { type LostStore, restoreStore } from '../meta/embedded/restore.ts';
 import { encodeRecord, keys } from '../meta/schema.ts';
 import { placedriverConfigSchema } from '../placedriver/config.ts';
 import { loadConfig } from './config-file.ts';
-import { isAlive } from './run-file.ts';
+import { birthOf, isAlive } from './run-file.ts';
 
 export interface RestoreFlags {
   readonly config: string;
@@ -40,7 +40,7 @@ export async function metaRestore({ config: path, from }: RestoreFlags): Promise
   const dataDir = config['data-dir'];
   const dir = join(dataDir, 'meta');
   const world = { disk: fsDisk, clock: systemClock, random: systemRandom(), logger: silentLogger };
-  const lock = await lockDataDir(fsDisk, dataDir, process.pid, isAlive);
+  const lock = await lockDataDir({ ...world, processId: process.pid, isAlive, birthOf }, dataDir);
   try {
     await restoreStore({ ...world, dir }, lost);
   } finally {

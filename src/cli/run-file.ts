@@ -55,3 +55,19 @@ export function isAlive(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
+
+/**
+ * Boot of the machine and start of the process in it: no other process of this id has the same.
+ * Undefined when there is none, or where the system (other than Linux) does not tell.
+ */
+export function birthOf(pid: number): string | undefined {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // the name, in parentheses, may hold anything; the start is the 22nd field, the 20th after it
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return started === undefined ? undefined : `${boot}/${started}`;
+  } catch {
+    return undefined;
+  }
+}

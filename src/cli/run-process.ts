@@ -16,7 +16,7 @@ import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
 import { tuneHeap } from './node-flags.ts';
 import { preparePlaces } from './places.ts';
-import { isAlive, type RunFile, writeRunFile } from './run-file.ts';
+import { birthOf, isAlive, type RunFile, writeRunFile } from './run-file.ts';
 
 export interface ProcessOptions {
   readonly config: string;
@@ -70,6 +70,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     processId: process.pid,
     configFile: options.config,
     isAlive,
+    birthOf,
     os: `${os.type()} ${os.release()} ${os.machine()}`,
     systemMemoryBytes: os.totalmem(),
     usage: processUsage,
@@ -98,6 +99,7 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
     logger,
     processId: process.pid,
     isAlive,
+    birthOf,
     setLogLevel: logger.setLevel,
   };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));

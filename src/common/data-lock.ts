@@ -1,42 +1,169 @@
-/** One process per data directory: two would write one log. */
+/**
+ * One process per data directory: two would write one log. The lock is the file `lock`, which names
+ * its holder and is never seen half written. Who finds it left behind claims the place after it, a
+ * name that follows from that very lock: one process alone gets it. What it was given for a lock that
+ * has been replaced meanwhile is worth nothing, which it sees when it looks again.
+ */
 import { type Disk, readFile } from './disk.ts';
 import { KvorumError, systemCodeOf } from './errors.ts';
+import type { Random } from './random.ts';
 
 export interface DataLock {
+  /** Gives the directory back; what somebody else has taken by hand meanwhile stays. */
   release(): Promise<void>;
 }
 
+/** Who asks, and what the machine knows of other processes. */
+export interface LockWorld {
+  readonly disk: Disk;
+  readonly random: Random;
+  readonly processId: number;
+  isAlive(processId: number): boolean;
+  /** Tells a process from another one with its id, across boots; undefined where nothing tells. */
+  birthOf(processId: number): string | undefined;
+}
+
+/** What a lock file says: `<process> <id of this lock> [<birth of the process>]`. */
+interface Holder {
+  readonly processId: number;
+  /** Of this taking of the lock alone; absent in the locks of older builds. */
+  readonly id: string | undefined;
+  readonly birth: string | undefined;
+}
+
+interface Found {
+  readonly path: string;
+  /** Undefined when nothing can be read from it: a loss of power left it so. */
+  readonly holder: Holder | undefined;
+}
+
 const LOCK_BYTES_MAX = 1_024;
+const ID_BYTES = 8;
+
+/** What file systems without hard links say to one. */
+const noLinkCodes: ReadonlySet<string | undefined> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+]);
 
 /**
- * Takes the lock of `dataDir` for `processId`; the lock of a process that is gone is taken over.
- * Throws KvorumError BAD_CONFIG while its holder lives.
+ * Takes the lock of `dataDir`, which is made if need be; the lock of a process that is gone is taken
+ * over. Throws KvorumError BAD_CONFIG while its holder lives.
  */
-export async function lockDataDir(
-  disk: Disk,
-  dataDir: string,
-  processId: number,
-  isAlive: (processId: number) => boolean,
-): Promise<DataLock> {
-  const path = `${dataDir}/lock`;
-  await disk.makeDir(dataDir);
+export async function lockDataDir(world: LockWorld, dataDir: string): Promise<DataLock> {
+  const { disk, processId } = world;
+  const lock = `${dataDir}/lock`;
+  const own = { processId, id: world.random.hex(ID_BYTES), birth: world.birthOf(processId) };
   for (;;) {
-    try {
-      const file = await disk.open(path, 'create');
-      await file.pwrite(0, Buffer.from(`${processId}\n`));
-      await file.close();
-      return { release: () => disk.unlink(path) };
-    } catch (failure) {
-      if (systemCodeOf(failure) !== 'EEXIST') throw failure;
+    await disk.makeDir(dataDir);
+    const last = await lastOf(disk, lock);
+    if (last?.holder && isHeld(world, last.holder)) throw inUse(dataDir, lock, last.holder);
+    const place = last === undefined ? lock : placeAfter(lock, last);
+    if (!(await claim(disk, lock, place, own))) continue;
+    if (place !== lock) {
+      if ((await lastOf(disk, lock))?.holder?.id !== own.id) {
+        await disk.removeTree(place);
+        continue;
+      }
+      await disk.rename(place, lock);
     }
-    const holder = Number((await readFile(disk, path, LOCK_BYTES_MAX)).toString());
-    if (Number.isInteger(holder) && holder > 0 && holder !== processId && isAlive(holder)) {
-      throw new KvorumError(
-        'BAD_CONFIG',
-        `${dataDir} is in use by process ${holder}; stop it, or give this one its own data-dir ` +
-          `(if that process is no kvorum, remove ${path})`,
-      );
-    }
-    await disk.removeTree(path);
+    await removeLeftovers(disk, dataDir);
+    return { release: () => release(disk, lock, own) };
   }
+}
+
+/** The lock, or the last of the claims that follow it: whose process ended before it had the lock. */
+async function lastOf(disk: Disk, lock: string): Promise<Found | undefined> {
+  for (;;) {
+    const first = await read(disk, lock);
+    if (first === undefined) return undefined;
+    let last = first;
+    for (let next: Found | undefined = first; next !== undefined; ) {
+      last = next;
+      next = await read(disk, placeAfter(lock, last));
+    }
+    if (last === first) return last;
+    // a claim counts only while the lock is still the one that it follows
+    const now = await read(disk, lock);
+    if (now !== undefined && now.holder?.id === first.holder?.id) return last;
+  }
+}
+
+/** An id is never given twice, and without one the name grows: no walk along them comes back. */
+function placeAfter(lock: string, { path, holder }: Found): string {
+  return holder?.id === undefined ? `${path}+` : `${lock}.after-${holder.id}`;
+}
+
+async function read(disk: Disk, path: string): Promise<Found | undefined> {
+  let text: string;
+  try {
+    text = (await readFile(disk, path, LOCK_BYTES_MAX)).toString();
+  } catch (failure) {
+    if (systemCodeOf(failure) === 'ENOENT') return undefined;
+    throw failure;
+  }
+  const fields = /^(\d+)(?: ([0-9a-f]+)(?: (\S+))?)?\n$/.exec(text);
+  const processId = Number(fields?.[1]);
+  if (!(processId > 0)) return { path, holder: undefined };
+  return { path, holder: { processId, id: fields?.[2], birth: fields?.[3] } };
+}
+
+/** Ids are given again: a process that was born at another time is another one. */
+function isHeld(world: LockWorld, { processId, birth }: Holder): boolean {
+  if (!world.isAlive(processId)) return false;
+  const now = world.birthOf(processId);
+  if (birth !== undefined && now !== undefined) return birth === now;
+  return processId !== world.processId;
+}
+
+/** Puts what names `own` at `place`, whole, unless something is there; tells whether it did. */
+async function claim(disk: Disk, lock: string, place: string, own: Holder): Promise<boolean> {
+  const temporary = `${lock}.new-${own.id}`;
+  try {
+    await writeHolder(disk, temporary, own);
+    await disk.link(temporary, place).catch(async (failure: unknown) => {
+      if (!noLinkCodes.has(systemCodeOf(failure))) throw failure;
+      await writeHolder(disk, place, own);
+    });
+    return true;
+  } catch (failure) {
+    // ENOENT: who has got the lock meanwhile has tidied up
+    if (!['EEXIST', 'ENOENT'].includes(systemCodeOf(failure) ?? '')) throw failure;
+    return false;
+  } finally {
+    await disk.removeTree(temporary);
+  }
+}
+
+/** Durable before it has its name in the end: a loss of power leaves no empty claim there. */
+async function writeHolder(disk: Disk, path: string, own: Holder): Promise<void> {
+  const { processId, id, birth } = own;
+  const file = await disk.open(path, 'create');
+  try {
+    const text = birth === undefined ? `${processId} ${id}\n` : `${processId} ${id} ${birth}\n`;
+    await file.pwrite(0, Buffer.from(text));
+    await file.fdatasync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function removeLeftovers(disk: Disk, dataDir: string): Promise<void> {
+  for (const name of await disk.list(dataDir)) {
+    if (/^lock(?:\.(?:after|new)-|\+)/.test(name)) await disk.removeTree(`${dataDir}/${name}`);
+  }
+}
+
+async function release(disk: Disk, lock: string, own: Holder): Promise<void> {
+  if ((await read(disk, lock))?.holder?.id === own.id) await disk.removeTree(lock);
+}
+
+function inUse(dataDir: string, lock: string, { processId }: Holder): KvorumError {
+  return new KvorumError(
+    'BAD_CONFIG',
+    `${dataDir} is in use by process ${processId}; stop it, or give this one its own data-dir ` +
+      `(if that process is no kvorum, remove ${lock})`,
+  );
 }

@@ -32,6 +32,8 @@ export interface Disk {
   /** Errors keep node's `code` (ENOENT, EEXIST, EACCES, ENOSPC, EIO). */
   open(path: string, mode: OpenMode): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
+  /** A second name for a file, EEXIST when there is something: EPERM and such where none can be. */
+  link(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
   exists(path: string): Promise<boolean>;
   /** Names in a directory, sorted; empty when it does not exist. */

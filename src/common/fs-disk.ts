@@ -3,6 +3,7 @@ import { constants, readSync, write } from 'node:fs';
 import {
   access,
   type FileHandle,
+  link,
   mkdir,
   open,
   readdir,
@@ -25,6 +26,7 @@ export const fsDisk: Disk = {
     return new FsFile(path, await open(path, flagsOf[mode]));
   },
   rename,
+  link,
   unlink,
   async exists(path) {
     try {

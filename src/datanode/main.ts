@@ -1,10 +1,8 @@
 /** Start-up of a datanode process, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
-import { lockDataDir } from '../common/data-lock.ts';
-import type { Disk } from '../common/disk.ts';
+import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
-import type { Random } from '../common/random.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import type { ProcessUsage } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
@@ -13,18 +11,14 @@ import { createLevelHost } from './engine/leveldb.ts';
 import { openHttpDoor } from './http/door.ts';
 import type { DatanodePorts } from './reports.ts';
 
-export interface DatanodeWorld {
+export interface DatanodeWorld extends LockWorld {
   readonly clock: Clock;
-  readonly random: Random;
   readonly network: Network;
-  readonly disk: Disk;
   readonly logger: Logger;
-  readonly processId: number;
   readonly configFile: string;
   readonly os: string;
   readonly systemMemoryBytes: number;
   usage(): ProcessUsage;
-  isAlive(processId: number): boolean;
   fatal(error: Error): void;
 }
 
@@ -39,7 +33,7 @@ export async function startDatanode(
   world: DatanodeWorld,
 ): Promise<RunningDatanode> {
   const dataDir = config['data-dir'];
-  const lock = await lockDataDir(world.disk, dataDir, world.processId, world.isAlive);
+  const lock = await lockDataDir(world, dataDir);
   const store = connectEtcd({ ...world, urls: config.meta.endpoints });
   const engines = createLevelHost({
     dir: `${dataDir}/engines`,

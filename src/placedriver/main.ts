@@ -1,12 +1,11 @@
 /** Start-up of a placedriver, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
-import { lockDataDir } from '../common/data-lock.ts';
+import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { type Disk, readFile } from '../common/disk.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import { limits } from '../common/limits.ts';
 import type { Logger } from '../common/log.ts';
 import { LoopMeter } from '../common/loop-meter.ts';
-import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { type EmbeddedStore, startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
@@ -21,13 +20,9 @@ import { checkToken } from './http/token.ts';
 import { ClusterView } from './view/cluster-view.ts';
 import { Registration } from './view/registration.ts';
 
-export interface PlacedriverWorld {
+export interface PlacedriverWorld extends LockWorld {
   readonly clock: Clock;
-  readonly random: Random;
-  readonly disk: Disk;
   readonly logger: Logger;
-  readonly processId: number;
-  isAlive(processId: number): boolean;
   setLogLevel(level: LogLevel): void;
 }
 
@@ -149,7 +144,7 @@ async function startEmbedded(
   if (config.meta.embedded === undefined) return undefined;
   const { port } = config.meta.embedded;
   const dataDir = config['data-dir'];
-  const lock = await lockDataDir(world.disk, dataDir, world.processId, world.isAlive);
+  const lock = await lockDataDir(world, dataDir);
   const listen = { host, port };
   const store = await startEmbeddedStore({ ...world, dir: `${dataDir}/meta`, listen }).catch(
     async (failure: unknown) => {

@@ -1,8 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isAlive, type RunFile, readRunFiles, writeRunFile } from '../../src/cli/run-file.ts';
+import {
+  birthOf,
+  isAlive,
+  type RunFile,
+  readRunFiles,
+  writeRunFile,
+} from '../../src/cli/run-file.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -31,4 +39,17 @@ test('what a process tells of itself is found; half a file is not', () => {
 test('a process is alive or not', () => {
   expect(isAlive(process.pid)).toBe(true);
   expect(isAlive(2 ** 22 + 1)).toBe(false);
+});
+
+test.runIf(process.platform === 'linux')('a process has a birth that no other has', async () => {
+  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()']);
+  const own = birthOf(process.pid);
+  const other = birthOf(child.pid!);
+  child.stdin.end();
+  await once(child, 'close');
+  expect(own).toMatch(/^[0-9a-f-]{36}\/\d+$/);
+  expect(birthOf(process.pid)).toBe(own);
+  expect(other).toMatch(/^[0-9a-f-]{36}\/\d+$/);
+  expect(other).not.toBe(own);
+  expect(birthOf(child.pid!)).toBeUndefined();
 });

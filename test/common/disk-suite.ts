@@ -106,6 +106,21 @@ export function diskSuite(name: string, make: () => Promise<{ disk: Disk; dir: s
       await file.close();
     });
 
+    test('a file has a second name until that is removed, and takes none that is there', async () => {
+      const { disk, dir } = await make();
+      const file = await disk.open(`${dir}/a`, 'create');
+      await file.pwrite(0, Buffer.from('one'));
+      await disk.link(`${dir}/a`, `${dir}/b`);
+      await file.pwrite(0, Buffer.from('two'));
+      await file.close();
+      expect((await readFile(disk, `${dir}/b`, 3)).toString()).toBe('two');
+      expect(await codeOfFailure(disk.link(`${dir}/a`, `${dir}/b`))).toBe('EEXIST');
+      expect(await codeOfFailure(disk.link(`${dir}/no`, `${dir}/c`))).toBe('ENOENT');
+      await disk.unlink(`${dir}/a`);
+      expect(await disk.list(dir)).toEqual(['b']);
+      expect((await readFile(disk, `${dir}/b`, 3)).toString()).toBe('two');
+    });
+
     test('replaceFile replaces as a whole and readFile is bounded', async () => {
       const { disk, dir } = await make();
       await replaceFile(disk, `${dir}/a`, Buffer.from('one'));

@@ -35,7 +35,13 @@ async function freeDoors(): Promise<Doors> {
 async function start({ http, meta }: Doors, processId: number): Promise<RunningPlacedriver> {
   const fields = { 'data-dir': dataDir, ports: { http }, meta: { embedded: { port: meta } } };
   const config = placedriverConfigSchema.parse({ name: 'placedriver1', ...fields });
-  const own = { disk: fsDisk, processId, isAlive: () => true, setLogLevel() {} };
+  const own = {
+    disk: fsDisk,
+    processId,
+    isAlive: () => true,
+    birthOf: () => undefined,
+    setLogLevel() {},
+  };
   const started = await startPlacedriver(config, { ...world, ...own });
   running.push(started);
   return started;

@@ -20,6 +20,7 @@ export type DiskOperation =
   | 'fdatasync'
   | 'truncate'
   | 'rename'
+  | 'link'
   | 'unlink'
   | 'syncDir'
   /** Asking for names and making directories. */
@@ -66,6 +67,7 @@ const latencyOf = {
   fdatasync: 'sync',
   truncate: 'write',
   rename: 'name',
+  link: 'name',
   unlink: 'name',
   syncDir: 'sync',
   look: 'name',
@@ -122,6 +124,15 @@ export class SimDisk implements Disk {
         { path: from, file: undefined },
         { path: to, file },
       ]);
+    });
+  }
+
+  link(from: string, to: string): Promise<void> {
+    return this.#operate('link', from, () => {
+      const file = this.#names.get(from);
+      if (file === undefined) throw failure('ENOENT', from);
+      if (this.#names.has(to) || this.#directories.has(to)) throw failure('EEXIST', to);
+      this.#rename([{ path: to, file }]);
     });
   }
 
@@ -209,9 +220,14 @@ export class SimDisk implements Disk {
       else for (const change of changes) blocked.add(change.path);
     }
     this.#nameLog = [];
+    const ended = new Set<SimFile>();
     for (const path of [...this.#names.keys()].sort()) {
-      this.#names.get(path)!.endLife();
-      this.#names.get(path)!.crash(this.#random, odds);
+      const file = this.#names.get(path)!;
+      if (!ended.has(file)) {
+        file.endLife();
+        file.crash(this.#random, odds);
+        ended.add(file);
+      }
       this.#directories.add(directoryOf(path));
     }
     this.#durableNames = new Map(this.#names);
@@ -306,6 +322,7 @@ export class SimDisk implements Disk {
     return {
       open: guard((path: string, mode: OpenMode) => this.open(path, mode)),
       rename: guard((from: string, to: string) => this.rename(from, to)),
+      link: guard((from: string, to: string) => this.link(from, to)),
       unlink: guard((path: string) => this.unlink(path)),
       exists: guard((path: string) => this.exists(path)),
       list: guard((path: string) => this.list(path)),

@@ -41,6 +41,7 @@ async function start(name: string, token?: string): Promise<void> {
     random: seededRandom(name),
     processId: 1,
     isAlive: () => false,
+    birthOf: () => undefined,
     disk: undefined as never, // no file is read: the store and the token are handed in
     logger: silentLogger,
     setLogLevel() {},
