@@ -6,8 +6,8 @@ import { readRunFiles } from '../run-file.ts';
 export interface ApiFlags {
   /** `http://host:port` of placedrivers; any of them will do. */
   readonly url?: readonly string[];
-  /** Directory of `kvorum start`, where its placedriver's port is told. */
-  readonly data: string;
+  /** Directory of `kvorum start`, where its placedriver's port is told; absent: `kvorum-data`. */
+  readonly data?: string;
   readonly token?: string;
   readonly json?: boolean;
 }
@@ -19,6 +19,7 @@ const MASTERLESS_MS = 15_000;
 const RETRY_MS = 500;
 /** After this a placedriver has heard of what its master has written. */
 export const HEARD_MS = 5_000;
+const DEFAULT_DATA = 'kvorum-data';
 const DEFAULT_URL = 'http://127.0.0.1:18001';
 
 export class Api {
@@ -98,11 +99,18 @@ function parsed(text: string): unknown {
   }
 }
 
-function urlsOf(data: string): string[] {
-  const urls = readRunFiles(data).flatMap(({ role, host, ports }) =>
+/** A directory that was named and has none is a mistake: the default may be another cluster. */
+function urlsOf(data: string | undefined): string[] {
+  const urls = readRunFiles(data ?? DEFAULT_DATA).flatMap(({ role, host, ports }) =>
     role === 'placedriver' && ports.http !== undefined ? [`http://${host}:${ports.http}`] : [],
   );
-  return urls.length > 0 ? urls : [DEFAULT_URL];
+  if (urls.length > 0) return urls;
+  if (data === undefined) return [DEFAULT_URL];
+  throw new KvorumError(
+    'BAD_ARGUMENT',
+    `--data ${data}: no placedriver has run there; name the data directory of a kvorum start, or ` +
+      'a placedriver with --url http://host:port',
+  );
 }
 
 /** fetch hides the system's reason one level down. */

@@ -10,13 +10,16 @@ export function addAdminVerbs(program: Command): void {
 
 /** A verb with the options that all of them have. */
 function verb(parent: Command, usage: string, description: string): Command {
-  return parent
-    .command(usage)
-    .description(description)
-    .option('--url <urls...>', 'placedrivers, http://host:port; any one will do')
-    .option('--data <dir>', 'or the data directory of kvorum start', 'kvorum-data')
-    .option('--token <token>', 'for writes, where one is configured (or KVORUM_TOKEN)')
-    .option('--json', 'print JSON');
+  return (
+    parent
+      .command(usage)
+      .description(description)
+      .option('--url <urls...>', 'placedrivers, http://host:port; any one will do')
+      // without a default: what was not given may be passed over, what was given may not
+      .option('--data <dir>', 'or the data directory of kvorum start (default: kvorum-data)')
+      .option('--token <token>', 'for writes, where one is configured (or KVORUM_TOKEN)')
+      .option('--json', 'print JSON')
+  );
 }
 
 function addNamespaceVerbs(program: Command): void {

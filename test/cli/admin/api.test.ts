@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Api } from '../../../src/cli/admin/api.ts';
 import { partitionPath } from '../../../src/cli/admin/moves.ts';
+import { writeRunFile } from '../../../src/cli/run-file.ts';
 
 const servers: Server[] = [];
 
@@ -71,6 +74,23 @@ describe('the command line asks a placedriver', () => {
     await expect(new Api({ url, data }).write('PUT', '/v1/x')).rejects.toThrow(
       'needs a token; give --token or KVORUM_TOKEN',
     );
+  });
+
+  test('of the data directory that is named, and of no other: a wrong one is told', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'kvorum-api-'));
+    const url = new URL(await serve((_, response) => response.end('{"a": 1}')));
+    const run = { name: 'placedriver1', role: 'placedriver', pid: 1, host: url.hostname } as const;
+    writeRunFile(join(root, 'run', 'placedriver1.json'), {
+      ...run,
+      ports: { http: Number(url.port) },
+    });
+    expect(await new Api({ data: root }).get('/v1/x')).toEqual({ a: 1 });
+    const typo = join(root, 'tpyo');
+    expect(() => new Api({ data: typo })).toThrow(
+      `--data ${typo}: no placedriver has run there; name the data directory of a kvorum start, ` +
+        'or a placedriver with --url',
+    );
+    rmSync(root, { recursive: true });
   });
 
   test('partitions are named as people read them', () => {

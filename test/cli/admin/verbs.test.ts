@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
+import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { move, rebuild, transferLeader } from '../../../src/cli/admin/moves.ts';
 import {
@@ -8,6 +9,7 @@ import {
   updateNamespace,
 } from '../../../src/cli/admin/namespaces.ts';
 import { drain } from '../../../src/cli/admin/nodes.ts';
+import { addAdminVerbs } from '../../../src/cli/admin/verbs.ts';
 
 /** What a placedriver answers to one path after the other; the last answer stays. */
 let answers: Map<string, object[]>;
@@ -125,4 +127,13 @@ describe('--json', () => {
     });
     expect(written).toHaveLength(11);
   });
+});
+
+test('no verb takes the usual data directory for one that was named', () => {
+  const program = new Command();
+  addAdminVerbs(program);
+  const all = program.commands.flatMap((verb) => [verb, ...verb.commands]);
+  const withData = all.filter(({ options }) => options.some(({ long }) => long === '--data'));
+  expect(withData.length).toBeGreaterThan(8);
+  expect(withData.map((verb) => verb.opts()['data'])).toEqual(withData.map(() => undefined));
 });
