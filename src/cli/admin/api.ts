@@ -1,6 +1,6 @@
 /** The placedriver's /v1 from the command line: finds one that answers, and says why when none does. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KvorumError, messageOf } from '../../common/errors.ts';
+import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
 import { readRunFiles } from '../run-file.ts';
 
 export interface ApiFlags {
@@ -70,7 +70,7 @@ export class Api {
         });
       } catch (failure) {
         failures.push(`${url}: ${causeOf(failure)}`);
-        if (method !== 'GET' && !isRefused(failure)) break; // it may have been done
+        if (method !== 'GET' && !isUnsent(failure)) break; // it may have been done
         continue;
       }
       return answer;
@@ -119,6 +119,26 @@ function causeOf(failure: unknown): string {
   return messageOf(cause ?? failure) || 'cannot be reached';
 }
 
-function isRefused(failure: unknown): boolean {
-  return causeOf(failure).includes('ECONNREFUSED');
+/** What ends an attempt before there is a connection. */
+const unsentCodes: ReadonlySet<string | undefined> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** True when fetch failed without a byte sent: of every address of the host, where it has several. */
+export function isUnsent(failure: unknown): boolean {
+  const cause = failure instanceof Error ? failure.cause : undefined;
+  if (cause instanceof AggregateError) return cause.errors.every(isUnconnected);
+  return isUnconnected(cause);
+}
+
+function isUnconnected(cause: unknown): boolean {
+  const code = systemCodeOf(cause);
+  if (code !== 'ETIMEDOUT') return unsentCodes.has(code);
+  return (cause as NodeJS.ErrnoException).syscall === 'connect';
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Api } from '../../../src/cli/admin/api.ts';
+import { Api, isUnsent } from '../../../src/cli/admin/api.ts';
 import { partitionPath } from '../../../src/cli/admin/moves.ts';
 import { writeRunFile } from '../../../src/cli/run-file.ts';
 
@@ -39,6 +39,51 @@ describe('the command line asks a placedriver', () => {
     const url = [await refusing(), await serve((_, response) => response.end('{"a": 1}'))];
     expect(await new Api({ url, data }).get('/v1/x')).toEqual({ a: 1 });
     await new Api({ url, data }).write('POST', '/v1/x', { b: 2 });
+  });
+
+  test('for a write as well when the first has no address: nothing was sent', async () => {
+    let written = 0;
+    const second = await serve((_, response) => {
+      written++;
+      response.end('{}');
+    });
+    const url = ['http://nobody.invalid:18001', second];
+    await new Api({ url, data }).write('POST', '/v1/x', {});
+    expect(written).toBe(1);
+  });
+
+  const failed = (cause: object) => new TypeError('fetch failed', { cause });
+  const system = (code: string, syscall?: string) =>
+    Object.assign(new Error(code), { code, syscall });
+
+  test.each<[string, object]>([
+    ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].map(
+      (code): [string, object] => [code, system(code)],
+    ),
+    ['a connect timeout', system('UND_ERR_CONNECT_TIMEOUT')],
+    ['the system’s connect timeout', system('ETIMEDOUT', 'connect')],
+    [
+      'every address failed',
+      new AggregateError([system('ENETUNREACH'), system('ETIMEDOUT', 'connect')]),
+    ],
+  ])('%s says that nothing was sent', (_, cause) => {
+    expect(isUnsent(failed(cause))).toBe(true);
+  });
+
+  test.each<[string, object]>([
+    ['a reset', system('ECONNRESET')],
+    ['a timeout of what was sent', system('ETIMEDOUT', 'read')],
+    [
+      'one address answered for a while',
+      new AggregateError([system('ECONNREFUSED'), system('EPIPE')]),
+    ],
+    ['the other side closed', system('UND_ERR_SOCKET')],
+  ])('%s does not', (_, cause) => {
+    expect(isUnsent(failed(cause))).toBe(false);
+  });
+
+  test('nor does an answer that takes too long', () => {
+    expect(isUnsent(new DOMException('aborted', 'TimeoutError'))).toBe(false);
   });
 
   test('and says who was asked when none is there, and what to do', async () => {
