@@ -91,7 +91,9 @@ export async function prepareDirectory(options: StartOptions): Promise<readonly 
   const { data } = options;
   refuseFile(data);
   if (options.fresh) await clear(data);
-  const kept = readMark(data) ?? (await createMark(options));
+  const found = readMark(data);
+  if (found !== undefined) await refuseRunning(data, 'stop it first, or choose another --data');
+  const kept = found ?? (await createMark(options));
   refuseOtherShape(kept, options);
   const mark = { ...kept, etcd: options.etcd };
   const ports = await choosePorts(mark.ports, options);
@@ -127,18 +129,18 @@ async function clear(data: string): Promise<void> {
         'choose another --data, or remove it yourself',
     );
   }
-  await refuseRunning(data);
+  await refuseRunning(data, 'stop it before --fresh');
   rmSync(data, { recursive: true });
 }
 
 /** A process id may be another program's by now: only one that also holds its port counts. */
-async function refuseRunning(data: string): Promise<void> {
+async function refuseRunning(data: string, remedy: string): Promise<void> {
   for (const run of readRunFiles(data).filter(({ pid }) => isAlive(pid))) {
     for (const port of Object.values(run.ports ?? {})) {
       if (await isFree(port)) continue;
       throw new KvorumError(
         'BAD_CONFIG',
-        `${data} is in use: ${run.name} runs as process ${run.pid}; stop it before --fresh`,
+        `${data} is in use: ${run.name} runs as process ${run.pid}; ${remedy}`,
       );
     }
   }

@@ -63,6 +63,10 @@ function zanDoor({ zanPort }: DoorOptions, at: number): { readonly zan?: number 
   return zanPort === undefined ? {} : { zan: zanPort + at };
 }
 
+/** Inner ports stay below the range that systems use for outgoing connections. */
+const LOWEST_INNER = 10_000;
+const HIGHEST_INNER = 32_000;
+
 /** What is added to a cluster port: for reads of followers, the transport and HTTP. */
 const INNER = [1_000, 10_000, 20_000] as const;
 
@@ -96,24 +100,26 @@ export async function planPorts(
 }
 
 async function freePortNear(wanted: number, taken: ReadonlySet<number>): Promise<number> {
-  const lowest = 10_000;
-  const count = 22_000; // below the range that systems use for outgoing connections
+  const count = HIGHEST_INNER - LOWEST_INNER;
   for (let tried = 0; tried < 512; tried++) {
-    const port = tried === 0 ? wanted : lowest + ((wanted + tried * 7_919) % count);
-    if (port <= 65_535 && !taken.has(port) && (await isFree(port))) return port;
+    const port = tried === 0 ? wanted : LOWEST_INNER + ((wanted + tried * 7_919) % count);
+    if (port < HIGHEST_INNER && !taken.has(port) && (await isFree(port))) return port;
   }
   throw new KvorumError('BAD_CONFIG', 'no free port found for the inner connections');
 }
 
-/** Throws BAD_CONFIG, naming the option, when a port is wanted twice or taken. */
+/** What was chosen once and is kept in the directory: no option of a start changes it. */
+const KEPT = '--data';
+
+/** Throws BAD_CONFIG, naming the option that helps, when a port is wanted twice or taken. */
 export async function requireFree(ports: PortPlan): Promise<void> {
   const wanted: [port: number, option: string][] = [[ports.http, '--http-port']];
-  if (ports.meta !== undefined) wanted.push([ports.meta, '--http-port']);
+  if (ports.meta !== undefined) wanted.push([ports.meta, KEPT]);
   for (const node of ports.datanodes) {
     wanted.push([node.gateway, '--port'], [node.cluster, '--cluster-port']);
     if (node.zan !== undefined) wanted.push([node.zan, '--zan-port']);
     const inner = [node.follower, node.transport, node.http];
-    for (const port of inner) wanted.push([port, '--data']);
+    for (const port of inner) wanted.push([port, KEPT]);
   }
   const options = new Map<number, string>();
   for (const [port, option] of wanted) {
@@ -121,14 +127,16 @@ export async function requireFree(ports: PortPlan): Promise<void> {
     if (other !== undefined) {
       throw new KvorumError(
         'BAD_CONFIG',
-        `port ${port} is wanted twice, by ${other} and ${option}; choose another ${option}`,
+        `port ${port} is wanted twice, by ${other} and ${option}; ` +
+          `choose another ${option === KEPT ? other : option}`,
       );
     }
     options.set(port, option);
     if (await isFree(port)) continue;
     throw new KvorumError(
       'BAD_CONFIG',
-      `port ${port} is taken by another program; stop it or choose another ${option}`,
+      `port ${port} is taken by another program; stop it or choose another ${option}` +
+        (option === KEPT ? ' (this one keeps the port)' : ''),
     );
   }
 }

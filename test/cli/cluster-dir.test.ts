@@ -186,6 +186,34 @@ describe('a start is refused with cause and remedy', () => {
     );
   });
 
+  test('when a port that the directory keeps is taken: no other option changes it', async () => {
+    const [driver] = await prepare();
+    await occupy(driver!.ports['meta']!);
+    await expect(prepare({ httpPort: (await freePorts(1)).http })).rejects.toThrow(
+      `port ${driver!.ports['meta']} is taken by another program; stop it or choose another ` +
+        '--data (this one keeps the port)',
+    );
+  });
+
+  test('when a door is given a port that the directory keeps', async () => {
+    const [driver] = await prepare();
+    const { meta } = driver!.ports;
+    await expect(prepare({ httpPort: meta! })).rejects.toThrow(
+      `port ${meta} is wanted twice, by --http-port and --data; choose another --http-port`,
+    );
+  });
+
+  test('when this very cluster runs', async () => {
+    const [driver] = await prepare();
+    const port = await occupy(options.httpPort);
+    const run = { name: 'placedriver1', role: 'placedriver', host: '127.0.0.1' } as const;
+    writeRunFile(driver!.runFile, { ...run, pid: process.pid, ports: { http: port } });
+    await expect(prepare()).rejects.toThrow(
+      `${data} is in use: placedriver1 runs as process ${process.pid}; stop it first, or choose ` +
+        'another --data',
+    );
+  });
+
   test('when two doors overlap', async () => {
     await expect(prepare({ clusterPort: options.port + 1 })).rejects.toThrow(
       `port ${options.port + 1} is wanted twice, by --cluster-port and --port`,
