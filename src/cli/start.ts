@@ -34,14 +34,17 @@ export async function start(flags: StartFlags): Promise<void> {
   const script = must(process.argv[1], 'the command knows its own script');
   const supervisor = new Supervisor(plans, { script, restart: options.restart, say });
   const stopped = stopOnSignal(supervisor, say);
+  let ready: boolean;
   try {
-    await supervisor.start();
+    ready = await supervisor.start();
   } catch (failure) {
     await supervisor.stop();
     throw failure;
   }
-  say(`\nkvorum is ready after ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
-  for (const line of copyPaste(plans)) say(line);
+  if (ready) {
+    say(`\nkvorum is ready after ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
+    for (const line of copyPaste(plans)) say(line);
+  }
   await stopped;
 }
 

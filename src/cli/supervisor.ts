@@ -61,10 +61,14 @@ export class Supervisor {
     }));
   }
 
-  /** Starts all; resolves when every one is ready, rejects with the reason of one that is not. */
-  async start(): Promise<void> {
+  /**
+   * Starts all; resolves to true when every one is ready, to false when they were stopped meanwhile;
+   * rejects with the reason of one that is not ready.
+   */
+  async start(): Promise<boolean> {
     for (const child of this.#children) this.#spawn(child);
     await Promise.all(this.#children.map((child) => this.#whenReady(child)));
+    return !this.#stopping;
   }
 
   /** Ends all life lines: all stop (flush, no hand-over of leaders); then makes sure of it. */

@@ -66,7 +66,7 @@ const startsOf = (name: string): number[] =>
 
 describe('a supervisor', () => {
   test('says one line per process that is ready, and leaves none behind', async () => {
-    await supervise([plan('n1'), plan('n2')]).start();
+    expect(await supervise([plan('n1'), plan('n2')]).start()).toBe(true);
     const pids = [pidOf('n1'), pidOf('n2')];
     expect(lines.sort()).toEqual([
       `n1 ready (pid ${pids[0]}; gateway 7)`,
@@ -95,7 +95,7 @@ describe('a supervisor', () => {
     const starting = supervise([plan('n1', { failures: 9 })]).start();
     await expect.poll(() => lines.length).toBeGreaterThanOrEqual(2);
     await supervisor!.stop();
-    await starting;
+    expect(await starting, 'told from a cluster that is ready').toBe(false);
     const starts = startsOf('n1').length;
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(startsOf('n1')).toHaveLength(starts);
