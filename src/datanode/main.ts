@@ -1,6 +1,7 @@
 /** Start-up of a datanode process, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
 import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
+import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import { connectEtcd } from '../meta/etcd.ts';
@@ -42,7 +43,9 @@ export async function startDatanode(
     cacheBytes: config.limits['engine-cache-bytes'],
   });
   const listen = { host: config.listen ?? config.host, port: config.ports.http };
-  const door = await openHttpDoor(listen, world.clock);
+  const door = await openHttpDoor(listen, world.clock).catch((failure) => {
+    throw listenFailure(failure, listen, 'ports.http');
+  });
   let datanode: Datanode;
   try {
     datanode = await createDatanode({ ...world, config, engines, store });

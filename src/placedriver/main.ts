@@ -4,6 +4,7 @@ import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { type Disk, readFile } from '../common/disk.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import { limits } from '../common/limits.ts';
+import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import { LoopMeter } from '../common/loop-meter.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
@@ -94,7 +95,9 @@ export async function serve(
     awayForMs: () => registration.awayForMs,
   };
   const address = { host: config.listen ?? host, port: config.ports.http };
-  const http = await startHttp(address, context, probes);
+  const http = await startHttp(address, context, probes).catch((failure) => {
+    throw listenFailure(failure, address, 'ports.http');
+  });
   view.start();
   coordinator.start();
   registration.start({

@@ -32,9 +32,13 @@ async function freeDoors(): Promise<Doors> {
 }
 
 /** As process `processId`, beside which every other one that is asked for lives. */
-async function start({ http, meta }: Doors, processId: number): Promise<RunningPlacedriver> {
+async function start(
+  { http, meta }: Doors,
+  processId: number,
+  host = '127.0.0.1',
+): Promise<RunningPlacedriver> {
   const fields = { 'data-dir': dataDir, ports: { http }, meta: { embedded: { port: meta } } };
-  const config = placedriverConfigSchema.parse({ name: 'placedriver1', ...fields });
+  const config = placedriverConfigSchema.parse({ name: 'placedriver1', host, ...fields });
   const own = {
     disk: fsDisk,
     processId,
@@ -87,7 +91,9 @@ describe('the data directory of a placedriver with the embedded store', () => {
     const doors = await freeDoors();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(doors.http, '127.0.0.1', resolve));
-    await expect(start(doors, 10)).rejects.toThrow('EADDRINUSE');
+    await expect(start(doors, 10)).rejects.toThrow(
+      /EADDRINUSE.*or change ports\.http in the config/,
+    );
     await new Promise((resolve) => taken.close(resolve));
     expect(readdirSync(dataDir)).toEqual(['meta']);
     const second = await start(doors, 11);
@@ -100,8 +106,21 @@ describe('the data directory of a placedriver with the embedded store', () => {
     const doors = await freeDoors();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(doors.meta, '127.0.0.1', resolve));
-    await expect(start(doors, 10)).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+    await expect(start(doors, 10)).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringMatching(
+        /^metadata store: cannot listen on .*EADDRINUSE.*or change meta\.embedded\.port in the config/,
+      ),
+    });
     await new Promise((resolve) => taken.close(resolve));
+    const hosts = { '192.0.2.1': /no such address/, 'nobody.invalid': /of that name/ };
+    for (const [host, why] of Object.entries(hosts)) {
+      await expect(start(doors, 10, host)).rejects.toThrow(
+        new RegExp(
+          `cannot listen on ${host}:.*change .listen. or, without it, .host.*${why.source}`,
+        ),
+      );
+    }
     await stop(await start(doors, 11));
   });
 });

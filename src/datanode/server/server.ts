@@ -6,6 +6,7 @@ import type { Clock } from '../../common/clock.ts';
 import { messageOf } from '../../common/errors.ts';
 import type { Namespace, NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import { listenFailure } from '../../common/listen-failure.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
@@ -130,11 +131,14 @@ export class RedisServer {
     };
   }
 
-  /** Opens a door; returns the port bound. Rejects with the system's error when it is taken. */
+  /** Opens a door; returns the port bound. Rejects with BAD_CONFIG when it cannot be had. */
   async listen(door: Door, address: Address, open: OpenClient = openClient(door)): Promise<number> {
-    const listener = await this.#options.network.listen(address, (stream) =>
-      this.#accept(open, `${address.host}:${listener.port}`, stream),
-    );
+    const accept = (stream: ByteStream) =>
+      this.#accept(open, `${address.host}:${listener.port}`, stream);
+    const field = door === 'zan' ? 'zan.port' : `ports.${door}`;
+    const listener = await this.#options.network.listen(address, accept).catch((failure) => {
+      throw listenFailure(failure, address, field);
+    });
     this.#listeners.push(listener);
     if (door === 'gateway') this.#gatewayPort = listener.port;
     this.#rates.start();

@@ -2,6 +2,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { Incarnation, NodeId } from '../../common/ids.ts';
+import { listenFailure } from '../../common/listen-failure.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
@@ -56,7 +57,11 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     knownIncarnation: (peer) => peers.get(peer)?.address.incarnation,
     onSeen: (peer) => peers.get(peer)?.wake(),
   });
-  const listener = await network.listen(options.listen, (stream) => inbound.accept(stream));
+  const listener = await network
+    .listen(options.listen, (stream) => inbound.accept(stream))
+    .catch((failure) => {
+      throw listenFailure(failure, options.listen, 'ports.transport');
+    });
   const unknown = (to: NodeId) => new KvorumError('PEER_UNREACHABLE', `${to} is not a peer`);
   let closed = false;
 

@@ -5,6 +5,7 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
+import { listenFailure } from '../../common/listen-failure.ts';
 import type { Address } from '../../common/network.ts';
 import { type Random, systemRandom } from '../../common/random.ts';
 import { LocalStore, type LocalStoreOptions } from './local-store.ts';
@@ -44,11 +45,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
   } catch (error) {
     server.forceShutdown();
     await store.close();
-    throw new KvorumError(
-      'BAD_CONFIG',
-      `metadata store cannot listen on ${name}:${options.listen.port}: ${messageOf(error)}`,
-      { cause: error },
-    );
+    throw bindFailure(error, options.listen);
   }
   bound.url = `http://${name}:${port}`;
   options.logger.info('metadata store is ready', {
@@ -63,6 +60,16 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
       await store.close();
     },
   };
+}
+
+/** gRPC tells the system's code in its text alone, and a name without address in words. */
+function bindFailure(error: unknown, address: Address): KvorumError {
+  const text = messageOf(error);
+  const unnamed = /name resolution|resolved for/i.test(text) ? 'ENOTFOUND' : undefined;
+  const code = /\bE(?:ADDRINUSE|ADDRNOTAVAIL|ACCES|NOTFOUND|AI_AGAIN)\b/.exec(text)?.[0] ?? unnamed;
+  const failure = Object.assign(new Error(text), { code });
+  const told = listenFailure(failure, address, 'meta.embedded.port');
+  return new KvorumError('BAD_CONFIG', `metadata store: ${messageOf(told)}`, { cause: error });
 }
 
 function bind(server: Server, address: string): Promise<number> {

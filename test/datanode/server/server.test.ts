@@ -34,6 +34,19 @@ test('counts calls, failures, rejections and errors by their code', async () => 
   expect(info.inputBytes).toBeGreaterThan(wire('SET a 1').length * 8);
 });
 
+test.each([
+  ['gateway', 'ports.gateway'],
+  ['cluster', 'ports.cluster'],
+  ['follower', 'ports.follower'],
+  ['zan', 'zan.port'],
+] as const)('the %s door names its field when its port is taken', async (door, field) => {
+  const address = { host: '127.0.0.1', port: doors.gateway };
+  await expect(doors.server.listen(door, address)).rejects.toMatchObject({
+    code: 'BAD_CONFIG',
+    message: expect.stringContaining(`or change ${field} in the configuration`),
+  });
+});
+
 test('what the cluster door sends on was not called here', async () => {
   const key = 'somewhere';
   doors.partitions[partitionOf(key)]!.isLeader = false;

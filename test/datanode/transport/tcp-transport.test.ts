@@ -46,6 +46,14 @@ function contexts(node: TestNode): number[] {
   return node.received.map(({ message }) => (message.type === 'heartbeat' ? message.commit : -1));
 }
 
+test('a port that is taken is told by its field', async () => {
+  const a = await start('a');
+  await expect(start('b', { port: a.transport.port })).rejects.toMatchObject({
+    code: 'BAD_CONFIG',
+    message: expect.stringContaining('or change ports.transport in the configuration'),
+  });
+});
+
 describe('messages', () => {
   test('every type of message arrives as it was sent, both ways', async () => {
     const [a, b] = await pair();
