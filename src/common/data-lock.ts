@@ -5,7 +5,7 @@
  * has been replaced meanwhile is worth nothing, which it sees when it looks again.
  */
 import { type Disk, readFile } from './disk.ts';
-import { KvorumError, systemCodeOf } from './errors.ts';
+import { KvorumError, messageOf, systemCodeOf } from './errors.ts';
 import type { Random } from './random.ts';
 
 export interface DataLock {
@@ -48,11 +48,27 @@ const noLinkCodes: ReadonlySet<string | undefined> = new Set([
   'ENOSYS',
 ]);
 
+const notAllowedCodes: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS']);
+
 /**
  * Takes the lock of `dataDir`, which is made if need be; the lock of a process that is gone is taken
- * over. Throws KvorumError BAD_CONFIG while its holder lives.
+ * over. Throws KvorumError BAD_CONFIG while its holder lives, and where this process may not write.
  */
 export async function lockDataDir(world: LockWorld, dataDir: string): Promise<DataLock> {
+  try {
+    return await take(world, dataDir);
+  } catch (failure) {
+    if (!notAllowedCodes.has(systemCodeOf(failure))) throw failure;
+    throw new KvorumError(
+      'BAD_CONFIG',
+      `data-dir ${dataDir} cannot be written (${messageOf(failure)}); give it to the user that ` +
+        'runs this process, or choose another place',
+      { cause: failure },
+    );
+  }
+}
+
+async function take(world: LockWorld, dataDir: string): Promise<DataLock> {
   const { disk, processId } = world;
   const lock = `${dataDir}/lock`;
   const own = { processId, id: world.random.hex(ID_BYTES), birth: world.birthOf(processId) };

@@ -166,6 +166,22 @@ describe('a data directory', () => {
     expect(await machine.names()).toEqual(['lock']);
   });
 
+  test.each(['EACCES', 'EPERM', 'EROFS'])(
+    'that may not be written is told as such: %s',
+    async (code) => {
+      const machine = new Machine(code);
+      machine.disk.failNext('open', { code, skip: 1 });
+      await expect(machine.until(machine.take(10))).rejects.toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringMatching(
+          new RegExp(
+            `^data-dir /d cannot be written \\(${code}: .*\\); give it to the user that runs`,
+          ),
+        ),
+      });
+    },
+  );
+
   test('needs no hard links', async () => {
     const machine = new Machine('no links');
     for (const processId of [10, 11]) {
