@@ -177,7 +177,7 @@ export class Datanode {
   }
 
   readiness(): Readiness {
-    return readiness(this.#opened, this.#leaderless(), this.#host.faults());
+    return readiness(this.#opened, this.#router.leaderless(), this.#host.faults());
   }
 
   /** What INFO and /metrics tell. */
@@ -378,15 +378,7 @@ export class Datanode {
   }
 
   #isReady(): boolean {
-    return this.#opened && this.#leaderless().length === 0;
-  }
-
-  /** Partitions that this node knows no leader of. */
-  #leaderless(): readonly PartitionRecord[] {
-    return this.#routes
-      .namespaces()
-      .flatMap((namespace) => this.#routes.partitions(namespace)!)
-      .filter(({ namespace, partition }) => !this.#router.leader(namespace, partition));
+    return this.#opened && this.#router.leaderless().length === 0;
   }
 
   /** What CLUSTER INFO tells of the default namespace. */

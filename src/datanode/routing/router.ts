@@ -9,6 +9,7 @@ import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId, Term } from '../../common/ids.ts';
 import type { Gone } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
+import type { PartitionRecord } from '../../meta/schema.ts';
 import {
   type CommandBatch,
   changedBatch,
@@ -160,6 +161,15 @@ export class Router {
         if (routes.lastLeader(name, record.partition)?.node === node) this.seekLeader(record);
       }
     }
+  }
+
+  /** Partitions of which no leader is known here. */
+  leaderless(): readonly PartitionRecord[] {
+    const { routes } = this.#options;
+    return routes
+      .namespaces()
+      .flatMap((namespace) => routes.partitions(namespace)!)
+      .filter(({ namespace, partition }) => !this.leader(namespace, partition));
   }
 
   isLocalLeader(namespace: Namespace, partition: PartitionId): boolean {
