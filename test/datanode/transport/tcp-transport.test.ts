@@ -305,15 +305,19 @@ describe('connections', () => {
     });
     await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve));
     const { port } = peer.address() as { port: number };
-    const a = await start('a');
+    // the peer says nothing by itself
+    const a = await start('a', { settings: { silenceMs: 60_000 } });
     a.transport.setPeers(new Map([['m', { host: '127.0.0.1', port, incarnation: 'inc-m' }]]));
-    await eventually('up', () => a.events.includes('m up') && sockets.length === 2);
+    // nothing can be posted before the connection for bulk is up
+    const isUp = () => a.events.includes('m up') && a.transport.post('m', Buffer.from('news'));
+    await eventually('both up', isUp);
     const asked = [1, limits.frameSmallBytesMax + 1].map((bytes) =>
       a.transport.request('m', Buffer.alloc(bytes), 60_000).catch(({ code }) => code),
     );
     a.transport.send('m', 1, heartbeat(1));
-    await eventually('all came', () => came['small']!.length === 2 && came['bulk']!.length === 1);
-    expect(came).toEqual({ small: [channels.raft, channels.request], bulk: [channels.request] });
+    await eventually('all came', () => came['small']!.length === 2 && came['bulk']!.length === 2);
+    expect(came['small']).toEqual([channels.raft, channels.request]);
+    expect(new Set(came['bulk'])).toEqual(new Set([channels.request, channels.pubsub]));
     for (const socket of sockets) socket.destroy();
     expect(await Promise.all(asked)).toEqual(['CONNECTION_LOST', 'CONNECTION_LOST']);
     await a.transport.close();
