@@ -28,6 +28,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'object|refcount': 'object.test.ts',
   'object|help': 'object.test.ts',
   'memory|usage': 'object.test.ts: bytes of the engine',
+  'cluster|countkeysinslot': 'commands/testdata/cluster-keys.txt: it takes a cluster in Redis',
+  'cluster|getkeysinslot': 'commands/testdata/cluster-keys.txt',
   exec: 'transaction.test.ts',
   watch: 'transaction.test.ts',
 };

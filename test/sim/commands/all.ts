@@ -32,6 +32,8 @@ export const readCommands: Readonly<Record<string, Arguments>> = {
 
 /** Rows of the command table that are not drawn here, and where they are. */
 export const drawnElsewhere: Readonly<Record<string, string>> = {
+  'cluster|countkeysinslot': 'unit tests; KEYS and SCAN walk the same records',
+  'cluster|getkeysinslot': 'as COUNTKEYSINSLOT',
   exec: 'the workload makes transactions of what is drawn here',
   watch: 'before some of those transactions, and before every compare-and-set',
   flushall: 'in runs without keys that checkers follow over the whole run',
