@@ -220,22 +220,6 @@ async function agree(ours: Side, theirs: Side, what: string): Promise<void> {
   expect(JSON.stringify(ours.replies), what).toBe(JSON.stringify(theirs.replies));
 }
 
-const one = (on: number, line: string): Step => ({
-  on,
-  action: { kind: 'one', line: line.split(' ') },
-});
-
-/** The first move fails, the second fills what the last client waits for. */
-const passedOver: readonly Step[] = [
-  one(0, 'ZADD {t}z 0 v'),
-  one(0, 'BLMOVE {t}1 {t}z LEFT RIGHT 0'),
-  one(1, 'BLMOVE {t}1 {t}2 RIGHT LEFT 0'),
-  one(2, 'BLMOVE {t}1 {t}2 LEFT LEFT 0'),
-  one(3, 'BLPOP {t}1 {t}3 {t}2 0'),
-  one(4, 'RPUSH {t}1 v2 v3'),
-  one(4, 'LRANGE {t}2 0 -1'),
-];
-
 describe.skipIf(!hasRedis)('clients that block as redis-server lets them', () => {
   const servers = besideRedis(openNode);
 
@@ -260,12 +244,4 @@ describe.skipIf(!hasRedis)('clients that block as redis-server lets them', () =>
     },
     SEQUENCES_TIMEOUT_MS,
   );
-
-  test('who comes next when a move finds another type where it leads', async () => {
-    const sides = [await Side.open(servers.ours, 2), await Side.open(servers.theirs, 2)] as const;
-    for (const side of sides) await side.begin();
-    for (const step of passedOver) await perform(...sides, step);
-    expect(sides[0].replies[3]).toEqual(['*2\r\n$4\r\n{t}2\r\n$2\r\nv2\r\n']);
-    for (const side of sides) side.close();
-  });
 });

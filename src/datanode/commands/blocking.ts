@@ -10,6 +10,7 @@ const OUT_OF_RANGE = 'ERR timeout is out of range';
 /** Redis adds the time to it, in 64 bits; some hundred years less make no difference to anybody. */
 const TIMEOUT_MS_MAX = INT64_MAX - 10_000_000_000_000n;
 const NO_TIMEOUT = Buffer.from('0');
+const ONE_KEY = Buffer.from('1');
 
 type Form = (args: readonly Buffer[]) => BlockingForm;
 
@@ -37,7 +38,7 @@ export function popForm(type: BlockingForm['type']): Form {
   return (args) => ({
     ...keysThenTimeout(args),
     type,
-    only: (keys) => [args[0]!, ...keys, NO_TIMEOUT],
+    only: (key) => [args[0]!, key, NO_TIMEOUT],
   });
 }
 
@@ -60,10 +61,7 @@ export function multiPopForm(type: BlockingForm['type']): Form {
       keys,
       type,
       timeoutMs: timeoutArgument(argument(args, 1)),
-      only: (some) => {
-        const count = Buffer.from(String(some.length));
-        return [args[0]!, NO_TIMEOUT, count, ...some, ...args.slice(3 + keys.length)];
-      },
+      only: (key) => [args[0]!, NO_TIMEOUT, ONE_KEY, key, ...args.slice(3 + keys.length)],
     };
   };
 }

@@ -124,8 +124,8 @@ export interface BlockingForm {
   readonly timeoutMs: number;
   /** The key that it adds to. */
   readonly fills?: Buffer;
-  /** The same request, for ever, of these of its keys, at least one. */
-  readonly only: (keys: readonly Buffer[]) => readonly Buffer[];
+  /** The same request of one of its keys alone. */
+  readonly only: (key: Buffer) => readonly Buffer[];
 }
 
 export interface WriteCommand extends CommandBase {

@@ -72,7 +72,7 @@ export class Serving {
       for (const candidate of waiting) {
         const { form } = candidate;
         if (!candidate.served && this.#typeOf(key) === form.type) {
-          await this.#serve(candidate, candidate.waiter.asked ? undefined : form.only([key]));
+          await this.#serve(candidate, candidate.waiter.asked ? undefined : form.only(key));
         }
       }
     }

@@ -152,7 +152,7 @@ export class Waiters {
     const waiters = this.#pick(fills, serves ? this.#due : []);
     for (const key of [...fills.keys()]) if (!this.#byKey.has(key)) fills.delete(key);
     if (waiters.length === 0 && confirmed.length === 0 && ready.length === 0) return NOTHING;
-    return { part: { ready, waiters: this.#carry(waiters), confirmed }, waiters, fills };
+    return { part: { ready, waiters: waiters.map(carried), confirmed }, waiters, fills };
   }
 
   /** The draft is in the log at `index`. */
@@ -294,20 +294,14 @@ export class Waiters {
     const picked = new Set<Waiter>();
     const keys = [...fills.keys()];
     let bytesLeft = limits.waiterBytesPerEntryMax;
-    const fill = (key: string) => {
-      fills.set(key, (fills.get(key) ?? 0) + 1);
-      keys.push(key);
-    };
     const pick = (waiter: Waiter) => {
       if (picked.has(waiter) || picked.size >= limits.waitersPerEntryMax || bytesLeft < 0) return;
       picked.add(waiter);
       bytesLeft -= waiterBytes(waiter.request);
-      const { fills: filled, type } = waiter.form;
-      if (filled === undefined) return;
-      fill(name(filled));
-      // it is told of the wrong type, and what it leaves is for the next one
-      if (!this.#isOther(filled, type)) return;
-      for (const key of waiter.form.keys.map(name)) if (fills.has(key)) fill(key);
+      if (waiter.form.fills === undefined) return;
+      const filled = name(waiter.form.fills);
+      fills.set(filled, (fills.get(filled) ?? 0) + 1);
+      keys.push(filled);
     };
     for (const waiter of due) pick(waiter);
     for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
@@ -317,48 +311,12 @@ export class Waiters {
     return [...picked].sort((a, b) => a.order - b.order);
   }
 
-  #isOther(key: Buffer, type: BlockingForm['type']): boolean {
-    return (this.#ground.typeOf(key) ?? type) !== type;
-  }
-
   /** Of each type the first `count` that wait for the key. */
   *#first(key: string, count: number): Iterable<Waiter> {
     const left = { list: count, zset: count };
     for (const waiter of this.#byKey.get(key) ?? []) {
       if (!waiter.withdrawn && left[waiter.form.type]-- > 0) yield waiter;
     }
-  }
-
-  /**
-   * Each with those of its keys for which nobody waits longer whom the entry leaves out. Who is due
-   * looks under all of them: nobody may do it for it later.
-   */
-  #carry(waiters: readonly Waiter[]): CarriedWaiter[] {
-    const picked = new Set(waiters);
-    const missing = { list: new Map<string, number>(), zset: new Map<string, number>() };
-    const isInTurn = ({ form: { type }, order }: Waiter, key: string) => {
-      if (!missing[type].has(key)) missing[type].set(key, this.#firstBut(picked, key, type));
-      return order < missing[type].get(key)!;
-    };
-    return waiters.map((waiter) => {
-      const { id, form, asked } = waiter;
-      const { line, protocol } = waiter.request;
-      const whole = form.keys.length === 1 || this.#due.has(waiter);
-      const keys = form.keys.filter(
-        (key) => whole || isInTurn(waiter, name(key)) || (asked && this.#isOther(key, form.type)),
-      );
-      const isAll = keys.length === form.keys.length;
-      return { id, line: isAll ? line : form.only(keys), protocol, asked };
-    });
-  }
-
-  /** The place of the first that waits for the key and is not one of these. */
-  #firstBut(these: ReadonlySet<Waiter>, key: string, type: BlockingForm['type']): number {
-    for (const waiter of this.#byKey.get(key) ?? []) {
-      const waits = waiter.form.type === type && !waiter.withdrawn;
-      if (waits && !these.has(waiter)) return waiter.order;
-    }
-    return Number.POSITIVE_INFINITY;
   }
 
   /** An entry that may have filled the key is applied: who is left has to be served by another. */
@@ -392,6 +350,10 @@ export class Waiters {
     }
     waiter.resolve(outcome);
   }
+}
+
+function carried({ request: { id, line, protocol }, asked }: Waiter): CarriedWaiter {
+  return { id, line, protocol, asked };
 }
 
 function refused(code: ErrorCode, message: string) {

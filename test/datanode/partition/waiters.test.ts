@@ -116,52 +116,6 @@ test('and those whom these would serve in turn', () => {
   expect(carriedBy('RPUSH a x')).toBe('1 2 3');
 });
 
-test('one more in place of a move that finds another type where it leads', () => {
-  types.set('z', 'zset');
-  wait('1', 'BLMOVE a z LEFT RIGHT 0');
-  wait('2', 'BLMOVE a b RIGHT LEFT 0');
-  wait('3', 'BLMOVE a b LEFT LEFT 0');
-  wait('4', 'BLPOP a c b 0');
-  wait('5', 'BLPOP a 0');
-  const index = append(waiters.draft([line('RPUSH a x')]));
-  expect(carriedBy('RPUSH a y')).toBe('1 2 3 4');
-  apply(index, '1', '2', '4');
-  expect(carriedBy('RPUSH a x')).toBe('3');
-  types.clear();
-  expect(carriedBy('RPUSH a x y')).toBe('3 5');
-});
-
-test('with those of its keys for which nobody waits longer whom the entry leaves out', () => {
-  const lines = (...texts: string[]) =>
-    waiters.draft(texts.map(line)).part?.waiters.map((one) => one.line.join(' '));
-  wait('1', 'BLMOVE a b LEFT LEFT 0');
-  wait('2', 'BZPOPMIN a c b 0');
-  const gone = wait('3', 'BLPOP a 0');
-  wait('4', 'BLPOP a c b 5');
-  wait('5', 'BLMPOP 5 3 a b c LEFT COUNT 2');
-  const move = 'BLMOVE a b LEFT LEFT 0';
-  const zset = 'BZPOPMIN a c b 0';
-  expect(lines('RPUSH a x')).toEqual([move, zset, 'BLPOP c b 0']);
-  expect(lines('RPUSH c x y')).toEqual([zset, 'BLPOP c b 0', 'BLMPOP 0 2 b c LEFT COUNT 2']);
-  waiters.leave(gone);
-  expect(lines('RPUSH c x y')).toEqual([zset, 'BLPOP c b 0', 'BLMPOP 0 2 b c LEFT COUNT 2']);
-  expect(lines('RPUSH a x')).toEqual([move, zset, 'BLPOP a c b 5']);
-});
-
-test('who is sent when it is not known what there is, as well, but for keys of another type', () => {
-  const lines = (...texts: string[]) =>
-    waiters.draft(texts.map(line)).part?.waiters.map((one) => one.line.join(' '));
-  wait('1', 'BLPOP a 0');
-  const asked = ask('2', 'BLPOP a b 0');
-  expect(lines('RPUSH b x')).toEqual(['BLPOP b 0']);
-  types.set('a', 'string');
-  expect(lines('RPUSH b x')).toEqual(['BLPOP a b 0']);
-  // it looks once for what was there, under all of them
-  types.set('a', 'list');
-  waiters.confirm(asked);
-  expect(lines()).toEqual(['BLPOP a b 0']);
-});
-
 test('bounded, and the others are served by an entry of their own', () => {
   const count = limits.waitersPerEntryMax + 10;
   for (let at = 0; at < count; at++) wait(`${at}`, 'BLPOP a 0');

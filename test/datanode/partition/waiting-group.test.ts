@@ -53,21 +53,6 @@ test('an element that is there is given at once, one that comes in its order', a
   expect(await trio.run('read', 'EXISTS a', 'EXISTS b')).toEqual([':0', ':0']);
 });
 
-test('what one leaves is for who waits longest, not for whom the entry carries', async () => {
-  await start();
-  const leader = await trio.leader();
-  const moved = ['BLMOVE a z LEFT LEFT 0', 'BLMOVE a b RIGHT LEFT 0', 'BLMOVE a c LEFT LEFT 0'].map(
-    (text, at) => leader.wait(request(String(at), text)),
-  );
-  const popped = leader.wait(request('3', 'BLPOP a b 0'));
-  // nobody knows of the string when the entry is made: two elements, two moves, and whom they fill
-  expect(await trio.run('write', 'SET z string', 'RPUSH a x y')).toEqual(['+OK', ':2']);
-  const kinds = (await Promise.all(moved)).map((outcome) => elements(outcome));
-  expect(kinds).toEqual(['error', 'bulk', 'bulk']);
-  expect(elements(await popped)).toEqual(['b', 'y']);
-  expect(await trio.run('read', 'LINDEX c 0', 'EXISTS a b')).toEqual(['$1\r\nx', ':0']);
-});
-
 test('what it gave is told by the next leader under the id, until it is confirmed', async () => {
   await start();
   const first = await trio.leader();
