@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Client, ClientError, type ClientOptions } from '../../src/sdk/index.ts';
-import { type Answer, array, bulk, Peer, type ScriptedTable, scriptedPlacedriver } from './peer.ts';
+import {
+  type Answer,
+  array,
+  bulk,
+  Peer,
+  type ScriptedTable,
+  scriptedPlacedriver,
+  startPeers,
+} from './peer.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -12,15 +20,10 @@ afterEach(async () => {
 });
 
 async function scene(scripts: readonly Peer['script'][], options: ClientOptions = {}) {
-  const peers: Peer[] = [];
-  for (const script of scripts) {
-    const peer = await Peer.start(script);
-    ends.push(() => peer.stop());
-    peers.push(peer);
-  }
+  const { peers, nodes } = await startPeers(scripts, ends);
   const table: ScriptedTable = {
     epoch: 1,
-    nodes: peers.map(({ port }, at) => ({ name: `n${at}`, port })),
+    nodes,
     partitions: [{ leader: 'n0', replicas: peers.map((_, at) => `n${at}`) }],
   };
   const driver = scriptedPlacedriver(table);

@@ -1,7 +1,14 @@
 /** Pipelines, transactions, walks and subscriptions against scripted nodes. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { Client, type ClientError, type ClientOptions } from '../../src/sdk/index.ts';
-import { array, bulk, Peer, type ScriptedTable, scriptedPlacedriver } from './peer.ts';
+import {
+  array,
+  bulk,
+  type Peer,
+  type ScriptedTable,
+  scriptedPlacedriver,
+  startPeers,
+} from './peer.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -9,15 +16,10 @@ afterEach(async () => {
 });
 
 async function scene(scripts: readonly Peer['script'][], options: ClientOptions = {}) {
-  const peers: Peer[] = [];
-  for (const script of scripts) {
-    const peer = await Peer.start(script);
-    ends.push(() => peer.stop());
-    peers.push(peer);
-  }
+  const { peers, nodes } = await startPeers(scripts, ends);
   const table: ScriptedTable = {
     epoch: 1,
-    nodes: peers.map(({ port }, at) => ({ name: `n${at}`, port })),
+    nodes,
     partitions: peers.map((_, at) => ({ leader: `n${at}`, replicas: [`n${at}`] })),
   };
   const { get } = scriptedPlacedriver(table);

@@ -178,3 +178,14 @@ export function scriptedPlacedriver(table: ScriptedTable): { get: HttpGet; asked
   };
   return { get, asked };
 }
+
+/** A peer for each script, in their order; `ends` stops them. `nodes`: as a scripted table has them. */
+export async function startPeers(scripts: readonly Peer['script'][], ends: (() => unknown)[]) {
+  const peers: Peer[] = [];
+  for (const script of scripts) {
+    const peer = await Peer.start(script);
+    ends.push(() => peer.stop());
+    peers.push(peer);
+  }
+  return { peers, nodes: peers.map(({ port }, at) => ({ name: `n${at}`, port })) };
+}

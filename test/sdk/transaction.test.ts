@@ -2,7 +2,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Client, type ClientError, type ClientOptions } from '../../src/sdk/index.ts';
 import { openDoors, RawClient } from '../datanode/server/doors.ts';
-import { type Answer, array, Peer, type ScriptedTable, scriptedPlacedriver } from './peer.ts';
+import {
+  type Answer,
+  array,
+  type Peer,
+  type ScriptedTable,
+  scriptedPlacedriver,
+  startPeers,
+} from './peer.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -28,15 +35,10 @@ function answers(by: Readonly<Record<string, () => Answer>>): Peer['script'] {
 
 /** One partition, led by the first node. */
 async function scene(scripts: readonly Peer['script'][], options: ClientOptions = {}) {
-  const peers: Peer[] = [];
-  for (const script of scripts) {
-    const peer = await Peer.start(script);
-    ends.push(() => peer.stop());
-    peers.push(peer);
-  }
+  const { peers, nodes } = await startPeers(scripts, ends);
   const table: ScriptedTable = {
     epoch: 1,
-    nodes: peers.map(({ port }, at) => ({ name: `n${at}`, port })),
+    nodes,
     partitions: [{ leader: 'n0', replicas: peers.map((_, at) => `n${at}`) }],
   };
   const { get } = scriptedPlacedriver(table);

@@ -2,7 +2,15 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Client, type ClientError, type ClientOptions, type Watched } from '../../src/sdk/index.ts';
-import { type Answer, array, bulk, Peer, type ScriptedTable, scriptedPlacedriver } from './peer.ts';
+import {
+  type Answer,
+  array,
+  bulk,
+  Peer,
+  type ScriptedTable,
+  scriptedPlacedriver,
+  startPeers,
+} from './peer.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -38,15 +46,10 @@ async function scene(
   options: ClientOptions = {},
   partitions = 1,
 ) {
-  const peers: Peer[] = [];
-  for (const script of scripts) {
-    const peer = await Peer.start(script);
-    ends.push(() => peer.stop());
-    peers.push(peer);
-  }
+  const { peers, nodes } = await startPeers(scripts, ends);
   const table: ScriptedTable = {
     epoch: 1,
-    nodes: peers.map(({ port }, at) => ({ name: `n${at}`, port })),
+    nodes,
     partitions: Array.from({ length: partitions }, () => {
       return { leader: 'n0', replicas: peers.map((_, at) => `n${at}`) };
     }),
