@@ -1,7 +1,8 @@
 /**
- * The state of one replica and the transitions between its roles. The other files of this room are
- * functions over it: replication.ts and leader.ts (what a leader does), candidate.ts, follower.ts,
- * receive.ts (what arrives from a leader), membership.ts, read-index.ts; raft.ts steps messages.
+ * The state of one replica and the transitions between its roles. step.ts takes messages and ticks,
+ * and hands them to functions over that state: leader.ts, with replication.ts (what it sends),
+ * candidate.ts, follower.ts, with receive.ts (what arrives from a leader), and membership.ts.
+ * fanout.ts, read-index.ts and lease.ts are what a leader remembers beside; raft.ts is the face.
  *
  * Invariants: term never goes back; one vote per term; role leader implies leader === id.
  */

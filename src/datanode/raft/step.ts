@@ -249,8 +249,8 @@ function stepApplyDone(core: Core, entries: readonly Entry[]): void {
   reduceUncommitted(core, dataBytes(entries));
 }
 
-/** Term of a message that only answers; used to tell foreign answers. */
-export function isResponse(message: Message): message is PeerMessage & { readonly term: Term } {
+/** It only answers: from who is no member it counts for nothing. */
+export function isResponse(message: Message): boolean {
   switch (message.type) {
     case 'appendResponse':
     case 'heartbeatResponse':
