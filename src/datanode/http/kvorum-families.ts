@@ -165,7 +165,7 @@ const log: readonly KvorumFamily[] = [
   {
     type: 'histogram',
     name: 'kvorum_raft_log_sync_duration_seconds',
-    help: 'fdatasync of the raft log',
+    help: 'A synced write of the raft log',
     read: ({ info }) => info.log.syncTime,
   },
   gauge('raft_log_bytes', 'Size of the raft log on disk', ({ info }) => info.log.bytes),

@@ -1,6 +1,6 @@
 /**
- * The one durable log of a node, shared by all its groups (decision 4): one write and one
- * fdatasync per turn for everything that was appended in it. Implemented by `shared-log.ts`.
+ * The one durable log of a node, shared by all its groups (decision 4): one synced write per turn
+ * for everything that was appended in it. Implemented by `shared-log.ts`.
  */
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
@@ -52,7 +52,7 @@ export interface RaftLogStats {
   readonly queuedBytes: number;
   /** Bytes written since the log was opened. */
   readonly writtenBytes: number;
-  /** What fdatasync took. */
+  /** What the synced writes took. */
   readonly syncTime: LatencyHistogram;
 }
 
