@@ -12,7 +12,7 @@ import type { EngineHost } from '../engine/engine.ts';
 import type { HostSettings } from './host-settings.ts';
 import type { Replica } from './replica.ts';
 
-/** After each slice of garbage: about 50,000 elements a second go. */
+/** After each slice of garbage: 12,000 elements a second go at most. */
 const GARBAGE_PAUSE_MS = 10;
 
 export interface UpkeepGround {
