@@ -5,7 +5,7 @@
 import type { Incarnation, NodeId } from '../../common/ids.ts';
 import { BodyReader, badFrame, channels, controlKinds, type FrameWriter } from './frame.ts';
 
-/** 2: votes and their answers tell what is committed. */
+/** 2: votes and their answers tell what is committed; 3: answers to heartbeats tell of promises. */
 export const PROTOCOL_VERSION = 3;
 /** Longest body of a frame before the handshake is done. */
 export const HANDSHAKE_BYTES_MAX = 4_096;

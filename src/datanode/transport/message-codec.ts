@@ -75,7 +75,7 @@ export function messageBytes(message: WireMessage): number {
   }
 }
 
-/** Large appends, snapshots and forwarded proposals go on the bulk connection (decision 19). */
+/** Snapshots, and whatever is large, go on the bulk connection (decision 19). */
 export function isBulk(message: WireMessage, bytes: number): boolean {
   return message.type === 'snapshot' || bytes > limits.frameSmallBytesMax;
 }
