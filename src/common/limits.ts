@@ -193,7 +193,7 @@ export const limits = {
   engineWritesWaitingMax: 65_536,
   /** Waiting writes are joined into one batch up to this; a larger one goes alone. */
   engineBatchBytesMax: 1 * MIB,
-  /** A batch of more operations is never joined with others, and handed over in such steps (1 ms). */
+  /** A batch of more operations is never joined with others, and handed over in several turns. */
   engineBatchStep: 1_024,
   /** A batch of more operations than that and more bytes than this, or of so many operations, is
    * written in parts, after redo records; bytes of both. */
@@ -254,7 +254,7 @@ export const limits = {
    */
   workMs: 1.5,
   turnStepsMax: 32,
-  /** Transient table of LCS: it is computed in one step. */
+  /** Transient table of LCS. */
   lcsBytesMax: 64 * MIB,
 
   // what operators look at
@@ -332,10 +332,10 @@ export const limits = {
   sdkChangesMax: 1_024,
   /** A connection that owes replies and has given none for so long is replaced. */
   sdkSilentMs: 10_000,
-  /** For an answer of another placedriver than the usual one, which is asked after it. */
-  sdkOtherPlacedriverMs: 500,
   /** The same of one for commands without keys, such as WAIT, which may take as long as they are told. */
   sdkSilentAnyMs: 60_000,
+  /** For an answer of another placedriver than the usual one, which is asked after it. */
+  sdkOtherPlacedriverMs: 500,
   /** How often connections to nodes that have gone are looked at. */
   sdkLeavingLookMs: 100,
   /** Between two questions of a subscriber whether its node is there. */

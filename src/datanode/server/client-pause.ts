@@ -3,12 +3,10 @@
  * their connection, so nothing overtakes and what waits is bounded by what a connection may send.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
+import { limits } from '../../common/limits.ts';
 import type { Command } from '../commands/command.ts';
 import type { PauseMode } from '../commands/node-watch.ts';
 import { resolveCommand } from '../commands/table.ts';
-
-/** Longer, and a timer of the host would be due at once: it is set again. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** They write, or may, though they are no writes of a partition. */
 const mayWrite = new Set(['publish', 'spublish', 'pfcount']);
@@ -59,8 +57,8 @@ export class ClientPause {
 
   #arm(): void {
     this.#timer?.cancel();
-    const leftMs = this.#endMs - this.#clock.monotonicMs();
-    this.#timer = this.#clock.setTimer(Math.min(Math.max(0, leftMs), TIMER_MS_MAX), () => {
+    const leftMs = Math.max(0, this.#endMs - this.#clock.monotonicMs());
+    this.#timer = this.#clock.setTimer(Math.min(leftMs, limits.timerMsMax), () => {
       if (this.#clock.monotonicMs() < this.#endMs) this.#arm();
       else this.unpause();
     });
