@@ -6,7 +6,7 @@
  * *Outcome unknown*: it may take effect, now or later: sent again are reads, and writes in a
  * session, of which the group keeps the sequence and the reply.
  */
-import { type OwnErrorCode, ownErrors } from './errors.ts';
+import type { OwnErrorCode } from './errors.ts';
 
 export const failures = {
   /** `MOVED`: another node leads. */
@@ -108,11 +108,6 @@ export function backoffMs(
 ): number {
   const whole = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(attempts - 1, 30));
   return whole * (0.5 + jitter / 2);
-}
-
-/** A failure whose error says that the caller may send the command again. */
-export function isRetriable(code: OwnErrorCode): boolean {
-  return ownErrors[code].retriable;
 }
 
 const byWord: ReadonlyMap<string, Failure> = new Map([
