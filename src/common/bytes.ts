@@ -172,6 +172,12 @@ export class ByteReader {
     return this.bytes().toString('utf8');
   }
 
+  /** A byte that says which version of a format follows; throws for another than `known`. */
+  expectVersion(known: number): void {
+    const version = this.u8();
+    if (version !== known) throw new ByteRangeError(`unknown version ${version}`);
+  }
+
   /** Throws unless every byte was read: trailing bytes mean another format than expected. */
   end(): void {
     if (this.remaining !== 0) {

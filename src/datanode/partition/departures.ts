@@ -6,7 +6,7 @@
  *   farewell  u8 0x4c · u8 version
  *   answer    u8 version · u8 1 when the node that answers is about to stop as well, or 0
  */
-import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
+import { ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import type { NodeId } from '../../common/ids.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -37,7 +37,7 @@ export class Departures {
   onFarewell(from: NodeId, body: Buffer): Buffer {
     decodeFrame('farewell', () => {
       const reader = new ByteReader(body, 1);
-      checkVersion(reader.u8());
+      reader.expectVersion(VERSION);
       reader.end();
     });
     this.#nodes.add(from);
@@ -61,8 +61,4 @@ export class Departures {
       }),
     );
   }
-}
-
-function checkVersion(version: number): void {
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
 }

@@ -38,7 +38,7 @@ export function encodeFateQuestion(question: FateQuestion): Buffer {
 export function decodeFateQuestion(body: Buffer): FateQuestion {
   return decodeFrame('question about an entry', () => {
     const reader = new ByteReader(body, 1);
-    checkVersion(reader);
+    reader.expectVersion(VERSION);
     const [namespace, partition, group] = [reader.text(), reader.u32(), reader.u64()];
     const question = { namespace, partition, group, term: reader.u64(), index: reader.u64() };
     reader.end();
@@ -58,7 +58,7 @@ export function encodeFate(fate: EntryFate): Buffer {
 export function decodeFate(body: Buffer): EntryFate {
   return decodeFrame('answer about an entry', () => {
     const reader = new ByteReader(body);
-    checkVersion(reader);
+    reader.expectVersion(VERSION);
     const kind = KINDS[reader.u8()];
     if (kind === undefined) throw new ByteRangeError('unknown fate');
     if (kind !== 'done') {
@@ -79,9 +79,4 @@ export function decodeFate(body: Buffer): EntryFate {
 /** What the command at `at` of an entry answered that took effect. */
 export function replyOf({ replies }: Extract<EntryFate, { kind: 'done' }>, at: number): Reply {
   return replies?.[at] ?? DONE;
-}
-
-function checkVersion(reader: ByteReader): void {
-  const version = reader.u8();
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
 }

@@ -16,8 +16,7 @@ export function encodeServedEpoch(epoch: Epoch): Buffer {
 export function decodeServedEpoch(context: Uint8Array): Epoch {
   try {
     const reader = new ByteReader(Buffer.from(context));
-    const version = reader.u8();
-    if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
+    reader.expectVersion(VERSION);
     const epoch = reader.u64();
     reader.end();
     return epoch;

@@ -35,7 +35,7 @@ export function encodeSleepersQuery(groups: readonly SleepingGroup[]): Buffer {
 export function decodeSleepersQuery(body: Buffer): SleepingGroup[] {
   return decodeFrame('query about sleepers', () => {
     const reader = new ByteReader(body, 1);
-    checkVersion(reader.u8());
+    reader.expectVersion(VERSION);
     const count = reader.u16();
     if (count > SLEEPERS_MAX) throw new ByteRangeError(`${count} groups asked for`);
     const groups = Array.from({ length: count }, () => ({
@@ -57,7 +57,7 @@ export function encodeSleepersAnswer(asleep: readonly boolean[]): Buffer {
 export function decodeSleepersAnswer(body: Buffer, count: number): boolean[] {
   return decodeFrame('answer about sleepers', () => {
     const reader = new ByteReader(body);
-    checkVersion(reader.u8());
+    reader.expectVersion(VERSION);
     const asleep = Array.from({ length: count }, () => {
       const answer = reader.u8();
       if (answer > 1) throw new ByteRangeError(`unknown answer ${answer}`);
@@ -66,8 +66,4 @@ export function decodeSleepersAnswer(body: Buffer, count: number): boolean[] {
     reader.end();
     return asleep;
   });
-}
-
-function checkVersion(version: number): void {
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
 }

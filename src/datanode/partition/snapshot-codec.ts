@@ -53,8 +53,7 @@ export function encodeSnapshotHeader({ group, id, offset, message }: SnapshotHea
 export function decodeSnapshotHeader(bytes: Buffer): SnapshotHeader {
   return decodeFrame('snapshot header', () => {
     const reader = new ByteReader(bytes);
-    const version = reader.u8();
-    if (version !== SNAPSHOT_VERSION) throw new ByteRangeError(`unknown version ${version}`);
+    reader.expectVersion(SNAPSHOT_VERSION);
     const [group, id, offset] = [reader.u64(), reader.u64(), reader.u64()];
     const [from, to, term] = [reader.u64(), reader.u64(), reader.u64()];
     const [index, snapshotTerm] = [reader.u64(), reader.u64()];

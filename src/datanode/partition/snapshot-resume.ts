@@ -5,7 +5,7 @@
  *   query   u8 0x52 · u8 version · u64 group · u64 replica · u64 snapshot id
  *   answer  u8 version · u64 bytes received
  */
-import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
+import { ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import type { GroupId, NodeId, ReplicaId } from '../../common/ids.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -34,7 +34,7 @@ export function encodeProgressQuery({ group, replica, id }: ProgressQuery): Buff
 export function decodeProgressQuery(body: Buffer): ProgressQuery {
   return decodeFrame('snapshot progress', () => {
     const reader = new ByteReader(body, 1);
-    checkVersion(reader.u8());
+    reader.expectVersion(VERSION);
     const query = { group: reader.u64(), replica: reader.u64(), id: reader.u64() };
     reader.end();
     return query;
@@ -49,7 +49,7 @@ export function encodeProgress(bytes: number): Buffer {
 export function decodeProgress(body: Buffer): number {
   return decodeFrame('snapshot progress', () => {
     const reader = new ByteReader(body);
-    checkVersion(reader.u8());
+    reader.expectVersion(VERSION);
     const bytes = reader.u64();
     reader.end();
     return bytes;
@@ -83,8 +83,4 @@ export async function* skipBytes(
     yield left === 0 ? chunk : chunk.subarray(left);
     left = 0;
   }
-}
-
-function checkVersion(version: number): void {
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
 }

@@ -38,7 +38,7 @@ export function encodeStandingQuery(asked: readonly Asked[]): Buffer {
 export function decodeStandingQuery(body: Buffer): Asked[] {
   return decodeFrame('standing query', () => {
     const reader = new ByteReader(body, 1);
-    checkVersion(reader.u8());
+    reader.expectVersion(VERSION);
     const count = reader.u16();
     if (count > STANDINGS_MAX) throw new ByteRangeError(`${count} replicas asked for`);
     const asked = Array.from({ length: count }, () => ({
@@ -60,7 +60,7 @@ export function encodeStandings(answers: readonly Standing[]): Buffer {
 export function decodeStandings(body: Buffer, count: number): Standing[] {
   return decodeFrame('standings', () => {
     const reader = new ByteReader(body);
-    checkVersion(reader.u8());
+    reader.expectVersion(VERSION);
     const answers = Array.from({ length: count }, () => {
       const standing = standings[reader.u8()];
       if (standing === undefined) throw new KvorumError('BAD_FRAME', 'standings: unknown answer');
@@ -69,8 +69,4 @@ export function decodeStandings(body: Buffer, count: number): Standing[] {
     reader.end();
     return answers;
   });
-}
-
-function checkVersion(version: number): void {
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
 }

@@ -33,7 +33,7 @@ export function encodeLeaderQuestion({ namespace, partition, group }: LeaderQues
 export function decodeLeaderQuestion(body: Buffer): LeaderQuestion {
   return decodeFrame('question about a leader', () => {
     const reader = new ByteReader(body, 1);
-    checkVersion(reader);
+    reader.expectVersion(VERSION);
     const [namespace, partition, group] = [reader.text(), reader.u32(), reader.u64()];
     reader.end();
     return { namespace, partition, group };
@@ -50,15 +50,10 @@ export function encodeLeader(hint: LeaderHint | undefined): Buffer {
 export function decodeLeader(body: Buffer): LeaderHint | undefined {
   return decodeFrame('answer about a leader', () => {
     const reader = new ByteReader(body);
-    checkVersion(reader);
+    reader.expectVersion(VERSION);
     const [term, node] = [reader.u64(), reader.text()];
     reader.end();
     if ((term === 0) !== (node === '')) throw new ByteRangeError('half a leader');
     return term === 0 ? undefined : { node, term };
   });
-}
-
-function checkVersion(reader: ByteReader): void {
-  const version = reader.u8();
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
 }

@@ -182,7 +182,8 @@ function fitting(reply: Reply, before: number, protocol: Protocol): Buffer {
 /** `count`: how many results the batch must have. Throws KvorumError BAD_FRAME. */
 export function decodeResults(body: Buffer, count: number): LineResult[] {
   return decodeFrame('forwarded answer', () => {
-    const reader = versioned(body);
+    const reader = new ByteReader(body);
+    reader.expectVersion(VERSION);
     const found = reader.u32();
     if (found !== count) throw new ByteRangeError(`${found} results for ${count} commands`);
     const results: LineResult[] = [];
@@ -203,13 +204,6 @@ export function decodeResults(body: Buffer, count: number): LineResult[] {
     reader.end();
     return results;
   });
-}
-
-function versioned(body: Buffer): ByteReader {
-  const reader = new ByteReader(body);
-  const version = reader.u8();
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
-  return reader;
 }
 
 function bounded(count: number, highest: number): number {

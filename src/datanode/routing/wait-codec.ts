@@ -103,7 +103,7 @@ export function encodeWaitAnswer(outcome: WaitOutcome | undefined, protocol: Pro
 export function decodeWaitAnswer(body: Buffer): WaitOutcome | undefined {
   return decodeFrame('answer to a waiting client', () => {
     const reader = new ByteReader(body);
-    checkVersion(reader);
+    reader.expectVersion(VERSION);
     const outcome = decodeOutcome(reader, reader.u8());
     reader.end();
     return outcome;
@@ -127,9 +127,4 @@ function decodeOutcome(reader: ByteReader, kind: number): WaitOutcome | undefine
     default:
       throw new ByteRangeError(`unknown outcome ${kind}`);
   }
-}
-
-function checkVersion(reader: ByteReader): void {
-  const version = reader.u8();
-  if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
 }
