@@ -5,19 +5,17 @@
  * a gateway sees no unknown outcome when a leader dies. A session belongs to one group and one life
  * of the node, and is opened through the group's log before its first batch.
  */
-import type { Clock } from '../../common/clock.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { type CommandBatch, changedBatch, type LineResult } from '../partition/batch.ts';
+import { LeaderPauses, type PauseGround } from './leader-pauses.ts';
 import type { LeaderHint } from './table.ts';
 
-export interface WriteGround {
-  readonly clock: Clock;
+export interface WriteGround extends PauseGround {
   /** Of this life of the node: no other ever has it. */
   readonly bootId: string;
   leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
-  onLeader(group: GroupId, listener: () => void): () => void;
   /** One try; `signal` gives it up. */
   attempt(batch: CommandBatch, signal: AbortSignal): Promise<readonly LineResult[]>;
 }
@@ -41,13 +39,14 @@ const ANY_KEY = Buffer.from('-');
 export class ForwardedWrites {
   readonly #ground: WriteGround;
   readonly #sessions = new Map<GroupId, GroupSession>();
-  readonly #waiting = new Set<() => void>();
+  readonly #pauses: LeaderPauses;
   #opened = 0;
   #repeated = 0;
   #closed = false;
 
   constructor(ground: WriteGround) {
     this.#ground = ground;
+    this.#pauses = new LeaderPauses(ground);
   }
 
   /** Batches that were asked for again because their outcome was not known, tries counted each. */
@@ -71,7 +70,7 @@ export class ForwardedWrites {
   /** Nothing is asked for again. */
   close(): void {
     this.#closed = true;
-    for (const wake of [...this.#waiting]) wake();
+    this.#pauses.end();
   }
 
   #sessionOf(group: GroupId): GroupSession {
@@ -143,7 +142,7 @@ export class ForwardedWrites {
         untilMs = clock.monotonicMs() + limits.outcomeWaitMs;
       }
       if (this.#closed || clock.monotonicMs() >= untilMs) return unknown;
-      await this.#pause(pauseMs, group);
+      await this.#pauses.pause(pauseMs, group);
       deadlineMs = Math.min(untilMs, clock.monotonicMs() + limits.holdMs);
       pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
       this.#repeated++;
@@ -164,22 +163,6 @@ export class ForwardedWrites {
     } finally {
       unlisten();
     }
-  }
-
-  /** Until a leader becomes known, or for so long. */
-  #pause(pauseMs: number, group: GroupId): Promise<void> {
-    const { clock, onLeader } = this.#ground;
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiting.delete(wake);
-        timer.cancel();
-        unlisten();
-        resolve();
-      };
-      const timer = clock.setTimer(pauseMs, wake);
-      const unlisten = onLeader(group, wake);
-      this.#waiting.add(wake);
-    });
   }
 }
 

@@ -5,16 +5,15 @@
  * index and term (`partition/recent-entries.ts`), until one of them knows. So the client gets what its
  * write answered, or the write is proposed again, because it never took effect.
  */
-import type { Clock } from '../../common/clock.ts';
 import { errorTable } from '../../common/errors.ts';
 import type { GroupId, LogIndex, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, EntryFate, LinePlace, LineResult } from '../partition/batch.ts';
 import { type FateQuestion, replyOf } from '../partition/fate-codec.ts';
 import { witnessedWrite } from '../partition/witnessed.ts';
+import { LeaderPauses, type PauseGround } from './leader-pauses.ts';
 
-export interface EntriesAsked {
-  readonly clock: Clock;
+export interface EntriesAsked extends PauseGround {
   /**
    * Nodes with a replica, this one as well; none: it was rebuilt from what was left, and nobody knows
    * what that was; undefined: it is gone, with all it held.
@@ -22,7 +21,6 @@ export interface EntriesAsked {
   members(namespace: Namespace, partition: PartitionId, group: GroupId): NodeId[] | undefined;
   /** Rejects when it cannot be asked. */
   ask(node: NodeId, question: FateQuestion, timeoutMs: number): Promise<EntryFate>;
-  onLeader(group: GroupId, listener: () => void): () => void;
 }
 
 /** `gone`: with its group. `unknown`: nobody can tell, or could in time. */
@@ -38,12 +36,13 @@ export class LostEntries {
   readonly #asked: EntriesAsked;
   /** Those that are being asked for, by group, term and index: many lanes share an entry. */
   readonly #finding = new Map<string, Promise<Found>>();
-  readonly #pauses = new Set<() => void>();
+  readonly #pauses: LeaderPauses;
   #count = 0;
   #closed = false;
 
   constructor(asked: EntriesAsked) {
     this.#asked = asked;
+    this.#pauses = new LeaderPauses(asked);
   }
 
   /** Entries that were asked for. */
@@ -74,7 +73,7 @@ export class LostEntries {
   /** Nothing is asked for again. */
   close(): void {
     this.#closed = true;
-    for (const wake of [...this.#pauses]) wake();
+    this.#pauses.end();
   }
 
   #fateOf(
@@ -114,7 +113,7 @@ export class LostEntries {
         return { kind: 'done', replies: undefined };
       }
       if (isOver) return { kind: 'unknown' };
-      await this.#pause(pauseMs, question.group);
+      await this.#pauses.pause(pauseMs, question.group);
     }
   }
 
@@ -135,22 +134,6 @@ export class LostEntries {
           () => told(at, undefined),
         );
       });
-    });
-  }
-
-  /** Until another leader becomes known, or for so long. */
-  #pause(pauseMs: number, group: GroupId): Promise<void> {
-    const { clock, onLeader } = this.#asked;
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#pauses.delete(wake);
-        timer.cancel();
-        unlisten();
-        resolve();
-      };
-      const timer = clock.setTimer(pauseMs, wake);
-      const unlisten = onLeader(group, wake);
-      this.#pauses.add(wake);
     });
   }
 }
