@@ -24,12 +24,12 @@ import { readZset } from '../encoding/zset.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { formatDouble } from '../resp/encode-reply.ts';
 import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';
-import { argument, countArgument, SYNTAX_ERROR, syntaxError, WRONG_TYPE, word } from './args.ts';
+import { argument, WRONG_TYPE } from './args.ts';
 import { ArgumentError, type Command, type RunContext, type RunResult, read } from './command.ts';
-import { type Glob, matchesGlob, parseGlob } from './glob.ts';
+import { matchesGlob } from './glob.ts';
+import { type PageOptions, pageOptions } from './zan-page.ts';
 import { typeArgument } from './zan-types.ts';
 
-const COUNT = 100;
 /** A page is selected, and ordered, in one step. */
 const COUNT_MAX = 1_024;
 /** Up to this size a walk from the beginning goes by member. */
@@ -37,13 +37,10 @@ const BY_MEMBER_MAX = 4_096;
 const NOTHING = Buffer.alloc(0);
 const END = array([bulk(NOTHING), EMPTY_ARRAY]);
 
-interface ElementScan {
+interface ElementScan extends PageOptions {
   readonly type: ValueType;
   readonly key: Buffer;
   readonly cursor: Cursor;
-  readonly reverse: boolean;
-  readonly count: number;
-  readonly glob: Glob | undefined;
 }
 
 interface Cursor {
@@ -57,24 +54,9 @@ function parseScan(args: readonly Buffer[]): ElementScan {
   if (type === 'string' || type === 'list') {
     throw new ArgumentError('ERR elements are scanned of the types HASH, SET and ZSET');
   }
-  let reverse = false;
-  let count = COUNT;
-  let glob: Glob | undefined;
-  for (let at = 4; at < args.length; at++) {
-    const option = word(argument(args, at));
-    if (option === 'rev') {
-      reverse = true;
-      continue;
-    }
-    if (at + 1 >= args.length) throw syntaxError();
-    const value = argument(args, ++at);
-    if (option === 'count') count = countArgument(value);
-    else if (option === 'match') glob = parseGlob(value);
-    else throw syntaxError();
-    if (count < 1) throw new ArgumentError(SYNTAX_ERROR);
-  }
+  const options = pageOptions(args, COUNT_MAX);
   const cursor = decodeCursor(argument(args, 3));
-  return { type, key: argument(args, 2), cursor, reverse, count: Math.min(count, COUNT_MAX), glob };
+  return { type, key: argument(args, 2), cursor, ...options };
 }
 
 /** No text, and so no member that a client is likely to have. */

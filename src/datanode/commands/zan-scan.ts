@@ -26,26 +26,23 @@ import { entryOf, readZset } from '../encoding/zset.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { formatDouble } from '../resp/encode-reply.ts';
 import { array, bulk, type Reply } from '../resp/reply.ts';
-import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
+import { argument } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, read } from './command.ts';
-import { type Glob, matchesGlob, parseGlob } from './glob.ts';
+import { matchesGlob } from './glob.ts';
+import { type PageOptions, pageOptions } from './zan-page.ts';
 import { typeArgument } from './zan-types.ts';
 
-const COUNT = 100;
 const COUNT_MAX = 5_000;
 /** Keys that one page looks at at most, wanted or not. */
 const LOOKS_MAX = 10_000;
 /** Keys that are read before the values of the first of them. */
 const FULL_SLICE = 64;
 
-interface TableScan {
+interface TableScan extends PageOptions {
   readonly type: ValueType;
   /** `table:`, which the names of its keys begin with. */
   readonly prefix: Buffer;
   readonly cursor: ScanCursor;
-  readonly reverse: boolean;
-  readonly count: number;
-  readonly glob: Glob | undefined;
 }
 
 interface ScanCursor {
@@ -57,30 +54,13 @@ interface ScanCursor {
 
 /** ZAN.SCAN type table cursor [REV] [MATCH pattern] [COUNT count]; ZAN.FULLSCAN without REV. */
 function parseScan(args: readonly Buffer[], full: boolean): TableScan {
-  let reverse = false;
-  let count = COUNT;
-  let glob: Glob | undefined;
-  for (let at = 4; at < args.length; at++) {
-    const option = word(argument(args, at));
-    if (option === 'rev' && !full) {
-      reverse = true;
-      continue;
-    }
-    if (at + 1 >= args.length) throw syntaxError();
-    const value = argument(args, ++at);
-    if (option === 'count') count = countArgument(value);
-    else if (option === 'match') glob = parseGlob(value);
-    else throw syntaxError();
-    if (count < 1) throw new ArgumentError(SYNTAX_ERROR);
-  }
+  const options = pageOptions(args, COUNT_MAX, !full);
   const table = argument(args, 2);
   return {
     type: typeArgument(args, 1),
     prefix: Buffer.concat([table, Buffer.from(':')]),
     cursor: full ? decodeFullCursor(argument(args, 3)) : keyCursor(argument(args, 3)),
-    reverse,
-    count: Math.min(count, COUNT_MAX),
-    glob,
+    ...options,
   };
 }
 
