@@ -139,6 +139,19 @@ describe('what must not stay', () => {
   });
 });
 
+describe('what comments point to', () => {
+  test('decisions that are named are listed in docs/decisions.md', () => {
+    const listed = [...textOf('docs/decisions.md').matchAll(/^\| (\d+[a-z]?) \|/gm)].map(
+      ([, name]) => name,
+    );
+    const named = [...sources, ...tests, 'ARCHITECTURE.md'].flatMap((file) =>
+      [...textOf(file).matchAll(/\bdecision (\d+[a-z]?)/g)].map(([, name]) => ({ file, name })),
+    );
+    expect(named.filter(({ name }) => !listed.includes(name))).toEqual([]);
+    expect(listed.filter((name) => !named.some((one) => one.name === name))).toEqual([]);
+  });
+});
+
 describe('tests mirror the source', () => {
   const suites =
     /^test\/(?:chaos|cluster|conformance|differential|fuzz|linearizability|sim|storage)\//;

@@ -95,7 +95,7 @@ export interface NodeStateRecord {
   readonly draining?: { readonly sinceMs: number; readonly replicas: number };
 }
 
-/** What operators have set for the cluster, and the stable node count (seed 002). */
+/** What operators have set for the cluster, and the stable node count. */
 export interface ControlRecord {
   readonly version: number;
   /** Grows by itself with the living datanodes; only an operator lowers it. */

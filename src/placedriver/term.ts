@@ -8,7 +8,7 @@ import type { Picture } from './picture.ts';
 
 /** Times and bounds of placement; tests shorten them. */
 export interface PlacementSettings {
-  /** From the loss of a node until its replicas are made elsewhere (seed 002: ten minutes). */
+  /** From the loss of a node until its replicas are made elsewhere. */
   readonly migrateWaitMs: number;
   /**
    * From the loss of a node until others should lead in its place: it may be back sooner. Longer than

@@ -1,7 +1,7 @@
 /**
  * The only door from log to engine (decision 7): committed entries, in order, become one atomic
  * engine batch that also holds the applied index; replies leave when the engine's readers see it.
- * A command that needs a range suspends this partition's apply until the range is read (7a).
+ * A command that needs a range suspends this partition's apply until it is read (decision 7a).
  */
 import { assert } from '../../common/assert.ts';
 import type { Clock } from '../../common/clock.ts';

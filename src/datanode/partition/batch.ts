@@ -1,6 +1,6 @@
 /**
  * How commands reach a partition: in batches of one kind, in the order they take effect. One lane
- * (a connection and a partition) has at most one batch under way, so nothing overtakes (10a).
+ * (a connection and a partition) has at most one batch under way: nothing overtakes (decision 10a).
  */
 
 import type { ErrorCode } from '../../common/errors.ts';

@@ -1,8 +1,8 @@
 /**
  * The engine a replica's data is in now: synced from time to time (decision 7), exchanged for the
- * next generation when a snapshot was received (7b). What a process that was killed wrote last may
- * be with the system only, or nowhere: an engine counts as un-synced beyond its log's base when it is
- * opened.
+ * next generation when a snapshot was received (decision 7b). What a process that was killed wrote
+ * last may be with the system only, or nowhere: an engine counts as un-synced beyond its log's base
+ * when it is opened.
  */
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';

@@ -1,7 +1,6 @@
 /**
  * The core's appends on their way into the node's log, with the responses that wait for them.
- * Responses leave in the order of the appends (raft.md 2d: append messages are processed in order
- * and durable before their responses leave).
+ * Responses leave in the order of the appends, each once what it rests on is durable.
  */
 import type { ReplicaId } from '../../common/ids.ts';
 import type { Entry, HardState, StorageMessage } from '../raft/message.ts';

@@ -1,6 +1,7 @@
 /**
  * Snapshots of one replica, both ways: what its core wants sent is streamed from the outbox, what
- * arrives fills the inbox, and when the core has accepted it one log batch switches to it (7b).
+ * arrives fills the inbox, and when the core has accepted it one log batch switches to it
+ * (decision 7b).
  */
 import { must } from '../../common/assert.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';

@@ -109,7 +109,7 @@ export interface OpenReplica {
   readonly promised: boolean;
 }
 
-/** Everything that keeps a group safe and lively is on (raft.md 7, items 1 and 2). */
+/** Everything that keeps a group safe and lively is on. */
 export function raftConfig(
   world: ReplicaWorld,
   { id, state, promised }: OpenReplica,

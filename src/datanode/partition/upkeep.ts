@@ -1,9 +1,9 @@
 /**
- * Work on the engines of all replicas, one at a time and in turn: what was written behind is
- * synced so that the log may go (decision 7); the elements of deleted collections are removed (14):
- * looked for in those replicas alone that were not found at rest with nothing left to do;
- * every table is read through at a bounded rate, because LevelDB serves a flipped bit without
- * noticing (7d).
+ * Work on the engines of all replicas, one at a time and in turn: what was written behind is synced
+ * so that the log may go (decision 7); the elements of deleted collections are removed (decision 14):
+ * looked for in those replicas alone that were not found at rest with nothing left to do; every table
+ * is read through at a bounded rate, because LevelDB serves a flipped bit without noticing
+ * (decision 7d).
  */
 import { type Clock, sleep } from '../../common/clock.ts';
 import { codeOf, messageOf } from '../../common/errors.ts';

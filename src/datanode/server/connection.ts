@@ -1,6 +1,7 @@
 /**
  * One client: its requests are dispatched in order, its replies leave in order and in one write per
- * turn. What is not for one partition waits for all before it and holds back all after (10a).
+ * turn. What is not for one partition waits for all before it and holds back all after it
+ * (decision 10a).
  */
 import type { GroupId } from '../../common/ids.ts';
 import { LazyAbort } from '../../common/lazy-abort.ts';

@@ -1,9 +1,9 @@
 /**
- * What to write next (seed 002, data balance): which replicas of which partitions go and come, and
- * who should lead. The most urgent first: partitions with the fewest living replicas; then those on
- * nodes that are lost, those on nodes that are drained, what an operator changed, and balance. One
- * replica of a partition at a time, and only when its last change is done and a quorum does without
- * it; a few in the whole cluster at a time. Who should lead changes at once and moves no data. Pure.
+ * What to write next: which replicas of which partitions go and come, and who should lead. The most
+ * urgent first: partitions with the fewest living replicas; then those on nodes that are lost, those
+ * on nodes that are drained, what an operator changed, and balance. One replica of a partition at a
+ * time, and only when its last change is done and a quorum does without it; a few in the whole
+ * cluster at a time. Who should lead changes at once and moves no data. Pure.
  */
 import type { Incarnation, NodeId } from '../../common/ids.ts';
 import type { Steps } from '../../common/slices.ts';

@@ -1,7 +1,7 @@
 /**
- * Remembers every datanode ever seen, since when it is away, and how many there were at most (seed
- * 002: the stable node count). All of it is in the metadata store: the wait for a lost node goes on
- * over a change of master.
+ * Remembers every datanode ever seen, since when it is away, and how many there were at most (the
+ * stable node count). All of it is in the metadata store: the wait for a lost node goes on over a
+ * change of master.
  */
 import type { NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';

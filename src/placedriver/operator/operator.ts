@@ -38,7 +38,7 @@ export interface Operator {
   deleteNamespace(name: Namespace): Promise<void>;
 
   setBalance(change: BalanceChange): Promise<void>;
-  /** Never raises it (seed 002). */
+  /** Never raises it. */
   lowerStableNodes(count: number): Promise<void>;
   setUpgrade(on: boolean): Promise<void>;
 

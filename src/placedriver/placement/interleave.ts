@@ -1,6 +1,6 @@
 /**
- * Pure placement: live nodes and their data centres → who holds which partition (seed 002, section
- * on data distribution).
+ * Pure placement: live nodes and their data centres → who holds which partition, as ZanRedisDB deals
+ * them out.
  */
 import type { NodeId } from '../../common/ids.ts';
 

@@ -1,4 +1,4 @@
-/** When replicas may move only to be more even: minutes of the day, UTC (seed 002). Pure. */
+/** When replicas may move only to be more even: minutes of the day, UTC. Pure. */
 import type { BalanceWindow } from '../../meta/schema.ts';
 
 const MINUTE_MS = 60_000;

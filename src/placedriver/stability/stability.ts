@@ -1,8 +1,8 @@
 /**
- * When replicas may move between nodes (seed 002, data balance): never while as many nodes are away
- * as when a network is cut in two, nor while nodes are being upgraded; away from a node that is
- * drained, or has been away for long; and only to be more even when nothing else is the matter.
- * Every "not now" is told with what to do about it: operators read it. Pure.
+ * When replicas may move between nodes: never while as many nodes are away as when a network is cut
+ * in two, nor while nodes are being upgraded; away from a node that is drained, or has been away for
+ * long; and only to be more even when nothing else is the matter. Every "not now" is told with what
+ * to do about it: operators read it. Pure.
  */
 import type { NodeId } from '../../common/ids.ts';
 import type {
