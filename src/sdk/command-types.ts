@@ -21,7 +21,7 @@ export interface WatchOptions extends Omit<CallOptions, 'consistency'> {
  * - `linearizable`: what was acknowledged before the read began is seen.
  * - `lease`: the same; the leader may answer from its lease, which it does in namespaces with
  *   `reads: lease` (for all reads there) and nowhere else.
- * - `stale`: any replica's state, no older than the datanodes' `replica-max-staleness`.
+ * - `stale`: any replica's state, no older than the datanodes' `replica-max-staleness-ms`.
  * - `{ maxStalenessMs }`: no older than so many milliseconds: a replica answers when the datanodes'
  *   own bound is within it, else the leader.
  */

@@ -49,7 +49,7 @@ export interface ClientOptions {
   readonly consistency?: Consistency | undefined;
   /** The tag `dc_info` of the datanodes near this client: they are preferred for stale reads. */
   readonly dc?: string | undefined;
-  /** The datanodes' `replica-max-staleness`, in milliseconds. Default 10,000. */
+  /** The datanodes' `replica-max-staleness-ms`, in milliseconds. Default 10,000. */
   readonly replicaMaxStalenessMs?: number | undefined;
   /** True: nothing is looked up before the first call or `connect()`. Default false. */
   readonly lazyConnect?: boolean | undefined;
