@@ -18,7 +18,7 @@ export async function attempt(term: MasterTerm, act: () => Promise<boolean>): Pr
     await sleep(term.clock, AGAIN_MS);
   }
   if (term.leadership.lost.aborted) {
-    throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
+    throw new KvorumError('LEASE_LOST', 'this placedriver is master no more; ask again');
   }
   throw new KvorumError('CONFLICT', 'what this would change changes all the time; try again');
 }

@@ -14,12 +14,10 @@ import { firstControl } from '../control-record.ts';
 import { fencedChange } from '../fenced.ts';
 import { formatWindow } from '../stability/balance-window.ts';
 import type { MasterTerm } from '../term.ts';
+import { attempt } from './attempt.ts';
 import type { BalanceChange, Operator } from './operator.ts';
 
 type ControlRequests = Pick<Operator, 'setBalance' | 'lowerStableNodes' | 'setUpgrade'>;
-
-/** The master's own chores write the same records: a request that meets them tries again. */
-const ATTEMPTS = 8;
 
 interface Change {
   readonly unchanged: Compare;
@@ -172,15 +170,6 @@ async function writeAll(
     if (!(await fencedChange(store, fence, unchanged, operations))) return false;
   }
   return true;
-}
-
-/** Until `act` resolves to true; rejects with LEASE_LOST, or CONFLICT when others are always first. */
-async function attempt({ leadership }: MasterTerm, act: () => Promise<boolean>): Promise<void> {
-  for (let left = ATTEMPTS; left > 0; left--) {
-    throwIfDeposed(leadership);
-    if (await act()) return;
-  }
-  throw new KvorumError('CONFLICT', 'the cluster changes while it is asked; ask again');
 }
 
 function throwIfDeposed({ lost }: Leadership): void {

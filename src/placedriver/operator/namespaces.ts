@@ -9,6 +9,7 @@ import { deletionsOf, partitionsIn } from '../deleted-groups.ts';
 import { checkOptions, checkSpec } from '../namespace-spec.ts';
 import { candidatesOf, createNamespace } from '../namespaces.ts';
 import type { MasterTerm } from '../term.ts';
+import { attempt } from './attempt.ts';
 import type { NamespaceChange, Operator } from './operator.ts';
 
 type NamespaceRequests = Pick<Operator, 'createNamespace' | 'updateNamespace' | 'deleteNamespace'>;
@@ -57,21 +58,20 @@ async function deleteNamespace(term: MasterTerm, name: Namespace): Promise<void>
   logger.info('namespace deleted', { namespace: name });
 }
 
-const TRIES = 5;
-
 /**
  * Writes what `change` makes of the newest record, with what belongs to it. Throws NOT_FOUND,
  * CONFLICT while it is being made or deleted, or when it changes again and again.
  */
-async function changeRecord(
-  { store, fence, leadership }: MasterTerm,
+function changeRecord(
+  term: MasterTerm,
   name: Namespace,
   change: (
     record: NamespaceRecord,
   ) => Promise<{ next: NamespaceRecord; more: readonly MetaOperation[] }>,
 ): Promise<void> {
+  const { store, fence } = term;
   const key = keys.namespace(name);
-  for (let tries = 0; tries < TRIES; tries++) {
+  return attempt(term, async () => {
     const found = await store.get(key);
     const record = found && decodeRecord(recordKinds.namespace, key, found.value);
     if (found === undefined || record === undefined) throw unknown(name);
@@ -81,12 +81,8 @@ async function changeRecord(
       [fence, { key, modRevision: found.modRevision }],
       [{ type: 'put', key, value: encodeRecord(next) }, ...more],
     );
-    if (succeeded) return;
-    if (leadership.lost.aborted) {
-      throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
-    }
-  }
-  throw new KvorumError('CONFLICT', `namespace ${name} changes all the time: try again`);
+    return succeeded;
+  });
 }
 
 function unknown(name: Namespace): KvorumError {

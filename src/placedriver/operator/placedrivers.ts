@@ -4,25 +4,14 @@ import type { NodeId } from '../../common/ids.ts';
 import { type BannedRecord, encodeRecord, keys, SCHEMA_VERSION } from '../../meta/schema.ts';
 import type { Compare, MetaItem, MetaOperation } from '../../meta/store.ts';
 import type { MasterTerm } from '../term.ts';
+import { attempt } from './attempt.ts';
 import type { Operator } from './operator.ts';
 
 type PlacedriverRequests = Pick<Operator, 'banPlacedriver'>;
 
-/** A decision on records that change meanwhile is made anew this often. */
-const TRIES = 3;
-
 export function placedriverRequests(term: MasterTerm): PlacedriverRequests {
   return {
-    async banPlacedriver(name, banned) {
-      for (let tries = 0; tries < TRIES; tries++) {
-        if (await tryToBan(term, name, banned)) return;
-        if (term.leadership.lost.aborted) break;
-      }
-      if (term.leadership.lost.aborted) {
-        throw new KvorumError('LEASE_LOST', 'this placedriver is master no more; ask again');
-      }
-      throw new KvorumError('CONFLICT', 'placedrivers come and go at the moment; ask again');
-    },
+    banPlacedriver: (name, banned) => attempt(term, () => tryToBan(term, name, banned)),
   };
 }
 

@@ -17,6 +17,7 @@ import {
 import type { Compare, MetaItem, MetaStore } from '../../meta/store.ts';
 import { reserveIds } from '../fenced.ts';
 import type { MasterTerm } from '../term.ts';
+import { attempt } from './attempt.ts';
 import type { Operator, PartitionName } from './operator.ts';
 import { membersOf, planRebuild, type RebuildPlan } from './rebuild-plan.ts';
 
@@ -33,26 +34,18 @@ export function rebuildRequests(term: MasterTerm): RebuildRequests {
   };
 }
 
-/** Of a record that changes while it is looked at. */
-const TRIES = 5;
-
-async function rebuild(
+function rebuild(
   term: MasterTerm,
   what: PartitionName,
   survivor: NodeId,
   confirmation: string,
 ): Promise<void> {
-  for (let tried = 0; tried < TRIES; tried++) {
-    if (term.leadership.lost.aborted) break;
+  return attempt(term, async () => {
     const found = await find(term.store, what);
     if (confirmation !== rebuildConfirmation(what)) throw unconfirmed(what, survivor, found);
     const plan = planRebuild({ ...found, survivor });
-    if (plan === undefined || (await give(term, found, plan))) return;
-  }
-  if (term.leadership.lost.aborted) {
-    throw new KvorumError('LEASE_LOST', 'this placedriver is master no more: ask the new one');
-  }
-  throw new KvorumError('CONFLICT', 'the partition or its nodes keep changing: ask again');
+    return plan === undefined || give(term, found, plan);
+  });
 }
 
 interface Found {
