@@ -13,7 +13,7 @@ import { limits } from '../common/limits.ts';
 const SNAPSHOT_BYTES_PER_SECOND_MAX = 10 * 1024 ** 3;
 /** LevelDB is told in 32 bits. */
 const ENGINE_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024 - 1;
-/** Longer, and a timer of Node.js would be due at once. */
+/** A day: more is a mistyped number. */
 const PERIOD_MS_MAX = 86_400_000;
 
 const announcedPort = portField.min(1);
