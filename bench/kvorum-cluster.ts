@@ -58,7 +58,7 @@ export async function startKvorum(
       ...{ httpPort, partitions, datanodes },
       version: /kvorum_version:(\S+)/.exec(info)?.[1] ?? 'unknown',
       fsync:
-        "fdatasync of the raft log on a quorum of the 3 datanodes before the answer; can't be off",
+        "a synced write of the raft log on a quorum of the 3 datanodes before the answer; can't be off",
       processes: processesOf(data),
       check: () => {
         server.check();
