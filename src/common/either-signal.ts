@@ -22,3 +22,12 @@ export function eitherSignal(...signals: readonly AbortSignal[]): EitherSignal {
   };
   return { signal: either.signal, release };
 }
+
+/** Resolves when one of `signals` aborts, and leaves no listener with the others. */
+export async function anyAborted(...signals: readonly AbortSignal[]): Promise<void> {
+  const { signal, release } = eitherSignal(...signals);
+  if (!signal.aborted) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+  release();
+}

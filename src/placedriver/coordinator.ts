@@ -4,7 +4,7 @@
  * is fenced by the election's revision (decision 17).
  */
 import { type Clock, sleep } from '../common/clock.ts';
-import { eitherSignal } from '../common/either-signal.ts';
+import { anyAborted, eitherSignal } from '../common/either-signal.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import type { NodeId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
@@ -131,7 +131,7 @@ export class PlacedriverCoordinator {
       },
     });
     try {
-      await aborted(term.leadership.lost, until, deposed.signal);
+      await anyAborted(term.leadership.lost, until, deposed.signal);
     } finally {
       watch.close();
       await agenda.stop();
@@ -166,14 +166,4 @@ async function ensureCluster(options: CoordinatorOptions): Promise<void> {
     [{ key: keys.cluster, modRevision: 0 }],
     [{ type: 'put', key: keys.cluster, value: encodeRecord(record) }],
   );
-}
-
-/** Resolves when either signal aborts. */
-function aborted(...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of signals) {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    }
-  });
 }

@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { eitherSignal } from '../../src/common/either-signal.ts';
+import { anyAborted, eitherSignal } from '../../src/common/either-signal.ts';
 
 test('aborts with the first of them, for its reason', () => {
   const [one, other] = [new AbortController(), new AbortController()];
@@ -17,4 +18,18 @@ test('once released it hears of nothing', () => {
   release();
   one.abort();
   expect(signal.aborted).toBe(false);
+});
+
+test('who waits for one of them leaves no listener with those that live on', async () => {
+  const stop = new AbortController();
+  for (let lease = 0; lease < 3; lease++) {
+    const lost = new AbortController();
+    const waiting = anyAborted(lost.signal, stop.signal);
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1);
+    lost.abort();
+    await waiting;
+  }
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+  stop.abort();
+  await anyAborted(new AbortController().signal, stop.signal);
 });

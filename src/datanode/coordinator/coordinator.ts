@@ -7,6 +7,7 @@
 import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
+import { anyAborted } from '../../common/either-signal.ts';
 import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
 import type { Revision, Term } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
@@ -262,7 +263,7 @@ export class DatanodeCoordinator {
     this.#tellCurrent();
     const ended = new AbortController();
     const telling = this.#loads.tell(lease, ended.signal);
-    await aborted(lease.lost, this.#stop.signal);
+    await anyAborted(lease.lost, this.#stop.signal);
     ended.abort();
     await telling;
     if (lease.lost.aborted) logger.warn('the lease was lost; registering again');
@@ -280,14 +281,4 @@ function isKnownLeader(stored: LeaderRecord, news: LeaderRecord): boolean {
   }
   if (stored.term !== news.term) return stored.term > news.term;
   return encodeRecord(stored) === encodeRecord(news);
-}
-
-/** Resolves when either signal aborts. */
-function aborted(...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of signals) {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    }
-  });
 }

@@ -3,6 +3,7 @@
  * also says whether the metadata store is within reach: what is told meanwhile may be old.
  */
 import { type Clock, sleep } from '../../common/clock.ts';
+import { anyAborted } from '../../common/either-signal.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { Logger } from '../../common/log.ts';
 import { encodeRecord, keys, type PlacedriverRecord } from '../../meta/schema.ts';
@@ -69,20 +70,11 @@ export class Registration {
     try {
       await store.put(keys.placedriver(record.name), encodeRecord(record), lease);
       this.#lease = lease;
-      await ended(lease.lost, this.#stop.signal);
+      await anyAborted(lease.lost, this.#stop.signal);
     } finally {
       if (this.#lease !== undefined) this.#lostAtMs = clock.monotonicMs();
       this.#lease = undefined;
       await lease.revoke().catch(() => {});
     }
   }
-}
-
-function ended(...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of signals) {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    }
-  });
 }
