@@ -1,4 +1,7 @@
-/** Committed entries into the engine: decoded, run, written as one batch, to the cheapest engine there could be. */
+/**
+ * Committed entries into the engine: decoded, run, written as one batch, to the cheapest engine
+ * there could be.
+ */
 import { systemClock } from '../../src/common/clock.ts';
 import { Applier } from '../../src/datanode/partition/applier.ts';
 import { KeyEventGate } from '../../src/datanode/partition/key-event-gate.ts';

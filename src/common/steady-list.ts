@@ -38,7 +38,10 @@ export class SteadyList<Item> implements Iterable<Item> {
     return this.#parts.at(-1)?.at(-1);
   }
 
-  /** Items from index `from` to before `to`, which may lie beyond the end. What is pushed meanwhile comes too. */
+  /**
+   * Items from index `from` to before `to`, which may lie beyond the end. What is pushed meanwhile
+   * comes too.
+   */
   *items(from = 0, to: number = Number.POSITIVE_INFINITY): Generator<Item, void, unknown> {
     for (let at = from; at < to; at++) {
       const part = this.#parts[at >>> PART_BITS];

@@ -1,5 +1,5 @@
 /**
- * The cluster's metadata store: what kvorum needs of etcd, and no more. Three adapters pass one
+ * The cluster's metadata store: what kvorum needs of etcd, and no more. Three stores pass one
  * contract suite: `etcd.ts` (a real etcd or the embedded store, over gRPC), `memory.ts` (in process).
  * Every call fails with KvorumError STORE_UNAVAILABLE within its deadline when the store is away (a
  * write may then still take effect), with STORE_LIMIT when it asks for too much, and with

@@ -1,7 +1,8 @@
 /**
  * What a client tells `node:diagnostics_channel`: tracing channels `kvorum:command` and
- * `kvorum:batch` (a pipeline, a transaction), `kvorum:connect` (a connection stands or was lost: plain channel) and `kvorum:lookup` (a new table,
- * or why there is none: plain channel). Arguments are never told: they may be secrets.
+ * `kvorum:batch` (a pipeline, a transaction), `kvorum:connect` (a connection stands or was lost:
+ * plain channel) and `kvorum:lookup` (a new table, or why there is none: plain channel). Arguments
+ * are never told: they may be secrets.
  */
 import { channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import type { Clock } from '../common/clock.ts';

@@ -1,7 +1,8 @@
 /**
  * Hashes: one element per field. A field may have a deadline, which lies in its value; an entry of
- * `hashDue` then finds it when it is due, and one of `fieldExpiry` the hash (keyspace.ts). A field whose deadline has passed is absent for every
- * command; a write replaces it, the leader's expiry entries delete it (`hash-expiry.ts`).
+ * `hashDue` then finds it when it is due, and one of `fieldExpiry` the hash (keyspace.ts). A field
+ * whose deadline has passed is absent for every command; a write replaces it, the leader's expiry
+ * entries delete it (`hash-expiry.ts`).
  *
  * Value of a field, frozen: flags u8 · [deadline u64, when flag 1 is set] · value
  */

@@ -1,6 +1,7 @@
 /**
  * Sorted sets: every member has two records, zsetMember (its score) and zsetScore (its place in the
- * order), which change together, and the counts of zset-index.ts with them. A score of −0 equals 0 and sorts as 0; it is kept only beyond the small encoding, as in Redis.
+ * order), which change together, and the counts of zset-index.ts with them. A score of −0 equals 0
+ * and sorts as 0; it is kept only beyond the small encoding, as in Redis.
  */
 import type { KeyValue } from '../engine/engine.ts';
 import {

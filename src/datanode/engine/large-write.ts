@@ -13,11 +13,11 @@
  *   2. those operations, one part after the other
  *   3. all others, in one batch or as above; with the last the undo record goes
  *
- * What a crash leaves is a prefix of these batches. Whoever opens the store removes redo records that
- * have no mark and what an undo record tells of, and with a mark carries the operations out once more, from the first on: that some of
- * them have been makes no difference. Nobody sees a part: until the last is written readers are given
- * the state before (`before`). When a part fails that stays so; nothing is written any more then, and
- * the next opening ends it.
+ * What a crash leaves is a prefix of these batches. Whoever opens the store removes redo records
+ * that have no mark and what an undo record tells of, and with a mark carries the operations out
+ * once more, from the first on: that some of them have been makes no difference. Nobody sees a
+ * part: until the last is written readers are given the state before (`before`). When a part fails
+ * that stays so; nothing is written any more then, and the next opening ends it.
  */
 import { limits } from '../../common/limits.ts';
 import type {

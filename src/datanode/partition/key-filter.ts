@@ -1,9 +1,9 @@
 /**
- * Says of the key of a record, or of a member of a collection, that it surely was never added, at the price of 13 bits a key: a Bloom
- * filter of which each key has one line of the cache (64 bytes). It grows by segments, each with a
- * share of the keys and larger than the one before while there is much memory left, so nothing is ever
- * moved; who asks for a key that is not there asks all of them, and each adds half a percent of wrong
- * guesses.
+ * Says of the key of a record, or of a member of a collection, that it surely was never added, at
+ * the price of 13 bits a key: a Bloom filter of which each key has one line of the cache (64
+ * bytes). It grows by segments, each with a share of the keys and larger than the one before while
+ * there is much memory left, so nothing is ever moved; who asks for a key that is not there asks
+ * all of them, and each adds half a percent of wrong guesses.
  *
  * A record's key holds a slot and a hash of the whole user key, a member's its collection's version and
  * a hash of 64 bits: no other byte is looked at. Whoever

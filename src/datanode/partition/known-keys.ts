@@ -1,7 +1,8 @@
 /**
- * Whether an engine surely has no record of a key, or member of a collection, without asking it: LevelDB takes 4 to 9 µs to find
- * nothing, this a tenth of one. A filter (`key-filter.ts`) answers once it is complete: it holds every
- * key that a reader of the newest state can come upon, and any others. That is so because
+ * Whether an engine surely has no record of a key, or member of a collection, without asking it:
+ * LevelDB takes 4 to 9 µs to find nothing, this a tenth of one. A filter (`key-filter.ts`) answers
+ * once it is complete: it holds every key that a reader of the newest state can come upon, and any
+ * others. That is so because
  *
  *   - a key is added before its batch is handed to the engine, and never taken out;
  *   - a filter begins empty, and becomes complete when the engine is known to hold nothing but what was

@@ -77,7 +77,10 @@ export class WatchBook {
     return this.#byName;
   }
 
-  /** The watch of this token and term; a new one when there is none, or one of another term, or its EXEC has come. */
+  /**
+   * The watch of this token and term; a new one when there is none, or one of another term, or its
+   * EXEC has come.
+   */
   open(token: string, term: Term): Watch {
     const known = this.#byToken.get(token);
     if (known?.term === term && !known.leaving) return known;

@@ -2,9 +2,10 @@
  * WATCH, in the memory of a partition's leader. A watch begins when its WATCH line is gathered, and
  * is over when its EXEC is in an entry: it gets there only if the same leadership still knows the
  * watch, nothing applied since has changed a watched key, and nothing before it in the log may: no
- * write, no client that is served by an entry. That is asked twice, when EXEC comes and when its entry
- * is made, since entries may be appended in between; then it answers nil by the log. What is lost here
- * (a new leader, too many watches, see `watch-book.ts`) answers nil: the client tries again, and nothing was overwritten.
+ * write, no client that is served by an entry. That is asked twice, when EXEC comes and when its
+ * entry is made, since entries may be appended in between; then it answers nil by the log. What is
+ * lost here (a new leader, too many watches, see `watch-book.ts`) answers nil: the client tries
+ * again, and nothing was overwritten.
  *
  * A key that had expired when it was watched was absent for every command: deleting its record is
  * no change, as in Redis. That is known only of a watch that began with nothing on its way.

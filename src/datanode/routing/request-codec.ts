@@ -7,7 +7,8 @@
  *   request  u8 version · text namespace · u32 partition · u64 group, 0: any · u8 kind · u8 protocol
  *            · u64 term · u32 milliseconds left · version 4: u8 1 if it takes effect once, else 0
  *            · version 3, and 4 then: u32 length, session id, u64 sequence, u64 lowest sequence
- *            without an answer · version 5: u64 replica · u32 lines, each: u32 arguments, each: u32 length, bytes
+ *            without an answer · version 5: u64 replica · u32 lines, each: u32 arguments, each:
+ *            u32 length, bytes
  *   answer   u8 1 · u32 lines, each: u8 1, u32 length, RESP bytes of the asked protocol
  *                                      or: u8 0, text error code, text message
  *                                      or, to version 4 alone: u8 2, u64 term, u64 index, u64 last

@@ -1,4 +1,7 @@
-/** MOVED of the cluster and follower-read ports (Redis cluster specification): where the partition of a key is led. */
+/**
+ * MOVED of the cluster and follower-read ports (Redis cluster specification): where the partition
+ * of a key is led.
+ */
 import { slotOfKey } from '../../common/hash.ts';
 import { clientAddress } from '../../meta/schema.ts';
 import { keysOf } from '../commands/command.ts';
