@@ -131,7 +131,8 @@ export class Client extends Base {
 
   /** Commands sent and not answered, and commands that wait to be sent. */
   get pending(): { readonly inFlight: number; readonly queued: number } {
-    return { inFlight: this.#window.inFlight, queued: this.#window.waiting };
+    const queued = this.#gate.waiting + this.#window.waiting;
+    return { inFlight: this.#window.inFlight, queued };
   }
 
   /**
@@ -269,8 +270,11 @@ export class Client extends Base {
    * Resolves when at most half of `maxQueued` calls wait (of 0: when the next need not): a producer
    * awaits it between calls.
    */
-  whenWritable(): Promise<void> {
-    return this.#window.room();
+  async whenWritable(): Promise<void> {
+    // none may wait for the partitions
+    if (this.#settings.maxQueued === 0) await this.connect().catch(() => {});
+    await this.#gate.room();
+    await this.#window.room();
   }
 
   /**

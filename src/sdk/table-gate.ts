@@ -15,15 +15,31 @@ export interface TableGateOptions {
 }
 
 interface Waiter extends Timed {
+  readonly isExtra: boolean;
   settle(): void;
 }
 
 export class TableGate {
   readonly #options: TableGateOptions;
   readonly #waiters = new Set<Waiter>();
+  /** Commands among them. */
+  #waiting = 0;
+  /** Called when it is crowded no more. */
+  #whenRoom: (() => void)[] = [];
 
   constructor(options: TableGateOptions) {
     this.#options = options;
+  }
+
+  /** Commands that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Resolves when at most half of the commands that may wait do. */
+  room(): Promise<void> {
+    if (!this.#isCrowded) return Promise.resolve();
+    return new Promise((resolve) => this.#whenRoom.push(resolve));
   }
 
   /**
@@ -33,14 +49,14 @@ export class TableGate {
   wait(timeoutMs: number, signal?: AbortSignal, isExtra = false): Promise<PartitionTable> {
     const { clock, deadlines, lookup, waitingMax, isClosed } = this.#options;
     if (lookup.table !== undefined) return Promise.resolve(lookup.table);
-    if (!isExtra && this.#waiters.size >= waitingMax) {
+    if (!isExtra && this.#waiting >= waitingMax) {
       return Promise.reject(ownError('QUEUE_FULL', 'too many commands wait for the partitions'));
     }
     return new Promise((resolve, reject) => {
       const dueMs = clock.monotonicMs() + timeoutMs;
       let unlisten: (() => void) | undefined;
       const settle = () => {
-        this.#waiters.delete(waiter);
+        this.#delete(waiter);
         deadlines.delete(waiter);
         unlisten?.();
         const { table, error: cause } = lookup;
@@ -55,12 +71,14 @@ export class TableGate {
         }
       };
       const waiter: Waiter = {
+        isExtra,
         settle,
         onTime: (nowMs) => {
           if (nowMs >= dueMs) settle();
         },
       };
       this.#waiters.add(waiter);
+      if (!isExtra) this.#waiting++;
       deadlines.add(waiter);
       if (signal?.aborted) settle();
       else if (signal !== undefined) unlisten = onAbort(signal, settle);
@@ -70,5 +88,16 @@ export class TableGate {
   /** The table is there, or will not come. */
   settle(): void {
     for (const waiter of [...this.#waiters]) waiter.settle();
+  }
+
+  get #isCrowded(): boolean {
+    return this.#waiting * 2 > this.#options.waitingMax;
+  }
+
+  #delete(waiter: Waiter): void {
+    if (!this.#waiters.delete(waiter) || waiter.isExtra) return;
+    this.#waiting--;
+    if (this.#isCrowded) return;
+    for (const tell of this.#whenRoom.splice(0)) tell();
   }
 }

@@ -279,6 +279,39 @@ describe('what is given', () => {
     },
   );
 
+  test('who waits for room also waits while the partitions are not known', async () => {
+    const { client, peer, gate } = await scene([ok], { maxInFlight: 4, maxQueued: 10 });
+    let open = () => {};
+    gate.open = new Promise((resolve) => {
+      open = resolve;
+    });
+    const calls: Promise<string>[] = [];
+    const produced = (async () => {
+      for (let at = 0; at < 50; at++) {
+        await client.whenWritable();
+        calls.push(code(client.set('a', at)));
+      }
+    })();
+    const more = client.connect();
+    await later(0, '');
+    expect(client.pending).toEqual({ inFlight: 0, queued: 6 });
+    expect(calls).toHaveLength(6);
+    open();
+    await Promise.all([more, produced]);
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(['none']));
+    expect(peer.commands).toEqual(calls.map((_, at) => `SET a ${at}`));
+  });
+
+  test('closed before the partitions are known, nobody waits for room any more', async () => {
+    const { client, gate } = await scene([ok], { maxQueued: 1 });
+    gate.open = new Promise(() => {});
+    const call = code(client.set('a', 1));
+    const room = client.whenWritable();
+    client.disconnect();
+    await room;
+    expect(await call).toBe('CLOSED');
+  });
+
   test('a pipeline of a client that cannot send: an error for each', async () => {
     const { client } = await scene([ok]);
     await client.close();
