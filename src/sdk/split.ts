@@ -83,7 +83,7 @@ export function failureOfWrite(
   if (unknown !== undefined) return unknown;
   const undone = failures.filter(({ code }) => code !== 'DONE');
   const [first = failures[0]!] = undone;
-  if (!first.retriable || undone.length === parts) return first;
+  if (undone.length === 0 || undone.length === parts) return first;
   const numbers = undone.map(({ partition }) => partition).join(', ');
   const text = `${name} took effect in part, but not in partition ${numbers}: ${first.message}`;
   return ownError('PARTIAL', text, { partition: first.partition, cause: first });

@@ -135,8 +135,10 @@ describe('routing', () => {
       ['refused lost', 'OUTCOME_UNKNOWN', 1],
       ['lost refused', 'OUTCOME_UNKNOWN', 0],
       ['ok lost', 'OUTCOME_UNKNOWN', 1],
-      ['ok forbidden', 'NOPERM', 1],
+      ['ok forbidden', 'PARTIAL', 1],
+      ['forbidden done', 'PARTIAL', 0],
       ['ok done', 'DONE', 1],
+      ['forbidden forbidden', 'NOPERM', 0],
       ['refused refused', 'UNAVAILABLE', 0],
     ] as const)('%s: %s', async (kinds, expected, partition) => {
       const scripts = kinds.split(' ').map((kind) => () => answers[kind]!);
@@ -147,7 +149,8 @@ describe('routing', () => {
         const error = await call.catch((failure: ClientError) => failure);
         expect(error).toMatchObject({ code: expected, partition });
         expect(error).toMatchObject({ retriable: expected === 'UNAVAILABLE' });
-        if (expected === 'PARTIAL') expect(error).toMatchObject({ cause: { code: 'UNAVAILABLE' } });
+        const cause = { code: kinds.includes('forbidden') ? 'NOPERM' : 'UNAVAILABLE' };
+        if (expected === 'PARTIAL') expect(error).toMatchObject({ cause });
       }
     });
   });
