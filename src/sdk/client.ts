@@ -346,12 +346,14 @@ export class Client extends Base {
     this.emit('end');
   }
 
-  #onTable(table: PartitionTable): void {
+  async #onTable(table: PartitionTable): Promise<void> {
     const { source } = this.#settings;
     const seeds = source.kind === 'datanodes' ? source.addresses : [];
     this.#pool.retain([...table.addresses(), ...seeds]);
     this.#gate.settle();
-    this.#state.onTable(table);
+    // Whoever hears of it may send at once: what has waited comes first.
+    await undefined;
+    if (this.#state.status !== 'end') this.#state.onTable(table);
   }
 
   #makePool(): Pool {

@@ -14,7 +14,7 @@ export interface LookupOptions {
   readonly intervalMs: number;
   /** At least so long between two lookups that commands ask for. */
   readonly restMs: number;
-  changed(table: PartitionTable): void;
+  changed(table: PartitionTable): Promise<void>;
   failed(error: Error): void;
 }
 
@@ -100,7 +100,7 @@ export class Lookup {
       this.#error = undefined;
       if (content === undefined || this.#stop.signal.aborted) return;
       this.#table = new PartitionTable(content);
-      changed(this.#table);
+      await changed(this.#table);
     } catch (error) {
       this.#error = error instanceof Error ? error : new Error(String(error));
       if (!this.#stop.signal.aborted) failed(this.#error);

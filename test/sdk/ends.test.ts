@@ -138,6 +138,17 @@ describe('the client ends', () => {
     expect(peer.commands).toEqual(['SET first 1', 'SET second 1']);
   });
 
+  test('what is sent once the partitions are known comes after what has waited for them', async () => {
+    const { client, peer } = await scene([ok]);
+    let late: Promise<unknown> | undefined;
+    client.on('ready', () => {
+      late = client.set('second', 1);
+    });
+    await client.set('first', 1);
+    await late;
+    expect(peer.commands).toEqual(['SET first 1', 'SET second 1']);
+  });
+
   test('a process whose client was closed ends by itself', async () => {
     const { peer } = await scene([ok]);
     const sdk = join(import.meta.dirname, '..', '..', 'dist', 'sdk', 'index.js');

@@ -30,7 +30,7 @@ function scene(onFetch: (elsewhere: boolean) => void, failed: () => void = () =>
     clock: new SimClock(scheduler),
     random,
     ...{ intervalMs: 1_000, restMs: 50 },
-    changed: () => {},
+    changed: async () => {},
     failed,
   });
   const pass = (ms: number) => scheduler.run(scheduler.nowMs + ms);
