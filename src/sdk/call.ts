@@ -120,9 +120,12 @@ export class Call implements Entrant, Timed {
     const { signal, name } = this.#plan;
     const uncertain = this.#isUncertain();
     const rest = uncertain ? '; it may have taken effect' : '';
+    const sent = this.#sent;
     this.#fail(uncertain ? 'OUTCOME_UNKNOWN' : 'ABORTED', `${name} was aborted${rest}`, {
       cause: signal?.reason,
     });
+    // calls that are all aborted early must find out as well who says nothing
+    if (sent !== undefined) this.#world.pool.doubt(sent.connection);
   };
 
   /** A write that was sent and of which nobody has said what became of it. */

@@ -3,7 +3,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Client, ClientError, type ClientOptions } from '../../src/sdk/index.ts';
+import { limits } from '../../src/common/limits.ts';
+import { Client, ClientError, type ClientOptions, type Connector } from '../../src/sdk/index.ts';
+import { HandClock } from './hand-clock.ts';
+import { HandConnection } from './hand-connection.ts';
 import {
   type Answer,
   array,
@@ -205,6 +208,40 @@ describe('a call ends', () => {
     expect(await client.blpop('q', 1)).toEqual(['q', 'x']);
     expect(await client.blpop('q', 1)).toEqual(['q', 'x']);
     expect(peer.connections).toBe(1);
+  });
+
+  test('calls that are all aborted early replace a connection that says nothing', async () => {
+    const clock = new HandClock();
+    const opened: HandConnection[] = [];
+    const { get } = scriptedPlacedriver({
+      epoch: 1,
+      nodes: [{ name: 'a', port: 1 }],
+      partitions: [{ leader: 'a', replicas: ['a'] }],
+    });
+    const connector: Connector = {
+      open: ({ address }, events) => {
+        const connection = new HandConnection(address, events);
+        opened.push(connection);
+        return connection;
+      },
+    };
+    const client = new Client({ placedrivers: ['p:1'] }, { get, clock, connector });
+    ends.push(() => client.disconnect());
+    await client.connect();
+    const giveUp = async () => {
+      const abort = new AbortController();
+      const call = code(client.get('a', { signal: abort.signal }));
+      abort.abort();
+      return call;
+    };
+    expect(await giveUp()).toBe('ABORTED');
+    opened[0]!.owesSinceMs = clock.monotonicMs();
+    clock.run(limits.sdkSilentMs - 1);
+    expect(await giveUp()).toBe('ABORTED');
+    expect(opened[0]!.isClosed).toBe(false);
+    clock.run(1);
+    expect(await giveUp()).toBe('ABORTED');
+    expect(opened.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
   test('listeners of a signal are taken away, however many calls it has', async () => {
