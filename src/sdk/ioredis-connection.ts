@@ -97,7 +97,9 @@ class IoredisConnection implements Connection {
   #enter(): void {
     const { namespace, readOnly } = this.#settings;
     const ignore = () => {};
-    this.#write(['CLIENT', 'SETINFO', 'LIB-NAME', 'kvorum-sdk'], ignore);
+    this.#write(['CLIENT', 'SETINFO', 'LIB-NAME', 'kvorum-sdk'], (outcome) => {
+      if (outcome.kind === 'error' && FULL.test(outcome.text)) this.#fail(new Error(outcome.text));
+    });
     if (readOnly) this.#write(['READONLY'], ignore);
     if (namespace === undefined) {
       this.#open();
@@ -204,5 +206,7 @@ class IoredisConnection implements Connection {
 }
 
 const KEEP_ALIVE_MS = 10_000;
-/** A node that is starting or has no table yet lets nobody in for the moment. */
-const NOT_YET = /^(?:LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\b/;
+/** Said to the first command of a connection too many, which is closed then. */
+const FULL = /^ERR max number of clients/;
+/** A node that is starting, has no table yet, or is full lets nobody in for the moment. */
+const NOT_YET = /^(?:LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|ERR max number of clients)\b/;

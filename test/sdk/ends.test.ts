@@ -1,5 +1,6 @@
 /** How things end: clients closed in the middle, calls given up, connections lost; nothing is left. */
 import { execFile } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -266,6 +267,43 @@ describe('a call ends', () => {
     process.off('warning', warned);
     expect(listeners).toBe(0);
     expect(warnings).toEqual([]);
+  });
+});
+
+describe('a node that takes no more clients', () => {
+  async function full(options: ClientOptions) {
+    const scripts: Peer['script'][] = [
+      ([name]) => (/^auth$/i.test(name!) ? '+OK\r\n' : ok([name!], null!)),
+    ];
+    const found = await scene(scripts, { lazyConnect: true, ...options });
+    const server = createServer((socket) => {
+      socket.on('error', () => {}).end('-ERR max number of clients reached\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ends.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    found.table.nodes = [...found.table.nodes, { name: 'full', port }];
+    found.table.partitions = [{ leader: 'full', replicas: ['full', 'n0'] }];
+    return found;
+  }
+
+  describe.each([
+    ['without a password', {}],
+    ['with a password', { password: 'secret' }],
+  ])('%s', (_name, options) => {
+    test('another one is asked', async () => {
+      const { client } = await full({ ...options, namespace: 'default' });
+      expect(await client.set('a', 1)).toBe('OK');
+      expect(await client.get('a')).toBe('OK');
+    });
+
+    test('there is no other: it says so, and the call may be made again', async () => {
+      const { client, table } = await full({ ...options, attemptsMax: 3 });
+      table.nodes = table.nodes.slice(1);
+      const error = await client.get('a').catch((failure: unknown) => failure);
+      expect(error).toMatchObject({ code: 'UNAVAILABLE', retriable: true });
+      expect(String(error)).toMatch(/max number of clients/);
+    });
   });
 });
 
