@@ -87,10 +87,13 @@ const numbers = {
   replicaMaxStalenessMs: 10_000,
 } as const;
 
+/** Texts, also where they look like a number or a flag. */
+const texts = new Set<string>(['namespace', 'username', 'password', 'dc']);
+
 const names = new Set<string>([
   ...Object.keys(numbers),
-  ...['placedrivers', 'datanodes', 'namespace', 'username', 'password', 'sessions'],
-  ...['consistency', 'dc', 'lazyConnect'],
+  ...texts,
+  ...['placedrivers', 'datanodes', 'sessions', 'consistency', 'lazyConnect'],
 ]);
 
 /** Throws BAD_OPTION, naming the option and what it must be. */
@@ -173,7 +176,7 @@ function optionsOfUrl(url: string): ClientOptions {
     if (name === 'placedrivers' || name === 'datanodes') {
       throw bad(`${name} is no parameter of a URL`);
     }
-    options[name] = fromText(value);
+    options[name] = texts.has(name) ? value : fromText(value);
   }
   return options as ClientOptions;
 }

@@ -648,6 +648,11 @@ describe('options', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }));
   });
 
+  test('what is a text stays one, also if it looks like a number or a flag', () => {
+    const client = new Client('kvorum://a:1/1?dc=2&username=3&password=true&lazyConnect=true');
+    client.disconnect();
+  });
+
   test('a URL names hosts, user, namespace and options', async () => {
     const asked: string[] = [];
     const get = async (url: string) => {
