@@ -25,7 +25,8 @@ export type HttpGet = (url: string, signal: AbortSignal) => Promise<HttpAnswer>;
 /** Of Node.js; connections are kept for the next request. */
 export function fetchGet(timeoutMs: number): HttpGet {
   return async (url, signal) => {
-    const until = eitherSignal(signal, AbortSignal.timeout(timeoutMs));
+    // it takes no fractions
+    const until = eitherSignal(signal, AbortSignal.timeout(Math.ceil(timeoutMs)));
     try {
       const answer = await fetch(url, { signal: until.signal });
       const text = await answer.text();

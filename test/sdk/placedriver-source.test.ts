@@ -153,5 +153,6 @@ describe('a request over HTTP', () => {
     stop.abort(new Error('stopped'));
     await ended;
     await expect(fetchGet(1)(url, new AbortController().signal)).rejects.toThrow('timeout');
+    await expect(fetchGet(0.5)(url, new AbortController().signal)).rejects.toThrow('timeout');
   });
 });
