@@ -136,7 +136,8 @@ export class Watch implements Entrant, Timed {
   async #attempt(number: number): Promise<number> {
     const { lookup, pool } = this.#world;
     const { partition, keys } = this.#plan;
-    if (!(await this.#openSession())) return 0;
+    await this.#openSession();
+    if (this.#state !== 'begun') return 0;
     const address = leaderOf(this.#world, partition, this.#failures);
     if (address === undefined) {
       return this.#failed('unsent', lookup.error ?? new Error('no datanode is known'));
@@ -291,17 +292,16 @@ export class Watch implements Entrant, Timed {
     throw ownError('CONFLICT', text, { partition });
   }
 
-  /** False: it cannot be opened, and this has been settled. */
-  async #openSession(): Promise<boolean> {
+  /** Throws when it cannot be opened. */
+  async #openSession(): Promise<void> {
     const { sessions } = this.#world;
     const { partition, keys } = this.#plan;
-    if (sessions === undefined || !sessions.supported || partition === undefined) return true;
-    if (sessions.isOpen(partition)) return true;
+    if (sessions === undefined || !sessions.supported || partition === undefined) return;
+    if (sessions.isOpen(partition)) return;
     const failure = await new Promise<ClientError | undefined>((resolve) => {
       sessions.begin(partition, keys[0]!, resolve);
     });
     if (failure !== undefined) throw sessionError('EXEC', partition, failure);
-    return this.#state === 'begun';
   }
 
   /** Undefined: without a session; `lost`: its group has forgotten the one that was open. */

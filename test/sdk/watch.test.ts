@@ -277,6 +277,22 @@ describe('ends', () => {
     expect(await rejection(closed.call)).toMatchObject({ code: 'CLOSED' });
   });
 
+  test('aborted before WATCH was sent: it takes no connection', async () => {
+    const { client, peer } = await scene([execs(done)]);
+    await raise(client);
+    const { connections } = peer;
+    const sent = peer.commands.length;
+    const abort = new AbortController();
+    const { signal } = abort;
+    // more than may be under way at a time: the others begin when the first ones end
+    const calls = Array.from({ length: 100 }, () => rejection(raise(client, { signal })));
+    abort.abort();
+    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'ABORTED' });
+    await raise(client);
+    expect(peer.commands.slice(sent)).toEqual(['WATCH n', 'GET n', 'MULTI', 'SET n 6', 'EXEC']);
+    expect(peer.connections).toBe(connections);
+  });
+
   test('while EXEC is under way the outcome is not known', async () => {
     const { client } = await scene([execs(done, 'hang')]);
     await raise(client);
