@@ -85,9 +85,10 @@ export class Call implements Entrant, Timed {
   /** Its turn in the window has come. */
   begin(): void {
     this.#state = 'begun';
-    // Its time was up while it waited: what has not been sent is certain to have no effect.
+    // Given up while it waited: what has not been sent is certain to have no effect.
     const nowMs = this.#world.clock.monotonicMs();
-    if (nowMs >= this.#dueMs) this.onTime(nowMs);
+    if (this.#plan.signal?.aborted) this.#onAbort();
+    else if (nowMs >= this.#dueMs) this.onTime(nowMs);
     else this.#attempt();
   }
 

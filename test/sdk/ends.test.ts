@@ -201,6 +201,20 @@ describe('a call ends', () => {
     expect(peer.commands).toEqual(['GET warm', 'SET a 1']);
   });
 
+  test('aborted while it waits for its turn: it is not sent because others end before it', async () => {
+    const script: Peer['script'] = ([name]) => (name === 'GET' ? bulk('warm') : 'hang');
+    const { client, peer } = await scene([script], { maxInFlight: 1 });
+    await client.get('warm');
+    const abort = new AbortController();
+    const { signal } = abort;
+    const calls = ['a', 'b', 'c'].map((key) => code(client.set(key, 1, { signal })));
+    await expect.poll(() => peer.commands.length).toBe(2);
+    abort.abort();
+    expect(await Promise.all(calls)).toEqual(['OUTCOME_UNKNOWN', 'ABORTED', 'ABORTED']);
+    await later(30, '');
+    expect(peer.commands).toEqual(['GET warm', 'SET a 1']);
+  });
+
   test('one that blocks and is sent elsewhere gives its connection back', async () => {
     const answers: Answer[] = Array.from({ length: 6 }, () => '-CLUSTERDOWN no leader\r\n');
     const { client, peer } = await scene([
