@@ -147,7 +147,7 @@ function sourceOf({ placedrivers, datanodes }: ClientOptions): Settings['source'
   if (!Array.isArray(given) || given.length === 0) throw bad(`${name} must be a list of host:port`);
   const addresses = given.map((one) => addressOf(one, name));
   if (name === 'datanodes') return { kind: name, addresses };
-  return { kind: name, addresses: addresses.map(({ host, port }) => `${bracketed(host)}:${port}`) };
+  return { kind: name, addresses: addresses.map(addressText) };
 }
 
 /**
@@ -205,8 +205,9 @@ function addressOf(given: unknown, name: string): Address {
   return { host: (found[1] ?? '').replace(/^\[|\]$/g, ''), port };
 }
 
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+/** `host:port` as options take it: addresses of IPv6 in brackets. */
+export function addressText({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function text(options: ClientOptions, name: 'namespace' | 'username' | 'password' | 'dc') {

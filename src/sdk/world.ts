@@ -5,7 +5,7 @@ import type { Address } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import type { Argument, Connection, ConnectionSettings, Connector, Outcome } from './connection.ts';
 import { DatanodeSource } from './datanode-source.ts';
-import type { ClientOptions, Settings } from './options.ts';
+import { addressText, type ClientOptions, type Settings } from './options.ts';
 import { type HttpGet, PlacedriverSource } from './placedriver-source.ts';
 import type { Pool } from './pool.ts';
 import type { SubscriberOptions } from './subscriber.ts';
@@ -110,6 +110,6 @@ export function optionsAgain(settings: Settings, others: ClientOptions): ClientO
   const places =
     source.kind === 'placedrivers'
       ? { placedrivers: source.addresses }
-      : { datanodes: source.addresses.map(({ host, port }) => `${host}:${port}`) };
+      : { datanodes: source.addresses.map(addressText) };
   return { ...rest, sessions, ...places, ...others };
 }

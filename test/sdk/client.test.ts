@@ -4,7 +4,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type Clock, sleep, systemClock } from '../../src/common/clock.ts';
 import { SLOT_COUNT, slotOfKey } from '../../src/common/hash.ts';
 import { murmur3 } from '../../src/common/murmur3.ts';
-import { Client, ClientError, type ClientOptions } from '../../src/sdk/index.ts';
+import type { Address } from '../../src/common/network.ts';
+import { Client, ClientError, type ClientOptions, type Connector } from '../../src/sdk/index.ts';
+import { HandConnection } from './hand-connection.ts';
 import {
   type Answer,
   array,
@@ -602,6 +604,20 @@ describe('bounds and ends', () => {
     await Promise.all([client.set('a', 1), other.set('a', 2)]);
     const ids = peers[0]!.lines.flatMap((line) => (line[0] === 'KV.ONCE' ? [line[1]] : []));
     expect(new Set(ids).size).toBe(2);
+  });
+
+  test('duplicate: the same datanodes, addresses of IPv6 too', () => {
+    const asked: Address[] = [];
+    const connector: Connector = {
+      open: ({ address }, events) => {
+        asked.push(address);
+        return new HandConnection(address, events);
+      },
+    };
+    const client = new Client({ datanodes: ['[::1]:7001'], lazyConnect: true }, { connector });
+    const other = client.duplicate({ lazyConnect: false });
+    expect(asked).toEqual([{ host: '::1', port: 7001 }]);
+    other.disconnect();
   });
 
   test('diagnostics tell commands, connections and lookups, without arguments', async () => {
