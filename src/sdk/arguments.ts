@@ -114,6 +114,17 @@ function checkedOptions(name: string, given: object): CallOptions {
   return options;
 }
 
+/** What a transaction's exec is given: options or nothing. Throws BAD_ARGUMENT. */
+export function parseExec(options: unknown): CallOptions {
+  return options === undefined ? {} : checkedOptions('exec', optionsIn('exec', options));
+}
+
+/** Throws BAD_ARGUMENT, as for a callback in their place. */
+function optionsIn(name: string, given: unknown): object {
+  if (isPlain(given)) return given;
+  throw ownError('BAD_ARGUMENT', `what ${name} is given last must be an object of options`);
+}
+
 /** The keys of a watch, at least one. Throws BAD_ARGUMENT, also for wrong options. */
 export function parseWatch(keys: unknown, body: unknown, options: WatchOptions): Argument[] {
   const line: Argument[] = [];
@@ -123,7 +134,7 @@ export function parseWatch(keys: unknown, body: unknown, options: WatchOptions):
     const text = 'watch takes keys and a function that reads and returns tx.multi()…: calls share ';
     throw ownError('BAD_ARGUMENT', `${text}their connections, so there is no WATCH by itself`);
   }
-  const { attemptsMax, ...others } = options;
+  const { attemptsMax, ...others }: WatchOptions = optionsIn('watch', options);
   if (attemptsMax !== undefined && !(Number.isInteger(attemptsMax) && attemptsMax > 0)) {
     throw ownError('BAD_ARGUMENT', 'attemptsMax of watch must be a whole number above 0');
   }

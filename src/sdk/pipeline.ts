@@ -1,6 +1,6 @@
 /** Commands gathered first and sent together: a pipeline, and transactions of one partition. */
 import type { Clock } from '../common/clock.ts';
-import { parseCall } from './arguments.ts';
+import { parseCall, parseExec } from './arguments.ts';
 import { addCommandMethods } from './command-methods.ts';
 import type { CallOptions } from './command-types.ts';
 import type { Reply } from './connection.ts';
@@ -144,10 +144,11 @@ export class Transaction extends TransactionMethods {
    * the user may not MULTI), or with `OUTCOME_UNKNOWN`.
    */
   async exec(options: CallOptions = {}): Promise<PipelineResult[]> {
+    const checked = parseExec(options);
     const gathered = this.take();
     if (gathered.length === 0) return [];
     const queued = queuedLines(gathered);
-    const { reply, partition } = await this.#runner.transaction(queued, options);
+    const { reply, partition } = await this.#runner.transaction(queued, checked);
     return resultsOf(gathered, reply, partition);
   }
 }

@@ -202,6 +202,22 @@ describe('the reply of EXEC is lost', () => {
   });
 });
 
+test.each([
+  ['a text as the time limit', { timeoutMs: 'x' }],
+  ['an option that there is not', { timeoutms: 5 }],
+  ['null', null],
+  ['a callback', () => {}],
+])('%s is refused before anything is sent', async (_name, options) => {
+  const { client, peer } = await scene([answers({})]);
+  const transaction = client.multi().incr('a');
+  expect(await rejection(transaction.exec(options as never))).toMatchObject({
+    name: 'ClientError',
+    code: 'BAD_ARGUMENT',
+  });
+  expect(peer.commands).toEqual([]);
+  expect(await transaction.exec({ timeoutMs: 5_000 }), 'it is still there').toEqual([[null, 1]]);
+});
+
 test('a late EXECABORT does not settle what another attempt may do', async () => {
   let abort = (_: string) => {};
   const late = new Promise<string>((resolve) => {

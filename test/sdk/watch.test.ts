@@ -215,6 +215,7 @@ test('what has no place in it is refused before it is sent', async () => {
   expect(await code(client.watch([] as string[], body))).toBe('BAD_ARGUMENT');
   expect(await code(client.watch('a', undefined as never))).toBe('BAD_ARGUMENT');
   expect(await code(client.watch('a', body, { attemptsMax: 0 }))).toBe('BAD_ARGUMENT');
+  expect(await code(client.watch('a', body, null as never))).toBe('BAD_ARGUMENT');
   expect(await code(client.watch('a', (tx) => tx.multi().ping()))).toBe('BAD_ARGUMENT');
   expect(await code(client.watch('a', (tx) => tx.multi().call('SUBSCRIBE', 'x')))).toBe(
     'BAD_ARGUMENT',
