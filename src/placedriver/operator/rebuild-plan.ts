@@ -24,12 +24,16 @@ export interface RebuildPlan {
 
 /** Every replica that may hold something of the group. */
 export function membersOf(
-  { birth, replicas, rebuilt }: PartitionRecord,
+  { birth, replicas, move, rebuilt }: PartitionRecord,
   leader: LeaderRecord | undefined,
 ): ReplicaRecord[] {
   // until the rebuilt group has a leader, nothing of the former one is destroyed
   const former = leader === undefined ? (rebuilt?.lost ?? []) : [];
-  return [...new Map([...former, ...birth, ...replicas].map((of) => [of.replica, of])).values()];
+  const voters = leader?.membership.voters;
+  // what the last move takes away votes until the group has carried the move out
+  const leaving = move?.from && (voters?.includes(move.from.replica) ?? true) ? [move.from] : [];
+  const all = [...former, ...birth, ...leaving, ...replicas];
+  return [...new Map(all.map((of) => [of.replica, of])).values()];
 }
 
 /** Undefined: that is what the record wants already. Throws CONFLICT: why not, and what to do. */

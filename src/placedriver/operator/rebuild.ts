@@ -110,8 +110,10 @@ async function give(term: MasterTerm, found: Found, plan: RebuildPlan): Promise<
   const epoch = record.epoch + 1;
   const { survivor, lost } = plan;
   const formerGroups = [...(record.rebuilt?.formerGroups ?? []), record.group];
+  // what the former group was to move is none of the new one's
+  const { move: _, ...kept } = record;
   const next: PartitionRecord = {
-    ...record,
+    ...kept,
     group: nextGroup,
     birth: [survivor],
     replicas: [survivor],

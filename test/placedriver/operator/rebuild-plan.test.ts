@@ -38,6 +38,18 @@ test('not while a quorum lives, and of both halves while the members change', ()
   expect(plan({ n1: 'i' }, view)).toEqual([1, [2, 3, 4]]);
 });
 
+test('what a move takes away votes until it is away', () => {
+  // replica 4 came by a move before this one, which makes 5 in its place
+  const replicas = [on(1, 'n1'), on(2, 'n2'), on(5, 'n5')];
+  const move = { from: on(4, 'n4'), to: on(5, 'n5'), why: 'balance', sinceMs: 1 };
+  const moving = { record: { ...record, replicas, move }, leader: report([1, 2, 4], [5]) };
+  expect(() => plan({ n1: 'i', n4: 'i', n5: 'i' }, moving)).toThrow('lives (n1, n4)');
+  expect(plan({ n4: 'i', n5: 'i' }, { ...moving, survivor: 'n4' })).toEqual([4, [1, 2, 3, 5]]);
+  expect(plan({ n1: 'i', n5: 'i' }, moving)).toEqual([1, [2, 3, 4, 5]]);
+  const moved = { ...moving, leader: report([1, 2, 5]) };
+  expect(() => plan({ n4: 'i' }, { ...moved, survivor: 'n4' })).toThrow('n4 holds no replica');
+});
+
 test('only from a node that lives and kept what it held', () => {
   expect(() => plan({ n1: 'i' }, { survivor: 'n9' })).toThrow(
     'node n9 holds no replica of it; those that do: n1, n2, n3',
