@@ -11,6 +11,7 @@ import type {
   PartitionRecord,
   ReplicaRecord,
 } from '../meta/schema.ts';
+import { knownReplicas } from './known-replicas.ts';
 
 export interface RepairView<P extends { readonly record: PartitionRecord }> {
   readonly partitions: readonly P[];
@@ -76,7 +77,7 @@ function mayReplace(
   if (!settled && (member || joint)) return false;
   const whole = (replica: ReplicaRecord) =>
     alive.get(replica.node) === replica.incarnation && !damaged.has(replica.replica);
-  const known = new Map([...record.birth, ...record.replicas].map((r) => [r.replica, r]));
+  const known = new Map(knownReplicas(record).map((one) => [one.replica, one]));
   const deciding = voters.filter((id) => {
     const replica = known.get(id);
     return replica !== undefined && id !== lost.replica && whole(replica);

@@ -11,6 +11,7 @@ interface Situation {
   readonly alive?: Readonly<Record<string, string>>;
   readonly damaged?: readonly number[];
   readonly replicas?: PartitionRecord['replicas'];
+  readonly move?: PartitionRecord['move'];
   readonly epoch?: number;
   readonly served?: number;
   readonly voters?: readonly number[];
@@ -25,6 +26,7 @@ function repairs(situation: Situation): string[] {
   const record: PartitionRecord = {
     ...place,
     ...{ group: 1, firstSlot: 0, lastSlot: 16_383, birth, replicas, epoch, fence: 1 },
+    ...(situation.move && { move: situation.move }),
   };
   const membership = { epoch: served, voters, learners, joint: situation.joint ?? false };
   const leader: LeaderRecord = { ...place, node: 'n1', replica: 1, term: 2, membership };
@@ -78,4 +80,13 @@ test('a replica that was to come and is lost before it votes is replaced at once
   const alive = { n1: 'i', n2: 'i', n3: 'k' };
   expect(repairs({ replicas, alive, epoch: 2, served: 1 })).toEqual(['4 n3 k']);
   expect(repairs({ replicas, alive, epoch: 2, served: 2, learners: [4] })).toEqual(['4 n3 k']);
+});
+
+test('one that was to come is replaced while what it was to take the place of decides with others', () => {
+  // replica 4 came by a move before this one, which makes 5 in its place; n1 is away
+  const replicas = [on(1, 'n1'), on(2, 'n2'), on(5, 'n5')];
+  const move = { from: on(4, 'n4'), to: on(5, 'n5'), why: 'balance', sinceMs: 1 };
+  const underWay = { replicas, move, epoch: 3, served: 2, voters: [1, 2, 4], learners: [5] };
+  expect(repairs({ ...underWay, alive: { n2: 'i', n4: 'i', n5: 'j' } })).toEqual(['5 n5 j']);
+  expect(repairs({ ...underWay, alive: { n2: 'i', n5: 'j' } })).toEqual([]);
 });

@@ -10,6 +10,7 @@ import type {
   PartitionRecord,
   ReplicaRecord,
 } from '../../meta/schema.ts';
+import { knownReplicas } from '../known-replicas.ts';
 import type { BalanceView } from './view.ts';
 
 /** The group serves this record, and no change of its members is under way. */
@@ -162,9 +163,7 @@ export class GroupStates {
   }
 
   #wholeVoters(record: PartitionRecord): ReplicaId[] {
-    const from = record.move?.from;
-    const named = [...record.birth, ...(from ? [from] : []), ...record.replicas];
-    const known = new Map(named.map((replica) => [replica.replica, replica]));
+    const known = new Map(knownReplicas(record).map((replica) => [replica.replica, replica]));
     return this.#voters(record).filter((id) => {
       const replica = known.get(id);
       return replica !== undefined && this.isWhole(replica);

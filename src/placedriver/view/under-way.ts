@@ -3,13 +3,9 @@
  * reports are not the same. Pure.
  */
 import type { NodeId, ReplicaId } from '../../common/ids.ts';
-import type {
-  CatchingUp,
-  LeaderRecord,
-  PartitionRecord,
-  ReplicaRecord,
-} from '../../meta/schema.ts';
+import type { CatchingUp, LeaderRecord, PartitionRecord } from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
+import { knownReplicas } from '../known-replicas.ts';
 import type { Picture } from '../picture.ts';
 
 export interface Move {
@@ -44,16 +40,11 @@ export function nodesNeeded(
 ): Set<NodeId> {
   const nodes = new Set(record.replicas.map(({ node }) => node));
   const members = leader && [...leader.membership.voters, ...leader.membership.learners];
-  for (const { replica, node } of known(record)) {
+  for (const { replica, node } of knownReplicas(record)) {
     // until a leader tells the members, all that there may be count
     if (members === undefined || members.includes(replica)) nodes.add(node);
   }
   return nodes;
-}
-
-/** Every replica that the record says the place of. */
-function known({ birth, replicas, move }: PartitionRecord): readonly ReplicaRecord[] {
-  return [...birth, ...replicas, ...(move?.from ? [move.from] : [])];
 }
 
 export function movesUnderWay(picture: Picture): Move[] {
@@ -68,7 +59,7 @@ function movesOf(record: PartitionRecord, leader: LeaderRecord): Move[] {
   const { membership, catchingUp } = leader;
   const { voters, learners, joint } = membership;
   const wanted = new Set(replicas.map(({ replica }) => replica));
-  const nodeOf = new Map(known(record).map(({ replica, node }) => [replica, node]));
+  const nodeOf = new Map(knownReplicas(record).map(({ replica, node }) => [replica, node]));
   const leaving = [...voters, ...learners].filter((member) => !wanted.has(member));
   // ids grow: while both halves decide, the newest are those that came
   const newest = [...wanted].sort((a, b) => b - a).slice(0, leaving.length);
