@@ -230,11 +230,19 @@ export class DatanodeCoordinator {
     }
   }
 
+  /** One for all attempts while it lasts: whoever forgets a lease keeps it alive in the store. */
+  async #holdLease(): Promise<Lease> {
+    const { store, leaseTtlMs } = this.#options;
+    if (this.#lease === undefined || this.#lease.lost.aborted) {
+      this.#lease = await store.grantLease(leaseTtlMs);
+    }
+    return this.#lease;
+  }
+
   /** Resolves when the registration has ended. */
   async #register(record: NodeRecord): Promise<void> {
-    const { store, leaseTtlMs, logger } = this.#options;
-    const lease = await store.grantLease(leaseTtlMs);
-    this.#lease = lease;
+    const { store, logger } = this.#options;
+    const lease = await this.#holdLease();
     const key = keys.node(record.node);
     const known = await store.get(key);
     const name = await store.get(keys.incarnation(record.node));

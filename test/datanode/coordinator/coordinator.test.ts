@@ -95,7 +95,7 @@ let load: LoadRecord;
 
 const bytes = (diskBytes: number, memoryBytes: number) => ({ diskBytes, memoryBytes });
 
-function start(own: Partial<NodeRecord> = {}) {
+function start(own: Partial<NodeRecord> = {}, warn = (_message: string) => {}) {
   const changes: ViewChange[] = [];
   const refusals: Error[] = [];
   const currents: number[] = [];
@@ -106,6 +106,7 @@ function start(own: Partial<NodeRecord> = {}) {
     clock: systemClock,
     logger: {
       ...silentLogger,
+      warn,
       error: (message, fields) => errors.push(`${message} ${JSON.stringify(fields)}`),
     },
     dataDir: '/d',
@@ -165,6 +166,18 @@ describe('a datanode on its control path', () => {
     await started;
     await expect.poll(() => refusals.length).toBe(1);
     expect(refusals[0]!.message).toMatch(/belongs to incarnation two; this data directory is/);
+  });
+
+  test('holds one lease, however often it tries to register', async () => {
+    await store.put(keys.incarnation('n1'), '{"version": 99}');
+    const problems: string[] = [];
+    const { started } = start({}, (message) => problems.push(message));
+    await started;
+    await expect.poll(() => problems.length).toBeGreaterThan(1);
+    expect(meta.leases.size).toBe(1);
+    await store.delete(keys.incarnation('n1'));
+    await expect.poll(() => store.get(keys.node('n1'))).toBeDefined();
+    expect(meta.leases.size).toBe(1);
   });
 
   test('sees partitions only once their namespace is ready', async () => {
