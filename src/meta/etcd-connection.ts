@@ -6,6 +6,7 @@ import { noop } from 'cockatiel';
 import { Etcd3, type IKeyValue } from 'etcd3';
 import type { Clock } from '../common/clock.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
+import type { Revision } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import { type AnswerHeader, Lineage, replacedText } from './lineage.ts';
@@ -20,17 +21,21 @@ export interface EtcdOptions {
   readonly urls: readonly string[];
   /** Of one call; default 3,000. */
   readonly timeoutMs?: number;
+  /** How often a watch looks whether its member still hears of changes; default 10,000. */
+  readonly watchProbeMs?: number;
 }
 
 type Ask<T> = (options: { readonly deadline: number }) => Promise<T>;
 
 const CALL_TIMEOUT_MS = 3_000;
+const WATCH_PROBE_MS = 10_000;
 
 export class EtcdConnection {
   readonly client: Etcd3;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly watchProbeMs: number;
   readonly #timeoutMs: number;
   readonly #where: string;
   readonly #lineage = new Lineage();
@@ -44,6 +49,7 @@ export class EtcdConnection {
     this.clock = clock;
     this.random = random;
     this.logger = logger;
+    this.watchProbeMs = options.watchProbeMs ?? WATCH_PROBE_MS;
     this.#timeoutMs = timeoutMs;
     this.#where = urls.join(', ');
     // Retrying is our callers' policy alone: the client's own is off.
@@ -63,6 +69,11 @@ export class EtcdConnection {
   /** See MetaStore.identity. */
   identity(): string | undefined {
     return this.#lineage.etcdId;
+  }
+
+  /** The highest that any answer has told. */
+  get revision(): Revision {
+    return this.#lineage.revision;
   }
 
   /** See MetaStore.bind. */

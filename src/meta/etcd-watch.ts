@@ -1,7 +1,8 @@
 /**
  * A watch that never misses: the list, then every change after it; a broken stream goes on where it
- * was, and a compacted history begins anew with a list. From a store that is not the one this
- * client has known it takes nothing, and asks until the right one is back.
+ * was, as does one whose member has fallen behind, and a compacted history begins anew with a list.
+ * From a store that is not the one this client has known it takes nothing, and asks until the right
+ * one is back.
  */
 import type { IDuplexStream, IEvent, IWatchRequest, IWatchResponse } from 'etcd3';
 import { sleep } from '../common/clock.ts';
@@ -9,6 +10,7 @@ import { messageOf } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
 import { type EtcdConnection, endOf, itemOf } from './etcd-connection.ts';
 import type { MetaEvent, MetaItem, Watch, WatchHandlers } from './store.ts';
+import { WatchProbe } from './watch-probe.ts';
 
 type WatchStream = IDuplexStream<IWatchRequest, IWatchResponse>;
 type List = () => Promise<{ items: readonly MetaItem[]; revision: Revision }>;
@@ -74,6 +76,8 @@ export class EtcdWatch implements Watch {
       return;
     }
     this.#stream = stream;
+    const probe = new WatchProbe(this.#connection);
+    const ended = new AbortController();
     let stopped = () => {};
     try {
       await new Promise<void>((resolve, reject) => {
@@ -82,6 +86,7 @@ export class EtcdWatch implements Watch {
         stream.on('end', () => resolve());
         stream.on('data', (response: IWatchResponse) => {
           try {
+            probe.heard(Number(response.header.revision));
             if (this.#connection.admit(response.header)) {
               // A member that lags, or a store that went back: a linearizable read tells.
               this.#connection.verify().catch(reject);
@@ -99,8 +104,14 @@ export class EtcdWatch implements Watch {
             start_revision: this.#seen! + 1,
           },
         });
+        const ask = () => stream.write({ progress_request: {} });
+        probe.untilBehind(ask, ended.signal).then(
+          () => reject(new Error('its member tells nothing new; another may')),
+          () => {},
+        );
       });
     } finally {
+      ended.abort();
       this.#stop.signal.removeEventListener('abort', stopped);
       if (this.#stream === stream) this.#stream = undefined;
       drop(stream);
