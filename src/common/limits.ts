@@ -284,6 +284,8 @@ export const limits = {
   configBytesMax: 256 * KIB,
   /** Body of a request to the HTTP API. */
   httpBodyBytesMax: 64 * KIB,
+  /** Until a request to an HTTP door is there as a whole. */
+  httpRequestMs: 30_000,
   /** What happened to the cluster lately, as a placedriver tells it. */
   clusterEventsMax: 10_000,
 

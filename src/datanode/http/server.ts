@@ -1,6 +1,7 @@
 /** A datanode's HTTP door: is it there, what do its replicas do, what does it measure. */
 import fastify, { type FastifyInstance } from 'fastify';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
+import { requestTime } from '../../common/http/request-time.ts';
 import { limits } from '../../common/limits.ts';
 import type { Address } from '../../common/network.ts';
 import { KVORUM_VERSION } from '../../common/version.ts';
@@ -42,6 +43,7 @@ export function createApp(sources: HttpSources): FastifyInstance {
   const app = fastify({
     logger: false,
     forceCloseConnections: true,
+    ...requestTime(),
     // NAMESPACE-PARTITION of the longest namespace, and what is longer is refused by the route
     routerOptions: { maxParamLength: 4 * limits.namespaceNameMax },
   });

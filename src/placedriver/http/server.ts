@@ -1,6 +1,7 @@
 /** The placedriver's HTTP API: ZanRedisDB's routes, those of /v1, and the probes. */
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
+import { requestTime } from '../../common/http/request-time.ts';
 import { limits } from '../../common/limits.ts';
 import type { ApiContext } from './context.ts';
 import { addFailures, statusOf } from './failures.ts';
@@ -36,6 +37,7 @@ export async function createApi(context: ApiContext, probes: Probes): Promise<Fa
   const app = fastify({
     logger: false,
     forceCloseConnections: true,
+    ...requestTime(),
     bodyLimit: limits.httpBodyBytesMax,
     // before there is a route: a path that is none
     frameworkErrors: (failure, _request, reply) => {
