@@ -145,6 +145,8 @@ export class StoreState {
   }
 
   grantLease({ id, ttl }: LeaseGrantRequest): void {
+    // a snapshot has no room for the sign
+    if (id < 0) throw new StateError('bad-lease');
     if (ttl < 1 || ttl > limits.metaLeaseSecondsMax) throw new StateError('bad-ttl');
     if (this.#leases.has(id)) throw new StateError('lease-exists');
     if (this.#leases.size >= limits.metaLeasesMax) throw new StateError('no-space');
