@@ -1,5 +1,5 @@
-/** Where a group's replicas are, as far as its wanted record says. Pure. */
-import type { PartitionRecord, ReplicaRecord } from '../meta/schema.ts';
+/** Where a group's replicas are, as far as its wanted record says, and what becomes of it. Pure. */
+import type { LeaderRecord, PartitionRecord, ReplicaRecord } from '../meta/schema.ts';
 
 /**
  * Every replica that the record says the place of: the wanted ones, those of its birth, and the one
@@ -9,4 +9,17 @@ import type { PartitionRecord, ReplicaRecord } from '../meta/schema.ts';
 export function knownReplicas({ birth, replicas, move }: PartitionRecord): ReplicaRecord[] {
   const all = [...birth, ...(move?.from ? [move.from] : []), ...replicas];
   return [...new Map(all.map((one) => [one.replica, one])).values()];
+}
+
+/**
+ * All that are wanted are members, another only has to go, and those that would stay could not decide
+ * without what is lost of them: the group waits until these are whole, or others are wanted instead.
+ */
+export function waitsForLost(
+  { replicas }: PartitionRecord,
+  { membership: { voters, joint } }: LeaderRecord,
+  isWhole: (replica: ReplicaRecord) => boolean,
+): boolean {
+  if (joint || replicas.some(({ replica }) => !voters.includes(replica))) return false;
+  return replicas.filter(isWhole).length <= replicas.length / 2;
 }

@@ -11,7 +11,7 @@ import type {
   PartitionRecord,
   ReplicaRecord,
 } from '../meta/schema.ts';
-import { knownReplicas } from './known-replicas.ts';
+import { knownReplicas, waitsForLost } from './known-replicas.ts';
 
 export interface RepairView<P extends { readonly record: PartitionRecord }> {
   readonly partitions: readonly P[];
@@ -73,10 +73,12 @@ function mayReplace(
   const { voters, learners, joint, epoch } = leader.membership;
   const settled = epoch >= record.epoch && !joint && learners.length === 0;
   const member = voters.includes(lost.replica);
-  // a replica that was to fill a place, and is lost before it votes, is replaced without waiting
-  if (!settled && (member || joint)) return false;
   const whole = (replica: ReplicaRecord) =>
     alive.get(replica.node) === replica.incarnation && !damaged.has(replica.replica);
+  // a replica that was to fill a place, and is lost before it votes, is replaced without waiting, as
+  // is one that the change before waits for
+  const waiting = member && !waitsForLost(record, leader, whole);
+  if (!settled && (waiting || joint)) return false;
   const known = new Map(knownReplicas(record).map((one) => [one.replica, one]));
   const deciding = voters.filter((id) => {
     const replica = known.get(id);

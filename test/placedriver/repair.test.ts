@@ -75,6 +75,15 @@ test('not while the change before is under way', () => {
   expect(repairs({ ...underWay, served: 2, voters: [1, 2, 4] })).toEqual(['2 n2 i']);
 });
 
+test('a lost one is replaced while another only has to go, and waits for it', () => {
+  const replicas = [on(1, 'n1'), on(2, 'n2')];
+  const move = { from: on(3, 'n3'), why: 'the namespace wants 2 replicas', sinceMs: 1 };
+  const waiting = { replicas, move, epoch: 2, served: 1, damaged: [2] };
+  expect(repairs(waiting)).toEqual(['2 n2 i']);
+  expect(repairs({ ...waiting, joint: true })).toEqual([]);
+  expect(repairs({ ...waiting, damaged: [2, 3] })).toEqual([]);
+});
+
 test('a replica that was to come and is lost before it votes is replaced at once', () => {
   const replicas = [on(1, 'n1'), on(2, 'n2'), on(4, 'n3', 'j')];
   const alive = { n1: 'i', n2: 'i', n3: 'k' };

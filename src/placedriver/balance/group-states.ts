@@ -10,7 +10,7 @@ import type {
   PartitionRecord,
   ReplicaRecord,
 } from '../../meta/schema.ts';
-import { knownReplicas } from '../known-replicas.ts';
+import { knownReplicas, waitsForLost } from '../known-replicas.ts';
 import type { BalanceView } from './view.ts';
 
 /** The group serves this record, and no change of its members is under way. */
@@ -131,6 +131,13 @@ export class GroupStates {
     return record.replicas.some(({ replica }) => replica === from.replica) ? undefined : from;
   }
 
+  /** The last change cannot be carried out: see `waitsForLost`. */
+  waitsForLost(record: PartitionRecord): boolean {
+    const leader = this.#leader(record);
+    if (leader === undefined || isSettled(record, leader)) return false;
+    return waitsForLost(record, leader, (replica) => this.isWhole(replica));
+  }
+
   /** Why a change cannot be asked of the group now; undefined: it can. */
   whyNot(
     record: PartitionRecord,
@@ -144,7 +151,10 @@ export class GroupStates {
     const isGivenUp = (one: ReplicaRecord) =>
       this.isLeaving(one.node) || this.#view.stalls.stalled.has(one.replica);
     const redirected = from !== undefined && !member && isGivenUp(from);
-    if (!isSettled(record, leader) && !redirected) return 'its last change is not finished';
+    const mended = member && !this.isWhole(from) && this.waitsForLost(record);
+    if (!isSettled(record, leader) && !redirected && !mended) {
+      return 'its last change is not finished';
+    }
     const voters = this.#voters(record);
     const whole = this.#wholeVoters(record);
     const others = whole.filter((id) => id !== from?.replica).length;

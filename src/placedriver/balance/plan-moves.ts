@@ -135,6 +135,10 @@ function begin<P extends KnownPartition>(
     return undefined;
   let to = target;
   const givenUp = states.givenUp(record);
+  if (givenUp !== undefined && states.isWhole(givenUp) && states.waitsForLost(record)) {
+    // the group has all that this one has, and nobody was told to destroy it
+    return { drops, from: drops, to: undefined, returns: [givenUp], kind, why };
+  }
   if (to !== undefined && source !== undefined && to === givenUp?.node) {
     // a replica of the group is still at work there: a second would stop it
     to = tables.elsewhere(namespace, record, source, [to]);

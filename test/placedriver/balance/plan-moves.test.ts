@@ -223,6 +223,27 @@ describe('a node that cannot be filled', () => {
   });
 });
 
+test('a replica that was to go stays when one that was to stay is lost before', () => {
+  const model = cluster(1, 4);
+  model.create({ name: 'default', partitions: 4, replicas: 3 });
+  settle(model);
+  const voters = model.groups.map((group) => [...group.voters]);
+  model.namespaces[0]!.replicas = 2;
+  model.look();
+  const lost = model.records[0]!.replicas[1]!.node;
+  model.die(lost);
+  settle(model);
+  model.nowMs += WAIT_MS;
+  settle(model);
+  expect(model.held(lost)).toBe(0);
+  for (const [at, { replicas }] of model.records.entries()) {
+    const ids = replicas.map(({ replica }) => replica);
+    expect(ids.filter((id) => model.isUp(id))).toHaveLength(2);
+    expect([...model.groups[at]!.voters].sort()).toEqual([...ids].sort());
+  }
+  expect(voters[0]).toEqual(expect.arrayContaining(model.groups[0]!.voters));
+});
+
 describe('who should lead', () => {
   test('is nobody else while a node is away for a moment only', () => {
     const model = cluster(1, 4);
