@@ -3,7 +3,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { codeOf, messageOf } from '../../../src/common/errors.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
-import { BATCH_HEADER_BYTES, decodeBatchHeader } from '../../../src/datanode/raftlog/format.ts';
+import {
+  BATCH_HEADER_BYTES,
+  decodeBatchHeader,
+  encodeBatchHeader,
+} from '../../../src/datanode/raftlog/format.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog, type SharedLogOptions } from '../../../src/datanode/raftlog/shared-log.ts';
 import { SimDisk } from '../../sim/disk.ts';
@@ -159,6 +163,34 @@ describe('damage', () => {
     const log = await openLog();
     expect(digestOf(log)).toBe(digest);
     await clock.until(log.close());
+  });
+
+  test('what a batch that was not finished leaves does not lie behind the next ones', async () => {
+    const first = await openLog();
+    first.append({ replica: 1, reset: reset(0, 0, 1), entries: entryRange(1, 3, 1) }, noted);
+    await clock.until(first.close());
+    const tail = (await batchesOnDisk()).at(-1)!;
+    const file = await disk.open(tail.path, 'write');
+    const { segment, seq } = decodeBatchHeader(await file.pread(tail.offset, 512), 0) as {
+      readonly segment: number;
+      readonly seq: number;
+    };
+    const offset = tail.offset + 512;
+    const torn = Buffer.alloc(6 * 512);
+    const header = { flags: 0, segment, durable: seq, payloadBytes: 5 * 512, payloadCrc: 1 };
+    encodeBatchHeader(torn, { ...header, seq: seq + 1, offset });
+    // what a client wrote looks like the header of a batch, which says that the torn one was durable
+    const inside = { ...header, seq: seq + 9, durable: seq + 8, payloadBytes: 0 };
+    encodeBatchHeader(torn.subarray(5 * 512), { ...inside, offset: offset + 5 * 512 });
+    await file.pwrite(offset, torn);
+    const log = await openLog();
+    log.append({ replica: 1, hardState: { term: 2, vote: 1, commit: 3 } }, noted);
+    await clock.until(log.flush());
+    const digest = digestOf(log);
+    await clock.until(log.close());
+    const again = await openLog();
+    expect(digestOf(again)).toBe(digest);
+    await clock.until(again.close());
   });
 
   test('an entry damaged while the log is open is reported by the read, and stops the log', async () => {
