@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/common/clock.ts';
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import { GroupTime } from '../../../src/datanode/partition/group-time.ts';
+import { Trio } from './trio.ts';
 
 class HandClock implements Clock {
   monotone = 0;
@@ -74,4 +75,24 @@ describe('the time of a group', () => {
     time.observe(40_000_000);
     expect(time.nowMs()).toBe(50_000_000);
   });
+});
+
+test('a leader goes on from what its predecessor has written, however far ahead that was', async () => {
+  const trio = new Trio({ clockSkewMaxMs: 3_600_000 });
+  const aheadMs = 600_000;
+  trio.clocks.set('n1', { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs });
+  try {
+    for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+    await expect.poll(() => trio.hosts.get('n1')!.local('default', 0)!.isLeader).toBe(true);
+    await trio.run('write', 'SET k v');
+    const { appliedIndex, state } = await trio.leader();
+    for (const node of ['n2', 'n3']) await trio.caughtUp(node, appliedIndex);
+    await trio.stop('n1');
+    trio.tellOfPeer('n1', false);
+    const next = await trio.leader();
+    expect(next.inspect().time.nowMs()).toBeGreaterThanOrEqual(state.timeMs);
+  } finally {
+    await trio.destroy();
+  }
+  expect(trio.faults).toEqual([]);
 });

@@ -1,6 +1,8 @@
 /**
- * The time of a group does not run ahead of what a quorum of clocks allows, so no key expires long
- * before its deadline: one clock that is set forward takes it along by `max-clock-skew-ms` at most.
+ * The time of a group never runs back, so no key comes back that has expired: a leader's is not before
+ * that of the newest entry it has applied. Nor does it run ahead of what a quorum of clocks allows, so
+ * no key expires long before its deadline: one clock that is set forward takes it along by
+ * `max-clock-skew-ms` at most.
  */
 import type { GroupId } from '../../../src/common/ids.ts';
 import type { SimCluster } from '../cluster.ts';
@@ -20,7 +22,13 @@ export function groupTimeChecker(): Checker {
     onMoved({ node, group, replica }: Observed, cluster: SimCluster) {
       clocks.look(cluster);
       const { raft, time } = replica.inspect();
-      if (raft.role !== 'leader' || replica.record.replicas.length === 1) return;
+      if (raft.role !== 'leader') return;
+      const behindMs = replica.state.timeMs - time.nowMs();
+      if (behindMs > 0) {
+        const what = `${behindMs} ms before its newest entry`;
+        throw new Violation('group time', `${node} leads group ${group} ${what}`);
+      }
+      if (replica.record.replicas.length === 1) return;
       const { drift } = cluster.plan;
       const { nowMs } = cluster.scheduler;
       const leadMs = time.nowMs() - cluster.clock.wallMs();
