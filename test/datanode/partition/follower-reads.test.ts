@@ -100,6 +100,26 @@ test('answers of the leader that do not arrive prove nothing', async () => {
   expect(asked()).toBeGreaterThan(0);
 });
 
+test('an answer that was long on its way proves nothing newer than what it answers', async () => {
+  const follower = await begin({ electionTicks: 500 });
+  const host = trio.hosts.get(`n${follower.id}`)!;
+  const take = host.onMessages.bind(host);
+  const late: (() => void)[] = [];
+  host.onMessages = (from, messages) => {
+    const isAnswer = messages.some(({ message }) => message.type === 'readIndexResponse');
+    if (isAnswer) late.push(() => take(from, messages));
+    else take(from, messages);
+  };
+  const first = read(follower, 'GET k', TEN_SECONDS_MS);
+  await eventually(30_000, 'the leader has answered', () => late.length > 0);
+  isolate(follower);
+  await trio.run('write', 'SET k new');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  late[0]!();
+  expect(await first).toBe('$3\r\nold'); // which came before the leader was asked
+  expect(await read(follower, 'GET k', 250, 500)).toBe('NO_LEADER');
+});
+
 test('a sleeping group is woken only by reads that need it', async () => {
   const follower = await begin({ sleepAfterTicks: 5 });
   expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$3\r\nold');
