@@ -58,6 +58,12 @@ describe('retires', () => {
     expect(roster('n3', [3], [moved], [[1, without]])).toEqual({ run: [], retired: [3] });
   });
 
+  test('nothing before the members without it are confirmed', () => {
+    const unconfirmed = { ...membership(2, [1, 2, 4]), joint: true };
+    expect(roster('n3', [3], [moved], [[1, unconfirmed]])).toEqual({ run: ['1:3'], retired: [] });
+    expect(roster('n9', [9], [moved], [[1, unconfirmed]])).toEqual({ run: [], retired: [] });
+  });
+
   test('nothing by a report that serves an older record', () => {
     const newer = record(3, [on(1, 'n1'), on(2, 'n2'), on(5, 'n5')]);
     const report = membership(2, [1, 2, 3]);
