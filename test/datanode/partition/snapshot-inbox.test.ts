@@ -84,6 +84,27 @@ test('what came of a stream is kept when it broke, not when it was found damaged
   expect(inbox.progress(4)).toBe(0);
 });
 
+test('a stream that broke goes on where it was, in the same engine, and nowhere else', async () => {
+  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+  const [chunk] = await streamOf(sealed);
+  const broken = new KvorumError('CONNECTION_LOST', 'gone');
+  const begin = () => inbox.receive(header(), source([chunk!.subarray(0, 20)], broken), 1);
+  const goOn = (offset: number, id: number, generation: number) =>
+    inbox.receive({ ...header(), offset, id }, source([chunk!.subarray(20)]), generation);
+  for (const [offset, id, generation] of [
+    [19, 4, 1],
+    [20, 5, 1],
+    [20, 4, 2],
+  ] as const) {
+    await expect(begin()).rejects.toThrow('gone');
+    await expect(goOn(offset, id, generation)).rejects.toThrow('is not here');
+    expect(inbox.progress(4)).toBe(0);
+  }
+  await expect(begin()).rejects.toThrow('gone');
+  await goOn(20, 4, 1);
+  expect(inbox.take(7)).toMatchObject({ state, generation: 1 });
+});
+
 test('a replica that stops does not wait for a stream that stands still', async () => {
   const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
   const [first] = await streamOf(sealed);
