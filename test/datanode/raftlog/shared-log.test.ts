@@ -321,6 +321,39 @@ describe('on the simulated disk', () => {
     expect(all).toEqual(expected);
   });
 
+  test('entries that are not written yet stay in memory, however little there may be', async () => {
+    const log = await openSim({ cacheBytes: 0 });
+    log.append({ replica: 1, reset: reset(0, 0, 1) }, noted);
+    await clock.until(log.flush());
+    const read: unknown[] = [];
+    log.append({ replica: 1, entries: [entry(1, 1)] }, () => {
+      read.push(log.replica(1)!.entries(1, 5, 1e9));
+    });
+    await clock.step(); // the write begins
+    log.append({ replica: 1, entries: entryRange(2, 4, 1) }, noted);
+    await clock.until(log.flush());
+    expect(read).toEqual([entryRange(1, 4, 1)]);
+  });
+
+  test('what is on its way when a read finds damage is not told of as durable', async () => {
+    let failures = 0;
+    const log = await openSim({ cacheBytes: 0, onFailure: () => failures++ });
+    log.append({ replica: 1, reset: reset(0, 0, 1), entries: entryRange(1, 3, 1) }, noted);
+    await clock.until(log.flush());
+    const file = await disk.open('node/raftlog/000000000001.log', 'read');
+    const bytes = await clock.until(file.size().then((size) => file.pread(0, size)));
+    disk.flip(file.path, bytes.lastIndexOf(entry(1, 1).data));
+    let isDurable = false;
+    log.append({ replica: 2, reset: reset(0, 0, 1) }, () => {
+      isDurable = true;
+    });
+    await clock.step(); // the write begins
+    expect(() => log.replica(1)!.entries(1, 2, 1e9)).toThrow('damaged at offset');
+    await clock.steps(20);
+    expect([failures, isDurable]).toEqual([1, false]);
+    await clock.until(log.close());
+  });
+
   test('misuse throws before anything changes', async () => {
     const log = await openWith([1, 2]);
     const hardState = { term: 3, vote: 1, commit: 2 };
