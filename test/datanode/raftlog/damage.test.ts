@@ -140,6 +140,24 @@ describe('damage', () => {
     }
   });
 
+  test('the first batch of the last segment is damage as well, once a later one calls it durable', async () => {
+    const log = await openLog();
+    log.append({ replica: 1, reset: reset(0, 0, 1) }, noted);
+    const names = () => disk.list('node/raftlog');
+    for (let index = 1; (await batchesOnDisk()).at(-1)!.path.endsWith('1.log'); index++) {
+      log.append({ replica: 1, entries: entryRange(index, index, 1) }, noted);
+      await clock.until(log.flush());
+    }
+    await clock.until(log.close()); // whose mark is a batch, too
+    const last = `node/raftlog/${(await names()).at(-1)}`;
+    const batches = (await batchesOnDisk()).filter(({ path }) => path === last);
+    expect(batches.map(({ offset }) => offset > 0)).toEqual([false, true]); // none is made ahead
+    disk.flip(last, 100);
+    expect(codeOf(await openError())).toBe('CORRUPT');
+    expect(messageOf(await openError())).toContain(`${last}: damaged at offset 0: its first batch`);
+    expect((await names()).at(-1)).toBe(last.slice('node/raftlog/'.length));
+  });
+
   test('a file of a newer version is not taken for damage', async () => {
     const { crc32 } = await import('../../../src/common/checksum.ts');
     await fillSomeSegments();
