@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import type { Disk } from '../../../src/common/disk.ts';
 import { codeOf } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
+import { LevelLogSync } from '../../../src/datanode/engine/level-sync.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { key, put } from '../../conformance/engine.ts';
 
@@ -69,6 +70,25 @@ describe('sync of LevelDB', () => {
     expect(synced).toContain(join(path, logs.at(-1)!));
     expect(synced.at(-1)).toBe(path);
     await engine.close();
+  });
+
+  test('reaches a log that is being made into a table, too, before the one that follows it', async () => {
+    for (const name of ['000010.log', '000009.log', '000008.ldb'])
+      await writeFile(join(dir, name), '');
+    const sync = new LevelLogSync(noting, dir);
+    synced.length = 0;
+    await sync.sync();
+    expect(synced).toEqual([join(dir, '000009.log'), join(dir, '000010.log'), dir]);
+    // it is one by now, and the next was there when the logs were listed
+    const listing: Disk = {
+      ...noting,
+      list: async () => ['000009.log', '000010.log', '000011.log'],
+    };
+    await rm(join(dir, '000009.log'));
+    await writeFile(join(dir, '000011.log'), '');
+    synced.length = 0;
+    await new LevelLogSync(listing, dir).sync();
+    expect(synced).toEqual([join(dir, '000010.log'), join(dir, '000011.log'), dir]);
   });
 
   test('that fails ends all writing, and reading goes on', async () => {
