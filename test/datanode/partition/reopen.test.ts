@@ -1,4 +1,4 @@
-/** A replica whose engine's disk failed is opened again in the same process, while its log is slow. */
+/** A replica is opened again: by the process that had it while its log is slow, and after a loss of power. */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
@@ -38,4 +38,26 @@ test('it is there only once all that its log was given is durable', async () => 
   await clock.until(open());
   expect(log.replica(1)!.lastIndex()).toBe(2);
   expect(isDurable).toBe(true);
+});
+
+test('one that was just made is there after a loss of power', async () => {
+  for (let seed = 0; seed < 8; seed++) {
+    const clock = new ManualClock();
+    const disk = new SimDisk({ random: seededRandom(seed), clock });
+    const engines = createMemoryHost();
+    const notes = { mayPromise: () => false };
+    const open = async () => {
+      const log = await openSharedLog({
+        ...{ disk: disk.session(), dir: 'raftlog', clock, logger: silentLogger },
+        onFailure: (failure) => expect.unreachable(failure.message),
+      });
+      const stores = { log, engines, logger: silentLogger, notes } as unknown as NodeStores;
+      return openReplica(stores, record as unknown as PartitionRecord, 1);
+    };
+    const { state } = await clock.until(open());
+    disk.crash('os');
+    engines.crash(seededRandom(seed), 'power');
+    clock.clear();
+    expect((await clock.until(open())).state).toEqual(state);
+  }
 });
