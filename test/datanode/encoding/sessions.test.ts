@@ -64,6 +64,10 @@ test('below the lowest sequence nothing runs, and nothing is kept', async () => 
   expect(run(txn, 5, 6)).toBe('passed');
   expect(run(txn, 5, 1)).toBe('passed');
   expect(run(txn, 3, 1)).toBe('passed');
+  // one that was sent before the client had told, and comes late
+  expect(hasRun(txn, { id: session, sequence: 3, low: 1 })).toBe(true);
+  expect(hasRun(txn, { id: session, sequence: 7, low: 8 })).toBe(true);
+  expect(hasRun(txn, { id: session, sequence: 7, low: 1 })).toBe(false);
   expect(run(txn, 9, 6)).toBe('kept');
   expect(run(txn, 11, 11)).toBe('new');
   // 11, and what finds it: session, order, totals, place, reply
