@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
+import { elementFlags, encodeMemberKey } from '../../../src/datanode/encoding/element-key.ts';
 import { encodeKey, redisDataRange } from '../../../src/datanode/encoding/key.ts';
+import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import {
   askOnce,
   closeSession,
   keepOnce,
   openSession,
 } from '../../../src/datanode/encoding/sessions.ts';
+import { tags } from '../../../src/datanode/encoding/tags.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyValue } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -118,6 +121,43 @@ describe('known strings', () => {
       true,
     ]);
     strings.changing([del(long)]);
+  });
+});
+
+describe('known members', () => {
+  const place = { slot: 7, version: { index: 9, ordinal: 0 } };
+  const keyOfMember = (tag: 'hashField' | 'setMember' | 'zsetMember') =>
+    encodeMemberKey(tags[tag], place, Buffer.from('m'));
+  const [field, member, scored] = [
+    keyOfMember('hashField'),
+    keyOfMember('setMember'),
+    keyOfMember('zsetMember'),
+  ];
+  const become = (members: EngineRecords, key: Buffer, ...bytes: number[]) =>
+    members.changing([{ type: 'put', key, value: sealRecord(key, Buffer.from(bytes)) }]);
+
+  test('are fields without a deadline', () => {
+    const members = new EngineRecords(known());
+    become(members, field, 0, 0x76);
+    expect(members.holdsPlain(field)).toBe(true);
+    become(members, field, elementFlags.hasDeadline, ...Buffer.alloc(8, 1), 0x76);
+    expect(members.holdsPlain(field)).toBe(false);
+    become(members, field, 0, 0x76);
+    members.changing([{ type: 'del', key: field }]);
+    expect(members.holdsPlain(field)).toBe(false);
+  });
+
+  test('are members of sets, and scores, of the only form there is', () => {
+    const members = new EngineRecords(known());
+    become(members, member, 0);
+    become(members, scored, 0, ...Buffer.alloc(8, 3));
+    expect(members.valueOf(member)).toEqual(Buffer.from([0]));
+    expect(members.valueOf(scored)).toEqual(Buffer.from([0, ...Buffer.alloc(8, 3)]));
+    become(members, member, 4);
+    become(members, scored, 0, 1, 2);
+    expect([members.valueOf(member), members.valueOf(scored)]).toEqual([undefined, undefined]);
+    become(members, scored, 4, ...Buffer.alloc(8, 3));
+    expect(members.valueOf(scored)).toBeUndefined();
   });
 });
 
