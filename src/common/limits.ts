@@ -102,6 +102,8 @@ export const limits = {
   joinedBytesMax: 64 * KIB,
   /** Clients that wait for an element of a partition. */
   waitersPerPartitionMax: 65_536,
+  /** What their requests take in memory, near enough: beyond, nobody else waits until there is room. */
+  waiterBytesPerPartitionMax: 128 * MIB,
   /** Of those, what one entry carries, by count and bytes: the others are served by the next. */
   waitersPerEntryMax: 4_096,
   waiterBytesPerEntryMax: 1 * MIB,

@@ -48,6 +48,8 @@ interface Waiter {
   readonly cameWithdrawn: boolean;
   /** The newest entry that carries it. */
   carriedBy: LogIndex;
+  /** That it takes in memory. */
+  readonly bytes: number;
   resolve: (outcome: WaitOutcome) => void;
 }
 
@@ -59,6 +61,7 @@ export interface Draft {
   readonly fills: ReadonlyMap<string, number>;
 }
 
+const ARGUMENT_BYTES = 128;
 const NOTHING: Draft = { part: undefined, waiters: [], fills: new Map() };
 const name = (key: Buffer) => key.toString('latin1');
 
@@ -77,6 +80,7 @@ export class Waiters {
   readonly #expected = new Map<string, { elements: number; entries: number }>();
   #confirmations: Buffer[] = [];
   #arrived = 0;
+  #bytes = 0;
 
   constructor(ground: WaiterGround) {
     this.#ground = ground;
@@ -105,8 +109,13 @@ export class Waiters {
     if (known !== undefined) return { isNew: false, outcome: this.#takeOver(known, request) };
     const form = blockingRequest(request.line);
     if (form === undefined) return refused('BAD_FRAME', 'this is no blocking command');
-    if (this.#byId.size >= limits.waitersPerPartitionMax) {
-      return refused('BUSY', `more than ${limits.waitersPerPartitionMax} clients wait`);
+    const { waitersPerPartitionMax, waiterBytesPerPartitionMax } = limits;
+    if (this.#byId.size >= waitersPerPartitionMax) {
+      return refused('BUSY', `more than ${waitersPerPartitionMax} clients wait`);
+    }
+    if (this.#bytes >= waiterBytesPerPartitionMax) {
+      const text = `clients wait with requests of more than ${waiterBytesPerPartitionMax} bytes`;
+      return refused('BUSY', text);
     }
     const outcome = new Promise<WaitOutcome>((resolve) => {
       this.#register(request, form, resolve);
@@ -234,9 +243,11 @@ export class Waiters {
       withdrawn: request.withdraw,
       cameWithdrawn: request.withdraw,
       carriedBy: 0,
+      bytes: memoryBytes(request),
       resolve,
     };
     this.#byId.set(name(request.id), waiter);
+    this.#bytes += waiter.bytes;
     this.#undecided.add(waiter);
     for (const key of form.keys) {
       const waiting = this.#byKey.get(name(key));
@@ -340,7 +351,7 @@ export class Waiters {
   }
 
   #end(waiter: Waiter, outcome: WaitOutcome): void {
-    this.#byId.delete(name(waiter.id));
+    if (this.#byId.delete(name(waiter.id))) this.#bytes -= waiter.bytes;
     this.#undecided.delete(waiter);
     this.#due.delete(waiter);
     for (const key of waiter.form.keys) {
@@ -350,6 +361,11 @@ export class Waiters {
     }
     waiter.resolve(outcome);
   }
+}
+
+/** Near enough: keys are held as names, too, and of short arguments the objects take most of it. */
+function memoryBytes(request: WaitRequest): number {
+  return 2 * waiterBytes(request) + request.line.length * ARGUMENT_BYTES;
 }
 
 function carried({ request: { id, line, protocol }, asked }: Waiter): CarriedWaiter {

@@ -7,7 +7,6 @@
 import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId, Term } from '../../common/ids.ts';
-import type { Gone } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import {
@@ -28,7 +27,7 @@ import {
 } from '../partition/fate-codec.ts';
 import { mayAskAgain } from '../partition/proposals.ts';
 import type { Turns } from '../partition/turns.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { Asker, Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
 import { JoinedBatches } from './joined-batches.ts';
 import {
@@ -230,8 +229,8 @@ export class Router {
   }
 
   /** The other end: a peer's batch for a replica of this node. */
-  async serve(body: Buffer, gone: Gone): Promise<Buffer> {
-    if (isWaitMessage(body)) return this.waits.serve(body, gone.signal);
+  async serve(body: Buffer, asker: Asker): Promise<Buffer> {
+    if (isWaitMessage(body)) return this.waits.serve(body, asker);
     if (isFateQuestion(body)) return encodeFate(this.#fateOf(decodeFateQuestion(body)));
     if (isLeaderQuestion(body)) return encodeLeader(this.#leaderFor(decodeLeaderQuestion(body)));
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());

@@ -6,6 +6,7 @@ import { codeOf, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { LocalPartition } from '../partition/batch.ts';
 import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from '../partition/wait.ts';
+import type { Asker } from '../transport/transport.ts';
 import type { Router, RouterOptions } from './router.ts';
 import type { LeaderHint } from './table.ts';
 import {
@@ -64,16 +65,20 @@ export class WaitRouter {
   }
 
   /** The other end: of a peer's client, for a replica of this node. */
-  async serve(body: Buffer, gone: AbortSignal): Promise<Buffer> {
+  async serve(body: Buffer, asker: Asker): Promise<Buffer> {
     const message = decodeWaitMessage(body);
     const protocol = message.kind === 'ask' ? message.request.protocol : 2;
-    return encodeWaitAnswer(await this.#serve(message, gone), protocol);
+    return encodeWaitAnswer(await this.#serve(message, asker), protocol);
   }
 
-  #serve(message: WaitMessage, gone: AbortSignal): Promise<WaitOutcome> | WaitOutcome | undefined {
+  #serve(message: WaitMessage, asker: Asker): Promise<WaitOutcome> | WaitOutcome | undefined {
     const local = this.#router.isOfTable(message) ? this.#local(message) : undefined;
     if (!local?.isLeader || local.term !== message.term) return NOT_LED_HERE;
-    if (message.kind === 'ask') return local.wait(message.request, gone);
+    if (message.kind === 'ask') {
+      // others of its node are not to wait behind clients that may do so for ever
+      asker.park();
+      return local.wait(message.request, asker.signal);
+    }
     local.confirmServed(message.ids);
     return undefined;
   }

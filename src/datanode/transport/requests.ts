@@ -12,7 +12,7 @@ import { limits } from '../../common/limits.ts';
 import { BodyReader, badFrame, channels, requestKinds } from './frame.ts';
 import type { Link } from './link.ts';
 import type { TransportSettings } from './settings.ts';
-import type { TransportHandlers } from './transport.ts';
+import type { Asker, TransportHandlers } from './transport.ts';
 
 /** Kind and id before a body. */
 const HEAD_BYTES = 16;
@@ -208,13 +208,33 @@ export function errorCode(text: string): ErrorCode {
   return Object.hasOwn(errorTable, text) ? (text as ErrorCode) : 'OUTCOME_UNKNOWN';
 }
 
+/** A request that is being answered. */
+class Running extends LazyAbort implements Asker {
+  #bytes: number;
+  readonly #release: (bytes: number) => void;
+
+  /** Of a body of `bytes`, which are to be released once. */
+  constructor(bytes: number, release: (bytes: number) => void) {
+    super();
+    this.#bytes = bytes;
+    this.#release = release;
+  }
+
+  park(): void {
+    const bytes = this.#bytes;
+    this.#bytes = 0;
+    if (bytes > 0) this.#release(bytes);
+  }
+}
+
 /** The answering side: one per accepted link. */
 export class RequestServer {
   readonly #link: Link;
   readonly #from: NodeId;
   readonly #handlers: TransportHandlers;
   readonly #settings: TransportSettings;
-  readonly #running = new Map<number, LazyAbort>();
+  readonly #running = new Map<number, Running>();
+  /** Of those that are not parked. */
   #runningBytes = 0;
   #closed = false;
 
@@ -258,19 +278,21 @@ export class RequestServer {
   }
 
   async #serve(id: number, body: Buffer): Promise<void> {
-    const gone = new LazyAbort();
-    this.#running.set(id, gone);
+    const running = new Running(body.length, (bytes) => {
+      this.#runningBytes -= bytes;
+      this.#balance();
+    });
+    this.#running.set(id, running);
     this.#runningBytes += body.length;
     this.#balance();
     try {
-      const answer = await this.#handlers.onRequest(this.#from, body, gone);
+      const answer = await this.#handlers.onRequest(this.#from, body, running);
       this.#answer(id, answer);
     } catch (error) {
       this.#answerFailure(id, codeOf(error) ?? 'OUTCOME_UNKNOWN', messageOf(error));
     } finally {
       this.#running.delete(id);
-      this.#runningBytes -= body.length;
-      this.#balance();
+      running.park();
     }
   }
 

@@ -13,11 +13,20 @@ export interface PeerAddress extends Address {
   readonly incarnation: Incarnation;
 }
 
+/** Who sent a request: its signal aborts when the peer cancels, or its connection ends. */
+export interface Asker extends Gone {
+  /**
+   * The request may wait for ever. What is kept of it is bounded by who keeps it, and counts no more
+   * among the bytes beyond which nothing is read of the peer.
+   */
+  park(): void;
+}
+
 export interface TransportHandlers {
   /** Raft messages of one frame, in order. */
   onMessages(from: NodeId, messages: readonly GroupMessage[]): void;
-  /** A peer's request; the answer may come in any order. `gone` aborts when the peer cancels. */
-  onRequest(from: NodeId, body: Buffer, gone: Gone): Promise<Buffer>;
+  /** A peer's request; the answer may come in any order. */
+  onRequest(from: NodeId, body: Buffer, asker: Asker): Promise<Buffer>;
   /** A snapshot stream opened by a peer; resolves when it is taken in as a whole. */
   onStream(from: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
   /**

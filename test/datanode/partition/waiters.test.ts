@@ -132,6 +132,29 @@ test('bounded, and the others are served by an entry of their own', () => {
   expect(waiters.isDue).toBe(false);
 });
 
+test('no more of them than there is room for, by what their requests take', async () => {
+  const large = (id: string): WaitRequest => {
+    const key = Buffer.alloc(limits.waiterBytesPerPartitionMax / 4);
+    return { ...request(id, 'BLPOP a'), line: [...line('BLPOP a'), key, Buffer.from('0')] };
+  };
+  const asked = ['1', '2', '3'].map(large);
+  for (const one of asked) {
+    void waiters.ask(one).outcome.then((outcome) => outcomes.set(one.id.toString(), outcome));
+  }
+  expect(await settled('3')).toMatchObject({ kind: 'failed', code: 'BUSY' });
+  ask('4', 'BLPOP a 0');
+  expect(await settled('4')).toMatchObject({ kind: 'failed', code: 'BUSY' });
+  expect(waiters.count).toBe(2);
+  waiters.confirm(asked[0]!);
+  waiters.leave(asked[0]!);
+  expect(await settled('1')).toEqual({ kind: 'withdrawn' });
+  ask('5', 'BLPOP a 0');
+  waiters.failAll('NOT_LEADER', 'gone');
+  ask('6', 'BLPOP a 0');
+  expect([...outcomes.keys()]).not.toContain('6');
+  expect(waiters.count).toBe(1);
+});
+
 test('what is there already is looked at once all before it is applied and the leader confirmed', async () => {
   lastIndex = 12;
   types.set('a', 'string');

@@ -5,7 +5,13 @@
 import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import { Cohorts } from '../../../src/datanode/partition/cohort.ts';
 import { Turns } from '../../../src/datanode/partition/turns.ts';
+import type { Asker } from '../../../src/datanode/transport/transport.ts';
 
 export function company(clock: Clock = systemClock) {
   return { turns: new Turns(clock), cohorts: new Cohorts(clock), holds: () => false };
+}
+
+/** Of a peer that stays. */
+export function asker(park: () => void = () => {}): Asker {
+  return { signal: new AbortController().signal, park };
 }

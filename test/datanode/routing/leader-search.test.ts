@@ -11,7 +11,7 @@ import { Router } from '../../../src/datanode/routing/router.ts';
 import { redirectTo } from '../../../src/datanode/server/redirect.ts';
 import type { NodeRecord } from '../../../src/meta/schema.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';
-import { company } from './company.ts';
+import { asker, company } from './company.ts';
 import { partitionRecord } from './records.ts';
 
 const GROUP = 10;
@@ -78,7 +78,7 @@ async function send(to: string, body: Buffer): Promise<Buffer> {
   if (isQuestion) peer.asked++;
   else peer.batches++;
   if (isQuestion && peer.old) throw new KvorumError('BAD_FRAME', 'unknown version 72');
-  return peer.router.serve(body, new AbortController());
+  return peer.router.serve(body, asker());
 }
 
 /** As raft tells the members that have a leader. */

@@ -17,7 +17,8 @@ import {
 } from '../../../src/datanode/routing/request-codec.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
-import { company } from './company.ts';
+import { encodeWaitMessage, type WaitMessage } from '../../../src/datanode/routing/wait-codec.ts';
+import { asker, company } from './company.ts';
 import { partitionRecord } from './records.ts';
 
 let routes: MutableRouteTable;
@@ -114,7 +115,7 @@ test('otherwise to the leader, in its term', async () => {
       }),
       transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),
     });
-    return peer.serve(body, new AbortController());
+    return peer.serve(body, asker());
   };
   const [result] = await router.execute(batch());
   expect(result).toMatchObject({ ok: true, reply: { bytes: Buffer.from('+OK\r\n') } });
@@ -151,7 +152,7 @@ test('a write of the own leader whose outcome is lost is asked for at the others
       local: () => replica(false),
       transport: () => ({ request: () => Promise.reject(), isReachable: () => false }),
     });
-    return peer.serve(body, new AbortController());
+    return peer.serve(body, asker());
   };
   const [result] = await router.execute({ ...batch(), group: 10 });
   expect(result).toMatchObject({ ok: true, reply: { resp2: Buffer.from(':42\r\n') } });
@@ -196,15 +197,37 @@ test('a garbled answer does not pass for a reply', async () => {
 
 test('a peer that has no replica says so', async () => {
   routes.setLeader(10, 'other', 9);
-  request = (_to, body) => router.serve(body, new AbortController());
+  request = (_to, body) => router.serve(body, asker());
   expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
+});
+
+test('a client that a peer has waiting here holds up nothing else of that peer', async () => {
+  local = replica(true);
+  const parked: string[] = [];
+  const line = [Buffer.from('BLPOP'), Buffer.from('k'), Buffer.from('0')];
+  const ask = { id: Buffer.from('id'), line, protocol: 2, withdraw: false } as const;
+  const place = { namespace: 'default', partition: 0, term: 7 };
+  const messages: WaitMessage[] = [
+    { ...place, kind: 'confirm', ids: [Buffer.from('id')] },
+    { ...place, kind: 'ask', request: ask },
+    { ...place, kind: 'ask', request: ask, term: 6 },
+  ];
+  for (const message of messages) {
+    const park = () => parked.push(`${message.kind} ${message.term}`);
+    await router.serve(encodeWaitMessage(message), asker(park));
+  }
+  await router.serve(
+    encodeBatch(batch(), 1_000),
+    asker(() => parked.push('batch')),
+  );
+  expect(parked).toEqual(['ask 7']);
 });
 
 test('a peer’s batch for a group that is not the table’s is not taken on', async () => {
   local = replica(true);
   const serve = async (group: number) => {
     const body = encodeBatch({ ...batch(), group }, 1_000);
-    const [result] = decodeResults(await router.serve(body, new AbortController()), 1);
+    const [result] = decodeResults(await router.serve(body, asker()), 1);
     return result!.ok ? 'taken' : result!.code;
   };
   const { group } = partitionRecord(0, 1);

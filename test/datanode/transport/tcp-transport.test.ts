@@ -324,6 +324,31 @@ describe('connections', () => {
     await new Promise((resolve) => peer.close(resolve));
   });
 
+  test('what is asked and parked holds up nothing that is asked behind it', async () => {
+    const [a, b] = await pair({ settings: { queueBytesMax: 100_000 } });
+    let parked = 0;
+    b.handlers.onRequest = async (_from, body, asker) => {
+      if (body.length === 1) return body;
+      asker.park();
+      parked++;
+      return new Promise((resolve) => {
+        asker.signal.addEventListener('abort', () => resolve(Buffer.alloc(++parked)));
+      });
+    };
+    const gone = new AbortController();
+    const waiting: Promise<unknown>[] = [];
+    for (let at = 1; at <= 4; at++) {
+      const asked = a.transport.request('b', Buffer.alloc(60_000), 60_000, gone.signal);
+      waiting.push(asked.catch(({ code }) => code));
+      await eventually(`${at} parked`, () => parked === at);
+    }
+    expect(await a.transport.request('b', Buffer.alloc(1), 5_000)).toHaveLength(1);
+    // nor what they are told themselves
+    gone.abort();
+    await eventually('all cancelled', () => parked === 8);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['OUTCOME_UNKNOWN']));
+  });
+
   test('a peer that reads nothing costs a bounded queue: the oldest messages go', async () => {
     const [a, b] = await pair({ settings: { queueBytesMax: 100_000, silenceMs: 10_000 } });
     const data = Buffer.alloc(10_000);
