@@ -175,6 +175,8 @@ export const limits = {
   frameSmallBytesMax: 64 * KIB,
   peerQueueBytesMax: 64 * MIB,
   peerRequestsMax: 65_536,
+  /** Unanswered requests beside a peer's raft messages; more of them go in bulk. */
+  peerSmallRequestBytesMax: 4 * MIB,
   /** Messages published for one peer that it has not taken: beyond, they are lost and counted. */
   peerPostBytesMax: 32 * MIB,
   snapshotChunkBytes: 256 * KIB,
@@ -387,6 +389,10 @@ assert(limits.holdMs < limits.outcomeWaitMs, 'an outcome is waited for beyond on
 assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
 assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
 assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
+assert(
+  limits.peerSmallRequestBytesMax + limits.frameSmallBytesMax < limits.peerQueueBytesMax,
+  'requests never keep a peer from reading the raft messages beside them',
+);
 assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');
 assert(
   limits.sessionUseNotedMs * 4 <= limits.sessionIdleMs,

@@ -109,9 +109,18 @@ export class Peer {
   }
 
   request(body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
-    const isSmall = body.length <= limits.frameSmallBytesMax && this.#smallLink !== undefined;
-    const requests = isSmall ? this.#smallRequests : this.#bulkRequests;
+    const requests = this.#isForSmall(body) ? this.#smallRequests : this.#bulkRequests;
     return requests.request(body, timeoutMs, signal);
+  }
+
+  /**
+   * The peer reads no more of a connection that has brought it too much to answer: on the small one
+   * it would miss our raft messages, among them those that what it has to answer may wait for.
+   */
+  #isForSmall(body: Buffer): boolean {
+    if (body.length > limits.frameSmallBytesMax || this.#smallLink === undefined) return false;
+    const { smallRequestBytesMax } = this.#context.settings;
+    return this.#smallRequests.unansweredBytes + body.length <= smallRequestBytesMax;
   }
 
   /** False when it was dropped. */

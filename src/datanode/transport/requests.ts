@@ -38,6 +38,7 @@ export class RequestClient {
   readonly #pending = new Map<number, Pending>();
   readonly #unsent: Pending[] = [];
   #unsentBytes = 0;
+  #unansweredBytes = 0;
   #nextId = 1;
   #link: Link | undefined;
   /** One for all: nearly every request is answered long before it is due. */
@@ -49,6 +50,11 @@ export class RequestClient {
     this.#node = node;
     this.#clock = clock;
     this.#settings = settings;
+  }
+
+  /** Of the bodies of all that was asked and has no answer. */
+  get unansweredBytes(): number {
+    return this.#unansweredBytes;
   }
 
   attach(link: Link): void {
@@ -86,6 +92,7 @@ export class RequestClient {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#pending.set(id, pending);
+      this.#unansweredBytes += body.length;
       this.#unsent.push(pending);
       this.#unsentBytes += body.length + HEAD_BYTES;
       this.#lookAt(dueMs);
@@ -199,6 +206,7 @@ export class RequestClient {
 
   #settle(pending: Pending): void {
     this.#pending.delete(pending.id);
+    this.#unansweredBytes -= pending.body.length;
     pending.unlisten();
   }
 }

@@ -14,6 +14,8 @@ export interface TransportSettings {
   /** Unsent raft messages, and unsent requests, of one connection. */
   readonly queueBytesMax: number;
   readonly requestsMax: number;
+  /** Unanswered requests of a small connection, below `queueBytesMax`: more of them go in bulk. */
+  readonly smallRequestBytesMax: number;
   /** Unsent bodies of the pub/sub channel, of one peer. */
   readonly postBytesMax: number;
   readonly snapshotBytesPerSecond: number;
@@ -30,6 +32,7 @@ export const defaultTransportSettings: TransportSettings = {
   backoffMaxMs: 1_000,
   queueBytesMax: limits.peerQueueBytesMax,
   requestsMax: limits.peerRequestsMax,
+  smallRequestBytesMax: limits.peerSmallRequestBytesMax,
   postBytesMax: limits.peerPostBytesMax,
   snapshotBytesPerSecond: limits.snapshotBytesPerSecond,
   snapshotSendsMax: limits.snapshotSendsPerNodeMax,

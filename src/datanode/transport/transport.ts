@@ -1,6 +1,7 @@
 /**
  * Frames between datanodes. One frame per peer and turn carries the raft messages of all groups, and
- * requests of few bytes leave behind it; others and snapshot streams travel on the bulk connection.
+ * requests of few bytes leave behind it, while few have no answer; others and snapshot streams travel on
+ * the bulk connection.
  * Implemented by `tcp-transport.ts` (over the Network interface).
  */
 

@@ -324,6 +324,26 @@ describe('connections', () => {
     await new Promise((resolve) => peer.close(resolve));
   });
 
+  test('what is asked holds up no raft message, however much has no answer', async () => {
+    const settings = { queueBytesMax: 100_000, smallRequestBytesMax: 80_000 };
+    const [a, b] = await pair({ settings });
+    let asked = 0;
+    b.handlers.onRequest = () => {
+      asked++;
+      return new Promise(() => {});
+    };
+    const unanswered: Promise<unknown>[] = [];
+    for (let at = 1; at <= 4; at++) {
+      const one = a.transport.request('b', Buffer.alloc(40_000), 60_000);
+      unanswered.push(one.catch(({ code }) => code));
+      await eventually(`${at} there`, () => asked === at);
+    }
+    a.transport.send('b', 1, heartbeat(7));
+    await eventually('the message came', () => contexts(b).includes(7), 5_000);
+    await a.transport.close();
+    expect(new Set(await Promise.all(unanswered))).toEqual(new Set(['CONNECTION_LOST']));
+  });
+
   test('what is asked and parked holds up nothing that is asked behind it', async () => {
     const [a, b] = await pair({ settings: { queueBytesMax: 100_000 } });
     let parked = 0;
