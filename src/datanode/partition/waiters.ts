@@ -155,7 +155,7 @@ export class Waiters {
     if (this.#byId.size === 0 && this.#confirmations.length === 0) return NOTHING;
     const confirmed = this.#confirmations.splice(0, limits.confirmationsPerEntryMax);
     const serves = lines.length === 0;
-    const ready = serves ? [...this.#ready.values()] : [];
+    const ready = serves ? this.#firstReady() : [];
     const fills = this.#byId.size === 0 ? new Map<string, number>() : fillsOf(lines);
     for (const key of ready) fills.set(name(key), ALL);
     const waiters = this.#pick(fills, serves ? this.#due : []);
@@ -298,6 +298,18 @@ export class Waiters {
     if (waiter.cameWithdrawn && waiter.withdrawn) return true;
     if (waiter.form.keys.some((key) => ground.typeOf(key) !== undefined)) this.#due.add(waiter);
     return true;
+  }
+
+  /** As many of the keys that are ready as one entry has room for. */
+  #firstReady(): Buffer[] {
+    const keys: Buffer[] = [];
+    let bytesLeft = limits.waiterBytesPerEntryMax;
+    for (const key of this.#ready.values()) {
+      if (bytesLeft < 0) break;
+      keys.push(key);
+      bytesLeft -= key.length;
+    }
+    return keys;
   }
 
   /** Those an entry with these fills may serve, and those whom they would serve in turn. */

@@ -132,6 +132,22 @@ test('bounded, and the others are served by an entry of their own', () => {
   expect(waiters.isDue).toBe(false);
 });
 
+test('of keys that are ready an entry carries what it has room for, the next the others', () => {
+  const keys = [1, 2, 3, 4].map((at) => Buffer.alloc(limits.keyBytesMax - at, 'k'));
+  const asked = { ...request('1', 'BLPOP'), line: [...line('BLPOP'), ...keys, Buffer.from('0')] };
+  void waiters.ask(asked);
+  waiters.confirm(asked);
+  const push = (key: Buffer) => [Buffer.from('RPUSH'), key, Buffer.from('x')];
+  const index = append(waiters.draft(keys.map(push)));
+  for (const key of keys) types.set(key.toString(), 'list');
+  apply(index);
+  const carried: number[] = [];
+  for (; waiters.isDue; append(waiters.draft([]))) {
+    carried.push(waiters.draft([]).part!.ready.length);
+  }
+  expect(carried).toEqual([3, 1]);
+});
+
 test('no more of them than there is room for, by what their requests take', async () => {
   const large = (id: string): WaitRequest => {
     const key = Buffer.alloc(limits.waiterBytesPerPartitionMax / 4);
