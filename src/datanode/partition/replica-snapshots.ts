@@ -80,6 +80,11 @@ export class ReplicaSnapshots {
     return this.#outbox.share(replica);
   }
 
+  /** Leadership ended. */
+  stepDown(): void {
+    this.#outbox.stepDown();
+  }
+
   progress(id: number): number {
     return this.#inbox.progress(id);
   }

@@ -316,6 +316,7 @@ export class Replica implements LocalPartition {
         this.#expiry.stepDown();
         this.#leadership.stepDown();
         this.#requests.stepDown();
+        this.#snapshots.stepDown();
       },
       onRole: (news) => this.#world.onRole(news),
     });

@@ -2,7 +2,7 @@
  * Snapshots this replica sends. The engine's state is captured the moment the core asks, so index,
  * term, configuration and data belong together; it is released when sent or superseded, and a while
  * after its stream broke: until then, and while the members stay, the same snapshot is sent again,
- * without what has arrived.
+ * without what has arrived. What is being sent ends with the leadership.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
@@ -60,6 +60,8 @@ export class SnapshotOutbox {
   /** Per receiver: bytes that were handed over, and about how many there are. */
   readonly #shares = new Map<ReplicaId, { sent: number; readonly all: number }>();
   #ended = false;
+  /** How often leadership ended. */
+  #terms = 0;
 
   constructor(wire: SnapshotWire, group: GroupId, engine: () => Engine, replica: ReplicaId) {
     this.#wire = wire;
@@ -139,6 +141,14 @@ export class SnapshotOutbox {
     await this.#sending.settled();
   }
 
+  /**
+   * This replica leads no more: what is being sent ends with its next chunk. Whoever gets it would not
+   * want it in the end, and takes no other snapshot until then.
+   */
+  stepDown(): void {
+    this.#terms++;
+  }
+
   /** As `close`, and what is being sent ends with its next chunk. */
   end(): Promise<void> {
     this.#ended = true;
@@ -148,8 +158,10 @@ export class SnapshotOutbox {
   async *#untilEnded(
     chunks: AsyncIterable<Buffer>,
     share: { sent: number },
+    terms: number,
   ): AsyncGenerator<Buffer, void> {
     for await (const chunk of chunks) {
+      if (terms !== this.#terms) throw new KvorumError('CANCELLED', 'another replica leads');
       if (this.#ended) throw new KvorumError('STOPPING', 'the replica stops');
       share.sent += chunk.length;
       yield chunk;
@@ -158,6 +170,7 @@ export class SnapshotOutbox {
 
   async #stream(message: SnapshotMessage, captured: Captured): Promise<void> {
     const { id, engineSnapshot } = captured;
+    const terms = this.#terms;
     captured.users++;
     captured.resumable?.cancel();
     captured.resumable = undefined;
@@ -169,6 +182,7 @@ export class SnapshotOutbox {
       const chunks = this.#untilEnded(
         skipBytes(encodeSnapshotChunks(engineSnapshot), offset),
         share,
+        terms,
       );
       await this.#wire.streamSnapshot(message, header, chunks);
       if (captured === this.#captured) this.#captured = undefined;

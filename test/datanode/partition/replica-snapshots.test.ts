@@ -152,6 +152,51 @@ test('tells what has gone of a snapshot that is on its way, and nothing afterwar
   await outbox.close();
 });
 
+test('what is being sent ends with the leadership, and may go on should it come back', async () => {
+  const { engine } = await createMemoryHost().open('9-0');
+  const value = sealRecord(STATE_KEY, encodeState(state));
+  await engine.write([{ type: 'put', key: STATE_KEY, value }]);
+  for (let at = 0; at < 40; at++) {
+    await engine.write([{ type: 'put', key: Buffer.of(9, at), value: Buffer.alloc(100_000) }]);
+  }
+  let chunksSent = 0;
+  let onChunk = () => {};
+  const wire = {
+    random: seededRandom(1),
+    clock: { setTimer: () => ({ cancel() {} }) },
+    logger: { warn: () => {} },
+    snapshotProgress: async () => 0,
+    streamSnapshot: async (_message: unknown, _header: Buffer, chunks: AsyncIterable<Buffer>) => {
+      for await (const _ of chunks) {
+        chunksSent++;
+        onChunk();
+      }
+    },
+  };
+  let onReport = (_outcome: string) => {};
+  const snapshots = new ReplicaSnapshots(
+    wire as unknown as ReplicaWorld,
+    { id: 2, record: { group: 1 } } as unknown as OpenReplica,
+    {
+      slot: { engine } as unknown as EngineSlot,
+      log: { firstIndex: () => 1 } as unknown as ReplicaLog,
+      onReport: (replica: number, outcome: string) => onReport(`${replica} ${outcome}`),
+    } as unknown as SnapshotGround,
+  );
+  const send = () =>
+    new Promise<string>((resolve) => {
+      onReport = resolve;
+      snapshots.send({ ...message, snapshot: snapshots.take() as Snapshot });
+    });
+  onChunk = () => snapshots.stepDown();
+  expect(await send()).toBe('1 failed');
+  expect(chunksSent).toBe(1);
+  onChunk = () => {};
+  expect(await send()).toBe('1 sent');
+  expect(chunksSent).toBeGreaterThan(3);
+  await snapshots.close();
+});
+
 test.each([
   ['is sent on while the members are the same', [], 8, 7],
   ['is not sent to members that came after it', [4], 8, 8],
