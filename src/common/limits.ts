@@ -16,6 +16,9 @@ export const limits = {
   requestBytesMax: 60 * MIB,
   requestInlineBytesMax: 64 * KIB,
   requestNestingMax: 8,
+  /** Of a client that has not authenticated: enough for HELLO and AUTH, as in Redis. */
+  requestArgumentsUnknownMax: 10,
+  requestBulkBytesUnknownMax: 16 * KIB,
   /** Default of the setting `value-bytes-max`. */
   valueBytesMax: 16 * MIB,
   keyBytesMax: 512 * KIB,

@@ -215,6 +215,31 @@ describe.skipIf(!hasRedis)('users as redis-server has them', () => {
     expect(await answers(servers.ours, script)).toEqual(await answers(servers.theirs, script));
   });
 
+  const words = (count: number) => ['MGET', ...Array.from({ length: count - 1 }, () => 'k')];
+  const ofBytes = (length: number) => `GET ${'k'.repeat(length)}`;
+  test.each([
+    ['ten arguments', [words(10).join(' ')]],
+    ['eleven', [words(11).join(' ')]],
+    ['an argument of 16 KiB', [ofBytes(16_384)]],
+    ['a longer one', [ofBytes(16_385)]],
+    ['a wrong password, then more', ['AUTH wrong', words(11).join(' ')]],
+    ['the password, then more', ['AUTH pw', words(11).join(' '), ofBytes(20_000)]],
+    ['the password, taken back', ['AUTH pw', 'RESET', words(11).join(' ')]],
+  ] as const)('before a client has said who it is: %s', async (_, lines) => {
+    const texts: string[] = [];
+    for (const door of [servers.ours, servers.theirs]) {
+      const admin = await RawClient.open(door);
+      await admin.ask('CONFIG SET requirepass pw', '+OK\r\n');
+      const client = await RawClient.open(door);
+      client.send(...lines, 'QUIT');
+      await client.until(() => client.closed);
+      texts.push(client.text);
+      await admin.ask('CONFIG SET requirepass ', '+OK\r\n');
+      admin.end();
+    }
+    expect(texts[0]).toBe(texts[1]);
+  });
+
   test('commands are of the same categories', async () => {
     const shared = async (category: string) => {
       const reply = await servers.redis.call('ACL', 'CAT', category);

@@ -139,6 +139,11 @@ export class Access implements AclView {
     return session.user !== '';
   }
 
+  /** It has said who it is, or this node cannot judge that yet. */
+  mayBeKnown(session: Session): boolean {
+    return this.#users === undefined || this.isAuthenticated(session);
+  }
+
   maySelect(session: Session, namespace: Namespace): boolean {
     const bound = this.#users?.get(session.user)?.namespace;
     if (bound === undefined || bound === namespace) return true;

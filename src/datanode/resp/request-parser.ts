@@ -20,6 +20,8 @@ export interface RequestParserOptions {
   onProtocolError(text: string): void;
   /** Longest bulk string; default limits.valueBytesMax. */
   readonly bulkBytesMax?: number;
+  /** Whether the client may send more than it needs to say who it is; by default it may. */
+  mayBeLarge?(): boolean;
 }
 
 export interface RequestParser {
@@ -141,6 +143,9 @@ class GuardedParser implements RequestParser {
         return this.#fail('Protocol error: invalid multibulk length');
       }
       if (count <= 0) return end - start;
+      if (count > limits.requestArgumentsUnknownMax && !this.#mayBeLarge()) {
+        return this.#fail('Protocol error: unauthenticated multibulk length');
+      }
       this.#argsLeft = count;
       this.#requestBytes = 0;
       return this.#arguments(bytes, start, end);
@@ -172,6 +177,9 @@ class GuardedParser implements RequestParser {
       const length = headerNumber(bytes, at + 1, end);
       if (length === undefined || length < 0 || length > this.#bulkBytesMax) {
         return this.#fail('Protocol error: invalid bulk length');
+      }
+      if (length > limits.requestBulkBytesUnknownMax && !this.#mayBeLarge()) {
+        return this.#fail('Protocol error: unauthenticated bulk length');
       }
       this.#argsLeft--;
       this.#bulkLeft = length + 2;
@@ -228,6 +236,10 @@ class GuardedParser implements RequestParser {
     }
     this.#decoder.execute(bytes);
     return this.#failed ? 0 : length;
+  }
+
+  #mayBeLarge(): boolean {
+    return this.#options.mayBeLarge?.() ?? true;
   }
 
   #inline(bytes: Buffer): number {

@@ -25,6 +25,8 @@ export interface StreamOwner {
   readonly lanes: Pick<LaneSet, 'start' | 'pumpAll'>;
   /** Of replies to what comes in now. */
   protocol(): Protocol;
+  /** Whether what comes in now may be more than a client needs to say who it is. */
+  mayBeLarge(): boolean;
   /** In order; `slot` is where its reply goes. */
   onRequest(args: CommandLine, slot: ReplySlot): void;
   /** The client has gone; called once, and nothing after it. */
@@ -66,6 +68,7 @@ export class ClientStream {
     this.output = new Output(stream, this.#replies, world);
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
+      mayBeLarge: () => owner.mayBeLarge(),
       onRequest: (args, bytes) => this.#onRequest(args, bytes),
       onProtocolError: (text) => this.#onProtocolError(text),
     });

@@ -83,6 +83,8 @@ export class Connection {
     this.#stream = new ClientStream(stream, world, {
       lanes: this.#lanes,
       protocol: () => this.session.protocol,
+      // behind an AUTH that has not run yet nobody knows
+      mayBeLarge: () => this.#isHeldUp() || world.access.mayBeKnown(this.session),
       onRequest: (args, slot) => this.#onRequest(args, slot),
       onClose: () => this.#onClose(),
     });
@@ -167,8 +169,12 @@ export class Connection {
 
   #onRequest(args: CommandLine, slot: ReplySlot): void {
     if (this.#ended) this.#drop(slot);
-    else if (this.#exclusive ?? this.#heldBack) this.#waiting.push({ args, slot });
+    else if (this.#isHeldUp()) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
+  }
+
+  #isHeldUp(): boolean {
+    return (this.#exclusive ?? this.#heldBack) !== undefined;
   }
 
   #dispatch(line: CommandLine, slot: ReplySlot): void {
@@ -293,7 +299,7 @@ export class Connection {
     let at = 0;
     const waiting = this.#waiting;
     this.#waiting = [];
-    while (at < waiting.length && !(this.#exclusive ?? this.#heldBack)) {
+    while (at < waiting.length && !this.#isHeldUp()) {
       const { args, slot } = waiting[at++]!;
       if (this.#ended) this.#drop(slot);
       else this.#dispatch(args, slot);

@@ -60,6 +60,7 @@ export class ZanConnection implements ClientConnection {
     this.#stream = new ClientStream(stream, world, {
       lanes: this.#lanes,
       protocol: () => this.session.protocol,
+      mayBeLarge: () => this.#held !== undefined || world.access.mayBeKnown(this.session),
       onRequest: (args, slot) => this.#onRequest(args, slot),
       onClose: () => this.#onClose(),
     });

@@ -53,6 +53,7 @@ function open(requestMs = 0) {
     {
       lanes: { start: () => {}, pumpAll: () => {} },
       protocol: () => 2,
+      mayBeLarge: () => true,
       onRequest: (args, slot) => {
         requests.push({ args, slot });
         clock.spend(requestMs);

@@ -137,6 +137,17 @@ describe('bad requests', () => {
     other.end();
   });
 
+  test('AUTH that is held back by a pause lets large requests follow it', async () => {
+    await client.ask('CONFIG SET requirepass pw', '+OK\r\n');
+    await client.ask('CLIENT PAUSE 60000 ALL', '+OK\r\n');
+    const other = await RawClient.open(doors.gateway);
+    other.send('AUTH pw', `MGET ${'k '.repeat(20)}k`, 'QUIT');
+    await client.ask('CLIENT UNPAUSE', '+OK\r\n');
+    await other.until(() => other.closed);
+    expect(other.text).toMatch(/^\+OK\r\n\*21\r\n(?:\$-1\r\n){21}\+OK\r\n$/);
+    await client.ask('ACL SETUSER default nopass', '+OK\r\n');
+  });
+
   test.each([':', '\xff', '\xc3\xa9', '\r\n'])('a protocol error repeats %j', async (found) => {
     client.socket.write(Buffer.from(`*1\r\n${found}\r\n`, 'latin1'));
     await client.until(() => client.closed);
