@@ -90,10 +90,11 @@ export function runExclusive(ground: ExclusiveGround, request: ExclusiveRequest)
 function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: NodeCommand): void {
   const { clock, watch, session, logger, pushes } = ground;
   const startedMs = clock.monotonicMs();
+  const wasOff = session.replyMode === 'off';
   const done = (reply: Reply) => {
     watch.answered(session, command, args, startedMs, reply);
     slot.protocol = session.protocol;
-    slot.silent = silences(command, session, slot.silent);
+    slot.silent = silences(command, session, slot.silent && !wasOff);
     ground.end(slot, reply);
   };
   const failed = (failure: unknown) => {

@@ -21,10 +21,13 @@ export function pushesReply({ name }: NodeCommand): boolean {
   return PUSHES_REPLY.test(name);
 }
 
-/** Whether nothing is answered; CLIENT REPLY speaks only when it turns replies on. */
-export function silences(command: NodeCommand, session: Session, wasSilent: boolean): boolean {
+/**
+ * Whether nothing is answered, now that it has run. What turns replies on again is: CLIENT REPLY, and
+ * RESET. `isSkipped`: the client asked for no reply to this one command.
+ */
+export function silences(command: NodeCommand, session: Session, isSkipped: boolean): boolean {
   if (pushesReply(command)) return false;
-  return session.replyMode !== 'on' || (wasSilent && command.name !== 'client|reply');
+  return session.replyMode !== 'on' || (isSkipped && command.name !== 'client|reply');
 }
 
 export class PushOutlet {

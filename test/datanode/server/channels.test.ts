@@ -102,6 +102,14 @@ const scripts: Readonly<Record<string, Script>> = {
     ['a', 'SUBSCRIBE one'],
     ['a', 'PING'],
   ],
+  'RESET is answered by what has turned replies off, and skipped when it alone is': [
+    ['a', 'CLIENT REPLY OFF'],
+    ['a', 'PING'],
+    ['a', 'RESET'],
+    ['a', 'CLIENT REPLY SKIP'],
+    ['a', 'RESET'],
+    ['a', 'PING'],
+  ],
   'wrong numbers of arguments': [
     ['a', 'PUBLISH one'],
     ['a', 'PUBLISH one two three'],
