@@ -73,6 +73,8 @@ export const limits = {
   outcomeWaitMs: 60_000,
   /** Groups whose members a node asks at the same time who leads. */
   leaderSearchesMax: 256,
+  /** For how long a node of an older build is sent reads in the older form, until it is tried again. */
+  plainPeerMs: 60_000,
   holdRequestsMax: 100_000,
   holdBytesMax: 256 * MIB,
 

@@ -2,7 +2,8 @@
  * Forwarded batches between datanodes (decision 10), bodies of the transport's request channel.
  * Frozen format, version 2 (a request of version 1 has no group), 3 where the batch takes effect
  * once, 4 where whoever asks wants to know where in the log its commands are, or 5 where a replica of
- * the node that asks vouches for the leader's term:
+ * the node that asks vouches for the leader's term (a node of an older build answers BAD_FRAME, and is
+ * asked in version 2):
  *
  *   request  u8 version · text namespace · u32 partition · u64 group, 0: any · u8 kind · u8 protocol
  *            · u64 term · u32 milliseconds left · version 4: u8 1 if it takes effect once, else 0

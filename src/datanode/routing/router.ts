@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
-import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId, Term } from '../../common/ids.ts';
+import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import {
@@ -73,6 +73,8 @@ export class Router {
   readonly #joined: JoinedBatches;
   readonly #lost: LostEntries;
   readonly #search: LeaderSearch;
+  /** Until when nodes of an older build are told of no voucher: they do not read such a request. */
+  readonly #plainUntilMs = new Map<NodeId, number>();
   #forwarded = 0;
   #served = 0;
 
@@ -288,7 +290,7 @@ export class Router {
   ): Promise<readonly LineResult[]> {
     this.#forwarded += batch.lines.length;
     const leftMs = batch.deadlineMs - this.#options.clock.monotonicMs();
-    const asked = { term: hint.term, vouchedBy: this.#voucherFor(batch, hint.term) };
+    const asked = { term: hint.term, vouchedBy: this.#voucherFor(batch, hint) };
     const body = encodeBatch(changedBatch(batch, asked), leftMs);
     try {
       // the leader gives up in time what only waits; what it works on may take longer
@@ -301,6 +303,11 @@ export class Router {
       return results;
     } catch (failure) {
       const code: ErrorCode = codeOf(failure) ?? 'OUTCOME_UNKNOWN';
+      if (code === 'BAD_FRAME' && asked.vouchedBy !== undefined) {
+        const { clock } = this.#options;
+        this.#plainUntilMs.set(hint.node, clock.monotonicMs() + limits.plainPeerMs);
+        return this.#forward(batch, hint, signal);
+      }
       this.#withdraw(batch, hint, code);
       return failed(batch, code, messageOf(failure));
     }
@@ -310,10 +317,11 @@ export class Router {
    * This node's replica, if it has the leader's term: reads need no round then (see RaftNode). To vouch
    * is to acknowledge, which one that is held does not: its group may have been given up.
    */
-  #voucherFor(batch: CommandBatch, term: Term): ReplicaId | undefined {
-    const { routes } = this.#options;
+  #voucherFor(batch: CommandBatch, { node, term }: LeaderHint): ReplicaId | undefined {
+    const { routes, clock } = this.#options;
     const { namespace, partition } = batch;
     if (batch.kind !== 'read' || !this.isOfTable(batch)) return undefined;
+    if (clock.monotonicMs() < (this.#plainUntilMs.get(node) ?? 0)) return undefined;
     const local = this.#options.local(namespace, partition);
     if (local === undefined || local.stopped || local.term !== term) return undefined;
     const group = routes.groupOf(namespace, partition);

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
+import { limits } from '../../../src/common/limits.ts';
 import type {
   CommandBatch,
   EntryFate,
@@ -26,6 +27,8 @@ let local: (LocalPartition & { isLeader: boolean }) | undefined;
 let request: (to: string, body: Buffer) => Promise<Buffer>;
 let reachable: boolean;
 let isHeld: boolean;
+/** How far the node's clock has been set ahead. */
+let aheadMs: number;
 let router: Router;
 const sent: string[] = [];
 
@@ -45,12 +48,13 @@ beforeEach(() => {
   local = undefined;
   reachable = true;
   isHeld = false;
+  aheadMs = 0;
   sent.length = 0;
   request = async () => encodeResults([{ ok: true, reply: OK }], 2);
   router = new Router({
     node: 'me',
     bootId: 'b',
-    clock: systemClock,
+    clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
     routes,
     ...company(),
     holds: (group) => isHeld && group === 10,
@@ -255,4 +259,22 @@ test('reads are vouched for by the own replica while it has the term of the lead
   routes.setLeader(10, 'other', 8);
   await router.execute(batch('read'));
   expect(asked).toEqual([5, ...Array.from({ length: 6 }, () => undefined)]);
+});
+
+test('a leader of an older build is asked again without a voucher, and not with one for a while', async () => {
+  const asked: (number | undefined)[] = [];
+  request = async (_to, body) => {
+    const { vouchedBy } = decodeBatch(body, 0);
+    asked.push(vouchedBy);
+    if (vouchedBy !== undefined) throw new KvorumError('BAD_FRAME', 'unknown version 5');
+    return encodeResults([{ ok: true, reply: OK }], 2);
+  };
+  routes.setLeader(10, 'other', 7);
+  local = replica(false);
+  for (const _ of [1, 2]) expect(await router.execute(batch('read'))).toMatchObject([{ ok: true }]);
+  expect(asked).toEqual([5, undefined, undefined]);
+  aheadMs = limits.plainPeerMs;
+  const later = batch('read');
+  await router.execute({ ...later, deadlineMs: later.deadlineMs + aheadMs });
+  expect(asked).toEqual([5, undefined, undefined, 5, undefined]);
 });
