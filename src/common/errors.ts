@@ -27,6 +27,8 @@ export const errorTable = {
   /** A metadata record that cannot be read: the text says what to do about it. */
   BAD_RECORD: { outcome: 'fault', reply: 'ERR' },
   CORRUPT: { outcome: 'fault', reply: 'MISCONF' },
+  /** A newer build wrote it, and can read it: nothing is damaged, and nothing may be made of it here. */
+  TOO_NEW: { outcome: 'fault', reply: 'MISCONF' },
   /** A defect of kvorum: the text says where; a restart may help. */
   INTERNAL: { outcome: 'fault', reply: 'ERR' },
   DISK_FAILED: { outcome: 'fault', reply: 'MISCONF' },

@@ -8,7 +8,7 @@
  */
 import { ByteReader, writeU64 } from '../../common/bytes.ts';
 import type { LogIndex } from '../../common/ids.ts';
-import { corruptRecord } from './record.ts';
+import { unknownVersion } from './record.ts';
 import { systemKey } from './system.ts';
 import type { View, WriteView } from './view.ts';
 
@@ -27,7 +27,7 @@ export function findEmptying(view: View): Emptying | undefined {
   const bytes = view.get(EMPTYING_KEY);
   if (bytes === undefined) return undefined;
   if (bytes.length !== BYTES || bytes[0] !== VERSION) {
-    throw corruptRecord(EMPTYING_KEY, `mark of a FLUSHALL of version ${bytes[0]} unknown`);
+    throw unknownVersion(EMPTYING_KEY, 'mark of a FLUSHALL', bytes[0], VERSION);
   }
   const reader = new ByteReader(bytes, 1);
   return { index: reader.u64(), draws: reader.u64() };

@@ -34,6 +34,21 @@ export function crcMismatch(key: Buffer): KvorumError {
   return corruptRecord(key, 'its checksum does not match');
 }
 
+/** Of a record whose checksum matches; `what` completes "record <key>: …". */
+export function unknownVersion(
+  key: Buffer,
+  what: string,
+  found: number | undefined,
+  known: number,
+): KvorumError {
+  const text = `${what} of version ${found} unknown`;
+  if (found === undefined || found <= known) return corruptRecord(key, text);
+  return new KvorumError(
+    'TOO_NEW',
+    `record ${key.toString('hex')}: ${text}; upgrade kvorum on this node`,
+  );
+}
+
 /** `what` completes "record <key>: …". */
 export function corruptRecord(key: Buffer, what: string): KvorumError {
   const shown = key.subarray(0, KEY_BYTES_SHOWN).toString('hex');

@@ -13,7 +13,7 @@
  */
 import { ByteReader, readU64, writeU64 } from '../../common/bytes.ts';
 import { limits } from '../../common/limits.ts';
-import { corruptRecord } from './record.ts';
+import { unknownVersion } from './record.ts';
 import { systemKey } from './system.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
@@ -124,7 +124,7 @@ function readBounds(view: View): Bounds {
     (!uncounted && bytes[0] !== BOUNDS_VERSION) ||
     bytes.length !== (uncounted ? UNCOUNTED_BYTES : BOUNDS_BYTES)
   ) {
-    throw corruptRecord(BOUNDS_KEY, `bounds of kept replies of version ${bytes[0]} unknown`);
+    throw unknownVersion(BOUNDS_KEY, 'bounds of kept replies', bytes[0], BOUNDS_VERSION);
   }
   const reader = new ByteReader(bytes, 1);
   const [first, next, whole] = [reader.u64(), reader.u64(), reader.u64()];

@@ -21,7 +21,7 @@
  */
 import { ByteReader, readU64, writeU64 } from '../../common/bytes.ts';
 import { limits } from '../../common/limits.ts';
-import { corruptRecord } from './record.ts';
+import { unknownVersion } from './record.ts';
 import { systemKey } from './system.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
@@ -289,7 +289,7 @@ function encodeNumbers(numbers: readonly number[]): Buffer {
 
 function readNumbers(key: Buffer, bytes: Buffer, count: number): number[] {
   if (bytes.length !== 1 + count * NUMBER_BYTES || bytes[0] !== VERSION) {
-    throw corruptRecord(key, `session record of version ${bytes[0]} unknown`);
+    throw unknownVersion(key, 'session record', bytes[0], VERSION);
   }
   const numbers: number[] = [];
   for (let at = 0; at < count; at++) numbers.push(readU64(bytes, 1 + at * NUMBER_BYTES));

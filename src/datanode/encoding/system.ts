@@ -3,7 +3,7 @@
  * atomic batches, so what they say is always true of the data beside them.
  */
 import { ByteReader, writeU64 } from '../../common/bytes.ts';
-import { corruptRecord } from './record.ts';
+import { unknownVersion } from './record.ts';
 import { tags } from './tags.ts';
 import type { View, WriteView } from './view.ts';
 
@@ -30,7 +30,7 @@ export function readCounts(view: View): Counts {
   const bytes = view.get(COUNTS_KEY);
   if (bytes === undefined) return { keys: 0, expires: 0 };
   if (bytes.length !== COUNTS_BYTES || bytes[0] !== COUNTS_VERSION) {
-    throw corruptRecord(COUNTS_KEY, `key counts of version ${bytes[0]} unknown`);
+    throw unknownVersion(COUNTS_KEY, 'key counts', bytes[0], COUNTS_VERSION);
   }
   const reader = new ByteReader(bytes, 1);
   return { keys: reader.u64(), expires: reader.u64() };

@@ -81,12 +81,11 @@ export function encodeMark(records: number): BatchOperation {
   return sealed(REDO_MARK, value);
 }
 
-/** How many redo records there are. Throws KvorumError CORRUPT. */
+/** How many redo records there are. Throws KvorumError CORRUPT, or TOO_NEW. */
 export function decodeMark(record: Buffer): number {
   const mark = opened(REDO_MARK, record);
-  if (mark.length !== MARK_BYTES || mark[0] !== VERSION) {
-    throw corrupt(REDO_MARK, `version ${mark[0]} of a large write is unknown`);
-  }
+  checkVersion(REDO_MARK, mark[0]);
+  if (mark.length !== MARK_BYTES) throw corrupt(REDO_MARK, `it has ${mark.length} bytes`);
   return mark.readUInt32BE(1);
 }
 
@@ -99,13 +98,12 @@ export function encodeUndo(prefixes: readonly Buffer[]): BatchOperation {
   return sealed(UNDO, value);
 }
 
-/** Its prefixes (views of `record`). Throws KvorumError CORRUPT. */
+/** Its prefixes (views of `record`). Throws KvorumError CORRUPT, or TOO_NEW. */
 export function decodeUndo(record: Buffer): Buffer[] {
   const reader = new ByteReader(opened(UNDO, record));
   const prefixes: Buffer[] = [];
   try {
-    const version = reader.u8();
-    if (version !== VERSION) throw new ByteRangeError(`version ${version} is unknown`);
+    checkVersion(UNDO, reader.u8());
     while (reader.remaining > 0) prefixes.push(reader.bytes());
   } catch (error) {
     if (error instanceof ByteRangeError) throw corrupt(UNDO, error.message);
@@ -118,6 +116,16 @@ function writeBytes(target: Buffer, bytes: Buffer, at: number): number {
   const from = target.writeUInt32BE(bytes.length, at);
   target.set(bytes, from);
   return from + bytes.length;
+}
+
+function checkVersion(key: Buffer, version: number | undefined): void {
+  if (version === VERSION) return;
+  if (version === undefined || version < VERSION) throw corrupt(key, `it is of version ${version}`);
+  throw new KvorumError(
+    'TOO_NEW',
+    `record ${key.toString('hex')} of a large write is of version ${version}, this build reads ` +
+      `${VERSION}; upgrade kvorum on this node`,
+  );
 }
 
 function sealed(key: Buffer, value: Buffer): BatchOperation {

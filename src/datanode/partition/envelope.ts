@@ -195,7 +195,7 @@ export async function decodeEnvelopeInSteps(data: Uint8Array, pace: Pacing): Pro
   }
 }
 
-/** Throws KvorumError CORRUPT for bytes no version of kvorum wrote, or a newer version did. */
+/** Throws KvorumError CORRUPT for bytes no version of kvorum wrote, TOO_NEW for a newer version's. */
 export function decodeEnvelope(data: Uint8Array, known?: ReadLines): Envelope {
   try {
     const reader = new ByteReader(data);
@@ -204,7 +204,7 @@ export function decodeEnvelope(data: Uint8Array, known?: ReadLines): Envelope {
     const applyVersion = reader.u16();
     if (version > ENVELOPE_VERSION || applyVersion > APPLY_VERSION) {
       throw new KvorumError(
-        'CORRUPT',
+        'TOO_NEW',
         `log entry of version ${version}/${applyVersion}, this build applies up to ` +
           `${ENVELOPE_VERSION}/${APPLY_VERSION}; upgrade kvorum on this node`,
       );

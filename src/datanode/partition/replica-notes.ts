@@ -51,11 +51,18 @@ export class ReplicaNotes {
     this.#mayPromise = new Set(this.#promised);
   }
 
-  /** Reads `<dir>/replicas`; throws KvorumError CORRUPT when it is damaged, or not this incarnation's. */
+  /**
+   * Reads `<dir>/replicas`; throws KvorumError CORRUPT when it is damaged, or not this incarnation's,
+   * TOO_NEW when a newer build wrote it.
+   */
   static async open(disk: Disk, dir: string, incarnation: Incarnation): Promise<ReplicaNotes> {
     const path = `${dir}/replicas`;
     const fresh: Notes = { version: VERSION, incarnation, origins: [], damages: [], promised: [] };
     const notes = (await readChecked<Notes>(disk, path, REMEDY)) ?? fresh;
+    if (notes.version > VERSION) {
+      const text = `${path}: of version ${notes.version}, this build reads ${VERSION}`;
+      throw new KvorumError('TOO_NEW', `${text}; upgrade kvorum on this node`);
+    }
     if (notes.incarnation !== incarnation) {
       const text = `${path}: belongs to incarnation ${notes.incarnation}, this is ${incarnation}`;
       throw new KvorumError('CORRUPT', `${text}; ${REMEDY}`);

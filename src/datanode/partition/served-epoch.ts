@@ -12,17 +12,22 @@ export function encodeServedEpoch(epoch: Epoch): Buffer {
   return new ByteWriter(16).u8(VERSION).u64(epoch).finish();
 }
 
-/** Throws KvorumError CORRUPT. */
+/** Throws KvorumError CORRUPT, or TOO_NEW. */
 export function decodeServedEpoch(context: Uint8Array): Epoch {
   try {
     const reader = new ByteReader(Buffer.from(context));
-    reader.expectVersion(VERSION);
+    const version = reader.u8();
+    if (version > VERSION) {
+      const text = `a membership change in the log: the epoch it serves is of version ${version}`;
+      throw new KvorumError('TOO_NEW', `${text}; upgrade kvorum on this node`);
+    }
+    if (version !== VERSION) throw new ByteRangeError(`unknown version ${version}`);
     const epoch = reader.u64();
     reader.end();
     return epoch;
   } catch (cause) {
     if (!(cause instanceof ByteRangeError)) throw cause;
-    const text = `a membership change in the log: ${cause.message}; upgrade kvorum on this node`;
+    const text = `a membership change in the log: ${cause.message}`;
     throw new KvorumError('CORRUPT', text, { cause });
   }
 }

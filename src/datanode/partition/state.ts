@@ -74,7 +74,7 @@ export function decodeState(bytes: Buffer, where: string): ReplicaState {
     const version = reader.u8();
     if (version !== STATE_VERSION) {
       throw new KvorumError(
-        'CORRUPT',
+        version > STATE_VERSION ? 'TOO_NEW' : 'CORRUPT',
         `${where}: replica state of version ${version}, this build reads ${STATE_VERSION}; ` +
           'upgrade kvorum on this node',
       );

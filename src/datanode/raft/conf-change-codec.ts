@@ -52,12 +52,17 @@ export function encodeConfChange(change: ConfChange): Uint8Array {
   return bytes;
 }
 
-/** Decodes what encodeConfChange made. Throws CORRUPT for anything else. */
+/** Decodes what encodeConfChange made. Throws TOO_NEW for a newer version, CORRUPT for anything else. */
 export function decodeConfChange(bytes: Uint8Array): ConfChange {
   if (bytes.length === 0) return LEAVE_JOINT;
   if (bytes.length < HEADER_BYTES) throw corrupt('cut short');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint8(0) !== VERSION) throw corrupt(`has version ${view.getUint8(0)}`);
+  const version = view.getUint8(0);
+  if (version > VERSION) {
+    const text = `a membership change in the raft log has version ${version}`;
+    throw new KvorumError('TOO_NEW', `${text}; upgrade kvorum on this node`);
+  }
+  if (version !== VERSION) throw corrupt(`has version ${version}`);
   const transition = TRANSITIONS[view.getUint8(1)];
   if (transition === undefined) throw corrupt('has an unknown transition');
   const count = view.getUint16(2);

@@ -14,7 +14,7 @@ export function damaged(path: string, offset: number, what: string): KvorumError
 /** A file that a newer kvorum wrote. */
 export function unknownVersion(path: string, offset: number, version: number): KvorumError {
   return new KvorumError(
-    'CORRUPT',
+    'TOO_NEW',
     `${path}: format version ${version} at offset ${offset} is unknown to this kvorum: start the ` +
       `version that wrote it, or empty the node's data directory to rebuild its replicas`,
   );

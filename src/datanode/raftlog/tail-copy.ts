@@ -9,7 +9,7 @@ import { readU64, writeU64 } from '../../common/bytes.ts';
 import { crc32 } from '../../common/checksum.ts';
 import { type Disk, readFile, replaceFile } from '../../common/disk.ts';
 import { limits } from '../../common/limits.ts';
-import { damaged } from './damage.ts';
+import { damaged, unknownVersion } from './damage.ts';
 import { segmentName } from './segment.ts';
 
 const MAGIC = 0x6b76_7463;
@@ -69,9 +69,8 @@ function parse(path: string, file: Buffer): TailCopy {
   if (end < HEADER_BYTES || crc32(file.subarray(0, end)) !== file.readUInt32BE(end)) {
     throw damaged(path, 0, 'its checksum does not match');
   }
-  if (file.readUInt32BE(0) !== MAGIC || file.readUInt32BE(4) !== VERSION) {
-    throw damaged(path, 0, `it is of version ${file.readUInt32BE(4)}, this build reads ${VERSION}`);
-  }
+  if (file.readUInt32BE(0) !== MAGIC) throw damaged(path, 0, 'it does not begin as a copy does');
+  if (file.readUInt32BE(4) !== VERSION) throw unknownVersion(path, 4, file.readUInt32BE(4));
   return {
     segment: readU64(file, 8),
     offset: readU64(file, 16),

@@ -135,7 +135,12 @@ describe('log entries', () => {
     });
     const newer = Buffer.from(data);
     newer[0] = 9;
-    expect(() => decodeEnvelope(newer)).toThrow(/upgrade kvorum/);
+    expect(() => decodeEnvelope(newer)).toThrow(
+      expect.objectContaining({
+        code: 'TOO_NEW',
+        message: expect.stringMatching(/upgrade kvorum/),
+      }),
+    );
     for (let length = 0; length < data.length; length++) {
       expect(() => decodeEnvelope(data.subarray(0, length))).toThrow(/does not decode/);
     }

@@ -72,6 +72,19 @@ describe('members follow the wanted record', () => {
     await trio.caughtUp('n3', (await trio.leader()).appliedIndex);
   });
 
+  test('a replica that meets what a newer build wrote stops, undamaged, until it is upgraded', async () => {
+    await trio.run('write', 'SET a 1');
+    const older = trio.hosts.get('n3')!.local('default', 0)!;
+    older.fail(new KvorumError('TOO_NEW', 'log entry of version 1/4; upgrade kvorum on this node'));
+    await trio.run('write', 'SET b 2');
+    expect([...trio.hosts.get('n3')!.faults().values()].join()).toContain('upgrade kvorum');
+    await trio.stop('n3');
+    await trio.start('n3');
+    await trio.caughtUp('n3', (await trio.leader()).appliedIndex);
+    expect(trio.hosts.get('n3')!.faults().size).toBe(0);
+    expect(trio.hosts.get('n3')!.local('default', 0)!.id).toBe(3);
+  });
+
   test('a replica that was to come and is lost again makes room for the next', async () => {
     await trio.run('write', 'SET a 1');
     await trio.wipe('n3');

@@ -167,7 +167,9 @@ describe('damage', () => {
     header.writeUInt8(2, 4);
     header.writeUInt32BE(crc32(header.subarray(0, 44)), 44);
     await file.pwrite(0, header);
-    expect(messageOf(await openError())).toContain('format version 2 at offset 0 is unknown');
+    const refusal = await openError();
+    expect(codeOf(refusal)).toBe('TOO_NEW');
+    expect(messageOf(refusal)).toContain('format version 2 at offset 0 is unknown');
   });
 
   test('bytes of another place or a former life of the file are not part of the log', async () => {
