@@ -67,6 +67,8 @@ export class ReplicaSet {
     underLease: new Set(),
   };
   #arranging: Promise<void> = Promise.resolve();
+  /** Until what was found damaged last is on disk. */
+  #noted: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: ReplicaSetOptions) {
@@ -130,7 +132,8 @@ export class ReplicaSet {
     if (error.code === 'DISK_FAILED') this.#tryAgain(record.group, id, failed);
     this.#faults.set(record.group, { id, message: error.message });
     if (error.code === 'CORRUPT') {
-      this.#options.notes.addDamage(id, error.message).catch((cause) => {
+      // notes are written one after the other: the last one is the last to be done
+      this.#noted = this.#options.notes.addDamage(id, error.message).catch((cause) => {
         this.#options.logger.error('damage not noted', { replica: id, error: messageOf(cause) });
       });
     }
@@ -141,6 +144,7 @@ export class ReplicaSet {
   async settle(): Promise<void> {
     this.#stopped = true;
     await this.#arranging;
+    await this.#noted;
   }
 
   async stop(): Promise<void> {

@@ -35,6 +35,7 @@ import { Sleep } from './sleep.ts';
 import type { SnapshotHeader } from './snapshot-codec.ts';
 import type { ReceivedSnapshot } from './snapshot-inbox.ts';
 import { membershipOf, type ReplicaState } from './state.ts';
+import { stepOrFail } from './step-or-fail.ts';
 import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from './wait.ts';
 
 export class Replica implements LocalPartition {
@@ -148,7 +149,7 @@ export class Replica implements LocalPartition {
   step(message: PeerMessage): void {
     this.#input(() => {
       this.#sleep.onMessage(message);
-      this.#raft.step(message);
+      stepOrFail(this.#raft, message, this);
     });
   }
 

@@ -1,6 +1,7 @@
 /** What a follower does with its leader's messages: append, heartbeat, snapshot. */
 import { assert } from '../../common/assert.ts';
-import type { ReplicaId } from '../../common/ids.ts';
+import { KvorumError } from '../../common/errors.ts';
+import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { becomeFollower, type Core, send, sendAppendResponse } from './core.ts';
 import { promise } from './lease.ts';
 import { switchConf } from './membership.ts';
@@ -41,6 +42,7 @@ function receiveAppend(core: Core, message: Append): void {
 
 function receiveHeartbeat(core: Core, message: Heartbeat, promised: boolean): void {
   const { from, commit, readContext } = message;
+  if (commit > core.log.lastIndex()) throw lostEntries(core, commit);
   core.log.commitTo(commit);
   send(core, {
     type: 'heartbeatResponse',
@@ -98,4 +100,14 @@ function restore(core: Core, snapshot: Snapshot): boolean {
   switchConf(core, confState);
   core.trace?.({ event: 'restored', ...marks() });
   return true;
+}
+
+/** A leader tells nobody a commit beyond what it has acknowledged: so its log was longer once. */
+function lostEntries(core: Core, commit: LogIndex): KvorumError {
+  return new KvorumError(
+    'CORRUPT',
+    `replica ${core.id}: its raft log ends at ${core.log.lastIndex()}, but it has acknowledged ` +
+      `entries up to ${commit}: an older copy of the data directory was put back, or the disk lost ` +
+      'what it had synced; this replica must not vote any more, and is rebuilt from the others',
+  );
 }

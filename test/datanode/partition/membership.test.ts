@@ -85,6 +85,24 @@ describe('members follow the wanted record', () => {
     expect(trio.hosts.get('n3')!.local('default', 0)!.id).toBe(3);
   });
 
+  test('a replica whose log has lost what it acknowledged is damaged; its node goes on', async () => {
+    await trio.run('write', 'SET a 1');
+    const { id, term } = await trio.leader();
+    const follower = id === 3 ? 2 : 3;
+    const host = trio.hosts.get(`n${follower}`)!;
+    const place = { from: id, to: follower, term };
+    const message = { type: 'heartbeat', ...place, commit: 10_000, readContext: 0 } as const;
+    host.onMessages(`n${id}`, [{ group: trio.record.group, message }]);
+    expect(host.replicas()).toEqual([]);
+    expect([...host.faults().values()].join()).toMatch(
+      /its raft log ends at \d+, but it has acknowledged entries up to 10000: an older copy/,
+    );
+    await trio.run('write', 'SET b 2');
+    await trio.stop(`n${follower}`);
+    await trio.start(`n${follower}`);
+    expect(trio.hosts.get(`n${follower}`)!.replicas()).toEqual([]);
+  });
+
   test('a replica that was to come and is lost again makes room for the next', async () => {
     await trio.run('write', 'SET a 1');
     await trio.wipe('n3');
