@@ -22,13 +22,15 @@ const LOOKED_REQUESTS = 16;
 
 /** Whose stream it is. */
 export interface StreamOwner {
-  readonly lanes: Pick<LaneSet, 'start' | 'pumpAll'>;
+  readonly lanes: Pick<LaneSet, 'start'>;
   /** Of replies to what comes in now. */
   protocol(): Protocol;
   /** Whether what comes in now may be more than a client needs to say who it is. */
   mayBeLarge(): boolean;
   /** In order; `slot` is where its reply goes. */
   onRequest(args: CommandLine, slot: ReplySlot): void;
+  /** There may be room for replies again: see `mayStart`. */
+  onRoom(): void;
   /** The client has gone; called once, and nothing after it. */
   onClose(): void;
 }
@@ -126,7 +128,7 @@ export class ClientStream {
    * A client that reads slowly gets its oldest reply made, and no more than that; so does one whose
    * replies were too large together, until all that were dropped are made.
    */
-  mayStart({ slot }: LaneItem): boolean {
+  mayStart({ slot }: Pick<LaneItem, 'slot'>): boolean {
     const pauseBytes = limits.connectionOutputPauseBytes;
     if (this.#stream.bufferedBytes > pauseBytes) return false;
     if (slot === this.#replies.first) return true;
@@ -260,7 +262,7 @@ export class ClientStream {
 
   #onDrain(): void {
     this.#regulate();
-    this.#owner.lanes.pumpAll();
+    this.#owner.onRoom();
   }
 
   #isFull(): boolean {

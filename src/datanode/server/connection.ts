@@ -36,6 +36,7 @@ import { PushOutlet } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
 import { asSent, type ExecTarget, linesOf, Transaction } from './transaction.ts';
+import { TurnShare } from './turn-share.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
 
@@ -56,6 +57,8 @@ export class Connection {
   #waiting: Waiting[] = [];
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
+  /** What runs alone shares each turn with other clients. */
+  readonly #share: TurnShare;
   /** Of the request that monitors are being shown. */
   #shown: ReplySlot | undefined;
   /** What comes is not run any more. */
@@ -76,6 +79,7 @@ export class Connection {
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
       push: (reply) => this.#stream.tell(reply, this.#shown),
     });
+    this.#share = new TurnShare(world.clock, () => this.#dispatchWaiting());
     this.#whereabouts = new Whereabouts(this.session, world.router);
     this.#dispatchWorld = this.#createDispatchWorld();
     this.#transaction = this.#createTransaction();
@@ -86,6 +90,7 @@ export class Connection {
       // behind an AUTH that has not run yet nobody knows
       mayBeLarge: () => this.#isHeldUp() || world.access.mayBeKnown(this.session),
       onRequest: (args, slot) => this.#onRequest(args, slot),
+      onRoom: () => this.#onRoom(),
       onClose: () => this.#onClose(),
     });
     this.#pushes = new PushOutlet(this.#stream.output, world, () => this.#stream.askFlush());
@@ -174,7 +179,7 @@ export class Connection {
   }
 
   #isHeldUp(): boolean {
-    return (this.#exclusive ?? this.#heldBack) !== undefined;
+    return this.#exclusive !== undefined || this.#heldBack !== undefined || this.#share.isUsedUp;
   }
 
   #dispatch(line: CommandLine, slot: ReplySlot): void {
@@ -282,7 +287,10 @@ export class Connection {
     const next = this.#exclusive;
     if (next === undefined || this.#exclusiveRuns || this.#lanes.unanswered > 0) return;
     if (this.#stream.isClosed) return;
+    // what it answers is made here: no more of it than the client takes
+    if (next.target.kind === 'node' && !this.#stream.mayStart(next)) return;
     this.#exclusiveRuns = true;
+    this.#share.begin();
     runExclusive(this.#exclusiveGround, next);
   }
 
@@ -292,7 +300,13 @@ export class Connection {
     this.#exclusiveRuns = false;
     this.#settle(command, slot, this.#bounded(command, reply));
     this.#pushes.release();
+    this.#share.look();
     this.#dispatchWaiting();
+  }
+
+  #onRoom(): void {
+    this.#lanes.pumpAll();
+    this.#runExclusive();
   }
 
   #dispatchWaiting(): void {

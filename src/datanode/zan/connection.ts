@@ -62,6 +62,7 @@ export class ZanConnection implements ClientConnection {
       protocol: () => this.session.protocol,
       mayBeLarge: () => this.#held !== undefined || world.access.mayBeKnown(this.session),
       onRequest: (args, slot) => this.#onRequest(args, slot),
+      onRoom: () => this.#lanes.pumpAll(),
       onClose: () => this.#onClose(),
     });
     this.#stream.open();

@@ -51,13 +51,14 @@ function open(requestMs = 0) {
     stream,
     { clock, logger: silentLogger, stats },
     {
-      lanes: { start: () => {}, pumpAll: () => {} },
+      lanes: { start: () => {} },
       protocol: () => 2,
       mayBeLarge: () => true,
       onRequest: (args, slot) => {
         requests.push({ args, slot });
         clock.spend(requestMs);
       },
+      onRoom: () => {},
       onClose: () => closed++,
     },
   );

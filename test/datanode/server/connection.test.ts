@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { type Doors, openDoors, RawClient, wire } from './doors.ts';
 
 let doors: Doors;
@@ -17,6 +18,11 @@ afterEach(async () => {
 
 // Keys of four partitions: slots 15495 (a), 3300 (b), 7365 (c), 11298 (d).
 const [a, b, c, d] = [3, 0, 1, 2];
+
+function callsOf(name: string): number {
+  for (const [row, { calls }] of doors.server.info().commandStats) if (row === name) return calls;
+  return 0;
+}
 
 describe('order', () => {
   test('a pipeline over several partitions is answered in the order sent', async () => {
@@ -409,6 +415,39 @@ describe('bounds', () => {
     client.send(...Array.from({ length: count }, (_, at) => `SET a ${at}`));
     await client.until((text) => text.length === count * 5);
     expect(await client.ask('GET a', '$5\r\n19999\r\n')).toBe('$5\r\n19999\r\n');
+  });
+
+  test('a pipeline of commands of the node leaves other clients their turns', async () => {
+    const count = 2_000;
+    client.send(...Array.from({ length: count }, () => 'INFO'), 'ECHO end');
+    let [before, most] = [0, 0];
+    while (before < count) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const calls = callsOf('info');
+      most = Math.max(most, calls - before);
+      before = calls;
+    }
+    // of some 100 microseconds each
+    expect(most).toBeLessThan(count / 10);
+    await client.until((text) => text.endsWith('end\r\n'));
+  });
+
+  test('what a node answers is not made until the client takes it', async () => {
+    client.socket.pause();
+    const count = 60;
+    client.send('INFO', ...Array.from({ length: count }, () => 'COMMAND'), 'ECHO end');
+    await expect.poll(() => callsOf('command')).toBeGreaterThan(0);
+    const other = await RawClient.open(doors.gateway);
+    const list = await other.ask('CLIENT LIST', '$');
+    const waiting = Math.max(
+      ...[...list.matchAll(/ omem=(\d+) /g)].map(([, bytes]) => Number(bytes)),
+    );
+    expect(waiting).toBeLessThan(2 * limits.connectionOutputPauseBytes);
+    expect(callsOf('command')).toBeLessThan(count);
+    client.socket.resume();
+    await client.until((text) => text.endsWith('end\r\n'));
+    expect(callsOf('command')).toBe(count);
+    other.end();
   });
 
   test('a closing server answers what is under way', async () => {
