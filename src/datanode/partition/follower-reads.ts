@@ -18,7 +18,7 @@ import type { CommandBatch, LineResult } from './batch.ts';
 import { resultsOfFailed } from './failed-read.ts';
 import { failAll } from './proposals.ts';
 import type { ReadGround } from './reads.ts';
-import { isSinglePoint, runReads } from './run-reads.ts';
+import { isLate, isSinglePoint, runReads } from './run-reads.ts';
 import { seenBy, witnessed } from './witnessed.ts';
 
 export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySettled'> {
@@ -117,12 +117,14 @@ export class FollowerReads {
     const context = { nowMs, random, firstSlot, lastSlot, murmur3 };
     const { pace } = this.#ground;
     pace.begin();
+    let ran = 0;
     this.#waiting = this.#waiting.filter((read) => {
       if (!mayRun(read)) return true;
-      if (!read.singlePoint && pace.isDue()) {
+      if (isLate(read, ran, pace)) {
         this.#resumeSoon();
         return true;
       }
+      ran++;
       this.#run(read, context);
       return false;
     });

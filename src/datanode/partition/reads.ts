@@ -15,7 +15,7 @@ import type { CommandBatch, EntryPlace, LineResult } from './batch.ts';
 import { resultsOfFailed } from './failed-read.ts';
 import type { Pace } from './pace.ts';
 import { failAll } from './proposals.ts';
-import { isSinglePoint, runReads } from './run-reads.ts';
+import { isLate, isSinglePoint, runReads } from './run-reads.ts';
 import { seenBy, witnessed } from './witnessed.ts';
 
 interface PendingRead {
@@ -131,9 +131,13 @@ export class Reads {
       const { pace } = this.#ground;
       pace.begin();
       const late: PendingRead[] = [];
+      let ran = 0;
       for (const read of runnable) {
-        if (!read.singlePoint && pace.isDue()) late.push(read);
-        else this.#run(read, context);
+        if (isLate(read, ran, pace)) late.push(read);
+        else {
+          ran++;
+          this.#run(read, context);
+        }
       }
       if (late.length > 0) this.#resumeSoon();
       if (late.length + postponed.length > 0) {

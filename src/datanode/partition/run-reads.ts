@@ -24,6 +24,18 @@ export function isSinglePoint(batch: CommandBatch): boolean {
   return true;
 }
 
+/**
+ * Whether a batch is to run in a later turn. Reads of single points count by their time alone, since a
+ * value may have megabytes; the first of them that a turn meets runs in it, whatever came before.
+ */
+export function isLate(
+  { singlePoint }: { readonly singlePoint: boolean },
+  ranBefore: number,
+  pace: Pacing,
+): boolean {
+  return singlePoint ? ranBefore > 0 && pace.isDue(true) : pace.isDue();
+}
+
 function readCommand(line: CommandLine): ReadCommand | undefined {
   const command = resolveCommand(line) ?? gatherRow(line);
   return command?.kind === 'read' ? command : undefined;
