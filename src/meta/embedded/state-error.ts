@@ -12,7 +12,10 @@ const refusals = {
   'too-large': { status: 3, text: 'etcdserver: request is too large' },
   'no-lease': { status: 5, text: 'etcdserver: requested lease not found' },
   'lease-exists': { status: 9, text: 'etcdserver: lease already exists' },
-  'bad-lease': { status: 3, text: 'etcdserver: lease id below zero, which this store does not take' },
+  'bad-lease': {
+    status: 3,
+    text: 'etcdserver: lease id below zero, which this store does not take',
+  },
   'bad-ttl': { status: 11, text: 'etcdserver: too large or small lease TTL' },
   'no-space': { status: 8, text: 'etcdserver: mvcc: database space exceeded' },
   compacted: { status: 11, text: 'etcdserver: mvcc: required revision has been compacted' },
