@@ -44,8 +44,10 @@ interface Totals {
   readonly faults: Map<FaultKind, number>;
 }
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
+type Options = ReturnType<typeof parseLine>['values'];
+
+function parseLine() {
+  return parseArgs({
     options: {
       seeds: { type: 'string', default: '20' },
       from: { type: 'string', default: '1' },
@@ -63,23 +65,41 @@ async function main(): Promise<number> {
       help: { type: 'boolean', default: false },
     },
   });
+}
+
+const readModes: readonly (string | undefined)[] = [undefined, 'linearizable', 'lease'];
+
+/** What is wrong with an option; undefined: nothing. */
+function mistakeIn(options: Options): string | undefined {
+  for (const name of ['seeds', 'from', 'hours', 'cpu', 'core'] as const) {
+    if (!(Number(options[name] ?? 0) >= 0)) return `--${name}: a number, not ${options[name]}`;
+  }
+  if (!readModes.includes(options.reads)) return '--reads: linearizable or lease';
+  const { about } = options;
+  if (about === undefined || Object.hasOwn(aboutPlans, about)) return undefined;
+  return `--about: one of ${Object.keys(aboutPlans).join(', ')}`;
+}
+
+async function main(): Promise<number> {
+  const { values } = parseLine();
   if (values.help) {
     say(HELP);
     return 0;
   }
-  for (const name of ['seeds', 'from', 'hours', 'cpu', 'core'] as const) {
-    if (Number(values[name] ?? 0) >= 0) continue;
-    say(`--${name}: a number, not ${values[name]}`);
-    return 2;
-  }
-  if (values.about !== undefined && !(values.about in aboutPlans)) {
-    say(`--about: one of ${Object.keys(aboutPlans).join(', ')}`);
+  const mistake = mistakeIn(values);
+  if (mistake !== undefined) {
+    say(mistake);
     return 2;
   }
   if (values.scenarios !== undefined) return playAll(values.scenarios, values.once, values.json);
   for (let seed = 1; seed <= Number(values.core); seed++) {
     if (!coreHolds(seed, values.json)) return 1;
   }
+  return playSeeds(values);
+}
+
+/** Until they, the time or the CPU time are used up, or one fails. */
+async function playSeeds(options: Options): Promise<number> {
   const totals: Totals = {
     seeds: 0,
     simulatedMs: 0,
@@ -92,37 +112,40 @@ async function main(): Promise<number> {
   };
   const began = Date.now();
   const cpuBegan = cpuSeconds();
-  const runs = values.once ? 1 : 2;
+  const runs = options.once ? 1 : 2;
   const spent = () => ({
     tookMs: Date.now() - began,
     cpuMs: (cpuSeconds() - cpuBegan) * 1_000,
     runs,
   });
-  const untilMs = values.hours === undefined ? undefined : began + Number(values.hours) * 3_600_000;
-  const first = Number(values.from);
+  const { hours, json } = options;
+  const untilMs = hours === undefined ? undefined : began + Number(hours) * 3_600_000;
   for (let at = 0; ; at++) {
-    if (untilMs === undefined ? at >= Number(values.seeds) : Date.now() >= untilMs) break;
-    if (cpuSeconds() > Number(values.cpu ?? Number.POSITIVE_INFINITY)) break;
-    const seed = values.seed ?? String(first + at);
-    const reads = values.reads as RunPlan['reads'] | undefined;
-    const drawAbout = aboutPlans[values.about as keyof typeof aboutPlans];
-    const drawn = drawAbout === undefined ? drawPlan(seed, reads) : drawAbout(seed);
-    const result = await judge(values.patient ? patientPlan(drawn) : drawn, values.once);
+    if (untilMs === undefined ? at >= Number(options.seeds) : Date.now() >= untilMs) break;
+    if (cpuSeconds() > Number(options.cpu ?? Number.POSITIVE_INFINITY)) break;
+    const seed = options.seed ?? String(Number(options.from) + at);
+    const result = await judge(planFor(seed, options), options.once);
     add(totals, result);
-    if (values.json) say(JSON.stringify(lineOf(result)));
+    if (json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
-      report(result, values.json);
-      if (values.minimize) await minimize(result);
+      report(result, json);
+      if (options.minimize) await minimize(result);
       return 1;
     }
-    if (values.seed !== undefined) {
+    if (options.seed !== undefined) {
       say(result.lines.join('\n'));
       break;
     }
-    if (!values.json && totals.seeds % 20 === 0) say(summary(totals, spent()));
+    if (!json && totals.seeds % 20 === 0) say(summary(totals, spent()));
   }
-  if (!values.json) say(summary(totals, spent()));
+  if (!json) say(summary(totals, spent()));
   return 0;
+}
+
+function planFor(seed: string, { about, reads, patient }: Options): RunPlan {
+  const drawAbout = aboutPlans[about as keyof typeof aboutPlans];
+  const plan = drawAbout?.(seed) ?? drawPlan(seed, reads as RunPlan['reads'] | undefined);
+  return patient ? patientPlan(plan) : plan;
 }
 
 /** Also when none is of that name it ends with exit code 1. */
