@@ -7,7 +7,6 @@ import {
   mkdirSync,
   openSync,
   rmSync,
-  statfsSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -160,13 +159,6 @@ export class ChaosCluster {
 
   makeRoom(): void {
     rmSync(this.#filler(), { force: true });
-  }
-
-  diskBytesFree(): number {
-    const { bavail, bsize } = statfsSync(
-      join(this.shape.directory, this.datanode(this.diskMachine)),
-    );
-    return bavail * bsize;
   }
 
   /** Of the machine whose clock moves: how far it is off; libfaketime looks once a second. */

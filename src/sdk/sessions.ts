@@ -23,7 +23,7 @@ export interface Ticket {
 export type Opened = (failure: ClientError | undefined) => void;
 
 /** Of one id and group. */
-export class Session {
+class Session {
   readonly id: string;
   #next = 1;
   /** Numbers without an answer; they were added in their order. */

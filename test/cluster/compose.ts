@@ -87,10 +87,6 @@ export class ComposedCluster {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  logOf(name: string): string {
-    return readFileSync(join(this.#directory, `${name}.log`), 'utf8');
-  }
-
   #address(name: string): string {
     return this.#addresses.get(name)!;
   }

@@ -9,10 +9,6 @@ import { isWhole } from './whole.ts';
 /** Begins the fault; returns its end, or undefined when it cannot happen now. */
 type Injector = (cluster: SimCluster, fault: Fault) => (() => void) | undefined;
 
-export interface FaultCounts {
-  readonly injected: Map<FaultKind, number>;
-}
-
 export function beginFault(cluster: SimCluster, fault: Fault): (() => void) | undefined {
   return injectors[fault.kind](cluster, fault);
 }

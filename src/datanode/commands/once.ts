@@ -41,7 +41,7 @@ export const CARRIED_AT = 4;
 const ID = /^[\x21-\x7e]{8,64}$/;
 const NUMBER = /^[1-9]\d{0,15}$/;
 
-export const SESSION_LOST = error(
+const SESSION_LOST = error(
   'SESSIONLOST the partition has no such session: it was never opened, closed, or unused for too ' +
     'long; nothing happened',
 );
@@ -74,7 +74,7 @@ function parseNumber(arg: Buffer, name: string): number {
 }
 
 /** The command within; undefined when there is none of that name. */
-export function carriedBy(resolve: Resolve, args: Line): Carried | undefined {
+function carriedBy(resolve: Resolve, args: Line): Carried | undefined {
   const line = args.slice(CARRIED_AT);
   const command = resolve(line);
   return command && { command, line };

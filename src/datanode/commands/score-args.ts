@@ -4,7 +4,7 @@ import type { LexBound, LexBounds, ScoreBounds } from '../encoding/zset-range.ts
 import type { Reply } from '../resp/reply.ts';
 import { ArgumentError } from './command.ts';
 
-export const NOT_A_FLOAT = 'ERR value is not a valid float';
+const NOT_A_FLOAT = 'ERR value is not a valid float';
 
 const NUMBER =
   /^([+-]?)(?:(inf(?:inity)?)|0x(?:([\da-f]+)(?:\.([\da-f]*))?|\.([\da-f]+))(?:p([+-]?\d+))?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/i;

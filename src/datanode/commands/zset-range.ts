@@ -130,7 +130,7 @@ function* walkRange(
   yield* walkSpan(yield* jump(view, zset, limited), take);
 }
 
-export function* runRange(view: View, request: RangeRequest, { nowMs }: RunContext): Slices<Reply> {
+function* runRange(view: View, request: RangeRequest, { nowMs }: RunContext): Slices<Reply> {
   const zset = readZset(view, request.key, nowMs);
   if (zset === 'wrong-type') return WRONG_TYPE;
   if (zset === undefined) return EMPTY_ARRAY;

@@ -55,7 +55,7 @@ export interface LargeWriteSizes {
   readonly redoBytes: number;
 }
 
-export const largeWriteSizes: LargeWriteSizes = {
+const largeWriteSizes: LargeWriteSizes = {
   operationsMin: limits.engineBatchStep,
   bytesMax: limits.engineWholeBytesMax,
   operationsMax: limits.engineWholeOperationsMax,

@@ -36,7 +36,7 @@ export interface KeyKind {
   readonly isNeverParted: boolean;
 }
 
-export const RECORDS: KeyKind = { isOne: isRecordKey, range: recordRange(), isNeverParted: true };
+const RECORDS: KeyKind = { isOne: isRecordKey, range: recordRange(), isNeverParted: true };
 export const MEMBERS: KeyKind = { isOne: isMemberKey, range: memberRange(), isNeverParted: false };
 
 /** What the engines of a node have in common, as to one kind of keys. */

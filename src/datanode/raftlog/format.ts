@@ -21,7 +21,7 @@ import type { Entry, EntryKind, HardState } from '../raft/message.ts';
 
 export const SECTOR_BYTES = 512;
 const BATCH_MAGIC = 0x4b56_4c42; // "KVLB"
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 export const BATCH_HEADER_BYTES = 48;
 /** The upper half of a u64 below 2^53. */
 const U64_HIGH_MAX = 0x1f_ffff;
@@ -33,7 +33,7 @@ export const batchFlags = {
   mark: 2,
 } as const;
 
-export const recordKinds = {
+const recordKinds = {
   entry: 1,
   hardState: 2,
   reset: 3,

@@ -252,7 +252,7 @@ export const crossSlot = error(
     'give them a common hash tag, as in {user1}:name {user1}:mail',
 );
 
-export const crossPartition = error(
+const crossPartition = error(
   'CROSSSLOT Keys in request belong to several partitions, and this namespace deals keys out by ' +
     'murmur3 of the whole key: hash tags do not bring them together',
 );

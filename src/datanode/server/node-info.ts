@@ -70,7 +70,7 @@ function followersInSync(routes: RouteTable, namespace: Namespace): number {
 }
 
 /** 40 hex digits, as clients of Redis Cluster expect of a node id. */
-export function clusterNodeId(node: NodeId, incarnation: string): string {
+function clusterNodeId(node: NodeId, incarnation: string): string {
   return createHash('sha1').update(`${node}/${incarnation}`).digest('hex');
 }
 
@@ -78,11 +78,7 @@ export function clusterNodeId(node: NodeId, incarnation: string): string {
  * All known nodes with the slots they lead. Clients need every slot at some node, so a partition
  * without a leader stays with its last one, or with the node that should lead it.
  */
-export function clusterNodes(
-  routes: RouteTable,
-  myself: NodeId,
-  namespace: Namespace,
-): ClusterNode[] {
+function clusterNodes(routes: RouteTable, myself: NodeId, namespace: Namespace): ClusterNode[] {
   const slots = slotsByNode(routes, namespace);
   const nodes = [...routes.knownNodes()].map(([node, { record, alive }]) => ({
     node,
@@ -96,7 +92,7 @@ export function clusterNodes(
 }
 
 /** Followers that are away are left out: clients would only try them in vain. */
-export function slotRanges(
+function slotRanges(
   routes: RouteTable,
   myself: NodeId,
   namespace: Namespace,

@@ -18,7 +18,7 @@ import { keyValueCodec } from './messages.ts';
 import type { StateImage } from './state.ts';
 import { WireError } from './wire.ts';
 
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 export const SECTOR_BYTES = 512;
 /** Where the first batch is. */
 export const LOG_HEADER_BYTES = SECTOR_BYTES;
@@ -50,7 +50,7 @@ export interface Batch {
 }
 
 /** The end of the sector that `offset` lies in; `offset` itself where one begins. */
-export function alignToSector(offset: number): number {
+function alignToSector(offset: number): number {
   return Math.ceil(offset / SECTOR_BYTES) * SECTOR_BYTES;
 }
 
