@@ -44,6 +44,8 @@ const kinds: readonly Kind[] = ['subscribe', 'psubscribe', 'ssubscribe'];
 
 interface Waiter {
   readonly names: readonly string[];
+  /** What it has added is wanted no more. */
+  forget(): void;
   resolve(): void;
   reject(error: Error): void;
 }
@@ -65,6 +67,8 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   #heardMs = 0;
   #beat: Timer | undefined;
   #closed = false;
+  /** Why the newest connection was not accepted. */
+  #refusal: { readonly connection: Connection; readonly cause: Error } | undefined;
   /** Subscribing calls that wait for a connection on which all is subscribed. */
   #waiting: Waiter[] = [];
 
@@ -74,7 +78,10 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     this.#options = options;
   }
 
-  /** Resolves when what is published to `channels` from then on arrives. Rejects for refused ones. */
+  /**
+   * Resolves when what is published to `channels` from then on arrives. Rejects for refused ones, and
+   * with `REFUSED` when the node lets this client not in.
+   */
   subscribe(...channels: readonly string[]): Promise<void> {
     return this.#subscribe('subscribe', channels);
   }
@@ -131,25 +138,28 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     if (names.length === 0) throw ownError('BAD_ARGUMENT', `${kind} needs a name`);
     const added = names.filter((name) => !this.#wanted[kind].has(name));
     for (const name of added) this.#wanted[kind].add(name);
+    const forget = () => {
+      for (const name of added) this.#wanted[kind].delete(name);
+    };
     let before: Connection | undefined;
     while (this.#connection !== undefined && this.#connection !== before) {
       before = this.#connection;
       const error = await this.#send(before, [kind.toUpperCase(), ...names]);
       if (error === undefined) return;
       if (error instanceof ReplyError) {
-        for (const name of added) this.#wanted[kind].delete(name);
+        forget();
         throw error;
       }
       if (this.#closed) throw ownError('CLOSED', 'the subscriber was closed');
     }
     // The next connection subscribes to all that is wanted.
-    const ready = this.#whenSubscribed(names);
+    const ready = this.#whenSubscribed(names, forget);
     if (before === undefined && this.#timer === undefined) this.#connect();
     await ready;
   }
 
-  #whenSubscribed(names: readonly string[]): Promise<void> {
-    return new Promise((resolve, reject) => this.#waiting.push({ names, resolve, reject }));
+  #whenSubscribed(names: readonly string[], forget: () => void): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiting.push({ names, forget, resolve, reject }));
   }
 
   async #unsubscribe(kind: Kind, names: readonly string[]): Promise<void> {
@@ -226,7 +236,10 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     this.#heardMs = this.#options.clock.monotonicMs();
     const connection = this.#options.open(address, {
       ready: () => {},
-      closed: (cause) => this.#lost(connection, cause),
+      closed: (cause, refused) => {
+        if (refused && cause !== undefined) this.#refusal = { connection, cause };
+        this.#lost(connection, cause);
+      },
       push: (kind, channel, message, pattern) => this.#hear(kind, channel, message, pattern),
     });
     this.#connection = connection;
@@ -242,7 +255,8 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
       kinds.map((kind) => this.#subscribeKind(connection, kind, [...this.#wanted[kind]], refused)),
     );
     if (outcomes.includes('lost')) {
-      this.#waiting.unshift(...waiting);
+      if (this.#refusal?.connection === connection) this.#refuse(waiting, this.#refusal.cause);
+      else this.#waiting.unshift(...waiting);
       const next = this.#connection;
       if (this.#closed) this.#rejectWaiting();
       // it was made before this was heard, and knows nothing of those who wait
@@ -257,6 +271,18 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     }
     for (const error of new Set(refused.values())) this.#tell(error);
     this.emit('ready');
+  }
+
+  /** Who waits for what nobody serves is told; what was heard before is asked for again. */
+  #refuse(waiting: readonly Waiter[], cause: Error): void {
+    const error = ownError('REFUSED', `the subscriber is refused: ${cause.message}`, { cause });
+    for (const { forget, reject } of waiting) {
+      forget();
+      reject(error);
+    }
+    if (kinds.some((kind) => this.#wanted[kind].size > 0)) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   /** One that is refused is wanted no more, and keeps no other from being heard. */

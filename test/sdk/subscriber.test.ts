@@ -120,6 +120,46 @@ test('who waited at a connection that failed is told of the next, however late t
   await Promise.all(calls);
 });
 
+describe('a node that does not let the client in', () => {
+  const refuse = (connection: HandConnection) => {
+    connection.isClosed = true;
+    connection.events.closed(new Error('WRONGPASS'), true);
+    connection.lose();
+  };
+
+  test('who subscribes is told, and may try again', async () => {
+    const { clock, opened, subscriber } = scene();
+    const calls = [subscriber.subscribe('a'), subscriber.psubscribe('b*')].map((call) =>
+      expect(call).rejects.toMatchObject({ code: 'REFUSED', cause: new Error('WRONGPASS') }),
+    );
+    refuse(opened[0]!);
+    await calls[0];
+    clock.run(10);
+    refuse(opened[1]!);
+    await calls[1];
+    expect(clock.armed, 'nothing is wanted: no other is made').toBe(0);
+    const again = subscriber.subscribe('a');
+    opened[2]!.answer();
+    await again;
+    expect(opened[2]!.lines).toEqual(['SUBSCRIBE a']);
+  });
+
+  test('what was heard before is asked for until it is heard again', async () => {
+    const { clock, opened, subscriber, settle } = await subscribed();
+    opened[0]!.close();
+    clock.run(10);
+    const call = expect(subscriber.subscribe('more')).rejects.toMatchObject({ code: 'REFUSED' });
+    refuse(opened[1]!);
+    await settle();
+    clock.run(10);
+    expect(opened[2]!.lines).toEqual(['SUBSCRIBE news more']);
+    refuse(opened[2]!);
+    await call;
+    clock.run(10);
+    expect(opened[3]!.lines).toEqual(['SUBSCRIBE news']);
+  });
+});
+
 describe('over TCP', () => {
   const serving: Peer['script'] = ([name = '', channel = '']) => {
     if (name === 'subscribe') return array(bulk(name), bulk(channel), ':1\r\n');
