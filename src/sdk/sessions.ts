@@ -162,6 +162,9 @@ export function sessionError(
     const text = `${cause.message} (KV.SESSION, which opens a session for ${name}${hint})`;
     return new ReplyError(text, { partition, cause });
   }
+  if (cause.code === 'REFUSED') {
+    return ownError('REFUSED', `${name}: ${cause.message}`, { partition, cause: cause.cause });
+  }
   const text = `${name}: no session could be opened in its partition: ${cause.message}`;
   return ownError('UNAVAILABLE', text, { partition, cause });
 }

@@ -335,6 +335,15 @@ test('a session that may not be opened: the write says why, and was not sent', a
   expect(peer.commands).toEqual([]);
 });
 
+test('a node that lets the client not in: a write in a session says so, as a read does', async () => {
+  const script: Peer['script'] = ([name]) => (name === 'auth' ? '-WRONGPASS no\r\n' : '+OK\r\n');
+  const { client, peer } = await scene([script], { sessions: true, password: 'wrong' });
+  const calls = [client.set('a', 1), client.get('a'), client.watch('a', () => undefined)];
+  const refused = { code: 'REFUSED', partition: 0, cause: { message: 'WRONGPASS no' } };
+  await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject(refused)));
+  expect(peer.commands.filter((line) => !line.startsWith('auth'))).toEqual([]);
+});
+
 describe('what is given', () => {
   test('a pipeline larger than what may wait is handed on as there is room', async () => {
     const { client, peer } = await scene([([, key]) => bulk(key!)], {
