@@ -52,10 +52,11 @@ export class Assignment {
   readonly #capacity: readonly number[];
   readonly #heldElsewhere: readonly number[];
   readonly #closed: readonly boolean[];
-  /** There are hosts enough for every replica of a partition to have its own. */
-  readonly #hostsApart: boolean;
-  /** Per data centre, the replicas of one partition that it has room for. */
-  readonly #room: readonly number[];
+  /** Of nodes that take replicas. */
+  readonly #openHosts: ReadonlySet<number>;
+  /** Per data centre, the replicas of one partition that it has room for: one a host, and one a node. */
+  readonly #hostRoom: readonly number[];
+  readonly #nodeRoom: readonly number[];
   readonly #dcCounts: Uint16Array[];
   /** Of those, what closed nodes hold: it needs no room. */
   readonly #closedCounts: Uint16Array[];
@@ -74,15 +75,16 @@ export class Assignment {
         : Math.max(0, capacity - this.#heldElsewhere[node]!),
     );
     this.#closed = ordered.map(({ closed }) => closed === true);
-    this.#hostsApart = hosts.size >= replicas;
+    const openIn = (all: readonly number[]) => all.filter((node) => !this.#closed[node]);
+    const hostsIn = (all: readonly number[]) =>
+      new Set(openIn(all).map((node) => this.#hostOf[node]!));
+    this.#openHosts = hostsIn([...ordered.keys()]);
     this.replicas = replicas;
     this.nodesOf = Array.from({ length: dcs.size }, (_, dc) =>
       ordered.flatMap((_, node) => (this.dcOf[node] === dc ? [node] : [])),
     );
-    this.#room = this.nodesOf.map((all) => {
-      const open = all.filter((node) => !this.#closed[node]);
-      return this.#hostsApart ? new Set(open.map((node) => this.#hostOf[node])).size : open.length;
-    });
+    this.#hostRoom = this.nodesOf.map((all) => hostsIn(all).size);
+    this.#nodeRoom = this.nodesOf.map((all) => openIn(all).length);
     this.members = Array.from({ length: partitions }, () => []);
     this.held = ordered.map(() => new Set());
     this.#dcCounts = this.members.map(() => new Uint16Array(dcs.size));
@@ -135,10 +137,11 @@ export class Assignment {
 
   /** Distinct nodes, and distinct hosts while there are enough: as if `leaving` held it no more. */
   accepts(partition: number, node: number, leaving = -1): boolean {
+    const apart = this.#hostsApart(partition);
     for (const member of this.members[partition]!) {
       if (member === leaving) continue;
       if (member === node) return false;
-      if (this.#hostsApart && this.#hostOf[member] === this.#hostOf[node]) return false;
+      if (apart && this.#hostOf[member] === this.#hostOf[node]) return false;
     }
     return true;
   }
@@ -186,7 +189,21 @@ export class Assignment {
 
   #hasRoom(partition: number, dc: number): boolean {
     const taken = this.#dcCounts[partition]![dc]! - this.#closedCounts[partition]![dc]!;
-    return taken < this.#room[dc]!;
+    const room = this.#hostsApart(partition) ? this.#hostRoom : this.#nodeRoom;
+    return taken < room[dc]!;
+  }
+
+  /**
+   * There are hosts enough for every replica of the partition to have its own: those that take one,
+   * and those of its closed members. A rule that cannot be kept would move replicas for ever.
+   */
+  #hostsApart(partition: number): boolean {
+    const missing = this.replicas - this.#openHosts.size;
+    if (missing <= 0) return true;
+    const closed = this.members[partition]!.filter((node) => this.#closed[node]);
+    if (closed.length < missing) return false;
+    const hosts = closed.map((node) => this.#hostOf[node]!);
+    return new Set(hosts.filter((host) => !this.#openHosts.has(host))).size >= missing;
   }
 
   #count(partition: number, node: number, by: number): void {

@@ -89,9 +89,12 @@ function keepHolders(
 ): void {
   const numbers = new Map(assignment.names.map((name, number) => [name, number]));
   for (const [partition, holders] of current.entries()) {
-    for (const holder of holders) {
-      const node = numbers.get(holder);
-      if (node !== undefined && may(partition, node)) assignment.place(partition, node);
+    const known = holders.flatMap((holder) => numbers.get(holder) ?? []);
+    // what is closed first: whether hosts are to be apart depends on it
+    const closed = known.filter((node) => assignment.isClosed(node));
+    const open = known.filter((node) => !assignment.isClosed(node));
+    for (const node of [...closed, ...open]) {
+      if (may(partition, node)) assignment.place(partition, node);
     }
   }
   for (const [partition, members] of assignment.members.entries()) {

@@ -223,6 +223,30 @@ describe('whatever comes and goes', () => {
     );
   });
 
+  test('balancing comes to an end beside nodes that keep what they hold and take nothing', () => {
+    const a1 = candidate('a1');
+    const four = [candidate('a2', 'a1'), candidate('a3', 'a1'), candidate('b1')];
+    const beside = [a1, ...four, { ...candidate('c1'), closed: true }];
+    const table = firstTable([a1, ...four], 6, 3);
+    expect(rebalance(beside, table, 3)).toEqual(table);
+    fc.assert(
+      fc.property(narrow, fc.nat(255), ({ nodes: drawn, partitions, replicas, bounded }, shut) => {
+        const all = drawn.map(({ capacity, ...node }, at) => {
+          return { ...node, node: `n${at}`, ...(bounded && { capacity }) };
+        });
+        const some = all.map((node, at) => ({ ...node, closed: (shut & (1 << at)) !== 0 }));
+        const open = some.filter(({ closed }) => !closed);
+        fc.pre(open.length >= replicas);
+        const before = [
+          firstTable(all, partitions, replicas),
+          firstTable(open, partitions, replicas),
+        ];
+        for (const first of before) evenedOut(all, evenedOut(some, first, replicas), replicas);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   function check(nodes: readonly CandidateNode[], table: Table, replicas: number): void {
     for (const holders of table) {
       expect(holders).toHaveLength(replicas);
