@@ -1,7 +1,11 @@
-/** Which snapshot a follower waits for storage with: the very one that came, until it is there. */
+/**
+ * Which snapshot a follower takes: none of what its log holds. And which it waits for storage with: the
+ * very one that came, until it is there.
+ */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/common/random.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
+import type { Entry } from '../../../src/datanode/raft/message.ts';
 import { createRaftNode } from '../../../src/datanode/raft/raft.ts';
 import { memoryStorage } from './memory-storage.ts';
 
@@ -10,8 +14,9 @@ const snapshotAt = (index: number) => ({
   confState: { ...EMPTY_CONF, voters: [1, 2] },
 });
 
-function follower() {
+function follower(entries: readonly Entry[] = []) {
   const storage = memoryStorage(snapshotAt(10));
+  storage.append(entries);
   storage.setHardState({ term: 3, vote: 0, commit: 10 });
   return createRaftNode({
     ...{ id: 1, storage, random: seededRandom(1), applied: 10 },
@@ -39,4 +44,21 @@ test('a snapshot that is accepted is named until it is in storage', () => {
   expect(node.pendingSnapshot).toBe(accepted);
   node.advance();
   expect(node.pendingSnapshot).toBeUndefined();
+});
+
+test('a snapshot of entries that are in the log takes none away that was acknowledged', () => {
+  const entries = [11, 12, 13].map((index): Entry => {
+    return { term: 2, index, kind: 'normal', data: new Uint8Array(0) };
+  });
+  const node = follower(entries);
+  node.step({ type: 'snapshot', from: 2, to: 1, term: 3, snapshot: snapshotAt(12) });
+  expect(node.pendingSnapshot).toBeUndefined();
+  expect([node.lastIndex, node.committed]).toEqual([13, 12]);
+  const { messages } = node.ready();
+  expect(messages).toMatchObject([{ type: 'appendResponse', reject: false, index: 12 }]);
+  node.advance();
+  // one of another history does
+  const other = { ...snapshotAt(13), term: 3 };
+  node.step({ type: 'snapshot', from: 2, to: 1, term: 3, snapshot: other });
+  expect(node.pendingSnapshot).toBe(other);
 });
