@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { redisDataRange } from '../../../src/datanode/encoding/key.ts';
+import { findServed } from '../../../src/datanode/encoding/served.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { createView } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../src/datanode/engine/engine.ts';
@@ -146,6 +147,11 @@ test('a client is given before a FLUSHALL what it was given the first time, and 
       .join(' ')}`;
   });
   expect(given).toEqual(['1 a x', '2 y', '3 b v']);
+  // asked again, a later leader gives the same
+  const view = createView(await engineWith(end));
+  for (const { id, reply } of applied[0]!.served!) {
+    expect(findServed(view, id)).toEqual(reply.kind === 'encoded' && reply.bytes);
+  }
   expect(end.filter(([key]) => key[0]! >= redisDataRange().gte[0]!)).toEqual([]);
 });
 
