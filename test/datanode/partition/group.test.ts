@@ -4,10 +4,17 @@ import type { WireMessage } from '../../../src/datanode/raft/message.ts';
 import { Trio, textOf } from './trio.ts';
 
 let trio: Trio;
+/** How far the wall clocks of all nodes are ahead. */
+let aheadMs: number;
 
 beforeEach(async () => {
-  trio = new Trio();
-  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  trio = new Trio({ clockSkewMaxMs: 3_600_000 });
+  aheadMs = 0;
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  for (const node of ['n1', 'n2', 'n3']) {
+    trio.clocks.set(node, clock);
+    await trio.start(node);
+  }
 });
 
 afterEach(async () => {
@@ -208,11 +215,12 @@ describe('a group of three', () => {
   });
 
   test('keys expire by the group’s time and stay gone', async () => {
-    await trio.run('write', 'SET e 1 PX 600', 'SET f 1');
+    await trio.run('write', 'SET e 1 PX 600000', 'SET f 1');
     expect(await trio.run('read', 'GET e')).toEqual(['$1\r\n1']);
-    await new Promise((resolve) => setTimeout(resolve, 620));
+    aheadMs = 600_001;
     expect(await trio.run('read', 'GET e', 'EXISTS f')).toEqual(['$-1', ':1']);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await trio.run('read', 'DBSIZE')).toEqual([':1']);
+    aheadMs = 0; // the clocks are set back
+    expect(await trio.run('read', 'GET e')).toEqual(['$-1']);
+    await expect.poll(() => trio.run('read', 'DBSIZE')).toEqual([':1']);
   });
 });
