@@ -170,6 +170,15 @@ describe('a damaged log', () => {
     await openExpecting(0);
   });
 
+  test('with a single operation missing before its first batch is cut whole', async () => {
+    image = await copyImage(original);
+    const log = await logOf(image);
+    const records = await recordsOf(log);
+    for (const record of records) record.writeUInt32LE(record.readUInt32LE(0) + 1, 0);
+    await writeFile(log, encodeLog(records));
+    await openExpecting(0);
+  });
+
   test('with a record too short for a batch is cut there', async () => {
     image = await copyImage(original);
     const log = await logOf(image);
