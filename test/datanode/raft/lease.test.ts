@@ -143,6 +143,26 @@ function leader(): Subject {
 }
 
 describe('a leader', () => {
+  test('has none from a term before, however soon it leads again', () => {
+    const subject = leader();
+    subject.answer(subject.beat());
+    expect(subject.readsAlone()).toBe(true);
+    const { node } = subject;
+    subject.hear(3); // of another, who hands leadership back
+    node.step({ type: 'timeoutNow', from: 3, to: 1, term: 3 });
+    subject.work();
+    const vote = { from: 2, to: 1, term: 4, reject: false, commit: 10, commitTerm: 1 } as const;
+    node.step({ type: 'voteResponse', ...vote });
+    subject.work();
+    const done = { index: node.lastIndex, logTerm: 0, reject: false, rejectHint: 0, commit: 10 };
+    node.step({ type: 'appendResponse', from: 2, to: 1, term: 4, ...done });
+    subject.work();
+    expect([node.role, node.committed]).toEqual(['leader', node.lastIndex]);
+    expect(subject.readsAlone()).toBe(false);
+    subject.answer(subject.beat());
+    expect(subject.readsAlone()).toBe(true);
+  });
+
   test('reads alone from the sending of a round that a quorum answered, and not a moment longer', () => {
     const subject = new Subject();
     subject.lead();
