@@ -185,7 +185,8 @@ export class Router {
   /** One result per line; see LocalPartition.execute for what they may be. */
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
     const local = this.#options.local(batch.namespace, batch.partition);
-    const mayFollow = batch.maxStalenessMs !== undefined;
+    // one that is held asks no leader how old its state is, nor is it ticked to give that up
+    const mayFollow = batch.maxStalenessMs !== undefined && !this.#isHeld(batch);
     if (local?.isLeader || (local && mayFollow)) {
       const results = local.execute(batch);
       return batch.kind === 'read' ? results : this.#orFound(batch, results);
@@ -318,14 +319,19 @@ export class Router {
    * is to acknowledge, which one that is held does not: its group may have been given up.
    */
   #voucherFor(batch: CommandBatch, { node, term }: LeaderHint): ReplicaId | undefined {
-    const { routes, clock } = this.#options;
+    const { clock } = this.#options;
     const { namespace, partition } = batch;
     if (batch.kind !== 'read' || !this.isOfTable(batch)) return undefined;
     if (clock.monotonicMs() < (this.#plainUntilMs.get(node) ?? 0)) return undefined;
     const local = this.#options.local(namespace, partition);
     if (local === undefined || local.stopped || local.term !== term) return undefined;
-    const group = routes.groupOf(namespace, partition);
-    return group === undefined || this.#options.holds(group) ? undefined : local.id;
+    return this.#isHeld(batch) ? undefined : local.id;
+  }
+
+  /** This node's replica, if it has one, takes part in nothing. */
+  #isHeld({ namespace, partition }: WaitPlace): boolean {
+    const group = this.#options.routes.groupOf(namespace, partition);
+    return group === undefined || this.#options.holds(group);
   }
 
   /** What answered `code` is not asked again while another leader may be found. */

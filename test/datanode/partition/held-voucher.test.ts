@@ -1,4 +1,4 @@
-/** A replica that is held acknowledges nothing, so its node vouches for no leader either. */
+/** A replica that is held acknowledges nothing: its node vouches for no leader, nor answers from it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { decodeBatch, encodeResults } from '../../../src/datanode/routing/request-codec.ts';
@@ -68,6 +68,21 @@ test('a leader whose group was given up meanwhile answers no read of a node that
   expect([leader.isLeader, former()!.term]).toEqual([true, leader.term]);
   const { router, vouched } = routerOf({ node: 'n1', term: leader.term });
   expect(await router.execute(read(500))).toMatchObject([{ ok: false }]);
+  expect(vouched).toEqual([undefined]);
+}, 40_000);
+
+test('what its follower would have answered is read from the leader', async () => {
+  await trio.run('write', 'SET k v');
+  const leader = await trio.leader();
+  await trio.caughtUp('n3', leader.appliedIndex);
+  await trio.stop('n3');
+  trio.offline.set('n3', trio.record);
+  trio.cut.add('n3>n1').add('n3>n2');
+  await trio.start('n3');
+  expect(trio.hosts.get('n3')!.hold.holds(1)).toBe(true);
+  const { router, vouched } = routerOf({ node: 'n1', term: leader.term });
+  const stale = { ...read(10_000), maxStalenessMs: 60_000 };
+  expect(await router.execute(stale)).toMatchObject([{ ok: true }]);
   expect(vouched).toEqual([undefined]);
 }, 40_000);
 
