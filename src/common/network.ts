@@ -12,6 +12,8 @@ export interface StreamHandlers {
   onData(chunk: Buffer): void;
   /** The write buffer fell below the high-water mark after `write` returned false. */
   onDrain?(): void;
+  /** The other side sends nothing more but may still read. Without this the stream then ends. */
+  onEnd?(): void;
   /** Called exactly once, whichever side or fault ended the stream; nothing follows it. */
   onClose(error?: Error): void;
 }

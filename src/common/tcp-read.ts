@@ -36,7 +36,7 @@ export class ChunkReader {
       return accepted;
     }
     accepted._handle = null;
-    const options = { handle, onread: this.onread };
+    const options = { handle, onread: this.onread, allowHalfOpen: accepted.allowHalfOpen };
     const socket = new Socket(options as SocketConstructorOpts);
     // the server counts the accepted one until it is closed
     socket.once('close', () => accepted.destroy());

@@ -9,7 +9,8 @@ export const tcpNetwork: Network = { listen, connect: connectTcp };
 function listen(address: Address, onStream: (stream: ByteStream) => void): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const sockets = new Set<Socket>();
-    const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {
+    const options = { noDelay: true, pauseOnConnect: true, allowHalfOpen: true };
+    const server = createServer(options, (accepted) => {
       const reader = new ChunkReader();
       const socket = reader.adopt(accepted);
       sockets.add(socket);
@@ -84,6 +85,10 @@ class TcpStream implements ByteStream {
       if (!this.#destroyed) handlers.onData(chunk);
     };
     if (handlers.onDrain) this.#socket.on('drain', () => handlers.onDrain?.());
+    this.#socket.once('end', () => {
+      if (handlers.onEnd === undefined) this.#socket.end();
+      else if (!this.#destroyed) handlers.onEnd();
+    });
     this.#socket.once('close', () => handlers.onClose(this.#error));
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { ByteStream } from '../../src/common/network.ts';
@@ -34,6 +35,31 @@ test('bytes come back in order, and the end is told once', async () => {
   expect(text.split(',')).toHaveLength(1_001);
   stream.end();
   await expect.poll(() => closes).toBe(1);
+  await listener.close();
+});
+
+test('who ended its side still gets what it asked for, where that is wanted', async () => {
+  const listener = await tcpNetwork.listen({ host, port: 0 }, (stream) => {
+    let asked = '';
+    stream.attach({
+      onData: (chunk) => {
+        asked += chunk.toString();
+      },
+      onEnd: () => {
+        stream.write(Buffer.from(`${asked} answered`));
+        stream.end();
+      },
+      onClose: () => {},
+    });
+  });
+  const peer = connect({ host, port: listener.port });
+  let text = '';
+  peer.on('data', (chunk) => {
+    text += chunk.toString();
+  });
+  peer.end('question');
+  await once(peer, 'close');
+  expect(text).toBe('question answered');
   await listener.close();
 });
 

@@ -1,7 +1,7 @@
 /** Commands about connection and server, to the doors of a node and to a stock redis-server. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hasRedis } from '../datanode/commands/real-redis.ts';
-import { openDoors } from '../datanode/server/doors.ts';
+import { openDoors, RawClient, wire } from '../datanode/server/doors.ts';
 import { besideRedis, Pair } from './beside-redis.ts';
 
 /** Each begins with no keys and new connections; replies are equal byte for byte. */
@@ -78,6 +78,45 @@ const scripts: readonly string[][] = [
 describe.skipIf(!hasRedis)('connection and server as redis-server answers', () => {
   const servers = besideRedis(openDoors, '--enable-debug-command', 'yes');
   beforeEach(() => servers.redis.call('FLUSHALL'));
+
+  test.each([
+    [['PING']],
+    [['SET a 1', 'GET a', 'INCR a', 'NOSUCH']],
+    [['MSET a 1 b 2', 'MGET a b', 'DBSIZE']],
+    [['MULTI', 'SET a 1', 'GET a', 'EXEC']],
+    [['RPUSH a 1', 'BLPOP a 0', 'GET b']],
+    [['SUBSCRIBE a']],
+    [Array.from({ length: 10_000 }, (_, at) => `SET a ${at}`)],
+  ])('to a client that sends no more: %s', async (lines) => {
+    const texts: string[] = [];
+    for (const door of [servers.ours, servers.theirs]) {
+      const client = await RawClient.open(door);
+      client.socket.end(['FLUSHALL', ...lines].map(wire).join(''));
+      await client.until(() => client.closed);
+      texts.push(client.text);
+    }
+    expect(texts[0]).toBe(texts[1]);
+  });
+
+  test.each([
+    ['blocked', 'BLPOP a 0', 'RPUSH a 1', 'LPOP a'],
+    ['held back by a pause', 'SET a 1', 'CLIENT UNPAUSE', 'GET a'],
+  ])('who is %s when it sends no more is let go', async (_, waits, then, after) => {
+    const replies: string[] = [];
+    for (const door of [servers.ours, servers.theirs]) {
+      const other = await RawClient.open(door);
+      await other.ask('FLUSHALL', '+OK\r\n');
+      if (then === 'CLIENT UNPAUSE') await other.ask('CLIENT PAUSE 60000 WRITE', '+OK\r\n');
+      const client = await RawClient.open(door);
+      client.socket.end(wire(waits));
+      await client.until(() => client.closed);
+      expect(client.text).toBe('');
+      await other.ask(then, ':1\r\n');
+      replies.push(await other.ask(after, '$0\r\n'));
+      other.end();
+    }
+    expect(replies[0]).toBe(replies[1]);
+  });
 
   describe.each([2, 3] as const)('RESP%i', (protocol) => {
     test.each(scripts.map((script) => [script.join(', '), script] as const))(

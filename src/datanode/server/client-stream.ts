@@ -31,6 +31,8 @@ export interface StreamOwner {
   onRequest(args: CommandLine, slot: ReplySlot): void;
   /** There may be room for replies again: see `mayStart`. */
   onRoom(): void;
+  /** The client sends nothing more, and may wait for replies: the stream ends with the last of them. */
+  onInputEnd(): void;
   /** The client has gone; called once, and nothing after it. */
   onClose(): void;
 }
@@ -81,6 +83,7 @@ export class ClientStream {
     this.#stream.attach({
       onData: (chunk) => this.#onData(chunk),
       onDrain: () => this.#onDrain(),
+      onEnd: () => this.#onEnd(),
       onClose: () => this.#onClose(),
     });
   }
@@ -263,6 +266,14 @@ export class ClientStream {
   #onDrain(): void {
     this.#regulate();
     this.#owner.onRoom();
+    if (this.#ending) this.#endWhenAnswered();
+  }
+
+  /** As when a script pipes its commands in: what came is carried out and answered. */
+  #onEnd(): void {
+    if (this.#closed) return;
+    this.#owner.onInputEnd();
+    this.endWhenAnswered();
   }
 
   #isFull(): boolean {
@@ -294,8 +305,8 @@ export class ClientStream {
 
   #endWhenAnswered(): void {
     if (this.#replies.length > 0) return;
-    // while it rests some of what came has not been taken
-    if (this.#ending && !this.#resting) this.beginClosing();
+    // while it rests, and while there is no room, some of what came has not been taken
+    if (this.#ending && !this.#resting && !this.#paused) this.beginClosing();
     if (this.#closing) this.#stream.end();
   }
 

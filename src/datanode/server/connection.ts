@@ -63,6 +63,8 @@ export class Connection {
   #shown: ReplySlot | undefined;
   /** What comes is not run any more. */
   #ended = false;
+  /** Nothing more comes. */
+  #inputEnded = false;
   readonly #gone = new LazyAbort();
 
   constructor(id: number, door: Door, local: string, stream: ByteStream, world: ConnectionWorld) {
@@ -91,6 +93,7 @@ export class Connection {
       mayBeLarge: () => this.#isHeldUp() || world.access.mayBeKnown(this.session),
       onRequest: (args, slot) => this.#onRequest(args, slot),
       onRoom: () => this.#onRoom(),
+      onInputEnd: () => this.#onInputEnd(),
       onClose: () => this.#onClose(),
     });
     this.#pushes = new PushOutlet(this.#stream.output, world, () => this.#stream.askFlush());
@@ -136,7 +139,12 @@ export class Connection {
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#whereabouts.place(partition, this.#exclusiveBirth),
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
-      block: (request) => waiting.block(request, this.#world.settings()),
+      block: (request) => {
+        const blocked = waiting.block(request, this.#world.settings());
+        // it takes what is there, and waits for nothing: the client may be gone
+        if (this.#inputEnded) void blocked.end('timeout');
+        return blocked;
+      },
       end: (slot, reply) => this.#endExclusive(slot, reply),
     };
   }
@@ -242,6 +250,7 @@ export class Connection {
 
   /** Clients are paused: this request and those after it wait until they are not. */
   #holdBack(waiting: Waiting): void {
+    if (this.#inputEnded) return this.#stream.destroy();
     this.#heldBack = this.#world.watch.clientPause.whenOver(() => {
       this.#heldBack = undefined;
       this.#waiting.unshift(waiting);
@@ -328,6 +337,12 @@ export class Connection {
     if (replyBytesMax === limits.replyBytesMax || command?.kind !== 'read') return reply;
     if (replyBytes(reply) <= replyBytesMax) return reply;
     return replyTooLarge('a command that reads it in parts', replyBytesMax).reply;
+  }
+
+  /** Who waits for others is let go, as in Redis: nobody can tell whether the client is there. */
+  #onInputEnd(): void {
+    this.#inputEnded = true;
+    if ((this.session.blocked ?? this.#heldBack) !== undefined) this.#stream.destroy();
   }
 
   #onClose(): void {

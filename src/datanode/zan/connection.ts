@@ -63,6 +63,9 @@ export class ZanConnection implements ClientConnection {
       mayBeLarge: () => this.#held !== undefined || world.access.mayBeKnown(this.session),
       onRequest: (args, slot) => this.#onRequest(args, slot),
       onRoom: () => this.#lanes.pumpAll(),
+      onInputEnd: () => {
+        if (this.#held !== undefined) this.#stream.destroy();
+      },
       onClose: () => this.#onClose(),
     });
     this.#stream.open();

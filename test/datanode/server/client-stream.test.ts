@@ -59,6 +59,7 @@ function open(requestMs = 0) {
         clock.spend(requestMs);
       },
       onRoom: () => {},
+      onInputEnd: () => {},
       onClose: () => closed++,
     },
   );
@@ -163,6 +164,18 @@ describe('a client', () => {
     expect(stream.ended).toBe(true);
     send('C');
     expect(names()).toEqual(['A', 'B']);
+  });
+
+  test('that sends no more is answered all it sent, though there was no room for all', async () => {
+    const { clock, stream, client, requests, send } = open();
+    const more = limits.connectionInFlightMax + 10;
+    send(...Array.from({ length: more }, (_, at) => `R${at}`));
+    stream.handlers!.onEnd!();
+    for (let answered = 0; answered < more; await clock.step()) {
+      while (answered < requests.length) client.settle(requests[answered++]!.slot, OK);
+    }
+    expect(stream.written).toBe('+OK\r\n'.repeat(more));
+    expect(stream.ended).toBe(true);
   });
 
   test('gets values of megabytes from where they are, between its other replies', async () => {
