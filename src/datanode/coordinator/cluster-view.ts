@@ -168,7 +168,12 @@ export class ClusterView {
   }
 
   isAlive(node: NodeId): boolean {
-    return this.#nodes.has(keys.node(node));
+    return this.nodeRecord(node) !== undefined;
+  }
+
+  /** As the node registered last; undefined when it is not alive. */
+  nodeRecord(node: NodeId): NodeRecord | undefined {
+    return this.#nodes.get(keys.node(node));
   }
 
   namespaces(): readonly NamespaceRecord[] {

@@ -47,7 +47,7 @@ export interface DatanodeCoordinatorOptions {
   onChange(view: ClusterView, change: ViewChange): void;
   /** Once: the view shows all that was in the store when this node registered in this life. */
   onCurrent(): void;
-  /** The registration was refused for good: another incarnation of this name lives. */
+  /** Another incarnation of this name lives, or another process of this one: this process has to end. */
   onRefused(error: KvorumError): void;
 }
 
@@ -74,6 +74,9 @@ export class DatanodeCoordinator {
   #registering: Promise<void> = Promise.resolve();
   #saving: Promise<void> | undefined;
   #unsaved = false;
+  /** Until it has begun to register. */
+  #own: NodeRecord | undefined;
+  #refused = false;
   #registeredAt: Revision | undefined;
   #seenRevision: Revision = 0;
   #current = false;
@@ -97,6 +100,7 @@ export class DatanodeCoordinator {
       this.#view = ClusterView.fromImage(image, (problem) => this.#onProblem(problem));
       this.#options.onChange(this.#view, everythingChanged);
     }
+    this.#own = record;
     this.#registering = this.#keepRegistered(record);
     this.#watch = this.#options.store.watch(keys.root, {
       onList: (items, revision) => this.#changed(this.#view.list(items), revision),
@@ -165,6 +169,23 @@ export class DatanodeCoordinator {
     this.#options.onChange(this.#view, change);
     this.#seenRevision = revision;
     this.#tellCurrent();
+    this.#checkAlone();
+  }
+
+  /** Once this process has registered nobody else does, but one with a copy of its data directory. */
+  #checkAlone(): void {
+    const { signal } = this.#stop;
+    if (signal.aborted || this.#own === undefined || this.#registeredAt === undefined) return;
+    if (this.#seenRevision < this.#registeredAt) return;
+    const shown = this.#view.nodeRecord(this.#own.node);
+    if (shown === undefined || shown.bootId === this.#own.bootId) return;
+    this.#refuse(sameNode(shown));
+  }
+
+  #refuse(error: KvorumError): void {
+    if (this.#refused) return;
+    this.#refused = true;
+    this.#options.onRefused(error);
   }
 
   #tellCurrent(): void {
@@ -213,13 +234,13 @@ export class DatanodeCoordinator {
   }
 
   async #keepRegistered(record: NodeRecord): Promise<void> {
-    const { clock, logger, onRefused } = this.#options;
+    const { clock, logger } = this.#options;
     while (!this.#stop.signal.aborted) {
       try {
         await this.#register(record);
       } catch (failure) {
         if (failure instanceof KvorumError && failure.code === 'CONFLICT') {
-          onRefused(failure);
+          this.#refuse(failure);
           return;
         }
         if (!this.#stop.signal.aborted) {
@@ -257,6 +278,11 @@ export class DatanodeCoordinator {
           `incarnation ${record.incarnation}: give it another name, or start it empty`,
       );
     }
+    const other = alive?.bootId === record.bootId ? undefined : alive;
+    if (other && (this.#registeredAt !== undefined || isElsewhere(other, record))) {
+      await lease.revoke().catch(() => {});
+      throw sameNode(other);
+    }
     const { succeeded, revision } = await store.transaction(
       [
         { key, modRevision: known?.modRevision ?? 0 },
@@ -269,6 +295,7 @@ export class DatanodeCoordinator {
     logger.info('registered', { node: record.node });
     this.#registeredAt ??= revision;
     this.#tellCurrent();
+    this.#checkAlone();
     const ended = new AbortController();
     const telling = this.#loads.tell(lease, ended.signal);
     await anyAborted(lease.lost, this.#stop.signal);
@@ -289,4 +316,19 @@ function isKnownLeader(stored: LeaderRecord, news: LeaderRecord): boolean {
   }
   if (stored.term !== news.term) return stored.term > news.term;
   return encodeRecord(stored) === encodeRecord(news);
+}
+
+/** A former life of this process had its address; whoever has another one may be alive. */
+function isElsewhere(other: NodeRecord, own: NodeRecord): boolean {
+  return other.host !== own.host || other.transportPort !== own.transportPort;
+}
+
+/** Two processes of one identity would vote twice: this one ends. */
+function sameNode({ node, incarnation, host, transportPort }: NodeRecord): KvorumError {
+  return new KvorumError(
+    'CONFLICT',
+    `another process is node ${node} already, at ${host}:${transportPort} with incarnation ` +
+      `${incarnation}, and two on copies of one data directory would vote twice: if it has ended, wait ` +
+      'for its lease to end; else keep one of the two, and give the other an empty directory and a name',
+  );
 }

@@ -180,6 +180,43 @@ describe('a datanode on its control path', () => {
     expect(meta.leases.size).toBe(1);
   });
 
+  test('takes no registration over that lives at another address: it may be on a copy of its directory', async () => {
+    const original = start({ bootId: 'first' });
+    await original.started;
+    await expect.poll(() => original.currents.length).toBe(1);
+    const copy = start({ bootId: 'second', host: 'elsewhere' });
+    await copy.started;
+    await expect.poll(() => copy.refusals.length).toBe(1);
+    expect(copy.refusals[0]!.message).toMatch(/another process is node n1 already, at h:1 with/);
+    expect(original.refusals).toEqual([]);
+    await original.coordinator.stop();
+    const later = start({ bootId: 'third', host: 'elsewhere' });
+    await later.started;
+    await expect.poll(() => later.currents.length).toBe(1);
+  });
+
+  test('ends when another process has registered in its place', async () => {
+    const original = start({ bootId: 'first' });
+    await original.started;
+    await expect.poll(() => original.currents.length).toBe(1);
+    const copy = start({ bootId: 'second' });
+    await copy.started;
+    await expect.poll(() => original.refusals.length).toBe(1);
+    await expect.poll(() => copy.currents.length).toBe(1);
+    expect(copy.refusals).toEqual([]);
+  });
+
+  test('takes over at once from a former life of its own, whose lease has not ended', async () => {
+    const lease = await store.grantLease(60_000);
+    const former: NodeRecord = { ...record, bootId: 'former' };
+    const value = encodeRecord(former);
+    await store.transaction([], [{ type: 'put', key: keys.node('n1'), value, lease }]);
+    const { started, refusals, currents } = start({ bootId: 'now' });
+    await started;
+    await expect.poll(() => currents.length).toBe(1);
+    expect(refusals).toEqual([]);
+  });
+
   test('sees partitions only once their namespace is ready', async () => {
     const { started, view } = start();
     await started;
