@@ -182,6 +182,8 @@ export const limits = {
   peerRequestsMax: 65_536,
   /** Unanswered requests beside a peer's raft messages; more of them go in bulk. */
   peerSmallRequestBytesMax: 4 * MIB,
+  /** Answers that a peer has not taken: beyond, reads of its clients wait. */
+  peerAnswersPauseBytes: 16 * MIB,
   /** Messages published for one peer that it has not taken: beyond, they are lost and counted. */
   peerPostBytesMax: 32 * MIB,
   snapshotChunkBytes: 256 * KIB,

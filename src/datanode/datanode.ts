@@ -305,8 +305,8 @@ export class Datanode {
       },
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
-        onRequest: async (from, body, gone) =>
-          this.#host.onRequest(from, body) ?? this.#router.serve(body, gone),
+        onRequest: async (from, body, asker, room) =>
+          this.#host.onRequest(from, body) ?? this.#router.serve(body, asker, room),
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => {

@@ -12,6 +12,7 @@ import type {
   ReplicaId,
   Term,
 } from '../../common/ids.ts';
+import type { Room } from '../../common/room.ts';
 import type { ReadRun } from '../commands/command.ts';
 import type { Witness } from '../commands/witness.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
@@ -52,13 +53,15 @@ export interface CommandBatch {
   readonly maxStalenessMs?: number | undefined;
   /** Results are to say where in the log their commands are (DEBUG WITNESS). */
   readonly witness?: boolean | undefined;
+  /** Of reads that another node sent here: they run once it takes what it is answered. */
+  readonly room?: Room | undefined;
 }
 
 /** So that a field which is new is not forgotten. */
 type WholeBatch = { readonly [Field in keyof Required<CommandBatch>]: CommandBatch[Field] };
 
 type BatchChanges = Partial<
-  Pick<CommandBatch, 'lines' | 'prepared' | 'term' | 'vouchedBy' | 'once' | 'deadlineMs'>
+  Pick<CommandBatch, 'lines' | 'prepared' | 'term' | 'vouchedBy' | 'once' | 'deadlineMs' | 'room'>
 >;
 
 /** `batch` with other fields: a literal without a spread, so that all batches have one shape. */
@@ -66,7 +69,7 @@ export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeB
   const { namespace, partition, group, kind, protocol, maxStalenessMs, witness } = batch;
   const { lines = batch.lines, prepared = batch.prepared } = changes;
   const { term = batch.term, once = batch.once, deadlineMs = batch.deadlineMs } = changes;
-  const { vouchedBy = batch.vouchedBy } = changes;
+  const { vouchedBy = batch.vouchedBy, room = batch.room } = changes;
   return {
     namespace,
     partition,
@@ -81,6 +84,7 @@ export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeB
     deadlineMs,
     maxStalenessMs,
     witness,
+    room,
   };
 }
 

@@ -7,6 +7,7 @@
  *
  * One proof serves all reads until it is too old; it is renewed before that while there are reads.
  */
+import { must } from '../../common/assert.ts';
 import type { ErrorCode } from '../../common/errors.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex } from '../../common/ids.ts';
@@ -202,7 +203,10 @@ export class FollowerReads {
     try {
       const { lookups, pace } = this.#ground;
       const seen = seenBy(read.batch, this.#ground);
-      const results = runReads(read.batch, engine, context, lookups, pace);
+      const results = must(
+        runReads(read.batch, engine, context, lookups, pace),
+        'reads of this node have room',
+      );
       if (results instanceof Promise) results.then((rest) => done(rest, seen), failed);
       else done(results, seen);
     } catch (failure) {

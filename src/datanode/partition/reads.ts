@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../common/errors.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import type { Room } from '../../common/room.ts';
 import type { RunContext } from '../commands/command.ts';
 import type { Lookups } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -53,6 +54,8 @@ export class Reads {
   #fresh: PendingRead[] = [];
   #unconfirmed: { readonly context: number; reads: PendingRead[] }[] = [];
   #confirmed: { readonly index: LogIndex; reads: PendingRead[] }[] = [];
+  /** Confirmed and applied; those who asked are to take other answers first. */
+  readonly #cramped = new Set<PendingRead>();
   #count = 0;
   #isPausing = false;
 
@@ -134,6 +137,7 @@ export class Reads {
       let ran = 0;
       for (const read of runnable) {
         if (isLate(read, ran, pace)) late.push(read);
+        else if (!this.#hasRoom(read)) continue;
         else {
           ran++;
           this.#run(read, context);
@@ -146,6 +150,30 @@ export class Reads {
       }
       this.#confirmed.shift();
     }
+  }
+
+  /**
+   * False: whoever asked for the read is to take other answers first, or has gone. Of a single value
+   * nobody knows how large it is until it is read: small ones wait for nothing.
+   */
+  #hasRoom(read: PendingRead): boolean {
+    const { room } = read.batch;
+    if (room?.isGone) {
+      this.#finish(read, failAll(read.batch, 'BUSY', 'the node that asked has gone'));
+      return false;
+    }
+    if (room === undefined || read.singlePoint || !room.isFull) return true;
+    this.#waitForRoom(read, room);
+    return false;
+  }
+
+  #waitForRoom(read: PendingRead, room: Room): void {
+    this.#cramped.add(read);
+    room.onceFree(() => {
+      if (!this.#cramped.delete(read)) return;
+      this.#confirmed.unshift({ index: 0, reads: [read] });
+      this.resume();
+    });
   }
 
   /** In a turn that has time. */
@@ -164,16 +192,18 @@ export class Reads {
       ...this.#fresh,
       ...this.#unconfirmed.flatMap((round) => round.reads),
       ...this.#confirmed.flatMap((round) => round.reads),
+      ...this.#cramped,
     ];
     this.#fresh = [];
     this.#unconfirmed = [];
     this.#confirmed = [];
+    this.#cramped.clear();
     for (const read of reads) this.#finish(read, failAll(read.batch, code, message));
   }
 
   /**
    * Gives up on reads past their deadline: no quorum answered. Those that wait only for what is
-   * being applied may wait longer: it may be a large command.
+   * being applied, or read, may wait longer: it may be large.
    */
   expire(nowMs: number): void {
     const keep = (moreMs: number) => (read: PendingRead) => {
@@ -182,12 +212,22 @@ export class Reads {
       this.#finish(read, failAll(read.batch, 'NO_LEADER', why));
       return false;
     };
+    this.#expireCramped(nowMs);
     this.#fresh = this.#fresh.filter(keep(0));
     for (const round of this.#unconfirmed) round.reads = round.reads.filter(keep(0));
     for (const round of this.#confirmed) {
       round.reads = round.reads.filter(
-        keep(this.#isApplying(round.index) ? limits.applyWaitMs : 0),
+        keep(this.#isPausing || this.#isApplying(round.index) ? limits.applyWaitMs : 0),
       );
+    }
+  }
+
+  /** As long as the answers before theirs may take. */
+  #expireCramped(nowMs: number): void {
+    for (const read of this.#cramped) {
+      if (read.batch.deadlineMs + limits.applyWaitMs > nowMs) continue;
+      this.#cramped.delete(read);
+      this.#finish(read, failAll(read.batch, 'BUSY', 'the node that asked takes no answers'));
     }
   }
 
@@ -203,12 +243,17 @@ export class Reads {
     try {
       const { lookups, pace } = this.#ground;
       const seen = seenBy(read.batch, this.#ground);
+      const { room } = read.batch;
       const results = runReads(read.batch, engine, context, lookups, pace);
+      if (results === undefined) return this.#waitForRoom(read, room!);
       if (!(results instanceof Promise)) {
         this.#finish(read, witnessed(results, seen));
         return;
       }
-      results.then((done) => this.#finish(read, witnessed(done, seen)), failed);
+      const settled = results.then((done) => this.#finish(read, witnessed(done, seen)), failed);
+      if (room === undefined || !read.singlePoint) return;
+      room.begin();
+      void settled.then(() => room.end());
     } catch (failure) {
       failed(failure);
     }

@@ -41,15 +41,18 @@ function readCommand(line: CommandLine): ReadCommand | undefined {
   return command?.kind === 'read' ? command : undefined;
 }
 
-/** Runs lines in order; the first that needs ranges moves the rest onto one snapshot. */
+/**
+ * Runs lines in order; the first that needs ranges moves the rest onto one snapshot. Undefined: values
+ * are large, and there is no room for them now.
+ */
 export function runReads(
   batch: CommandBatch,
   engine: ReadEngine,
   context: RunContext,
   lookups: Lookups,
   pace: Pacing,
-): LineResult[] | Promise<LineResult[]> {
-  const { lines } = batch;
+): LineResult[] | Promise<LineResult[]> | undefined {
+  const { lines, room } = batch;
   const view = new BatchView(engine, lookups);
   const results: LineResult[] = [];
   let bytes = 0;
@@ -73,7 +76,8 @@ export function runReads(
     bytes += replyBytes(reply);
     results.push({ ok: true, reply });
   }
-  return view.opener.isDone ? results : checked(results, view.opener, pace);
+  if (view.opener.isDone) return results;
+  return room?.mayBeginLarge === false ? undefined : checked(results, view.opener, pace);
 }
 
 /** What the lines of one batch see; an object that is cheap to make, since most have one line. */

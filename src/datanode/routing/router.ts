@@ -8,6 +8,7 @@ import type { Clock } from '../../common/clock.ts';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import type { Room } from '../../common/room.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import {
   type CommandBatch,
@@ -232,7 +233,7 @@ export class Router {
   }
 
   /** The other end: a peer's batch for a replica of this node. */
-  async serve(body: Buffer, asker: Asker): Promise<Buffer> {
+  async serve(body: Buffer, asker: Asker, room?: Room): Promise<Buffer> {
     if (isWaitMessage(body)) return this.waits.serve(body, asker);
     if (isFateQuestion(body)) return encodeFate(this.#fateOf(decodeFateQuestion(body)));
     if (isLeaderQuestion(body)) return encodeLeader(this.#leaderFor(decodeLeaderQuestion(body)));
@@ -240,7 +241,7 @@ export class Router {
     this.#served += batch.lines.length;
     const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
     const results = local
-      ? await local.execute(batch)
+      ? await local.execute(batch.kind === 'read' ? changedBatch(batch, { room }) : batch)
       : failed(batch, 'NO_PARTITION', 'this node has no replica of the partition');
     return encodeResults(results, batch.protocol);
   }

@@ -9,6 +9,7 @@ import { codeOf, type ErrorCode, errorTable, KvorumError, messageOf } from '../.
 import type { NodeId } from '../../common/ids.ts';
 import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
+import { AnswerRoom } from './answer-room.ts';
 import { BodyReader, badFrame, channels, requestKinds } from './frame.ts';
 import type { Link } from './link.ts';
 import type { TransportSettings } from './settings.ts';
@@ -242,6 +243,7 @@ export class RequestServer {
   readonly #handlers: TransportHandlers;
   readonly #settings: TransportSettings;
   readonly #running = new Map<number, Running>();
+  readonly #room: AnswerRoom;
   /** Of those that are not parked. */
   #runningBytes = 0;
   #closed = false;
@@ -251,6 +253,7 @@ export class RequestServer {
     this.#from = from;
     this.#handlers = handlers;
     this.#settings = settings;
+    this.#room = new AnswerRoom(link);
   }
 
   /** Requests are handed up in the order they came, in the turn they came. */
@@ -275,6 +278,7 @@ export class RequestServer {
   /** Reads on once answers have left. */
   onFlush(): void {
     this.#balance();
+    this.#room.look();
   }
 
   close(): void {
@@ -283,6 +287,7 @@ export class RequestServer {
       gone.abort(new KvorumError('CONNECTION_LOST', `connection of ${this.#from} ended`));
     }
     this.#running.clear();
+    this.#room.look();
   }
 
   async #serve(id: number, body: Buffer): Promise<void> {
@@ -294,7 +299,7 @@ export class RequestServer {
     this.#runningBytes += body.length;
     this.#balance();
     try {
-      const answer = await this.#handlers.onRequest(this.#from, body, running);
+      const answer = await this.#handlers.onRequest(this.#from, body, running, this.#room);
       this.#answer(id, answer);
     } catch (error) {
       this.#answerFailure(id, codeOf(error) ?? 'OUTCOME_UNKNOWN', messageOf(error));

@@ -8,6 +8,7 @@
 import type { GroupId, Incarnation, NodeId } from '../../common/ids.ts';
 import type { Gone } from '../../common/lazy-abort.ts';
 import type { Address } from '../../common/network.ts';
+import type { Room } from '../../common/room.ts';
 import type { WireMessage } from '../raft/message.ts';
 
 export interface PeerAddress extends Address {
@@ -26,8 +27,11 @@ export interface Asker extends Gone {
 export interface TransportHandlers {
   /** Raft messages of one frame, in order. */
   onMessages(from: NodeId, messages: readonly GroupMessage[]): void;
-  /** A peer's request; the answer may come in any order. */
-  onRequest(from: NodeId, body: Buffer, asker: Asker): Promise<Buffer>;
+  /**
+   * A peer's request; the answer may come in any order. `room`: whether the peer takes what it is
+   * answered.
+   */
+  onRequest(from: NodeId, body: Buffer, asker: Asker, room: Room): Promise<Buffer>;
   /** A snapshot stream opened by a peer; resolves when it is taken in as a whole. */
   onStream(from: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
   /**

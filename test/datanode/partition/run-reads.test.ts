@@ -1,12 +1,13 @@
 /** Batches of reads whose ranges are known: they share the time of a turn with everybody else. */
 import { expect, test } from 'vitest';
+import { must } from '../../../src/common/assert.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../src/datanode/partition/apply-lines.ts';
-import type { CommandBatch } from '../../../src/datanode/partition/batch.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import {
   knownWorld,
   type ReadEngine,
@@ -35,7 +36,7 @@ async function setup() {
   await applyLines(txn, [line], context, {} as ReplicaState);
   await engine.write(txn.operations());
   const run = (lines: number) =>
-    runReads(batchOf(lines), engine as ReadEngine, context, lookups, pace);
+    must(runReads(batchOf(lines), engine as ReadEngine, context, lookups, pace), 'it has room');
   return { clock, engine: engine as ReadEngine, run };
 }
 
@@ -47,7 +48,7 @@ function batchOf(lines: number): CommandBatch {
   };
 }
 
-const sizes = (results: Awaited<ReturnType<typeof runReads>>) =>
+const sizes = (results: readonly LineResult[]) =>
   results.map((result) => (result.ok && result.reply.kind === 'array' ? 'an array' : result));
 
 test('what was read once is read again in the same turn', async () => {

@@ -74,8 +74,8 @@ export async function startNode(name: string, options: NodeOptions = {}): Promis
         if (overrides.onMessages) overrides.onMessages(from, messages);
         else for (const message of messages) received.push({ from, ...message });
       },
-      onRequest: (from, body, gone) =>
-        overrides.onRequest?.(from, body, gone) ?? Promise.resolve(body),
+      onRequest: (from, body, gone, room) =>
+        overrides.onRequest?.(from, body, gone, room) ?? Promise.resolve(body),
       async onStream(from, header, chunks) {
         if (overrides.onStream) return overrides.onStream(from, header, chunks);
         for await (const _ of chunks);
