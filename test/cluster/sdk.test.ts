@@ -89,6 +89,41 @@ describe('examples', () => {
   );
 });
 
+test('a user with no rights but those that the documentation names', async () => {
+  const rights = [
+    '+select',
+    '+kv.session',
+    '+get',
+    '+set',
+    '+multi',
+    '+exec',
+    '+watch',
+    '+unwatch',
+  ];
+  await client.acl('SETUSER', 'few', 'reset', 'on', '>secret', '~few:*', ...rights);
+  await using few = client.duplicate({ username: 'few', password: 'secret' });
+  // other nodes hear of a user a moment later
+  await eventually(10_000, 'the user is known', async () => (await few.set('few:a', 1)) === 'OK');
+  expect(await few.get('few:a')).toBe('1');
+  expect(['1', null]).toContain(await few.get('few:a', { consistency: 'stale' }));
+  expect(await few.multi().set('few:a', 2).exec()).toEqual([[null, 'OK']]);
+  const raised = few.watch('few:a', async (tx) =>
+    tx.multi().set('few:a', `${await tx.get('few:a')}0`),
+  );
+  expect(await raised).toEqual([[null, 'OK']]);
+  expect(await client.get('few:a')).toBe('20');
+
+  await client.acl('SETUSER', 'none', 'reset', 'on', '>secret', '~*', '+@all', '-select');
+  await using none = client.duplicate({ username: 'none', password: 'secret' });
+  await eventually(10_000, 'it says which right is lacking', async () => {
+    const error: unknown = await none.get('few:a').catch((failure: unknown) => failure);
+    return (
+      error instanceof ClientError && /refuses this client: NOPERM .*'select'/.test(error.message)
+    );
+  });
+  await client.acl('DELUSER', 'few', 'none');
+});
+
 test('a watch: only what nobody has changed meanwhile', async () => {
   await client.mset({ '{shop}:stock': 3, '{shop}:sold': 0 });
   const buy = () =>
