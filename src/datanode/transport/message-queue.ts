@@ -2,8 +2,8 @@
  * Raft messages that wait for their link; at the bound the oldest go, raft sends them again. Their
  * order is kept: while a large one is made into a frame, those behind it wait.
  */
+import { must } from '../../common/assert.ts';
 import type { Clock } from '../../common/clock.ts';
-import { KvorumError } from '../../common/errors.ts';
 import type { GroupId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { runInSlices, type Steps } from '../../common/slices.ts';
@@ -110,8 +110,7 @@ export class MessageQueue {
   }
 
   #shift(): GroupMessage {
-    const next = this.#messages[this.#head++];
-    if (next === undefined) throw new KvorumError('BUSY', 'no message waits');
+    const next = must(this.#messages[this.#head++], 'a message waits');
     this.#bytes -= next.bytes;
     if (next.bytes >= LARGE_BYTES) this.#countLarge(next.group, -1);
     if (this.#head === this.#messages.length) this.#empty();
