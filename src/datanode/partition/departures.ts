@@ -9,20 +9,19 @@
 import { ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import type { NodeId } from '../../common/ids.ts';
+import { requestTags } from '../transport/request-tags.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** No forwarded batch, question about a snapshot or waiting client begins with it. */
-const FAREWELL = 0x4c;
 const VERSION = 1;
 /** A node that does not answer in this is not waited for. */
 const ANSWER_MS = 200;
 
 export function isFarewell(body: Buffer): boolean {
-  return body[0] === FAREWELL;
+  return body[0] === requestTags.farewell;
 }
 
 export function encodeFarewell(): Buffer {
-  return new ByteWriter(2).u8(FAREWELL).u8(VERSION).finish();
+  return new ByteWriter(2).u8(requestTags.farewell).u8(VERSION).finish();
 }
 
 export class Departures {

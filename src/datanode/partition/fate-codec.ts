@@ -11,10 +11,9 @@ import { decodeFrame } from '../../common/decode.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import { DONE, decodeKept, encodeKept } from '../commands/kept-reply.ts';
 import type { Reply } from '../resp/reply.ts';
+import { requestTags } from '../transport/request-tags.ts';
 import type { EntryFate, EntryPlace } from './batch.ts';
 
-/** No forwarded batch begins with it, and no client that waits. */
-const FATE = 0x46;
 const VERSION = 1;
 const KINDS = ['open', 'never', 'done', 'forgotten'] as const;
 
@@ -25,12 +24,12 @@ export interface FateQuestion extends EntryPlace {
 }
 
 export function isFateQuestion(body: Buffer): boolean {
-  return body[0] === FATE;
+  return body[0] === requestTags.fate;
 }
 
 export function encodeFateQuestion(question: FateQuestion): Buffer {
   const { namespace, partition, group, term, index } = question;
-  const writer = new ByteWriter(64).u8(FATE).u8(VERSION).text(namespace).u32(partition);
+  const writer = new ByteWriter(64).u8(requestTags.fate).u8(VERSION).text(namespace).u32(partition);
   return writer.u64(group).u64(term).u64(index).finish();
 }
 

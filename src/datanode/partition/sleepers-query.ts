@@ -8,9 +8,8 @@
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import type { GroupId, Term } from '../../common/ids.ts';
+import { requestTags } from '../transport/request-tags.ts';
 
-/** No forwarded batch begins with it, and no other question. */
-const QUERY = 0x5a;
 const VERSION = 1;
 /** Of one query; of more groups it is not asked which. */
 export const SLEEPERS_MAX = 16_384;
@@ -21,12 +20,15 @@ export interface SleepingGroup {
 }
 
 export function isSleepersQuery(body: Buffer): boolean {
-  return body[0] === QUERY;
+  return body[0] === requestTags.sleepers;
 }
 
 /** Up to `SLEEPERS_MAX` groups. */
 export function encodeSleepersQuery(groups: readonly SleepingGroup[]): Buffer {
-  const writer = new ByteWriter(16 + 16 * groups.length).u8(QUERY).u8(VERSION).u16(groups.length);
+  const writer = new ByteWriter(16 + 16 * groups.length)
+    .u8(requestTags.sleepers)
+    .u8(VERSION)
+    .u16(groups.length);
   for (const { group, term } of groups) writer.u64(group).u64(term);
   return writer.finish();
 }

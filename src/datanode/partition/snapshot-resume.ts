@@ -8,10 +8,9 @@
 import { ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import type { GroupId, NodeId, ReplicaId } from '../../common/ids.ts';
+import { requestTags } from '../transport/request-tags.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** No forwarded batch begins with it: those begin with their version, 1. */
-const QUERY = 0x52;
 const VERSION = 1;
 const ASK_MS = 2_000;
 
@@ -23,11 +22,17 @@ export interface ProgressQuery {
 }
 
 export function isProgressQuery(body: Buffer): boolean {
-  return body[0] === QUERY;
+  return body[0] === requestTags.snapshotProgress;
 }
 
 export function encodeProgressQuery({ group, replica, id }: ProgressQuery): Buffer {
-  return new ByteWriter(32).u8(QUERY).u8(VERSION).u64(group).u64(replica).u64(id).finish();
+  return new ByteWriter(32)
+    .u8(requestTags.snapshotProgress)
+    .u8(VERSION)
+    .u64(group)
+    .u64(replica)
+    .u64(id)
+    .finish();
 }
 
 /** Throws KvorumError BAD_FRAME. */

@@ -9,9 +9,8 @@ import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { GroupId, ReplicaId } from '../../common/ids.ts';
+import { requestTags } from '../transport/request-tags.ts';
 
-/** No forwarded batch begins with it: those begin with their version, 1. */
-const QUERY = 0x53;
 const VERSION = 1;
 /** Of one query. */
 export const STANDINGS_MAX = 4_096;
@@ -25,11 +24,14 @@ export interface Asked {
 }
 
 export function isStandingQuery(body: Buffer): boolean {
-  return body[0] === QUERY;
+  return body[0] === requestTags.standing;
 }
 
 export function encodeStandingQuery(asked: readonly Asked[]): Buffer {
-  const writer = new ByteWriter(16 + 16 * asked.length).u8(QUERY).u8(VERSION).u16(asked.length);
+  const writer = new ByteWriter(16 + 16 * asked.length)
+    .u8(requestTags.standing)
+    .u8(VERSION)
+    .u16(asked.length);
   for (const { group, replica } of asked) writer.u64(group).u64(replica);
   return writer.finish();
 }

@@ -8,10 +8,9 @@
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
+import { requestTags } from '../transport/request-tags.ts';
 import type { LeaderHint } from './table.ts';
 
-/** No forwarded batch begins with it, nor what else nodes ask each other. */
-const LEADER = 0x48;
 const VERSION = 1;
 
 export interface LeaderQuestion {
@@ -21,11 +20,11 @@ export interface LeaderQuestion {
 }
 
 export function isLeaderQuestion(body: Buffer): boolean {
-  return body[0] === LEADER;
+  return body[0] === requestTags.leader;
 }
 
 export function encodeLeaderQuestion({ namespace, partition, group }: LeaderQuestion): Buffer {
-  const writer = new ByteWriter(64).u8(LEADER).u8(VERSION).text(namespace);
+  const writer = new ByteWriter(64).u8(requestTags.leader).u8(VERSION).text(namespace);
   return writer.u32(partition).u64(group).finish();
 }
 

@@ -16,9 +16,8 @@ import type { WaitOutcome, WaitRequest } from '../partition/wait.ts';
 import { decodeList, encodeList } from '../partition/waiter-codec.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import type { Protocol } from '../resp/reply.ts';
+import { requestTags } from '../transport/request-tags.ts';
 
-/** No forwarded batch begins with it: those begin with their version. */
-const WAIT = 0x57;
 const VERSION = 1;
 const ASK_VERSION = 2;
 const KIND = { ask: 1, confirm: 2, withdraw: 3 } as const;
@@ -37,7 +36,7 @@ export type WaitMessage = WaitPlace & { readonly term: Term } & (
   );
 
 export function isWaitMessage(body: Buffer): boolean {
-  return body[0] === WAIT;
+  return body[0] === requestTags.wait;
 }
 
 export function encodeWaitMessage(message: WaitMessage): Buffer {
@@ -45,7 +44,7 @@ export function encodeWaitMessage(message: WaitMessage): Buffer {
   const asks = message.kind === 'ask';
   const kind = asks ? (message.request.withdraw ? KIND.withdraw : KIND.ask) : KIND.confirm;
   const writer = new ByteWriter(256)
-    .u8(WAIT)
+    .u8(requestTags.wait)
     .u8(ASK_VERSION)
     .u8(kind)
     .text(namespace)
