@@ -265,6 +265,8 @@ export const limits = {
    */
   workMs: 1.5,
   turnStepsMax: 32,
+  /** Of one command: to look at more of them, and to run with more, are turns of their own. */
+  argumentsAtOnceMax: 2_048,
   /** Transient table of LCS. */
   lcsBytesMax: 64 * MIB,
 

@@ -2,7 +2,7 @@
  * Commands of one entry, run one after the other on the open transaction. Synchronous until one
  * asks for a range: then the rest waits for it (decision 7a).
  */
-
+import { limits } from '../../common/limits.ts';
 import type { RunContext, RunResult, WriteRun } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
 import { expireKeys } from '../encoding/expiry.ts';
@@ -33,8 +33,6 @@ export interface ApplyContext extends RunContext {
 
 /** Lines that are run before others may have their turn. */
 const LINES_STEP = 16;
-/** A command of more arguments runs in another turn than the one that looks at them. */
-const ARGUMENTS_AT_ONCE_MAX = 2_048;
 
 /** Knows which commands must not run again; asked in order. */
 export interface OnceGuard {
@@ -121,7 +119,7 @@ export function applyLine(
   }
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
-  if (line.length <= ARGUMENTS_AT_ONCE_MAX) return runPrepared(prepared.run, txn, context);
+  if (line.length <= limits.argumentsAtOnceMax) return runPrepared(prepared.run, txn, context);
   return runLater(prepared.run, txn, context);
 }
 

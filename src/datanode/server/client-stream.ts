@@ -15,8 +15,6 @@ import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 
-/** A request of more arguments is looked at in a turn of its own. */
-const ARGUMENTS_AT_ONCE_MAX = 2_048;
 /** Requests of a pipeline that are taken between two looks at the clock. */
 const LOOKED_REQUESTS = 16;
 
@@ -198,7 +196,7 @@ export class ClientStream {
   #onRequest(args: CommandLine, bytes: number): void {
     if (this.#closing) return;
     const slot = this.#replies.open(bytes, this.#owner.protocol());
-    if (args.length <= ARGUMENTS_AT_ONCE_MAX) {
+    if (args.length <= limits.argumentsAtOnceMax) {
       this.#owner.onRequest(args, slot);
       if (this.#isFull()) this.#regulate();
       if (++this.#taken % LOOKED_REQUESTS === 0) this.#restIfLate();
