@@ -9,6 +9,7 @@ import { KvorumError, messageOf } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
+import { MemberChoice, wasNotSent } from './etcd-members.ts';
 import { type AnswerHeader, Lineage, replacedText } from './lineage.ts';
 import { keys } from './schema.ts';
 import type { MetaItem } from './store.ts';
@@ -38,6 +39,7 @@ export class EtcdConnection {
   readonly watchProbeMs: number;
   readonly #timeoutMs: number;
   readonly #where: string;
+  readonly #members: number;
   readonly #lineage = new Lineage();
   /** False: the next call looks first whether this is the right store. */
   #trusted = true;
@@ -52,10 +54,12 @@ export class EtcdConnection {
     this.watchProbeMs = options.watchProbeMs ?? WATCH_PROBE_MS;
     this.#timeoutMs = timeoutMs;
     this.#where = urls.join(', ');
+    this.#members = urls.length;
+    const choice = new MemberChoice(clock);
     // Retrying is our callers' policy alone: the client's own is off.
     this.client = new Etcd3({
       hosts: [...urls],
-      faultHandling: { global: noop, host: () => noop },
+      faultHandling: { global: noop, host: (member) => choice.policyOf(member) },
       grpcOptions: {
         'grpc.max_receive_message_length': -1,
         'grpc.keepalive_time_ms': 10_000,
@@ -124,15 +128,22 @@ export class EtcdConnection {
   async #ask<T extends { readonly header: AnswerHeader }>(what: string, ask: Ask<T>): Promise<T> {
     if (this.#closed) throw new KvorumError('STOPPING', 'the metadata client is closed');
     const floor = this.#lineage.revision;
-    let answer: T;
-    try {
-      answer = await ask({ deadline: this.clock.wallMs() + this.#timeoutMs });
-    } catch (cause) {
-      throw this.#failure(what, cause);
-    }
+    const answer = await this.#askAny(what, ask);
     const why = this.#lineage.judge(answer.header, floor);
     if (why !== undefined) this.#refuse(why);
     return answer;
+  }
+
+  /** Another member when there is no connection to one, as long as there are others. */
+  async #askAny<T>(what: string, ask: Ask<T>): Promise<T> {
+    const deadline = this.clock.wallMs() + this.#timeoutMs;
+    for (let left = this.#members - 1; ; left--) {
+      try {
+        return await ask({ deadline });
+      } catch (cause) {
+        if (left <= 0 || !wasNotSent(messageOf(cause))) throw this.#failure(what, cause);
+      }
+    }
   }
 
   /** Said once in the log, thrown each time. */
