@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/common/random.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
+import { encodeConfChange } from '../../../src/datanode/raft/conf-change-codec.ts';
 import type { Entry } from '../../../src/datanode/raft/message.ts';
 import { createRaftNode } from '../../../src/datanode/raft/raft.ts';
 import { memoryStorage } from './memory-storage.ts';
@@ -61,4 +62,32 @@ test('a snapshot of entries that are in the log takes none away that was acknowl
   const other = { ...snapshotAt(13), term: 3 };
   node.step({ type: 'snapshot', from: 2, to: 1, term: 3, snapshot: other });
   expect(node.pendingSnapshot).toBe(other);
+});
+
+test('a change of members that is applied before it counts from the members of then', () => {
+  const data = new Uint8Array(0);
+  const change = {
+    ...{ transition: 'auto', context: data },
+    steps: [{ kind: 'addLearner', replica: 3 }],
+  } as const;
+  const bytes = encodeConfChange(change);
+  const node = follower([{ term: 2, index: 11, kind: 'confChangeV2', data: bytes }]);
+  node.step({
+    type: 'append',
+    from: 2,
+    to: 1,
+    term: 3,
+    index: 11,
+    logTerm: 2,
+    entries: [],
+    commit: 11,
+  });
+  expect(node.ready().committedEntries.map(({ index }) => index)).toEqual([11]);
+  const confState = { ...EMPTY_CONF, voters: [1, 2], learners: [3, 4] };
+  const snapshot = { index: 20, term: 2, confState, data };
+  node.step({ type: 'snapshot', from: 2, to: 1, term: 3, snapshot });
+  expect(node.pendingSnapshot).toBe(snapshot);
+  // what the engine says until another takes its place, and after a crash before that
+  expect(node.applyConfChange(change)).toMatchObject({ voters: [1, 2], learners: [3] });
+  expect(node.status().confState).toEqual(confState);
 });
