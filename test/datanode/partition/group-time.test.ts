@@ -77,13 +77,19 @@ describe('the time of a group', () => {
   });
 });
 
-test('a leader goes on from what its predecessor has written, however far ahead that was', async () => {
+/** A group led by n1, whose wall clock is ten minutes ahead of the others'. */
+async function ledAhead(): Promise<Trio> {
   const trio = new Trio({ clockSkewMaxMs: 3_600_000 });
   const aheadMs = 600_000;
   trio.clocks.set('n1', { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs });
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  await expect.poll(() => trio.hosts.get('n1')!.local('default', 0)!.isLeader).toBe(true);
+  return trio;
+}
+
+test('a leader goes on from what its predecessor has written, however far ahead that was', async () => {
+  const trio = await ledAhead();
   try {
-    for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
-    await expect.poll(() => trio.hosts.get('n1')!.local('default', 0)!.isLeader).toBe(true);
     await trio.run('write', 'SET k v');
     const { appliedIndex, state } = await trio.leader();
     for (const node of ['n2', 'n3']) await trio.caughtUp(node, appliedIndex);
@@ -91,6 +97,28 @@ test('a leader goes on from what its predecessor has written, however far ahead 
     trio.tellOfPeer('n1', false);
     const next = await trio.leader();
     expect(next.inspect().time.nowMs()).toBeGreaterThanOrEqual(state.timeMs);
+  } finally {
+    await trio.destroy();
+  }
+  expect(trio.faults).toEqual([]);
+});
+
+test('so it does from a snapshot, and from what its log and its engine had when it was opened', async () => {
+  const trio = await ledAhead();
+  try {
+    await trio.stop('n3');
+    for (let at = 0; at < 100; at++) await trio.run('write', `SET k${at} v`);
+    const leader = await trio.leader();
+    await expect.poll(() => trio.logs.get('n1')!.replica(1)!.firstIndex()).toBeGreaterThan(20);
+    const { timeMs, index } = leader.state;
+    for (let life = 1; life <= 2; life++) {
+      await trio.start('n3');
+      await trio.caughtUp('n3', index);
+      const { time } = trio.hosts.get('n3')!.local('default', 0)!.inspect();
+      expect(time.nowMs(), `life ${life}`).toBeGreaterThanOrEqual(timeMs);
+      await trio.stop('n3');
+    }
+    expect(trio.offsets).toHaveLength(1); // a snapshot was sent, once
   } finally {
     await trio.destroy();
   }
