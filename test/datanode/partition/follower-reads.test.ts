@@ -1,5 +1,6 @@
 /** A follower answers from its state only what is proven to be young enough. */
 import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import type { HostSettings } from '../../../src/datanode/partition/host-settings.ts';
@@ -149,6 +150,33 @@ test('time goes on in its reads, but past no deadline that is not committed', as
   await eventually(30_000, 'the deadline arrives', async () => {
     return (await read(follower, 'GET short', 0)) === '$-1';
   });
+});
+
+test('a snapshot brings deadlines of its own, past which its reads do not go either', async () => {
+  trio = new Trio({ clockSkewMaxMs: 3_600_000 });
+  let aheadMs = 0;
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  for (const node of ['n1', 'n2', 'n3']) {
+    trio.clocks.set(node, clock);
+    await trio.start(node);
+  }
+  await trio.run('write', 'SET k v');
+  const leader = await trio.leader();
+  const { id } = leader;
+  const follower = trio.hosts.get(id === 2 ? 'n3' : 'n2')!.local('default', 0)!;
+  expect(await read(follower, 'GET k', TEN_SECONDS_MS)).toBe('$1\r\nv'); // there is no deadline
+  isolate(follower);
+  await trio.run('write', 'SET short x PX 600000');
+  for (let at = 0; at < 100; at++) await trio.run('write', `SET k${at} v`);
+  const log = trio.logs.get(`n${id}`)!.replica(id)!;
+  await eventually(30_000, 'the log goes', () => log.firstIndex() > follower.appliedIndex + 1);
+  trio.cut.clear();
+  const hasAll = () => follower.appliedIndex >= leader.appliedIndex;
+  await eventually(30_000, 'it has the snapshot', hasAll);
+  expect(await read(follower, 'GET short', 0)).toBe('$1\r\nx');
+  isolate(follower);
+  aheadMs = 600_001;
+  expect(await read(follower, 'GET short', TEN_SECONDS_MS)).toBe('$1\r\nx');
 });
 
 /** What is read of ranges there stands still until `end`; then it finds its engine closed. */
