@@ -197,6 +197,7 @@ export class Requests {
   stepDown(): void {
     this.#reads.failAll('NOT_LEADER', 'leadership was lost');
     this.#waiters.failAll('NOT_LEADER', 'leadership was lost');
+    this.#watches.stepDown();
   }
 
   /**

@@ -133,6 +133,12 @@ export class WatchBook {
     this.#bytes -= watch.bytes;
   }
 
+  clear(): void {
+    this.#byToken.clear();
+    this.#byName.clear();
+    this.#bytes = 0;
+  }
+
   #forgetKeys(watch: Watch): void {
     for (const name of watch.names) {
       const sharing = this.#byName.get(name);

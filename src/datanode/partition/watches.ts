@@ -115,6 +115,11 @@ export class Watches {
     }
   }
 
+  /** Leadership is gone, and in no later term does any of them hold. */
+  stepDown(): void {
+    this.#book.clear();
+  }
+
   #takeExec(batch: CommandBatch, watch: Watch): Promise<readonly LineResult[]> {
     watch.leaving = true;
     this.#gathered++;

@@ -449,6 +449,24 @@ describe.each([
   });
 });
 
+test('nothing is remembered once the leadership has ended, nor does it come back with it', async () => {
+  await apply(put('a'));
+  watch('t', 'a', 'b');
+  watch('u', 'a');
+  expect(await mayExec('u')).toBe(true); // its entry is not made yet
+  watches.stepDown();
+  expect([watches.count, watches.bytes]).toEqual([0, 0]);
+  const exec = encodeExec([line('SET out 1')], { token: 'u', calls: 1 });
+  expect(watches.leave([exec], nowMs, () => new Set())).toEqual([BROKEN_EXEC]);
+  for (const answer of settle.splice(0)) answer();
+  await apply(put('a'));
+  expect(await mayExec('t')).toBe(false);
+  term = 2;
+  watch('t', 'a');
+  expect(await mayExec('t')).toBe(true);
+  expect(watches.count).toBe(1);
+});
+
 test('of many changes only what is watched is asked about', async () => {
   const asked: string[] = [];
   const changed = {
