@@ -56,7 +56,7 @@ function infoText(context: NodeContext): string {
 }
 
 function address({ id, host, port }: Follower): Reply {
-  return array([bulk(host), integer(port), bulk(id), array([])]);
+  return array([bulk(host), integer(port), bulk(id), { kind: 'map', pairs: [] }]);
 }
 
 /** Followers stand here only: NODES and SHARDS name a node once, as a master. */

@@ -182,7 +182,14 @@ function objectRow(name: string, summary: string, since: string, run: KeyRun): C
 const fixedReplies: ReadonlyMap<string, Reply> = new Map([
   ['object|help', OBJECT_HELP],
   ['memory|help', MEMORY_HELP],
-  ['memory|doctor', bulk('Data lives in LevelDB, not in this process: nothing to diagnose.')],
+  [
+    'memory|doctor',
+    {
+      kind: 'verbatim',
+      format: 'txt',
+      text: 'Data lives in LevelDB, not in this process: nothing to diagnose.',
+    },
+  ],
   ['memory|malloc-stats', bulk('Stats not supported for the current allocator')],
   ['memory|purge', OK],
 ]);

@@ -20,6 +20,9 @@ test('CLUSTER SLOTS and SHARDS cover every slot', async () => {
   const slots = await ask(node, 'CLUSTER SLOTS');
   expect(slots).toMatch(/^\*3\r\n\*3\r\n:0\r\n:8191\r\n\*4\r\n\$9\r\n127\.0\.0\.1\r\n:7001\r\n/);
   expect(slots).toContain(':8192\r\n:16382\r\n');
+  node.session.protocol = 3;
+  expect(await ask(node, 'CLUSTER SLOTS')).toMatch(/:7001\r\n\$40\r\n1{40}\r\n%0\r\n/);
+  node.session.protocol = 2;
   expect(slots).toContain(':16383\r\n:16383\r\n');
   const shards = await ask(node, 'CLUSTER SHARDS');
   expect(shards).toContain('$5\r\nslots\r\n*2\r\n:0\r\n:8191\r\n');

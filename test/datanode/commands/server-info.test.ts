@@ -58,5 +58,8 @@ test('MEMORY STATS and DOCTOR', async () => {
   expect(stats).toContain('$10\r\nkeys.count\r\n:7\r\n');
   expect(stats).toContain('$15\r\npeak.percentage\r\n$2\r\n75\r\n');
   expect(await ask(node, 'MEMORY DOCTOR')).toMatch(/^\$/);
+  node.session.protocol = 3;
+  expect(await ask(node, 'MEMORY DOCTOR')).toMatch(/^=\d+\r\ntxt:/);
+  node.session.protocol = 2;
   expect(await ask(node, 'MEMORY HELP')).toContain('STATS');
 });
