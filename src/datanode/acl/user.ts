@@ -223,7 +223,7 @@ function applySelectorRule(
 
 /** `~pattern`, `%R~pattern`, `%W~pattern`, `%RW~pattern` */
 function applyKeyPattern(selector: Selector, rule: string): Selector | string {
-  const parts = /^(?:~|%([RWrw]{1,2})~)([^ \0]*)$/.exec(rule);
+  const parts = /^(?:~|%(RW?|WR?)~)([^ \0]*)$/i.exec(rule);
   if (parts === null) return SYNTAX;
   if (selector.keys === 'all') return PATTERN_AFTER_ALL;
   const access = parts[1]?.toLowerCase() ?? 'rw';
