@@ -164,10 +164,7 @@ export class Replica implements LocalPartition {
 
   tick(): void {
     if (this.#stopped) return;
-    if (this.#sleep.tick()) {
-      this.#expiry.tick();
-      return;
-    }
+    if (this.#sleep.tick()) return this.#expiry.tick();
     this.#raft.tick();
     this.#requests.expire();
     this.#expiry.tick();

@@ -1,0 +1,62 @@
+/** Relations between the bounds of `limits.ts`, asserted when it is loaded. */
+import { assert } from './assert.ts';
+import type { limits as bounds } from './limits.ts';
+
+export function assertAgreement(limits: typeof bounds): void {
+  assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');
+  assert(
+    2 * limits.waitersPerPartitionMax <= limits.servedRepliesMax,
+    'whoever waits may be served twice over before anything is confirmed',
+  );
+  assert(limits.requestBytesMax < limits.entryBytesHardMax, 'the largest request fits one entry');
+  assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
+  assert(
+    limits.entryBytesHardMax < limits.logBatchBytesMax,
+    'the largest entry fits one log batch',
+  );
+  assert(
+    limits.logZerosChunkBytes <= limits.logZerosAheadBytes,
+    'zeros are written chunk by chunk',
+  );
+  assert(limits.entryBytesHardMax < limits.frameBytesMax, 'the largest entry fits one frame');
+  assert(
+    limits.metaValueBytesMax + limits.metaKeyBytesMax <= limits.metaTxnBytesMax,
+    'the largest metadata value fits a transaction',
+  );
+  assert(
+    limits.gatherBytesMax + limits.entryBytesHardMax <= limits.frameBytesMax,
+    'what one partition gives to a gathering fits a frame, with a value beyond the bound',
+  );
+  assert(
+    limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,
+    'the replies of a batch fit a frame',
+  );
+  assert(
+    limits.connectionOutputReadsBytes + 2 * (limits.replyBytesMax + limits.valueBytesMax) <
+      limits.connectionOutputBytesMax,
+    'a client whose reads are dropped and made again is not closed: the last that had room, and the next',
+  );
+  assert(
+    2 * limits.replyBytesMax <= limits.execReplyBytesMax,
+    'a transaction has room for one read more',
+  );
+  assert(
+    limits.engineBehindOperations + limits.engineBehindBatchOperationsMax <=
+      limits.engineWholeOperationsMax,
+    'what is written behind is never written in parts',
+  );
+  assert(limits.followerAskMs < limits.holdMs, 'a read that fails at a follower can go elsewhere');
+  assert(limits.holdMs < limits.outcomeWaitMs, 'an outcome is waited for beyond one election');
+  assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
+  assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
+  assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
+  assert(
+    limits.peerSmallRequestBytesMax + limits.frameSmallBytesMax < limits.peerQueueBytesMax,
+    'requests never keep a peer from reading the raft messages beside them',
+  );
+  assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');
+  assert(
+    limits.sessionUseNotedMs * 4 <= limits.sessionIdleMs,
+    'a session in use does not end for being noted late',
+  );
+}
