@@ -52,6 +52,8 @@ export interface DatanodeCoordinatorOptions {
 }
 
 const RETRY_MS = 500;
+/** Whoever has gone is gone from the store after one; a store that was restarted gives it once more. */
+const FORMER_LEASES = 2;
 const SAVE_DELAY_MS = 50;
 /** A picture is saved at least this often, so that it is never far behind its store. */
 const REVISIONS_UNSAVED_MAX = 10_000;
@@ -77,6 +79,8 @@ export class DatanodeCoordinator {
   /** Until it has begun to register. */
   #own: NodeRecord | undefined;
   #refused = false;
+  /** Until then a former life of this node at another address may still have its lease. */
+  #formerUntilMs = 0;
   #registeredAt: Revision | undefined;
   #seenRevision: Revision = 0;
   #current = false;
@@ -101,6 +105,8 @@ export class DatanodeCoordinator {
       this.#options.onChange(this.#view, everythingChanged);
     }
     this.#own = record;
+    this.#formerUntilMs =
+      this.#options.clock.monotonicMs() + FORMER_LEASES * this.#options.leaseTtlMs;
     this.#registering = this.#keepRegistered(record);
     this.#watch = this.#options.store.watch(keys.root, {
       onList: (items, revision) => this.#changed(this.#view.list(items), revision),
@@ -251,6 +257,12 @@ export class DatanodeCoordinator {
     }
   }
 
+  /** Not once this life has registered: who is there now came after it. */
+  #mayBeFormer(): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    return this.#registeredAt === undefined && nowMs < this.#formerUntilMs;
+  }
+
   /** One for all attempts while it lasts: whoever forgets a lease keeps it alive in the store. */
   async #holdLease(): Promise<Lease> {
     const { store, leaseTtlMs } = this.#options;
@@ -280,6 +292,7 @@ export class DatanodeCoordinator {
     }
     const other = alive?.bootId === record.bootId ? undefined : alive;
     if (other && (this.#registeredAt !== undefined || isElsewhere(other, record))) {
+      if (this.#mayBeFormer()) throw stillThere(other);
       await lease.revoke().catch(() => {});
       throw sameNode(other);
     }
@@ -323,12 +336,17 @@ function isElsewhere(other: NodeRecord, own: NodeRecord): boolean {
   return other.host !== own.host || other.transportPort !== own.transportPort;
 }
 
+function stillThere({ node, host, transportPort }: NodeRecord): KvorumError {
+  const text = `${node} is registered at ${host}:${transportPort}: waiting for that to end`;
+  return new KvorumError('STORE_UNAVAILABLE', text);
+}
+
 /** Two processes of one identity would vote twice: this one ends. */
 function sameNode({ node, incarnation, host, transportPort }: NodeRecord): KvorumError {
   return new KvorumError(
     'CONFLICT',
     `another process is node ${node} already, at ${host}:${transportPort} with incarnation ` +
-      `${incarnation}, and two on copies of one data directory would vote twice: if it has ended, wait ` +
-      'for its lease to end; else keep one of the two, and give the other an empty directory and a name',
+      `${incarnation}, and two on copies of one data directory would vote twice: keep one of the two, ` +
+      'and give the other an empty directory and a name of its own',
   );
 }

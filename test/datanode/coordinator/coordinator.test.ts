@@ -186,14 +186,25 @@ describe('a datanode on its control path', () => {
     await expect.poll(() => original.currents.length).toBe(1);
     const copy = start({ bootId: 'second', host: 'elsewhere' });
     await copy.started;
-    await expect.poll(() => copy.refusals.length).toBe(1);
+    await expect.poll(() => copy.refusals.length, { timeout: 10_000 }).toBe(1);
     expect(copy.refusals[0]!.message).toMatch(/another process is node n1 already, at h:1 with/);
     expect(original.refusals).toEqual([]);
-    await original.coordinator.stop();
-    const later = start({ bootId: 'third', host: 'elsewhere' });
+    expect(copy.currents).toEqual([]);
+  }, 15_000);
+
+  test('waits for the lease of a former life of its own at another address', async () => {
+    const lease = await store.grantLease(60_000);
+    const former: NodeRecord = { ...record, bootId: 'former', host: 'elsewhere' };
+    const value = encodeRecord(former);
+    await store.transaction([], [{ type: 'put', key: keys.node('n1'), value, lease }]);
+    const problems: string[] = [];
+    const later = start({ bootId: 'now' }, (message) => problems.push(message));
     await later.started;
-    await expect.poll(() => later.currents.length).toBe(1);
-  });
+    await expect.poll(() => problems).toEqual(['not registered']);
+    await lease.revoke();
+    await expect.poll(() => later.currents.length, { timeout: 10_000 }).toBe(1);
+    expect(later.refusals).toEqual([]);
+  }, 15_000);
 
   test('ends when another process has registered in its place', async () => {
     const original = start({ bootId: 'first' });
