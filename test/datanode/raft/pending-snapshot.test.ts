@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/common/random.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
 import { encodeConfChange } from '../../../src/datanode/raft/conf-change-codec.ts';
-import type { ConfChange, Entry } from '../../../src/datanode/raft/message.ts';
+import type { Entry } from '../../../src/datanode/raft/message.ts';
 import { createRaftNode } from '../../../src/datanode/raft/raft.ts';
 import { memoryStorage } from './memory-storage.ts';
 
@@ -66,10 +66,8 @@ test('a snapshot of entries that are in the log takes none away that was acknowl
 
 test('a change of members that is applied before it counts from the members of then', () => {
   const data = new Uint8Array(0);
-  const change: ConfChange = {
-    ...({ transition: 'auto', context: data } as const),
-    steps: [{ kind: 'addLearner', replica: 3 }],
-  };
+  const steps = [{ kind: 'addLearner', replica: 3 }] as const;
+  const change = { transition: 'auto', steps, context: data } as const;
   const bytes = encodeConfChange(change);
   const node = follower([{ term: 2, index: 11, kind: 'confChangeV2', data: bytes }]);
   node.step({
