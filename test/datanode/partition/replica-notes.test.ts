@@ -1,4 +1,4 @@
-/** What a node remembers of its replicas beside their logs: which may have promised their vote. */
+/** What a node remembers of its replicas beside their logs: whose they are, and which may have promised their vote. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,23 @@ afterEach(() => {
 
 const open = (disk: Disk = fsDisk) => ReplicaNotes.open(disk, dir, 'i');
 const ORIGINS = new Map([1, 2].map((id) => [id, { group: 7, epoch: 1 }]));
+
+describe('notes and logs of another', () => {
+  test('are not taken for its own by a node that has become another incarnation', async () => {
+    await (await open()).addOrigins(ORIGINS);
+    const other = ReplicaNotes.open(fsDisk, dir, 'j');
+    await expect(other).rejects.toMatchObject({ code: 'CORRUPT' });
+    await expect(other).rejects.toThrow('belongs to incarnation i, this is j');
+    expect([...(await open()).origins().keys()]).toEqual([1, 2]);
+  });
+
+  test('a log may hold what is noted, and nothing else', async () => {
+    const notes = await open();
+    await notes.addOrigins(ORIGINS);
+    expect(() => notes.checkLog([2])).not.toThrow();
+    expect(() => notes.checkLog([1, 3])).toThrow('does not know replica 3');
+  });
+});
 
 describe('a promise of a vote', () => {
   test('is outlived by its note, until the replica is forgotten', async () => {
