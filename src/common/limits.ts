@@ -25,6 +25,10 @@ export const limits = {
   /** Unanswered requests of one connection, by count and bytes: beyond, it is not read. */
   connectionInFlightMax: 4_096,
   connectionInFlightBytesMax: 32 * MIB,
+  /** What requests of all clients of a node hold, near enough: beyond, the largest holder is closed; from
+   * half of it on, unanswered requests of one connection have so many bytes. */
+  clientsRequestBytesMax: 1024 * MIB,
+  connectionInFlightTightBytes: 1 * MIB,
   /** How long a connection that was ended waits for its peer to close as well. */
   closeLingerMs: 500,
   /** Replies queued for one connection: beyond, it is not read; at the hard bound it is closed. */

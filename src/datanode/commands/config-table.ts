@@ -112,6 +112,7 @@ const facts: readonly ShownRow[] = [
   shown('lazyfree-lazy-user-del', 'yes'),
   shown('lazyfree-lazy-user-flush', 'yes'),
   shown('maxmemory', '0'),
+  shown('maxmemory-clients', String(limits.clientsRequestBytesMax)),
   shown('maxmemory-policy', 'noeviction'),
   shown('min-replicas-to-write', '0'),
   shown('proto-max-bulk-len', String(limits.requestBulkBytesMax)),

@@ -6,6 +6,9 @@
 import { isAt } from '../../common/bytes.ts';
 import { listFor } from '../../common/list-for.ts';
 
+/** An argument's object beside its bytes, and as much again for what millions cost the collector. */
+export const ARGUMENT_BYTES = 256;
+
 const SLAB_BYTES = 8_192;
 /** Larger ones have memory of their own. */
 const SHARED_MAX = SLAB_BYTES / 4;

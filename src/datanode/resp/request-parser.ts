@@ -9,7 +9,7 @@
 import RedisParser from 'redis-parser';
 import { assert, must } from '../../common/assert.ts';
 import { limits } from '../../common/limits.ts';
-import { copiesOf } from './argument-memory.ts';
+import { ARGUMENT_BYTES, copiesOf } from './argument-memory.ts';
 import { splitInline } from './inline.ts';
 import { LARGE_BULK_BYTES, LargeBulk } from './large-bulk.ts';
 
@@ -30,6 +30,8 @@ export interface RequestParser {
   pause(): void;
   /** Goes on with what was kept. */
   resume(): void;
+  /** Memory of what came and was not handed over, near enough. */
+  readonly heldBytes: number;
 }
 
 /** A header line of at most this many bytes is looked through without a call for its end. */
@@ -64,6 +66,8 @@ class GuardedParser implements RequestParser {
   #at = 0;
   /** Arguments of the current request that have not begun; 0 between requests. */
   #argsLeft = 0;
+  /** All of it. */
+  #argsCount = 0;
   /** Bytes of the current bulk (its CRLF included) that have not come. */
   #bulkLeft = 0;
   #requestBytes = 0;
@@ -104,6 +108,12 @@ class GuardedParser implements RequestParser {
   resume(): void {
     this.#paused = false;
     this.#walk();
+  }
+
+  get heldBytes(): number {
+    const restBytes = this.#rest?.length ?? 0;
+    if (this.#argsLeft === 0 && this.#bulkLeft === 0) return restBytes;
+    return restBytes + this.#requestBytes + (this.#argsCount - this.#argsLeft) * ARGUMENT_BYTES;
   }
 
   /** Walks `#rest` as far as it is complete. */
@@ -147,6 +157,7 @@ class GuardedParser implements RequestParser {
         return this.#fail('Protocol error: unauthenticated multibulk length');
       }
       this.#argsLeft = count;
+      this.#argsCount = count;
       this.#requestBytes = 0;
       return this.#arguments(bytes, start, end);
     }

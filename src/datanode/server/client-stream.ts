@@ -7,6 +7,7 @@ import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Queued } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
+import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
 import type { ConnectionWorld } from './connection-world.ts';
@@ -14,7 +15,10 @@ import type { LaneItem } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
+import type { Holder } from './request-memory.ts';
 
+/** From so many arguments on they count by themselves in what a request holds. */
+const MANY_ARGUMENTS = 64;
 /** Requests of a pipeline that are taken between two looks at the clock. */
 const LOOKED_REQUESTS = 16;
 
@@ -31,13 +35,15 @@ export interface StreamOwner {
   onRoom(): void;
   /** The client sends nothing more, and may wait for replies: the stream ends with the last of them. */
   onInputEnd(): void;
+  /** What it keeps of answered requests: those that a transaction queues. */
+  keptBytes(): number;
   /** The client has gone; called once, and nothing after it. */
   onClose(): void;
 }
 
-type StreamWorld = Pick<ConnectionWorld, 'clock' | 'logger' | 'stats'>;
+type StreamWorld = Pick<ConnectionWorld, 'clock' | 'logger' | 'stats' | 'requests'>;
 
-export class ClientStream {
+export class ClientStream implements Holder {
   readonly output: Output;
   readonly #stream: ByteStream;
   readonly #world: StreamWorld;
@@ -62,6 +68,7 @@ export class ClientStream {
   /** Nothing more is read; the stream ends with the last reply. */
   #closing = false;
   #closed = false;
+  #isLetGo = false;
 
   constructor(stream: ByteStream, world: StreamWorld, owner: StreamOwner) {
     this.#stream = stream;
@@ -181,6 +188,7 @@ export class ClientStream {
     // a pipeline becomes one batch per partition because lanes start only when it has been read
     this.#owner.lanes.start();
     this.#regulate();
+    this.#noteHeld();
   }
 
   /** Requests are taken from what has come, and now `chunk`. */
@@ -195,7 +203,7 @@ export class ClientStream {
 
   #onRequest(args: CommandLine, bytes: number): void {
     if (this.#closing) return;
-    const slot = this.#replies.open(bytes, this.#owner.protocol());
+    const slot = this.#replies.open(heldBytes(args, bytes), this.#owner.protocol());
     if (args.length <= limits.argumentsAtOnceMax) {
       this.#owner.onRequest(args, slot);
       if (this.#isFull()) this.#regulate();
@@ -238,6 +246,7 @@ export class ClientStream {
       this.#spentMs = 0;
       if (this.#closed) return;
       this.#goOn();
+      this.#noteHeld();
       if (!this.#paused && !this.#resting) this.#stream.resume();
       if (this.#ending) this.#endWhenAnswered();
     });
@@ -259,6 +268,7 @@ export class ClientStream {
     if (waiting > limits.connectionOutputBytesMax) return this.output.disconnect(waiting);
     this.#endWhenAnswered();
     this.#onDrain();
+    this.#noteHeld();
   };
 
   #onDrain(): void {
@@ -277,9 +287,30 @@ export class ClientStream {
   #isFull(): boolean {
     return (
       this.#replies.length >= limits.connectionInFlightMax ||
-      this.#replies.requestBytes >= limits.connectionInFlightBytesMax ||
+      this.#replies.requestBytes >= this.#inFlightBytesMax() ||
       this.#stream.bufferedBytes > limits.connectionOutputPauseBytes
     );
+  }
+
+  #inFlightBytesMax(): number {
+    const { connectionInFlightTightBytes, connectionInFlightBytesMax } = limits;
+    const { isTight } = this.#world.requests;
+    return isTight ? connectionInFlightTightBytes : connectionInFlightBytesMax;
+  }
+
+  /** What requests of this client hold. */
+  #noteHeld(): void {
+    if (this.#closed || this.#isLetGo) return;
+    const { requestBytes } = this.#replies;
+    const held = this.#parser.heldBytes + requestBytes + this.#owner.keptBytes();
+    this.#world.requests.note(this, held);
+  }
+
+  letGo(heldBytes: number): void {
+    this.#isLetGo = true;
+    const text = 'requests of clients take too much memory: whose take most is disconnected';
+    this.#world.logger.warn(text, { client: this.#stream.remote, heldBytes });
+    this.#stream.destroy();
   }
 
   /** Reads on exactly while there is room for what may come. */
@@ -311,6 +342,12 @@ export class ClientStream {
   #onClose(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#world.requests.note(this, 0);
     this.#owner.onClose();
   }
+}
+
+/** Of a request in memory: many small arguments take more than they did on the wire. */
+function heldBytes({ length }: CommandLine, wireBytes: number): number {
+  return length < MANY_ARGUMENTS ? wireBytes : wireBytes + length * ARGUMENT_BYTES;
 }

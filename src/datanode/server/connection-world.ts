@@ -8,6 +8,7 @@ import type { NodeContext, Session } from '../commands/node-context.ts';
 import type { Router } from '../routing/router.ts';
 import type { CommandWatch } from './command-watch.ts';
 import type { HoldBudget } from './hold-budget.ts';
+import type { RequestMemory } from './request-memory.ts';
 import type { ServerSettings } from './settings.ts';
 import type { ServerStats } from './stats.ts';
 import type { WaitingClients } from './waiting-clients.ts';
@@ -28,6 +29,7 @@ export interface ConnectionWorld {
   readonly router: Router;
   readonly budget: HoldBudget;
   readonly gatherBudget: HoldBudget;
+  readonly requests: RequestMemory;
   readonly waiting: WaitingClients;
   readonly stats: ServerStats;
   readonly watch: CommandWatch;

@@ -94,6 +94,7 @@ export class Connection {
       onRequest: (args, slot) => this.#onRequest(args, slot),
       onRoom: () => this.#onRoom(),
       onInputEnd: () => this.#onInputEnd(),
+      keptBytes: () => this.#transaction.queuedBytes,
       onClose: () => this.#onClose(),
     });
     this.#pushes = new PushOutlet(this.#stream.output, world, () => this.#stream.askFlush());

@@ -5,11 +5,17 @@
 import { limits } from '../../common/limits.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
+import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import { error, type Reply } from '../resp/reply.ts';
 
 export class QueueRoom {
   #bytes = 0;
   #arguments = 0;
+
+  /** What it takes in memory, near enough. */
+  get heldBytes(): number {
+    return this.#bytes + this.#arguments * ARGUMENT_BYTES;
+  }
 
   /** Counts one more command; what it is answered when it does not fit, or undefined. */
   take(line: CommandLine): Reply | undefined {

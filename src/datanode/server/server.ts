@@ -33,6 +33,7 @@ import { HoldBudget } from './hold-budget.ts';
 import { LeaderMoves } from './leader-moves.ts';
 import { createNodeContext } from './node-info.ts';
 import { RateMeter } from './rates.ts';
+import { RequestMemory } from './request-memory.ts';
 import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
@@ -120,6 +121,7 @@ export class RedisServer {
       router,
       budget: this.#budget,
       gatherBudget: this.#gatherBudget,
+      requests: new RequestMemory(options.settings.requestsBytesMax),
       waiting: this.#waiting,
       stats: this.#stats,
       watch: this.#watch,

@@ -3,6 +3,8 @@ import { limits } from '../../common/limits.ts';
 
 export interface ServerSettings {
   readonly clientsMax: number;
+  /** What requests of all clients may hold, in bytes, near enough. */
+  readonly requestsBytesMax: number;
   /** Longest argument of a command, in bytes. */
   readonly valueBytesMax: number;
   /** Longest answer of a read, in bytes, near enough; limits.replyBytesMax at most. */
@@ -22,6 +24,7 @@ export interface ServerSettings {
 
 export const defaultServerSettings: ServerSettings = {
   clientsMax: limits.clientsMax,
+  requestsBytesMax: limits.clientsRequestBytesMax,
   valueBytesMax: limits.valueBytesMax,
   replyBytesMax: limits.replyBytesMax,
   holdMs: limits.holdMs,

@@ -88,6 +88,10 @@ export class Transaction {
     return this.#open?.queue.length ?? -1;
   }
 
+  get queuedBytes(): number {
+    return this.#open?.room.heldBytes ?? 0;
+  }
+
   /** What EXEC would run. */
   get lines(): readonly CommandLine[] {
     return linesOf(this.#open?.queue ?? []);

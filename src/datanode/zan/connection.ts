@@ -66,6 +66,7 @@ export class ZanConnection implements ClientConnection {
       onInputEnd: () => {
         if (this.#held !== undefined) this.#stream.destroy();
       },
+      keptBytes: () => 0,
       onClose: () => this.#onClose(),
     });
     this.#stream.open();

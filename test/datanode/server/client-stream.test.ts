@@ -7,6 +7,7 @@ import { OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { ClientStream } from '../../../src/datanode/server/client-stream.ts';
 import type { LaneItem } from '../../../src/datanode/server/lane.ts';
 import type { ReplySlot } from '../../../src/datanode/server/reply-queue.ts';
+import { RequestMemory } from '../../../src/datanode/server/request-memory.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';
 import { wire } from './doors.ts';
@@ -47,9 +48,10 @@ function open(requestMs = 0) {
   const requests: { readonly args: CommandLine; readonly slot: ReplySlot }[] = [];
   let closed = 0;
   const stats = new ServerStats();
+  const memory = new RequestMemory();
   const client = new ClientStream(
     stream,
-    { clock, logger: silentLogger, stats },
+    { clock, logger: silentLogger, stats, requests: memory },
     {
       lanes: { start: () => {} },
       protocol: () => 2,
@@ -60,6 +62,7 @@ function open(requestMs = 0) {
       },
       onRoom: () => {},
       onInputEnd: () => {},
+      keptBytes: () => 0,
       onClose: () => closed++,
     },
   );
