@@ -8,6 +8,7 @@ import type { MetaStore } from '../meta/store.ts';
 import type { DatanodeConfig } from './config.ts';
 import { createIdentity, type Identity, loadIdentity } from './coordinator/identity.ts';
 import type { EngineHost } from './engine/engine.ts';
+import { checkLogHoldsEngines } from './partition/open-replica.ts';
 import { ReplicaNotes } from './partition/replica-notes.ts';
 import { checkLogIsThere, endQuarantine, quarantine } from './quarantine.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
@@ -64,6 +65,7 @@ async function openParts(options: DataDirOptions, dir: string): Promise<DataDir>
   const files = { disk, dir: `${dir}/log`, clock, logger };
   const log = await openSharedLog({ ...files, ...tuning, onFailure: options.onLogFailure });
   try {
+    await checkLogHoldsEngines(engines, log, files.dir);
     notes.checkLog(log.replicas());
   } catch (failure) {
     await log.close();

@@ -2,12 +2,18 @@
 import { beforeEach, expect, test } from 'vitest';
 import { writeChecked } from '../../src/common/checked-file.ts';
 import { systemClock } from '../../src/common/clock.ts';
-import { readFile } from '../../src/common/disk.ts';
+import { readFile, replaceFile } from '../../src/common/disk.ts';
 import { silentLogger } from '../../src/common/log.ts';
 import { seededRandom } from '../../src/common/random.ts';
 import { datanodeConfigSchema } from '../../src/datanode/config.ts';
 import { openDataDir } from '../../src/datanode/data-dir.ts';
+import { sealRecord } from '../../src/datanode/encoding/record.ts';
+import { STATE_KEY } from '../../src/datanode/encoding/system.ts';
 import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
+import { checkLogHoldsEngines } from '../../src/datanode/partition/open-replica.ts';
+import { encodeState } from '../../src/datanode/partition/state.ts';
+import { EMPTY_CONF } from '../../src/datanode/raft/conf-change.ts';
+import { openSharedLog } from '../../src/datanode/raftlog/shared-log.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
 import { SimDisk } from '../sim/disk.ts';
 
@@ -16,7 +22,7 @@ let disk: SimDisk;
 
 beforeEach(async () => {
   disk = new SimDisk({ random, clock: systemClock });
-  await disk.makeDir('/d');
+  for (const dir of ['/d', '/d/log']) await disk.makeDir(dir);
 });
 
 const open = () =>
@@ -31,6 +37,33 @@ const open = () =>
     onLogFailure: () => {},
   });
 
+test('a log that was emptied beside its engines is damage: nothing is made anew under their ids', async () => {
+  const engines = createMemoryHost();
+  const apply = async (index: number) => {
+    const { engine } = await engines.open('1-0');
+    const state = { index, term: 1, timeMs: 0, epoch: 1, confState: EMPTY_CONF };
+    await engine.write([
+      { type: 'put', key: STATE_KEY, value: sealRecord(STATE_KEY, encodeState(state)) },
+    ]);
+    await engine.close();
+  };
+  await replaceFile(disk, '/d/log/000000000001.log', Buffer.alloc(0));
+  const files = { disk, dir: '/d/log', clock: systemClock, logger: silentLogger };
+  const log = await openSharedLog({ ...files, onFailure: () => {} });
+  await apply(1); // all that a crash may leave of a replica in the making
+  await checkLogHoldsEngines(engines, log, '/d/log');
+  await apply(2);
+  await expect(checkLogHoldsEngines(engines, log, '/d/log')).rejects.toMatchObject({
+    code: 'CORRUPT',
+    message: '/d/log: holds no replica, but engine 1-0 is applied up to 2: the raft log is gone',
+  });
+  const reset = { base: { index: 2, term: 1 }, generation: 0 };
+  log.append({ replica: 1, reset, tombstone: true }, () => {});
+  await log.flush();
+  await checkLogHoldsEngines(engines, log, '/d/log'); // it was removed, but for its engine
+  await log.close();
+});
+
 test('notes of a newer build are refused, and nothing is set aside', async () => {
   const notes = { version: 9, incarnation: 'i', origins: [], damages: [], promised: [] };
   await writeChecked(disk, '/d/identity', { version: 1, node: 'n1', incarnation: 'i' });
@@ -40,6 +73,6 @@ test('notes of a newer build are refused, and nothing is set aside', async () =>
     code: 'TOO_NEW',
     message: '/d/replicas: of version 9, this build reads 1; upgrade kvorum on this node',
   });
-  expect(await disk.list('/d')).toEqual(['identity', 'replicas']);
+  expect(await disk.list('/d')).toEqual(['identity', 'log', 'replicas']);
   expect(await readFile(disk, '/d/replicas', 1_000)).toEqual(before);
 });

@@ -3,7 +3,7 @@
  * only the replicas of a partition's birth record start as voters.
  */
 import { KvorumError } from '../../common/errors.ts';
-import type { ReplicaId } from '../../common/ids.ts';
+import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import { STATE_KEY } from '../encoding/system.ts';
@@ -60,6 +60,8 @@ async function createReplica(
   return { id, record, engine, state, promised: false };
 }
 
+const BIRTH_INDEX = 1;
+
 /** Later members hold nothing, until a snapshot of their leader gives them all, members included. */
 const UNBORN: ReplicaState = { index: 0, term: 0, timeMs: 0, epoch: 0, confState: EMPTY_CONF };
 
@@ -69,7 +71,7 @@ const UNBORN: ReplicaState = { index: 0, term: 0, timeMs: 0, epoch: 0, confState
  */
 function birthState(record: PartitionRecord): ReplicaState {
   const voters = record.birth.map((member) => member.replica).sort((a, b) => a - b);
-  return { index: 1, term: 1, timeMs: 0, epoch: 1, confState: { ...EMPTY_CONF, voters } };
+  return { index: BIRTH_INDEX, term: 1, timeMs: 0, epoch: 1, confState: { ...EMPTY_CONF, voters } };
 }
 
 async function reopenReplica(
@@ -116,6 +118,41 @@ function checkFits(state: ReplicaState, log: ReplicaLog, name: string): void {
     `engine ${name} is applied up to ${state.index}, but the raft log holds ` +
       `${log.firstIndex()} to ${log.lastIndex()}: data was lost on this node`,
   );
+}
+
+/**
+ * Throws KvorumError CORRUPT when the log holds no replica, yet an engine has more than what a replica
+ * is born with: then the log was emptied, and with it the votes, and nothing may be made of it here.
+ */
+export async function checkLogHoldsEngines(
+  engines: EngineHost,
+  log: RaftLog,
+  logDir: string,
+): Promise<void> {
+  if (log.replicas().length > 0) return;
+  for (const name of await engines.list()) {
+    if (log.isTombstone(Number(name.split('-')[0]))) continue;
+    const index = await appliedIn(engines, name);
+    if (index <= BIRTH_INDEX) continue;
+    throw new KvorumError(
+      'CORRUPT',
+      `${logDir}: holds no replica, but engine ${name} is applied up to ${index}: the raft log is gone`,
+    );
+  }
+}
+
+/** 0 for one that cannot be read: it may have been in the making. */
+async function appliedIn(engines: EngineHost, name: string): Promise<LogIndex> {
+  try {
+    const { engine } = await engines.open(name);
+    try {
+      return readState(engine, name).index;
+    } finally {
+      await engine.close();
+    }
+  } catch {
+    return 0;
+  }
 }
 
 /** Engines that no replica of the log uses: half-received snapshots, removed replicas. */
