@@ -54,6 +54,8 @@ export interface DatanodeCoordinatorOptions {
 const RETRY_MS = 500;
 /** Whoever has gone is gone from the store after one; a store that was restarted gives it once more. */
 const FORMER_LEASES = 2;
+/** Of tries that fail one after the other: while the store is away, a line about every minute. */
+const TOLD_EVERY = 60;
 const SAVE_DELAY_MS = 50;
 /** A picture is saved at least this often, so that it is never far behind its store. */
 const REVISIONS_UNSAVED_MAX = 10_000;
@@ -241,16 +243,18 @@ export class DatanodeCoordinator {
 
   async #keepRegistered(record: NodeRecord): Promise<void> {
     const { clock, logger } = this.#options;
+    let failures = 0;
     while (!this.#stop.signal.aborted) {
       try {
         await this.#register(record);
+        failures = 0;
       } catch (failure) {
         if (failure instanceof KvorumError && failure.code === 'CONFLICT') {
           this.#refuse(failure);
           return;
         }
-        if (!this.#stop.signal.aborted) {
-          logger.warn('not registered', { error: messageOf(failure) });
+        if (!this.#stop.signal.aborted && failures++ % TOLD_EVERY === 0) {
+          logger.warn('not registered', { error: messageOf(failure), tries: failures });
         }
       }
       await sleep(clock, RETRY_MS, this.#stop.signal).catch(() => {});

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { writeChecked } from '../../../src/common/checked-file.ts';
-import { systemClock } from '../../../src/common/clock.ts';
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import type { ClusterView, ViewChange } from '../../../src/datanode/coordinator/cluster-view.ts';
@@ -82,6 +82,8 @@ beforeEach(async () => {
   await disk.makeDir('/d');
   running = [];
   errors = [];
+  warnings = [];
+  clock = systemClock;
   load = { version: 1, node: 'n1', replicas: 3, leaders: 1, keys: 7, ...bytes(1_600, 3_200) };
 });
 
@@ -91,11 +93,15 @@ afterEach(async () => {
 });
 
 let errors: string[];
+let warnings: string[];
+let clock: Clock;
 let load: LoadRecord;
+
+const isNotRegistered = (warning: string) => warning.startsWith('not registered');
 
 const bytes = (diskBytes: number, memoryBytes: number) => ({ diskBytes, memoryBytes });
 
-function start(own: Partial<NodeRecord> = {}, warn = (_message: string) => {}) {
+function start(own: Partial<NodeRecord> = {}) {
   const changes: ViewChange[] = [];
   const refusals: Error[] = [];
   const currents: number[] = [];
@@ -103,10 +109,10 @@ function start(own: Partial<NodeRecord> = {}, warn = (_message: string) => {}) {
   const coordinator = new DatanodeCoordinator({
     store,
     disk,
-    clock: systemClock,
+    clock,
     logger: {
       ...silentLogger,
-      warn,
+      warn: (message, fields) => warnings.push(`${message} ${JSON.stringify(fields)}`),
       error: (message, fields) => errors.push(`${message} ${JSON.stringify(fields)}`),
     },
     dataDir: '/d',
@@ -159,6 +165,23 @@ describe('a datanode on its control path', () => {
     expect(await told()).toBeUndefined();
   });
 
+  test('says that it is not registered once in a while, not at every try', async () => {
+    meta.available = false;
+    clock = { ...systemClock, setTimer: (_, run) => systemClock.setTimer(0, run) };
+    let tries = 0;
+    const { grantLease } = store;
+    store.grantLease = (ttlMs) => {
+      tries++;
+      return grantLease.call(store, ttlMs);
+    };
+    const { started } = start();
+    await started;
+    await expect.poll(() => tries).toBeGreaterThan(61);
+    const told = warnings.filter(isNotRegistered);
+    expect(told.length).toBeLessThanOrEqual(1 + tries / 60);
+    expect(told[1]).toContain('"tries":61');
+  });
+
   test('is told when its name belongs to another incarnation', async () => {
     const other: NodeRecord = { ...record, incarnation: 'two' };
     await store.put(keys.incarnation('n1'), encodeRecord(other));
@@ -170,10 +193,10 @@ describe('a datanode on its control path', () => {
 
   test('holds one lease, however often it tries to register', async () => {
     await store.put(keys.incarnation('n1'), '{"version": 99}');
-    const problems: string[] = [];
-    const { started } = start({}, (message) => problems.push(message));
+    clock = { ...systemClock, setTimer: (_, run) => systemClock.setTimer(0, run) };
+    const { started } = start();
     await started;
-    await expect.poll(() => problems.length).toBeGreaterThan(1);
+    await expect.poll(() => warnings.filter(isNotRegistered).length).toBeGreaterThan(1);
     expect(meta.leases.size).toBe(1);
     await store.delete(keys.incarnation('n1'));
     await expect.poll(() => store.get(keys.node('n1'))).toBeDefined();
@@ -197,10 +220,9 @@ describe('a datanode on its control path', () => {
     const former: NodeRecord = { ...record, bootId: 'former', host: 'elsewhere' };
     const value = encodeRecord(former);
     await store.transaction([], [{ type: 'put', key: keys.node('n1'), value, lease }]);
-    const problems: string[] = [];
-    const later = start({ bootId: 'now' }, (message) => problems.push(message));
+    const later = start({ bootId: 'now' });
     await later.started;
-    await expect.poll(() => problems).toEqual(['not registered']);
+    await expect.poll(() => warnings.join()).toMatch(/registered at elsewhere:1: waiting for/);
     await lease.revoke();
     await expect.poll(() => later.currents.length, { timeout: 10_000 }).toBe(1);
     expect(later.refusals).toEqual([]);
