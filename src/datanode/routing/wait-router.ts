@@ -93,7 +93,7 @@ export class WaitRouter {
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<Buffer> {
-    return this.#options.transport().request(node, body, timeoutMs, signal);
+    return this.#options.transport().request(node, body, timeoutMs, signal, signal !== undefined);
   }
 
   #withdraw({ namespace, partition }: WaitPlace, leader: LeaderHint): void {

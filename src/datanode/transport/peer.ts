@@ -108,9 +108,14 @@ export class Peer {
     link.requestFlush();
   }
 
-  request(body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
+  request(
+    body: Buffer,
+    timeoutMs: number,
+    signal?: AbortSignal,
+    parks: boolean = false,
+  ): Promise<Buffer> {
     const requests = this.#isForSmall(body) ? this.#smallRequests : this.#bulkRequests;
-    return requests.request(body, timeoutMs, signal);
+    return requests.request(body, timeoutMs, signal, parks);
   }
 
   /**

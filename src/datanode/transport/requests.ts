@@ -27,6 +27,8 @@ interface Pending {
   readonly resolve: (answer: Buffer) => void;
   readonly reject: (error: Error) => void;
   readonly unlisten: () => void;
+  /** Who answers parks it: it counts for nothing once it is sent. */
+  readonly parks: boolean;
   sent: boolean;
 }
 
@@ -40,6 +42,8 @@ export class RequestClient {
   readonly #unsent: Pending[] = [];
   #unsentBytes = 0;
   #unansweredBytes = 0;
+  /** Of those the ones that were sent. */
+  #sentBytes = 0;
   #nextId = 1;
   #link: Link | undefined;
   /** One for all: nearly every request is answered long before it is due. */
@@ -53,7 +57,7 @@ export class RequestClient {
     this.#settings = settings;
   }
 
-  /** Of the bodies of all that was asked and has no answer. */
+  /** Of the bodies of all that was asked and has no answer, but for what is parked. */
   get unansweredBytes(): number {
     return this.#unansweredBytes;
   }
@@ -74,7 +78,12 @@ export class RequestClient {
     this.#stopLooking();
   }
 
-  request(body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
+  request(
+    body: Buffer,
+    timeoutMs: number,
+    signal?: AbortSignal,
+    parks: boolean = false,
+  ): Promise<Buffer> {
     const refusal = this.#refusal(body, signal);
     if (refusal) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
@@ -89,11 +98,12 @@ export class RequestClient {
         timeoutMs,
         dueMs,
         unlisten: () => signal?.removeEventListener('abort', onAbort),
+        parks,
         sent: false,
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#pending.set(id, pending);
-      this.#unansweredBytes += body.length;
+      if (!parks) this.#unansweredBytes += body.length;
       this.#unsent.push(pending);
       this.#unsentBytes += body.length + HEAD_BYTES;
       this.#lookAt(dueMs);
@@ -101,22 +111,35 @@ export class RequestClient {
     });
   }
 
-  /** Writes what waits; true when the link became congested before all was written. */
+  /**
+   * Writes what waits; true when the link became congested before all was written. What the peer has
+   * to answer is kept below what makes it stop reading: raft messages travel on the same connection,
+   * among them those that what it has to answer may wait for.
+   */
   flush(link: Link): boolean {
     let done = 0;
+    let isFull = false;
     for (const pending of this.#unsent) {
-      if (link.congested) break;
+      isFull = !this.#fitsWindow(pending);
+      if (isFull || link.congested) break;
       done++;
       this.#unsentBytes -= pending.body.length + HEAD_BYTES;
       if (!this.#pending.has(pending.id)) continue; // cancelled or expired while it waited
       pending.sent = true;
+      if (!pending.parks) this.#sentBytes += pending.body.length;
       link.write((w) => {
         w.begin(channels.request).u8(requestKinds.request).varint(pending.id).raw(pending.body);
         w.end();
       });
     }
     this.#unsent.splice(0, done);
-    return this.#unsent.length > 0;
+    return this.#unsent.length > 0 && !isFull;
+  }
+
+  /** One of any size is sent when nothing else has to be answered. */
+  #fitsWindow({ body, parks }: Pending): boolean {
+    if (parks || this.#sentBytes === 0) return true;
+    return this.#sentBytes + body.length <= this.#settings.queueBytesMax / 2;
   }
 
   onFrame(body: Buffer): void {
@@ -207,8 +230,12 @@ export class RequestClient {
 
   #settle(pending: Pending): void {
     this.#pending.delete(pending.id);
-    this.#unansweredBytes -= pending.body.length;
     pending.unlisten();
+    if (pending.parks) return;
+    this.#unansweredBytes -= pending.body.length;
+    if (!pending.sent) return;
+    this.#sentBytes -= pending.body.length;
+    if (this.#unsent.length > 0) this.#link?.requestFlush();
   }
 }
 

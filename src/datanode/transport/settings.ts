@@ -11,7 +11,8 @@ export interface TransportSettings {
   readonly silenceMs: number;
   readonly backoffMinMs: number;
   readonly backoffMaxMs: number;
-  /** Unsent raft messages, and unsent requests, of one connection. */
+  /** Unsent raft messages, and unsent requests, of one connection. Of requests that have no answer half
+   * as much is sent, and a peer that has to answer more than this reads no more. */
   readonly queueBytesMax: number;
   readonly requestsMax: number;
   /** Unanswered requests of a small connection, below `queueBytesMax`: more of them go in bulk. */

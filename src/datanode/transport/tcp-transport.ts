@@ -87,8 +87,8 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       }
     },
     send: (to, group, message) => peers.get(to)?.send(group, message),
-    request: (to, body, timeoutMs, signal) =>
-      peers.get(to)?.request(body, timeoutMs, signal) ?? Promise.reject(unknown(to)),
+    request: (to, body, ...how) =>
+      peers.get(to)?.request(body, ...how) ?? Promise.reject(unknown(to)),
     stream: (to, header, chunks) =>
       peers.get(to)?.stream(header, chunks) ?? Promise.reject(unknown(to)),
     post: (to, body) => peers.get(to)?.post(body) ?? false,

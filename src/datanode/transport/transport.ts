@@ -67,9 +67,16 @@ export interface Transport {
   send(to: NodeId, group: GroupId, message: WireMessage): void;
   /**
    * Rejects with PEER_UNREACHABLE when it was never sent, CONNECTION_LOST when it was and no
-   * answer came, DEADLINE after `timeoutMs`; aborting `signal` sends a cancel and rejects.
+   * answer came, DEADLINE after `timeoutMs`; aborting `signal` sends a cancel and rejects. `parks`:
+   * who answers parks it (`Asker`).
    */
-  request(to: NodeId, body: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer>;
+  request(
+    to: NodeId,
+    body: Buffer,
+    timeoutMs: number,
+    signal?: AbortSignal,
+    parks?: boolean,
+  ): Promise<Buffer>;
   /** Sends `chunks` with back-pressure and throttling; resolves when the peer took all of it. */
   stream(to: NodeId, header: Buffer, chunks: AsyncIterable<Buffer>): Promise<void>;
   /**

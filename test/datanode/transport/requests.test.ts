@@ -50,6 +50,40 @@ test('one that is due in less than a timer knows waits for a whole millisecond',
   expect(delays).toEqual([40, 1]);
 });
 
+test('more is sent once what the peer has to answer leaves room, but for what it parks', async () => {
+  const sent: number[] = [];
+  let flushes = 0;
+  const link = { congested: false, requestFlush: () => flushes++, write: () => {} };
+  const settings = { ...defaultTransportSettings, queueBytesMax: 1_000 };
+  const requests = new RequestClient('n2', new ManualClock(), settings);
+  requests.attach(link as unknown as Link);
+  const gone = new AbortController();
+  const ask = (bytes: number, parks = false, signal?: AbortSignal) =>
+    requests.request(Buffer.alloc(bytes), 1_000, signal, parks).catch(({ code }) => code);
+  const flush = () => {
+    const writes: number[] = [];
+    link.write = () => writes.push(1);
+    expect(requests.flush(link as unknown as Link)).toBe(false);
+    sent.push(writes.length);
+  };
+  const all = [ask(100, true), ask(450, false, gone.signal), ask(100), ask(40)];
+  flush(); // one of any size, beside what is parked
+  expect(requests.unansweredBytes).toBe(590);
+  flushes = 0;
+  gone.abort();
+  expect(flushes).toBe(1);
+  flush();
+  expect(sent).toEqual([2, 2]);
+  requests.detach();
+  expect(requests.unansweredBytes).toBe(0);
+  expect(await Promise.all(all)).toEqual([
+    'CONNECTION_LOST',
+    'OUTCOME_UNKNOWN',
+    'CONNECTION_LOST',
+    'CONNECTION_LOST',
+  ]);
+});
+
 test('one that fits no frame is refused at once, and its sender told that it never will', async () => {
   const requests = client(new ManualClock());
   const sent = requests.request(Buffer.alloc(limits.frameBytesMax), 1_000);

@@ -325,7 +325,7 @@ describe('connections', () => {
   });
 
   test('what is asked holds up no raft message, however much has no answer', async () => {
-    const settings = { queueBytesMax: 100_000, smallRequestBytesMax: 80_000 };
+    const settings = { queueBytesMax: 200_000, smallRequestBytesMax: 80_000 };
     const [a, b] = await pair({ settings });
     let asked = 0;
     b.handlers.onRequest = () => {
@@ -344,6 +344,33 @@ describe('connections', () => {
     expect(new Set(await Promise.all(unanswered))).toEqual(new Set(['CONNECTION_LOST']));
   });
 
+  test('nor a large one, which comes with the large requests', async () => {
+    const [a, b] = await pair({ settings: { queueBytesMax: 200_000 } });
+    await eventually('both up', () => a.transport.post('b', Buffer.from('news')));
+    const answer: (() => void)[] = [];
+    b.handlers.onRequest = (_from, body) =>
+      new Promise((resolve) => answer.push(() => resolve(body.subarray(0, 1))));
+    const asked = [1, 2, 3].map((n) => a.transport.request('b', Buffer.alloc(66_000, n), 60_000));
+    await eventually('one there', () => answer.length === 1);
+    const large = { term: 3, index: 2, kind: 'normal', data: Buffer.alloc(100_000) } as const;
+    const place = { index: 1, logTerm: 1, commit: 0 };
+    a.transport.send('b', 1, {
+      type: 'append',
+      from: 1,
+      to: 2,
+      term: 3,
+      ...place,
+      entries: [large],
+    });
+    await eventually('the message came', () => b.received.length === 1, 5_000);
+    expect(answer).toHaveLength(1);
+    for (let at = 0; at < 3; at++) {
+      await eventually(`${at + 1} there`, () => answer.length === at + 1);
+      answer[at]!();
+    }
+    expect((await Promise.all(asked)).map(([n]) => n)).toEqual([1, 2, 3]);
+  });
+
   test('what is asked and parked holds up nothing that is asked behind it', async () => {
     const [a, b] = await pair({ settings: { queueBytesMax: 100_000 } });
     let parked = 0;
@@ -358,7 +385,7 @@ describe('connections', () => {
     const gone = new AbortController();
     const waiting: Promise<unknown>[] = [];
     for (let at = 1; at <= 4; at++) {
-      const asked = a.transport.request('b', Buffer.alloc(60_000), 60_000, gone.signal);
+      const asked = a.transport.request('b', Buffer.alloc(60_000), 60_000, gone.signal, true);
       waiting.push(asked.catch(({ code }) => code));
       await eventually(`${at} parked`, () => parked === at);
     }
