@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 
 beforeEach(async () => {
   aheadMs = 0;
-  trio = new Trio({ clockSkewMaxMs: 10 * MINUTE_MS });
+  trio = new Trio({ clockSkewMaxMs: 10 * MINUTE_MS, electionTicks: 30 });
   for (const node of ['n1', 'n2', 'n3']) trio.clocks.set(node, clock);
   await Promise.all(['n1', 'n2', 'n3'].map((node) => trio.start(node)));
   leader = await trio.leader();
