@@ -135,7 +135,8 @@ export async function open(files: Files, resealed = false): Promise<Opened> {
     log = await openLog(disk, clock);
     digest = digestOf(log);
   } catch (failure) {
-    if (codeOf(failure) !== 'CORRUPT' || (log !== undefined && !resealed)) throw failure;
+    const isRefused = ['CORRUPT', 'TOO_NEW'].includes(codeOf(failure) ?? '');
+    if (!isRefused || (log !== undefined && !resealed)) throw failure;
     const refusal = messageOf(failure);
     hold(refusedAt.test(refusal), () => refusal);
     hold(refusal.includes("empty the node's data directory"), () => refusal);

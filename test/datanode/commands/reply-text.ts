@@ -12,6 +12,8 @@ export function replyText(reply: Reply, indent = ''): string {
       return `${indent}(integer) ${reply.value}`;
     case 'bulk':
       return `${indent}${JSON.stringify(reply.bytes.toString('latin1'))}`;
+    case 'verbatim':
+      return `${indent}${JSON.stringify(reply.text)}`;
     case 'null':
     case 'nullArray':
       return `${indent}(nil)`;

@@ -299,7 +299,7 @@ const sleepersAnswers: Door = {
 
 const changes: Door = {
   name: 'membership',
-  codes: ['CORRUPT'],
+  codes: ['CORRUPT', 'TOO_NEW'],
   says: /membership change/,
   seeds: [
     Buffer.from(

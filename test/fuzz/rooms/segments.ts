@@ -37,7 +37,7 @@ function sealBatches(bytes: Buffer): Buffer {
 function records(seeds: readonly Buffer[]): Door {
   return {
     name: 'records',
-    codes: ['CORRUPT'],
+    codes: ['CORRUPT', 'TOO_NEW'],
     seeds,
     sealed: sealBatches,
     open(bytes) {
@@ -105,7 +105,7 @@ const bodies: readonly Envelope['body'][] = [
 /** What an entry holds. */
 const entries: Door = {
   name: 'entry',
-  codes: ['CORRUPT'],
+  codes: ['CORRUPT', 'TOO_NEW'],
   says: /^log entry /,
   seeds: bodies.map((body) => encodeEnvelope({ timeMs: 1_700_000_000_000, seed: 7, body })),
   open(data) {
@@ -118,7 +118,7 @@ const entries: Door = {
 
 const members: Door = {
   name: 'members',
-  codes: ['CORRUPT'],
+  codes: ['CORRUPT', 'TOO_NEW'],
   seeds: [Buffer.from('01000001000000000000000003ffff', 'hex')],
   open: (data) => decodeConfChange(data).transition,
 };

@@ -49,7 +49,7 @@ const streamSeeds = (all: readonly Sent[]) =>
 function inbox(all: readonly Sent[]): Door {
   return {
     name: 'inbox',
-    codes: ['BAD_FRAME', 'CORRUPT', 'CONFLICT'],
+    codes: ['BAD_FRAME', 'CORRUPT', 'CONFLICT', 'TOO_NEW'],
     says: /snapshot|record/,
     seeds: streamSeeds(all),
     sealed: sealStream,
@@ -113,7 +113,7 @@ const headers: Door = {
 
 const stateDoor: Door = {
   name: 'state',
-  codes: ['CORRUPT', 'BAD_FRAME'],
+  codes: ['CORRUPT', 'BAD_FRAME', 'TOO_NEW'],
   says: /replica state/,
   seeds: states.map(encodeState),
   open: (body) => `${decodeState(body, 'here').confState.autoLeave}`,
