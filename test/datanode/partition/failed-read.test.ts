@@ -4,13 +4,11 @@ import type { Clock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
-import {
-  type FollowerReadGround,
-  FollowerReads,
-} from '../../../src/datanode/partition/follower-reads.ts';
+import { FollowerReads } from '../../../src/datanode/partition/follower-reads.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import { Reads } from '../../../src/datanode/partition/reads.ts';
 import { handClock } from './hand-clock.ts';
+import { readGround } from './read-ground.ts';
 import { batchOf } from './trio.ts';
 
 const share = { firstSlot: 0, lastSlot: 16_383 };
@@ -36,20 +34,8 @@ async function setup() {
   const faults: unknown[] = [];
   const ground = {
     engine: () => slot.engine,
-    appliedIndex: () => 7,
-    applied: () => ({ index: 7, term: 1 }),
-    visibleIndex: () => 7,
-    writing: () => false,
-    clearing: () => false,
-    nowMs: () => 1,
-    readTimeMs: () => 1,
-    monotonicMs: () => 1,
-    askLeader: () => 1,
-    hurry: () => {},
-    draw: () => 0,
-    expirySettled: () => true,
+    ...readGround,
     onFault: (error: unknown) => faults.push(error),
-    lookups: { mayLookUp: () => true } as unknown as FollowerReadGround['lookups'],
     pace: new Pace(handClock() as unknown as Clock),
   };
   const exchange = () => Object.assign(slot, { engine: other });

@@ -1,6 +1,7 @@
 /** A replica that is held acknowledges nothing: its node vouches for no leader, nor answers from it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
+import type { Replica } from '../../../src/datanode/partition/replica.ts';
 import { decodeBatch, encodeResults } from '../../../src/datanode/routing/request-codec.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
@@ -71,7 +72,8 @@ test('a leader whose group was given up meanwhile answers no read of a node that
   expect(vouched).toEqual([undefined]);
 }, 40_000);
 
-test('what its follower would have answered is read from the leader', async () => {
+/** n3 comes back while the store is away, and reaches nobody. Resolves with the leader. */
+async function comeBackHeld(): Promise<Replica> {
   await trio.run('write', 'SET k v');
   const leader = await trio.leader();
   await trio.caughtUp('n3', leader.appliedIndex);
@@ -80,6 +82,11 @@ test('what its follower would have answered is read from the leader', async () =
   trio.cut.add('n3>n1').add('n3>n2');
   await trio.start('n3');
   expect(trio.hosts.get('n3')!.hold.holds(1)).toBe(true);
+  return leader;
+}
+
+test('what its follower would have answered is read from the leader', async () => {
+  const leader = await comeBackHeld();
   const { router, vouched } = routerOf({ node: 'n1', term: leader.term });
   const stale = { ...read(10_000), maxStalenessMs: 60_000 };
   expect(await router.execute(stale)).toMatchObject([{ ok: true }]);
@@ -87,13 +94,7 @@ test('what its follower would have answered is read from the leader', async () =
 }, 40_000);
 
 test('once it is not held any more its node vouches again', async () => {
-  await trio.run('write', 'SET k v');
-  const leader = await trio.leader();
-  await trio.caughtUp('n3', leader.appliedIndex);
-  await trio.stop('n3');
-  trio.offline.set('n3', trio.record);
-  trio.cut.add('n3>n1').add('n3>n2');
-  await trio.start('n3');
+  const leader = await comeBackHeld();
   const { router, vouched } = routerOf({ node: 'n1', term: leader.term });
   expect(await router.execute(read(10_000))).toMatchObject([{ ok: true }]);
   trio.cut.clear();

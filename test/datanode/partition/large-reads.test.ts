@@ -7,13 +7,11 @@ import { LARGE_RECORD_BYTES } from '../../../src/datanode/encoding/large-records
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { LineResult } from '../../../src/datanode/partition/batch.ts';
-import {
-  type FollowerReadGround,
-  FollowerReads,
-} from '../../../src/datanode/partition/follower-reads.ts';
+import { FollowerReads } from '../../../src/datanode/partition/follower-reads.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import { Reads } from '../../../src/datanode/partition/reads.ts';
 import { handClock } from './hand-clock.ts';
+import { readGround } from './read-ground.ts';
 import { batchOf } from './trio.ts';
 
 const share = { firstSlot: 0, lastSlot: 16_383 };
@@ -35,22 +33,10 @@ async function setup() {
   });
   const ground = {
     engine: () => slow,
-    appliedIndex: () => 7,
-    applied: () => ({ index: 7, term: 1 }),
-    visibleIndex: () => 7,
-    writing: () => false,
-    clearing: () => false,
-    nowMs: () => 1,
-    readTimeMs: () => 1,
-    monotonicMs: () => 1,
-    askLeader: () => 1,
-    hurry: () => {},
-    draw: () => 0,
-    expirySettled: () => true,
+    ...readGround,
     onFault: (failure: unknown) => {
       throw failure;
     },
-    lookups: { mayLookUp: () => true } as unknown as FollowerReadGround['lookups'],
     pace: new Pace(clock as unknown as Clock),
   };
   return { ground, memory, most: () => most };

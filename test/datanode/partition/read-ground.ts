@@ -1,0 +1,18 @@
+/** What reads of a replica at rest, which has applied up to 7, stand on; engine and pace are the test's. */
+import type { FollowerReadGround } from '../../../src/datanode/partition/follower-reads.ts';
+
+export const readGround = {
+  appliedIndex: () => 7,
+  applied: () => ({ index: 7, term: 1 }),
+  visibleIndex: () => 7,
+  writing: () => false,
+  clearing: () => false,
+  nowMs: () => 1,
+  readTimeMs: () => 1,
+  monotonicMs: () => 1,
+  askLeader: () => 1,
+  hurry: () => {},
+  draw: () => 0,
+  expirySettled: () => true,
+  lookups: { mayLookUp: () => true } as unknown as FollowerReadGround['lookups'],
+};
