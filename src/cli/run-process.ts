@@ -16,6 +16,7 @@ import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
 import { tuneHeap } from './node-flags.ts';
 import { preparePlaces } from './places.ts';
+import { plainGlobals } from './plain-globals.ts';
 import { birthOf, isAlive, type RunFile, writeRunFile } from './run-file.ts';
 
 export interface ProcessOptions {
@@ -53,6 +54,7 @@ const STOP_MS = 15_000;
 const PARENT_ENDED = 'the parent ended';
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
+  plainGlobals();
   tuneHeap();
   const [{ datanodeConfigSchema }, { startDatanode }] = await Promise.all([
     import('../datanode/config.ts'),

@@ -48,22 +48,36 @@ export function initialShare(
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const POLYNOMIAL = 0x1021;
+const LOOPED_MAX = 64;
+/** Of a byte. */
 const table = crcTable();
+/** Of a byte with another behind it, which is zero. */
+const firstTable = table.map((crc) => ((crc << 8) ^ table[crc >>> 8]!) & 0xffff);
 
 /** The slot of `key`; `{tag}` in it narrows the hash to the tag. */
 export function slotOfKey(key: Buffer): Slot {
-  const open = key.indexOf(OPEN);
+  const open = indexOf(key, OPEN, 0);
   if (open === -1) return crc16(key, 0, key.length) % SLOT_COUNT;
-  const close = key.indexOf(CLOSE, open + 1);
+  const close = indexOf(key, CLOSE, open + 1);
   const tagged = close > open + 1;
   return crc16(key, tagged ? open + 1 : 0, tagged ? close : key.length) % SLOT_COUNT;
 }
 
+/** Keys are short: a loop is done before a call has begun. */
+function indexOf(key: Buffer, byte: number, from: number): number {
+  if (key.length > LOOPED_MAX) return key.indexOf(byte, from);
+  for (let at = from; at < key.length; at++) if (key[at] === byte) return at;
+  return -1;
+}
+
+/** Two bytes at a time, which need not wait for each other. */
 function crc16(bytes: Buffer, start: number, end: number): number {
   let crc = 0;
-  for (let at = start; at < end; at++) {
-    crc = ((crc << 8) ^ table[((crc >>> 8) ^ bytes[at]!) & 0xff]!) & 0xffff;
+  let at = start;
+  for (; at + 1 < end; at += 2) {
+    crc = firstTable[(crc >>> 8) ^ bytes[at]!]! ^ table[(crc & 0xff) ^ bytes[at + 1]!]!;
   }
+  if (at < end) crc = ((crc << 8) ^ table[(crc >>> 8) ^ bytes[at]!]!) & 0xffff;
   return crc;
 }
 

@@ -48,3 +48,21 @@ test('bytes that are known are not made again', () => {
   const cut = new ByteReader(written.subarray(0, 6));
   expect(() => cut.bytesOr(first)).toThrow(ByteRangeError);
 });
+
+test('what is cut out is a view of just those bytes, wherever the buffer lies in its memory', () => {
+  const memory = Buffer.from('....abcdef....');
+  const reader = new ByteReader(memory.subarray(4, 10));
+  expect(reader.raw(2).toString()).toBe('ab');
+  const cut = reader.raw(3);
+  expect(Buffer.isBuffer(cut)).toBe(true);
+  memory.write('X', 7);
+  expect(cut.toString()).toBe('cXe');
+  expect(() => reader.raw(2)).toThrow(ByteRangeError);
+  expect(reader.raw(1).toString()).toBe('f');
+});
+
+test('a number that 32 bits do not hold is not written', () => {
+  for (const value of [-1, 2 ** 32, 1.5, Number.NaN]) {
+    expect(() => new ByteWriter().u32(value)).toThrow('u32 out of range');
+  }
+});

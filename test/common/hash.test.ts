@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   holdsKey,
@@ -24,6 +25,36 @@ test.each([
 test('keys are bytes', () => {
   const binary = Buffer.from([0xff, 0x00, 0x7b, 0xfe, 0x7d, 0x01]);
   expect(slotOfKey(binary)).toBe(slotOfKey(Buffer.from([0xfe])));
+});
+
+/** CRC16 as its definition has it, a bit at a time. */
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
+  }
+  return crc;
+}
+
+test('keys of any length and content have the slot that CRC16 gives them', () => {
+  const key = fc
+    .uint8Array({ maxLength: 200 })
+    .map((bytes) => bytes.filter((byte) => byte !== 0x7b));
+  fc.assert(
+    fc.property(key, (bytes) => {
+      expect(slotOfKey(Buffer.from(bytes))).toBe(crc16(bytes) % SLOT_COUNT);
+    }),
+  );
+  const tagged = fc.tuple(key, fc.uint8Array({ minLength: 1, maxLength: 80 }), key);
+  fc.assert(
+    fc.property(tagged, ([before, tag, after]) => {
+      const inner = Buffer.from(tag.filter((byte) => byte !== 0x7d));
+      fc.pre(inner.length > 0);
+      const bytes = Buffer.concat([before, Buffer.from('{'), inner, Buffer.from('}'), after]);
+      expect(slotOfKey(bytes)).toBe(crc16(inner) % SLOT_COUNT);
+    }),
+  );
 });
 
 test('new partitions cover every slot, evenly', () => {

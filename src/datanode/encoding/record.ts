@@ -2,6 +2,7 @@
  * Every stored value ends in a CRC-32 over key and value, checked on every read: LevelDB serves
  * flipped bits silently (decision 7d).
  */
+import { writeU32 } from '../../common/bytes.ts';
 import { crc32 } from '../../common/checksum.ts';
 import { KvorumError } from '../../common/errors.ts';
 
@@ -12,7 +13,7 @@ const KEY_BYTES_SHOWN = 64;
 export function sealRecord(key: Buffer, value: Buffer): Buffer {
   const record = Buffer.allocUnsafe(value.length + CRC_BYTES);
   record.set(value);
-  record.writeUInt32BE(crc32(value, crc32(key)), value.length);
+  writeU32(record, crc32(value, crc32(key)), value.length);
   return record;
 }
 

@@ -3,7 +3,7 @@
  * ArrayBuffer of its own costs more than a small request, and because a Buffer for the whole request
  * (which Node's own pool would give) is one object more for each of them.
  */
-import { isAt } from '../../common/bytes.ts';
+import { isAt, viewIn } from '../../common/bytes.ts';
 import { listFor } from '../../common/list-for.ts';
 
 /** An argument's object beside its bytes, and as much again for what millions cost the collector. */
@@ -16,6 +16,8 @@ const SHARED_MAX = SLAB_BYTES / 4;
 const LOOPED_MAX = 32;
 
 let slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+/** What it is a view of, from the first byte on. */
+let slabMemory = slab.buffer;
 let used = 0;
 /** The name of a command before, as it was sent: that of most requests is the same. */
 let name: Buffer = slab.subarray(0, 0);
@@ -29,6 +31,7 @@ export function copiesOf(bytes: Buffer, bounds: readonly number[], count: number
   const isShared = total <= SHARED_MAX;
   if (isShared && used + total > SLAB_BYTES) beginSlab();
   const memory = isShared ? slab : Buffer.allocUnsafeSlow(total);
+  const whole = isShared ? slabMemory : memory.buffer;
   let at = isShared ? used : 0;
   const copies = listFor<Buffer>(count >> 1, name);
   for (let next = 0; next < count; next += 2) {
@@ -41,7 +44,7 @@ export function copiesOf(bytes: Buffer, bounds: readonly number[], count: number
     const end = at + to - from;
     if (to - from > LOOPED_MAX) bytes.copy(memory, at, from, to);
     else for (let byte = from; byte < to; byte++) memory[at + byte - from] = bytes[byte]!;
-    copies[next >> 1] = memory.subarray(at, end);
+    copies[next >> 1] = viewIn(whole, 0, at, end);
     at = end;
   }
   if (isShared) {
@@ -59,5 +62,6 @@ function totalOf(bounds: readonly number[], count: number): number {
 
 function beginSlab(): void {
   slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  slabMemory = slab.buffer;
   used = 0;
 }
