@@ -15,7 +15,7 @@
  */
 import { assert, unreachable } from '../../common/assert.ts';
 import { readU64, writeU64 } from '../../common/bytes.ts';
-import { crc32 } from '../../common/checksum.ts';
+import { crc32, crc32Within } from '../../common/checksum.ts';
 import type { LogIndex, ReplicaId, Term } from '../../common/ids.ts';
 import type { Entry, EntryKind, HardState } from '../raft/message.ts';
 
@@ -132,7 +132,7 @@ export function encodeBatchHeader(batch: Buffer, header: BatchHeader): void {
   batch.writeUInt32BE(header.offset, 32);
   batch.writeUInt32BE(header.payloadBytes, 36);
   batch.writeUInt32BE(header.payloadCrc, 40);
-  batch.writeUInt32BE(crc32(batch.subarray(0, 44)), 44);
+  batch.writeUInt32BE(crc32Within(batch, 0, 44), 44);
 }
 
 /** A sound header, `damaged` (or none at all), or the version this code does not know. */
@@ -142,7 +142,7 @@ export function decodeBatchHeader(
 ): BatchHeader | 'damaged' | { readonly unknownVersion: number } {
   if (bytes.length - at < BATCH_HEADER_BYTES) return 'damaged';
   if (bytes.readUInt32BE(at) !== BATCH_MAGIC) return 'damaged';
-  if (crc32(bytes.subarray(at, at + 44)) !== bytes.readUInt32BE(at + 44)) return 'damaged';
+  if (crc32Within(bytes, at, at + 44) !== bytes.readUInt32BE(at + 44)) return 'damaged';
   const version = bytes.readUInt8(at + 4);
   if (version !== FORMAT_VERSION) return { unknownVersion: version };
   if (!areSafe(bytes, at + 8, 3)) return 'damaged';
@@ -194,7 +194,7 @@ export function encodeEntryHead(
 
 /** What the checksum of an entry record begins with; it goes on over the data. */
 export function entryHeadCrc(target: Buffer, at: number, segment: number): number {
-  return crc32(target.subarray(at, at + 30), segment % 0x1_0000_0000);
+  return crc32Within(target, at, at + 30, segment % 0x1_0000_0000);
 }
 
 /** The end of `encodeEntry`: `crc` as `entryHeadCrc`, continued over the data. */
@@ -233,7 +233,7 @@ function decodeEntryOfBatch(bytes: Buffer, at: number): EntryRecord | undefined 
 }
 
 function entryCrc(bytes: Buffer, at: number, end: number, segment: number): number {
-  return crc32(bytes.subarray(at + ENTRY_HEADER_BYTES, end), entryHeadCrc(bytes, at, segment));
+  return crc32Within(bytes, at + ENTRY_HEADER_BYTES, end, entryHeadCrc(bytes, at, segment));
 }
 
 /** Whether `count` u64 from `at` on are numbers here: who writes others is no kvorum. */

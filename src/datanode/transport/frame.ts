@@ -9,7 +9,7 @@
  * Numbers in headers are big-endian; `varint` is LEB128 of at most 53 bits in at most 8 bytes.
  */
 import { assert } from '../../common/assert.ts';
-import { crc32 } from '../../common/checksum.ts';
+import { crc32Within } from '../../common/checksum.ts';
 import { KvorumError } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 
@@ -59,7 +59,7 @@ export function writeFrameHead(
   target[start + 2] = FRAME_VERSION;
   target[start + CHANNEL_AT] = channel;
   target.writeUInt32BE(bodyBytes, start + 4);
-  return crc32(target.subarray(start, start + SUM_AT));
+  return crc32Within(target, start, start + SUM_AT);
 }
 
 /** The end of it. */
@@ -103,8 +103,8 @@ export class FrameWriter {
     assert(start >= 0, 'no frame is open');
     const channel = this.#buffer[start + CHANNEL_AT]!;
     const head = writeFrameHead(this.#buffer, start, channel, this.bodyLength);
-    const body = this.#buffer.subarray(start + FRAME_HEADER_BYTES, this.#length);
-    writeFrameSum(this.#buffer, start, crc32(body, head));
+    const sum = crc32Within(this.#buffer, start + FRAME_HEADER_BYTES, this.#length, head);
+    writeFrameSum(this.#buffer, start, sum);
     this.#frameStart = -1;
   }
 
@@ -300,9 +300,8 @@ export class FrameDecoder {
       at = this.#body ? at : this.#fillHeader(chunk, at);
       if (this.#body === undefined) return;
       const count = Math.min(this.#body.length - this.#bodyFilled, chunk.length - at);
-      const part = chunk.subarray(at, at + count);
-      this.#body.set(part, this.#bodyFilled);
-      this.#crc = crc32(part, this.#crc);
+      chunk.copy(this.#body, this.#bodyFilled, at, at + count);
+      this.#crc = crc32Within(chunk, at, at + count, this.#crc);
       this.#bodyFilled += count;
       at += count;
       if (this.#bodyFilled < this.#body.length) return;
@@ -323,7 +322,7 @@ export class FrameDecoder {
       this.#body =
         length < POOLED_BYTES ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
       this.#bodyFilled = 0;
-      this.#crc = crc32(this.#header.subarray(0, SUM_AT));
+      this.#crc = crc32Within(this.#header, 0, SUM_AT);
     }
     return at + count;
   }
