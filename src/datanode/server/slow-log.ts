@@ -19,8 +19,10 @@ export class SlowLog implements SlowLogView {
     return this.#entries.length;
   }
 
-  add(entry: Omit<SlowEntry, 'id'>): void {
-    this.#entries.push({ id: this.#nextId++, ...entry });
+  add({ atSeconds, microseconds, args, client, clientName }: Omit<SlowEntry, 'id'>): void {
+    // one by one: to copy what there may be takes a look at each property
+    const id = this.#nextId++;
+    this.#entries.push({ id, atSeconds, microseconds, args, client, clientName });
     // under deep pipelines each command may be one: to drop one for each moves all others each time
     if (this.#entries.length > 2 * this.#entriesMax()) this.#trim();
   }
