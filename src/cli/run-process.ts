@@ -15,6 +15,7 @@ import { yieldingCompactions } from './compactions.ts';
 import { loadConfig } from './config-file.ts';
 import { createLogger } from './logger.ts';
 import { tuneHeap } from './node-flags.ts';
+import { openFilesMax } from './open-files.ts';
 import { preparePlaces } from './places.ts';
 import { plainGlobals } from './plain-globals.ts';
 import { birthOf, isAlive, type RunFile, writeRunFile } from './run-file.ts';
@@ -56,6 +57,10 @@ const PARENT_ENDED = 'the parent ended';
 export async function runDatanode(options: ProcessOptions): Promise<void> {
   plainGlobals();
   tuneHeap();
+  const files = openFilesMax();
+  const { assertOpenFiles } = await import('../datanode/clients-room.ts');
+  // what comes next opens hundreds
+  assertOpenFiles(files);
   const [{ datanodeConfigSchema }, { startDatanode }] = await Promise.all([
     import('../datanode/config.ts'),
     import('../datanode/main.ts'),
@@ -75,6 +80,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     birthOf,
     os: `${os.type()} ${os.release()} ${os.machine()}`,
     systemMemoryBytes: os.totalmem(),
+    openFilesMax: files,
     usage: processUsage,
     fatal: (error: Error) => die(logger, error),
   };

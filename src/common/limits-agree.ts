@@ -8,6 +8,10 @@ export function assertAgreement(limits: typeof bounds): void {
     2 * limits.waitersPerPartitionMax <= limits.servedRepliesMax,
     'whoever waits may be served twice over before anything is confirmed',
   );
+  assert(
+    limits.openFilesOwn + limits.clientsLeast < limits.openFilesMin * 0.8,
+    'with the least files there may be, and a fifth of them for tables, some clients are let in',
+  );
   assert(limits.requestBytesMax < limits.entryBytesHardMax, 'the largest request fits one entry');
   assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
   assert(

@@ -37,6 +37,18 @@ export const limits = {
   /** Beyond, a read's reply that is not the next to leave is dropped, and the read made again later. */
   connectionOutputReadsBytes: 64 * MIB,
   clientsMax: 10_000,
+  /** However little room there is: an operator finds a way in. */
+  clientsLeast: 16,
+  /** Clients beyond `maxclients` that are being told so: others are closed without a word. */
+  clientsRefusedMax: 16,
+  /**
+   * Files that a datanode opens itself, beside clients and tables (`datanode/clients-room.ts`): it starts
+   * with no less; log, links, doors and what Node.js has; of each replica its engine's, and one more
+   * while a log or a table is made.
+   */
+  openFilesMin: 256,
+  openFilesOwn: 128,
+  openFilesOfReplica: 6,
   /** One reply, near enough: a command that would answer more answers an error while it grows. */
   replyBytesMax: 64 * MIB,
   /** All replies of one transaction: beyond the first figure reads are refused; what a write would

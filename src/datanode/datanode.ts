@@ -13,6 +13,7 @@ import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
+import { ClientsRoom } from './clients-room.ts';
 import type { ClusterFigures } from './commands/cluster-figures.ts';
 import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
 import { NOTIFY_SETTING } from './commands/notify-flags.ts';
@@ -63,6 +64,7 @@ export interface DatanodeOptions {
   readonly configFile: string;
   readonly os: string;
   readonly systemMemoryBytes: number;
+  readonly openFilesMax?: number | undefined;
   usage(): ProcessUsage;
   /** What a real cluster leaves at its defaults. */
   readonly tuning?: DatanodeTuning;
@@ -116,6 +118,7 @@ export class Datanode {
   readonly #router: Router;
   readonly #pubsub: PubSubHub;
   readonly #keyEvents: KeyEventPublisher;
+  readonly #clientsRoom: ClientsRoom;
   readonly #server: RedisServer;
   readonly #coordinator: DatanodeCoordinator;
   #transport: Transport | undefined;
@@ -141,6 +144,7 @@ export class Datanode {
       turns: this.#host.turns,
       cohorts: this.#host.cohorts,
     });
+    this.#clientsRoom = new ClientsRoom(options, () => this.#host.replicas().length);
     this.#server = this.#createServer();
     this.#coordinator = this.#createCoordinator();
   }
@@ -257,6 +261,7 @@ export class Datanode {
       logger,
       router: this.#router,
       settings: doorSettings(config),
+      clientsRoom: () => this.#clientsRoom.clients,
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,
       userStore: new MetaUserStore(this.#options.store),
@@ -344,6 +349,7 @@ export class Datanode {
     const more = { memberships: view.memberships(), underLease: view.underLease() };
     void this.#host.applyTable({ records, deletions, ...more }).then(() => {
       this.#opened = true;
+      this.#clientsRoom.look();
     });
   }
 

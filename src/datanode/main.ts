@@ -19,6 +19,7 @@ export interface DatanodeWorld extends LockWorld {
   readonly configFile: string;
   readonly os: string;
   readonly systemMemoryBytes: number;
+  readonly openFilesMax: number | undefined;
   usage(): ProcessUsage;
   fatal(error: Error): void;
 }

@@ -107,7 +107,7 @@ function take(
       const parsed = parseSetting(row, text);
       if (typeof parsed === 'string') return parsed;
       changes.node.set(row.name, parsed);
-      return undefined;
+      return context.settingProblem(row.name, parsed);
     }
   }
 }

@@ -259,6 +259,8 @@ export interface NodeContext {
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   /** Settings of this node by the names that CONFIG uses (config-table.ts has them all). */
   settings(): ReadonlyMap<string, string>;
+  /** What keeps this node from taking a value that is within the bounds of the table. */
+  settingProblem(name: string, value: number): string | undefined;
   /** `value` is within the bounds of the table. */
   setSetting(name: string, value: number): void;
   /** Of every node, by one that the table takes; resolves to what kept it from being stored. */

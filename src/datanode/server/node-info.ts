@@ -27,6 +27,7 @@ export interface NodeInfoWorld {
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
   settings(): ReadonlyMap<string, string>;
+  settingProblem(name: string, value: number): string | undefined;
   setSetting(name: string, value: number): void;
   setForCluster(name: string, value: string): Promise<string | undefined>;
   resetStatistics(): void;
@@ -50,6 +51,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     hasNamespace: (namespace) => routes.hasNamespace(namespace),
     keyCounts: () => world.keyCounts(),
     settings: () => world.settings(),
+    settingProblem: (name, value) => world.settingProblem(name, value),
     setSetting: (name, value) => world.setSetting(name, value),
     setForCluster: (name, value) => world.setForCluster(name, value),
     resetStatistics: () => world.resetStatistics(),

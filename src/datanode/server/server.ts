@@ -47,6 +47,8 @@ export interface ServerOptions {
   readonly logger: Logger;
   readonly router: Router;
   readonly settings: ServerSettings;
+  /** How many clients the system has room for, whatever the settings are. */
+  clientsRoom(): number;
   readonly facts: ProcessFacts;
   readonly meters: PartitionMeters;
   readonly userStore: UserStore;
@@ -93,6 +95,8 @@ export class RedisServer {
   #settings: ServerSettings;
   #gatewayPort = 0;
   #nextId = 1;
+  /** Clients that are being told that there are too many. */
+  #refused = 0;
   #closing = false;
   #allClosed: (() => void) | undefined;
   /** Until the users are known: clients whose requests are not read yet. */
@@ -165,7 +169,7 @@ export class RedisServer {
       usage,
       peakHeapBytes: Math.max(this.#rates.peakHeapBytes, usage.heapBytes),
       gatewayPort: this.#gatewayPort,
-      clientsMax: this.#settings.clientsMax,
+      clientsMax: this.#clientsMax,
       connectedClients: this.#connections.size,
       clientBuffers: this.#rates.clientBuffers(),
       blockedClients: this.#sessions().filter(({ blocked }) => blocked !== undefined).length,
@@ -218,17 +222,25 @@ export class RedisServer {
   }
 
   #accept(open: OpenClient, local: string, stream: ByteStream): void {
-    if (this.#closing || this.#connections.size >= this.#settings.clientsMax) {
-      this.#stats.rejected++;
-      stream.attach({ onData: () => {}, onClose: () => {} });
-      if (!this.#closing) stream.write(tooManyClients);
-      stream.end();
-      return;
-    }
+    if (this.#closing || this.#connections.size >= this.#clientsMax) return this.#refuse(stream);
     this.#stats.connections++;
     this.#connections.add(open(this.#nextId++, local, stream, this.#world));
     this.#rates.noticeClient();
     if (this.#early !== undefined) this.#readLater(stream, this.#early);
+  }
+
+  /** Who is told has a file of the system until it has heard: no more than a few may. */
+  #refuse(stream: ByteStream): void {
+    this.#stats.rejected++;
+    this.#refused++;
+    stream.attach({ onData: () => {}, onClose: () => this.#refused-- });
+    if (this.#refused > limits.clientsRefusedMax) return stream.destroy();
+    if (!this.#closing) stream.write(tooManyClients);
+    stream.end();
+  }
+
+  get #clientsMax(): number {
+    return Math.min(this.#settings.clientsMax, this.#options.clientsRoom());
   }
 
   /** The node has only just started: a client waits a little rather than be told so. */
@@ -260,6 +272,7 @@ export class RedisServer {
       sessions: () => this.#sessions(),
       keyCounts: () => this.#options.keyCounts(),
       settings: () => this.#shownSettings(),
+      settingProblem: (name: string, value: number) => this.#settingProblem(name, value),
       setSetting: (name: string, value: number) => this.#setSetting(name, value),
       setForCluster: (name: string, value: string) => this.#setForCluster(name, value),
       resetStatistics: () => this.#resetStatistics(),
@@ -293,9 +306,16 @@ export class RedisServer {
   }
 
   #shownSettings(): ReadonlyMap<string, string> {
-    const shown = showSettings(this.#settings, this.#gatewayPort);
+    const settings = { ...this.#settings, clientsMax: this.#clientsMax };
+    const shown = showSettings(settings, this.#gatewayPort);
     const notify = formatNotifyFlags(this.#options.keyEvents.flags);
     return new Map([...shown, [NOTIFY_SETTING, notify]]);
+  }
+
+  #settingProblem(name: string, value: number): string | undefined {
+    const room = this.#options.clientsRoom();
+    if (name !== 'maxclients' || value <= room) return undefined;
+    return `The operating system is not able to handle the specified number of clients, try with ${room}`;
   }
 
   /** Only for this process: the config file is what lasts. */

@@ -52,6 +52,10 @@ test('CONFIG SET sets what may be set, all or nothing', async () => {
   expect(await ask(node, 'CONFIG SET nothing 1 dir /tmp')).toMatch(/^-ERR Unknown option/);
   expect(await ask(node, 'CONFIG SET maxclients 6 save x')).toMatch(/^-ERR CONFIG SET failed/);
   expect(await ask(node, 'CONFIG SET maxclients 0')).toMatch(/must be between 1 and/);
+  expect(await ask(node, 'CONFIG SET slowlog-max-len 4 maxclients 30000')).toBe(
+    "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - too many for this system\r\n",
+  );
+  expect(node.settings.get('slowlog-max-len')).toBe('3');
   expect(await ask(node, 'CONFIG SET maxclients x')).toMatch(/parsed into an integer/);
   expect(await ask(node, 'CONFIG SET value-bytes-max 5')).toMatch(/can't set immutable config/);
   expect(node.settings.get('maxclients')).toBe('5');

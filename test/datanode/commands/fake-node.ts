@@ -165,6 +165,8 @@ export class FakeNode {
       hasNamespace: (namespace) => namespace === 'default' || namespace === 'db2',
       keyCounts: async () => new Map([['default', { keys: 7, expires: 2 }]]),
       settings: () => this.settings,
+      settingProblem: (name, value) =>
+        name === 'maxclients' && value > 20_000 ? 'too many for this system' : undefined,
       setSetting: (name, value) => {
         this.settings.set(name, String(value));
       },

@@ -347,6 +347,47 @@ describe('bounds', () => {
     expect(await client.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
   });
 
+  test('the system may have room for fewer than maxclients, which CONFIG tells and does not pass', async () => {
+    client.end();
+    await doors.close();
+    doors = await openDoors(4, {}, 'slots', 2);
+    client = await RawClient.open(doors.gateway);
+    const shown = await client.ask('CONFIG GET maxclients', '$1\r\n2\r\n');
+    expect(shown).toBe('*2\r\n$10\r\nmaxclients\r\n$1\r\n2\r\n');
+    expect(doors.server.info().clientsMax).toBe(2);
+    const second = await RawClient.open(doors.gateway);
+    expect(await second.ask('CONFIG SET maxclients 3', 'try with 2\r\n')).toMatch(
+      /'maxclients'\) - The operating system is not able to handle the specified number of clients/,
+    );
+    const third = await RawClient.open(doors.gateway);
+    await third.until(() => third.closed);
+    expect(third.text).toBe('-ERR max number of clients reached\r\n');
+    expect(await second.ask('CONFIG SET maxclients 2', '+OK\r\n')).toMatch(/\+OK\r\n$/);
+    second.end();
+  });
+
+  test('of many clients beyond maxclients only a few are told, so that few files are held', async () => {
+    client.end();
+    await doors.close();
+    doors = await openDoors(4, { clientsMax: 1 });
+    client = await RawClient.open(doors.gateway);
+    // none of them closes its side: whoever was told is waited for
+    const beyond = Array.from({ length: 60 }, () =>
+      connect({ port: doors.gateway, host: '127.0.0.1', allowHalfOpen: true }),
+    );
+    let told = 0;
+    for (const socket of beyond) socket.on('error', () => {}).on('data', () => told++);
+    await expect.poll(() => doors.server.info().rejectedConnections).toBe(60);
+    await expect.poll(() => told).toBeGreaterThan(0);
+    // and others are told once those have gone
+    await new Promise((resolve) => setTimeout(resolve, limits.closeLingerMs + 100));
+    const later = await RawClient.open(doors.gateway);
+    await later.until(() => later.closed);
+    expect(later.text).toBe('-ERR max number of clients reached\r\n');
+    expect(told).toBeLessThanOrEqual(limits.clientsRefusedMax);
+    for (const socket of beyond) socket.destroy();
+  });
+
   test('a client that does not read its replies is not read any further', async () => {
     const value = 'v'.repeat(20_000);
     await client.ask(`SET a ${value}`, '+OK\r\n');

@@ -71,6 +71,7 @@ export async function openDoors(
   count = 4,
   settings: Partial<ServerSettings> = {},
   hash: Hash = 'slots',
+  clientsRoom = Number.POSITIVE_INFINITY,
 ): Promise<Doors> {
   const records = Array.from({ length: count }, (_, at) => record(at, count, hash));
   const partitions = await Promise.all(
@@ -115,6 +116,7 @@ export async function openDoors(
     logger,
     router,
     settings: { ...defaultServerSettings, ...settings },
+    clientsRoom: () => clientsRoom,
     facts: {
       version: '0',
       runId: '0'.repeat(40),
