@@ -137,8 +137,10 @@ export class Waiters {
     this.#decide(waiter);
   }
 
-  fail({ id }: WaitRequest, code: ErrorCode, message: string): void {
+  /** BUSY says of a waiter that it was not taken in, and an entry may carry this one by now. */
+  fail({ id }: WaitRequest, why: ErrorCode, message: string): void {
     const waiter = this.#byId.get(name(id));
+    const code = why === 'BUSY' ? 'OUTCOME_UNKNOWN' : why;
     if (waiter !== undefined) this.#end(waiter, { kind: 'failed', code, message });
   }
 

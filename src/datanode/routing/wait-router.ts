@@ -42,11 +42,12 @@ export class WaitRouter {
       const body = encodeWaitMessage({ ...place, term: leader.term, kind: 'ask', request });
       const answer = await this.#send(leader, body, limits.timerMsMax, gone);
       const outcome = decodeWaitAnswer(answer) ?? NOT_LED_HERE;
-      if (outcome.kind === 'failed') this.#withdraw(place, leader);
+      if (outcome.kind === 'failed' && outcome.code !== 'BUSY') this.#withdraw(place, leader);
       return outcome;
     } catch (failure) {
-      if (!gone.aborted) this.#withdraw(place, leader);
       const code = codeOf(failure) ?? 'OUTCOME_UNKNOWN';
+      // who has no room for it leads all the same
+      if (!gone.aborted && code !== 'BUSY') this.#withdraw(place, leader);
       return { kind: 'failed', code, message: messageOf(failure) };
     }
   }

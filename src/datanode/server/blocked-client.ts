@@ -2,7 +2,8 @@
  * A client in a blocking command, at the node it is connected to. It asks the leader of its
  * partition under an id of its own and waits for the outcome; when the leader changes or is lost it
  * asks again under the same id, so it is served once. Time, CLIENT UNBLOCK and a connection that
- * ends withdraw it: what the leader then says is what the client gets.
+ * ends withdraw it: what the leader then says is what the client gets. A leader that has no room for
+ * it is asked again for a while, as for other requests; then the client is told.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import { errorTable } from '../../common/errors.ts';
@@ -60,8 +61,10 @@ export class BlockedClient {
   readonly #endsMs: number;
   /** Of the attempts under way. */
   readonly #asks = new Set<AbortController>();
-  /** Some leader may have heard of it. */
-  #asked = false;
+  /** How often some leader was asked and did not say that it has no room: it may know of it. */
+  #asked = 0;
+  /** Since then there has been no room. */
+  #refusedMs: number | undefined;
   /** The newest one that was asked for an element, unless it answered that it failed. */
   #told: LeaderHint | undefined;
   #ending: Ending | undefined;
@@ -107,7 +110,7 @@ export class BlockedClient {
     const { clock, holdMs, outcomeMs } = this.#world;
     this.#timer?.cancel();
     this.#timer = clock.setTimer(waitMs, () => {
-      const mayHaveTaken = this.#asked && this.#ending !== 'gone';
+      const mayHaveTaken = this.#asked > 0 && this.#ending !== 'gone';
       if (mayHaveTaken && !isLast) return this.#limit(Math.max(0, outcomeMs - holdMs), true);
       this.#isOver = true;
       this.#tell();
@@ -149,12 +152,12 @@ export class BlockedClient {
       if (reply !== undefined) return reply;
       if (leader === undefined || outcome?.kind === 'failed') await this.#pause();
     }
-    return this.#asked ? UNKNOWN : NO_LEADER;
+    return this.#asked > 0 ? UNKNOWN : NO_LEADER;
   }
 
   /** At once: nobody was asked, and the reply does not say that nothing was there. */
   #mayEnd(): boolean {
-    return !this.#asked && (this.#ending === 'error' || this.#ending === 'gone');
+    return this.#asked === 0 && (this.#ending === 'error' || this.#ending === 'gone');
   }
 
   /** Undefined: it is to be asked again. */
@@ -170,9 +173,18 @@ export class BlockedClient {
       case 'failed': {
         const { outcome: kind, reply } = errorTable[outcome.code];
         const again = kind === 'not-proposed' || kind === 'unknown';
-        return again ? undefined : error(`${reply} ${outcome.message}`);
+        return again && !this.#givesUp(outcome) ? undefined : error(`${reply} ${outcome.message}`);
       }
     }
+  }
+
+  /** There has been no room for a while, or until its time was over, and nobody knows of it. */
+  #givesUp(outcome: WaitOutcome): boolean {
+    const { clock, holdMs } = this.#world;
+    const nowMs = clock.monotonicMs();
+    this.#refusedMs = isRefused(outcome) ? (this.#refusedMs ?? nowMs) : undefined;
+    if (this.#refusedMs === undefined || this.#asked > 0) return false;
+    return this.#ending === 'timeout' || nowMs - this.#refusedMs >= holdMs;
   }
 
   #endReply(): Reply {
@@ -185,11 +197,15 @@ export class BlockedClient {
     const { id, place, line, protocol } = this.#request;
     const withdraw = this.#withdraws(leader);
     const ask = new AbortController();
-    this.#asked = true;
+    this.#asked++;
     this.#told = leader;
     this.#asks.add(ask);
     const { waits } = this.#world.router;
-    const outcome = waits.ask(place, leader, { id, line, protocol, withdraw }, ask.signal);
+    const asked = waits.ask(place, leader, { id, line, protocol, withdraw }, ask.signal);
+    const outcome = asked.then((settled) => {
+      if (isRefused(settled)) this.#asked--;
+      return settled;
+    });
     while (withdraw === this.#withdraws(leader) && !this.#isOver && !this.#isOld(leader)) {
       if (this.#gone() !== undefined) break;
       const settled = await Promise.race([outcome, this.#news.told]);
@@ -229,6 +245,11 @@ export class BlockedClient {
     await this.#news.told;
     timer.cancel();
   }
+}
+
+/** It was not taken in: whoever answers so had not heard of it before. */
+function isRefused(outcome: WaitOutcome): boolean {
+  return outcome.kind === 'failed' && outcome.code === 'BUSY';
 }
 
 interface News {

@@ -320,3 +320,10 @@ test('only blocking commands wait', async () => {
   ask('2', 'BLPOP a never');
   expect(await settled('2')).toMatchObject({ kind: 'failed', code: 'BAD_FRAME' });
 });
+
+test('one that was taken in is never said to be refused for want of room', async () => {
+  const asked = ask('1', 'BLPOP a 0');
+  expect(carriedBy('RPUSH a x')).toBe('1');
+  waiters.fail(asked, 'BUSY', 'too many reads are waiting');
+  expect(await settled('1')).toMatchObject({ kind: 'failed', code: 'OUTCOME_UNKNOWN' });
+});

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
@@ -18,7 +18,11 @@ import {
 } from '../../../src/datanode/routing/request-codec.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
-import { encodeWaitMessage, type WaitMessage } from '../../../src/datanode/routing/wait-codec.ts';
+import {
+  encodeWaitAnswer,
+  encodeWaitMessage,
+  type WaitMessage,
+} from '../../../src/datanode/routing/wait-codec.ts';
 import { asker, company } from './company.ts';
 import { partitionRecord } from './records.ts';
 
@@ -277,4 +281,24 @@ test('a leader of an older build is asked again without a voucher, and not with 
   const later = batch('read');
   await router.execute({ ...later, deadlineMs: later.deadlineMs + aheadMs });
   expect(asked).toEqual([5, undefined, undefined, 5, undefined]);
+});
+
+test('a leader that has no room for one who waits leads all the same', async () => {
+  const place = { namespace: 'default', partition: 0 };
+  const line = [Buffer.from('BLPOP'), Buffer.from('a'), Buffer.from('0')];
+  const one: WaitRequest = { id: Buffer.from('x'), line, protocol: 2, withdraw: false };
+  routes.setLeader(10, 'other', 3);
+  const withdrawn = vi.spyOn(routes, 'withdrawLeader');
+  const ask = () =>
+    router.waits.ask(place, { node: 'other', term: 3 }, one, new AbortController().signal);
+  const failed = (code: 'BUSY' | 'NOT_LEADER') =>
+    ({ kind: 'failed', code, message: 'no' }) as const;
+  request = async () => encodeWaitAnswer(failed('BUSY'), 2);
+  expect(await ask()).toMatchObject({ code: 'BUSY' });
+  request = () => Promise.reject(new KvorumError('BUSY', 'too many requests'));
+  expect(await ask()).toMatchObject({ code: 'BUSY' });
+  expect(withdrawn).not.toHaveBeenCalled();
+  request = async () => encodeWaitAnswer(failed('NOT_LEADER'), 2);
+  expect(await ask()).toMatchObject({ code: 'NOT_LEADER' });
+  expect(withdrawn).toHaveBeenCalledOnce();
 });

@@ -154,3 +154,40 @@ test('a node that stops sends its blocked clients away', async () => {
   await doors.close();
   await eventually(30_000, 'it is closed', () => client.closed);
 });
+
+for (const request of ['BLPOP none 0', 'BLPOP none 0.05', 'BLMOVE none {none}2 LEFT LEFT 0']) {
+  test(`${request} is told that too many wait, and keeps its connection`, async () => {
+    for (const partition of doors.partitions) partition.waitsRefused = 'BUSY';
+    const client = await open();
+    client.send(request, 'PING');
+    const text = await client.until((all) => all.includes('PONG'));
+    expect(text).toBe('-TRYAGAIN no room as the script says\r\n+PONG\r\n');
+    expect(doors.warnings).toEqual([]);
+    await blocked(0);
+  });
+}
+
+test('room that comes soon is waited for', async () => {
+  for (const partition of doors.partitions) partition.waitsRefused = 'BUSY';
+  const client = await open();
+  client.send('BLPOP {k}a 0');
+  await blocked(1);
+  for (const partition of doors.partitions) partition.waitsRefused = undefined;
+  const other = await open();
+  other.send('RPUSH {k}a x');
+  expect(await client.until((all) => all.includes('x'))).toBe('*2\r\n$4\r\n{k}a\r\n$1\r\nx\r\n');
+});
+
+test('who waited before may have been given something: too many elsewhere do not tell', async () => {
+  const client = await open();
+  client.send('BLPOP none 0.6');
+  await blocked(1);
+  // a later leader has no room; what the one before did it cannot say
+  for (const [at, partition] of doors.partitions.entries()) {
+    partition.waitsRefused = 'BUSY';
+    partition.term = 2;
+    doors.routes.setLeader(at + 1, 'a', 2);
+  }
+  await client.until(() => client.closed);
+  expect(client.text).toBe('');
+});

@@ -33,6 +33,8 @@ export class ScriptedPartition implements LocalPartition {
   gate: Promise<void> = Promise.resolve();
   /** How long each batch takes; what comes too late for its deadline is refused, as proposals do. */
   batchMs = 0;
+  /** Whoever wants to wait is refused with it. */
+  waitsRefused: ErrorCode | undefined;
   readonly #data: LonePartition;
   /** What clients that wait were given, by id: who asks again is told the same. */
   readonly #given = new Map<string, Reply>();
@@ -62,6 +64,8 @@ export class ScriptedPartition implements LocalPartition {
 
   /** Served when something is there, else once it is withdrawn or nobody listens any more. */
   async wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    const code = this.waitsRefused;
+    if (code !== undefined) return { kind: 'failed', code, message: 'no room as the script says' };
     const id = request.id.toString('hex');
     const reply = this.#given.get(id) ?? (await this.#data.call(...request.line));
     if (!reply.kind.startsWith('null')) {
