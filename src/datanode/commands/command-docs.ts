@@ -15,6 +15,7 @@ import { tipsOf } from './command-tips.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
 import { type KeySpec, type KeyUse, keySpecsOf, keyUses } from './key-specs.ts';
+import { type WholeTable, wholeTable } from './whole-table.ts';
 
 type Run = NodeCommand['run'];
 export type Table = () => ReadonlyMap<string, Command>;
@@ -171,10 +172,11 @@ function fieldsOf(argument: Argument, keys: KeyNumbers): Record<string, Reply> {
 }
 
 function docsOf(commands: readonly Command[]): Reply {
-  return {
-    kind: 'map',
-    pairs: commands.map((command) => [bulk(command.name), docs(command)] as const),
-  };
+  return { kind: 'map', pairs: commands.map(namedDocs) };
+}
+
+function namedDocs(command: Command): readonly [Reply, Reply] {
+  return [bulk(command.name), docs(command)];
 }
 
 /** A row by name; subcommands as `config|get`. */
@@ -186,10 +188,10 @@ function find(table: Table, name: Buffer): Command | undefined {
   return command?.subcommands?.find((row) => row.name === text);
 }
 
-function infoOf(table: Table): Run {
-  return (args) =>
+function infoOf(table: Table, all: WholeTable): Run {
+  return (args, context) =>
     args.length === 2
-      ? array([...table().values()].map(entry))
+      ? all(context)
       : array(
           args.slice(2).map((name) => {
             const command = find(table, name);
@@ -199,10 +201,11 @@ function infoOf(table: Table): Run {
 }
 
 function docsRun(table: Table): Run {
-  return (args) => {
-    const wanted = args.slice(2).flatMap((name) => find(table, name) ?? []);
-    return docsOf(args.length === 2 ? [...table().values()] : wanted);
-  };
+  const all = wholeTable('map', table, namedDocs);
+  return (args, context) =>
+    args.length === 2
+      ? all(context)
+      : docsOf(args.slice(2).flatMap((name) => find(table, name) ?? []));
 }
 
 /** COMMAND LIST [FILTERBY MODULE m | ACLCAT c | PATTERN p] */
@@ -282,10 +285,11 @@ export function commandCommands(table: Table): readonly Command[] {
       summary,
       run,
     });
+  const entries = wholeTable('array', table, (command) => [entry(command)]);
   const subcommands: readonly NodeCommand[] = [
     sub('count', 2, 'Returns the number of commands.', () => integer(table().size)),
     sub('docs', -2, 'Returns documentation of commands.', docsRun(table)),
-    sub('info', -2, 'Returns what clients need to know of commands.', infoOf(table)),
+    sub('info', -2, 'Returns what clients need to know of commands.', infoOf(table, entries)),
     sub('list', -2, 'Returns the names of commands.', listRun(table)),
     sub('getkeys', -3, 'Returns the keys of a command.', keysRun(table, keyAlone)),
     sub('getkeysandflags', -3, 'Returns the keys of a command.', keysRun(table, keyAndFlags)),
@@ -302,8 +306,7 @@ export function commandCommands(table: Table): readonly Command[] {
       since: '2.8.13',
       summary: 'Returns information about all commands.',
       subcommands,
-      run: (args) =>
-        args.length === 1 ? array([...table().values()].map(entry)) : (NULL satisfies Reply),
+      run: (args, context) => (args.length === 1 ? entries(context) : (NULL satisfies Reply)),
     }),
   ];
 }

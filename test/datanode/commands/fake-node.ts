@@ -142,12 +142,13 @@ export class FakeNode {
     const args = words.map((text) => Buffer.from(text));
     const command = resolveCommand(args);
     assert(command?.kind === 'node', `${words[0]} is a node command`);
-    const reply = await command.run(args, this.#context());
+    const reply = await command.run(args, this.context());
     noteSent(command.name);
     return reply;
   }
 
-  #context(): NodeContext {
+  /** What a command of the node is given. */
+  context(): NodeContext {
     return {
       session: this.session,
       nowMs: NOW_MS,
