@@ -190,6 +190,10 @@ export class ByteReader {
     return this.raw(this.u32());
   }
 
+  skip(count: number): void {
+    this.#take(count);
+  }
+
   /** As `bytes`, but `known` itself where that is the same: of a few bytes, for which nothing is made. */
   bytesOr(known: Buffer): Buffer {
     const length = this.u32();

@@ -80,6 +80,19 @@ export function* execLines([, , , body]: Line): Generator<Line, void, unknown> {
   reader.end();
 }
 
+/** The first `count` arguments of each; throws ByteRangeError as well. */
+export function* execHeads([, , , body]: Line, count: number): Generator<Line, void, unknown> {
+  const reader = new ByteReader(body ?? Buffer.alloc(0));
+  for (let left = reader.u32(); left > 0; left--) {
+    const head: Buffer[] = [];
+    for (let args = reader.u32(); args > 0; args--) {
+      if (head.length < count) head.push(reader.bytes());
+      else reader.skip(reader.u32());
+    }
+    yield head;
+  }
+}
+
 function readLine(reader: ByteReader): Line {
   const args: Buffer[] = [];
   for (let left = reader.u32(); left > 0; left--) args.push(reader.raw(reader.u32()));

@@ -12,6 +12,7 @@ import { replyBytes } from '../resp/reply-bytes.ts';
 import { ReplyTooLargeError, replyTooLarge } from '../resp/reply-pile.ts';
 import { ArgumentError, type Command, NO_KEYS, node, type RunContext, write } from './command.ts';
 import { execLines, isBrokenExec } from './exec-line.ts';
+import { tooNew, unknownOf } from './unknown.ts';
 
 type Line = readonly Buffer[];
 type Resolve = (line: Line) => Command | undefined;
@@ -48,6 +49,8 @@ function* runExec(
     yield ++met % LINES_STEP === 0 ? NOTHING : GLANCE;
     const command = resolve(line);
     const full = bytes > limits.replyBytesMax && command?.kind === 'read';
+    const unknown = unknownOf(command, line, resolve);
+    if (unknown !== undefined) throw tooNew(unknown);
     const reply = full ? NO_ROOM : yield* runLine(command, view, line, context);
     const size = replyBytes(reply);
     if (size > SMALL_REPLY_BYTES && bytes + size > limits.execReplyBytesMax) {

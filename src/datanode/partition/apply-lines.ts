@@ -5,6 +5,7 @@
 import { limits } from '../../common/limits.ts';
 import type { RunContext, RunResult, WriteRun } from '../commands/command.ts';
 import { resolveCommand } from '../commands/table.ts';
+import { tooNew, unknownOf } from '../commands/unknown.ts';
 import { expireKeys } from '../encoding/expiry.ts';
 import { GLANCE, type Pacing, type RangeSource, type Slices } from '../encoding/slices.ts';
 import type { Txn } from '../encoding/txn.ts';
@@ -108,12 +109,20 @@ function isPauseDue(replies: readonly Reply[], { pace }: ApplyContext): boolean 
   return replies.length % LINES_STEP === LINES_STEP - 1 && pace.isDue();
 }
 
+/**
+ * Throws KvorumError TOO_NEW for a command that this build does not know: a newer one carried it out,
+ * and to go on would leave this replica unlike the others. It stops before anything of the entry is
+ * written, and goes on from there once it is upgraded. Arguments that a command refuses are refused
+ * by every build: one that comes to take them has to raise the apply version of entries with them.
+ */
 export function applyLine(
   txn: Txn,
   line: CommandLine,
   context: ApplyContext,
 ): Reply | Promise<Reply> {
   const command = resolveCommand(line);
+  const unknown = unknownOf(command, line, resolveCommand);
+  if (unknown !== undefined) throw tooNew(unknown);
   if (command?.kind !== 'write') {
     return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);
   }

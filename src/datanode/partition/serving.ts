@@ -6,6 +6,8 @@
  * most once whatever entries carry it.
  */
 import type { BlockingForm } from '../commands/command.ts';
+import { resolveCommand } from '../commands/table.ts';
+import { tooNew, unknownOf } from '../commands/unknown.ts';
 import { encodeKey } from '../encoding/key.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { findServed, forgetServed, keepServed } from '../encoding/served.ts';
@@ -54,7 +56,7 @@ export class Serving {
     this.#context = context;
     for (const id of confirmed) forgetServed(txn, id);
     this.#candidates = waiters.flatMap((waiter) => {
-      const form = blockingRequest(waiter.line);
+      const form = blockingOf(waiter.line);
       if (form === undefined || findServed(txn, waiter.id) !== undefined) return [];
       return [{ waiter, form, served: false }];
     });
@@ -122,4 +124,11 @@ export class Serving {
     keepServed(this.#txn, waiter.id, bytes, NOT_KEPT);
     this.served.push({ id: waiter.id, reply: { kind: 'encoded', bytes } });
   }
+}
+
+/** Throws TOO_NEW: whom a newer build serves, this one cannot (see `applyLine`). */
+function blockingOf(line: CommandLine): BlockingForm | undefined {
+  const unknown = unknownOf(resolveCommand(line), line, resolveCommand);
+  if (unknown !== undefined) throw tooNew(unknown);
+  return blockingRequest(line);
 }

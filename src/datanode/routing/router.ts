@@ -26,6 +26,7 @@ import {
   type FateQuestion,
   isFateQuestion,
 } from '../partition/fate-codec.ts';
+import { executeOfPeer } from '../partition/newer-commands.ts';
 import { mayAskAgain } from '../partition/proposals.ts';
 import type { Turns } from '../partition/turns.ts';
 import type { Asker, Transport } from '../transport/transport.ts';
@@ -241,7 +242,7 @@ export class Router {
     this.#served += batch.lines.length;
     const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
     const results = local
-      ? await local.execute(batch.kind === 'read' ? changedBatch(batch, { room }) : batch)
+      ? await executeOfPeer(local, batch.kind === 'read' ? changedBatch(batch, { room }) : batch)
       : failed(batch, 'NO_PARTITION', 'this node has no replica of the partition');
     return encodeResults(results, batch.protocol);
   }

@@ -5,6 +5,7 @@
 import { codeOf, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { LocalPartition } from '../partition/batch.ts';
+import { refusedWait } from '../partition/newer-commands.ts';
 import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from '../partition/wait.ts';
 import type { Asker } from '../transport/transport.ts';
 import type { Router, RouterOptions } from './router.ts';
@@ -76,6 +77,8 @@ export class WaitRouter {
     const local = this.#router.isOfTable(message) ? this.#local(message) : undefined;
     if (!local?.isLeader || local.term !== message.term) return NOT_LED_HERE;
     if (message.kind === 'ask') {
+      const refused = refusedWait(message.request);
+      if (refused !== undefined) return refused;
       // others of its node are not to wait behind clients that may do so for ever
       asker.park();
       return local.wait(message.request, asker.signal);

@@ -1,7 +1,8 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
+import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import type {
   CommandBatch,
   EntryFate,
@@ -19,6 +20,7 @@ import {
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
 import {
+  decodeWaitAnswer,
   encodeWaitAnswer,
   encodeWaitMessage,
   type WaitMessage,
@@ -301,4 +303,63 @@ test('a leader that has no room for one who waits leads all the same', async () 
   request = async () => encodeWaitAnswer(failed('NOT_LEADER'), 2);
   expect(await ask()).toMatchObject({ code: 'NOT_LEADER' });
   expect(withdrawn).toHaveBeenCalledOnce();
+});
+
+describe('a peer of a newer build sends a command that is not known here', () => {
+  const wordsOf = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+  const unknown = (name: string) =>
+    Buffer.from(
+      `-ERR the leader of this partition does not know '${name}': it runs an older kvorum than the ` +
+        'node that was asked; upgrade it; nothing happened\r\n',
+    );
+
+  test('it never comes into the log, and what came with it is carried out', async () => {
+    const taken: string[] = [];
+    const execute = async ({ lines }: CommandBatch) => {
+      taken.push(...lines.map((line) => line.join(' ')));
+      return lines.map(() => ({ ok: true, reply: OK }) as const);
+    };
+    local = { ...replica(true), execute };
+    const exec = (...texts: string[]) => encodeExec(texts.map(wordsOf));
+    const lines = [
+      ...['SET a 1', 'LATER.SET a 2', 'KV.SESSION EXTEND s a'].map(wordsOf),
+      ...[exec('SET a 3', 'LATER.SET a 4'), exec('SET a 5', 'GET a')],
+      [...wordsOf('KV.ONCE session-1 1 1'), ...exec('LATER.DEL a')],
+    ];
+    const body = encodeBatch({ ...batch(), lines }, 1_000);
+    const results = decodeResults(await router.serve(body, asker()), lines.length);
+    const given = results.map(
+      (result) => result.ok && 'bytes' in result.reply && result.reply.bytes,
+    );
+    const [done, set] = [Buffer.from('+OK\r\n'), unknown('LATER.SET')];
+    expect(given).toEqual([
+      ...[done, set, unknown('KV.SESSION EXTEND'), set, done],
+      unknown('LATER.DEL'),
+    ]);
+    expect(taken.map((text) => text.split(' ', 1)[0])).toEqual([
+      'SET',
+      'PING',
+      'PING',
+      'PING',
+      'EXEC',
+      'PING',
+    ]);
+  });
+
+  test('nobody waits by it', async () => {
+    local = replica(true);
+    const request = {
+      id: Buffer.from('id'),
+      line: wordsOf('LATER.BLPOP a 0'),
+      protocol: 2,
+    } as const;
+    const ask = async (withdraw: boolean) => {
+      const place = { namespace: 'default', partition: 0, term: 7 };
+      const message = { ...place, kind: 'ask', request: { ...request, withdraw } } as const;
+      return decodeWaitAnswer(await router.serve(encodeWaitMessage(message), asker()));
+    };
+    const bytes = unknown('LATER.BLPOP');
+    expect(await ask(false)).toMatchObject({ kind: 'served', reply: { bytes } });
+    expect(await ask(true)).toEqual({ kind: 'withdrawn' });
+  });
 });
