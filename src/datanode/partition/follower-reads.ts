@@ -141,7 +141,7 @@ export class FollowerReads {
   #resumeSoon(): void {
     if (this.#isPausing) return;
     this.#isPausing = true;
-    void this.#ground.pace.pause().then(() => {
+    void this.#ground.pace.pause(this).then(() => {
       this.#isPausing = false;
       this.resume();
     });

@@ -180,7 +180,7 @@ export class Reads {
   #resumeSoon(): void {
     if (this.#isPausing) return;
     this.#isPausing = true;
-    void this.#ground.pace.pause().then(() => {
+    void this.#ground.pace.pause(this).then(() => {
       this.#isPausing = false;
       this.resume();
     });

@@ -1,5 +1,6 @@
 /** When reads run: confirmed, with all that they have to see, and of one state. */
 import { expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { FollowerReads } from '../../../src/datanode/partition/follower-reads.ts';
@@ -12,7 +13,7 @@ const GET = 'GET a';
 const MGET = 'MGET a b';
 
 /** What reads look at; 5 entries are applied. */
-async function groundOf() {
+async function groundOf(pace = new Pace(handClock())) {
   const { engine } = await createMemoryHost().open('1-0');
   const at = { applied: 5, writing: false, clearing: false, settled: true };
   const ground = {
@@ -25,7 +26,7 @@ async function groundOf() {
     draw: () => 0,
     onFault: (failure: unknown) => expect.unreachable(String(failure)),
     lookups: { hits: 0, misses: 0 },
-    pace: new Pace(handClock()),
+    pace,
   };
   return { at, ground };
 }
@@ -55,8 +56,8 @@ function answers() {
 }
 
 /** A leader whose rounds are numbered from 1 on. */
-async function scene() {
-  const { at, ground } = await groundOf();
+async function scene(pace?: Pace) {
+  const { at, ground } = await groundOf(pace);
   const time = { nowMs: () => 1, expirySettled: () => at.settled };
   const reads = new Reads({ ...ground, ...time }, SHARE);
   let round = 0;
@@ -148,4 +149,47 @@ test('a follower, too, runs reads of several places only between two batches', a
   at.writing = false;
   reads.resume();
   expect(await told()).toEqual([MGET]);
+});
+
+/** Each of the replicas has more reads of several places in each turn than a turn has room for. */
+async function answersOfBusy(replicas: readonly ((answered: () => void) => void)[]) {
+  const counts = replicas.map(() => 0);
+  for (let turn = 0; turn < 30; turn++) {
+    for (const [at, ask] of replicas.entries()) {
+      for (let each = 0; each <= limits.turnStepsMax; each++) ask(() => counts[at]!++);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return counts;
+}
+
+test('of partitions that are read without end each has its turn', async () => {
+  const pace = new Pace(handClock());
+  const scenes = await Promise.all([1, 2, 3].map(() => scene(pace)));
+  const counts = await answersOfBusy(
+    scenes.map(({ reads, ask, confirm }) => (answered) => {
+      void reads.gather(batchOf(MGET)).then(answered);
+      confirm(ask(), 5);
+    }),
+  );
+  expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 2);
+});
+
+test('so has each partition whose followers are read', async () => {
+  const pace = new Pace(handClock());
+  const replicas = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const { ground } = await groundOf(pace);
+      const time = { monotonicMs: () => 0, readTimeMs: () => 1, hurry: () => {} };
+      const reads = new FollowerReads({ ...ground, ...time, askLeader: () => 1 }, SHARE);
+      reads.gather(batchOf(GET), 100);
+      reads.confirm([{ readContext: 1, index: 5 }]);
+      return (answered: () => void) => {
+        void reads.gather(batchOf(MGET), 100).then(answered);
+        reads.resume();
+      };
+    }),
+  );
+  const counts = await answersOfBusy(replicas);
+  expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 2);
 });
