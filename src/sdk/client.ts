@@ -249,11 +249,15 @@ export class Client extends Base {
     return this.#elementStream('zscan', key, options);
   }
 
-  /** A connection of its own that listens to channels; it lives on when the client is closed. */
+  /**
+   * A connection of its own that listens to channels; it lives on when the client is closed, unless
+   * no datanode is known by then: it ends, and who subscribes is rejected with `CLOSED`.
+   */
   subscriber(): Subscriber {
     this.#begin();
     const nodes = () => this.#lookup.table?.content.nodes ?? [];
-    return new Subscriber(subscriberOptions(this.#settings, this.#world, nodes));
+    const isEnded = () => this.#state.status === 'end';
+    return new Subscriber(subscriberOptions(this.#settings, this.#world, nodes, isEnded));
   }
 
   /** A client of the same options (overridden by `options`) with connections and a session of its own. */

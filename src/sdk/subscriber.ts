@@ -31,6 +31,8 @@ export interface SubscriberOptions {
   open(address: Address, events: ConnectionEvents): Connection;
   /** False: no more among the nodes, though there are others. */
   isKnown(address: Address): boolean;
+  /** Nobody looks for nodes any more: when none is known, none will be. */
+  isLeftAlone(): boolean;
   readonly backoffMinMs: number;
   readonly backoffMaxMs: number;
   /** A connection that owes an answer and has told nothing for so long is given up. */
@@ -113,18 +115,22 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
 
   /** Ends it for good; may be called again. */
   async close(): Promise<void> {
+    this.#end('the subscriber was closed');
+  }
+
+  #end(why: string): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#timer?.cancel();
     this.#beat?.cancel();
     this.#connection?.close();
     this.#connection = undefined;
-    this.#rejectWaiting();
+    this.#rejectWaiting(why);
     this.emit('end');
   }
 
-  #rejectWaiting(): void {
-    const closed = ownError('CLOSED', 'the subscriber was closed');
+  #rejectWaiting(why: string): void {
+    const closed = ownError('CLOSED', why);
     for (const { reject } of this.#waiting.splice(0)) reject(closed);
   }
 
@@ -230,7 +236,8 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     this.#attempts++;
     const address = this.#options.target(this.#place);
     if (address === undefined) {
-      this.#plan();
+      if (this.#options.isLeftAlone()) this.#end('the client was closed before it knew a datanode');
+      else this.#plan();
       return;
     }
     this.#heardMs = this.#options.clock.monotonicMs();
@@ -258,7 +265,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
       if (this.#refusal?.connection === connection) this.#refuse(waiting, this.#refusal.cause);
       else this.#waiting.unshift(...waiting);
       const next = this.#connection;
-      if (this.#closed) this.#rejectWaiting();
+      if (this.#closed) this.#rejectWaiting('the subscriber was closed');
       // it was made before this was heard, and knows nothing of those who wait
       else if (next !== undefined && next !== connection) void this.#subscribeAll(next);
       return;

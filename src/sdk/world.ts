@@ -82,6 +82,7 @@ export function subscriberOptions(
   settings: Settings,
   { clock, connector, random }: ClientWorld,
   nodes: () => readonly Address[],
+  isLeftAlone: () => boolean,
 ): SubscriberOptions {
   const { backoffMinMs, backoffMaxMs, attemptTimeoutMs } = settings;
   const seed = random.u32();
@@ -91,6 +92,7 @@ export function subscriberOptions(
     backoffMaxMs,
     silentMs: attemptTimeoutMs,
     pingMs: limits.sdkPingMs,
+    isLeftAlone,
     target: (place) => nodes()[(seed + place) % Math.max(1, nodes().length)],
     isKnown: ({ host, port }) =>
       nodes().length === 0 || nodes().some((node) => node.host === host && node.port === port),

@@ -498,4 +498,32 @@ describe('a subscriber', () => {
     await subscriber.close();
     expect(await call).toBe('CLOSED');
   });
+
+  test.each(['before', 'after'])(
+    'its client is closed before it knew a node, and %s it subscribes: it ends and says so',
+    async (when) => {
+      const { client, gate } = await scene([confirmed]);
+      gate.open = new Promise(() => {});
+      const subscriber = client.subscriber();
+      ends.push(() => subscriber.close());
+      const ended = new Promise<void>((resolve) => subscriber.once('end', resolve));
+      if (when === 'before') client.disconnect();
+      const call = subscriber.subscribe('a');
+      if (when === 'after') client.disconnect();
+      await expect(call).rejects.toMatchObject({
+        code: 'CLOSED',
+        message: expect.stringContaining('client was closed before it knew a datanode'),
+      });
+      await ended;
+      expect(await code(subscriber.subscribe('a'))).toBe('CLOSED');
+    },
+  );
+
+  test('its client is closed when it knew the nodes: it lives on', async () => {
+    const { client } = await scene([confirmed]);
+    await client.connect();
+    await using subscriber = client.subscriber();
+    await client.close();
+    expect(await code(subscriber.subscribe('a'))).toBe('none');
+  });
 });

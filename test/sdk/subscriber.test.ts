@@ -24,6 +24,7 @@ function scene() {
     clock,
     target: (place) => ({ host: [...known][place % known.size]!, port: 1 }),
     isKnown: ({ host }) => known.has(host),
+    isLeftAlone: () => false,
     open: (address, events) => {
       const connection = new HandConnection(address, events);
       opened.push(connection);
