@@ -4,6 +4,7 @@ import type { ParsedCall } from './arguments.ts';
 import type { Argument } from './connection.ts';
 import { ownError } from './errors.ts';
 import { bytesOf, type CommandRow, keyPositions, rowsByName } from './key-places.ts';
+import { refuseTooLarge } from './request-size.ts';
 import type { PartitionTable } from './table.ts';
 
 /** What a transaction queues. */
@@ -47,6 +48,7 @@ export function checkWatched(
   for (const { name, line } of queued) {
     const row = rowsByName.get(name);
     refuseConnectionCommand(name, line, row);
+    refuseTooLarge(line);
     const keys = keysOf(row, line);
     if (keys.length === 0) {
       const text = `${name} has no key: the transaction of a watch takes commands with keys`;

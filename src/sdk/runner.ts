@@ -20,6 +20,7 @@ import {
   refuseOfOneNode,
 } from './refusals.ts';
 import { decodeReply, type Value } from './replies.ts';
+import { refuseTooLarge } from './request-size.ts';
 import { failureOfWrite, mergeReplies, type Part, splitLine } from './split.ts';
 import type { PartitionTable } from './table.ts';
 import { type BatchTrace, type CommandTrace, traceBatch, traceCommand } from './tracing.ts';
@@ -327,6 +328,7 @@ export class Runner {
     trace: CommandTrace | undefined,
   ): Promise<Reply> {
     const effect = row?.kind === 'read' ? 'read' : 'write';
+    for (const { line } of parts) refuseTooLarge(line);
     const calls = parts.map(({ partition, line }) =>
       this.#call(
         {
@@ -353,8 +355,10 @@ export class Runner {
     );
   }
 
+  /** Throws, or rejects. */
   #call(plan: CallPlan, trace?: { attempts?: number }): Promise<Reply> {
     const { world } = this.#options;
+    for (const line of plan.lines) refuseTooLarge(line);
     return new Promise((resolve, reject) => {
       new Call(world, plan, (result) => {
         if (trace !== undefined) trace.attempts = (trace.attempts ?? 0) + result.attempts;

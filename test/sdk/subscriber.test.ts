@@ -177,6 +177,7 @@ describe('over TCP', () => {
       clock: systemClock,
       target: () => address,
       isKnown: () => true,
+      isLeftAlone: () => false,
       open: (_, events) =>
         connector.open({ ...settings, address, connectTimeoutMs: 5_000, readOnly: false }, events),
       backoffMinMs: 10,
