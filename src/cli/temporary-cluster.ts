@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { must } from '../common/assert.ts';
 import { KvorumError } from '../common/errors.ts';
+import { didYouMean } from '../common/nearest-name.ts';
 import { type ProcessPlan, prepareDirectory } from './cluster-dir.ts';
 import { type Slot, takeSlot } from './port-slot.ts';
 import { readRunFiles } from './run-file.ts';
@@ -22,6 +23,10 @@ export interface TemporaryClusterOptions {
   /** Aborted before the cluster is ready, it ends the start and all that was started. */
   readonly signal?: AbortSignal;
 }
+
+const optionNames: ReadonlySet<string> = new Set<keyof TemporaryClusterOptions>([
+  ...(['nodes', 'partitions', 'replicas', 'say', 'signal'] as const),
+]);
 
 export class TemporaryCluster {
   /** `host:port` of the placedrivers' HTTP API. */
@@ -88,6 +93,7 @@ export class TemporaryCluster {
 export async function startTemporaryCluster(
   options: TemporaryClusterOptions = {},
 ): Promise<TemporaryCluster> {
+  checkNames(options);
   const nodes = whole('nodes', options.nodes ?? 3, 16);
   const partitions = whole('partitions', options.partitions ?? 4, 1_024);
   const replicas = whole('replicas', options.replicas ?? Math.min(3, nodes), Math.min(7, nodes));
@@ -133,6 +139,16 @@ async function startUnlessAborted(
   } finally {
     signal?.removeEventListener('abort', giveUp);
   }
+}
+
+function checkNames(options: TemporaryClusterOptions): void {
+  const strange = Object.keys(options).find((name) => !optionNames.has(name));
+  if (strange === undefined) return;
+  throw new KvorumError(
+    'BAD_CONFIG',
+    `there is no option ${strange}${didYouMean(strange, optionNames)}; ` +
+      `there are ${[...optionNames].join(', ')}`,
+  );
 }
 
 function whole(option: string, value: number, highest: number): number {

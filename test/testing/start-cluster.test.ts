@@ -7,6 +7,8 @@ test.each([
   [{ nodes: 1.5 }, /nodes 1.5/],
   [{ nodes: 2, replicas: 3 }, /replicas 3: must be a whole number from 1 to 2/],
   [{ partitions: 5_000 }, /partitions 5000/],
+  [{ node: 1 }, /there is no option node \(did you mean nodes\?\); there are nodes, partitions/],
+  [{ Replicas: 1 }, /no option Replicas \(did you mean replicas\?\)/],
 ])('%j is refused', async (options, text) => {
-  await expect(startCluster(options)).rejects.toThrow(text);
+  await expect(startCluster(options as object)).rejects.toThrow(text);
 });
