@@ -1,4 +1,5 @@
 /** From what a caller gives a method to the line that is sent, and the options of the call. Pure. */
+import { didYouMean } from '../common/nearest-name.ts';
 import type { CallOptions, Consistency, WatchOptions } from './command-types.ts';
 import type { Argument } from './connection.ts';
 import { ownError } from './errors.ts';
@@ -100,7 +101,8 @@ function checkedOptions(name: string, given: object): CallOptions {
     if (callOptionNames.has(option)) continue;
     throw ownError(
       'BAD_ARGUMENT',
-      `${name} has no option ${option}; there are ${[...callOptionNames].join(', ')}`,
+      `${name} has no option ${option}${didYouMean(option, callOptionNames)}; ` +
+        `there are ${[...callOptionNames].join(', ')}`,
     );
   }
   const { signal, timeoutMs, consistency } = options;
@@ -114,6 +116,28 @@ function checkedOptions(name: string, given: object): CallOptions {
   return options;
 }
 
+/** Throws BAD_ARGUMENT: nobody would ever call it. */
+export function refuseCallback(name: string, given: readonly unknown[]): void {
+  if (!given.some((value) => typeof value === 'function')) return;
+  throw ownError('BAD_ARGUMENT', `${name} takes no callback: await the promise that it returns`);
+}
+
+/** Of what gathers commands. Throws BAD_ARGUMENT: a list of commands would never be sent. */
+export function refuseArguments(name: string, given: readonly unknown[]): void {
+  refuseCallback(name, given);
+  if (given.every((value) => value === undefined)) return;
+  const text = `${name} takes no arguments: commands are added by their methods, or by call(), and`;
+  throw ownError('BAD_ARGUMENT', `${text} have their options there`);
+}
+
+/** Names to listen to. Throws BAD_ARGUMENT. */
+export function checkNames(name: string, given: readonly unknown[]): void {
+  refuseCallback(name, given);
+  const at = given.findIndex((value) => typeof value !== 'string');
+  if (at === -1) return;
+  throw ownError('BAD_ARGUMENT', `argument ${at + 1} of ${name} must be a string`);
+}
+
 /** What a transaction's exec is given: options or nothing. Throws BAD_ARGUMENT. */
 export function parseExec(options: unknown): CallOptions {
   return options === undefined ? {} : checkedOptions('exec', optionsIn('exec', options));
@@ -122,6 +146,7 @@ export function parseExec(options: unknown): CallOptions {
 /** Throws BAD_ARGUMENT, as for a callback in their place. */
 function optionsIn(name: string, given: unknown): object {
   if (isPlain(given)) return given;
+  refuseCallback(name, [given]);
   throw ownError('BAD_ARGUMENT', `what ${name} is given last must be an object of options`);
 }
 

@@ -1,10 +1,9 @@
 /** The client: a typed method per command, retried and routed by partition. */
 import { EventEmitter } from 'node:events';
 import type { Readable } from 'node:stream';
-import { sleep, systemClock } from '../common/clock.ts';
+import { sleep } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
-import { systemRandom } from '../common/random.ts';
-import { parseWatch } from './arguments.ts';
+import { parseWatch, refuseArguments, refuseCallback } from './arguments.ts';
 import { Call } from './call.ts';
 import type { CallWorld } from './call-plan.ts';
 import type { ClientChange } from './changes.ts';
@@ -14,13 +13,11 @@ import { addCommandMethods } from './command-methods.ts';
 import type { Key, WatchOptions } from './command-types.ts';
 import { Deadlines } from './deadlines.ts';
 import { ownError } from './errors.ts';
-import { ioredisConnector } from './ioredis-connection.ts';
 import { bytesOf } from './key-places.ts';
 import { Lookup } from './lookup.ts';
 import { MultiProofs } from './multi-proofs.ts';
 import { type ClientOptions, parseOptions, type Settings } from './options.ts';
 import { Pipeline, Transaction } from './pipeline.ts';
-import { fetchGet } from './placedriver-source.ts';
 import { Pool } from './pool.ts';
 import type { Value } from './replies.ts';
 import { Runner } from './runner.ts';
@@ -40,6 +37,7 @@ import {
   makeSource,
   optionsAgain,
   subscriberOptions,
+  worldOf,
 } from './world.ts';
 
 const RESOLUTION_MS = 20;
@@ -79,15 +77,9 @@ export class Client extends Base {
   constructor(options: string | ClientOptions, world: Partial<ClientWorld> = {}) {
     super();
     const settings = parseOptions(options);
-    const clock = world.clock ?? systemClock;
-    const random = world.random ?? systemRandom();
     this.#settings = settings;
-    this.#world = {
-      clock,
-      random,
-      connector: world.connector ?? ioredisConnector(clock),
-      get: world.get ?? fetchGet(settings.connectTimeoutMs),
-    };
+    this.#world = worldOf(world, settings);
+    const { clock, random } = this.#world;
     this.#window = new Window(settings.maxInFlight, settings.maxQueued);
     this.#watches = new Window(limits.sdkWatchesMax, settings.maxQueued);
     this.#deadlines = new Deadlines(clock, RESOLUTION_MS);
@@ -139,7 +131,8 @@ export class Client extends Base {
    * Resolves when the partitions are known. Rejects with `UNAVAILABLE` when nobody tells them within
    * `timeoutMs` of the options, `CLOSED` when the client is closed.
    */
-  async connect(): Promise<void> {
+  async connect(...none: readonly never[]): Promise<void> {
+    refuseCallback('connect', none);
     this.#begin();
     await this.#gate.wait(this.#settings.timeoutMs, undefined, true);
   }
@@ -168,12 +161,14 @@ export class Client extends Base {
   }
 
   /** Gathers commands that are sent in one turn, each for itself. */
-  pipeline(): Pipeline {
+  pipeline(...none: readonly never[]): Pipeline {
+    refuseArguments('pipeline', none);
     return new Pipeline(this.#runner, this.#world.clock);
   }
 
   /** Gathers commands of one partition that take effect together or not at all. */
-  multi(): Transaction {
+  multi(...none: readonly never[]): Transaction {
+    refuseArguments('multi', none);
     return new Transaction(this.#runner);
   }
 
@@ -291,8 +286,10 @@ export class Client extends Base {
   }
 
   /** As `close`, resolves with OK as ioredis does. */
-  quit(): Promise<'OK'> {
-    return this.close().then(() => 'OK' as const);
+  async quit(...none: readonly never[]): Promise<'OK'> {
+    refuseCallback('quit', none);
+    await this.close();
+    return 'OK';
   }
 
   /** Closes at once: calls under way are rejected with `CLOSED`, or `OUTCOME_UNKNOWN` for sent writes. */

@@ -1,4 +1,5 @@
 /** What a client is made from: a URL or options, checked and filled with defaults. Pure. */
+import { didYouMean } from '../common/nearest-name.ts';
 import type { Address } from '../common/network.ts';
 import { checkConsistency } from './arguments.ts';
 import type { Consistency } from './command-types.ts';
@@ -96,6 +97,20 @@ const names = new Set<string>([
   ...['placedrivers', 'datanodes', 'sessions', 'consistency', 'lazyConnect'],
 ]);
 
+/** Options of ioredis, which many programs were written for. */
+const inPlaceOf: ReadonlyMap<string, string> = new Map([
+  ['host', 'datanodes'],
+  ['port', 'datanodes'],
+  ['db', 'namespace'],
+  ['keyPrefix', 'namespace'],
+  ['commandTimeout', 'timeoutMs'],
+  ['maxRetriesPerRequest', 'attemptsMax'],
+  ['maxRedirections', 'attemptsMax'],
+  ['retryStrategy', 'backoffMinMs, backoffMaxMs'],
+  ['clusterRetryStrategy', 'backoffMinMs, backoffMaxMs'],
+  ['scaleReads', 'consistency'],
+]);
+
 /** Throws BAD_OPTION, naming the option and what it must be. */
 export function parseOptions(given: string | ClientOptions): Settings {
   const options = typeof given === 'string' ? optionsOfUrl(given) : given;
@@ -103,7 +118,10 @@ export function parseOptions(given: string | ClientOptions): Settings {
     throw bad('a client is made from a URL or an object of options');
   }
   for (const name of Object.keys(options)) {
-    if (!names.has(name)) throw bad(`there is no option ${name}; there are ${list(names)}`);
+    if (names.has(name)) continue;
+    const like = inPlaceOf.get(name);
+    const hint = like === undefined ? didYouMean(name, names) : ` (${like} takes its place)`;
+    throw bad(`there is no option ${name}${hint}; there are ${list(names)}`);
   }
   const source = sourceOf(options);
   const sessions = flag(options, 'sessions', source.kind === 'placedrivers');

@@ -1,6 +1,6 @@
 /** Commands gathered first and sent together: a pipeline, and transactions of one partition. */
 import type { Clock } from '../common/clock.ts';
-import { parseCall, parseExec } from './arguments.ts';
+import { parseCall, parseExec, refuseArguments } from './arguments.ts';
 import { addCommandMethods } from './command-methods.ts';
 import type { CallOptions } from './command-types.ts';
 import type { Reply } from './connection.ts';
@@ -71,11 +71,13 @@ export class Pipeline extends PipelineMethods {
   }
 
   /**
-   * Sends what was gathered; never rejects: each command has its result, in order. Their time limits
+   * Sends what was gathered; never rejects (but with `BAD_ARGUMENT` for a callback): each command
+   * has its result, in order. Their time limits
    * begin now. It may have more commands than the client's `maxQueued`: they are handed on as there
    * is room, and the time limit of a command that waited for room begins then.
    */
-  exec(): Promise<PipelineResult[]> {
+  async exec(...none: readonly never[]): Promise<PipelineResult[]> {
+    refuseArguments('exec of a pipeline', none);
     const gathered = this.take();
     const { namespace } = this.#runner;
     const context = () => ({ kind: 'pipeline' as const, namespace, commands: gathered.length });

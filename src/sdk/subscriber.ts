@@ -5,6 +5,7 @@
 import { EventEmitter } from 'node:events';
 import type { Clock, Timer } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';
+import { checkNames } from './arguments.ts';
 import type { Argument, Connection, ConnectionEvents, PushKind } from './connection.ts';
 import { ownError, ReplyError } from './errors.ts';
 
@@ -140,6 +141,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   }
 
   async #subscribe(kind: Kind, names: readonly string[]): Promise<void> {
+    checkNames(kind, names);
     if (this.#closed) throw ownError('CLOSED', 'the subscriber is closed');
     if (names.length === 0) throw ownError('BAD_ARGUMENT', `${kind} needs a name`);
     const added = names.filter((name) => !this.#wanted[kind].has(name));
@@ -169,6 +171,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   }
 
   async #unsubscribe(kind: Kind, names: readonly string[]): Promise<void> {
+    checkNames(kind.replace('subscribe', 'unsubscribe'), names);
     const gone = names.length === 0 ? [...this.#wanted[kind]] : names;
     for (const name of gone) this.#wanted[kind].delete(name);
     const connection = this.#connection;

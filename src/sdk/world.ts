@@ -1,12 +1,14 @@
 /** What a client is given from outside, and what follows from its options. */
-import type { Clock } from '../common/clock.ts';
+import { type Clock, systemClock } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import type { Address } from '../common/network.ts';
-import type { Random } from '../common/random.ts';
+import { type Random, systemRandom } from '../common/random.ts';
 import type { Argument, Connection, ConnectionSettings, Connector, Outcome } from './connection.ts';
 import { DatanodeSource } from './datanode-source.ts';
+import { ownError } from './errors.ts';
+import { ioredisConnector } from './ioredis-connection.ts';
 import { addressText, type ClientOptions, type Settings } from './options.ts';
-import { type HttpGet, PlacedriverSource } from './placedriver-source.ts';
+import { fetchGet, type HttpGet, PlacedriverSource } from './placedriver-source.ts';
 import type { Pool } from './pool.ts';
 import type { SubscriberOptions } from './subscriber.ts';
 import type { TableSource } from './table.ts';
@@ -19,6 +21,24 @@ export interface ClientWorld {
   readonly connector: Connector;
   /** Asks placedrivers; default: fetch. */
   readonly get: HttpGet;
+}
+
+/** Throws BAD_OPTION for anything else: options in its place would be taken for nothing. */
+export function worldOf(given: Partial<ClientWorld>, { connectTimeoutMs }: Settings): ClientWorld {
+  const known = new Set<string>(['clock', 'random', 'connector', 'get']);
+  const isWorld = typeof given === 'object' && given !== null;
+  const strange = isWorld ? Object.keys(given).find((name) => !known.has(name)) : String(given);
+  if (strange !== undefined) {
+    const text = `a client takes one argument: a URL, with options as ?name=value, or an object`;
+    throw ownError('BAD_OPTION', `${text} of options; ${strange} was given in a second one`);
+  }
+  const clock = given.clock ?? systemClock;
+  return {
+    clock,
+    random: given.random ?? systemRandom(),
+    connector: given.connector ?? ioredisConnector(clock),
+    get: given.get ?? fetchGet(connectTimeoutMs),
+  };
 }
 
 /** Who tells the partitions. */

@@ -650,6 +650,10 @@ describe('options', () => {
     [{ placedrivers: ['a:1'], timeoutMs: '5' }, /timeoutMs must be/],
     [{ placedrivers: ['a:1'], maxInFlight: 1.5 }, /maxInFlight must be a whole number/],
     [{ placedrivers: ['a:1'], retries: 3 }, /no option retries/],
+    [{ placedrivers: ['a:1'], timeOutMS: 3 }, /timeOutMS \(did you mean timeoutMs\?\); there are /],
+    [{ placedrivers: ['a:1'], connectTimeout: 3 }, /\(did you mean connectTimeoutMs\?\)/],
+    [{ host: 'a', port: 1 }, /no option host \(datanodes takes its place\)/],
+    [{ datanodes: ['a:1'], db: 1 }, /no option db \(namespace takes its place\)/],
     [{ placedrivers: ['a:1'], consistency: 'old' }, /consistency must be/],
     [{ placedrivers: ['a:1'], username: 'u' }, /username needs a password/],
     [{ datanodes: ['a:1'], sessions: true }, /sessions need placedrivers/],
@@ -660,6 +664,15 @@ describe('options', () => {
   ];
   test.each(wrong)('%j', (options, text) => {
     const make = () => new Client(options as ClientOptions);
+    expect(make).toThrow(text);
+    expect(make).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }));
+  });
+
+  test.each([
+    [{ timeoutMs: 5 }, /timeoutMs was given in a second one/],
+    ['localhost', /localhost was given in a second one/],
+  ])('a second argument, as ioredis takes: %j', (second, text) => {
+    const make = () => new Client('redis://127.0.0.1:1', second as object);
     expect(make).toThrow(text);
     expect(make).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }));
   });
