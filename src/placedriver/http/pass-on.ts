@@ -11,10 +11,11 @@ import type { ClusterView } from '../view/cluster-view.ts';
 export const PASSED_ON = 'kvorum-passed-on-by';
 
 const TIMEOUT_MS = 15_000;
+const SCHEME_AND_HOST = /^https?:\/\/[^/?#]*/i;
 
 export interface PassedRequest {
   readonly method: string;
-  /** Path and query. */
+  /** Path and query; behind scheme and host when a proxy sends it (RFC 9112, absolute-form). */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
@@ -63,10 +64,11 @@ export class PassOn {
     const given = new AbortController();
     const timer = this.#clock.setTimer(this.#timeoutMs, () => given.abort());
     const host = master.host.includes(':') ? `[${master.host}]` : master.host;
+    const path = request.url.replace(SCHEME_AND_HOST, '');
     const { authorization } = request.headers;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     try {
-      const answer = await fetch(`http://${host}:${master.httpPort}${request.url}`, {
+      const answer = await fetch(`http://${host}:${master.httpPort}${path}`, {
         method: request.method,
         headers: {
           [PASSED_ON]: this.#name,

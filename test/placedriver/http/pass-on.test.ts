@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
@@ -57,6 +58,18 @@ async function ask(name: string, method: string, path: string, headers = {}) {
   return { code: answer.status, body };
 }
 
+/** With `target` in the request line as it is. */
+function rawAsk(name: string, method: string, target: string) {
+  const { port } = running.get(name)!;
+  return new Promise<{ code: number | undefined; body: unknown }>((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, method, path: target }, async (answer) => {
+      const body = JSON.parse((await answer.toArray()).join(''));
+      resolve({ code: answer.statusCode, body });
+    });
+    asked.on('error', reject).end();
+  });
+}
+
 /** Until all have registered, and see that `master` can be asked. */
 async function settled(master: string): Promise<void> {
   for (const name of running.keys()) {
@@ -89,6 +102,23 @@ describe('two placedrivers', () => {
       code: 200,
     });
     expect(await store.get(keys.ban('pd2'))).toBeUndefined();
+  });
+
+  test('take a URL with scheme and host, as a proxy sends it', async () => {
+    await start('pd1');
+    await start('pd2');
+    await settled('pd1');
+    for (const [name, before] of [
+      ['pd1', 'http://pd.example:18001'],
+      ['pd2', 'http://pd.example:18001'],
+      ['pd2', 'https://pd.example'],
+      ['pd2', ''],
+    ] as const) {
+      const path = `${before}/cluster/pd/tombstone?node=pd2`;
+      expect(await rawAsk(name, 'POST', path), `${name} ${path}`).toEqual({ code: 200, body: {} });
+      expect(await store.get(keys.ban('pd2'))).toBeDefined();
+      await ask('pd1', 'POST', '/cluster/pd/tombstone?node=pd2&restore=true');
+    }
   });
 
   test('check the token at both, and hand it on', async () => {
@@ -133,7 +163,7 @@ describe('two placedrivers', () => {
 });
 
 describe('a master that does not answer', () => {
-  const request = { method: 'POST', url: '/x', headers: {}, body: undefined };
+  const sent = { method: 'POST', url: '/x', headers: {}, body: undefined };
   async function passOn(port: number, timeoutMs?: number) {
     const view = new ClusterView({ store, clock: systemClock, logger: silentLogger });
     const record = { version: 1, name: 'pd1', host: '127.0.0.1', httpPort: port, build: '9' };
@@ -141,7 +171,7 @@ describe('a master that does not answer', () => {
     await store.put(`${keys.election}1`, 'pd1');
     view.start();
     await expect.poll(() => view.ready && view.master?.name).toBe('pd1');
-    const answer = await new PassOn('pd2', view, systemClock, timeoutMs).send(request);
+    const answer = await new PassOn('pd2', view, systemClock, timeoutMs).send(sent);
     await view.close();
     return { status: answer.status, message: JSON.parse(answer.body).message as string };
   }
