@@ -31,6 +31,8 @@ export interface CoordinatorOptions {
   readonly placement?: Partial<PlacementSettings>;
   /** What this process has read of the same store for other purposes. */
   readonly known?: KnownRecords;
+  /** Resolves when it may be master; rejects when `signal` aborts. Absent: from the beginning. */
+  mayCampaign?(signal: AbortSignal): Promise<void>;
 }
 
 const RETRY_MS = 500;
@@ -85,6 +87,7 @@ export class PlacedriverCoordinator {
   /** One mastership, from campaign to loss; a ban ends either. */
   async #serveTerm(): Promise<void> {
     const { store, logger, name, leaseTtlMs } = this.#options;
+    await this.#options.mayCampaign?.(this.#stop.signal);
     await this.#ban.lifted(this.#stop.signal);
     const lease = await store.grantLease(leaseTtlMs);
     const until = eitherSignal(this.#stop.signal, this.#ban.begun);

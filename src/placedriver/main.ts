@@ -75,13 +75,14 @@ export async function serve(
   const options = { ...world, store, name, leaseTtlMs };
   const placement = placementSettingsOf(config);
   const view = new ClusterView(options);
+  const registration = new Registration(options);
   const coordinator = new PlacedriverCoordinator({
     ...options,
     default: config.default,
     placement,
     known: (key) => view.kept(key),
+    mayCampaign: (signal) => registration.registered(signal),
   });
-  const registration = new Registration(options);
   const loop = new LoopMeter(world.clock);
   const isMaster = () => coordinator.isMaster;
   const probes = createProbes({ name, version, store, view, loop, isMaster });
@@ -93,6 +94,7 @@ export async function serve(
     token,
     operator: () => coordinator.operator,
     awayForMs: () => registration.awayForMs,
+    rival: () => registration.rival,
   };
   const address = { host: config.listen ?? host, port: config.ports.http };
   const http = await startHttp(address, context, probes).catch((failure) => {

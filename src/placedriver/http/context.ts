@@ -22,6 +22,8 @@ export interface ApiContext {
   operator(): Operator | undefined;
   /** For how long the metadata store has been out of reach; undefined while it is not. */
   awayForMs(): number | undefined;
+  /** Why it is not registered while another placedriver has its name; undefined: none has. */
+  rival(): string | undefined;
   /** Of this process. */
   setLogLevel(level: LogLevel): void;
 }

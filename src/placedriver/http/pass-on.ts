@@ -31,12 +31,20 @@ export class PassOn {
   readonly #name: string;
   readonly #view: ClusterView;
   readonly #clock: Clock;
+  readonly #rival: () => string | undefined;
   readonly #timeoutMs: number;
 
-  constructor(name: string, view: ClusterView, clock: Clock, timeoutMs = TIMEOUT_MS) {
+  constructor(
+    name: string,
+    view: ClusterView,
+    clock: Clock,
+    rival: () => string | undefined,
+    timeoutMs = TIMEOUT_MS,
+  ) {
     this.#name = name;
     this.#view = view;
     this.#clock = clock;
+    this.#rival = rival;
     this.#timeoutMs = timeoutMs;
   }
 
@@ -54,7 +62,8 @@ export class PassOn {
     }
     const master = this.#view.ready ? this.#view.master : undefined;
     if (master === undefined) return 'no placedriver is master at the moment; try again';
-    if (master.name === this.#name) return `${this.#name} is about to be master; try again`;
+    if (master.name === this.#name)
+      return this.#rival() ?? `${this.#name} is about to be master; try again`;
     const record = this.#view.picture.placedrivers().find(({ name }) => name === master.name);
     if (record !== undefined) return record;
     return `${master.name} is master, but has not told where it can be reached; try again`;

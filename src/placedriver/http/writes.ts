@@ -38,7 +38,7 @@ export type AddWrite = <Request extends WriteRequest>(options: WriteOptions<Requ
 
 export function createWrites(app: FastifyInstance, context: ApiContext): AddWrite {
   const { name, view, clock, logger } = context;
-  const passOn = new PassOn(name, view, clock);
+  const passOn = new PassOn(name, view, clock, () => context.rival());
   return <Request extends WriteRequest>(options: WriteOptions<Request>) => {
     app.route({
       method: options.method,

@@ -124,6 +124,7 @@ export class ApiUnderTest {
       token,
       operator: () => (this.isMaster ? (this.operator ?? this.#operator()) : undefined),
       awayForMs: () => this.awayMs,
+      rival: () => undefined,
       setLogLevel: (level) => void this.levels.push(level),
     };
     const { view, store } = this;

@@ -162,6 +162,30 @@ describe('two placedrivers', () => {
   });
 });
 
+test('of two with one name the second says so, and is not master', async () => {
+  await start('pd1');
+  await settled('pd1');
+  const first = running.get('pd1')!;
+  await start('pd1');
+  const second = running.get('pd1')!;
+  running.set('first', first);
+  expect(second.port).not.toBe(first.port);
+  const path = '/cluster/pd/tombstone?node=pd9';
+  await expect
+    .poll(async () => (await ask('pd1', 'POST', path)).body.message)
+    .toMatch(
+      new RegExp(
+        `^another placedriver has the name pd1, and is registered at [^ ]+:${first.port}: `,
+      ),
+    );
+  expect(await ask('pd1', 'POST', path)).toMatchObject({ code: 503 });
+  await first.stop();
+  running.delete('first');
+  await expect
+    .poll(async () => (await ask('pd1', 'POST', path)).code, { timeout: 8_000 })
+    .toBe(404);
+});
+
 describe('a master that does not answer', () => {
   const sent = { method: 'POST', url: '/x', headers: {}, body: undefined };
   async function passOn(port: number, timeoutMs?: number) {
@@ -171,7 +195,9 @@ describe('a master that does not answer', () => {
     await store.put(`${keys.election}1`, 'pd1');
     view.start();
     await expect.poll(() => view.ready && view.master?.name).toBe('pd1');
-    const answer = await new PassOn('pd2', view, systemClock, timeoutMs).send(sent);
+    const answer = await new PassOn('pd2', view, systemClock, () => undefined, timeoutMs).send(
+      sent,
+    );
     await view.close();
     return { status: answer.status, message: JSON.parse(answer.body).message as string };
   }
