@@ -136,10 +136,17 @@ export async function requireFree(ports: PortPlan): Promise<void> {
     throw new KvorumError(
       'BAD_CONFIG',
       `port ${port} is taken by another program; stop it or choose another ${option}` +
-        (option === KEPT ? ' (this one keeps the port)' : ''),
+        (option === KEPT ? ' (this one keeps the port)' : '') +
+        (port < FIRST_OUTGOING ? '' : OUTGOING),
     );
   }
 }
+
+/** Where Linux begins unless it is told otherwise; other systems begin higher. */
+const FIRST_OUTGOING = 32_768;
+const OUTGOING =
+  `. From ${FIRST_OUTGOING} on systems take ports for outgoing connections: if it is one, start ` +
+  'again when it has ended; lower ports are not taken so';
 
 /** True when nothing on this machine listens on loopback's `port`. */
 export function isFree(port: number): Promise<boolean> {

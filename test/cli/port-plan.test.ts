@@ -1,8 +1,11 @@
+import { createServer, type Server } from 'node:net';
 import { expect, test } from 'vitest';
-import { planPorts } from '../../src/cli/port-plan.ts';
+import { choosePorts, planPorts, requireFree } from '../../src/cli/port-plan.ts';
 
 test.each([
   ['transport and HTTP', 12_500, 18_001],
+  ['at the first cluster port whose transport would be among them', 22_768, 18_001],
+  ['whatever would lie behind the last port', 65_500, 65_534],
   ['all that follow cluster ports', 37_001, 18_001],
   ['the store beside its HTTP door', 7_001, 38_001],
 ])('inner ports lie below those of outgoing connections: %s', async (_, clusterPort, httpPort) => {
@@ -13,3 +16,38 @@ test.each([
   expect(new Set(all).size).toBe(10);
   expect(all.filter((port) => port >= 32_000)).toEqual([]);
 });
+
+test('inner ports of a directory stay, also among those of outgoing connections', async () => {
+  const node = { gateway: 1, cluster: 2, follower: 38_001, transport: 47_001, http: 57_001 };
+  const doors = { nodes: 1, port: 6_379, clusterPort: 7_001, httpPort: 18_001 };
+  const plan = await choosePorts({ meta: 18_002, http: 1, datanodes: [node] }, doors);
+  expect(plan.datanodes).toEqual([{ ...node, gateway: 6_379, cluster: 7_001 }]);
+});
+
+test.each([
+  [28_000, false],
+  [61_000, true],
+])(
+  'a port from %i on is taken: told whether it may be an outgoing connection',
+  async (from, may) => {
+    const server = await listen(from);
+    const { port } = server.address() as { readonly port: number };
+    const failure: unknown = await requireFree({ http: port, datanodes: [] }).catch(
+      (error) => error,
+    );
+    server.close();
+    const text = `port ${port} is taken by another program; stop it or choose another --http-port`;
+    expect(String(failure)).toContain(text);
+    expect(/outgoing connections: if it is one, start again/.test(String(failure))).toBe(may);
+  },
+);
+
+/** On the first free port of loopback from `port` on. */
+async function listen(port: number): Promise<Server> {
+  const server = createServer();
+  const found = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port }, () => resolve(true));
+  });
+  return found ? server : listen(port + 1);
+}
