@@ -51,7 +51,7 @@ function faultsOf(seed: string, kinds: readonly FaultKind[], safetyMs: number): 
 
 /**
  * Clocks apart, and leaders that change while deadlines pass. In half of them one clock alone is set,
- * again and again: then a quorum of the clocks is right all the time.
+ * again and again: then a quorum of the clocks is right all the time. Followers are read as well.
  */
 function drawDeadlinePlan(seed: string): RunPlan {
   const plan = near(seed, 'deadlines');
@@ -63,7 +63,8 @@ function drawDeadlinePlan(seed: string): RunPlan {
       ? fault
       : { ...fault, draws: [one, ...fault.draws.slice(1)] },
   );
-  return { ...plan, topic: 'expiry', skewMs: 400, drift: 0.01, faults };
+  const readers = { followers: 2, staleMs: 100 };
+  return { ...plan, topic: 'expiry', ...readers, skewMs: 400, drift: 0.01, faults };
 }
 
 /** Who was away is sent a snapshot, and hears of another leader before its engine is exchanged. */

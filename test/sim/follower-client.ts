@@ -28,7 +28,10 @@ export class FollowerClient {
     this.#reads = reads;
     const registers = Array.from({ length: plan.keys }, (_, at) => `r${at}`);
     const ofSdk = plan.sdk.length > 0 ? ['sc0', 'sr0', 'sr1'] : [];
-    this.#keys = [...registers, ...registers, 'n0', 'a0', ...onceKeys, ...ofSdk];
+    this.#keys =
+      plan.topic === 'expiry'
+        ? ['e0', 'e1']
+        : [...registers, ...registers, 'n0', 'a0', ...onceKeys, ...ofSdk];
     void this.#drive();
   }
 

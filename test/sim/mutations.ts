@@ -732,6 +732,28 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'judge at a follower by a time that no entry has',
+    about: 'deadlines',
+    edits: [
+      {
+        file: `${partition}/expiry.ts`,
+        find: 'return Math.max(appliedTimeMs(), Math.min(nowMs(), this.#boundMs - 1));',
+        replace: 'return Math.max(appliedTimeMs(), nowMs());',
+      },
+    ],
+  },
+  {
+    name: 'answer a read before the deadline that it passes is committed',
+    about: 'deadlines',
+    edits: [
+      {
+        file: `${partition}/reads.ts`,
+        find: 'if (!this.#ground.expirySettled(nowMs)) return;',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'answer that nothing happened where nobody knows',
     scenarios: ['gateways: nobody'],
     scripted: true,

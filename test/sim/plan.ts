@@ -224,6 +224,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
     ...leases,
     sdk,
     ...drawFollowers(seededRandom(`followers ${seed}`), topic),
+    ...(topic === 'expiry' && drawExpiryReaders(seededRandom(`expiry readers ${seed}`), sdk)),
     faults: [
       ...(focus === 'everything'
         ? drawFaults(random, safetyMs)
@@ -272,6 +273,11 @@ function drawFollowers(
   const staleMs = pick(random, [100, 500, 2_000]);
   const none = random.below(FOLLOWERS_SHARE) > 0 || topic === 'types' || topic === 'expiry';
   return { followers: none ? 0 : 1 + random.below(2), staleMs };
+}
+
+/** Half of the plans about deadlines read them at followers as well. */
+function drawExpiryReaders(random: Random, sdk: readonly SdkPlan[]): { followers?: number } {
+  return sdk.length > 0 || random.below(2) > 0 ? {} : { followers: 2 };
 }
 
 function drawClientFaults(random: Random, safetyMs: number): Fault[] {
