@@ -61,7 +61,7 @@ function checkQuorumLost(
   );
   const joint = view.leader?.membership.joint === true;
   const quorum = joint ? whole.length * 2 >= voters.length : whole.length * 2 > voters.length;
-  if (!quorum) return;
+  if (!quorum || isLeftOfTwo(view, whole, voters)) return;
   const nodes = whole.map(({ node }) => node).join(', ');
   if (rebuilding) {
     throw conflict(view, `it is being rebuilt from ${nodes}: stop that node if it cannot be`);
@@ -71,6 +71,21 @@ function checkQuorumLost(
     `a quorum of its replicas lives (${nodes}): wait for them to elect a leader; ` +
       'if they cannot, stop those that are to be given up',
   );
+}
+
+/**
+ * The replica that a group began with, and that stays, while it alone is left of two voters and the
+ * members change: as after a rebuild. It is of both halves, so the other is no quorum now nor when it
+ * comes back. That this one is none either its leader may not have told, and nobody could stop it.
+ */
+function isLeftOfTwo(
+  { record: { birth, replicas } }: RebuildView,
+  whole: readonly ReplicaRecord[],
+  voters: readonly ReplicaId[],
+): boolean {
+  const [left] = whole;
+  if (voters.length !== 2 || whole.length !== 1) return false;
+  return [birth, replicas].every((of) => of.some(({ replica }) => replica === left!.replica));
 }
 
 function survivorOf(view: RebuildView, members: readonly ReplicaRecord[]): ReplicaRecord {

@@ -38,6 +38,25 @@ test('not while a quorum lives, and of both halves while the members change', ()
   expect(plan({ n1: 'i' }, view)).toEqual([1, [2, 3, 4]]);
 });
 
+test('one of two may be all that is left while the members change', () => {
+  const rebuilt = { epoch: 5, formerGroups: [1], lost: [on(2, 'n2'), on(3, 'n3')] };
+  const [own, added] = [on(1, 'n1'), on(4, 'n2')];
+  const grown = { ...record, group: 2, birth: [own], replicas: [own, added], epoch: 6, rebuilt };
+  const leader = { ...report([1, 4], [], true), group: 2 };
+  expect(plan({ n1: 'i' }, { record: grown, leader })).toEqual([1, [4]]);
+  expect(() => plan({ n1: 'i', n2: 'i' }, { record: grown, leader })).toThrow('lives (n1, n2)');
+  // the first one may have decided alone until then, and does when it comes back
+  const other = { record: grown, leader, survivor: 'n2' };
+  expect(() => plan({ n2: 'i' }, other)).toThrow('lives (n2)');
+  // the other may decide alone once this one is let go
+  const moving = {
+    ...grown,
+    replicas: [added],
+    move: { from: own, to: added, why: '', sinceMs: 1 },
+  };
+  expect(() => plan({ n1: 'i' }, { record: moving, leader })).toThrow('lives (n1)');
+});
+
 test('what a move takes away votes until it is away', () => {
   // replica 4 came by a move before this one, which makes 5 in its place
   const replicas = [on(1, 'n1'), on(2, 'n2'), on(5, 'n5')];

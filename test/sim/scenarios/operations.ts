@@ -6,12 +6,15 @@ import { textOf } from '../call.ts';
 import { SimClient } from '../client.ts';
 import { GATEWAY_PORT } from '../cluster.ts';
 import { type Scenario, scenario } from './scenario.ts';
-import type { Scene } from './scene.ts';
+import { FIRST, type Scene } from './scene.ts';
 
 /** As the second namespace: `SELECT 1`. */
 const OTHER: NamespaceSpec = { name: 'db1', partitions: 2, replicas: 3, hash: 'slots' };
 const DELETED_WITHIN_MS = 60_000;
 const SERVED_WITHIN_MS = 20_000;
+/** By then the store knows that nodes are gone. */
+const LOST_AFTER_MS = 4_000;
+const CONFIRMED = 'lose-data-of default/0';
 
 function replicasOf(scene: Scene, namespace: string): readonly Replica[] {
   const { machines } = scene.cluster;
@@ -54,6 +57,26 @@ async function deleteOther(scene: Scene): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== 'NOT_FOUND') throw error;
   }
+}
+
+async function filled(scene: Scene): Promise<void> {
+  const wanted = () => scene.cluster.records()[0]?.replicas.length === 3;
+  await scene.until('three replicas wanted', wanted);
+  await scene.whole();
+}
+
+/**
+ * The leader is all that is left: what it acknowledged is in its log, so nothing that clients know is
+ * given up. What became of what was under way nobody can tell any more.
+ */
+async function rebuildFromLeader(scene: Scene): Promise<{ survivor: string; lost: string[] }> {
+  scene.cluster.outcomesMayEnd = true;
+  const survivor = await scene.leaderAmong(...scene.names);
+  const lost = scene.names.filter((name) => name !== survivor);
+  for (const name of lost) scene.cluster.crash(name, 'power');
+  await scene.pass(LOST_AFTER_MS);
+  await scene.operate((operator) => operator.rebuild(FIRST, survivor, CONFIRMED));
+  return { survivor, lost };
 }
 
 export const operations: readonly Scenario[] = [
@@ -134,6 +157,49 @@ export const operations: readonly Scenario[] = [
         scene.expect(reply === 'null', `GET of ${name} is ${reply} in the new namespace`);
       }
       await scene.whole();
+    },
+  ),
+
+  scenario(
+    'operations: a partition is rebuilt from its leader under load, again and again',
+    { clients: 4, thinkMs: 5, topic: 'mixed' },
+    async (scene) => {
+      await scene.whole();
+      for (const returnMs of [0, 300, 900]) {
+        await scene.pass(500);
+        const { survivor, lost } = await rebuildFromLeader(scene);
+        await scene.pass(returnMs);
+        for (const name of lost) scene.cluster.start(name);
+        await scene.until('led again', () => scene.leads() === survivor);
+        // it is being filled up when the others are lost again
+        await scene.whole();
+      }
+      await filled(scene);
+    },
+  ),
+
+  scenario(
+    'operations: the lost ones return while nobody can tell them of the rebuild',
+    { clients: 4, thinkMs: 5, topic: 'mixed' },
+    async (scene) => {
+      const { cluster } = scene;
+      await scene.whole();
+      await scene.pass(500);
+      const { survivor, lost } = await rebuildFromLeader(scene);
+      await scene.until('led again', () => scene.leads() === survivor);
+      await scene.must(survivor, 'SET', 'r9', 'after the rebuild');
+      cluster.meta.available = false;
+      cluster.crash(survivor, 'power');
+      for (const name of lost) cluster.start(name);
+      // they are a quorum of what was given up, and clients ask them all the time
+      await scene.pass(5_000);
+      scene.expect(scene.leads() === undefined, 'replicas of the former group lead');
+      cluster.start(survivor);
+      await scene.until('led again', () => scene.leads() === survivor);
+      cluster.meta.available = true;
+      await filled(scene);
+      const found = await scene.must(survivor, 'GET', 'r9');
+      scene.expect(found === 'after the rebuild', `what was written then is ${found}`);
     },
   ),
 ];
