@@ -9,6 +9,7 @@ import {
   type Fault,
   type FaultKind,
   focusedFaults,
+  linkFaultKinds,
   pick,
   type RunPlan,
   type SdkPlan,
@@ -24,6 +25,7 @@ export const aboutPlans: Readonly<
   queues: drawQueuePlan,
   sdk: drawSdkPlan,
   followers: drawFollowerPlan,
+  links: drawLinkPlan,
 };
 
 /** What they have in common: one partition of three nodes that is looked at closely. */
@@ -115,4 +117,24 @@ function drawFollowerPlan(seed: string): RunPlan {
   const plan = near(seed, 'followers');
   const faults = faultsOf(seed, ['partition', 'oneWay'], plan.safetyMs);
   return { ...plan, topic: 'registers', keys: 1, followers: 4, staleMs: 100, faults };
+}
+
+/** Connections that bring late what they carry, while those that took their places do not. */
+function drawLinkPlan(seed: string): RunPlan {
+  const plan = near(seed, 'links');
+  const random = seededRandom(`links ${seed}`);
+  const faults = [
+    ...faultsOf(seed, linkFaultKinds, plan.safetyMs),
+    ...faultsOf(`${seed} leaders`, ['isolateLeader', 'crash'], plan.safetyMs),
+  ].sort((a, b) => a.atMs - b.atMs);
+  const reads = pick(random, ['linearizable', 'lease'] as const);
+  return {
+    ...plan,
+    reads,
+    leasePromiseMs: 200,
+    topic: 'mixed',
+    followers: 1,
+    staleMs: 500,
+    faults,
+  };
 }

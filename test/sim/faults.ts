@@ -4,6 +4,7 @@ import type { DiskOperation } from './disk.ts';
 import type { Guest } from './guest.ts';
 import type { Machine } from './machine.ts';
 import type { Fault, FaultKind } from './plan.ts';
+import { networkError, type SimEnd } from './sim-stream.ts';
 import { isWhole } from './whole.ts';
 
 /** Begins the fault; returns its end, or undefined when it cannot happen now. */
@@ -69,6 +70,34 @@ const injectors: Record<FaultKind, Injector> = {
     cluster.note(`reset ${one} ${other}`);
     cluster.network.reset(one, other);
     return () => {};
+  },
+
+  lag(cluster, { draws }) {
+    const late = connectionsOf(cluster, draws);
+    const byMs = 20 + draws[3]! ** 2 * 2_000;
+    if (late.length === 0) return undefined;
+    cluster.note(`${late.map(nameOf)} ${byMs.toFixed(0)} ms late`);
+    for (const end of late) end.lag(byMs);
+    return () => {
+      for (const end of late) end.lag(0);
+    };
+  },
+
+  straggle(cluster, { draws, durationMs }) {
+    const late = connectionsOf(cluster, draws);
+    if (late.length === 0) return undefined;
+    cluster.note(`${late.map(nameOf)} to straggle`);
+    for (const end of late) end.lag(durationMs);
+    const giveUp = () => {
+      cluster.note(`${late.map(nameOf)} given up, what was sent is on its way`);
+      for (const end of late) end.linger(networkError('ETIMEDOUT', 'connection timed out'));
+    };
+    // what was written since the beginning comes when there are new connections
+    const given = cluster.scheduler.after(durationMs * draws[3]!, giveUp);
+    return () => {
+      given.cancel();
+      for (const end of late) end.lag(0);
+    };
   },
 
   clockJump(cluster, { draws }) {
@@ -251,6 +280,19 @@ const injectors: Record<FaultKind, Injector> = {
     return () => cluster.startDriver();
   },
 };
+
+/** Of one node to another: all, or one of them, small or bulk, dialed by either. */
+function connectionsOf(cluster: SimCluster, draws: readonly number[]): SimEnd[] {
+  const [from, to] = [nodeOf(cluster, draws[0]!).name, nodeOf(cluster, draws[1]!).name];
+  if (from === to) return [];
+  const ends = cluster.network.endsOf(from, to);
+  const part = draws[2]! * 3;
+  return part < 1 ? ends : ends.slice(Math.floor(((part - 1) / 2) * ends.length)).slice(0, 1);
+}
+
+function nameOf({ node, remote }: SimEnd): string {
+  return `${node}>${remote}`;
+}
 
 /** While it lasts the machine's process may end by itself. */
 function breaking(machine: Machine, end: () => void): () => void {

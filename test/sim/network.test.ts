@@ -49,6 +49,15 @@ async function failure(w: Awaited<ReturnType<typeof world>>, from: Network, port
   return code;
 }
 
+async function open(scheduler: Scheduler, from: Network, port: number): Promise<ByteStream> {
+  let stream: ByteStream | undefined;
+  void from.connect({ host: 'b', port }, 100).then((made) => {
+    stream = made;
+  });
+  await scheduler.run(scheduler.nowMs + 20);
+  return stream!;
+}
+
 const text = (side: Side) => Buffer.concat(side.bytes).toString();
 
 describe('a simulated connection', () => {
@@ -175,6 +184,41 @@ describe('a simulated connection', () => {
     network.reset('a', 'b');
     await scheduler.run(scheduler.nowMs + 50);
     expect([dialed.events, other.events]).toEqual([['close ECONNRESET'], ['close ECONNRESET']]);
+  });
+});
+
+describe('a simulated connection that is late', () => {
+  test('lets others overtake it, and nothing of its own', async () => {
+    const { scheduler, network, a, port, accepted, dialed, other } = await connected();
+    const [end] = network.endsOf('a', 'b');
+    end!.lag(500);
+    dialed.stream.write(Buffer.from('late '));
+    end!.lag(0);
+    dialed.stream.write(Buffer.from('later'));
+    const next = await open(scheduler, a, port);
+    next.write(Buffer.from('soon'));
+    await scheduler.run(scheduler.nowMs + 100);
+    expect([text(other), text(accepted[1]!)]).toEqual(['', 'soon']);
+    await scheduler.run(scheduler.nowMs + 500);
+    expect(text(other)).toBe('late later');
+  });
+
+  test('is given up on one side while what that wrote is on its way, then reset on the other', async () => {
+    const { scheduler, network, a, port, accepted, dialed, other } = await connected();
+    const [end] = network.endsOf('a', 'b');
+    end!.lag(500);
+    dialed.stream.write(Buffer.from('last words'));
+    end!.linger(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' }));
+    const next = await open(scheduler, a, port);
+    next.write(Buffer.from('soon'));
+    other.stream.write(Buffer.from('to nobody'));
+    await scheduler.run(scheduler.nowMs + 100);
+    expect([dialed.events, other.events]).toEqual([['close ETIMEDOUT'], []]);
+    expect([text(dialed), text(other), text(accepted[1]!)]).toEqual(['', '', 'soon']);
+    await scheduler.run(scheduler.nowMs + 500);
+    expect(text(other)).toBe('last words');
+    expect(other.events).toEqual(['close ECONNRESET']);
+    expect(network.endsOf('b', 'a')).toHaveLength(1);
   });
 });
 

@@ -118,6 +118,11 @@ export class SimNetwork {
     }
   }
 
+  /** The connections there are from one to another as ends of the former, whoever dialed them. */
+  endsOf(one: string, other: string): SimEnd[] {
+    return [...(this.#lives.get(one)?.ends ?? [])].filter(({ peer }) => peer.node === other);
+  }
+
   /**
    * The process is gone. What it had written still arrives, then a reset; with `silent` (loss of
    * power) nothing does, and the other sides stay half open until they write to a new life.

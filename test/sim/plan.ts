@@ -28,6 +28,9 @@ export const faultKinds = [
 /** What happens to clients of the SDK: their links to nodes and placedriver, and their processes. */
 const clientFaultKinds = ['clientCut', 'clientReset', 'clientPause'] as const;
 
+/** What comes late on one connection while others, later ones as well, bring what they have. */
+export const linkFaultKinds = ['lag', 'straggle'] as const;
+
 /**
  * `changeReads` is an operator's doing; it and what happens to clients are drawn apart. `metaLate`,
  * some nodes hear of the store later than others, and `restartOthers`, all but the leader restart while
@@ -36,6 +39,7 @@ const clientFaultKinds = ['clientCut', 'clientReset', 'clientPause'] as const;
 export type FaultKind =
   | (typeof faultKinds)[number]
   | (typeof clientFaultKinds)[number]
+  | (typeof linkFaultKinds)[number]
   | 'changeReads'
   | 'metaLate'
   | 'restartOthers';
@@ -73,7 +77,15 @@ export interface SdkPlan {
 export interface RunPlan {
   readonly seed: string;
   /** Drawn by another drawer than `drawPlan`. */
-  readonly about?: 'leases' | 'deadlines' | 'snapshots' | 'types' | 'queues' | 'sdk' | 'followers';
+  readonly about?:
+    | 'leases'
+    | 'deadlines'
+    | 'snapshots'
+    | 'types'
+    | 'queues'
+    | 'sdk'
+    | 'followers'
+    | 'links';
   readonly nodes: number;
   /** Data centres, over which the nodes are dealt out in turn; 1: no node tells of any. */
   readonly dataCentres: number;
@@ -233,6 +245,7 @@ export function drawPlan(seed: string, reads?: RunPlan['reads']): RunPlan {
             pick(random, focusKinds[focus]),
           ])),
       ...drawChangesOfReads(seededRandom(`changes of reads ${seed}`), safetyMs, leases.reads),
+      ...drawLinkFaults(seededRandom(`late links ${seed}`), safetyMs),
       ...(sdk.length > 0 ? drawClientFaults(seededRandom(`sdk faults ${seed}`), safetyMs) : []),
     ].sort((a, b) => a.atMs - b.atMs),
   };
@@ -291,6 +304,12 @@ function drawClientFaults(random: Random, safetyMs: number): Fault[] {
     faults.push({ kind: pick(random, kinds), atMs, durationMs, draws });
   }
   return faults;
+}
+
+/** In one plan of three connections bring late what they carry. */
+function drawLinkFaults(random: Random, safetyMs: number): Fault[] {
+  if (random.below(3) > 0) return [];
+  return focusedFaults(random, safetyMs, linkFaultKinds);
 }
 
 /** Half of the plans with leases do without them for a while, some others have them for a while. */

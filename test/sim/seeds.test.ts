@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
-import { drawPlan, faultKinds } from './plan.ts';
+import { drawPlan, faultKinds, linkFaultKinds } from './plan.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
 const run = promisify(execFile);
@@ -90,7 +90,8 @@ describe('the simulator', () => {
         expect(Number(absent?.[1])).toBeGreaterThan(share / 2);
       }
       const injected = new Set(reports.flatMap((report) => [...faultsOf(report).keys()]));
-      expect(faultKinds.filter((kind) => !injected.has(kind))).toEqual([]);
+      const kinds = [...faultKinds, ...linkFaultKinds];
+      expect(kinds.filter((kind) => !injected.has(kind))).toEqual([]);
       for (const report of reports) process.stdout.write(`${report.trim().split('\n').at(-1)}\n`);
     },
     scale.simulatorSeeds * 10_000,

@@ -64,6 +64,9 @@ export class SimEnd implements ByteStream {
   #out: Item[] = [];
   #outBytes = 0;
   #lastDueMs = 0;
+  #lagMs = 0;
+  /** Its side has given up while what it wrote is on its way: it answers nothing that comes. */
+  #lingers = false;
   #pumpAtMs = Number.POSITIVE_INFINITY;
   #pumping: SimEvent | undefined;
   #paused = false;
@@ -130,6 +133,23 @@ export class SimEnd implements ByteStream {
     this.#close(error);
   }
 
+  /** From now on what is written here arrives so much later; nothing overtakes what was before it. */
+  lag(byMs: number): void {
+    this.#lagMs = byMs;
+  }
+
+  /**
+   * This side gives the connection up. What it had written is still on its way, as it is when a
+   * system goes on to send for a process that has closed, and then a reset; until that has come the
+   * other side knows nothing.
+   */
+  linger(error: Error): void {
+    if (this.#closed) return;
+    this.#lingers = true;
+    this.#send({ kind: 'reset', dueMs: this.#dueMs(0) });
+    this.#close(error);
+  }
+
   /** The process of this end is gone: its handlers are never called again. */
   crash(silent: boolean): void {
     this.#crashed = true;
@@ -162,7 +182,7 @@ export class SimEnd implements ByteStream {
 
   #dueMs(bytes: number): number {
     const { scheduler, bytesPerMs } = this.#wire;
-    const earliest = scheduler.nowMs + this.#wire.latencyMs();
+    const earliest = scheduler.nowMs + this.#wire.latencyMs() + this.#lagMs;
     this.#lastDueMs = Math.max(this.#lastDueMs, earliest) + bytes / bytesPerMs;
     return this.#lastDueMs;
   }
@@ -234,6 +254,7 @@ export class SimEnd implements ByteStream {
   /** The peer has gone: its system answers with a reset, or nobody does. */
   #toTheDead(): void {
     this.#dropOut();
+    if (this.peer.#lingers) return;
     if (this.#closed || (this.peer.#crashed && !this.#wire.answersDead(this.peer.node))) return;
     this.#wire.scheduler.after(this.#wire.latencyMs(), () => {
       if (!this.#wire.passes(this.peer.node, this.node)) return;
