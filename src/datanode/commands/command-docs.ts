@@ -15,7 +15,7 @@ import { tipsOf } from './command-tips.ts';
 import { matchesGlob, parseGlob } from './glob.ts';
 import { helpReply } from './help.ts';
 import { type KeySpec, type KeyUse, keySpecsOf, keyUses } from './key-specs.ts';
-import { type WholeTable, wholeTable } from './whole-table.ts';
+import { TableRows } from './table-rows.ts';
 
 type Run = NodeCommand['run'];
 export type Table = () => ReadonlyMap<string, Command>;
@@ -188,24 +188,12 @@ function find(table: Table, name: Buffer): Command | undefined {
   return command?.subcommands?.find((row) => row.name === text);
 }
 
-function infoOf(table: Table, all: WholeTable): Run {
+/** COMMAND INFO and DOCS [name ...] */
+function rowsRun(table: Table, rows: TableRows): Run {
   return (args, context) =>
     args.length === 2
-      ? all(context)
-      : array(
-          args.slice(2).map((name) => {
-            const command = find(table, name);
-            return command === undefined ? NULL : entry(command);
-          }),
-        );
-}
-
-function docsRun(table: Table): Run {
-  const all = wholeTable('map', table, namedDocs);
-  return (args, context) =>
-    args.length === 2
-      ? all(context)
-      : docsOf(args.slice(2).flatMap((name) => find(table, name) ?? []));
+      ? rows.all(table(), context)
+      : rows.of(args.slice(2).map((name) => find(table, name)));
 }
 
 /** COMMAND LIST [FILTERBY MODULE m | ACLCAT c | PATTERN p] */
@@ -285,11 +273,16 @@ export function commandCommands(table: Table): readonly Command[] {
       summary,
       run,
     });
-  const entries = wholeTable('array', table, (command) => [entry(command)]);
+  const entries = new TableRows('array', (command) => [entry(command)]);
   const subcommands: readonly NodeCommand[] = [
     sub('count', 2, 'Returns the number of commands.', () => integer(table().size)),
-    sub('docs', -2, 'Returns documentation of commands.', docsRun(table)),
-    sub('info', -2, 'Returns what clients need to know of commands.', infoOf(table, entries)),
+    sub(
+      'docs',
+      -2,
+      'Returns documentation of commands.',
+      rowsRun(table, new TableRows('map', namedDocs)),
+    ),
+    sub('info', -2, 'Returns what clients need to know of commands.', rowsRun(table, entries)),
     sub('list', -2, 'Returns the names of commands.', listRun(table)),
     sub('getkeys', -3, 'Returns the keys of a command.', keysRun(table, keyAlone)),
     sub('getkeysandflags', -3, 'Returns the keys of a command.', keysRun(table, keyAndFlags)),
@@ -306,7 +299,8 @@ export function commandCommands(table: Table): readonly Command[] {
       since: '2.8.13',
       summary: 'Returns information about all commands.',
       subcommands,
-      run: (args, context) => (args.length === 1 ? entries(context) : (NULL satisfies Reply)),
+      run: (args, context) =>
+        args.length === 1 ? entries.all(table(), context) : (NULL satisfies Reply),
     }),
   ];
 }

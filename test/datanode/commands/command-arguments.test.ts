@@ -5,9 +5,11 @@ import { parseSyntax, wordsOf } from '../../../src/datanode/commands/command-arg
 import { syntaxByName } from '../../../src/datanode/commands/command-syntax.ts';
 import { keySpecsOf } from '../../../src/datanode/commands/key-specs.ts';
 import { commandTable } from '../../../src/datanode/commands/table.ts';
+import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { FakeNode } from './fake-node.ts';
 import { hasRedis, RealRedis } from './real-redis.ts';
+import { decodeReply } from './reply-text.ts';
 
 const rows: readonly Command[] = [...commandTable.values()].flatMap((row) => [
   row,
@@ -103,7 +105,7 @@ describe.runIf(hasRedis)('COMMAND DOCS beside a stock redis-server', () => {
 
   test('has the same words and types in the same places', async () => {
     const named = await new FakeNode().call('command', 'docs', ...commandTable.keys());
-    const own = fieldsOf(named);
+    const own = fieldsOf(decodeReply(encodeReply(named, 2))!.reply);
     const unequal: string[] = [];
     let shared = 0;
     const compare = (name: string, mine: Fields, theirs: Fields) => {

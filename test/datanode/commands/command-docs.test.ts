@@ -94,7 +94,7 @@ describe.runIf(hasRedis)('COMMAND INFO beside a stock redis-server', () => {
 
   test('agrees on arity, flags, keys, categories and tips of every command both have', async () => {
     const names = everyName();
-    const own = itemsOf(await new FakeNode().call('command', 'info', ...names)).map(entryOf);
+    const own = itemsOf(sent(await new FakeNode().call('command', 'info', ...names))).map(entryOf);
     const real = itemsOf(await redis.call('command', 'info', ...names));
     const shared = own.flatMap((entry, at) => {
       const other = real[at]!;
@@ -148,7 +148,9 @@ describe('COMMAND', () => {
   });
 
   test('INFO answers null for a name it does not know', async () => {
-    const [known, unknown] = itemsOf(await new FakeNode().call('command', 'info', 'get', 'nope'));
+    const [known, unknown] = itemsOf(
+      sent(await new FakeNode().call('command', 'info', 'get', 'nope')),
+    );
     expect(entryOf(known!)).toMatchObject({ name: 'get', arity: 2, positions: [1, 1, 1] });
     expect(unknown).toEqual({ kind: 'null' });
   });
