@@ -1,4 +1,5 @@
 /** CONFIG: what Redis tools ask, and the settings of this node. */
+import { limits } from '../../common/limits.ts';
 import { array, bulk, error, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
@@ -22,6 +23,8 @@ function shownValue(
 
 /** CONFIG GET pattern [pattern ...] */
 const get: Run = (args, context) => {
+  const most = limits.argumentsAtOnceMax;
+  if (args.length > most) return error(`ERR too many patterns: fewer than ${most} at once`);
   const globs = args
     .slice(2)
     .map((pattern) => parseGlob(Buffer.from(pattern.toString('latin1').toLowerCase(), 'latin1')));

@@ -35,6 +35,14 @@ test.skipIf(!hasRedis)('sizes at which encodings change are those of a stock ser
   }
 });
 
+test('CONFIG GET takes no more patterns than a turn can match', async () => {
+  const patterns = (count: number) => Array.from({ length: count }, () => '*a*a*');
+  expect(await ask(node, `CONFIG GET ${patterns(2_046).join(' ')}`)).toContain('acllog-max-len');
+  expect(await ask(node, `CONFIG GET ${patterns(2_047).join(' ')}`)).toBe(
+    '-ERR too many patterns: fewer than 2048 at once\r\n',
+  );
+});
+
 test('CONFIG SET sets what may be set, all or nothing', async () => {
   expect(await ask(node, 'CONFIG SET maxclients 5 MAXCLIENTS 6')).toMatch(/duplicate parameter/);
   expect(await ask(node, 'CONFIG SET maxclients 5 slowlog-max-len 3')).toBe('+OK\r\n');
