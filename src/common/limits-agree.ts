@@ -41,6 +41,10 @@ export function assertAgreement(limits: typeof bounds): void {
     'a client whose reads are dropped and made again is not closed: the last that had room, and the next',
   );
   assert(
+    2 * limits.connectionOutputBytesMax <= limits.clientsReplyBytesMax,
+    'one client alone does not have others closed',
+  );
+  assert(
     2 * limits.replyBytesMax <= limits.execReplyBytesMax,
     'a transaction has room for one read more',
   );

@@ -29,6 +29,9 @@ export const limits = {
    * half of it on, unanswered requests of one connection have so many bytes. */
   clientsRequestBytesMax: 1024 * MIB,
   connectionInFlightTightBytes: 1 * MIB,
+  /** What replies wait for that clients of a node have not taken, near enough: beyond, whose are most is
+   * closed. */
+  clientsReplyBytesMax: 1024 * MIB,
   /** How long a connection that was ended waits for its peer to close as well. */
   closeLingerMs: 500,
   /** Replies queued for one connection: beyond, it is not read; at the hard bound it is closed. */

@@ -1,10 +1,10 @@
 /**
- * What the requests of all clients of a node hold in memory: those that have not come as a whole,
- * those that wait, and what transactions queue. Each client has bounds of its own, but ten thousand
- * clients have them together. Half way to the bound clients may have fewer requests under way; at
- * the bound whoever holds most is let go, as Redis does with `maxmemory-clients`.
+ * What the requests of all clients of a node hold in memory (those that have not come as a whole,
+ * those that wait, and what transactions queue), and in another of these what replies do that were not
+ * taken. Each client has bounds of its own, but ten thousand clients have them together. Half way to
+ * the bound clients may have fewer requests under way; at the bound whoever holds most is let go, as
+ * Redis does with `maxmemory-clients`.
  */
-import { limits } from '../../common/limits.ts';
 
 /** Who holds less is not counted: few do more, and those who do not are to cost nothing. */
 export const HELD_BYTES_MIN = 16_384;
@@ -14,12 +14,12 @@ export interface Holder {
   letGo(heldBytes: number): void;
 }
 
-export class RequestMemory {
+export class ClientMemory {
   readonly #max: number;
   readonly #held = new Map<Holder, number>();
   #total = 0;
 
-  constructor(bytesMax: number = limits.clientsRequestBytesMax) {
+  constructor(bytesMax: number) {
     this.#max = bytesMax;
   }
 

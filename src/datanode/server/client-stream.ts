@@ -10,17 +10,21 @@ import type { CommandLine } from '../partition/batch.ts';
 import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
+import { HELD_BYTES_MIN, type Holder } from './client-memory.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import type { LaneItem } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
-import type { Holder } from './request-memory.ts';
 
 /** From so many arguments on they count by themselves in what a request holds. */
 const MANY_ARGUMENTS = 64;
 /** Requests of a pipeline that are taken between two looks at the clock. */
 const LOOKED_REQUESTS = 16;
+/** Why a client is let go. */
+const REQUESTS_HELD = 'requests of clients take too much memory: whose take most is disconnected';
+const REPLIES_HELD =
+  'replies that clients do not take need too much memory: whose are most is disconnected';
 
 /** Whose stream it is. */
 export interface StreamOwner {
@@ -41,9 +45,9 @@ export interface StreamOwner {
   onClose(): void;
 }
 
-type StreamWorld = Pick<ConnectionWorld, 'clock' | 'logger' | 'stats' | 'requests'>;
+type StreamWorld = Pick<ConnectionWorld, 'clock' | 'logger' | 'stats' | 'requests' | 'replies'>;
 
-export class ClientStream implements Holder {
+export class ClientStream {
   readonly output: Output;
   readonly #stream: ByteStream;
   readonly #world: StreamWorld;
@@ -69,6 +73,8 @@ export class ClientStream implements Holder {
   #closing = false;
   #closed = false;
   #isLetGo = false;
+  readonly #requestHolder: Holder = { letGo: (bytes) => this.#letGo(REQUESTS_HELD, bytes) };
+  readonly #replyHolder: Holder = { letGo: (bytes) => this.#letGo(REPLIES_HELD, bytes) };
 
   constructor(stream: ByteStream, world: StreamWorld, owner: StreamOwner) {
     this.#stream = stream;
@@ -115,6 +121,7 @@ export class ClientStream implements Holder {
     if (this.#closed) return;
     this.#again.delete(slot);
     if (this.#replies.settle(slot, reply)) this.askFlush();
+    else if (this.#replies.readyBytes >= HELD_BYTES_MIN) this.#noteWaiting();
   }
 
   /** What comes before `slot` is answered, then the stream ends: `reply` is not sent. */
@@ -275,6 +282,7 @@ export class ClientStream implements Holder {
     this.#regulate();
     this.#owner.onRoom();
     if (this.#ending) this.#endWhenAnswered();
+    this.#noteWaiting();
   }
 
   /** As when a script pipes its commands in: what came is carried out and answered. */
@@ -303,12 +311,17 @@ export class ClientStream implements Holder {
     if (this.#closed || this.#isLetGo) return;
     const { requestBytes } = this.#replies;
     const held = this.#parser.heldBytes + requestBytes + this.#owner.keptBytes();
-    this.#world.requests.note(this, held);
+    this.#world.requests.note(this.#requestHolder, held);
   }
 
-  letGo(heldBytes: number): void {
+  /** What replies wait for this client. */
+  #noteWaiting(): void {
+    if (this.#closed || this.#isLetGo) return;
+    this.#world.replies.note(this.#replyHolder, this.output.waitingBytes);
+  }
+
+  #letGo(text: string, heldBytes: number): void {
     this.#isLetGo = true;
-    const text = 'requests of clients take too much memory: whose take most is disconnected';
     this.#world.logger.warn(text, { client: this.#stream.remote, heldBytes });
     this.#stream.destroy();
   }
@@ -342,7 +355,8 @@ export class ClientStream implements Holder {
   #onClose(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#world.requests.note(this, 0);
+    this.#world.requests.note(this.#requestHolder, 0);
+    this.#world.replies.note(this.#replyHolder, 0);
     this.#owner.onClose();
   }
 }

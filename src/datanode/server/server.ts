@@ -26,6 +26,7 @@ import type { PartitionMeters } from '../partition/meters.ts';
 import type { PubSubHub } from '../pubsub/hub.ts';
 import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';
+import { ClientMemory } from './client-memory.ts';
 import { CommandWatch } from './command-watch.ts';
 import { Connection } from './connection.ts';
 import type { ClientConnection, ConnectionWorld } from './connection-world.ts';
@@ -33,7 +34,6 @@ import { HoldBudget } from './hold-budget.ts';
 import { LeaderMoves } from './leader-moves.ts';
 import { createNodeContext } from './node-info.ts';
 import { RateMeter } from './rates.ts';
-import { RequestMemory } from './request-memory.ts';
 import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
@@ -125,7 +125,8 @@ export class RedisServer {
       router,
       budget: this.#budget,
       gatherBudget: this.#gatherBudget,
-      requests: new RequestMemory(options.settings.requestsBytesMax),
+      requests: new ClientMemory(options.settings.requestsBytesMax),
+      replies: new ClientMemory(options.settings.repliesBytesMax),
       waiting: this.#waiting,
       stats: this.#stats,
       watch: this.#watch,

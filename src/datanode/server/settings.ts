@@ -5,6 +5,8 @@ export interface ServerSettings {
   readonly clientsMax: number;
   /** What requests of all clients may hold, in bytes, near enough. */
   readonly requestsBytesMax: number;
+  /** What replies that clients have not taken may be together. */
+  readonly repliesBytesMax: number;
   /** Longest argument of a command, in bytes. */
   readonly valueBytesMax: number;
   /** Longest answer of a read, in bytes, near enough; limits.replyBytesMax at most. */
@@ -25,6 +27,7 @@ export interface ServerSettings {
 export const defaultServerSettings: ServerSettings = {
   clientsMax: limits.clientsMax,
   requestsBytesMax: limits.clientsRequestBytesMax,
+  repliesBytesMax: limits.clientsReplyBytesMax,
   valueBytesMax: limits.valueBytesMax,
   replyBytesMax: limits.replyBytesMax,
   holdMs: limits.holdMs,

@@ -1,7 +1,7 @@
 /** What requests of all clients hold together. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRequestParser } from '../../../src/datanode/resp/request-parser.ts';
-import { HELD_BYTES_MIN, RequestMemory } from '../../../src/datanode/server/request-memory.ts';
+import { ClientMemory, HELD_BYTES_MIN } from '../../../src/datanode/server/client-memory.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 
 function holder(name: string, gone: string[]) {
@@ -11,7 +11,7 @@ function holder(name: string, gone: string[]) {
 describe('the memory of requests', () => {
   test('lets whoever holds most go, until the others have room', () => {
     const gone: string[] = [];
-    const memory = new RequestMemory(10 * HELD_BYTES_MIN);
+    const memory = new ClientMemory(10 * HELD_BYTES_MIN);
     const [a, b, c] = ['a', 'b', 'c'].map((name) => holder(name, gone));
     memory.note(a!, 2 * HELD_BYTES_MIN);
     memory.note(b!, 5 * HELD_BYTES_MIN);
@@ -22,7 +22,7 @@ describe('the memory of requests', () => {
   });
 
   test('forgets who holds little, and who has gone', () => {
-    const memory = new RequestMemory(10 * HELD_BYTES_MIN);
+    const memory = new ClientMemory(10 * HELD_BYTES_MIN);
     const a = holder('a', []);
     memory.note(a, 9 * HELD_BYTES_MIN);
     memory.note(a, HELD_BYTES_MIN - 1);
@@ -46,7 +46,7 @@ describe('a node whose clients hold too much', () => {
   const clients: RawClient[] = [];
 
   beforeEach(async () => {
-    doors = await openDoors(1, { requestsBytesMax: 10_000_000 });
+    doors = await openDoors(1, { requestsBytesMax: 10_000_000, repliesBytesMax: 20_000_000 });
   });
 
   afterEach(async () => {
@@ -80,5 +80,40 @@ describe('a node whose clients hold too much', () => {
     const line = `SET k ${'v'.repeat(1_000_000)}`;
     client.send('MULTI', ...Array.from({ length: 20 }, () => line));
     await expect.poll(() => client.closed, { timeout: 30_000 }).toBe(true);
+  });
+
+  test('closes some of those who do not take their replies and serves the others', async () => {
+    const other = await open();
+    // larger than what the system takes for a client that does not read
+    const value = 'v'.repeat(8_000_000);
+    other.send(`SET k ${value}`);
+    await other.until((text) => text.includes('+OK'));
+    const count = 5;
+    for (let at = 0; at < count; at++) {
+      const client = await open();
+      client.socket.pause();
+      client.send('GET k');
+    }
+    const warning =
+      'replies that clients do not take need too much memory: whose are most is disconnected';
+    await expect
+      .poll(() => doors.warnings.filter((text) => text === warning).length, { timeout: 30_000 })
+      .toBeGreaterThan(0);
+    expect(await other.ask('PING', '+PONG\r\n')).toMatch(/\+PONG\r\n$/);
+    await expect.poll(() => doors.server.info().connectedClients).toBeLessThan(1 + count);
+    expect(doors.server.info().connectedClients).toBeGreaterThan(1 + 1);
+  });
+
+  test('forgets replies once they are taken', async () => {
+    const other = await open();
+    other.send(`SET k ${'v'.repeat(8_000_000)}`);
+    await other.until((text) => text.includes('+OK'));
+    for (let at = 0; at < 5; at++) {
+      const client = await open();
+      client.send('GET k', 'PING');
+      await client.until((text) => text.endsWith('+PONG\r\n'));
+    }
+    expect(doors.server.info().connectedClients).toBe(6);
+    expect(doors.warnings).toEqual([]);
   });
 });

@@ -4,10 +4,10 @@ import { silentLogger } from '../../../src/common/log.ts';
 import type { ByteStream, StreamHandlers } from '../../../src/common/network.ts';
 import type { CommandLine } from '../../../src/datanode/partition/batch.ts';
 import { OK, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { ClientMemory } from '../../../src/datanode/server/client-memory.ts';
 import { ClientStream } from '../../../src/datanode/server/client-stream.ts';
 import type { LaneItem } from '../../../src/datanode/server/lane.ts';
 import type { ReplySlot } from '../../../src/datanode/server/reply-queue.ts';
-import { RequestMemory } from '../../../src/datanode/server/request-memory.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';
 import { wire } from './doors.ts';
@@ -48,10 +48,10 @@ function open(requestMs = 0) {
   const requests: { readonly args: CommandLine; readonly slot: ReplySlot }[] = [];
   let closed = 0;
   const stats = new ServerStats();
-  const memory = new RequestMemory();
+  const memory = new ClientMemory(limits.clientsRequestBytesMax);
   const client = new ClientStream(
     stream,
-    { clock, logger: silentLogger, stats, requests: memory },
+    { clock, logger: silentLogger, stats, requests: memory, replies: memory },
     {
       lanes: { start: () => {} },
       protocol: () => 2,
