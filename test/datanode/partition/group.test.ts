@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import type { WireMessage } from '../../../src/datanode/raft/message.ts';
-import { Trio, textOf } from './trio.ts';
+import { batchOf, Trio, textOf } from './trio.ts';
 
 let trio: Trio;
 /** How far the wall clocks of all nodes are ahead. */
@@ -191,6 +191,24 @@ describe('a group of three', () => {
     await trio.stop(away);
     await trio.start(away);
     await trio.caughtUp(away, (await trio.leader()).appliedIndex);
+  });
+
+  test('a snapshot in the place of what a deposed leader proposed answers its clients', async () => {
+    await trio.run('write', 'SET a 1');
+    const old = await trio.leader();
+    for (const node of ['n1', 'n2', 'n3']) {
+      trio.cut.add(`n${old.id}>${node}`);
+      trio.cut.add(`${node}>n${old.id}`);
+    }
+    const answer = old.execute(batchOf('write', ['SET a old']));
+    await expect.poll(() => old.isLeader, { timeout: 5_000 }).toBe(false);
+    for (let at = 0; at < 400; at++) await trio.run('write', `SET s${at} ${'x'.repeat(100)}`);
+    await forgotten(100);
+    trio.cut.clear();
+    await trio.caughtUp(`n${old.id}`, (await trio.leader()).appliedIndex);
+    expect(trio.offsets).toEqual([0]);
+    const message = 'a snapshot took the place of the log';
+    expect(await answer).toMatchObject([{ ok: false, code: 'OUTCOME_UNKNOWN', message }]);
   });
 
   test('a snapshot stream that breaks goes on where it was', async () => {
