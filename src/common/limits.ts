@@ -333,6 +333,8 @@ export const limits = {
   /** Replicas that one record names. */
   metaReplicasMax: 64,
   namespaceNameMax: 255,
+  /** Records of deleted groups; of more, those whose groups follow one another become one. */
+  deletionsApartMax: 64,
   namespacePartitionsMax: 1_024,
   namespaceReplicasMax: 7,
   namespaceTagsMax: 16,

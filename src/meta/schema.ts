@@ -133,7 +133,8 @@ export interface BannedRecord {
 
 /**
  * Groups of a deleted namespace: their replicas are destroyed wherever they turn up. That a group is
- * missing in the table says nothing: only this record does.
+ * missing in the table says nothing: only this record does. Where several became one, its namespace is
+ * that of the last.
  */
 export interface DeletedRecord {
   readonly version: number;

@@ -47,3 +47,32 @@ function runsOf(groups: readonly GroupId[]): { firstGroup: GroupId; groups: numb
   }
   return runs;
 }
+
+/**
+ * Records whose groups follow one another, in order, at most `most` together; only those that are two
+ * or more.
+ */
+export function adjoining(records: readonly DeletedRecord[], most: number): DeletedRecord[][] {
+  const runs: DeletedRecord[][] = [];
+  let next: GroupId | undefined;
+  for (const record of [...records].sort((a, b) => a.firstGroup - b.firstGroup)) {
+    const run = runs.at(-1);
+    if (run === undefined || record.firstGroup !== next || run.length === most) runs.push([record]);
+    else run.push(record);
+    next = record.firstGroup + record.groups;
+  }
+  return runs.filter((run) => run.length > 1);
+}
+
+/** One record that tells of all groups of `run` in the place of its records. */
+export function mergeOf(run: readonly DeletedRecord[]): MetaOperation[] {
+  const [first, ...others] = run;
+  const groups = run.reduce((sum, record) => sum + record.groups, 0);
+  const merged: DeletedRecord = { ...run.at(-1)!, firstGroup: first!.firstGroup, groups };
+  return [
+    { type: 'put', key: keys.deletion(merged.firstGroup), value: encodeRecord(merged) },
+    ...others.map(
+      ({ firstGroup }) => ({ type: 'delete', key: keys.deletion(firstGroup) }) as const,
+    ),
+  ];
+}

@@ -3,17 +3,21 @@
  * metadata store: partitions, leaders and damage first, the namespace's record last, so that a
  * master that dies in the middle leaves it to the next, and the name is free only when all is gone.
  */
+import { codeOf } from '../../common/errors.ts';
 import type { Namespace } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
-import { keys } from '../../meta/schema.ts';
+import { type DeletedRecord, keys } from '../../meta/schema.ts';
 import type { Compare, MetaItem, MetaOperation } from '../../meta/store.ts';
-import { deletionsOf, partitionsIn } from '../deleted-groups.ts';
-import { writeGuarded } from '../fenced.ts';
+import { adjoining, deletionsOf, mergeOf, partitionsIn } from '../deleted-groups.ts';
+import { fencedChange, writeGuarded } from '../fenced.ts';
 import { isBeingMade } from '../namespaces.ts';
 import type { MasterTerm } from '../term.ts';
 
 /** From one look at a namespace that is being made to the next. */
 const LOOK_AGAIN_MS = 1_000;
+/** Beside the fence. */
+const MERGED_MAX = limits.metaTxnOperationsMax - 1;
 
 export async function carryOutDeletions(term: MasterTerm): Promise<number | undefined> {
   const { picture, leadership } = term;
@@ -25,7 +29,38 @@ export async function carryOutDeletions(term: MasterTerm): Promise<number | unde
     else await removeRecords(term, name);
   }
   await sweep(term);
+  await mergeDeletions(term);
   return again;
+}
+
+/**
+ * No record of deleted groups ever goes, since a replica of one may turn up at any time (decision 18);
+ * but groups are numbered one after the other, so there need not be more records than groups that live,
+ * however many namespaces come and go. Few stay as they are, each of its namespace.
+ */
+async function mergeDeletions({ store, fence, picture, leadership }: MasterTerm): Promise<void> {
+  const seen = picture.deletions();
+  if (seen.length <= limits.deletionsApartMax || adjoining(seen, MERGED_MAX).length === 0) return;
+  const { items } = await store.range(keys.deleted);
+  const revisions = new Map(items.map(({ key, modRevision }) => [key, modRevision]));
+  for (const run of adjoining(items.flatMap(readable), MERGED_MAX)) {
+    if (leadership.lost.aborted) return;
+    const unchanged = run.map(({ firstGroup }) => {
+      const key = keys.deletion(firstGroup);
+      return { key, modRevision: revisions.get(key)! };
+    });
+    await fencedChange(store, fence, unchanged, mergeOf(run));
+  }
+}
+
+/** None of a record that cannot be read: it stays as it is. */
+function readable({ key, value }: MetaItem): DeletedRecord[] {
+  try {
+    return [decodeRecord(recordKinds.deleted, key, value)];
+  } catch (failure) {
+    if (codeOf(failure) !== 'BAD_RECORD') throw failure;
+    return [];
+  }
 }
 
 /** Does nothing when the record changed meanwhile: what is seen next decides anew. */

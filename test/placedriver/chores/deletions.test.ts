@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { encodeRecord, keys, type NamespaceRecord } from '../../../src/meta/schema.ts';
 import type { NamespaceSpec } from '../../../src/placedriver/operator/operator.ts';
 import { eventually } from '../../cluster/cluster.ts';
@@ -86,4 +87,47 @@ test('default comes back, empty, with groups of its own', async () => {
     return (await whole()) && now !== undefined && now.group > before!.group + 1;
   });
   expect(await driver.deletions()).toMatchObject([{ firstGroup: before!.group, groups: 2 }]);
+});
+
+test('however many namespaces come and go, few records tell of all their groups', async () => {
+  await driver.start('pd1');
+  await created('stays');
+  const deleted: number[] = [];
+  for (let at = 0; at < limits.deletionsApartMax + 6; at++) {
+    await created('db1');
+    deleted.push(...(await driver.partitions('db1')).map(({ group }) => group));
+    if (at === 9) await created('stays2');
+    await driver.operator.deleteNamespace('db1');
+    await gone('db1');
+  }
+  await eventually(30_000, 'merged', async () => (await driver.deletions()).length <= 8);
+  const told = (await driver.deletions()).flatMap(({ firstGroup, groups }) =>
+    Array.from({ length: groups }, (_, at) => firstGroup + at),
+  );
+  expect(told.sort((a, b) => a - b)).toEqual(deleted.sort((a, b) => a - b));
+});
+
+test('a record that cannot be read is left alone, and so are those of groups that do not follow', async () => {
+  const record = (firstGroup: number, groups: number, namespace = 'old') => {
+    const deletion = { version: 1, namespace, firstGroup, groups, deletedMs: firstGroup };
+    return driver.store.put(keys.deletion(firstGroup), encodeRecord(deletion));
+  };
+  for (let at = 0; at < limits.metaTxnOperationsMax + 10; at++) await record(1_000 + 2 * at, 2);
+  await record(3_000, 1, 'alone');
+  await record(900, 99);
+  await driver.store.put(keys.deletion(1_020), '{"version":1}');
+  await driver.start('pd1');
+  await eventually(30_000, 'merged', async () => {
+    const { items } = await driver.store.range(keys.deleted);
+    return items.length <= 5;
+  });
+  await driver.store.delete(keys.deletion(1_020));
+  const told = (await driver.deletions()).map(({ firstGroup, groups }) => [firstGroup, groups]);
+  const ended = 1_000 + 2 * (limits.metaTxnOperationsMax + 10);
+  expect(told.sort((a, b) => a[0]! - b[0]!)).toEqual([
+    [900, 99],
+    [1_000, 20],
+    [1_022, ended - 1_022],
+    [3_000, 1],
+  ]);
 });
