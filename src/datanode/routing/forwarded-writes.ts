@@ -16,6 +16,8 @@ export interface WriteGround extends PauseGround {
   /** Of this life of the node: no other ever has it. */
   readonly bootId: string;
   leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
+  /** The table has it as the partition's. */
+  isGroupOf(namespace: Namespace, partition: PartitionId, group: GroupId): boolean;
   /** One try; `signal` gives it up. */
   attempt(batch: CommandBatch, signal: AbortSignal): Promise<readonly LineResult[]>;
 }
@@ -23,6 +25,8 @@ export interface WriteGround extends PauseGround {
 /** Of this node with one group. */
 interface GroupSession {
   readonly id: Buffer;
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
   /** Set once it is open, or while it is being opened: what failed, if anything. */
   opening: Promise<readonly LineResult[] | undefined> | undefined;
   nextSequence: number;
@@ -32,6 +36,8 @@ interface GroupSession {
 
 const RETRY_MIN_MS = 5;
 const RETRY_MAX_MS = 100;
+/** So many sessions there are before those of groups that are gone are looked for. */
+const SWEPT_MIN = 64;
 const OPEN = [Buffer.from('KV.SESSION'), Buffer.from('OPEN')];
 /** A place in the command that says which group; the batch does. */
 const ANY_KEY = Buffer.from('-');
@@ -40,6 +46,7 @@ export class ForwardedWrites {
   readonly #ground: WriteGround;
   readonly #sessions = new Map<GroupId, GroupSession>();
   readonly #pauses: LeaderPauses;
+  #sweepAt = SWEPT_MIN;
   #opened = 0;
   #repeated = 0;
   #closed = false;
@@ -56,7 +63,7 @@ export class ForwardedWrites {
 
   async execute(batch: CommandBatch, group: GroupId): Promise<readonly LineResult[]> {
     for (;;) {
-      const session = this.#sessionOf(group);
+      const session = this.#sessionOf(group, batch);
       session.opening ??= this.#open(session, batch, group);
       const failed = await session.opening;
       if (failed !== undefined) return notProposed(batch, failed);
@@ -67,21 +74,40 @@ export class ForwardedWrites {
     }
   }
 
+  /** Groups that this node has a session with. */
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
   /** Nothing is asked for again. */
   close(): void {
     this.#closed = true;
     this.#pauses.end();
   }
 
-  #sessionOf(group: GroupId): GroupSession {
+  #sessionOf(group: GroupId, { namespace, partition }: CommandBatch): GroupSession {
     let session = this.#sessions.get(group);
     if (session === undefined) {
+      if (this.#sessions.size >= this.#sweepAt) this.#sweep();
       // under the id of one that was lost, what was sent under that would be taken for new
       const id = Buffer.from(`gateway-${this.#ground.bootId}-${++this.#opened}`);
-      session = { id, opening: undefined, nextSequence: 1, unanswered: new Set() };
+      const unanswered = new Set<number>();
+      session = { id, namespace, partition, opening: undefined, nextSequence: 1, unanswered };
       this.#sessions.set(group, session);
     }
     return session;
+  }
+
+  /**
+   * Forgets those with groups that were deleted or given up, but for what is under way. Half of them at
+   * least are new at the next time, so that a session costs a look or two.
+   */
+  #sweep(): void {
+    for (const [group, { namespace, partition, unanswered }] of this.#sessions) {
+      const isThere = this.#ground.isGroupOf(namespace, partition, group);
+      if (!isThere && unanswered.size === 0) this.#sessions.delete(group);
+    }
+    this.#sweepAt = Math.max(SWEPT_MIN, 2 * this.#sessions.size);
   }
 
   /** Undefined when it is open; otherwise it may be tried again. */

@@ -87,6 +87,7 @@ export class Router {
       clock: options.clock,
       bootId: options.bootId,
       leader: (namespace, partition) => this.leader(namespace, partition),
+      isGroupOf: (...place) => this.#isGroupOf(...place),
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
       attempt: (batch, signal) => this.#attempt(batch, signal),
     });
@@ -283,7 +284,11 @@ export class Router {
 
   /** A peer may not have heard yet that the namespace was deleted, or made anew. */
   isOfTable({ namespace, partition, group }: WaitPlace): boolean {
-    return group === undefined || this.#options.routes.groupOf(namespace, partition) === group;
+    return group === undefined || this.#isGroupOf(namespace, partition, group);
+  }
+
+  #isGroupOf(namespace: Namespace, partition: PartitionId, group: GroupId): boolean {
+    return this.#options.routes.groupOf(namespace, partition) === group;
   }
 
   async #forward(

@@ -16,6 +16,8 @@ const failed = (code: ErrorCode): LineResult => ({ ok: false, code, message: 'wh
 let script: (LineResult | 'never')[];
 let seen: string[];
 let leader: LeaderHint | undefined;
+/** Groups of the table. */
+let there: Set<number>;
 let listeners: Set<() => void>;
 let writes: ForwardedWrites;
 
@@ -24,10 +26,12 @@ beforeEach(() => {
   seen = [];
   leader = { node: 'a', term: 3 };
   listeners = new Set();
+  there = new Set([10]);
   writes = new ForwardedWrites({
     clock: systemClock,
     bootId: 'b00t',
     leader: () => leader,
+    isGroupOf: (_namespace, _partition, group) => there.has(group),
     onLeader: (_group, listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -47,11 +51,11 @@ function answer(batch: CommandBatch, signal: AbortSignal): Promise<readonly Line
   });
 }
 
-function write(text: string): Promise<readonly LineResult[]> {
+function write(text: string, group = 10): Promise<readonly LineResult[]> {
   const deadlineMs = systemClock.monotonicMs() + 1_000;
-  const batch = { namespace: 'default', partition: 0, group: 10, kind: 'write' } as const;
+  const batch = { namespace: 'default', partition: 0, group, kind: 'write' } as const;
   const lines = [line(text)];
-  return writes.execute({ ...batch, lines, protocol: 2, term: undefined, deadlineMs }, 10);
+  return writes.execute({ ...batch, lines, protocol: 2, term: undefined, deadlineMs }, group);
 }
 
 test('a session is opened before the first batch, and batches are numbered', async () => {
@@ -124,6 +128,7 @@ test('what nobody can tell is asked for within a bound, each time for as long as
     clock,
     bootId: 'b00t',
     leader: () => leader,
+    isGroupOf: () => true,
     onLeader: () => () => {},
     attempt: async ({ lines, deadlineMs, once }) => {
       if (once === undefined) return [done];
@@ -151,4 +156,24 @@ test('when the node stops nothing is asked for any more', async () => {
   await new Promise((resolve) => setTimeout(resolve, 30));
   writes.close();
   expect(await answered).toEqual([failed('CONNECTION_LOST')]);
+});
+
+test('sessions with groups that are gone are forgotten, those with others are kept', async () => {
+  script = [done, 'never'];
+  const underWay = write('INCR a', 9);
+  await expect.poll(() => script).toEqual([]);
+  await write('INCR a');
+  for (let group = 11; group < 1_000; group++) {
+    there.add(group);
+    await write('INCR a', group);
+    there.delete(group);
+    expect(writes.sessions).toBeLessThanOrEqual(64);
+  }
+  seen.length = 0;
+  await write('INCR b');
+  expect(seen).toEqual(['INCR b gateway-b00t-2 2/2']);
+  writes.close();
+  leader = { node: 'b', term: 4 };
+  for (const listener of [...listeners]) listener();
+  expect(await underWay).toEqual([failed('OUTCOME_UNKNOWN')]);
 });
