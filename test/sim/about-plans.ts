@@ -26,6 +26,7 @@ export const aboutPlans: Readonly<
   sdk: drawSdkPlan,
   followers: drawFollowerPlan,
   links: drawLinkPlan,
+  rebuilds: drawRebuildPlan,
 };
 
 /** What they have in common: one partition of three nodes that is looked at closely. */
@@ -137,4 +138,23 @@ function drawLinkPlan(seed: string): RunPlan {
     staleMs: 500,
     faults,
   };
+}
+
+/** All but the leader are lost, for as long as an operator needs, while the master and links fail. */
+function drawRebuildPlan(seed: string): RunPlan {
+  const plan = near(seed, 'rebuilds');
+  const random = seededRandom(`rebuilds ${seed}`);
+  const safetyMs = 16_000;
+  const rebuilds: Fault[] = [];
+  for (let atMs = 1_500; atMs < safetyMs - 5_000; atMs += 6_500 + 1_500 * random.float()) {
+    rebuilds.push({ kind: 'rebuild', atMs, durationMs: 3_000 + 3_000 * random.float(), draws: [] });
+  }
+  const others = pick(random, [
+    ['lag', 'straggle'],
+    ['driverCrash', 'metaDown'],
+    ['reset', 'pause'],
+  ] as const);
+  const faults = [...rebuilds, ...faultsOf(seed, others, safetyMs)];
+  faults.sort((a, b) => a.atMs - b.atMs);
+  return { ...plan, topic: 'mixed', thinkMs: 10, safetyMs, faults };
 }

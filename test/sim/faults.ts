@@ -4,6 +4,7 @@ import type { DiskOperation } from './disk.ts';
 import type { Guest } from './guest.ts';
 import type { Machine } from './machine.ts';
 import type { Fault, FaultKind } from './plan.ts';
+import { rebuildFromLeader } from './rebuild-fault.ts';
 import { networkError, type SimEnd } from './sim-stream.ts';
 import { isWhole } from './whole.ts';
 
@@ -200,6 +201,10 @@ const injectors: Record<FaultKind, Injector> = {
     // there may be no namespace yet, or no master any more
     operator.updateNamespace('default', { reads }).catch(() => {});
     return () => {};
+  },
+
+  rebuild(cluster) {
+    return rebuildFromLeader(cluster);
   },
 
   metaLate(cluster, { draws }) {

@@ -34,7 +34,7 @@ export const linkFaultKinds = ['lag', 'straggle'] as const;
 /**
  * `changeReads` is an operator's doing; it and what happens to clients are drawn apart. `metaLate`,
  * some nodes hear of the store later than others, and `restartOthers`, all but the leader restart while
- * it stands still, are of the plans about leases alone.
+ * it stands still, are of the plans about leases alone, `rebuild` of those about rebuilds.
  */
 export type FaultKind =
   | (typeof faultKinds)[number]
@@ -42,6 +42,7 @@ export type FaultKind =
   | (typeof linkFaultKinds)[number]
   | 'changeReads'
   | 'metaLate'
+  | 'rebuild'
   | 'restartOthers';
 
 export interface Fault {
@@ -85,7 +86,8 @@ export interface RunPlan {
     | 'queues'
     | 'sdk'
     | 'followers'
-    | 'links';
+    | 'links'
+    | 'rebuilds';
   readonly nodes: number;
   /** Data centres, over which the nodes are dealt out in turn; 1: no node tells of any. */
   readonly dataCentres: number;

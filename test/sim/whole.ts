@@ -8,7 +8,9 @@ export function isWhole(cluster: SimCluster): boolean {
   if (records.length < cluster.plan.partitions) return false;
   if (cluster.machines.some(({ life, paused }) => !life?.datanode || paused)) return false;
   const running = cluster.machines.flatMap(({ life }) => life?.datanode?.replicas() ?? []);
-  return records.every(({ group, namespace, partition, replicas, epoch }) => {
+  return records.every(({ group, namespace, partition, replicas, epoch, rebuilt }) => {
+    // one that was rebuilt is filled up, one replica after the other
+    if (rebuilt !== undefined && replicas.length < cluster.plan.replicas) return false;
     const item = cluster.meta.items.get(keys.leader(namespace, partition));
     if (item === undefined) return false;
     const { membership } = JSON.parse(item.value) as LeaderRecord;
