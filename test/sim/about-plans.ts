@@ -147,7 +147,7 @@ function drawRebuildPlan(seed: string): RunPlan {
   const safetyMs = 16_000;
   const rebuilds: Fault[] = [];
   for (let atMs = 1_500; atMs < safetyMs - 5_000; atMs += 6_500 + 1_500 * random.float()) {
-    rebuilds.push({ kind: 'rebuild', atMs, durationMs: 3_000 + 3_000 * random.float(), draws: [] });
+    rebuilds.push({ kind: 'rebuild', atMs, durationMs: 4_000 + 2_500 * random.float(), draws: [] });
   }
   const others = pick(random, [
     ['lag', 'straggle'],

@@ -3,6 +3,7 @@
  * nothing. A mutation is an edit of the product's source, applied to a copy of the build.
  */
 import type { RunPlan } from './plan.ts';
+import { sdkMutations } from './sdk-mutations.ts';
 
 export interface Mutation {
   readonly name: string;
@@ -31,7 +32,6 @@ const encoding = 'src/datanode/encoding';
 const commands = 'src/datanode/commands';
 const server = 'src/datanode/server';
 const routing = 'src/datanode/routing';
-const sdk = 'src/sdk';
 
 export const mutations: readonly Mutation[] = [
   {
@@ -665,62 +665,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'SDK: send a write again without a session when its outcome is unknown',
-    about: 'sdk',
-    edits: [
-      {
-        file: `${sdk}/retry.ts`,
-        find: "if (outcome === 'unknown' && effect === 'write') return fail('OUTCOME_UNKNOWN');",
-        replace: '',
-      },
-    ],
-  },
-  {
-    name: 'SDK: send a write again under another session',
-    about: 'sdk',
-    scenarios: ['others: INCR'],
-    edits: [
-      {
-        file: `${sdk}/call.ts`,
-        find: 'if (decision.newSession && this.#ticket !== undefined) {',
-        replace: 'if (this.#ticket !== undefined) {',
-      },
-    ],
-  },
-  {
-    name: 'SDK: use a number of a session for another command',
-    about: 'sdk',
-    edits: [
-      {
-        file: `${sdk}/sessions.ts`,
-        find: 'const sequence = this.#next++;',
-        replace: 'const sequence = this.#unanswered.size > 0 ? this.#next++ : this.#next;',
-      },
-    ],
-  },
-  {
-    name: 'SDK: let groups drop replies that have not arrived',
-    about: 'sdk',
-    edits: [
-      {
-        file: `${sdk}/sessions.ts`,
-        find: 'return lowest ?? this.#next;',
-        replace: 'return lowest === undefined ? this.#next : this.#next - 1;',
-      },
-    ],
-  },
-  {
-    name: 'SDK: do the transaction of a watch again, whatever the log says of it',
-    patient: true,
-    edits: [
-      {
-        file: `${sdk}/watch.ts`,
-        find: 'const isOwn = Array.isArray(told.reply) && told.reply.length > 0;',
-        replace: 'const isOwn = false;',
-      },
-    ],
-  },
-  {
     name: 'answer at a follower without a proof of its age',
     about: 'followers',
     edits: [
@@ -842,4 +786,5 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  ...sdkMutations,
 ];
