@@ -104,7 +104,8 @@ test('a command that is known and no write, or malformed, is refused by every bu
 });
 
 test('one of three replicas of an older build stops undamaged, and goes on once upgraded', async () => {
-  const trio = new Trio();
+  // the log is kept: behind a snapshot nobody meets the entry
+  const trio = new Trio({ logKeepBytes: 1_000_000 });
   try {
     for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
     await trio.run('write', 'SET a 1');
