@@ -105,18 +105,23 @@ test('an answer that was long on its way proves nothing newer than what it answe
   const follower = await begin({ electionTicks: 500 });
   const host = trio.hosts.get(`n${follower.id}`)!;
   const take = host.onMessages.bind(host);
-  const late: (() => void)[] = [];
+  const late: { index: number; deliver: () => void }[] = [];
   host.onMessages = (from, messages) => {
-    const isAnswer = messages.some(({ message }) => message.type === 'readIndexResponse');
-    if (isAnswer) late.push(() => take(from, messages));
-    else take(from, messages);
+    const deliver = () => take(from, messages);
+    for (const { message } of messages) {
+      if (message.type === 'readIndexResponse') return late.push({ index: message.index, deliver });
+    }
+    return deliver();
   };
   const first = read(follower, 'GET k', TEN_SECONDS_MS);
   await eventually(30_000, 'the leader has answered', () => late.length > 0);
+  // an entry of the leader's own may have been committed a moment before, unknown to this one
+  const { index, deliver } = late[0]!;
+  await eventually(30_000, 'it has what the answer names', () => follower.appliedIndex >= index);
   isolate(follower);
   await trio.run('write', 'SET k new');
   await new Promise((resolve) => setTimeout(resolve, 300));
-  late[0]!();
+  deliver();
   expect(await first).toBe('$3\r\nold'); // which came before the leader was asked
   expect(await read(follower, 'GET k', 250, 500)).toBe('NO_LEADER');
 });
