@@ -265,6 +265,12 @@ export const limits = {
   memberFiltersBytes: 16 * MIB,
   /** Records that need not be read to be replaced (`partition/known-records.ts`): of a node, at most. */
   knownRecordsBytes: 96 * MIB,
+  /**
+   * Values that were read lately (`partition/hot-values.ts`): of all engines of a node, a power of two,
+   * and an eighth more; and of one value.
+   */
+  hotValuesBytes: 32 * MIB,
+  hotValueBytes: 4 * KIB,
   /** Of sessions (`partition/known-sessions.ts`): of one engine. */
   knownSessionRecordsMax: 32,
   knownSessionBytesMax: 512,

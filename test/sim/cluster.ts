@@ -36,6 +36,7 @@ const RESTART_MS = 300;
 const LINES_KEPT = 120;
 /** For a few hundred keys: to make what a real node has would be most of what a node of a run costs. */
 const KNOWN_BYTES = 3 * 4_096;
+const HOT_BYTES = 4_096;
 
 export class SimCluster {
   readonly plan: RunPlan;
@@ -137,7 +138,12 @@ export class SimCluster {
       systemMemoryBytes: 0,
       usage: () => ({ rssBytes: 0, heapBytes: 0, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),
       tuning: {
-        host: { behindBatchBytesMax: this.#behindBytes(), knownRecordsBytes: KNOWN_BYTES, ...plan },
+        host: {
+          behindBatchBytesMax: this.#behindBytes(),
+          knownRecordsBytes: KNOWN_BYTES,
+          hotValuesBytes: HOT_BYTES,
+          ...plan,
+        },
         log: {
           segmentBytes: plan.segmentBytes,
           observe: (log) =>

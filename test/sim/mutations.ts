@@ -2,6 +2,7 @@
  * Deliberate bugs of the core, one at a time: each must be caught, else the simulator proves
  * nothing. A mutation is an edit of the product's source, applied to a copy of the build.
  */
+import { memoryMutations } from './memory-mutations.ts';
 import type { RunPlan } from './plan.ts';
 import { sdkMutations } from './sdk-mutations.ts';
 
@@ -259,68 +260,6 @@ export const mutations: readonly Mutation[] = [
         file: `${partition}/open-replica.ts`,
         find: 'promised: notes.mayPromise(id)',
         replace: 'promised: false',
-      },
-    ],
-  },
-  {
-    name: 'answer from what was read of a collection before it was written',
-    about: 'types',
-    edits: [
-      {
-        file: `${partition}/hot-engines.ts`,
-        find: 'else for (const { key } of operations) this.hot.changed(key);',
-        replace: '',
-      },
-    ],
-  },
-  {
-    name: 'forget keys that are put while an engine is looked through',
-    scenarios: ['others: keys come'],
-    edits: [
-      {
-        file: `${partition}/known-keys.ts`,
-        find: "if (added === 'full' || this.#next?.add(key) === 'full') this.#drop();",
-        replace: "if (added === 'full') this.#drop();",
-      },
-    ],
-  },
-  {
-    name: 'take an engine that was opened for an empty one',
-    edits: [
-      {
-        file: `${partition}/known-keys.ts`,
-        find: 'if (isEmpty) this.#complete',
-        replace: 'this.#complete',
-      },
-    ],
-  },
-  {
-    name: 'remember a string that was deleted',
-    edits: [
-      {
-        file: `${partition}/known-records.ts`,
-        find: 'else if (!isNew) this.#plain.remove(this.#engine, key);\n    const integer',
-        replace: 'const integer',
-      },
-    ],
-  },
-  {
-    name: 'remember a key in two places',
-    edits: [
-      {
-        file: `${partition}/known-table.ts`,
-        find: 'const known = isNew ? -1 : this.#find();',
-        replace: 'const known = -1;',
-      },
-    ],
-  },
-  {
-    name: 'remember a number that was changed',
-    edits: [
-      {
-        file: `${partition}/known-table.ts`,
-        find: 'if (this.#placeWords === 2) return;',
-        replace: 'if (known >= 0) return;',
       },
     ],
   },
@@ -786,5 +725,6 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  ...memoryMutations,
   ...sdkMutations,
 ];

@@ -16,6 +16,8 @@ export interface HostSettings extends PartitionSettings {
   readonly keyFilterMisses: number;
   /** Memory for what is known of single keys: three times a power of two. */
   readonly knownRecordsBytes: number;
+  /** Memory for values that were read lately: a power of two. */
+  readonly hotValuesBytes: number;
   /** A larger batch of an engine is not written behind. */
   readonly behindBatchBytesMax: number;
 }
@@ -35,6 +37,7 @@ export const defaultHostSettings: HostSettings = {
   scrubBytesPerSecond: limits.scrubBytesPerSecond,
   keyFilterMisses: limits.keyFilterMisses,
   knownRecordsBytes: limits.knownRecordsBytes,
+  hotValuesBytes: limits.hotValuesBytes,
   behindBatchBytesMax: limits.engineBehindBatchBytesMax,
   messageBytesMax: limits.raftMessageBytesMax,
   sleepAfterTicks: 30,

@@ -1,6 +1,6 @@
 /**
  * Engines that say what is known of their ranges (`hot-ranges.ts`), of keys that are not there
- * (`known-keys.ts`) and of those that are (`known-records.ts`): every write passes here.
+ * (`known-keys.ts`) and of those that are (`known-records.ts`, `hot-values.ts`): every write passes here.
  */
 import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
@@ -18,6 +18,7 @@ import type {
 } from '../engine/engine.ts';
 import type { HostSettings } from './host-settings.ts';
 import { HotPool, HotRanges } from './hot-ranges.ts';
+import { HotValues, ValueRing } from './hot-values.ts';
 import { KnownKeys, type KnownKeysWorld, knownKeysWorld, MEMBERS } from './known-keys.ts';
 import { EngineRecords, KnownRecords } from './known-records.ts';
 
@@ -32,17 +33,19 @@ export interface KnownWorld {
   readonly absentRecords: KnownKeysWorld;
   readonly absentMembers: KnownKeysWorld;
   readonly records: KnownRecords;
+  readonly values: ValueRing;
 }
 
-type KnownSettings = Pick<HostSettings, 'keyFilterMisses' | 'knownRecordsBytes'>;
+type KnownSettings = Pick<HostSettings, 'keyFilterMisses' | 'knownRecordsBytes' | 'hotValuesBytes'>;
 
 /** Of a node that has just begun. */
 export function knownWorld(clock: Clock, settings: KnownSettings, random: Random): KnownWorld {
-  const { keyFilterMisses, knownRecordsBytes } = settings;
+  const { keyFilterMisses, knownRecordsBytes, hotValuesBytes } = settings;
   return {
     absentRecords: knownKeysWorld(clock, keyFilterMisses),
     absentMembers: knownKeysWorld(clock, keyFilterMisses, MEMBERS, limits.memberFiltersBytes),
     records: new KnownRecords(random, knownRecordsBytes),
+    values: new ValueRing(random, hotValuesBytes),
   };
 }
 
@@ -89,6 +92,7 @@ class HotEngine implements ReadEngine {
   readonly #records: Kind;
   readonly #members: Kind;
   readonly #known: EngineRecords;
+  readonly #values: HotValues;
 
   constructor(engine: Engine, isNew: boolean, world: KnownWorld, pool: HotPool) {
     this.cold = engine;
@@ -96,6 +100,7 @@ class HotEngine implements ReadEngine {
     this.#records = { absent: new KnownKeys(engine, isNew, world.absentRecords), areNew: false };
     this.#members = { absent: new KnownKeys(engine, isNew, world.absentMembers), areNew: false };
     this.#known = new EngineRecords(world.records);
+    this.#values = new HotValues(world.values);
   }
 
   holdsPlain(key: Buffer): boolean {
@@ -117,8 +122,11 @@ class HotEngine implements ReadEngine {
   getSync(key: Buffer): Buffer | undefined {
     const { absent } = this.#kindOf(key);
     if (absent.isAbsent(key)) return undefined;
+    const kept = this.#values.valueOf(key);
+    if (kept !== undefined) return kept;
     const value = this.cold.getSync(key);
     if (value === undefined) absent.missed(key);
+    else this.#values.read(key, value);
     return value;
   }
 
@@ -137,10 +145,12 @@ class HotEngine implements ReadEngine {
   /** A snapshot that is taken meanwhile may hold the batch or not: it is told of at both ends. */
   async write(operations: BatchOperations): Promise<void> {
     this.#changed(operations);
+    this.#values.began();
     this.#changing(operations);
     try {
       await this.cold.write(operations);
     } finally {
+      this.#values.ended();
       this.#changed(operations);
     }
   }
@@ -149,6 +159,8 @@ class HotEngine implements ReadEngine {
     this.hot.clear();
     const ends = [this.#records, this.#members].map(({ absent }) => absent.clearing(range));
     this.#known.forget();
+    this.#values.began();
+    this.#values.forget();
     try {
       await this.cold.clearRange(range);
       for (const ended of ends) ended('cleared');
@@ -156,6 +168,7 @@ class HotEngine implements ReadEngine {
       for (const ended of ends) ended('failed');
       throw failure;
     } finally {
+      this.#values.ended();
       this.hot.clear();
     }
   }
@@ -178,6 +191,7 @@ class HotEngine implements ReadEngine {
   async forget(): Promise<void> {
     this.hot.clear();
     this.#known.forget();
+    this.#values.forget();
     await Promise.all([this.#records.absent.close(), this.#members.absent.close()]);
   }
 
@@ -190,10 +204,12 @@ class HotEngine implements ReadEngine {
     if (operations.length > limits.keyFilterChangesMax) {
       this.#records.absent.changing(operations);
       this.#members.absent.changing(operations);
+      this.#values.forget();
       return this.#known.changing(operations);
     }
     for (const operation of operations) {
       const { type, key } = operation;
+      this.#values.changing(key);
       const isOne = type === 'put' && (isRecordKey(key) || isMemberKey(key));
       this.#known.changingOne(operation, isOne && this.#kindOf(key).absent.putting(key));
     }

@@ -33,7 +33,11 @@ const put = (list: number, whole: number, value: string): BatchOperation => {
 async function open(pool?: HotPool) {
   const { engine } = await withHotRanges(
     createMemoryHost(),
-    knownWorld(systemClock, { keyFilterMisses: 10, knownRecordsBytes: 98_304 }, seededRandom(1)),
+    knownWorld(
+      systemClock,
+      { keyFilterMisses: 10, knownRecordsBytes: 98_304, hotValuesBytes: 65_536 },
+      seededRandom(1),
+    ),
     pool,
   ).open('1-0');
   return engine as Engine & { readonly hot: HotRanges };

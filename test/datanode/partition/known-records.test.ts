@@ -185,7 +185,7 @@ async function setup(bytes = 64 * KIB) {
   };
   const world = knownWorld(
     systemClock,
-    { keyFilterMisses: 1_000_000, knownRecordsBytes: 98_304 },
+    { keyFilterMisses: 1_000_000, knownRecordsBytes: 98_304, hotValuesBytes: 65_536 },
     seededRandom(3),
   );
   const records = new KnownRecords(seededRandom(3), bytes * 1.5);

@@ -27,7 +27,11 @@ async function setup() {
   const context = { nowMs: 1, random: () => 0, firstSlot: 0, lastSlot: 16_383, pace };
   const { engine } = await withHotRanges(
     createMemoryHost(),
-    knownWorld(systemClock, { keyFilterMisses: 10, knownRecordsBytes: 98_304 }, seededRandom(1)),
+    knownWorld(
+      systemClock,
+      { keyFilterMisses: 10, knownRecordsBytes: 98_304, hotValuesBytes: 65_536 },
+      seededRandom(1),
+    ),
   ).open('1-0');
   const elements = Array.from({ length: ELEMENTS }, (_, at) => Buffer.from(`e${at}`));
   const line = [Buffer.from('RPUSH'), Buffer.from('l'), ...elements];
