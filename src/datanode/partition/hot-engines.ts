@@ -18,9 +18,10 @@ import type {
 } from '../engine/engine.ts';
 import type { HostSettings } from './host-settings.ts';
 import { HotPool, HotRanges } from './hot-ranges.ts';
-import { HotValues, ValueRing } from './hot-values.ts';
+import { HotValues } from './hot-values.ts';
 import { KnownKeys, type KnownKeysWorld, knownKeysWorld, MEMBERS } from './known-keys.ts';
 import { EngineRecords, KnownRecords } from './known-records.ts';
+import { ValueRing } from './value-ring.ts';
 
 export interface ReadEngine extends Engine, TxnReader {
   readonly hot?: HotRanges;
@@ -120,10 +121,10 @@ class HotEngine implements ReadEngine {
   }
 
   getSync(key: Buffer): Buffer | undefined {
-    const { absent } = this.#kindOf(key);
-    if (absent.isAbsent(key)) return undefined;
     const kept = this.#values.valueOf(key);
     if (kept !== undefined) return kept;
+    const { absent } = this.#kindOf(key);
+    if (absent.isAbsent(key)) return undefined;
     const value = this.cold.getSync(key);
     if (value === undefined) absent.missed(key);
     else this.#values.read(key, value);

@@ -7,7 +7,8 @@ import { encodeKey } from '../../../src/datanode/encoding/key.ts';
 import type { BatchOperation, Engine, EngineHost } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { knownWorld, withHotRanges } from '../../../src/datanode/partition/hot-engines.ts';
-import { HotValues, ValueRing } from '../../../src/datanode/partition/hot-values.ts';
+import { HotValues } from '../../../src/datanode/partition/hot-values.ts';
+import { ValueRing } from '../../../src/datanode/partition/value-ring.ts';
 
 const KIB = 1_024;
 const keyOf = (name: string | number) => encodeKey(Buffer.from(`${name}`));
