@@ -2,6 +2,7 @@
 import { apply } from './apply.ts';
 import { dispatchGet, dispatchSet } from './dispatch.ts';
 import { decodeEntry, encodeEntry } from './envelope.ts';
+import { keptValue } from './kept-value.ts';
 import { logAppend } from './log-append.ts';
 import type { Micro } from './micro.ts';
 import { parse } from './parse.ts';
@@ -17,6 +18,7 @@ export const rooms = {
   'log-append': logAppend,
   'decode-entry': decodeEntry,
   apply,
+  'kept-value': keptValue,
   'encode-ok': encodeOk,
   'encode-bulk': encodeBulk,
 } as const satisfies Record<string, Micro>;
