@@ -47,11 +47,14 @@ const setInfo: Run = (args, { session }) => {
   return OK;
 };
 
-/** CLIENT REPLY ON | OFF | SKIP; whether it answers is the connection's business. */
+/**
+ * CLIENT REPLY ON | OFF | SKIP; whether it answers is the connection's business. Where replies are
+ * off already, SKIP leaves them so: it would turn them on behind the next command.
+ */
 const reply: Run = (args, { session }) => {
   const mode = word(argument(args, 2));
   if (mode !== 'on' && mode !== 'off' && mode !== 'skip') return error(SYNTAX_ERROR);
-  session.replyMode = mode;
+  if (mode !== 'skip' || session.replyMode === 'on') session.replyMode = mode;
   return OK;
 };
 

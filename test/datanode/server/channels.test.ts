@@ -102,6 +102,14 @@ const scripts: Readonly<Record<string, Script>> = {
     ['a', 'SUBSCRIBE one'],
     ['a', 'PING'],
   ],
+  'CLIENT REPLY SKIP leaves replies off where they are': [
+    ['a', 'CLIENT REPLY OFF'],
+    ['a', 'CLIENT REPLY SKIP'],
+    ['a', 'PING'],
+    ['a', 'PING'],
+    ['a', 'CLIENT REPLY ON'],
+    ['a', 'PING'],
+  ],
   'RESET is answered by what has turned replies off, and skipped when it alone is': [
     ['a', 'CLIENT REPLY OFF'],
     ['a', 'PING'],
