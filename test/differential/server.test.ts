@@ -34,6 +34,8 @@ const scripts: readonly string[][] = [
   ['EXPIRE a 1 no\r\n', 'EXPIRE a 1 \r\nx\r\ny\n\r', 'PEXPIRE a 1 \r\n', 'EXPIREAT a 1 NX \n'],
   ['HELLO 03', 'HELLO -0', 'HELLO +3', 'HELLO 0', 'HELLO -2', 'HELLO 4', 'HELLO 3\r', 'HELLO '],
   ['HELLO 9223372036854775807', 'HELLO 9223372036854775808', 'HELLO 1e0', 'HELLO 3 BAD'],
+  ['CONFIG GET SAVE', 'CONFIG GET Save save', 'CONFIG GET maxmemory-policy MAX*-POLICY'],
+  ['CONFIG GET MAX*-POLICY MaxMemory-Policy', 'CONFIG GET [S]AVE', 'CONFIG GET sav\\e'],
   ['CONFIG SET dir /nope', 'CONFIG SET DbFileName x', 'CONFIG SET dir a nosuch 1'],
   ['CONFIG SET nosuch 1 dir a', 'CONFIG SET dir a dir b', 'CONFIG SET maxclients x dir a'],
   ['DEBUG SLEEP 0.01', 'DEBUG SET-ACTIVE-EXPIRE 1', 'DEBUG OBJECT none', 'DEBUG'],

@@ -21,20 +21,38 @@ function shownValue(
   return known === undefined ? (own.get(row.name) ?? '') : known(session);
 }
 
+/**
+ * The name under which a parameter is told, if `pattern` means it: its own, or, where it is asked for
+ * by the whole name, that as it was spelled. A client looks for it under what it asked.
+ */
+function namesBy(pattern: string): (name: string) => string | undefined {
+  const lower = pattern.toLowerCase();
+  if (!/[[*?]/.test(pattern)) return (name) => (name === lower ? pattern : undefined);
+  const glob = parseGlob(Buffer.from(lower, 'latin1'));
+  return (name) => (matchesGlob(glob, Buffer.from(name)) ? name : undefined);
+}
+
 /** CONFIG GET pattern [pattern ...] */
 const get: Run = (args, context) => {
   const most = limits.argumentsAtOnceMax;
   if (args.length > most) return error(`ERR too many patterns: fewer than ${most} at once`);
-  const globs = args
-    .slice(2)
-    .map((pattern) => parseGlob(Buffer.from(pattern.toString('latin1').toLowerCase(), 'latin1')));
-  const found = [...configTable.values()].filter(({ name }) =>
-    globs.some((glob) => matchesGlob(glob, Buffer.from(name))),
-  );
+  const patterns = args.slice(2).map((pattern) => namesBy(pattern.toString('latin1')));
   const own = context.settings();
-  const pairs = found.map((row) => [bulk(row.name), bulk(shownValue(row, context, own))] as const);
+  const pairs: [Reply, Reply][] = [];
+  for (const row of configTable.values()) {
+    const name = firstOf(patterns, row.name);
+    if (name !== undefined) pairs.push([bulk(name), bulk(shownValue(row, context, own))]);
+  }
   return { kind: 'map', pairs };
 };
+
+function firstOf(patterns: readonly ReturnType<typeof namesBy>[], name: string) {
+  for (const told of patterns) {
+    const found = told(name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
 
 interface Changes {
   readonly node: Map<string, number>;

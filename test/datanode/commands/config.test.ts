@@ -11,6 +11,7 @@ beforeEach(() => {
 
 test('CONFIG GET finds by pattern, in any case, and by several', async () => {
   expect(await ask(node, 'CONFIG GET save')).toBe('*2\r\n$4\r\nsave\r\n$0\r\n\r\n');
+  expect(await ask(node, 'CONFIG GET Save SAVE')).toBe('*2\r\n$4\r\nSave\r\n$0\r\n\r\n');
   expect(await ask(node, 'CONFIG GET APPEND*')).toContain('appendfsync\r\n$6\r\nalways');
   expect(await ask(node, 'CONFIG GET value-bytes-max databases')).toMatch(/^\*4\r\n/);
   expect(await ask(node, 'CONFIG GET nothing')).toBe('*0\r\n');
