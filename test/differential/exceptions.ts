@@ -197,6 +197,11 @@ export const exceptions: readonly Exception[] = [
     reason: 'others could hold or hurt other clients; every write is on disks when it is answered',
   },
   {
+    commands: 'AUTH and HELLO AUTH between MULTI and EXEC',
+    differs: 'what is queued behind them runs by the rights of who sent EXEC, not of the new user',
+    reason: 'data is one entry of the log, made before; who may not send a command cannot queue it',
+  },
+  {
     commands: 'CLIENT REPLY OFF or SKIP between MULTI and EXEC',
     differs: 'it holds from the command behind EXEC on, whose own reply comes',
     reason: 'Redis keeps the half-made reply of EXEC and sends it with the next',
