@@ -168,6 +168,7 @@ export class DatanodeCoordinator {
   #changed(change: ViewChange, revision: Revision): void {
     if (this.#stop.signal.aborted) return;
     this.#view.asOf(this.#options.store.identity(), revision);
+    if (change.table) this.#forgetLed();
     // what others carry, and what else no datanode asks for
     const changed = Object.values(change).includes(true);
     if (!changed && revision < this.#savedRevision + REVISIONS_UNSAVED_MAX) return;
@@ -178,6 +179,14 @@ export class DatanodeCoordinator {
     this.#seenRevision = revision;
     this.#tellCurrent();
     this.#checkAlone();
+  }
+
+  /** Of groups that the table has no more: there is nobody to resign for. */
+  #forgetLed(): void {
+    const groups = new Set(this.#view.partitions().map(({ group }) => group));
+    for (const [key, { group }] of this.#led) {
+      if (group === undefined || !groups.has(group)) this.#led.delete(key);
+    }
   }
 
   /** Once this process has registered nobody else does, but one with a copy of its data directory. */

@@ -369,6 +369,26 @@ describe('a datanode on its control path', () => {
     await expect.poll(stored).toEqual(leaderRecord(0, 6, 7));
   });
 
+  test('what it led of a namespace that was deleted is forgotten', async () => {
+    const { coordinator, started, view } = start();
+    await started;
+    const key = keys.leader('default', 0);
+    const wanted = { ...partition, group: 7 };
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(wanted));
+    await expect.poll(() => view()?.partitions()).toHaveLength(1);
+    coordinator.reportLeader(leaderRecord(0, 5, 7));
+    await expect.poll(() => store.get(key)).toBeDefined();
+    for (const gone of [keys.namespace('default'), keys.partition('default', 0), key]) {
+      await store.delete(gone);
+    }
+    await expect.poll(() => view()?.partitions()).toEqual([]);
+    coordinator.resign(wanted, 5);
+    coordinator.reportLeader(leaderRecord(1, 1, 8));
+    await expect.poll(() => store.get(keys.leader('default', 1))).toBeDefined();
+    expect(await store.get(key)).toBeUndefined();
+  });
+
   test('what others led, or lead by now, stays as it is told', async () => {
     const { coordinator, started } = start();
     await started;
