@@ -17,6 +17,7 @@ import { CommitNews } from './commit-news.ts';
 import { wantedOf } from './convergence.ts';
 import { Courier } from './courier.ts';
 import { Departures } from './departures.ts';
+import { GoneMembers } from './gone-members.ts';
 import type { HostOptions } from './host-options.ts';
 import { knownWorld, withHotRanges } from './hot-engines.ts';
 import { KeyEventGate } from './key-event-gate.ts';
@@ -69,8 +70,7 @@ export class PartitionHost {
   readonly #ranks = new RankPool();
   readonly #lateAppends: LateAppends;
   readonly #ticks: Ticks;
-  /** Replicas whose nodes said that they are gone; each is logged once. */
-  readonly #gone = new Set<ReplicaId>();
+  readonly #gone = new GoneMembers((...asked) => this.hold.askWhy(...asked));
   #underLease: ReadonlySet<Namespace> = new Set();
   #transport: Transport | undefined;
   #courier: Courier | undefined;
@@ -94,6 +94,7 @@ export class PartitionHost {
       onOpened: (replica) => this.#onOpened(replica),
       onRemoved: (group) => {
         this.#members.forget(group);
+        this.#gone.forget(group);
         this.#ticks.changed();
       },
       onFault: (...fault) => this.#onFault(...fault),
@@ -240,9 +241,7 @@ export class PartitionHost {
     const replica = this.#set.get(group);
     if (replica === undefined || replica.id === id) return;
     replica.reportUnreachable(id);
-    this.hold.askWhy(node, { group, replica: id });
-    if (this.#gone.has(id)) return;
-    this.#gone.add(id);
+    if (!this.#gone.isNew(node, { group, replica: id })) return;
     const { namespace, partition } = replica;
     const fields = { namespace, partition, replica: id, node };
     this.#options.logger.info('a replica is not on its node', fields);

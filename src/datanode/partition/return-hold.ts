@@ -46,7 +46,6 @@ export class ReturnHold {
   readonly #ground: ReturnHoldGround;
   readonly #held = new Map<GroupId, Held>();
   readonly #asking = new Set<NodeId>();
-  readonly #why = new Set<ReplicaId>();
   #current = false;
   #rounds = false;
 
@@ -75,14 +74,12 @@ export class ReturnHold {
     for (const group of [...this.#held.keys()]) this.#release(group);
   }
 
-  /** A replica is not on `node` any more: asks, until answered once, whether its group was given up. */
-  askWhy(node: NodeId, asked: Asked): void {
-    const { replica } = asked;
-    if (this.#why.has(replica)) return;
-    this.#why.add(replica);
-    void this.#ask(node, [asked]).then((answered) => {
-      if (!answered) this.#why.delete(replica);
-    });
+  /**
+   * A replica is not on `node` any more: asks whether its group was given up. Resolves to whether it
+   * answered.
+   */
+  askWhy(node: NodeId, asked: Asked): Promise<boolean> {
+    return this.#ask(node, [asked]);
   }
 
   #round(): void {
