@@ -210,7 +210,11 @@ export class ReplicaSet {
       if (gone.has(Number(name.split('-', 1)[0]))) await engines.remove(name);
     }
     await notes.forget(ids);
-    for (const [group, { id }] of this.#faults) if (gone.has(id)) this.#faults.delete(group);
+    for (const [group, { id }] of this.#faults) {
+      if (!gone.has(id)) continue;
+      this.#faults.delete(group);
+      this.#options.onRemoved(group);
+    }
     for (const replica of ids) logger.info('replica removed for good', { replica });
   }
 

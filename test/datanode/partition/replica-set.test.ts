@@ -66,13 +66,15 @@ function scene(held: boolean, damage?: string) {
     },
   };
   const faults: string[] = [];
+  const removed: number[] = [];
   const set = new ReplicaSet({
     ...{ node: 'n3', incarnation: 'i', logger: silentLogger, settings: {} as never },
     log: log as unknown as RaftLog,
     engines: engines as unknown as EngineHost,
     notes: notes as unknown as ReplicaNotes,
     worldOf: () => expect.unreachable('nothing is opened'),
-    ...{ onOpened: () => {}, onRemoved: () => {}, after: () => {} },
+    ...{ onOpened: () => {}, after: () => {} },
+    onRemoved: (group) => removed.push(group),
     onFault: (_record, _id, error) => faults.push(error.message),
   });
   /** What has been done by when nothing more happens by itself. */
@@ -80,7 +82,7 @@ function scene(held: boolean, damage?: string) {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     return done.splice(0);
   };
-  return { set, soFar, faults, finish: () => waiting.shift()!() };
+  return { set, soFar, faults, removed, finish: () => waiting.shift()!() };
 }
 
 test('a replica is made once its origin is noted, and that it may promise its vote', async () => {
@@ -106,4 +108,16 @@ test('one that was found damaged is never opened again', async () => {
   void set.apply(tableOf(1));
   expect(await soFar()).toEqual([]);
   expect(faults).toEqual(['a record is not sound']);
+});
+
+test('what was known of a group goes as well when its replica had stopped before', async () => {
+  const { set, soFar, finish, removed } = scene(true, 'a record is not sound');
+  void set.apply(tableOf(1));
+  await soFar();
+  void set.apply(tableOf(2, [on(1, 'n1'), on(2, 'n2'), on(4, 'n4')]));
+  await soFar();
+  finish();
+  await soFar();
+  expect(removed).toEqual([1]);
+  expect([...set.faults()]).toEqual([]);
 });
