@@ -159,6 +159,7 @@ export class ReplicaSet {
     const roster = planRoster({ node, incarnation, ...this.#table, held, origins, denied });
     await this.#stopReplaced(roster);
     await this.#retire(roster.retired);
+    this.#forgetFaults(roster);
     await notes.addOrigins(newOrigins(roster, held, origins));
     await notes.addPromising(this.#underLease(roster));
     await this.#openMissing(roster);
@@ -210,12 +211,17 @@ export class ReplicaSet {
       if (gone.has(Number(name.split('-', 1)[0]))) await engines.remove(name);
     }
     await notes.forget(ids);
+    for (const replica of ids) logger.info('replica removed for good', { replica });
+  }
+
+  /** A replica that is not to run here, and of which nothing is here, is no fault of this node. */
+  #forgetFaults({ run }: Roster): void {
+    const held = new Set(this.#options.log.replicas());
     for (const [group, { id }] of this.#faults) {
-      if (!gone.has(id)) continue;
+      if (held.has(id) || run.get(group)?.id === id) continue;
       this.#faults.delete(group);
       this.#options.onRemoved(group);
     }
-    for (const replica of ids) logger.info('replica removed for good', { replica });
   }
 
   async #open(record: PartitionRecord, id: ReplicaId): Promise<void> {

@@ -50,11 +50,15 @@ function scene(held: boolean, damage?: string) {
     addDamage: async () => {},
     forget: async () => done.push('notes forgotten'),
   };
+  let isHeld = held;
   const log = {
-    replicas: () => (held ? [3] : []),
-    replica: () => (held ? { generation: 2 } : undefined),
+    replicas: () => (isHeld ? [3] : []),
+    replica: () => (isHeld ? { generation: 2 } : undefined),
     isTombstone: () => false,
-    append: ({ replica, tombstone }: LogAppend) => done.push(`tombstone ${tombstone} ${replica}`),
+    append: ({ replica, tombstone }: LogAppend) => {
+      done.push(`tombstone ${tombstone} ${replica}`);
+      isHeld = false;
+    },
     flush: () => (done.at(-1)?.startsWith('tombstone') ? slow('log') : Promise.resolve()),
   };
   const engines = {
@@ -120,4 +124,17 @@ test('what was known of a group goes as well when its replica had stopped before
   await soFar();
   expect(removed).toEqual([1]);
   expect([...set.faults()]).toEqual([]);
+});
+
+test('one that could not be made is no fault any more once it is not wanted', async () => {
+  const { set, soFar, finish, removed } = scene(false);
+  void set.apply(tableOf(1));
+  await soFar();
+  finish();
+  await soFar();
+  expect([...set.faults().keys()]).toEqual([1]);
+  void set.apply({ ...tableOf(1), records: [] });
+  await soFar();
+  expect([...set.faults().keys()]).toEqual([]);
+  expect(removed).toEqual([1]);
 });
