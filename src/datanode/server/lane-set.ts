@@ -2,12 +2,16 @@
 import type { GroupId, Namespace } from '../../common/ids.ts';
 import { Lane, type LaneItem, type LanePlace, type LaneWorld, NO_GROUP } from './lane.ts';
 
+/** So many lanes there are before those that are idle are let go. */
+const SWEPT_MIN = 64;
+
 export class LaneSet {
   readonly #world: LaneWorld;
   readonly #lanes = new Map<GroupId | Namespace, Lane>();
   /** Lanes with something new, to be started once all that has come in is distributed. */
   #stirred: Lane[] | undefined;
   #unanswered = 0;
+  #sweepAt = SWEPT_MIN;
 
   /** `onAnswer` runs after each command's answer was handed over. */
   constructor(world: Omit<LaneWorld, 'settle'>, onAnswer: () => void) {
@@ -21,6 +25,10 @@ export class LaneSet {
 
   get unanswered(): number {
     return this.#unanswered;
+  }
+
+  get size(): number {
+    return this.#lanes.size;
   }
 
   push(place: LanePlace, item: LaneItem): void {
@@ -55,9 +63,16 @@ export class LaneSet {
     const key = place.group === NO_GROUP ? place.namespace : place.group;
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
+      if (this.#lanes.size >= this.#sweepAt) this.#sweep();
       lane = new Lane(place, this.#world);
       this.#lanes.set(key, lane);
     }
     return lane;
+  }
+
+  /** Groups come and go while a client stays. Half are new at the next time: a lane costs two looks. */
+  #sweep(): void {
+    for (const [key, lane] of this.#lanes) if (lane.isIdle) this.#lanes.delete(key);
+    this.#sweepAt = Math.max(SWEPT_MIN, 2 * this.#lanes.size);
   }
 }

@@ -90,6 +90,11 @@ export class Lane {
     this.#world = world;
   }
 
+  /** Nothing waits or is under way: another lane may take its place. */
+  get isIdle(): boolean {
+    return this.#items.length === 0 && !this.#underWay && this.#endWait === undefined;
+  }
+
   push(item: LaneItem): void {
     if (this.#endWait && !this.#pay(item)) {
       this.#world.settle(item, tooManyHeld, 'not-proposed');
@@ -180,7 +185,6 @@ export class Lane {
   }
 
   #finish(items: readonly LaneItem[], results: readonly LineResult[]): void {
-    this.#underWay = false;
     if (this.#closed) return;
     for (let at = 0; at < items.length; at++) {
       const item = items[at]!;
@@ -200,6 +204,7 @@ export class Lane {
         this.#items.unshift(...items.slice(at));
         // Cut short because the replies grew large: the rest is asked for at once.
         if (at > 0 && result.code === 'BUSY') break;
+        this.#underWay = false;
         this.#hold(result.message);
         return;
       }
@@ -207,6 +212,7 @@ export class Lane {
       const fate = outcome === 'refused' ? 'not-proposed' : 'unknown';
       this.#world.settle(item, error(`${reply} ${result.message}`), fate);
     }
+    this.#underWay = false;
     this.#backoffMs = BACKOFF_MIN_MS;
     this.#readyMs = this.#world.clock.monotonicMs();
     this.pump();
