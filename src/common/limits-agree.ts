@@ -12,6 +12,11 @@ export function assertAgreement(limits: typeof bounds): void {
     limits.openFilesOwn + limits.clientsLeast < limits.openFilesMin * 0.8,
     'with the least files there may be, and a fifth of them for tables, some clients are let in',
   );
+  assert(
+    limits.httpConnectionsMax.datanode + limits.httpRefusedMax + limits.transportStrangersMax <
+      limits.openFilesOwn,
+    'strangers at the doors for HTTP and peers take none of the files of clients and engines',
+  );
   assert(limits.requestBytesMax < limits.entryBytesHardMax, 'the largest request fits one entry');
   assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
   assert(

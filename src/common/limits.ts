@@ -197,6 +197,8 @@ export const limits = {
   /** Messages, entries and ids of one raft frame: small on the wire, they are large in memory. */
   frameItemsMax: 1_048_576,
   frameSmallBytesMax: 64 * KIB,
+  /** Connections to the transport's port that have not said which peer they are, or were refused. */
+  transportStrangersMax: 64,
   peerQueueBytesMax: 64 * MIB,
   peerRequestsMax: 65_536,
   /** Unanswered requests beside a peer's raft messages; more of them go in bulk. */
@@ -324,6 +326,9 @@ export const limits = {
   httpBodyBytesMax: 64 * KIB,
   /** Until a request to an HTTP door is there as a whole. */
   httpRequestMs: 30_000,
+  /** Connections of an HTTP door, and of others that are being told that there is no room. */
+  httpConnectionsMax: { datanode: 32, placedriver: 1_024 },
+  httpRefusedMax: 4,
   /** What happened to the cluster lately, as a placedriver tells it. */
   clusterEventsMax: 10_000,
 

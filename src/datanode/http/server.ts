@@ -1,5 +1,6 @@
 /** A datanode's HTTP door: is it there, what do its replicas do, what does it measure. */
 import fastify, { type FastifyInstance } from 'fastify';
+import { boundConnections } from '../../common/http/connection-room.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
 import { limits } from '../../common/limits.ts';
@@ -47,6 +48,7 @@ export function createApp(sources: HttpSources): FastifyInstance {
     // NAMESPACE-PARTITION of the longest namespace, and what is longer is refused by the route
     routerOptions: { maxParamLength: 4 * limits.namespaceNameMax },
   });
+  boundConnections(app, limits.httpConnectionsMax.datanode);
   app.get('/ping', async (_request, reply) => reply.type('text/plain').send('OK'));
   app.get('/status', async (_request, reply) => {
     const status = sources.status();

@@ -1,5 +1,6 @@
 /** The placedriver's HTTP API: ZanRedisDB's routes, those of /v1, and the probes. */
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { boundConnections } from '../../common/http/connection-room.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
 import { limits } from '../../common/limits.ts';
@@ -46,6 +47,7 @@ export async function createApi(context: ApiContext, probes: Probes): Promise<Fa
     // a longer name is refused by its own rule, which the answer tells
     routerOptions: { maxParamLength: 4 * limits.namespaceNameMax },
   });
+  boundConnections(app, limits.httpConnectionsMax.placedriver);
   addFailures(app, context.logger);
   addValidation(app);
   addBodyParsers(app);
