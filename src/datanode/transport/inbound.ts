@@ -4,6 +4,7 @@
  * connection ever comes after one of a newer (the order of forwarded writes rests on this).
  */
 import type { Incarnation, NodeId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { TransportContext } from './dialer.ts';
 import { badFrame, channels } from './frame.ts';
@@ -15,8 +16,6 @@ import type { StreamGate } from './stream-gate.ts';
 import { StreamReceiver } from './streams.ts';
 import type { TransportHandlers } from './transport.ts';
 
-/** Connections open at once, those before their handshake included. */
-const LINKS_MAX = 4_096;
 const REFUSALS_REMEMBERED = 1_000;
 
 interface Accepted {
@@ -39,7 +38,10 @@ export interface InboundOptions {
 export class Inbound {
   readonly #context: TransportContext;
   readonly #options: InboundOptions;
+  /** Of peers. */
   readonly #links = new Set<Link>();
+  /** Before their handshake, and after a refusal until they are gone; the oldest first. */
+  readonly #strangers = new Set<Link>();
   /** By node and kind; kept after the end, so that a late older dial is known as such. */
   readonly #accepted = new Map<string, Accepted>();
   readonly #refused = new Map<string, string>();
@@ -49,13 +51,19 @@ export class Inbound {
     this.#options = options;
   }
 
+  /** A peer says hello at once: who has longest said nothing of use makes room. */
   accept(stream: ByteStream): void {
     const link = new Link(stream, this.#context, {
       onFrame: (channel, body) => this.#onGreeting(link, channel, body),
-      onClose: () => this.#links.delete(link),
+      onClose: () => {},
+      onGone: () => this.#strangers.delete(link),
     });
-    if (this.#links.size >= LINKS_MAX) link.destroy(new Error('too many connections'));
-    else this.#links.add(link);
+    const [oldest] = this.#strangers;
+    if (oldest !== undefined && this.#strangers.size >= limits.transportStrangersMax) {
+      this.#strangers.delete(oldest);
+      oldest.destroy(new Error('others came, and it had not said hello'));
+    }
+    this.#strangers.add(link);
   }
 
   /** Closes what belongs to nodes, or incarnations, that are peers no more. */
@@ -68,7 +76,7 @@ export class Inbound {
   }
 
   close(): void {
-    for (const link of [...this.#links]) link.destroy();
+    for (const link of [...this.#links, ...this.#strangers]) link.destroy();
   }
 
   #onGreeting(link: Link, channel: number, body: Buffer): void {
@@ -91,6 +99,8 @@ export class Inbound {
     this.#refused.delete(hello.self.node);
     const { node, incarnation, bootId } = hello.self;
     this.#accepted.set(key, { link, node, incarnation, bootId, dial: hello.dial });
+    this.#strangers.delete(link);
+    this.#links.add(link);
     link.write((w) => encodeWelcome(w, this.#context.self));
     link.establish(this.#serve(link, hello));
     this.#options.onSeen(node);

@@ -38,6 +38,8 @@ export interface LinkHandlers {
   onClock?(stampMs: number, roundTripMs: number, nowMs: number): void;
   /** Once; nothing follows. */
   onClose(error: Error | undefined): void;
+  /** The connection is no more: one that was refused lingers for a moment. */
+  onGone?(): void;
 }
 
 export interface LinkContext {
@@ -77,7 +79,10 @@ export class Link {
     stream.attach({
       onData: (chunk) => this.#take(chunk),
       onDrain: () => this.requestFlush(),
-      onClose: (error) => this.#finish(error),
+      onClose: (error) => {
+        this.#finish(error);
+        this.#handlers.onGone?.();
+      },
     });
   }
 
