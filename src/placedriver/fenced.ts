@@ -78,5 +78,5 @@ export async function fencedChange(
 ): Promise<boolean> {
   const { succeeded } = await store.transaction([fence, ...unchanged], operations);
   if (succeeded || (await store.transaction([fence], [])).succeeded) return succeeded;
-  throw new KvorumError('LEASE_LOST', 'this placedriver is master no more');
+  throw new KvorumError('LEASE_LOST', 'this placedriver is master no more; ask again');
 }

@@ -42,7 +42,8 @@ export async function createNamespace(term: MasterTerm, spec: NamespaceSpec): Pr
   const { name } = spec;
   const making = beingMade.get(term) ?? new Set();
   beingMade.set(term, making);
-  if (making.has(name)) throw conflict(`namespace ${name} is being created by another request`);
+  if (making.has(name))
+    throw conflict(`namespace ${name} is being created by another request: look in a moment`);
   making.add(name);
   try {
     const found = await term.store.get(keys.namespace(name));
@@ -58,7 +59,8 @@ export async function createNamespace(term: MasterTerm, spec: NamespaceSpec): Pr
 function checkIsFree(name: Namespace, found: MetaItem | undefined): void {
   if (found === undefined) return;
   const { ready, deleting } = decodeRecord(recordKinds.namespace, found.key, found.value);
-  if (ready) throw conflict(`namespace ${name} exists already`);
+  if (ready)
+    throw conflict(`namespace ${name} exists already: choose another name, or delete it first`);
   if (deleting) throw conflict(`namespace ${name} is being deleted: try again in a moment`);
 }
 
@@ -193,6 +195,6 @@ function conflict(text: string): KvorumError {
 /** Why a write with the claim in its compares did not happen. */
 function lost({ leadership }: MasterTerm, name: Namespace): KvorumError {
   return leadership.lost.aborted
-    ? new KvorumError('LEASE_LOST', 'this placedriver is master no more')
+    ? new KvorumError('LEASE_LOST', 'this placedriver is master no more; ask again')
     : conflict(`namespace ${name} was changed by somebody else meanwhile: look, then try again`);
 }

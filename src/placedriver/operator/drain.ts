@@ -12,6 +12,7 @@ import { balanceView } from '../balance-view.ts';
 import { Picture } from '../picture.ts';
 import type { MasterTerm } from '../term.ts';
 import { attempt } from './attempt.ts';
+import { thereAre } from './known-names.ts';
 import type { Operator } from './operator.ts';
 
 type DrainRequests = Pick<Operator, 'drain' | 'undrain'>;
@@ -46,7 +47,8 @@ async function drain(term: MasterTerm, node: NodeId): Promise<boolean> {
   ).length;
   const isAlive = view.alive.some((record) => record.node === node);
   if (stored === undefined && !isAlive && replicas === 0) {
-    throw new KvorumError('NOT_FOUND', `node: no node ${node}`);
+    const known = thereAre(view.alive.map((record) => record.node));
+    throw new KvorumError('NOT_FOUND', `node: no node ${node}; ${known}`);
   }
   checkRoomWithout(view, node);
   const sinceMs = clock.wallMs();

@@ -18,6 +18,7 @@ import type { MasterTerm } from '../term.ts';
 import { writeChanges } from '../wanted-changes.ts';
 import { attempt } from './attempt.ts';
 import { drainRequests } from './drain.ts';
+import { listed, thereAre } from './known-names.ts';
 import type { Operator, PartitionName } from './operator.ts';
 
 type MoveRequests = Pick<
@@ -67,19 +68,27 @@ function planMove(
   const { record } = partition;
   const leaving = replicaOn(partition, from, 'from');
   if (record.replicas.some(({ node }) => node === to)) {
-    throw new KvorumError('BAD_ARGUMENT', `to: node ${to} holds a replica of it already`);
+    throw new KvorumError(
+      'BAD_ARGUMENT',
+      `to: node ${to} holds a replica of it already; name another`,
+    );
   }
   const node = states.nodes.get(to);
-  if (node === undefined) throw new KvorumError('NOT_FOUND', `to: no living node ${to}`);
+  if (node === undefined) {
+    const text = `to: no living node ${to}; ${thereAre([...states.nodes.keys()])}`;
+    throw new KvorumError('NOT_FOUND', text);
+  }
   if (states.isLeaving(to)) {
     throw new KvorumError('CONFLICT', `to: node ${to} is drained; take that back first`);
   }
   const namespace = namespaceOf(ground, what);
   if (!hasTags(node, namespace.tags)) {
-    throw new KvorumError('CONFLICT', `to: node ${to} has not the tags of ${what.namespace}`);
+    const text = `to: node ${to} has not the tags of ${what.namespace}, ${namespace.tags?.join(', ')}`;
+    throw new KvorumError('CONFLICT', `${text}; name a node that has them, or change either`);
   }
   if (new Tables(view, states).isFull(to)) {
-    throw new KvorumError('CONFLICT', `to: node ${to} holds as many replicas as it should`);
+    const text = `to: node ${to} holds as many replicas as its capacity of ${node.capacity} allows`;
+    throw new KvorumError('CONFLICT', `${text}; name another node, or start it with a larger one`);
   }
   checkMayChange(ground, partition, from);
   const place = { node: to, incarnation: node.incarnation };
@@ -171,7 +180,14 @@ function partitionOf({ view }: Ground, { namespace, partition }: PartitionName):
     ({ record }) => record.namespace === namespace && record.partition === partition,
   );
   if (found !== undefined) return found;
-  throw new KvorumError('NOT_FOUND', `no partition ${namespace}/${partition} that can be read`);
+  const others = view.partitions.filter(({ record }) => record.namespace === namespace);
+  const numbers = others.map(({ record }) => record.partition);
+  const known =
+    others.length === 0
+      ? `${namespace} is no namespace, or none of it can be read`
+      : `of ${namespace} there are ${Math.min(...numbers)} to ${Math.max(...numbers)}`;
+  const text = `no partition ${namespace}/${partition} that can be read; ${known}`;
+  throw new KvorumError('NOT_FOUND', text);
 }
 
 function namespaceOf({ view }: Ground, { namespace }: PartitionName) {
@@ -183,7 +199,10 @@ function namespaceOf({ view }: Ground, { namespace }: PartitionName) {
 function replicaOn({ record }: StoredPartition, node: NodeId, argument: string) {
   const found = record.replicas.find((replica) => replica.node === node);
   if (found !== undefined) return found;
-  const { namespace, partition } = record;
-  const text = `${argument}: node ${node} holds no replica of ${namespace}/${partition}`;
+  const { namespace, partition, replicas } = record;
+  const holders = listed(replicas.map((replica) => replica.node));
+  const text =
+    `${argument}: node ${node} holds no replica of ${namespace}/${partition}, whose replicas are on ` +
+    holders;
   throw new KvorumError('BAD_ARGUMENT', text);
 }

@@ -5,6 +5,7 @@ import { type BannedRecord, encodeRecord, keys, SCHEMA_VERSION } from '../../met
 import type { Compare, MetaItem, MetaOperation } from '../../meta/store.ts';
 import type { MasterTerm } from '../term.ts';
 import { attempt } from './attempt.ts';
+import { thereAre } from './known-names.ts';
 import type { Operator } from './operator.ts';
 
 type PlacedriverRequests = Pick<Operator, 'banPlacedriver'>;
@@ -22,7 +23,9 @@ async function tryToBan(term: MasterTerm, name: NodeId, banned: boolean): Promis
   const bans = (await store.range(keys.banned)).items;
   const own = bans.find((ban) => ban.key === key);
   if (own === undefined && !banned) {
-    throw new KvorumError('NOT_FOUND', `placedriver ${name} is not banned`);
+    const known = bans.map((ban) => ban.key.slice(keys.banned.length));
+    const text = `placedriver ${name} is not banned; of those that are, ${thereAre(known)}`;
+    throw new KvorumError('NOT_FOUND', text);
   }
   if (own !== undefined && banned) return true;
   const unchanged: Compare = { key, modRevision: own?.modRevision ?? 0 };
@@ -43,7 +46,8 @@ function heirOf(
   bans: readonly MetaItem[],
 ): readonly Compare[] {
   if (!living.some(({ key }) => key === keys.placedriver(name))) {
-    throw new KvorumError('NOT_FOUND', `no placedriver ${name} is alive`);
+    const known = thereAre(living.map(({ key }) => key.slice(keys.placedrivers.length)));
+    throw new KvorumError('NOT_FOUND', `no placedriver ${name} is alive; ${known}`);
   }
   const banned = new Set(bans.map(({ key }) => key));
   for (const { key, modRevision } of living) {

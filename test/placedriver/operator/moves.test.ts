@@ -85,15 +85,31 @@ describe('a move', () => {
       operator.move(first, 'n1', 'n9'),
     ];
     expect(await Promise.all(asks.map(refusal))).toEqual([
-      'NOT_FOUND no partition default/9 that can be read',
-      'BAD_ARGUMENT from: node n4 holds no replica of default/0',
-      'BAD_ARGUMENT to: node n2 holds a replica of it already',
-      'NOT_FOUND to: no living node n9',
+      'NOT_FOUND no partition default/9 that can be read; of default there are 0 to 4',
+      'BAD_ARGUMENT from: node n4 holds no replica of default/0, whose replicas are on n1, n2 and n3',
+      'BAD_ARGUMENT to: node n2 holds a replica of it already; name another',
+      'NOT_FOUND to: no living node n9; there are n1, n2, n3 and n4',
     ]);
     await operator.move(first, 'n3', 'n4');
     await master.look();
     expect(await refusal(operator.move(first, 'n2', 'n3'))).toMatch(/^CONFLICT .*not finished/);
     expect((await record()).epoch).toBe(2);
+  });
+
+  test('to a node that may not hold it is refused with what it lacks', async () => {
+    const [node] = master.term.picture.aliveNodes().filter((one) => one.node === 'n4');
+    const namespace = master.term.picture.namespace('default')!;
+    await store.put(keys.node('n4'), encodeRecord({ ...node!, capacity: 1 } as NodeRecord));
+    await master.look();
+    expect(await refusal(operator.move(first, 'n3', 'n4'))).toMatch(
+      /^CONFLICT to: node n4 .*capacity of 1 allows; name another node, or start it with a larger/,
+    );
+    const tagged = { ...namespace, tags: ['ssd', 'zone:a'] };
+    await store.put(keys.namespace('default'), encodeRecord(tagged));
+    await master.look();
+    expect(await refusal(operator.move(first, 'n3', 'n4'))).toMatch(
+      /^CONFLICT to: node n4 has not the tags of default, ssd, zone:a; name a node that has them/,
+    );
   });
 
   test('waits while a quorum could not do without the replica', async () => {
@@ -227,7 +243,9 @@ describe('a drained node', () => {
     await master.look();
     expect(state()?.record.draining).toBeUndefined();
     expect(await refusal(operator.undrain('n1'))).toBe('NOT_FOUND node: n1 is not drained');
-    expect(await refusal(operator.drain('n9'))).toBe('NOT_FOUND node: no node n9');
+    expect(await refusal(operator.drain('n9'))).toBe(
+      'NOT_FOUND node: no node n9; there are n1, n2, n3 and n4',
+    );
   });
 
   test('and another at the same moment leave nodes enough: one of them is refused', async () => {

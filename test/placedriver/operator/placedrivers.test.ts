@@ -90,8 +90,14 @@ test('the last one that may be master is not banned, whoever asks at the same ti
 });
 
 test('says whom it does not know', async () => {
-  await expect(ban('pd1', 'pd9', true)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  await expect(ban('pd1', 'pd2', false)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(ban('pd1', 'pd9', true)).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'no placedriver pd9 is alive; there are pd1 and pd2',
+  });
+  await expect(ban('pd1', 'pd2', false)).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'placedriver pd2 is not banned; of those that are, there is none',
+  });
   await store.delete(keys.placedriver('pd2'));
   await expect(ban('pd1', 'pd1', true)).rejects.toMatchObject({
     code: 'CONFLICT',
