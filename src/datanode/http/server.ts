@@ -1,5 +1,6 @@
 /** A datanode's HTTP door: is it there, what do its replicas do, what does it measure. */
 import fastify, { type FastifyInstance } from 'fastify';
+import { clientErrorHandler } from '../../common/http/client-errors.ts';
 import { boundConnections } from '../../common/http/connection-room.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
@@ -45,6 +46,7 @@ export function createApp(sources: HttpSources): FastifyInstance {
     logger: false,
     forceCloseConnections: true,
     ...requestTime(),
+    clientErrorHandler,
     // NAMESPACE-PARTITION of the longest namespace, and what is longer is refused by the route
     routerOptions: { maxParamLength: 4 * limits.namespaceNameMax },
   });

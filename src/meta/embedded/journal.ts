@@ -103,7 +103,8 @@ export class Journal {
     const full =
       this.#pending.length >= limits.metaWritesWaitingMax ||
       this.#pendingBytes >= limits.metaLogBatchBytesMax;
-    if (full) throw new KvorumError('BUSY', 'too many metadata writes wait for the disk; try again');
+    if (full)
+      throw new KvorumError('BUSY', 'too many metadata writes wait for the disk; try again');
   }
 
   append(record: LogRecord): void {

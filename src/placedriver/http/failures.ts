@@ -1,6 +1,7 @@
 /** What a request that failed is told: a status, and `{message}`. */
 import type { FastifyInstance } from 'fastify';
 import { codeOf, type ErrorCode, messageOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 
 const statuses: Partial<Record<ErrorCode, number>> = {
@@ -24,10 +25,16 @@ export function statusOf(failure: unknown): number {
   return typeof status === 'number' && status >= 400 ? status : 500;
 }
 
+/** The framework names no bound. */
+function textOf(failure: unknown, status: number): string {
+  if (status !== 413) return messageOf(failure);
+  return `the body is longer than ${limits.httpBodyBytesMax} bytes: name less at once`;
+}
+
 export function addFailures(app: FastifyInstance, logger: Logger): void {
   app.setErrorHandler((failure, request, reply) => {
     const status = statusOf(failure);
-    const message = messageOf(failure);
+    const message = textOf(failure, status);
     if (status === 500) logger.error('request failed', { url: request.url, error: message });
     if (status === 503) reply.header('retry-after', '1');
     void reply.code(status).send({ message });

@@ -1,5 +1,6 @@
 /** The placedriver's HTTP API: ZanRedisDB's routes, those of /v1, and the probes. */
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { clientErrorHandler } from '../../common/http/client-errors.ts';
 import { boundConnections } from '../../common/http/connection-room.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
@@ -39,6 +40,7 @@ export async function createApi(context: ApiContext, probes: Probes): Promise<Fa
     logger: false,
     forceCloseConnections: true,
     ...requestTime(),
+    clientErrorHandler,
     bodyLimit: limits.httpBodyBytesMax,
     // before there is a route: a path that is none
     frameworkErrors: (failure, _request, reply) => {
