@@ -318,7 +318,7 @@ export const limits = {
   aclLogEntriesMax: 128,
 
   // monitoring
-  /** Partitions told one by one in INFO and /metrics. */
+  /** Partitions told one by one in INFO and /metrics, and namespaces in the latter. */
   infoPartitionsMax: 1_024,
   /** A configuration file. */
   configBytesMax: 256 * KIB,

@@ -3,6 +3,7 @@
  * and alerts made for it read a datanode without an exporter beside it.
  */
 import type { Family, Labelled } from '../../common/http/metrics-page.ts';
+import { limits } from '../../common/limits.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
 import type { CommandStat, ServerInfo } from '../commands/node-context.ts';
 import type { NodeMetrics } from './metrics.ts';
@@ -41,7 +42,7 @@ function perDatabase(
     help,
     labels: ['db'],
     read: ({ keyCounts }): Labelled<number>[] =>
-      [...keyCounts].map(([namespace, counts]) => ({
+      [...keyCounts].slice(0, limits.infoPartitionsMax).map(([namespace, counts]) => ({
         labels: { db: namespace === 'default' ? 'db0' : namespace },
         value: value(counts),
       })),

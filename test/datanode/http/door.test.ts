@@ -189,11 +189,32 @@ test('the number of series is bounded, whatever the node holds', async () => {
       ],
     ]),
   };
-  door.serve({ ...observed(), info: () => info });
+  const namespaces = Array.from({ length: 3_000 }, (_, at) => `namespace${at}`);
+  const keyCounts = () => new Map(namespaces.map((name) => [name, { keys: 1, expires: 0 }]));
+  door.serve({ ...observed(), info: () => info, keyCounts });
   const page = await metrics();
   expect(page.samples('kvorum_raft_term')).toHaveLength(1_024);
+  expect(page.samples('redis_db_keys')).toHaveLength(1_024);
   expect(page.value('kvorum_raft_groups', { role: 'leader' })).toBe(3_000);
   expect(page.value('kvorum_command_duration_seconds_count', { kind: 'read' })).toBe(0);
+});
+
+test('the series of what is gone go with it', async () => {
+  const [one] = serverInfo.partitions;
+  const holding = (...namespaces: string[]): ObservedNode => ({
+    ...observed(),
+    info: () => ({
+      ...serverInfo,
+      partitions: namespaces.map((namespace) => ({ ...one!, namespace })),
+    }),
+    keyCounts: () => new Map(namespaces.map((name) => [name, { keys: 1, expires: 0 }])),
+  });
+  door.serve(holding('abandoned', 'kept'));
+  expect((await metrics()).samples('redis_db_keys')).toHaveLength(2);
+  door.serve(holding('kept'));
+  const { body } = await get('/metrics');
+  expect(body).toContain('namespace="kept"');
+  expect(body).not.toContain('abandoned');
 });
 
 /**
