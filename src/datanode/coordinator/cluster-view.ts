@@ -83,7 +83,11 @@ export class ClusterView {
   readonly #kept = new Map<string, string>();
   #store: ClusterImage['store'];
   readonly #deletions = new Map<string, DeletedRecord>();
-  /** Addresses outlive the lease: a node that is away may come back to the same place. */
+  /**
+   * Addresses outlive the lease: a node that is away may come back to the same place. Not the state
+   * that the master keeps of a node, which goes when it has been away for long and holds nothing:
+   * else all nodes would dial, for ever, whatever ever was one.
+   */
   readonly #addresses = new Map<NodeId, NodeRecord>();
   /** The last table of each namespace that had every key. */
   readonly #tables = new Map<Namespace, readonly PartitionRecord[]>();
@@ -144,6 +148,7 @@ export class ClusterView {
       for (const key of map.keys()) if (!present.has(key)) map.delete(key);
     }
     for (const item of items) this.#put(item);
+    for (const node of this.#addresses.keys()) this.#forgetAddress(node);
     this.#fold();
     this.#usersKnown = true;
     return everythingChanged;
@@ -157,6 +162,10 @@ export class ClusterView {
       if (part !== undefined) changed[part] = true;
       if (event.type === 'put') this.#put(event.item);
       else for (const map of this.#maps()) map.delete(key);
+      if (event.type === 'delete' && key.startsWith(keys.nodeStates)) {
+        const forgotten = this.#forgetAddress(key.slice(keys.nodeStates.length));
+        if (forgotten) changed.nodes = true;
+      }
     }
     if (changed.table) this.#fold();
     return changed;
@@ -230,6 +239,15 @@ export class ClusterView {
       if (leader !== undefined && (leader.group ?? group) === group) wanted.push([group, leader]);
     }
     return wanted;
+  }
+
+  /** Does nothing for a node that lives, has a state, or is to hold something. */
+  #forgetAddress(node: NodeId): boolean {
+    if (this.isAlive(node) || this.#kept.has(keys.nodeState(node))) return false;
+    for (const { replicas } of this.#partitions.values()) {
+      if (replicas.some((replica) => replica.node === node)) return false;
+    }
+    return this.#addresses.delete(node);
   }
 
   #put(item: MetaItem): void {

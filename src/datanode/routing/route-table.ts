@@ -20,7 +20,7 @@ export class MutableRouteTable implements RouteTable {
   #namespaces = new Map<Namespace, NamespaceRoutes>();
   #nodes: ReadonlyMap<NodeId, NodeRecord> = new Map();
   /** Also those whose registration has lapsed: clients must be told of every slot. */
-  readonly #known = new Map<NodeId, KnownNode>();
+  #known: ReadonlyMap<NodeId, KnownNode> = new Map();
   readonly #leaders = new Map<GroupId, Leadership>();
   readonly #listeners = new Map<GroupId, Set<() => void>>();
   readonly #moved: MoveListener[] = [];
@@ -39,15 +39,15 @@ export class MutableRouteTable implements RouteTable {
     for (const group of [...this.#listeners.keys()]) if (!groups.has(group)) this.#tell(group);
   }
 
-  /** `alive`: those registered now; `addresses`: the last registration of every node ever seen. */
+  /** `alive`: those registered now; `addresses`: the last registration of all that may come back. */
   setNodes(
     alive: ReadonlyMap<NodeId, NodeRecord>,
     addresses: ReadonlyMap<NodeId, NodeRecord> = alive,
   ): void {
     this.#nodes = alive;
-    for (const [node, record] of addresses) {
-      this.#known.set(node, { record, alive: alive.has(node) });
-    }
+    this.#known = new Map(
+      [...addresses].map(([node, record]) => [node, { record, alive: alive.has(node) }]),
+    );
   }
 
   /** News of an older term than the newest known are ignored. */

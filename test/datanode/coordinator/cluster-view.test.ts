@@ -65,6 +65,34 @@ test('what was deleted while nobody watched is in the next list', () => {
   expect(view.deletions()).toEqual([deleted]);
 });
 
+const node = (name: string): MetaItem => {
+  const ports = { transportPort: 1, gatewayPort: 2, clusterPort: 3, httpPort: 4 };
+  const record = { version: 1, node: name, incarnation: 'i', bootId: 'b', host: 'h', tags: {} };
+  return item(keys.node(name), { ...record, ...ports } as { version: number });
+};
+const state = (name: string) =>
+  item(keys.nodeState(name), { version: 1, node: name, firstSeenMs: 1 } as { version: number });
+const gone = (key: string) => ({ type: 'delete' as const, key, modRevision: 2 });
+
+test('a node that is away keeps its address until the cluster has forgotten it', () => {
+  const view = new ClusterView();
+  const table = [namespace({}), partition('slots', 0), partition('slots', 1)];
+  const known = () => [...view.addresses().keys()];
+  view.list([...table, node('n1'), state('n1'), node('n2'), state('n2'), node('n3'), state('n3')]);
+  view.apply([gone(keys.node('n1')), gone(keys.node('n2')), gone(keys.node('n3'))]);
+  expect(known()).toEqual(['n1', 'n2', 'n3']);
+  expect(view.apply([gone(keys.nodeState('n2'))])).toMatchObject({ nodes: true, kept: true });
+  expect(known()).toEqual(['n1', 'n3']);
+  // whoever is to hold something is needed, whatever became of its state
+  expect(view.apply([gone(keys.nodeState('n1'))]).nodes).toBe(false);
+  expect(known()).toEqual(['n1', 'n3']);
+  expect(known()).toEqual(view.image().nodes.map((record) => record.node));
+  // one that lives has no state until a master has seen it
+  view.apply([{ type: 'put', item: node('n4') }]);
+  view.list([...table, node('n4')]);
+  expect(known()).toEqual(['n1', 'n4']);
+});
+
 test('a table that deals keys out in another way than its namespace is not taken over', () => {
   const problems: string[] = [];
   const view = new ClusterView((problem) => problems.push(problem));

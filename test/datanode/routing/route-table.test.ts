@@ -87,4 +87,7 @@ test('leaders survive a new table; nodes that went away stay known', () => {
   );
   expect([...routes.nodes().keys()]).toEqual(['a']);
   expect(routes.knownNodes().get('b')).toEqual({ record: b, alive: false });
+  // the cluster has forgotten it
+  routes.setNodes(new Map([['a', a]]), new Map([['a', a]]));
+  expect([...routes.knownNodes().keys()]).toEqual(['a']);
 });
