@@ -324,6 +324,8 @@ export const limits = {
   configBytesMax: 256 * KIB,
   /** Body of a request to the HTTP API. */
   httpBodyBytesMax: 64 * KIB,
+  /** Path and headers of one. */
+  httpHeaderBytesMax: 16 * KIB,
   /** Until a request to an HTTP door is there as a whole. */
   httpRequestMs: 30_000,
   /** Connections of an HTTP door, and of others that are being told that there is no room. */

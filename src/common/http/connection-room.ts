@@ -5,9 +5,10 @@
  * operators get in beside whoever opens connections and says nothing. Who comes while all the others
  * are being answered is told so.
  */
-import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { limits } from '../limits.ts';
+
+type Socket = FastifyRequest['raw']['socket'];
 
 /** Before routes are added. */
 export function boundConnections(app: FastifyInstance, max: number): void {

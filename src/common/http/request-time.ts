@@ -7,6 +7,11 @@ export function requestTime(withinMs: number = limits.httpRequestMs) {
   const connectionsCheckingInterval = Math.ceil(withinMs / 2);
   return {
     requestTimeout,
-    http: { requestTimeout, headersTimeout: withinMs, connectionsCheckingInterval },
+    http: {
+      requestTimeout,
+      headersTimeout: withinMs,
+      connectionsCheckingInterval,
+      maxHeaderSize: limits.httpHeaderBytesMax,
+    },
   };
 }
