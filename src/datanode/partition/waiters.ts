@@ -336,12 +336,19 @@ export class Waiters {
     return [...picked].sort((a, b) => a.order - b.order);
   }
 
-  /** Of each type the first `count` that wait for the key. */
+  /** Of each type the first that wait for the key and take `count` elements. */
   *#first(key: string, count: number): Iterable<Waiter> {
     const left = { list: count, zset: count };
     for (const waiter of this.#byKey.get(key) ?? []) {
-      if (!waiter.withdrawn && left[waiter.form.type]-- > 0) yield waiter;
+      if (waiter.withdrawn || left[waiter.form.type] <= 0) continue;
+      if (this.#mayTake(waiter)) left[waiter.form.type]--;
+      yield waiter;
     }
+  }
+
+  /** One whose destination holds another type is told so: the element is for whoever is behind it. */
+  #mayTake({ form: { fills } }: Waiter): boolean {
+    return fills === undefined || ['list', undefined].includes(this.#ground.typeOf(fills));
   }
 
   /** An entry that may have filled the key is applied: who is left has to be served by another. */

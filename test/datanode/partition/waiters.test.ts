@@ -96,6 +96,18 @@ test('no more than it can serve, of each type', () => {
   expect(carriedBy('RENAME b a')).toBe('l0 l1 l2 l3 l4 z0 z1 z2 z3 z4');
 });
 
+test('and who is behind one whose destination holds another type, since that one takes nothing', () => {
+  types.set('text', 'string');
+  types.set('list', 'list');
+  wait('1', 'BLMOVE a text LEFT RIGHT 0');
+  wait('2', 'BRPOPLPUSH a text 0');
+  wait('3', 'BLMOVE a list LEFT RIGHT 0');
+  wait('4', 'BLPOP a 0');
+  wait('5', 'BLPOP a 0');
+  expect(carriedBy('RPUSH a x')).toBe('1 2 3');
+  expect(carriedBy('RPUSH a x y')).toBe('1 2 3 4');
+});
+
 test('behind those whom entries on their way may serve', () => {
   for (let at = 0; at < 3; at++) wait(`${at}`, 'BLPOP a 0');
   const first = waiters.draft([line('RPUSH a x')]);
