@@ -134,7 +134,7 @@ export function failureOf(text: string): Failure {
 
 /** What a node says for itself: the log was not asked, and what was sent before may be in it. */
 export function isOfNode(text: string): boolean {
-  return /^(?:EXECABORT|NOPERM|NOAUTH)\b/.test(text);
+  return /^(?:EXECABORT|NOPERM|NOAUTH|ERR unknown (?:sub)?command)\b/.test(text);
 }
 
 /** Host and port of `MOVED <slot> <host>:<port>`; undefined when it names none. */
