@@ -3,7 +3,8 @@
  * those that wait, and what transactions queue), and in another of these what replies do that were not
  * taken. Each client has bounds of its own, but ten thousand clients have them together. Half way to
  * the bound clients may have fewer requests under way; at the bound whoever holds most is let go, as
- * Redis does with `maxmemory-clients`.
+ * Redis does with `maxmemory-clients`. A message that is on its way to many subscribers is in memory
+ * once, and counts once.
  */
 
 /** Who holds less is not counted: few do more, and those who do not are to cost nothing. */
@@ -14,9 +15,17 @@ export interface Holder {
   letGo(heldBytes: number): void;
 }
 
+interface Held {
+  readonly own: number;
+  /** Of what others may hold as well. */
+  readonly shared: number;
+}
+
 export class ClientMemory {
   readonly #max: number;
-  readonly #held = new Map<Holder, number>();
+  readonly #held = new Map<Holder, Held>();
+  /** What several may hold, and how many do. */
+  readonly #shared = new Map<Buffer, number>();
   #total = 0;
 
   constructor(bytesMax: number) {
@@ -32,20 +41,40 @@ export class ClientMemory {
     return this.#total;
   }
 
-  /** `holder` has the node hold so many bytes by now; 0 once it has gone. */
-  note(holder: Holder, bytes: number): void {
-    const before = this.#held.get(holder) ?? 0;
-    const now = bytes < HELD_BYTES_MIN ? 0 : bytes;
-    if (now === before) return;
-    this.#total += now - before;
-    if (now === 0) this.#held.delete(holder);
-    else this.#held.set(holder, now);
-    while (this.#total > this.#max) this.#letGoLargest();
+  /**
+   * `holder` has the node hold so many bytes by now, and beside them so many of what it shares with others;
+   * 0 once it has gone.
+   */
+  note(holder: Holder, bytes: number, shared: number = 0): void {
+    const before = this.#held.get(holder);
+    const own = bytes + shared < HELD_BYTES_MIN ? 0 : bytes;
+    if (own + shared > 0) this.#held.set(holder, { own, shared });
+    else if (before !== undefined) this.#held.delete(holder);
+    this.#total += own - (before?.own ?? 0);
+    while (this.#total > this.#max && this.#held.size > 0) this.#letGoLargest();
+  }
+
+  /** One more holds these bytes, until `unshare`. */
+  share(bytes: Buffer): void {
+    const holders = this.#shared.get(bytes) ?? 0;
+    if (holders === 0) this.#total += bytes.length;
+    this.#shared.set(bytes, holders + 1);
+  }
+
+  unshare(bytes: Buffer): void {
+    const holders = this.#shared.get(bytes)! - 1;
+    if (holders > 0) this.#shared.set(bytes, holders);
+    else {
+      this.#shared.delete(bytes);
+      this.#total -= bytes.length;
+    }
   }
 
   #letGoLargest(): void {
-    let [largest, most] = [undefined as Holder | undefined, 0];
-    for (const [holder, bytes] of this.#held) if (bytes > most) [largest, most] = [holder, bytes];
+    let [largest, most] = [undefined as Holder | undefined, -1];
+    for (const [holder, { own, shared }] of this.#held) {
+      if (own + shared > most) [largest, most] = [holder, own + shared];
+    }
     if (largest === undefined) return;
     this.note(largest, 0);
     largest.letGo(most);

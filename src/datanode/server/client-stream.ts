@@ -317,11 +317,14 @@ export class ClientStream {
   /** What replies wait for this client. */
   #noteWaiting(): void {
     if (this.#closed || this.#isLetGo) return;
-    this.#world.replies.note(this.#replyHolder, this.output.waitingBytes);
+    const { sharedBytes, waitingBytes } = this.output;
+    const own = Math.max(0, waitingBytes - sharedBytes);
+    this.#world.replies.note(this.#replyHolder, own, sharedBytes);
   }
 
   #letGo(text: string, heldBytes: number): void {
     this.#isLetGo = true;
+    this.output.forgetShared();
     this.#world.logger.warn(text, { client: this.#stream.remote, heldBytes });
     this.#stream.destroy();
   }
@@ -356,6 +359,7 @@ export class ClientStream {
     if (this.#closed) return;
     this.#closed = true;
     this.#world.requests.note(this.#requestHolder, 0);
+    this.output.forgetShared();
     this.#world.replies.note(this.#replyHolder, 0);
     this.#owner.onClose();
   }

@@ -4,6 +4,7 @@ import type { ByteStream } from '../../common/network.ts';
 import { Scratch } from '../../common/scratch.ts';
 import { packedChunks, ReplyWriter } from '../resp/encode-reply.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
+import type { ClientMemory } from './client-memory.ts';
 import type { ReplyQueue } from './reply-queue.ts';
 import type { ServerStats } from './stats.ts';
 
@@ -19,6 +20,14 @@ const scratch = new Scratch(2 * WRITE_BYTES);
 export interface OutputWorld {
   readonly logger: Logger;
   readonly stats: ServerStats;
+  readonly replies: Pick<ClientMemory, 'share' | 'unshare'>;
+}
+
+/** A message that others may be sent as well. */
+interface Shared {
+  readonly bytes: Buffer;
+  /** Place of its end in all that was written. */
+  readonly endsAt: number;
 }
 
 export class Output {
@@ -29,6 +38,9 @@ export class Output {
   #ended = false;
   /** The system has taken all that was written in this flush. */
   #isTaken = true;
+  #writtenBytes = 0;
+  /** Those that the system has not taken, in order. */
+  #shared: Shared[] = [];
 
   constructor(stream: ByteStream, replies: ReplyQueue, world: OutputWorld) {
     this.#stream = stream;
@@ -39,6 +51,21 @@ export class Output {
   /** What the client has not taken, replies that wait for earlier ones included. */
   get waitingBytes(): number {
     return this.#stream.bufferedBytes + this.#writer.length + this.#replies.readyBytes;
+  }
+
+  /** Of those, near enough, what others may be sent as well. */
+  get sharedBytes(): number {
+    const takenBytes = this.#writtenBytes - this.#stream.bufferedBytes;
+    while (this.#shared.length > 0 && this.#shared[0]!.endsAt <= takenBytes) {
+      this.#world.replies.unshare(this.#shared.shift()!.bytes);
+    }
+    return this.#shared.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  }
+
+  /** The client has gone, or is to go. */
+  forgetShared(): void {
+    for (const { bytes } of this.#shared) this.#world.replies.unshare(bytes);
+    this.#shared = [];
   }
 
   /** Takes the replies that nothing holds back, and writes. */
@@ -63,10 +90,17 @@ export class Output {
     if (bytes.length >= SHARED_BYTES_MIN) {
       this.#write();
       this.#write(bytes);
+      this.#share(bytes);
       return;
     }
     this.#writer.append({ kind: 'encoded', bytes }, 2);
     if (this.#writer.length >= WRITE_BYTES) this.#write();
+  }
+
+  #share(bytes: Buffer): void {
+    if (this.#stream.bufferedBytes === 0) return;
+    this.#world.replies.share(bytes);
+    this.#shared.push({ bytes, endsAt: this.#writtenBytes });
   }
 
   /** Who does not read is let go. */
@@ -111,6 +145,7 @@ export class Output {
   #write(bytes: Buffer = this.#writer.take()): void {
     if (bytes.length === 0) return;
     this.#world.stats.outputBytes += bytes.length;
+    this.#writtenBytes += bytes.length;
     this.#stream.write(bytes);
     if (this.#stream.bufferedBytes === 0) this.#writer.rewind();
     else this.#isTaken = false;

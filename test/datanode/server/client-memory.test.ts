@@ -21,6 +21,26 @@ describe('the memory of requests', () => {
     expect(memory.bytes).toBe(6 * HELD_BYTES_MIN);
   });
 
+  test('counts what many share once, as long as one of them holds it', () => {
+    const gone: string[] = [];
+    const memory = new ClientMemory(10 * HELD_BYTES_MIN);
+    const message = Buffer.alloc(4 * HELD_BYTES_MIN);
+    const holders = Array.from({ length: 50 }, (_, at) => holder(`${at}`, gone));
+    for (const one of holders) {
+      memory.share(message);
+      memory.note(one, 0, message.length);
+    }
+    expect([memory.bytes, gone]).toEqual([message.length, []]);
+    for (const one of holders.slice(1)) {
+      memory.unshare(message);
+      memory.note(one, 0);
+    }
+    expect(memory.bytes).toBe(message.length);
+    memory.unshare(message);
+    memory.note(holders[0]!, 0);
+    expect(memory.bytes).toBe(0);
+  });
+
   test('forgets who holds little, and who has gone', () => {
     const memory = new ClientMemory(10 * HELD_BYTES_MIN);
     const a = holder('a', []);
@@ -102,6 +122,38 @@ describe('a node whose clients hold too much', () => {
     expect(await other.ask('PING', '+PONG\r\n')).toMatch(/\+PONG\r\n$/);
     await expect.poll(() => doors.server.info().connectedClients).toBeLessThan(1 + count);
     expect(doors.server.info().connectedClients).toBeGreaterThan(1 + 1);
+  });
+
+  const message = 'v'.repeat(8_000_000);
+
+  async function slowSubscribers(channels: readonly string[]): Promise<void> {
+    for (const channel of channels) {
+      const client = await open();
+      client.send(`SUBSCRIBE ${channel}`);
+      await client.until((text) => text.includes(':1'));
+      client.socket.pause();
+    }
+  }
+
+  test('a message to many who have not taken it yet counts once', async () => {
+    const other = await open();
+    await slowSubscribers(Array.from({ length: 8 }, () => 'c'));
+    other.send(`PUBLISH c ${message}`);
+    await other.until((text) => text.includes(':8'));
+    expect([doors.server.info().connectedClients, doors.warnings]).toEqual([9, []]);
+    for (const client of clients.slice(1)) {
+      client.socket.resume();
+      await client.until((text) => text.length > message.length);
+    }
+  });
+
+  test('messages that are not the same count each', async () => {
+    const other = await open();
+    await slowSubscribers(Array.from({ length: 8 }, (_, at) => `c${at}`));
+    for (let at = 0; at < 8; at++) other.send(`PUBLISH c${at} ${message}`);
+    await expect.poll(() => doors.warnings.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    other.send('PING');
+    await other.until((text) => text.includes('+PONG'));
   });
 
   test('forgets replies once they are taken', async () => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/common/log.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { array, bulk, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { ClientMemory } from '../../../src/datanode/server/client-memory.ts';
 import { Output } from '../../../src/datanode/server/output.ts';
 import { ReplyQueue } from '../../../src/datanode/server/reply-queue.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
@@ -15,6 +16,7 @@ class Client {
   readonly output = new Output(this.stream, this.replies, {
     logger: silentLogger,
     stats: this.stats,
+    replies: new ClientMemory(1e9),
   });
   /** What must come. */
   expected = '';
