@@ -39,6 +39,10 @@ export const limits = {
   connectionOutputBytesMax: 256 * MIB,
   /** Beyond, a read's reply that is not the next to leave is dropped, and the read made again later. */
   connectionOutputReadsBytes: 64 * MIB,
+  /** Writes of one connection that may give back what they find: so many bytes of their replies may be
+   * under way, near enough, and one is expected to have the other figure before any has come. */
+  connectionLongWritesBytes: 32 * MIB,
+  longWriteExpectedBytes: 1 * MIB,
   clientsMax: 10_000,
   /** However little room there is: an operator finds a way in. */
   clientsLeast: 16,
@@ -57,6 +61,8 @@ export const limits = {
   /** All replies of one transaction: beyond the first figure reads are refused; what a write would
    * answer beyond this one is left out. The same on every node: transactions run in apply. */
   execReplyBytesMax: 128 * MIB,
+  /** Replies of entries that are applied in one engine batch: beyond, the next entries are of another. */
+  applyReplyBytes: 16 * MIB,
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
   /** What a command over keys of several partitions brings together, and what each of them gives

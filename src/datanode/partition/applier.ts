@@ -7,6 +7,7 @@ import { assert } from '../../common/assert.ts';
 import type { Clock } from '../../common/clock.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
 import { seededRandom } from '../../common/random.ts';
 import { findEmptying } from '../encoding/emptying.ts';
@@ -35,6 +36,7 @@ import {
 } from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
 import { OnceBatches } from './once-batches.ts';
+import { type OpenBatch, openBatch, take } from './open-batch.ts';
 import { Pace } from './pace.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import type { Served } from './serving.ts';
@@ -248,6 +250,9 @@ export class Applier {
         }
         const pending = this.#applyEntry(batch.txn, entry, envelope, batch.state);
         take(batch, entry, pending instanceof Promise ? await pending : pending);
+        if (batch.replyBytes < limits.applyReplyBytes) continue;
+        await this.#write(batch);
+        batch = this.#newBatch();
       }
     }
     await this.#write(batch);
@@ -255,13 +260,7 @@ export class Applier {
   }
 
   #newBatch(): OpenBatch {
-    return {
-      txn: new Txn(this.#engine, [], this.#ranks),
-      applied: [],
-      state: this.#state,
-      expiryEntries: 0,
-      expiredKeys: 0,
-    };
+    return openBatch(new Txn(this.#engine, [], this.#ranks), this.#state);
   }
 
   async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {
@@ -369,27 +368,6 @@ export class Applier {
     const once = body.once && new OnceBatches(body.once, state.timeMs);
     return applyCommands(txn, { lines, waiting, once }, this.#contextOf(envelope, state), state);
   }
-}
-
-/** Entries on their way into one engine batch. */
-interface OpenBatch {
-  readonly txn: Txn;
-  readonly applied: AppliedEntry[];
-  state: ReplicaState;
-  expiryEntries: number;
-  expiredKeys: number;
-}
-
-function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
-  batch.state = step.state;
-  if (step.expired !== undefined) {
-    batch.expiryEntries++;
-    batch.expiredKeys += step.expired;
-  }
-  const { replies, served } = step;
-  batch.applied.push(
-    served === undefined ? { index, term, replies } : { index, term, replies, served },
-  );
 }
 
 /** Undefined for entries without one: a new leader's first, a change of configuration. */

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
+import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { RankPool } from '../../../src/datanode/encoding/rank-trees.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -12,6 +13,7 @@ import { encodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
 import { KeyEventGate } from '../../../src/datanode/partition/key-event-gate.ts';
 import type { Entry } from '../../../src/datanode/raft/message.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
+import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';
 
 const BIRTH = {
   index: 1,
@@ -33,6 +35,7 @@ function entriesOf(commands: readonly (readonly string[])[]): Entry[] {
 async function applied(entries: readonly Entry[], together: number, ranks?: RankPool) {
   const { engine } = await createMemoryHost().open('1-0');
   const done: AppliedEntry[] = [];
+  let answeredMost = 0;
   let fault: unknown;
   const applier = new Applier(
     systemClock,
@@ -44,7 +47,14 @@ async function applied(entries: readonly Entry[], together: number, ranks?: Rank
       mayGather: () => false,
       applyConfChange: () => BIRTH.confState,
       onClear: () => {},
-      onApplied: (some) => done.push(...some),
+      onApplied: (some) => {
+        const bytes = some.flatMap(({ replies }) => replies.map(replyBytes));
+        answeredMost = Math.max(
+          answeredMost,
+          bytes.reduce((sum, one) => sum + one, 0),
+        );
+        done.push(...some);
+      },
       keyEvents: new KeyEventGate(undefined, 'default', () => ({ isLeader: false, term: 0 })),
       onFault: (failure) => {
         fault = failure;
@@ -64,7 +74,13 @@ async function applied(entries: readonly Entry[], together: number, ranks?: Rank
   }
   await iterator.close();
   const replies = done.flatMap(({ replies }) => replies.map((reply) => encodeReply(reply, 3)));
-  return { image, replies: replies.map(String) };
+  return { image, replies: replies.map(String), answeredMost };
+}
+
+/** Whatever shares a batch. */
+async function outcome(...given: Parameters<typeof applied>) {
+  const { image, replies } = await applied(...given);
+  return { image, replies };
 }
 
 const members = (count: number) => Array.from({ length: count }, (_, at) => `member ${at}`);
@@ -78,10 +94,10 @@ test('members at random are the same ones however entries are gathered', async (
       ['SADD', 'set', 'member 5', 'member 77', 'member 300'],
     ]).flat(),
   ]);
-  const alone = await applied(entries, 1);
+  const alone = await outcome(entries, 1);
   expect(alone.image.length).toBeGreaterThan(100);
   for (const together of [2, 7, entries.length]) {
-    expect(await applied(entries, together)).toEqual(alone);
+    expect(await outcome(entries, together)).toEqual(alone);
   }
 });
 
@@ -114,7 +130,7 @@ function changesOfSortedSets(count: number): string[][] {
 
 test('counts of sorted sets are the same ones however entries are gathered, and trees kept', async () => {
   const entries = entriesOf(changesOfSortedSets(200));
-  const nothingKept = await applied(entries, 1, new RankPool(0));
+  const nothingKept = await outcome(entries, 1, new RankPool(0));
   const nodes = nothingKept.image.filter((record) => record.startsWith(String.fromCharCode(0x1c)));
   expect(nodes.length).toBeGreaterThan(4);
   const small = new RankPool(3);
@@ -124,7 +140,20 @@ test('counts of sorted sets are the same ones however entries are gathered, and 
     [7, new RankPool()],
     [entries.length, undefined],
   ] as const) {
-    expect(await applied(entries, together, pool)).toEqual(nothingKept);
+    expect(await outcome(entries, together, pool)).toEqual(nothingKept);
   }
   expect(small.nodes).toBeLessThanOrEqual(3);
 }, 60_000);
+
+test('what a follower that is behind gives back, to nobody, is not kept until it has caught up', async () => {
+  const value = 'v'.repeat(1_048_576);
+  const keys = Array.from({ length: 64 }, (_, at) => `k${at}`);
+  const entries = entriesOf([
+    ...keys.map((key) => ['SET', key, value]),
+    ...keys.map((key) => ['GETDEL', key]),
+  ]);
+  const { image, replies, answeredMost } = await applied(entries, entries.length);
+  expect(image.some((record) => record.includes('vvv'))).toBe(false);
+  expect(replies.slice(keys.length).every((reply) => reply.includes(value))).toBe(true);
+  expect(answeredMost).toBeLessThan(limits.applyReplyBytes + 2 * value.length);
+});

@@ -1,0 +1,36 @@
+/** Entries that are applied, on their way into one engine batch. */
+import type { Txn } from '../encoding/txn.ts';
+import type { Entry } from '../raft/message.ts';
+import { replyBytes } from '../resp/reply-bytes.ts';
+import type { AppliedEntry } from './applier.ts';
+import type { ApplyStep } from './apply-lines.ts';
+import type { ReplicaState } from './state.ts';
+
+export interface OpenBatch {
+  readonly txn: Txn;
+  readonly applied: AppliedEntry[];
+  state: ReplicaState;
+  expiryEntries: number;
+  expiredKeys: number;
+  /** Of what `applied` answers, which is kept until the batch is written. */
+  replyBytes: number;
+}
+
+/** Behind `state`. */
+export function openBatch(txn: Txn, state: ReplicaState): OpenBatch {
+  return { txn, applied: [], state, expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
+}
+
+/** The entry is applied to the batch's transaction. */
+export function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
+  batch.state = step.state;
+  if (step.expired !== undefined) {
+    batch.expiryEntries++;
+    batch.expiredKeys += step.expired;
+  }
+  const { replies, served } = step;
+  for (const reply of replies) batch.replyBytes += replyBytes(reply);
+  batch.applied.push(
+    served === undefined ? { index, term, replies } : { index, term, replies, served },
+  );
+}
