@@ -46,6 +46,10 @@ export function assertAgreement(limits: typeof bounds): void {
     'a client whose reads are dropped and made again is not closed: the last that had room, and the next',
   );
   assert(
+    2 * limits.connectionLongWritesBytes <= limits.connectionOutputBytesMax,
+    'a client that takes what its writes give back is not closed',
+  );
+  assert(
     2 * limits.connectionOutputBytesMax <= limits.clientsReplyBytesMax,
     'one client alone does not have others closed',
   );

@@ -14,9 +14,12 @@ export const shortWrites: ReadonlySet<string> = new Set([
   ...['zadd', 'zincrby', 'zrem', 'zremrangebyscore', 'zremrangebyrank', 'zremrangebylex', 'geoadd'],
 ]);
 
-/** `SET … GET` answers what was there before. */
 export function answersShortly(line: CommandLine): boolean {
-  const name = wordOf(line[0]!);
+  return isShortWrite(wordOf(line[0]!), line);
+}
+
+/** Of the command `name`, in lower case. `SET … GET` answers what was there before. */
+export function isShortWrite(name: string, line: CommandLine): boolean {
   if (!shortWrites.has(name)) return false;
   return name !== 'set' || !line.some((word, at) => at > 2 && wordOf(word) === 'get');
 }

@@ -28,8 +28,8 @@ import {
   type Waiting,
 } from './exclusive.ts';
 import { goneReply } from './gone.ts';
-import { type Fate, type LaneWorld, NO_GROUP } from './lane.ts';
-import { LaneSet } from './lane-set.ts';
+import { type Fate, NO_GROUP } from './lane.ts';
+import { LaneSet, type LanesWorld } from './lane-set.ts';
 import { refusedToMonitor } from './monitors.ts';
 import { OneRequest } from './one-request.ts';
 import { PushOutlet } from './push-outlet.ts';
@@ -161,7 +161,7 @@ export class Connection {
     });
   }
 
-  #createLaneWorld(): Omit<LaneWorld, 'settle'> {
+  #createLaneWorld(): LanesWorld {
     const { clock, router, budget } = this.#world;
     return {
       clock,

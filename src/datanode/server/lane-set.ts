@@ -1,6 +1,10 @@
 /** All lanes of one connection, and how many of its commands they have not answered. */
 import type { GroupId, Namespace } from '../../common/ids.ts';
 import { Lane, type LaneItem, type LanePlace, type LaneWorld, NO_GROUP } from './lane.ts';
+import { LongWrites } from './long-writes.ts';
+
+/** The connection and its node, as lanes see them. */
+export type LanesWorld = Omit<LaneWorld, 'settle' | 'longWrites'>;
 
 /** So many lanes there are before those that are idle are let go. */
 const SWEPT_MIN = 64;
@@ -14,13 +18,13 @@ export class LaneSet {
   #sweepAt = SWEPT_MIN;
 
   /** `onAnswer` runs after each command's answer was handed over. */
-  constructor(world: Omit<LaneWorld, 'settle'>, onAnswer: () => void) {
+  constructor(world: LanesWorld, onAnswer: () => void) {
     const settle: LaneWorld['settle'] = (item, reply, fate) => {
       this.#unanswered--;
       item.settle(reply, fate);
       onAnswer();
     };
-    this.#world = { settle, ...world };
+    this.#world = { settle, longWrites: new LongWrites(), ...world };
   }
 
   get unanswered(): number {

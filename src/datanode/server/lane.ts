@@ -10,6 +10,7 @@ import type { Witness } from '../commands/witness.ts';
 import type { CommandBatch, CommandLine, LineResult, PreparedRead } from '../partition/batch.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import type { HoldBudget } from './hold-budget.ts';
+import type { LongWrites } from './long-writes.ts';
 
 /** `not-proposed`: the command never took effect; `unknown`: it may have, or may yet. */
 export type Fate = 'done' | 'not-proposed' | 'unknown';
@@ -26,6 +27,8 @@ export interface LaneItem {
   readonly arrivedMs: number;
   /** It leaves only once all before it are answered. */
   readonly startsBatch?: boolean;
+  /** A write that may give back what it finds. */
+  readonly mayAnswerMuch?: boolean;
   /** Set once it has been held. */
   held?: boolean;
   settle(reply: Reply, fate: Fate): void;
@@ -50,6 +53,8 @@ export interface LaneWorld {
   /** That the partition is gone; and but for the gateway, MOVED while this node cannot answer. */
   redirect(lane: Lane, item: LaneItem): Reply | undefined;
   onLeader(group: GroupId, listener: () => void): () => void;
+  /** Of all lanes of the connection. */
+  readonly longWrites: LongWrites;
   /** Hands the answer over. */
   settle(item: LaneItem, reply: Reply, fate: Fate): void;
 }
@@ -146,10 +151,12 @@ export class Lane {
     const kind = this.#items[0]!.kind;
     let bytes = 0;
     let count = 0;
+    let longLeft = this.#world.longWrites.countMax;
     for (const item of this.#items) {
       if (item.kind !== kind || count === BATCH_LINES_MAX) break;
       if (count > 0 && item.startsBatch === true) break;
       if (count > 0 && bytes + item.bytes > BATCH_BYTES_MAX) break;
+      if (item.mayAnswerMuch === true && longLeft-- === 0) break;
       bytes += item.bytes;
       count++;
     }
@@ -161,6 +168,7 @@ export class Lane {
 
   #start(items: readonly LaneItem[]): void {
     this.#underWay = true;
+    this.#world.longWrites.begin(items);
     const { namespace, partition, group } = this.place;
     const first = items[0]!;
     const isOne = items.length === 1;
@@ -185,6 +193,7 @@ export class Lane {
   }
 
   #finish(items: readonly LaneItem[], results: readonly LineResult[]): void {
+    this.#world.longWrites.end(items, results);
     if (this.#closed) return;
     for (let at = 0; at < items.length; at++) {
       const item = items[at]!;

@@ -4,6 +4,7 @@ import { lineBytes } from '../partition/envelope.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { DataCommand, Target } from './dispatch.ts';
 import type { Fate, LaneItem } from './lane.ts';
+import { mayAnswerMuch } from './long-writes.ts';
 import type { ReplySlot } from './reply-queue.ts';
 
 type OneTarget = Extract<Target, { kind: 'one' }>;
@@ -21,6 +22,7 @@ export class OneRequest implements LaneItem {
   readonly bytes: number;
   readonly arrivedMs: number;
   readonly startsBatch: boolean;
+  readonly mayAnswerMuch: boolean;
   held = false;
   readonly #owner: Owner;
 
@@ -41,6 +43,7 @@ export class OneRequest implements LaneItem {
     // a watch begins when its line arrives: what the connection wrote before is no change by then
     this.startsBatch = target.command.name === 'watch';
     this.arrivedMs = arrivedMs;
+    this.mayAnswerMuch = mayAnswerMuch(target.command, line);
   }
 
   settle(reply: Reply, fate: Fate): void {

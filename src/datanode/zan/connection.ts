@@ -13,8 +13,7 @@ import { error, OK, type Reply } from '../resp/reply.ts';
 import { ClientStream } from '../server/client-stream.ts';
 import type { ClientConnection, ConnectionWorld } from '../server/connection-world.ts';
 import { badShape } from '../server/dispatch.ts';
-import type { LaneWorld } from '../server/lane.ts';
-import { LaneSet } from '../server/lane-set.ts';
+import { LaneSet, type LanesWorld } from '../server/lane-set.ts';
 import type { ReplySlot } from '../server/reply-queue.ts';
 import { createSession } from '../server/session.ts';
 import { runKeyed, runScan, type ZanGround } from './commands.ts';
@@ -83,7 +82,7 @@ export class ZanConnection implements ClientConnection {
     this.#stream.destroy();
   }
 
-  #createLaneWorld(): Omit<LaneWorld, 'settle'> {
+  #createLaneWorld(): LanesWorld {
     const { clock, router, budget, settings } = this.#world;
     return {
       clock,

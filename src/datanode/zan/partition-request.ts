@@ -3,6 +3,7 @@ import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { Fate, LaneItem } from '../server/lane.ts';
+import { mayAnswerMuch } from '../server/long-writes.ts';
 import type { ReplySlot } from '../server/reply-queue.ts';
 import type { DataCommand } from './request.ts';
 
@@ -29,6 +30,7 @@ export class PartitionRequest implements LaneItem {
   readonly kind: 'read' | 'write';
   readonly bytes: number;
   readonly arrivedMs: number;
+  readonly mayAnswerMuch: boolean;
   readonly sent: Sent;
   readonly anywhere: boolean;
   held = false;
@@ -40,6 +42,7 @@ export class PartitionRequest implements LaneItem {
     this.kind = command.kind;
     this.bytes = lineBytes(line);
     this.arrivedMs = sent.arrivedMs;
+    this.mayAnswerMuch = mayAnswerMuch(command, line);
     this.sent = sent;
     this.anywhere = anywhere;
     this.#settle = settle;

@@ -1,0 +1,82 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { LongWrites } from '../../../src/datanode/server/long-writes.ts';
+import { type Doors, openDoors, RawClient, wire } from './doors.ts';
+
+const MIB = 1_048_576;
+const long = (count: number) => Array.from({ length: count }, () => ({ mayAnswerMuch: true }));
+const answers = (count: number, size: number) =>
+  Array.from({ length: count }, () => ({
+    ...{ ok: true as const },
+    reply: { kind: 'bulk' as const, bytes: Buffer.alloc(size) },
+  }));
+
+let doors: Doors;
+
+beforeEach(async () => {
+  doors = await openDoors(4);
+});
+
+afterEach(() => doors.close());
+
+test('few begin, more while replies are small, and one in any case', () => {
+  const writes = new LongWrites();
+  const first = limits.connectionLongWritesBytes / limits.longWriteExpectedBytes;
+  expect(writes.countMax).toBe(first);
+  writes.begin(long(first));
+  expect(writes.countMax).toBe(1);
+  writes.end(long(first), answers(first, 100));
+  expect(writes.countMax).toBe(2 * first);
+  for (let at = 0; at < 20; at++) {
+    writes.begin(long(10));
+    writes.end(long(10), answers(10, 100));
+  }
+  expect(writes.countMax).toBeGreaterThan(100_000);
+  writes.begin(long(1));
+  writes.end(long(1), answers(1, 16 * MIB));
+  expect(writes.countMax).toBe(1);
+  writes.begin([{ mayAnswerMuch: false }, {}]);
+  expect(writes.countMax).toBe(1);
+});
+
+test('a pipeline of writes that give back much neither takes much memory nor is closed', async () => {
+  const count = 1_000;
+  const bytes = Buffer.from(`$${MIB}\r\n${'v'.repeat(MIB)}\r\n`);
+  let [underWay, most] = [0, 0];
+  for (const partition of doors.partitions) {
+    partition.execute = async ({ lines }) => {
+      underWay += lines.length;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      underWay -= lines.length;
+      return lines.map(() => ({ ok: true, reply: { kind: 'encoded', bytes } }));
+    };
+  }
+  const reader = connect(doors.gateway, '127.0.0.1');
+  let [taken, isClosed] = [0, false];
+  reader.on('data', (chunk) => {
+    taken += chunk.length;
+  });
+  reader.on('close', () => {
+    isClosed = true;
+  });
+  const keys = Array.from({ length: count }, (_, at) => `GETDEL k${at}`);
+  reader.write(keys.map((line) => wire(line)).join(''));
+  const wanted = count * bytes.length;
+  await expect.poll(() => isClosed || taken === wanted, { timeout: 50_000 }).toBe(true);
+  expect([isClosed, taken]).toEqual([false, wanted]);
+  expect(most).toBeLessThanOrEqual(
+    limits.connectionLongWritesBytes / MIB + doors.partitions.length,
+  );
+  reader.destroy();
+});
+
+test('writes that answer shortly leave as one batch', async () => {
+  const client = await RawClient.open(doors.gateway);
+  client.send(...Array.from({ length: 500 }, () => 'SET a 1'));
+  await client.until((text) => text.length === 500 * '+OK\r\n'.length);
+  const sizes = doors.partitions.flatMap(({ batches }) => batches.map(({ lines }) => lines.length));
+  expect(Math.max(...sizes)).toBeGreaterThan(64);
+  client.end();
+});
