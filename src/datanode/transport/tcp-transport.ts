@@ -31,25 +31,9 @@ export interface TransportOptions {
 
 /** Listens; rejects when the address cannot be bound. No peer is dialed before `setPeers`. */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const settings = { ...defaultTransportSettings, ...options.settings };
-  const { network, clock, logger, random, clusterId, node, incarnation, bootId } = options;
-  const { handlers } = options;
-  let dials = 0;
-  const context: TransportContext = {
-    network,
-    clock,
-    logger,
-    random,
-    settings,
-    pulse: new Pulse(clock, settings.keepaliveMs),
-    self: { clusterId, node, incarnation, bootId },
-    nextDial: () => ++dials,
-  };
-  const gate: StreamGate = {
-    sends: new Slots(settings.snapshotSendsMax),
-    receives: new Slots(settings.snapshotReceivesMax),
-    throttle: new Throttle(clock, settings.snapshotBytesPerSecond),
-  };
+  const { network, node, handlers } = options;
+  const context = contextOf(options);
+  const gate = gateOf(context);
   const peers = new Map<NodeId, Peer>();
   const inbound = new Inbound(context, {
     handlers,
@@ -110,4 +94,28 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 
 function sameAddress(a: PeerAddress | undefined, b: PeerAddress): boolean {
   return a?.host === b.host && a.port === b.port && a.incarnation === b.incarnation;
+}
+
+function contextOf(options: TransportOptions): TransportContext {
+  const { network, clock, logger, random, clusterId, node, incarnation, bootId } = options;
+  const settings = { ...defaultTransportSettings, ...options.settings };
+  let dials = 0;
+  return {
+    network,
+    clock,
+    logger,
+    random,
+    settings,
+    pulse: new Pulse(clock, settings.keepaliveMs),
+    self: { clusterId, node, incarnation, bootId },
+    nextDial: () => ++dials,
+  };
+}
+
+function gateOf({ settings, clock }: TransportContext): StreamGate {
+  return {
+    sends: new Slots(settings.snapshotSendsMax),
+    receives: new Slots(settings.snapshotReceivesMax),
+    throttle: new Throttle(clock, settings.snapshotBytesPerSecond),
+  };
 }
