@@ -46,11 +46,7 @@ export class ClientMemory {
    * 0 once it has gone.
    */
   note(holder: Holder, bytes: number, shared: number = 0): void {
-    const before = this.#held.get(holder);
-    const own = bytes + shared < HELD_BYTES_MIN ? 0 : bytes;
-    if (own + shared > 0) this.#held.set(holder, { own, shared });
-    else if (before !== undefined) this.#held.delete(holder);
-    this.#total += own - (before?.own ?? 0);
+    this.#set(holder, bytes, shared);
     while (this.#total > this.#max && this.#held.size > 0) this.#letGoLargest();
   }
 
@@ -70,13 +66,22 @@ export class ClientMemory {
     }
   }
 
+  #set(holder: Holder, bytes: number, shared: number): void {
+    const before = this.#held.get(holder);
+    const own = bytes + shared < HELD_BYTES_MIN ? 0 : bytes;
+    if (own + shared > 0) this.#held.set(holder, { own, shared });
+    else if (before !== undefined) this.#held.delete(holder);
+    this.#total += own - (before?.own ?? 0);
+  }
+
   #letGoLargest(): void {
     let [largest, most] = [undefined as Holder | undefined, -1];
     for (const [holder, { own, shared }] of this.#held) {
       if (own + shared > most) [largest, most] = [holder, own + shared];
     }
     if (largest === undefined) return;
-    this.note(largest, 0);
+    // what it shares it gives back as it goes: who is next is seen after that
+    this.#set(largest, 0, 0);
     largest.letGo(most);
   }
 }

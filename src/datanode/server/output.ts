@@ -55,6 +55,7 @@ export class Output {
 
   /** Of those, near enough, what others may be sent as well. */
   get sharedBytes(): number {
+    if (this.#shared.length === 0) return 0;
     const takenBytes = this.#writtenBytes - this.#stream.bufferedBytes;
     while (this.#shared.length > 0 && this.#shared[0]!.endsAt <= takenBytes) {
       this.#world.replies.unshare(this.#shared.shift()!.bytes);

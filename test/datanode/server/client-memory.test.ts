@@ -41,6 +41,24 @@ describe('the memory of requests', () => {
     expect(memory.bytes).toBe(0);
   });
 
+  test('lets nobody go for what another gives back as it goes', () => {
+    const gone: string[] = [];
+    const memory = new ClientMemory(10 * HELD_BYTES_MIN);
+    for (const [name, parts] of [
+      ['a', 4],
+      ['b', 7],
+    ] as const) {
+      const message = Buffer.alloc(parts * HELD_BYTES_MIN);
+      memory.share(message);
+      const letGo = () => {
+        gone.push(name);
+        memory.unshare(message);
+      };
+      memory.note({ letGo }, 0, message.length);
+    }
+    expect([gone, memory.bytes]).toEqual([['b'], 4 * HELD_BYTES_MIN]);
+  });
+
   test('forgets who holds little, and who has gone', () => {
     const memory = new ClientMemory(10 * HELD_BYTES_MIN);
     const a = holder('a', []);
