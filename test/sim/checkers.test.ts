@@ -15,6 +15,7 @@ import { checkElements } from './checkers/elements.ts';
 import { OpenReads, readsOf } from './checkers/open-reads.ts';
 import { QueueModel } from './checkers/queue-model.ts';
 import { checkReplies } from './checkers/replies.ts';
+import { TimeLeft } from './checkers/time-left.ts';
 import type { Applied } from './checkers/witness.ts';
 import type { Sent } from './typed.ts';
 
@@ -215,5 +216,74 @@ describe('typed reads', () => {
     ['of no state', cards(5, 25, 3)],
   ])('%s are found', async (_, read) => {
     await expect(judge(cards(12, 15, 1), read)).rejects.toThrow(/^typed reads: /);
+  });
+});
+
+describe('time left', () => {
+  const APART_MS = 20;
+
+  /**
+   * Index 2, applied at 10 ms, makes a key with 5 s to live, and one of a hash's fields; index 3, at
+   * 1,000 ms and logged a second later, another key without a deadline.
+   */
+  async function judge(...reads: Sent[]): Promise<void> {
+    const rule = new TimeLeft(APART_MS);
+    const open = new OpenReads(readsOf(reads, slots, rule), [0, 0, 10, 1_000], rule);
+    const partition = await LonePartition.open();
+    const state = { engine: partition.engine, slots, timeMs: () => partition.nowMs };
+    await open.judge(1, state);
+    await partition.call('SET', 'e', 'v', 'PX', '5000');
+    await partition.call('HSET', 'h', 'f', 'v', 'g', 'v');
+    await partition.call('HPEXPIRE', 'h', '5000', 'FIELDS', '1', 'f');
+    await open.judge(2, state);
+    partition.nowMs += 1_000;
+    await partition.call('SET', 's', 'v');
+    await open.judge(3, state);
+    open.end(1);
+    rule.end(1);
+  }
+  const told = (line: string, fromMs: number, toMs: number, ...numbers: number[]) =>
+    sent(line, fromMs, toMs, /^H/.test(line) ? array(numbers.map(integer)) : integer(numbers[0]!));
+
+  test('that follows from a deadline is right', async () => {
+    await judge(
+      told('PTTL e', 5, 15, -2),
+      told('PTTL e', 5, 15, 5_000),
+      told('PTTL e', 30, 35, 4_990),
+      told('PTTL e', 36, 37, 4_998),
+      told('TTL e', 400, 405, 5),
+      told('ZAN.TTL KV e', 700, 705, 4),
+      told('ZAN.TTL HASH e', 700, 705, -1),
+      told('PTTL e', 1_001, 1_005, 4_000),
+      told('PTTL e', 1_006, 1_007, 3_990),
+      told('TTL s', 1_001, 1_005, -1),
+      told('HTTL h FIELDS 3 f g x', 1_001, 1_005, 4, -1, -2),
+    );
+  });
+
+  test.each([
+    ['longer than what was set', told('PTTL e', 12, 15, 5_001)],
+    ['longer than what the log has left', told('PTTL e', 1_001, 1_005, 4_001)],
+    ['longer by a second', told('TTL e', 1_001, 1_005, 5)],
+    ['of no key', told('PTTL e', 1_001, 1_005, -2)],
+    ['without an end', told('PTTL e', 1_001, 1_005, -1)],
+    ['of a key without a deadline', told('PTTL s', 1_001, 1_005, 1)],
+    ['over, of a key that is there', told('PTTL e', 1_001, 1_005, 0)],
+    ['of a field, longer than what was set', told('HPTTL h FIELDS 2 f g', 12, 15, 5_001, -1)],
+    ['of too few fields', told('HPTTL h FIELDS 2 f g', 12, 15, 5_000)],
+  ])('%s is found', async (_, read) => {
+    await expect(judge(read)).rejects.toThrow(/^time left: .*is no answer/s);
+  });
+
+  test.each([
+    ['grows', told('PTTL e', 30, 35, 4_900), told('PTTL e', 40, 45, 4_990)],
+    ['stands still', told('PTTL e', 30, 35, 4_900), told('PTTL e', 300, 305, 4_900)],
+    [
+      'is another for another key',
+      told('PTTL e', 30, 35, 4_900),
+      told('HPTTL h FIELDS 1 f', 40, 45, 4_990),
+    ],
+  ])('that %s without a write is found', async (_, ...reads) => {
+    await expect(judge(...reads)).rejects.toThrow(/^time left: group 1: more time is left/);
   });
 });

@@ -637,6 +637,17 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'tell the time left by a clock of whole seconds',
+    about: 'types',
+    edits: [
+      {
+        file: `${commands}/expiry.ts`,
+        find: 'deadlineReply((deadlineMs, nowMs) => deadlineMs - nowMs)',
+        replace: 'deadlineReply((deadlineMs, nowMs) => deadlineMs - nowMs + (nowMs % 1_000))',
+      },
+    ],
+  },
+  {
     name: 'go on with an older connection of a peer',
     about: 'links',
     edits: [

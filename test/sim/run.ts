@@ -191,7 +191,16 @@ class Run {
     }
     if (!this.#judged) return;
     if (!plan.flushes) checkElements(sent, left);
-    checkReplies(sent, await this.#witness.run(clock, sent, plan.flushes));
+    const { flushes } = plan;
+    const apartMs = this.#clocksApartMs();
+    checkReplies(sent, await this.#witness.run(clock, sent, { flushes, apartMs }));
+  }
+
+  /** At most, by how they were set and how they ran; no bound where they are set anew meanwhile. */
+  #clocksApartMs(): number {
+    const { skewMs, drift, faults } = this.cluster.plan;
+    if (faults.some(({ kind }) => kind === 'clockJump')) return Number.POSITIVE_INFINITY;
+    return 2 * (skewMs + drift * this.cluster.scheduler.nowMs);
   }
 
   #begin(fault: RunPlan['faults'][number]): void {

@@ -35,21 +35,54 @@ interface Open {
   readonly sent: Sent;
   readonly from: LogIndex;
   readonly until: LogIndex;
-  readonly wanted: Buffer;
   readonly possible: string[];
   found: boolean;
 }
 
-/** Their replies have random in them, or the time that the leader had beyond its log's. */
-const UNJUDGED = /^(?:[hsz]rand|h?p?ttl$|object$)/;
+/** Their replies have random in them. */
+const UNJUDGED = /^[hsz]rand/;
 
-/** Those of `sent` that one partition answered, and that tell of nothing but its state. */
-export function readsOf(sent: readonly Sent[], { firstSlot, lastSlot }: Slots): Sent[] {
+/** How a reply is held against a state. */
+export interface Rule {
+  /** Of the checker that objects. */
+  readonly name: string;
+  /** By the names of commands: what it judges. */
+  isAbout(name: string): boolean;
+  hold(sent: Sent, state: State): Promise<Held>;
+}
+
+interface Held {
+  readonly agrees: boolean;
+  /** What the state says, for the report. */
+  readonly shown: string;
+}
+
+/** What tells of nothing but the state is answered as the state has it, to the byte. */
+export const stateRule: Rule = {
+  name: 'typed reads',
+  isAbout: (name) => !UNJUDGED.test(name) && !tellsTimeLeft(name),
+  async hold({ lines, reply }, state) {
+    const own = await answer(lines[0]!, state);
+    return { agrees: encodeReply(own, 2).equals(encodeReply(reply!, 2)), shown: textOf(own) };
+  },
+};
+
+/** In the reply is the time that the leader had, beyond its log's. */
+export function tellsTimeLeft(name: string): boolean {
+  return /^(?:h?p?|zan\.)ttl$/.test(name);
+}
+
+/** Those of `sent` that one partition answered, and that `rule` is about. */
+export function readsOf(
+  sent: readonly Sent[],
+  { firstSlot, lastSlot }: Slots,
+  rule: Rule = stateRule,
+): Sent[] {
   return sent.filter(({ lines, transaction, reply, refused }) => {
     if (transaction || refused || reply === undefined) return false;
     const line = lines[0]!;
     const command = resolveCommand(line);
-    if (command?.kind !== 'read' || UNJUDGED.test(command.name)) return false;
+    if (command?.kind !== 'read' || !rule.isAbout(command.name)) return false;
     const [key] = keysOf(command, line);
     if (key === undefined || !command.prepare(line).ok) return false;
     const slot = slotOfKey(key);
@@ -59,18 +92,19 @@ export function readsOf(sent: readonly Sent[], { firstSlot, lastSlot }: Slots): 
 
 export class OpenReads {
   readonly #open: readonly Open[];
+  readonly #rule: Rule;
   /** The first that may still come. */
   #first = 0;
 
   /** `times`: by index, when some replica had applied it. */
-  constructor(reads: readonly Sent[], times: readonly number[]) {
+  constructor(reads: readonly Sent[], times: readonly number[], rule: Rule = stateRule) {
+    this.#rule = rule;
     this.#open = reads
       .map((sent) => ({
         sent,
         // what had been applied before it was asked is what it must see
         from: times.findLastIndex((atMs) => atMs < sent.invokedMs),
         until: times.findLastIndex((atMs) => atMs <= sent.returnedMs),
-        wanted: encodeReply(sent.reply!, 2),
         possible: [],
         found: false,
       }))
@@ -86,9 +120,9 @@ export class OpenReads {
       const open = this.#open[at]!;
       if (open.from > index) return;
       if (open.found || open.until < index) continue;
-      const reply = await answer(open.sent.lines[0]!, state);
-      open.found = encodeReply(reply, 2).equals(open.wanted);
-      open.possible.push(`  ${index}: ${textOf(reply)}`);
+      const { agrees, shown } = await this.#rule.hold(open.sent, state);
+      open.found = agrees;
+      open.possible.push(`  ${index}: ${shown}`);
     }
   }
 
@@ -96,11 +130,8 @@ export class OpenReads {
   end(group: GroupId): void {
     const open = this.#open.find(({ found }) => !found);
     if (open === undefined) return;
-    const { client, lines, invokedMs, returnedMs, reply } = open.sent;
-    const times = `${invokedMs.toFixed(1)}–${returnedMs.toFixed(1)}`;
-    const asked = `${times} client${client} ${lines[0]!.map(String).join(' ')}`;
-    const text = `group ${group}: ${asked}: ${textOf(reply)}\nis no answer of that time:`;
-    throw new Violation('typed reads', `${text}\n${open.possible.join('\n')}`);
+    const text = `group ${group}: ${shownRead(open.sent)}\nis no answer of that time:`;
+    throw new Violation(this.#rule.name, `${text}\n${open.possible.join('\n')}`);
   }
 
   #isDone({ found, until }: Open, index: LogIndex): boolean {
@@ -108,7 +139,16 @@ export class OpenReads {
   }
 }
 
-async function answer(line: readonly Buffer[], { engine, slots, timeMs }: State): Promise<Reply> {
+export function shownRead({ client, lines, invokedMs, returnedMs, reply }: Sent): string {
+  const times = `${invokedMs.toFixed(1)}–${returnedMs.toFixed(1)}`;
+  return `${times} client${client} ${lines[0]!.map(String).join(' ')}: ${textOf(reply)}`;
+}
+
+/** What a read of the state answers by the time of its log. */
+export async function answer(
+  line: readonly Buffer[],
+  { engine, slots, timeMs }: State,
+): Promise<Reply> {
   const prepared = (resolveCommand(line) as ReadCommand).prepare(line);
   if (!prepared.ok) return prepared.reply;
   const context = { nowMs: timeMs(), random: () => 0, ...slots };

@@ -25,8 +25,9 @@ import type { Sent } from '../typed.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 import { isEmptying } from './emptying.ts';
 import { didRun, linesOf, waitersOf } from './entry-lines.ts';
-import { OpenReads, readsOf, type State } from './open-reads.ts';
+import { OpenReads, readsOf, type State, stateRule } from './open-reads.ts';
 import { QueueModel } from './queue-model.ts';
+import { TimeLeft } from './time-left.ts';
 
 /** One command of the log, or one that was served within an entry, and what it answers. */
 export interface Applied {
@@ -78,12 +79,22 @@ export class Witness implements Checker {
   /**
    * Throws Violation; returns the commands of all logs with their replies. Of `sent` the reads are
    * judged on the way: each must have been answered from a state of its time. With `flushes` no
-   * queue is followed.
+   * queue is followed. Of two leaders' clocks the one may be behind the other by `apartMs`.
    */
-  async run(clock: Clock, sent: readonly Sent[], flushes: boolean): Promise<Applied[]> {
+  async run(
+    clock: Clock,
+    sent: readonly Sent[],
+    { flushes, apartMs }: { readonly flushes: boolean; readonly apartMs: number },
+  ): Promise<Applied[]> {
     const applied: Applied[] = [];
     for (const [id, group] of this.#groups) {
-      applied.push(...(await replay(id, group, clock, readsOf(sent, group.slots), flushes)));
+      const times = firstTimes(group);
+      const timeLeft = new TimeLeft(apartMs);
+      const open = [stateRule, timeLeft].map(
+        (rule) => new OpenReads(readsOf(sent, group.slots, rule), times, rule),
+      );
+      applied.push(...(await replay(id, group, clock, open, flushes)));
+      timeLeft.end(id);
     }
     return applied;
   }
@@ -123,16 +134,15 @@ async function replay(
   id: GroupId,
   group: Group,
   clock: Clock,
-  reads: readonly Sent[],
+  open: readonly OpenReads[],
   flushes: boolean,
 ): Promise<Applied[]> {
-  const open = new OpenReads(reads, firstTimes(group));
   const copy = await openCopy(group, clock);
   const applied: Applied[] = [];
   const givenTo = new Map<string, string>();
   const queues = new QueueModel();
   compare(id, group, BIRTH.index, copy.hash());
-  await open.judge(BIRTH.index, copy);
+  for (const reads of open) await reads.judge(BIRTH.index, copy);
   for (let index = BIRTH.index + 1; index <= group.last; index++) {
     const seen = group.entries.get(index);
     if (seen === undefined) {
@@ -140,7 +150,7 @@ async function replay(
     }
     const { replies, served } = await copy.apply(seen.entry);
     compare(id, group, index, copy.hash());
-    await open.judge(index, copy);
+    for (const reads of open) await reads.judge(index, copy);
     const { data, kind } = seen.entry;
     const body = kind === 'normal' && data.length > 0 ? decodeEnvelope(data).body : undefined;
     if (body?.family === 'redis' && !flushes) {
@@ -157,7 +167,7 @@ async function replay(
       noteServed(givenTo, waiter, `group ${id} index ${index}: ${line.join(' ')}`);
     }
   }
-  open.end(id);
+  for (const reads of open) reads.end(id);
   return applied;
 }
 

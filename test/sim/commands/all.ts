@@ -53,17 +53,21 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
 /** Where the random, the clock or the order of a host would show first, and what feeds them. */
 const DELICATE = ['sort', 'sort', 'sort', 'sadd', 'rpush', 'spop', 'getex', 'pexpire', 'hpexpire'];
 const DELICATE_SHARE = 0.2;
+/** What tells of deadlines: few keys have one, and not for long. */
+const TIMELY = ['ttl', 'pttl', 'pttl', 'httl', 'hpttl', 'hpttl', 'zan.ttl', 'pexpiretime'];
+const TIMELY_SHARE = 0.15;
 
 const writes = Object.entries(writeCommands);
 const delicate = DELICATE.map((name) => [name, writeCommands[name]!] as const);
 const reads = Object.entries(readCommands);
+const timely = TIMELY.map((name) => [name, readCommands[name]!] as const);
 
 export function drawWrite(draw: Draw): Line {
   return lineOf(draw, draw.chance(DELICATE_SHARE) ? delicate : writes);
 }
 
 export function drawRead(draw: Draw): Line {
-  return lineOf(draw, reads);
+  return lineOf(draw, draw.chance(TIMELY_SHARE) ? timely : reads);
 }
 
 function lineOf(draw: Draw, from: readonly (readonly [string, Arguments])[]): Line {
