@@ -146,7 +146,7 @@ export class Datanode {
     });
     this.#clientsRoom = new ClientsRoom(options, () => this.#host.replicas().length);
     this.#server = this.#createServer();
-    this.#coordinator = this.#createCoordinator();
+    this.#coordinator = this.#createCoordinator(notes);
   }
 
   get incarnation(): Incarnation {
@@ -276,7 +276,7 @@ export class Datanode {
     });
   }
 
-  #createCoordinator(): DatanodeCoordinator {
+  #createCoordinator(notes: ReplicaNotes): DatanodeCoordinator {
     const { store, disk, clock, logger, config, fatal } = this.#options;
     const meter = new LoadMeter({
       ...{ node: this.#identity.node, clock, disk, host: this.#host },
@@ -284,7 +284,7 @@ export class Datanode {
       memoryBytes: () => this.#options.usage().rssBytes,
     });
     return new DatanodeCoordinator({
-      ...{ store, disk, clock, logger },
+      ...{ store, disk, clock, logger, notes },
       dataDir: config['data-dir'],
       leaseTtlMs: config.timing['lease-ttl-ms'],
       loadReportMs: config.timing['load-report-ms'],

@@ -181,7 +181,7 @@ export const recordKinds = {
     remedy: RESTORE,
   }),
   incarnation: kind<IncarnationRecord>({
-    schema: z.object({ version, node: text, incarnation: text }),
+    schema: z.object({ version, node: text, incarnation: text, life: count.exactOptional() }),
     keyOf: (record) => keys.incarnation(record.node),
     remedy: REGISTER,
   }),

@@ -149,6 +149,8 @@ export interface IncarnationRecord {
   readonly version: number;
   readonly node: NodeId;
   readonly incarnation: Incarnation;
+  /** Which of its starts registered last; absent: an older build's, or none yet. */
+  readonly life?: number;
 }
 
 export interface NamespaceRecord {

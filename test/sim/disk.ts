@@ -303,6 +303,24 @@ export class SimDisk implements Disk {
     }
   }
 
+  /** What somebody keeps of the directory of a process that has ended: files by their paths. */
+  copy(): ReadonlyMap<string, Buffer> {
+    return new Map([...this.#names].map(([path, file]) => [path, file.read(0, file.size)]));
+  }
+
+  /** Somebody puts a copy into the place of all there is, for good. */
+  putBack(copy: ReadonlyMap<string, Buffer>): void {
+    this.#names = new Map();
+    for (const [path, bytes] of copy) {
+      const file = new SimFile();
+      file.write(0, bytes);
+      file.endSync(file.beginSync(), false);
+      this.#names.set(path, file);
+    }
+    this.#durableNames = new Map(this.#names);
+    this.#nameLog = [];
+  }
+
   /** Bytes of all files. */
   get usedBytes(): number {
     let sum = 0;

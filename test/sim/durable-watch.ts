@@ -17,6 +17,7 @@ export interface DurableReplica {
 export class DurableWatch {
   readonly #nodes = new Map<ReplicaId, string>();
   readonly #wiped = new Set<ReplicaId>();
+  readonly #setBack = new Set<ReplicaId>();
   readonly replicas = new Map<ReplicaId, DurableReplica>();
 
   /** Logs that told of batches which a loss of power could still take. */
@@ -48,6 +49,15 @@ export class DurableWatch {
   /** The node's disk is gone, with all that was durable there. */
   wiped(node: string): void {
     for (const [id, home] of this.#nodes) if (home === node) this.#wiped.add(id);
+  }
+
+  /** An older copy of the node's directory was put back: it forgets what it had promised. */
+  setBack(node: string): void {
+    for (const [id, home] of this.#nodes) if (home === node) this.#setBack.add(id);
+  }
+
+  isSetBack(id: ReplicaId): boolean {
+    return this.#setBack.has(id);
   }
 
   /** Neither wiped nor removed; one that was not opened yet counts. */

@@ -75,6 +75,12 @@ export class Machine {
     this.disk = this.#newDisk();
   }
 
+  /** Somebody put what `disk.copy` gave before in the place of what there is. */
+  putBack(copy: ReadonlyMap<string, Buffer>): void {
+    this.#spoil();
+    this.disk.putBack(copy);
+  }
+
   #spoil(): void {
     this.spoiled = true;
     this.everSpoiled = true;

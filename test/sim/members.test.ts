@@ -87,8 +87,9 @@ describe('leaders', () => {
       const began = scheduler.nowMs;
       expect(await scheduler.runUntil(settled, WITHIN_MS)).toBe(true);
       expect(scheduler.nowMs - began).toBeLessThan(6_000);
+      // the sooner it is back, the fewer there were until then
+      expect(await scheduler.runUntil(() => writes.count > 500, 1_000)).toBe(true);
       expect(writes.errors).toEqual([]);
-      expect(writes.count).toBeGreaterThan(500);
       process.stdout.write(`${how}: a write took ${writes.longestMs.toFixed(0)} ms at most\n`);
       // one that stops keeps nobody waiting for long, and neither does its return
       if (how === 'stop') expect(writes.longestMs).toBeLessThan(200);

@@ -30,6 +30,7 @@ import {
   IMAGE_VERSION,
   type ViewChange,
 } from './cluster-view.ts';
+import { Life, type LifeNotes } from './life.ts';
 import { LoadReporter } from './load-reporter.ts';
 import { Reporter } from './reporter.ts';
 
@@ -41,6 +42,7 @@ export interface DatanodeCoordinatorOptions {
   readonly dataDir: string;
   readonly leaseTtlMs: number;
   readonly loadReportMs: number;
+  readonly notes: LifeNotes;
   /** What this node carries now. */
   load(): Promise<LoadRecord>;
   /** Called with the view of disk first (when there is one), then with every change. */
@@ -70,6 +72,7 @@ export class DatanodeCoordinator {
   readonly #led = new Map<string, LeaderRecord>();
   readonly #damages: Reporter<DamageRecord>;
   readonly #loads: LoadReporter;
+  readonly #life: Life;
   readonly #stop = new AbortController();
   #view: ClusterView;
   #savedRevision: Revision = 0;
@@ -92,6 +95,7 @@ export class DatanodeCoordinator {
     this.#view = new ClusterView((problem) => this.#onProblem(problem));
     this.#leaders = new Reporter({ ...options, kind: recordKinds.leader, isKnown: isKnownLeader });
     this.#loads = new LoadReporter(options);
+    this.#life = new Life(options.notes);
     this.#damages = new Reporter({ ...options, kind: recordKinds.damage, isKnown: () => true });
   }
 
@@ -293,7 +297,8 @@ export class DatanodeCoordinator {
     const known = await store.get(key);
     const name = await store.get(keys.incarnation(record.node));
     const alive = known && decodeRecord(recordKinds.node, key, known.value);
-    const holder = alive ?? (name && decodeRecord(recordKinds.incarnation, name.key, name.value));
+    const named = name && decodeRecord(recordKinds.incarnation, name.key, name.value);
+    const holder = alive ?? named;
     const incarnation = holder?.incarnation ?? record.incarnation;
     if (incarnation !== record.incarnation) {
       await lease.revoke().catch(() => {});
@@ -309,12 +314,13 @@ export class DatanodeCoordinator {
       await lease.revoke().catch(() => {});
       throw sameNode(other);
     }
+    const told = await this.#life.begin(record, named);
     const { succeeded, revision } = await store.transaction(
       [
         { key, modRevision: known?.modRevision ?? 0 },
         { key: keys.incarnation(record.node), modRevision: name?.modRevision ?? 0 },
       ],
-      [{ type: 'put', key, value: encodeRecord(record), lease }],
+      [{ type: 'put', key, value: encodeRecord(record), lease }, told],
     );
     if (!succeeded)
       throw new KvorumError('STORE_UNAVAILABLE', 'the registration changed meanwhile');

@@ -1,9 +1,10 @@
 /**
  * What a node remembers of its replicas beside their logs: which wanted record each was made from,
- * which were found damaged, and which may have promised their vote to a leader. It outlives the
- * process: a replica is only given up by a record newer than the one it came from (the saved table
- * may be older than the replica), a damaged one is never opened again, and one that promised
- * nothing may vote as soon as it is back.
+ * which were found damaged, which may have promised their vote to a leader, and how often the node
+ * has been started. It outlives the process: a replica is only given up by a record newer than the
+ * one it came from (the saved table may be older than the replica), a damaged one is never opened
+ * again, one that promised nothing may vote as soon as it is back, and an older copy of all this is
+ * told by its count (`coordinator/life`).
  */
 import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import type { Disk } from '../../common/disk.ts';
@@ -24,6 +25,8 @@ interface Notes {
   readonly damages: readonly (readonly [ReplicaId, string])[];
   /** Absent: written before this was noted, so each of them may have promised. */
   readonly promised?: readonly ReplicaId[];
+  /** Which start of the node wrote this; absent: an older build's. */
+  readonly life?: number;
 }
 
 const VERSION = 1;
@@ -39,6 +42,7 @@ export class ReplicaNotes {
   readonly #promised: Set<ReplicaId>;
   /** Of these the file on disk says it. */
   readonly #mayPromise: Set<ReplicaId>;
+  #life: number | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(disk: Disk, path: string, notes: Notes) {
@@ -49,6 +53,7 @@ export class ReplicaNotes {
     this.#damages = new Map(notes.damages);
     this.#promised = new Set(notes.promised ?? this.#origins.keys());
     this.#mayPromise = new Set(this.#promised);
+    this.#life = notes.life;
   }
 
   /**
@@ -76,6 +81,17 @@ export class ReplicaNotes {
     if (stranger === undefined) return;
     const text = `${this.#path}: does not know replica ${stranger}, which the raft log holds`;
     throw new KvorumError('CORRUPT', `${text}; ${REMEDY}`);
+  }
+
+  /** The last start of the node that wrote here; undefined: an older build did, or none yet. */
+  get life(): number | undefined {
+    return this.#life;
+  }
+
+  /** Resolves when it is on disk: to be awaited before the metadata store hears of it. */
+  beginLife(life: number): Promise<void> {
+    this.#life = life;
+    return this.#write();
   }
 
   origins(): ReadonlyMap<ReplicaId, Origin> {
@@ -139,6 +155,7 @@ export class ReplicaNotes {
           origins: [...this.#origins],
           damages: [...this.#damages],
           promised: [...this.#promised],
+          ...(this.#life !== undefined && { life: this.#life }),
         };
         return writeChecked(this.#disk, this.#path, notes);
       });

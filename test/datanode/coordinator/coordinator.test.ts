@@ -101,7 +101,7 @@ const isNotRegistered = (warning: string) => warning.startsWith('not registered'
 
 const bytes = (diskBytes: number, memoryBytes: number) => ({ diskBytes, memoryBytes });
 
-function start(own: Partial<NodeRecord> = {}) {
+function start(own: Partial<NodeRecord> = {}, life?: number) {
   const changes: ViewChange[] = [];
   const refusals: Error[] = [];
   const currents: number[] = [];
@@ -118,6 +118,7 @@ function start(own: Partial<NodeRecord> = {}) {
     dataDir: '/d',
     leaseTtlMs: 1_000,
     loadReportMs: 20,
+    notes: { life, beginLife: async () => {} },
     load: async () => load,
     onChange: (now, change) => {
       view = now;
@@ -214,6 +215,21 @@ describe('a datanode on its control path', () => {
     expect(original.refusals).toEqual([]);
     expect(copy.currents).toEqual([]);
   }, 15_000);
+
+  test('is refused on an older copy of its directory, and never current', async () => {
+    const first = start({ bootId: 'first' }, 4);
+    await first.started;
+    await expect.poll(() => first.currents.length).toBe(1);
+    await first.coordinator.stop();
+    const { value } = (await store.get(keys.incarnation('n1')))!;
+    expect(JSON.parse(value)).toMatchObject({ incarnation: 'one', life: 5 });
+    const older = start({ bootId: 'second' }, 4);
+    await older.started;
+    await expect.poll(() => older.refusals.length).toBe(1);
+    expect(older.refusals[0]!.message).toMatch(/an older copy that was put back: it is of start 4/);
+    expect(older.currents).toEqual([]);
+    expect(await store.get(keys.node('n1'))).toBeUndefined();
+  });
 
   test('waits for the lease of a former life of its own at another address', async () => {
     const lease = await store.grantLease(60_000);

@@ -85,6 +85,14 @@ describe('a promise of a vote', () => {
   });
 });
 
+test('the count of starts outlives the process, and other notes keep it', async () => {
+  const notes = await open();
+  expect(notes.life).toBeUndefined();
+  await notes.beginLife(3);
+  await notes.addOrigins(ORIGINS);
+  expect((await open()).life).toBe(3);
+});
+
 /** Nothing gets its name on it before `release`. */
 function heldDisk(): { readonly disk: Disk; release(): void } {
   let release: () => void = () => {};

@@ -13,7 +13,8 @@ export function durableChecker(): Checker {
 
   const checkPromise = ({ replica, node }: Observed, cluster: SimCluster) => {
     const durable = cluster.durable.replicas.get(replica.id);
-    if (durable === undefined) return;
+    // that it has gone back is no news: others judge what it does then
+    if (durable === undefined || cluster.durable.isSetBack(replica.id)) return;
     const before = promised.get(replica.id);
     const { term, vote, commit } = durable;
     const { log, raft } = replica.inspect();

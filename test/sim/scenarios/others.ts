@@ -128,4 +128,32 @@ export const others: readonly Scenario[] = [
     await scene.whole();
     for (const name of scene.names) await scene.must(name, 'SET', 'r0', `from ${name}`);
   }),
+
+  scenario('others: an older copy of a data directory is put back', {}, async (scene) => {
+    const { cluster } = scene;
+    await scene.whole();
+    const leader = scene.leader();
+    const [back, behind] = scene.followers() as [string, string];
+    await scene.must(leader, 'SET', 'k', 'old');
+    await scene.level();
+    const copy = scene.copy(back);
+    await scene.whole();
+    // the other two have it
+    const writer = await scene.leaderAmong(leader);
+    scene.isolate(behind);
+    await scene.must(writer, 'SET', 'k', 'new');
+    cluster.crash(leader, 'power');
+    scene.putBack(back, copy);
+    scene.healAll();
+    cluster.start(back);
+    await scene.pass(4_000);
+    scene.expect(scene.leads() === undefined, 'who has forgotten what it acknowledged has voted');
+    cluster.start(leader);
+    await scene.leaderAmong(leader);
+    scene.expect((await scene.must(behind, 'GET', 'k')) === 'new', 'a write is lost');
+    // as the refusal asks for
+    scene.wipe(back);
+    cluster.start(back);
+    await scene.whole();
+  }),
 ];

@@ -330,4 +330,19 @@ export class Scene {
     this.cluster.machine(node).wipe();
     this.cluster.durable.wiped(node);
   }
+
+  /** The process ends, and starts again; what was on its disk between. */
+  copy(node: string): ReadonlyMap<string, Buffer> {
+    this.cluster.crash(node, 'process');
+    const copy = this.cluster.machine(node).disk.copy();
+    this.cluster.start(node);
+    return copy;
+  }
+
+  /** The process ends, and an older copy of its disk is put back; `start` is left to the scenario. */
+  putBack(node: string, copy: ReadonlyMap<string, Buffer>): void {
+    this.cluster.crash(node, 'process');
+    this.cluster.machine(node).putBack(copy);
+    this.cluster.durable.setBack(node);
+  }
 }
