@@ -3,6 +3,7 @@
  * nothing. A mutation is an edit of the product's source, applied to a copy of the build.
  */
 import { memoryMutations } from './memory-mutations.ts';
+import { nodeMutations } from './node-mutations.ts';
 import type { RunPlan } from './plan.ts';
 import { sdkMutations } from './sdk-mutations.ts';
 
@@ -637,17 +638,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'tell the time left by a clock of whole seconds',
-    about: 'types',
-    edits: [
-      {
-        file: `${commands}/expiry.ts`,
-        find: 'deadlineReply((deadlineMs, nowMs) => deadlineMs - nowMs)',
-        replace: 'deadlineReply((deadlineMs, nowMs) => deadlineMs - nowMs + (nowMs % 1_000))',
-      },
-    ],
-  },
-  {
     name: 'go on with an older connection of a peer',
     about: 'links',
     edits: [
@@ -667,18 +657,6 @@ export const mutations: readonly Mutation[] = [
         file: `${partition}/return-hold.ts`,
         find: 'if (this.#current) return;',
         replace: 'return;',
-      },
-    ],
-  },
-  {
-    name: 'take an older copy of a data directory for the newest',
-    scenarios: ['others: an older copy'],
-    scripted: true,
-    edits: [
-      {
-        file: 'src/datanode/coordinator/life.ts',
-        find: 'if (life !== undefined && life < known) throw',
-        replace: 'if (false) throw',
       },
     ],
   },
@@ -749,5 +727,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   ...memoryMutations,
+  ...nodeMutations,
   ...sdkMutations,
 ];
