@@ -3,6 +3,7 @@ import { assert } from './assert.ts';
 import type { limits as bounds } from './limits.ts';
 
 export function assertAgreement(limits: typeof bounds): void {
+  assertReplies(limits);
   assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');
   assert(
     2 * limits.waitersPerPartitionMax <= limits.servedRepliesMax,
@@ -37,6 +38,33 @@ export function assertAgreement(limits: typeof bounds): void {
     'what one partition gives to a gathering fits a frame, with a value beyond the bound',
   );
   assert(
+    limits.engineBehindOperations + limits.engineBehindBatchOperationsMax <=
+      limits.engineWholeOperationsMax,
+    'what is written behind is never written in parts',
+  );
+  assert(limits.followerAskMs < limits.holdMs, 'a read that fails at a follower can go elsewhere');
+  assert(
+    (limits.hotValuesBytes & (limits.hotValuesBytes - 1)) === 0 &&
+      4 * limits.hotValueBytes <= limits.hotValuesBytes,
+    'a value that may be kept takes no more than a quarter of its ring',
+  );
+  assert(limits.holdMs < limits.outcomeWaitMs, 'an outcome is waited for beyond one election');
+  assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
+  assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
+  assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
+  assert(
+    limits.peerSmallRequestBytesMax + limits.frameSmallBytesMax < limits.peerQueueBytesMax,
+    'requests never keep a peer from reading the raft messages beside them',
+  );
+  assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');
+  assert(
+    limits.sessionUseNotedMs * 4 <= limits.sessionIdleMs,
+    'a session in use does not end for being noted late',
+  );
+}
+
+function assertReplies(limits: typeof bounds): void {
+  assert(
     limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,
     'the replies of a batch fit a frame',
   );
@@ -56,24 +84,5 @@ export function assertAgreement(limits: typeof bounds): void {
   assert(
     2 * limits.replyBytesMax <= limits.execReplyBytesMax,
     'a transaction has room for one read more',
-  );
-  assert(
-    limits.engineBehindOperations + limits.engineBehindBatchOperationsMax <=
-      limits.engineWholeOperationsMax,
-    'what is written behind is never written in parts',
-  );
-  assert(limits.followerAskMs < limits.holdMs, 'a read that fails at a follower can go elsewhere');
-  assert(limits.holdMs < limits.outcomeWaitMs, 'an outcome is waited for beyond one election');
-  assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
-  assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
-  assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
-  assert(
-    limits.peerSmallRequestBytesMax + limits.frameSmallBytesMax < limits.peerQueueBytesMax,
-    'requests never keep a peer from reading the raft messages beside them',
-  );
-  assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');
-  assert(
-    limits.sessionUseNotedMs * 4 <= limits.sessionIdleMs,
-    'a session in use does not end for being noted late',
   );
 }
