@@ -200,19 +200,25 @@ class HotEngine implements ReadEngine {
     return isRecordKey(key) ? this.#records : this.#members;
   }
 
-  /** Who remembers keys is told of a batch: in one walk, unless it is large. */
+  /**
+   * Who remembers keys is told of a batch: in one walk, unless it is large. What one of some thousands
+   * brings in is not remembered, and of what was read all is forgotten: it would be a turn's work.
+   */
   #changing(operations: BatchOperations): void {
-    if (operations.length > limits.keyFilterChangesMax) {
+    const { length } = operations;
+    const isSmall = length <= limits.hotChangesMax;
+    if (!isSmall) this.#values.forget();
+    if (length > limits.keyFilterChangesMax) {
       this.#records.absent.changing(operations);
       this.#members.absent.changing(operations);
-      this.#values.forget();
       return this.#known.changing(operations);
     }
     for (const operation of operations) {
       const { type, key } = operation;
-      this.#values.changing(key);
+      if (isSmall) this.#values.changing(key);
       const isOne = type === 'put' && (isRecordKey(key) || isMemberKey(key));
-      this.#known.changingOne(operation, isOne && this.#kindOf(key).absent.putting(key));
+      const isNew = isOne && this.#kindOf(key).absent.putting(key);
+      if (isSmall || !isNew) this.#known.changingOne(operation, isNew);
     }
   }
 

@@ -239,16 +239,16 @@ describe('an engine that is read again', () => {
     expect([shown(engine, 'a'), shown(engine, 'b')]).toEqual(['new', 'same']);
   });
 
-  test('keeps nothing of before a batch that is too large to look through', async () => {
-    const { engine } = await open();
-    await engine.write([put('k 7', 'old')]);
-    expect(shown(engine, 'k 7')).toBe('old');
-    const many = Array.from({ length: limits.keyFilterChangesMax + 1 }, (_, at) =>
-      put(`k ${at}`, 'n'),
-    );
-    await engine.write(many);
-    expect(shown(engine, 'k 7')).toBe('n');
-  });
+  test.each([limits.hotChangesMax, limits.hotChangesMax + 1, limits.keyFilterChangesMax + 1])(
+    'shows what a batch of %i changes',
+    async (count) => {
+      const { engine } = await open();
+      await engine.write([put('k 7', 'old'), put('same', 'v')]);
+      expect([shown(engine, 'k 7'), shown(engine, 'same')]).toEqual(['old', 'v']);
+      await engine.write(Array.from({ length: count }, (_, at) => put(`k ${at}`, 'new')));
+      expect([shown(engine, 'k 7'), shown(engine, 'same')]).toEqual(['new', 'v']);
+    },
+  );
 
   test('shows nothing of what was cleared', async () => {
     const { engine } = await open();

@@ -236,6 +236,19 @@ test('a key has one place, however often one batch or several put it', async () 
   expect(['a', 'b', 'c'].map((name) => hot.holdsPlain!(keyOf(name)))).toEqual([false, true, false]);
 });
 
+test.each([limits.hotChangesMax, limits.hotChangesMax + 1])(
+  'what a batch of %i changes is known no more as it was',
+  async (count) => {
+    const { engine } = await setup();
+    const hot = engine as ReadEngine;
+    await engine.write([put('k 1'), put('k 2'), put('k 3')]);
+    const rest = Array.from({ length: count - 2 }, (_, at) => put(`other ${at}`));
+    await engine.write([put('k 1', LIST), del('k 2'), ...rest]);
+    const which = ['k 1', 'k 2', 'k 3'].filter((name) => hot.holdsPlain!(keyOf(name)));
+    expect(which).toEqual(['k 3']);
+  },
+);
+
 describe('a string that is replaced or deleted', () => {
   test.each([
     'SET k w',
