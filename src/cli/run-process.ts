@@ -13,6 +13,7 @@ import { systemRandom } from '../common/random.ts';
 import { tcpNetwork } from '../common/tcp.ts';
 import { yieldingCompactions } from './compactions.ts';
 import { loadConfig } from './config-file.ts';
+import { endNow } from './end-now.ts';
 import { createLogger } from './logger.ts';
 import { tuneHeap } from './node-flags.ts';
 import { openFilesMax } from './open-files.ts';
@@ -82,7 +83,10 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     systemMemoryBytes: os.totalmem(),
     openFilesMax: files,
     usage: processUsage,
-    fatal: (error: Error) => die(logger, error),
+    fatal: (error: Error) => {
+      tell(logger, error);
+      endNow();
+    },
   };
   await run(config, 'datanode', options, logger, async () => {
     const thread = await yieldingCompactions();
@@ -162,7 +166,10 @@ function onEnd(lifeLine: boolean, end: (why: string) => void): void {
 function stop(running: Running | undefined, logger: Logger, why: string): void {
   logger.info('stopping', { why });
   if (running === undefined) process.exit(0);
-  setTimeout(() => process.exit(1), STOP_MS).unref();
+  setTimeout(() => {
+    tell(logger, new Error(`not stopped within ${STOP_MS} ms`));
+    endNow();
+  }, STOP_MS).unref();
   running.stop({ handOver: why !== PARENT_ENDED }).then(
     () => process.exit(0),
     (failure) => die(logger, failure instanceof Error ? failure : new Error(messageOf(failure))),
@@ -170,7 +177,11 @@ function stop(running: Running | undefined, logger: Logger, why: string): void {
 }
 
 function die(logger: Logger, error: Error): never {
+  tell(logger, error);
+  process.exit(1);
+}
+
+function tell(logger: Logger, error: Error): void {
   logger.error('fatal', { error: error.message, stack: error.stack });
   process.stderr.write(`kvorum: ${error.message}\n`);
-  process.exit(1);
 }

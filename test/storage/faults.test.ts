@@ -4,7 +4,7 @@
  * replicas again, with everything that was acknowledged.
  */
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
@@ -122,6 +122,14 @@ async function verified(running: TestCluster, other: string): Promise<void> {
   expect(report.writes).toBeGreaterThan(30);
 }
 
+/** What each thread of a process that should have ended is in the midst of. */
+function threadsOf(pid: number): string {
+  const read = (file: string) => readFileSync(`/proc/${pid}/task/${file}`, 'utf8').trim();
+  return readdirSync(`/proc/${pid}/task`)
+    .map((id) => `${read(`${id}/stat`).split(' ', 3).slice(1).join(' ')} in ${read(`${id}/wchan`)}`)
+    .join('\n');
+}
+
 const logOf = (running: TestCluster, node: string) =>
   readFileSync(join(running.data, 'log', `${node}.log`), 'utf8');
 
@@ -153,7 +161,10 @@ describe.skipIf(noDisks !== undefined)('a disk that turned read-only', () => {
     startLoad(running);
     await acknowledges();
     disk!.breakIt();
-    await eventually(90_000, 'datanode1 has ended', () => !isAlive(pid));
+    await eventually(90_000, 'datanode1 has ended', () => {
+      if (isAlive(pid)) throw new Error(`${threadsOf(pid)}\n${logOf(running, 'datanode1')}`);
+      return true;
+    });
     await goesOnWithout(running, 'datanode1');
     expect(logOf(running, 'datanode1')).toMatch(/[Rr]ead-only file system|EROFS/);
     expect(logOf(running, 'datanode1')).toMatch(/replace the disk, then start this node again/);
