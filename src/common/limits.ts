@@ -169,6 +169,8 @@ export const limits = {
   // raft log
   logSegmentBytes: 64 * MIB,
   logBatchBytesMax: 128 * MIB,
+  /** A write that its disk has not answered by then counts as failed (`raftlog/write-watch.ts`). */
+  logStallMs: 20_000,
   /** Entries of all groups kept in memory, for what is applied next and followers that lag a little. */
   logCacheBytes: 8 * MIB,
   /** A segment is filled with zeros this far ahead of its writer, a chunk at a time. */
@@ -273,10 +275,7 @@ export const limits = {
   memberFiltersBytes: 16 * MIB,
   /** Records that need not be read to be replaced (`partition/known-records.ts`): of a node, at most. */
   knownRecordsBytes: 96 * MIB,
-  /**
-   * Values that were read lately (`partition/hot-values.ts`): of all engines of a node, a power of two,
-   * and an eighth more; and of one value.
-   */
+  /** Values read lately (`partition/hot-values.ts`): of a node, a power of two and an eighth; of one. */
   hotValuesBytes: 32 * MIB,
   hotValueBytes: 4 * KIB,
   /** Of sessions (`partition/known-sessions.ts`): of one engine. */

@@ -16,7 +16,7 @@ import {
 } from '../cluster/cluster.ts';
 import { Load } from '../cluster/load.ts';
 import { noSmallDisks, SmallDisk } from './small-disk.ts';
-import { breakSyncs, noAttaching } from './strace.ts';
+import { breakSyncs, hangSyncs, noAttaching } from './strace.ts';
 
 const PARTITIONS = 2;
 const DISK_BYTES = 160 * 1_024 * 1_024;
@@ -187,6 +187,29 @@ describe.skipIf(noTracing !== undefined)('a disk whose syncs fail with EIO', () 
     await eventually(60_000, 'datanode1 has ended', () => !isAlive(pid));
     await acknowledges();
     expect(logOf(running, 'datanode1')).toMatch(/writing failed \(EIO.*replace the disk/);
+    await isBack(running, 'datanode1', ids);
+    await verified(running, 'datanode3');
+  }, 400_000);
+});
+
+describe.skipIf(noTracing !== undefined)('a disk that answers no more', () => {
+  test('ends its node after a while, and others lead what it led', async () => {
+    cluster = await startCluster({ partitions: PARTITIONS });
+    const running = cluster;
+    const ids = await replicasOn(running, 'datanode1');
+    startLoad(running);
+    await acknowledges();
+    const pid = running.pidOf('datanode1');
+    const hung = await hangSyncs(pid);
+    children.push(hung);
+    await eventually(60_000, 'datanode1 says so', () =>
+      /no answer for 20 s/.test(logOf(running, 'datanode1')),
+    );
+    await goesOnWithout(running, 'datanode1');
+    // as from a disk's driver, nobody is taken out of the tracer's hands
+    hung.kill('SIGKILL');
+    await eventually(30_000, 'datanode1 has ended', () => !isAlive(pid));
+    expect(logOf(running, 'datanode1')).toMatch(/writing failed \(no answer.*replace the disk/);
     await isBack(running, 'datanode1', ids);
     await verified(running, 'datanode3');
   }, 400_000);

@@ -20,15 +20,26 @@ export function noAttaching(): string | undefined {
   return `strace cannot be attached here: ${tried.stderr.trim().split('\n')[0]}`;
 }
 
+/** Calls that answer when what they are about is on disk: the log's files sync what is written. */
+const SYNCED = 'fsync,fdatasync,pwrite64';
+
 /**
  * From now on every sync of the process fails with EIO, also that of a write which syncs what it
  * writes. Resolves when it is so.
  */
-export async function breakSyncs(pid: number): Promise<ChildProcess> {
-  const calls = 'fsync,fdatasync,pwrite64';
+export function breakSyncs(pid: number): Promise<ChildProcess> {
+  return inject(pid, SYNCED, 'error=EIO');
+}
+
+/** They are answered after a quarter of an hour. */
+export function hangSyncs(pid: number): Promise<ChildProcess> {
+  return inject(pid, SYNCED, 'delay_enter=1000s');
+}
+
+async function inject(pid: number, calls: string, what: string): Promise<ChildProcess> {
   const child = spawn(
     'strace',
-    ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`],
+    ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:${what}`],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   await new Promise<void>((resolve, reject) => {

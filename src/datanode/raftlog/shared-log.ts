@@ -10,7 +10,6 @@ import type { Clock } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
-import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
@@ -26,6 +25,7 @@ import { recover } from './recovery.ts';
 import { type RecordPlace, type Segment, SegmentSet } from './segment.ts';
 import { type Move, SegmentGc } from './segment-gc.ts';
 import { SparedEntries } from './spared-entries.ts';
+import { WriteWatch } from './write-watch.ts';
 
 export interface SharedLogOptions {
   readonly disk: Disk;
@@ -36,6 +36,8 @@ export interface SharedLogOptions {
   readonly segmentBytes?: number;
   /** Entry data kept in memory of all replicas, each has an equal share; default limits.logCacheBytes. */
   readonly cacheBytes?: number;
+  /** A write that takes longer has failed; default limits.logStallMs. */
+  readonly stallMs?: number;
   /** Payload of one batch; default limits.logBatchBytesMax. */
   readonly batchBytesMax?: number;
   /** Called once, when a write, a sync or a read fails: nothing is reported durable after it. */
@@ -90,7 +92,7 @@ class SharedLog implements RaftLog {
   #syncs = 0;
   #batches = 0;
   #writtenBytes = 0;
-  readonly #syncTime = new LatencyHistogram();
+  readonly #watch: WriteWatch;
   readonly #rejections = new Set<(error: KvorumError) => void>();
 
   constructor(options: SharedLogOptions) {
@@ -103,6 +105,8 @@ class SharedLog implements RaftLog {
     this.#segmentBytes = options.segmentBytes ?? limits.logSegmentBytes;
     this.#batchBytesMax = options.batchBytesMax ?? limits.logBatchBytesMax;
     this.#onFailure = (error) => options.onFailure(error);
+    const onStall = (why: Error) => this.#fail(diskFailed(options.dir, 'writing', why));
+    this.#watch = new WriteWatch(options.clock, options.stallMs ?? limits.logStallMs, onStall);
     this.#segments = new SegmentSet({
       disk: options.disk,
       dir: options.dir,
@@ -225,7 +229,7 @@ class SharedLog implements RaftLog {
       batches: this.#batches,
       queuedBytes: this.#queue.bytes,
       writtenBytes: this.#writtenBytes,
-      syncTime: this.#syncTime,
+      syncTime: this.#watch.time,
     };
   }
 
@@ -291,9 +295,7 @@ class SharedLog implements RaftLog {
       doing = 'writing';
       const filling = segment.filling;
       if (filling !== undefined && batch.end > filling.from) await filling.done.catch(() => {});
-      const beganMs = this.#clock.monotonicMs();
-      await file.pwriteSynced(batch.place.offset, bytes);
-      this.#syncTime.recordMs(this.#clock.monotonicMs() - beganMs);
+      await this.#watch.during(file.pwriteSynced(batch.place.offset, bytes));
       segment.filled = Math.max(segment.filled, batch.end);
       this.#written = { segment: batch.place.segment, offset: batch.end };
       for (const run of batch.onWritten) run();
@@ -330,8 +332,8 @@ class SharedLog implements RaftLog {
     });
   }
 
-  #fail(error: KvorumError): void {
-    if (this.#failure !== undefined) return;
+  #fail(error: KvorumError): KvorumError {
+    if (this.#failure !== undefined) return error;
     this.#failure = error;
     this.#idleTimer.cancel();
     this.#laterTimer.cancel();
@@ -340,6 +342,7 @@ class SharedLog implements RaftLog {
     this.#rejections.clear();
     for (const reject of rejections) reject(error);
     if (this.#opened) this.#onFailure(error); // else openSharedLog throws it
+    return error;
   }
 
   #isWritten(segment: number, offset: number): boolean {
@@ -357,9 +360,7 @@ class SharedLog implements RaftLog {
       const record = decodeEntry(bytes, place.offset - first.offset, segment.number);
       if (record?.replica !== replica || record.entry.index !== from + i) {
         const what = `entry ${from + i} of replica ${replica} is not sound`;
-        const error = damaged(segment.path, place.offset, what);
-        this.#fail(error);
-        throw error;
+        throw this.#fail(damaged(segment.path, place.offset, what));
       }
       entries.push(record.entry);
     }
@@ -371,9 +372,7 @@ class SharedLog implements RaftLog {
     try {
       return segment.opened.preadSync(from, to - from);
     } catch (cause) {
-      const error = diskFailed(segment.path, 'reading', cause);
-      this.#fail(error);
-      throw error;
+      throw this.#fail(diskFailed(segment.path, 'reading', cause));
     }
   }
 
