@@ -73,8 +73,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${raftlog}/shared-log.ts`,
-        find: 'await file.pwriteSynced(batch.place.offset, bytes)',
-        replace: 'await file.pwrite(batch.place.offset, bytes)',
+        find: 'this.#watch.during(file.pwriteSynced(batch.place.offset, bytes))',
+        replace: 'file.pwrite(batch.place.offset, bytes)',
       },
     ],
   },

@@ -72,6 +72,16 @@ function startLoad(running: TestCluster): Load {
   return load;
 }
 
+/** A cluster that acknowledges; `ids`: of datanode1, as is `pid`. */
+async function startUnderLoad(): Promise<{ running: TestCluster; ids: number[]; pid: number }> {
+  cluster = await startCluster({ partitions: PARTITIONS });
+  const running = cluster;
+  const ids = await replicasOn(running, 'datanode1');
+  startLoad(running);
+  await acknowledges();
+  return { running, ids, pid: running.pidOf('datanode1') };
+}
+
 /** Every partition acknowledges, and `node` leads none. */
 async function goesOnWithout(running: TestCluster, node: string): Promise<void> {
   await eventually(60_000, `${node} leads nothing`, async () => {
@@ -177,12 +187,7 @@ describe.skipIf(noDisks !== undefined)('a disk that turned read-only', () => {
 
 describe.skipIf(noTracing !== undefined)('a disk whose syncs fail with EIO', () => {
   test('ends its node, which hands over its leaders first and is started again', async () => {
-    cluster = await startCluster({ partitions: PARTITIONS });
-    const running = cluster;
-    const ids = await replicasOn(running, 'datanode1');
-    startLoad(running);
-    await acknowledges();
-    const pid = running.pidOf('datanode1');
+    const { running, ids, pid } = await startUnderLoad();
     children.push(await breakSyncs(pid));
     await eventually(60_000, 'datanode1 has ended', () => !isAlive(pid));
     await acknowledges();
@@ -194,12 +199,7 @@ describe.skipIf(noTracing !== undefined)('a disk whose syncs fail with EIO', () 
 
 describe.skipIf(noTracing !== undefined)('a disk that answers no more', () => {
   test('ends its node after a while, and others lead what it led', async () => {
-    cluster = await startCluster({ partitions: PARTITIONS });
-    const running = cluster;
-    const ids = await replicasOn(running, 'datanode1');
-    startLoad(running);
-    await acknowledges();
-    const pid = running.pidOf('datanode1');
+    const { running, ids, pid } = await startUnderLoad();
     const hung = await hangSyncs(pid);
     children.push(hung);
     await eventually(60_000, 'datanode1 says so', () =>
