@@ -201,8 +201,9 @@ class HotEngine implements ReadEngine {
   }
 
   /**
-   * Who remembers keys is told of a batch: in one walk, unless it is large. What one of some thousands
-   * brings in is not remembered, and of what was read all is forgotten: it would be a turn's work.
+   * Who remembers keys is told of a batch: in one walk, unless it is large. Of one of some thousands what
+   * was read is forgotten as a whole, and elements that it brings in are not remembered: it would be a
+   * turn's work. Records are: such batches are also those of a follower that applies many SETs at once.
    */
   #changing(operations: BatchOperations): void {
     const { length } = operations;
@@ -216,9 +217,10 @@ class HotEngine implements ReadEngine {
     for (const operation of operations) {
       const { type, key } = operation;
       if (isSmall) this.#values.changing(key);
-      const isOne = type === 'put' && (isRecordKey(key) || isMemberKey(key));
+      const isRecord = isRecordKey(key);
+      const isOne = type === 'put' && (isRecord || isMemberKey(key));
       const isNew = isOne && this.#kindOf(key).absent.putting(key);
-      if (isSmall || !isNew) this.#known.changingOne(operation, isNew);
+      if (isRecord || isSmall || !isNew) this.#known.changingOne(operation, isNew);
     }
   }
 

@@ -249,6 +249,14 @@ test.each([limits.hotChangesMax, limits.hotChangesMax + 1])(
   },
 );
 
+test('strings that one of the large batches of a busy follower brings in are known', async () => {
+  const { engine } = await setup(96 * KIB);
+  const hot = engine as ReadEngine;
+  const names = Array.from({ length: limits.hotChangesMax + 1 }, (_, at) => `k ${at}`);
+  await engine.write(names.map((name) => put(name)));
+  expect(names.filter((name) => !hot.holdsPlain!(keyOf(name)))).toEqual([]);
+});
+
 describe('a string that is replaced or deleted', () => {
   test.each([
     'SET k w',
