@@ -36,9 +36,13 @@ const RUNS_MAX = 8;
 const RUNNING_MS_MAX = 15_000;
 /**
  * Commands over elements, and of thousands of arguments, go in slices of a few milliseconds; without
- * them most take 10 to 150 ms of 8,000 elements (seen with a pace that never pauses).
+ * them most take 10 to 110 ms of 8,000 elements (seen with a pace that never pauses). A machine that
+ * is busy makes any turn longer, and the whole command with it: a turn that is no more than this
+ * share of it is a slice.
  */
-const SLICED_MS_MAX = 10;
+const SLICED_MS_MAX = 25;
+const SLICE_MS = 10;
+const SLICE_SHARE_MAX = 0.5;
 /** Values of 16 MiB are read and edited at once. */
 const WHOLE_MS_MAX = 150;
 /** For a group of commands: a million elements take half an hour on a machine with other work. */
@@ -132,6 +136,8 @@ describe('the longest hold of the event loop', () => {
         table.push(lineOf(hold));
         process.stdout.write(`${table.at(-1)}\n`);
         expect(hold.ownMs, hold.name).toBeLessThan(limitMs);
+        if (limitMs === SLICED_MS_MAX && hold.ownMs > SLICE_MS)
+          expect(hold.ownMs / hold.totalCpuMs, hold.name).toBeLessThan(SLICE_SHARE_MAX);
       }
     });
   }
