@@ -73,7 +73,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${raftlog}/shared-log.ts`,
-        find: 'this.#watch.during(file.pwriteSynced(batch.place.offset, bytes))',
+        find: 'this.#watch.timed(file.pwriteSynced(batch.place.offset, bytes))',
         replace: 'file.pwrite(batch.place.offset, bytes)',
       },
     ],

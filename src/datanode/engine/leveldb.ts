@@ -33,6 +33,7 @@ import {
 } from './large-write.ts';
 import { engineError, guard } from './level-errors.ts';
 import { LevelLogSync, LOG_PADDING, makeLevelDirectory } from './level-sync.ts';
+import { runClearing } from './pool-share.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
 import { prepareInSteps, type Turn, turnsOf, writeInSteps } from './write-steps.ts';
@@ -315,7 +316,11 @@ class LevelEngine extends LevelReader implements Engine {
     this.#writes = new WriteQueue({
       batch: (operations) =>
         this.#large.isLarge(operations) ? this.#large.write(operations) : batch(operations),
-      clear: (range) => guard(path, level.clear(rangeOptions(range))),
+      clear: (range) =>
+        guard(
+          path,
+          runClearing(() => level.clear(rangeOptions(range))),
+        ),
     });
   }
 

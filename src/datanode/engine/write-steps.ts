@@ -8,6 +8,7 @@ import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
 import { type TurnWork, turnWorkOf } from '../../common/turn-work.ts';
 import type { BatchOperation, BatchOperations, PreparedPart } from './engine.ts';
+import { enginesShare } from './pool-share.ts';
 import { bytesOf } from './write-queue.ts';
 
 /** What is used of a LevelDB. */
@@ -55,7 +56,7 @@ export async function writeInSteps(
   operations: BatchOperations,
   turn: Turn,
 ): Promise<void> {
-  if (isHandedAtOnce(operations)) return level.batch([...operations]);
+  if (isHandedAtOnce(operations)) return enginesShare.run(() => level.batch([...operations]));
   turn.work.beginHanding();
   let part: PreparedPart;
   try {
@@ -79,7 +80,7 @@ export async function prepareInSteps(
     turn.work.beginHanding();
     const filling = fill(batch, operations, bytesMax, turn);
     const isLast = await filling.finally(() => turn.work.endHanding());
-    const write = () => batch.write().finally(() => batch.close());
+    const write = () => enginesShare.run(() => batch.write()).finally(() => batch.close());
     return { isLast, write };
   } catch (error) {
     await batch.close();

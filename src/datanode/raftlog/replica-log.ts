@@ -148,6 +148,13 @@ export class ReplicaState implements ReplicaLog {
     };
   }
 
+  /** Whether it holds the entry, and the record lies there. */
+  isAt(index: LogIndex, { segment, offset }: RecordPlace): boolean {
+    if (index < this.firstIndex() || index > this.lastIndex()) return false;
+    const slot = this.#slot(index);
+    return this.#segments[slot] === segment && this.#offsets[slot] === offset;
+  }
+
   isIn(index: LogIndex, segment: number): boolean {
     return this.#segments[this.#slot(index)] === segment;
   }

@@ -89,7 +89,7 @@ class SharedLog implements RaftLog {
   #opened = false;
   #closed = false;
   #ended = false;
-  #syncs = 0;
+  /** Each is one synced write. */
   #batches = 0;
   #writtenBytes = 0;
   readonly #watch: WriteWatch;
@@ -225,7 +225,7 @@ class SharedLog implements RaftLog {
     return {
       segments: this.#segments.count,
       bytes: this.#segments.bytes,
-      syncs: this.#syncs,
+      syncs: this.#batches,
       batches: this.#batches,
       queuedBytes: this.#queue.bytes,
       writtenBytes: this.#writtenBytes,
@@ -236,8 +236,7 @@ class SharedLog implements RaftLog {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#idleTimer.cancel();
-    this.#laterTimer.cancel();
+    this.#cancelTimers();
     await this.#gc.settle();
     this.#startRun();
     await this.#running;
@@ -289,23 +288,26 @@ class SharedLog implements RaftLog {
   async #write(batch: Batch): Promise<boolean> {
     const segment = must(this.#segments.get(batch.place.segment), 'the segment is known');
     let doing = 'creating the segment';
-    try {
+    const put = async (): Promise<number> => {
       const file = await this.#segments.writable(segment);
       const bytes = await batch.seal(this.#durableSeq, () => this.#nextTurn());
       doing = 'writing';
-      const filling = segment.filling;
+      const { filling } = segment;
       if (filling !== undefined && batch.end > filling.from) await filling.done.catch(() => {});
-      await this.#watch.during(file.pwriteSynced(batch.place.offset, bytes));
+      await this.#watch.timed(file.pwriteSynced(batch.place.offset, bytes));
+      return bytes.length;
+    };
+    try {
+      const bytes = await this.#watch.during(put());
       segment.filled = Math.max(segment.filled, batch.end);
       this.#written = { segment: batch.place.segment, offset: batch.end };
       for (const run of batch.onWritten) run();
-      this.#writtenBytes += bytes.length;
+      this.#writtenBytes += bytes;
     } catch (error) {
       this.#fail(diskFailed(segment.path, doing, error));
       return false;
     }
     if (this.#failure !== undefined) return false; // a read failed meanwhile
-    this.#syncs++;
     this.#batches++;
     this.#durableSeq = batch.place.seq;
     this.#durableSegment = batch.place.segment;
@@ -335,14 +337,18 @@ class SharedLog implements RaftLog {
   #fail(error: KvorumError): KvorumError {
     if (this.#failure !== undefined) return error;
     this.#failure = error;
-    this.#idleTimer.cancel();
-    this.#laterTimer.cancel();
+    this.#cancelTimers();
     this.#logger.error('raft log: failed', { error: error.message });
     const rejections = [...this.#rejections];
     this.#rejections.clear();
     for (const reject of rejections) reject(error);
     if (this.#opened) this.#onFailure(error); // else openSharedLog throws it
     return error;
+  }
+
+  #cancelTimers(): void {
+    this.#idleTimer.cancel();
+    this.#laterTimer.cancel();
   }
 
   #isWritten(segment: number, offset: number): boolean {
@@ -382,18 +388,12 @@ class SharedLog implements RaftLog {
     for (const move of moves) bytes += move.place.bytes;
     const batch = this.#queue.gather(bytes);
     for (const { state, entry, place } of moves) {
-      if (!isAt(state, entry.index, place)) continue; // dropped while it was read
+      if (!state.isAt(entry.index, place)) continue; // dropped while it was read
       const offset = batch.addEntry('moved', state.replica, entry);
       const target = { segment: batch.place.segment, offset, bytes: place.bytes };
       batch.onWritten.push(() => {
-        if (isAt(state, entry.index, place)) state.move(entry.index, entry.term, target);
+        if (state.isAt(entry.index, place)) state.move(entry.index, entry.term, target);
       });
     }
   }
-}
-
-function isAt(state: Move['state'], index: LogIndex, place: RecordPlace): boolean {
-  if (index < state.firstIndex() || index > state.lastIndex()) return false;
-  const now = state.place(index);
-  return now.segment === place.segment && now.offset === place.offset;
 }

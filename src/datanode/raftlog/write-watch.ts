@@ -1,5 +1,5 @@
 /**
- * Times the log's writes, and notices one that its disk does not answer: nothing would be acknowledged
+ * Times the log's writes, and notices a batch that its disk does not answer: nothing would be acknowledged
  * any more, while heartbeats, which need no disk, would keep the node's leaders where they are. What is
  * counted are looks of the event loop: a process that stood still has not waited for its disk.
  */
@@ -7,7 +7,7 @@ import type { Clock } from '../../common/clock.ts';
 import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
 
-/** A write is looked at so often before it counts as unanswered. */
+/** A batch is looked at so often before it counts as unanswered. */
 const LOOKS = 10;
 
 export class WriteWatch {
@@ -19,7 +19,7 @@ export class WriteWatch {
   #isUnderWay = false;
   #looks = 0;
 
-  /** `onStall` is called when a write takes longer than `stallMs`. */
+  /** `onStall` is called when a batch takes longer than `stallMs`. */
   constructor(clock: Clock, stallMs: number, onStall: (why: Error) => void) {
     this.#clock = clock;
     this.#lookMs = stallMs / LOOKS;
@@ -27,23 +27,28 @@ export class WriteWatch {
     this.#timer = new LoneTimer(clock);
   }
 
-  /** One write at a time. */
-  async during(write: Promise<void>): Promise<void> {
-    const beganMs = this.#clock.monotonicMs();
+  /** All that a batch asks of the disk: its segment's file, the zeros it is to cover, its write. One at a time. */
+  async during<Done>(batch: Promise<Done>): Promise<Done> {
     this.#looks = 0;
     this.#isUnderWay = true;
     this.#timer.ask(this.#lookMs, this.#look);
     try {
-      await write;
+      return await batch;
     } finally {
       this.#isUnderWay = false;
     }
+  }
+
+  /** The write of it, which alone is timed. */
+  async timed(write: Promise<void>): Promise<void> {
+    const beganMs = this.#clock.monotonicMs();
+    await write;
     this.time.recordMs(this.#clock.monotonicMs() - beganMs);
   }
 
   readonly #look = (): void => {
     if (!this.#isUnderWay) return;
-    // the first may come early: it was asked for by a write before
+    // the first may come early: it was asked for by a batch before
     if (++this.#looks <= LOOKS) this.#timer.ask(this.#lookMs, this.#look);
     else this.#onStall(new Error(`no answer for ${(this.#lookMs * LOOKS) / 1_000} s`));
   };

@@ -22,7 +22,7 @@ function setup() {
     const write = new Promise<void>((resolve, reject) => {
       end = (failure) => (failure ? reject(failure) : resolve());
     });
-    return { done: watch.during(write), end };
+    return { done: watch.during(watch.timed(write)), end };
   };
   /** Lets so much time pass; whoever waits for it is called then. */
   const pass = async (ms: number) => {
@@ -89,15 +89,18 @@ describe('the log of a node', () => {
   });
   afterEach(() => rm(dir, { recursive: true, force: true }));
 
-  test('fails when its disk does not answer, and says what to do', async () => {
+  /** A log on a disk that answers nothing of that kind once it is told to hang. */
+  async function openOn(kind: 'pwriteSynced' | 'pwrite' | 'create', segmentBytes?: number) {
     let hangs = false;
+    const never = <Done>(): Promise<Done> => new Promise(() => {});
     const disk: Disk = Object.create(fsDisk, {
       open: {
         value: async (...asked: Parameters<Disk['open']>) => {
+          if (hangs && asked[1] === kind) return never();
           const file = await fsDisk.open(...asked);
-          const write = file.pwriteSynced.bind(file);
-          file.pwriteSynced = (offset, bytes) =>
-            hangs ? new Promise(() => {}) : write(offset, bytes);
+          if (kind === 'create') return file;
+          const write = file[kind].bind(file);
+          file[kind] = (offset, bytes) => (hangs ? never() : write(offset, bytes));
           return file;
         },
       },
@@ -105,10 +108,16 @@ describe('the log of a node', () => {
     const failures: KvorumError[] = [];
     const onFailure = (failure: KvorumError) => failures.push(failure);
     const world = { disk, dir: join(dir, 'raftlog'), clock: systemClock, logger: silentLogger };
-    const log = await openSharedLog({ ...world, onFailure, stallMs: 200 });
+    const sizes = segmentBytes === undefined ? {} : { segmentBytes };
+    const log = await openSharedLog({ ...world, ...sizes, onFailure, stallMs: 200 });
     log.append({ replica: 7, reset: reset(0, 0, 3) }, () => {});
     await log.flush();
     hangs = true;
+    return { log, failures };
+  }
+
+  test('fails when its disk does not answer, and says what to do', async () => {
+    const { log, failures } = await openOn('pwriteSynced');
     let durable = false;
     log.append({ replica: 7, entries: entryRange(1, 5, 1) }, () => {
       durable = true;
@@ -117,4 +126,18 @@ describe('the log of a node', () => {
     expect(failures.map(({ code }) => code)).toEqual(['DISK_FAILED']);
     expect(durable).toBe(false);
   });
+
+  test.each(['create', 'pwrite'] as const)(
+    'fails as well when it waits for the next segment: %s',
+    async (kind) => {
+      const { log, failures } = await openOn(kind, 16_384);
+      for (let from = 1; failures.length === 0; from += 5) {
+        log.append({ replica: 7, entries: entryRange(from, from + 4, 1) }, () => {});
+        await log.flush().catch(() => {});
+      }
+      expect(failures.map(({ message }) => message)).toEqual([
+        expect.stringMatching(/no answer for 0.2 s/),
+      ]);
+    },
+  );
 });
