@@ -83,10 +83,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     systemMemoryBytes: os.totalmem(),
     openFilesMax: files,
     usage: processUsage,
-    fatal: (error: Error) => {
-      tell(logger, error);
-      endNow();
-    },
+    fatal: (error: Error) => die(logger, error),
   };
   await run(config, 'datanode', options, logger, async () => {
     const thread = await yieldingCompactions();
@@ -167,8 +164,7 @@ function stop(running: Running | undefined, logger: Logger, why: string): void {
   logger.info('stopping', { why });
   if (running === undefined) process.exit(0);
   setTimeout(() => {
-    tell(logger, new Error(`not stopped within ${STOP_MS} ms`));
-    endNow();
+    die(logger, new Error(`not stopped within ${STOP_MS} ms`));
   }, STOP_MS).unref();
   running.stop({ handOver: why !== PARENT_ENDED }).then(
     () => process.exit(0),
@@ -178,7 +174,7 @@ function stop(running: Running | undefined, logger: Logger, why: string): void {
 
 function die(logger: Logger, error: Error): never {
   tell(logger, error);
-  process.exit(1);
+  return endNow();
 }
 
 function tell(logger: Logger, error: Error): void {
