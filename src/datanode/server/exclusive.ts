@@ -124,8 +124,7 @@ function runParts(
   const answers: PartAnswer[] = [];
   const finish = () => {
     answers.sort((a, b) => a.part.partition - b.part.partition);
-    const merge = command.fanOut?.merge ?? 'any';
-    const reply = mergeReplies(merge, answers, command.keys, () => random.float());
+    const reply = mergeReplies(command, answers, () => random.float());
     watch.answered(session, command, args, arrivedMs, reply);
     ground.end(slot, reply);
   };

@@ -2,7 +2,7 @@
 import { unreachable } from '../../common/assert.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { FanOut, KeyPositions } from '../commands/command.ts';
+import type { FanOut, KeyPositions, ReadCommand, WriteCommand } from '../commands/command.ts';
 import { saysDone } from '../commands/kept-reply.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
@@ -48,13 +48,16 @@ export function splitByKeys(
   return [...parts].map(([partition, { line, keyAt }]) => ({ partition, line, keyAt }));
 }
 
-/** One reply of all parts'; an error of any part is the reply, naming what was done and what not. */
+/** What is to be known of a command whose parts were asked. */
+type Merged = Pick<ReadCommand | WriteCommand, 'kind' | 'keys' | 'fanOut'>;
+
+/** One reply of all parts'; an error of any part is the reply, naming what a write has done. */
 export function mergeReplies(
-  merge: FanOut['merge'],
+  command: Merged,
   answers: readonly PartAnswer[],
-  positions: KeyPositions,
   draw: () => number,
 ): Reply {
+  const merge = command.fanOut?.merge ?? 'any';
   if (answers.reduce((sum, { reply }) => sum + replyBytes(reply), 0) > limits.replyBytesMax) {
     return replyTooLarge(merge === 'concat' ? 'SCAN' : 'fewer keys').reply;
   }
@@ -63,7 +66,7 @@ export function mergeReplies(
   const failed = plain.filter(
     ({ reply }) => reply.kind === 'error' && !(merge === 'ok' && saysDone(reply)),
   );
-  if (failed.length > 0) return failure(plain, failed, positions);
+  if (failed.length > 0) return failure(command, plain, failed);
   const replies = plain.map(({ reply }) => reply);
   switch (merge) {
     case 'sum':
@@ -144,27 +147,48 @@ function inKeyOrder(answers: readonly PartAnswer[]): Reply {
 const NAMES_MAX = 16;
 const NAME_CHARACTERS_MAX = 64;
 
+/** Nothing happened, and clients send the whole command again; also on the port of ZanRedisDB's. */
+const TRY_AGAIN = /^(?:CLUSTERDOWN|TRYAGAIN|LOADING|MOVED|ERR_CLUSTER_CHANGED)\b/;
+
 function failure(
+  { kind, keys }: Merged,
   answers: readonly PartAnswer[],
   failed: readonly PartAnswer[],
-  positions: KeyPositions,
 ): Reply {
   const done = answers.filter(({ reply }) => reply.kind !== 'error' || saysDone(reply));
   const unknown = failed.filter(({ fate }) => fate === 'unknown');
   const refused = failed.filter(({ fate, reply }) => fate !== 'unknown' && !saysDone(reply));
-  const worst = [...unknown, ...refused, ...failed][0]!;
+  // what is refused for good is so again, however often the others are tried
+  const lasting = refused.filter(({ reply }) => !saysTryAgain(reply));
+  const worst = [...unknown, ...lasting, ...refused, ...failed][0]!;
   const isWhole = unknown.length === 0 && (done.length === 0 || refused.length === 0);
-  if (positions.first === 0 || isWhole) return worst.reply;
-  // not UNKNOWNOUTCOME, which ends a connection: the keys of all three kinds are to be heard of
-  const code = unknown.length > 0 ? 'PARTIALOUTCOME' : 'CLUSTERDOWN';
+  // reads change nothing; of all keys at once there are none to be named
+  const isNobodys = keys.first === 0 && unknown.length > 0;
+  if (kind === 'read' || isWhole || isNobodys) return worst.reply;
+  // not UNKNOWNOUTCOME, which ends a connection: the keys of all three kinds are to be heard of; nor
+  // a word that means "nothing happened": clients would send what is done once more
   return error(
-    `${code} the command is not atomic over partitions and was carried out in part: ` +
-      `done for ${names(done, positions)}; not done for ${names(refused, positions)}; ` +
-      `unknown for ${names(unknown, positions)}`,
+    `${IN_PART}the command is not atomic over partitions and was carried out in part: ` +
+      `done for ${names(done, keys)}; not done for ${names(refused, keys)}; ` +
+      `unknown for ${names(unknown, keys)}`,
   );
 }
 
+function saysTryAgain(reply: Reply): boolean {
+  return reply.kind === 'error' && TRY_AGAIN.test(reply.text);
+}
+
+const IN_PART = 'PARTIALOUTCOME ';
+
+/** Some of a write took effect, or may have, and not all of it: it must not be sent again unseen. */
+export function saysInPart(reply: Reply): boolean {
+  return reply.kind === 'error' && reply.text.startsWith(IN_PART);
+}
+
 function names(answers: readonly PartAnswer[], { first, step }: KeyPositions): string {
+  if (first === 0 && answers.length > 0) {
+    return `partition ${answers.map(({ part }) => part.partition).join(' ')}`;
+  }
   const keys = answers.flatMap(({ part }) =>
     part.keyAt.map((_, at) => part.line[first + at * step]!),
   );

@@ -78,7 +78,7 @@ function askParts(
       const failed = answers.filter((one) => one.reply.kind === 'error');
       const worst = failed.find((one) => one.fate === 'unknown') ?? failed[0];
       if (worst !== undefined) return answer(ground, request, sent, worst.reply, worst.fate);
-      const merged = mergeReplies(command.fanOut!.merge, answers, command.keys, () => 0);
+      const merged = mergeReplies(command, answers, () => 0);
       answer(ground, request, sent, merged, 'done');
     };
     const { line, partition } = part;

@@ -9,15 +9,23 @@ import type { Fate } from '../../../src/datanode/server/lane.ts';
 const DOWN = error('CLUSTERDOWN nothing happened');
 const UNKNOWN = error('UNKNOWNOUTCOME nobody can tell');
 
+type Parts = readonly [reply: Reply, fate: Fate][];
+type Merge = FanOut['merge'];
+
 /** Of keys a, b, … in as many partitions, by what their parts answered. */
-function merged(merge: FanOut['merge'], ...parts: readonly [reply: Reply, fate: Fate][]): Reply {
+function merged(merge: Merge, ...parts: Parts): Reply {
+  return mergedOf('write', merge, parts);
+}
+
+function mergedOf(kind: 'read' | 'write', merge: Merge, parts: Parts, first = 1): Reply {
   const step = merge === 'ok' ? 2 : 1;
   const answers = parts.map(([reply, fate], partition) => {
     const words = ['COMMAND', 'abcd'[partition]!, ...(step === 2 ? ['v'] : [])];
     const part = { partition, line: words.map((word) => Buffer.from(word)), keyAt: [partition] };
     return { part, reply, fate };
   });
-  return mergeReplies(merge, answers, { first: 1, last: -1, step }, () => 0);
+  const keys = { first, last: -1, step };
+  return mergeReplies({ kind, keys, fanOut: { over: 'keys', merge } }, answers, () => 0);
 }
 
 const text = (reply: Reply) => (reply.kind === 'error' ? reply.text : reply.kind);
@@ -34,11 +42,58 @@ test('an MSET of which a part’s reply was lost is carried out, and answers OK'
 
 test('its keys are among those that are done when another part is not', () => {
   expect(text(merged('ok', [DONE, 'done'], [DOWN, 'not-proposed'], [OK, 'done']))).toMatch(
-    /^CLUSTERDOWN .*: done for 'a' 'c'; not done for 'b'; unknown for none$/,
+    /^PARTIALOUTCOME .*: done for 'a' 'c'; not done for 'b'; unknown for none$/,
   );
   expect(text(merged('sum', [DONE, 'done'], [DOWN, 'not-proposed'], [UNKNOWN, 'unknown']))).toMatch(
     /^PARTIALOUTCOME .*: done for 'a'; not done for 'b'; unknown for 'c'$/,
   );
+});
+
+test('a part of a write that was done never stands behind a word that asks for another try', () => {
+  // go-redis and the SDK send a command again that was answered CLUSTERDOWN: the part would run twice
+  const large = error('ERR it fits no entry of the log');
+  for (const refusal of [DOWN, large, error('TRYAGAIN later'), error('LOADING')]) {
+    expect(text(merged('sum', [integer(1), 'done'], [refusal, 'not-proposed']))).toMatch(
+      /^PARTIALOUTCOME .*: done for 'a'; not done for 'b'; unknown for none$/,
+    );
+  }
+});
+
+test('of all keys, FLUSHALL, the partitions are named', () => {
+  const parts: Parts = [
+    [OK, 'done'],
+    [DOWN, 'not-proposed'],
+    [OK, 'done'],
+  ];
+  expect(text(mergedOf('write', 'ok', parts, 0))).toMatch(
+    /^PARTIALOUTCOME .*: done for partition 0 2; not done for partition 1; unknown for none$/,
+  );
+  const lost: Parts = [
+    [OK, 'done'],
+    [UNKNOWN, 'unknown'],
+  ];
+  expect(mergedOf('write', 'ok', lost, 0)).toEqual(UNKNOWN);
+});
+
+test('a read of which a part was refused is answered as that part was: nothing has changed', () => {
+  const parts: Parts = [
+    [integer(1), 'done'],
+    [DOWN, 'not-proposed'],
+  ];
+  expect(mergedOf('read', 'sum', parts)).toEqual(DOWN);
+});
+
+test('what is refused for good comes before what another try may bring', () => {
+  const large = error('ERR it fits no entry of the log');
+  for (const kind of ['read', 'write'] as const) {
+    for (const down of [DOWN, error('ERR_CLUSTER_CHANGED: raft group not ready')]) {
+      const parts: Parts = [
+        [down, 'not-proposed'],
+        [large, 'not-proposed'],
+      ];
+      expect(mergedOf(kind, 'sum', parts)).toEqual(large);
+    }
+  }
 });
 
 test('a count of which a part was lost is told as done, not as a number', () => {
