@@ -78,6 +78,7 @@ export function ownError(code: OwnErrorCode, message: string, details?: ErrorDet
 /** `cause` is what was met last; an earlier attempt may be why the outcome is not known. */
 export function failureText(name: string, code: OwnErrorCode, cause: Error): string {
   if (code === 'DONE') return `${name} took effect once; its reply is not kept any more`;
+  if (code === 'PARTIAL') return `${name} took effect in part: ${cause.message}`;
   const unknown = code === 'OUTCOME_UNKNOWN';
   return `${name}${unknown ? ' may have taken effect' : ' was not carried out'}: ${cause.message}`;
 }

@@ -5,6 +5,8 @@
  * *Not proposed*: the attempt had no effect and never will: any command is sent again.
  * *Outcome unknown*: it may take effect, now or later: sent again are reads, and writes in a
  * session, of which the group keeps the sequence and the reply.
+ *
+ * *Partial*: what is done would be done again: nothing is sent again.
  */
 import type { OwnErrorCode } from './errors.ts';
 
@@ -21,6 +23,10 @@ export const failures = {
   lost: { outcome: 'unknown', refresh: true, atOnce: false },
   /** `UNKNOWNOUTCOME`: the server itself does not know. */
   unknownOutcome: { outcome: 'unknown', refresh: true, atOnce: false },
+  /** `PARTIALOUTCOME`: a gateway's, of a write that some partitions have done, and others never will. */
+  partial: { outcome: 'partial', refresh: true, atOnce: false },
+  /** The same, where of some partitions nobody knows. */
+  partlyUnknown: { outcome: 'partly-unknown', refresh: true, atOnce: false },
   /** `MISCONF`: the node's disk fails, or its data is damaged; it may have done its part before. */
   faulty: { outcome: 'unknown', refresh: true, atOnce: false },
   /** The node has said nothing for the time of an attempt. */
@@ -34,7 +40,14 @@ export const failures = {
 } as const satisfies Record<string, FailureRow>;
 
 interface FailureRow {
-  readonly outcome: 'not-proposed' | 'unknown' | 'session-lost' | 'done' | 'reply';
+  readonly outcome:
+    | 'not-proposed'
+    | 'unknown'
+    | 'partial'
+    | 'partly-unknown'
+    | 'session-lost'
+    | 'done'
+    | 'reply';
   /** The table of partitions is looked up at once. */
   readonly refresh: boolean;
   /** The first time it is sent again without a pause. */
@@ -85,6 +98,9 @@ export function decide(
   const isWrite = effect !== 'read';
   if (outcome === 'reply') return fail(undefined);
   if (outcome === 'done') return fail('DONE');
+  // what a part has not done now, an earlier attempt may have
+  if (outcome === 'partial') return fail(maybeDone ? 'OUTCOME_UNKNOWN' : 'PARTIAL');
+  if (outcome === 'partly-unknown') return fail('OUTCOME_UNKNOWN');
   // Sent before, it may have run in the session that was collected since.
   if (outcome === 'session-lost' && maybeDone) return fail('OUTCOME_UNKNOWN');
   if (outcome === 'unknown' && effect === 'write') return fail('OUTCOME_UNKNOWN');
@@ -120,16 +136,20 @@ const byWord: ReadonlyMap<string, Failure> = new Map([
   ['TRYAGAIN', 'busy'],
   ['LOADING', 'busy'],
   ['UNKNOWNOUTCOME', 'unknownOutcome'],
-  ['PARTIALOUTCOME', 'unknownOutcome'],
+  ['PARTIALOUTCOME', 'partlyUnknown'],
   ['MISCONF', 'faulty'],
   ['SESSIONLOST', 'sessionLost'],
   ['DONE', 'done'],
 ]);
 
+/** How a `PARTIALOUTCOME` ends that knows of each part whether it was done. */
+const NONE_UNKNOWN = /; unknown for none\s*$/;
+
 /** What an error reply means, by its first word. */
 export function failureOf(text: string): Failure {
   const word = /^[A-Z_]+/.exec(text)?.[0];
-  return (word !== undefined && byWord.get(word)) || 'reply';
+  const failure = (word !== undefined && byWord.get(word)) || 'reply';
+  return failure === 'partlyUnknown' && NONE_UNKNOWN.test(text) ? 'partial' : failure;
 }
 
 /** What a node says for itself: the log was not asked, and what was sent before may be in it. */

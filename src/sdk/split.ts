@@ -4,7 +4,7 @@
  */
 import type { PartitionId } from '../common/ids.ts';
 import type { Argument, Reply } from './connection.ts';
-import { type ClientError, ownError } from './errors.ts';
+import { type ClientError, type OwnErrorCode, ownError } from './errors.ts';
 
 export interface Part {
   readonly partition: PartitionId;
@@ -79,8 +79,10 @@ export function failureOfWrite(
   failures: readonly ClientError[],
   parts: number,
 ): ClientError {
-  const unknown = failures.find(({ code }) => code === 'OUTCOME_UNKNOWN');
-  if (unknown !== undefined) return unknown;
+  const codeIs = (wanted: OwnErrorCode) => failures.find(({ code }) => code === wanted);
+  // a part is `PARTIAL` itself when a gateway had to split it: the client's table is old
+  const ended = codeIs('OUTCOME_UNKNOWN') ?? codeIs('PARTIAL');
+  if (ended !== undefined) return ended;
   const undone = failures.filter(({ code }) => code !== 'DONE');
   const [first = failures[0]!] = undone;
   if (undone.length === 0 || undone.length === parts) return first;

@@ -36,7 +36,18 @@ const rows: readonly Row[] = [
   { failure: 'unsent', answer: 'unsent', ...refused },
   { failure: 'lost', answer: 'close', ...unknown },
   { failure: 'unknownOutcome', answer: '-UNKNOWNOUTCOME who knows\r\n', ...unknown },
-  { failure: 'unknownOutcome', answer: '-PARTIALOUTCOME unknown for a\r\n', ...unknown },
+  {
+    failure: 'partial',
+    answer: "-PARTIALOUTCOME done for 'a'; not done for 'b'; unknown for none\r\n",
+    once: each('PARTIAL'),
+    always: each('PARTIAL'),
+  },
+  {
+    failure: 'partlyUnknown',
+    answer: "-PARTIALOUTCOME done for 'a'; not done for none; unknown for 'b'\r\n",
+    once: each('OUTCOME_UNKNOWN'),
+    always: each('OUTCOME_UNKNOWN'),
+  },
   { failure: 'faulty', answer: '-MISCONF this replica is damaged\r\n', ...unknown },
   {
     failure: 'silent',
@@ -253,6 +264,8 @@ describe('decide', () => {
     expect([...outcomes].sort()).toEqual([
       'done',
       'not-proposed',
+      'partial',
+      'partly-unknown',
       'reply',
       'session-lost',
       'unknown',
@@ -282,6 +295,7 @@ describe('decide', () => {
     expect(decide('unsent', late, limits, 0)).toMatchObject({ code: 'UNAVAILABLE' });
     const uncertain = { ...last, effect: 'write-in-session', maybeDone: true } as const;
     expect(decide('busy', uncertain, limits, 0)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(decide('partial', uncertain, limits, 0)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     const read = { ...last, effect: 'read', maybeDone: true } as const;
     expect(decide('busy', read, limits, 0)).toMatchObject({ code: 'UNAVAILABLE' });
     expect(decide('lost', { ...read, maybeDone: false }, limits, 0)).toMatchObject({
