@@ -11,7 +11,13 @@ import { array, bulk, error, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import type { ConnectionWorld } from '../server/connection-world.ts';
 import { badShape } from '../server/dispatch.ts';
-import { mergeReplies, type Part, type PartAnswer, splitByKeys } from '../server/fan-out.ts';
+import {
+  mergeReplies,
+  type Part,
+  type PartAnswer,
+  saysInPart,
+  splitByKeys,
+} from '../server/fan-out.ts';
 import type { Fate } from '../server/lane.ts';
 import type { LaneSet } from '../server/lane-set.ts';
 import { decodeCursor, encodeCursor, type PartitionPlace } from './cursor.ts';
@@ -62,7 +68,10 @@ function awayFrom(
   return whyNotHere(world.router, world.node, place, false);
 }
 
-/** All at once; the first error is the answer, one whose outcome nobody knows before all. */
+/**
+ * All at once; what is answered when not all succeed is said where gateways merge. A write of which a
+ * part was done ends so that its client does not send it again: the outcome of the whole is unknown.
+ */
 function askParts(
   ground: ZanGround,
   request: KeyedRequest,
@@ -75,15 +84,19 @@ function askParts(
     const settle = (reply: Reply, fate: Fate) => {
       answers.push({ part, reply, fate });
       if (answers.length < parts.length) return;
-      const failed = answers.filter((one) => one.reply.kind === 'error');
-      const worst = failed.find((one) => one.fate === 'unknown') ?? failed[0];
-      if (worst !== undefined) return answer(ground, request, sent, worst.reply, worst.fate);
       const merged = mergeReplies(command, answers, () => 0);
-      answer(ground, request, sent, merged, 'done');
+      answer(ground, request, sent, merged, fateOf(merged, answers));
     };
     const { line, partition } = part;
     ask(ground, request, partition, { sent, command, line, anywhere: false, settle });
   }
+}
+
+/** Of the whole, when `merged` is what its parts' answers came to. */
+function fateOf(merged: Reply, answers: readonly PartAnswer[]): Fate {
+  if (saysInPart(merged)) return 'unknown';
+  const isAway = merged.kind === 'error' && answers.some(({ fate }) => fate === 'not-proposed');
+  return isAway ? 'not-proposed' : 'done';
 }
 
 function ask(

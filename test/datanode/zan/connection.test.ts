@@ -169,6 +169,51 @@ describe('where a command cannot be taken', () => {
     expect(await said(`get default:t:${here}`)).toBe('$1\r\n1');
   });
 
+  describe('several partitions of which one is led elsewhere by the time of its turn', () => {
+    const here = keysOf(0, 1)[0]!;
+    const keys = `default:t:${here} default:t:${key}`;
+
+    /** The first of them has done its part, if it takes any, when the second has lost its lead. */
+    async function meanwhile(line: string): Promise<string> {
+      await said(`plset default:t:${here} 1 default:t:${key} 1`);
+      const [first, second] = [leader(`t:${here}`), leader(`t:${key}`)];
+      const [before, others] = [first.batches.length, second.batches.length];
+      const open = second.shut();
+      client.send(`incr default:t:${key}`);
+      await expect.poll(() => second.batches.length).toBe(others + 1);
+      const from = client.text.length;
+      client.send(line);
+      await expect.poll(() => first.batches.length).toBe(before + 1);
+      second.isLeader = false;
+      doors.routes.setLeader(3, 'b', 7);
+      open();
+      await client.until((text) => (text.slice(from).match(/\r\n/g) ?? []).length === 2);
+      const [incremented, answer] = client.text.slice(from).split('\r\n');
+      expect(incremented).toBe(':2');
+      return answer!;
+    }
+
+    test('a write of which a part is done ends, and is not worth another try', async () => {
+      const text = await meanwhile(`del ${keys}`);
+      expect(text).toMatch(/^-context deadline exceeded: PARTIALOUTCOME /);
+      expect(text).toContain(`done for 't:${here}'; not done for 't:${key}'; unknown for none`);
+      expect(text).toMatch(/ : ERR handle command del, default:t:/);
+      expect(await said(`get default:t:${here}`)).toBe('$-1');
+    });
+
+    test('a write of which no part is done may be sent again', async () => {
+      const faults = Array.from({ length: 60 }, () => ({ after: 0, code: 'BUSY' as const }));
+      leader(`t:${here}`).faults.push(...faults);
+      leader(`t:${key}`).faults.push(...faults);
+      expect(await changed(`del ${keys}`)).toMatch(/^raft group not ready: CLUSTERDOWN /);
+    });
+
+    test('a read may be sent again', async () => {
+      const text = await meanwhile(`exists ${keys}`);
+      expect(text).toMatch(/^-ERR_CLUSTER_CHANGED: partition of the namespace is not leader/);
+    });
+  });
+
   test('what was not proposed is tried again for a while, then refused for another try', async () => {
     const partition = leader(`t:${key}`);
     partition.faults.push({ after: 0, code: 'BUSY' });
