@@ -178,6 +178,8 @@ const deniedInExec: ReadonlyMap<string, Reply> = new Map([
   ['ssubscribe', error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")],
 ]);
 
+const CLIENT_GONE = error('ERR the client has gone; nothing more of its transaction is run');
+
 function runExec(
   ground: ExclusiveGround,
   { args, slot }: Waiting,
@@ -186,6 +188,8 @@ function runExec(
   const { clock, watch, session, lanes, logger, pushes } = ground;
   const arrivedMs = clock.monotonicMs();
   const run = (row: NodeCommand, line: CommandLine) => {
+    // what it subscribes to once its subscriptions are ended, nobody would end
+    if (ground.gone().aborted) return CLIENT_GONE;
     return deniedInExec.get(row.name) ?? row.run(line, ground.context());
   };
   const failed = (failure: unknown) => {

@@ -31,6 +31,7 @@ export interface Doors {
   readonly routes: MutableRouteTable;
   readonly server: RedisServer;
   readonly users: MemoryUsers;
+  readonly pubsub: PubSubHub;
   /** What the server warned of. */
   readonly warnings: readonly string[];
   close(): Promise<void>;
@@ -158,7 +159,7 @@ export async function openDoors(
     noteSent(...called.map(([row]) => row));
     return server.close();
   };
-  return { gateway, cluster, follower, partitions, routes, server, users, warnings, close };
+  return { gateway, cluster, follower, partitions, routes, server, users, pubsub, warnings, close };
 }
 
 /** A raw client: bytes out, text in. */

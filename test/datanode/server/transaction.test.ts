@@ -250,3 +250,32 @@ test('what a user may not do is refused when it is queued, and EXEC with it', as
       '-EXECABORT Transaction discarded because of previous errors.\r\n',
   );
 });
+
+describe('a client that goes while its EXEC waits', () => {
+  // a peer that is never told of a subscription makes SUBSCRIBE wait
+  beforeEach(() => doors.pubsub.onOpen('b'));
+  afterEach(() => doors.pubsub.onClosed('b', []));
+
+  // only the end of what it sends would let the server answer first
+  test.each(['reset', 'killed'])('leaves no subscription behind: %s', async (how) => {
+    const { pubsub } = doors;
+    const other = await RawClient.open(doors.gateway);
+    client.send('MULTI', 'SUBSCRIBE one', 'SUBSCRIBE two', 'EXEC');
+    await expect.poll(() => pubsub.info().channels).toBe(1);
+    if (how === 'reset') client.socket.resetAndDestroy();
+    else expect(await other.ask('CLIENT KILL TYPE pubsub', ':1\r\n')).toBe(':1\r\n');
+    await expect.poll(() => pubsub.info().channels, { interval: 5 }).toBe(0);
+    pubsub.onClosed('b', []);
+    expect(await other.ask('PUBLISH two x', ':0\r\n')).toBe(':0\r\n');
+    expect(pubsub.info()).toMatchObject({ channels: 0, clients: 0 });
+    other.end();
+  });
+
+  test('which one that stays makes, all of them', async () => {
+    client.send('MULTI', 'SUBSCRIBE one', 'SUBSCRIBE two', 'EXEC');
+    await expect.poll(() => doors.pubsub.info().channels).toBe(1);
+    doors.pubsub.onClosed('b', []);
+    await client.until((text) => /\$3\r\ntwo\r\n:2\r\n$/.test(text));
+    expect(doors.pubsub.info().channels).toBe(2);
+  });
+});
