@@ -31,18 +31,22 @@ export class LongWrites {
     for (const item of items) if (item.mayAnswerMuch === true) this.#underWay++;
   }
 
-  /** Its results have come: a large one is believed at once, small ones little by little. */
+  /**
+   * Its results have come: a large one is believed at once, small ones little by little. What was not
+   * carried out, as while there is no leader, tells nothing.
+   */
   end(items: readonly Item[], results: readonly LineResult[]): void {
     let count = 0;
     let bytes = 0;
     for (let at = 0; at < items.length; at++) {
       if (items[at]!.mayAnswerMuch !== true) continue;
+      this.#underWay--;
       const result = results[at]!;
+      if (!result.ok) continue;
       count++;
-      if (result.ok) bytes += replyBytes(result.reply);
+      bytes += replyBytes(result.reply);
     }
     if (count === 0) return;
-    this.#underWay -= count;
     this.#expectedBytes = Math.max(bytes / count, this.#expectedBytes / 2, REPLY_BYTES_MIN);
   }
 }

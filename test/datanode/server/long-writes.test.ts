@@ -20,6 +20,23 @@ beforeEach(async () => {
 
 afterEach(() => doors.close());
 
+/** What a client that reads all it can is given for so many commands, of so many bytes each. */
+async function takenOf(count: number, command: (at: number) => string, replyBytes: number) {
+  const reader = connect(doors.gateway, '127.0.0.1');
+  let [taken, isClosed] = [0, false];
+  reader.on('data', (chunk) => {
+    taken += chunk.length;
+  });
+  reader.on('close', () => {
+    isClosed = true;
+  });
+  reader.write(Array.from({ length: count }, (_, at) => wire(command(at))).join(''));
+  const wanted = count * replyBytes;
+  await expect.poll(() => isClosed || taken === wanted, { timeout: 50_000 }).toBe(true);
+  reader.destroy();
+  return { taken, isClosed };
+}
+
 test('few begin, more while replies are small, and one in any case', () => {
   const writes = new LongWrites();
   const first = limits.connectionLongWritesBytes / limits.longWriteExpectedBytes;
@@ -40,6 +57,41 @@ test('few begin, more while replies are small, and one in any case', () => {
   expect(writes.countMax).toBe(1);
 });
 
+test('what was refused tells nothing of sizes', () => {
+  const writes = new LongWrites();
+  const first = writes.countMax;
+  const refused = { ok: false as const, code: 'NO_LEADER' as const, message: 'none' };
+  for (let at = 0; at < 20; at++) {
+    writes.begin(long(10));
+    writes.end(
+      long(10),
+      Array.from({ length: 10 }, () => refused),
+    );
+  }
+  expect(writes.countMax).toBe(first);
+  writes.begin(long(2));
+  writes.end(long(2), [answers(1, 4 * MIB)[0]!, refused]);
+  expect(writes.countMax).toBe(7);
+});
+
+test('tries without a leader do not make a large batch of what gives back much', async () => {
+  const bytes = Buffer.from(`$${MIB}\r\n${'v'.repeat(MIB)}\r\n`);
+  let [tries, most] = [0, 0];
+  for (const partition of doors.partitions) {
+    partition.execute = async ({ lines }) => {
+      if (++tries <= 14) {
+        return lines.map(() => ({ ok: false, code: 'NO_LEADER', message: 'as the script says' }));
+      }
+      most = Math.max(most, lines.length);
+      return lines.map(() => ({ ok: true, reply: { kind: 'encoded', bytes } }));
+    };
+  }
+  const count = 512;
+  const { taken, isClosed } = await takenOf(count, () => 'GETDEL k', bytes.length);
+  expect([isClosed, taken]).toEqual([false, count * bytes.length]);
+  expect(most).toBeLessThanOrEqual(limits.connectionLongWritesBytes / MIB);
+});
+
 test('a pipeline of writes that give back much neither takes much memory nor is closed', async () => {
   const count = 1_000;
   const bytes = Buffer.from(`$${MIB}\r\n${'v'.repeat(MIB)}\r\n`);
@@ -53,23 +105,11 @@ test('a pipeline of writes that give back much neither takes much memory nor is 
       return lines.map(() => ({ ok: true, reply: { kind: 'encoded', bytes } }));
     };
   }
-  const reader = connect(doors.gateway, '127.0.0.1');
-  let [taken, isClosed] = [0, false];
-  reader.on('data', (chunk) => {
-    taken += chunk.length;
-  });
-  reader.on('close', () => {
-    isClosed = true;
-  });
-  const keys = Array.from({ length: count }, (_, at) => `GETDEL k${at}`);
-  reader.write(keys.map((line) => wire(line)).join(''));
-  const wanted = count * bytes.length;
-  await expect.poll(() => isClosed || taken === wanted, { timeout: 50_000 }).toBe(true);
-  expect([isClosed, taken]).toEqual([false, wanted]);
+  const { taken, isClosed } = await takenOf(count, (at) => `GETDEL k${at}`, bytes.length);
+  expect([isClosed, taken]).toEqual([false, count * bytes.length]);
   expect(most).toBeLessThanOrEqual(
     limits.connectionLongWritesBytes / MIB + doors.partitions.length,
   );
-  reader.destroy();
 });
 
 test('writes that answer shortly leave as one batch', async () => {
