@@ -40,9 +40,9 @@ export const limits = {
   /** Beyond, a read's reply that is not the next to leave is dropped, and the read made again later. */
   connectionOutputReadsBytes: 64 * MIB,
   /** Writes of one connection that may give back what they find: so many bytes of their replies may be
-   * under way, near enough, and one is expected to have the other figure before any has come. */
+   * under way, together with all that wait, near enough; one is expected to have them all before any has
+   * come. */
   connectionLongWritesBytes: 32 * MIB,
-  longWriteExpectedBytes: 1 * MIB,
   clientsMax: 10_000,
   /** However little room there is: an operator finds a way in. */
   clientsLeast: 16,

@@ -150,6 +150,11 @@ export class ClientStream {
     return this.#replies.readyBytes <= pauseBytes && this.#again.size === 0;
   }
 
+  /** Whether its reply is the next to leave. */
+  isNext({ slot }: Pick<LaneItem, 'slot'>): boolean {
+    return slot === this.#replies.first;
+  }
+
   /**
    * Whether the reply to a read may wait here until those before it have left. Reads of many partitions
    * begin together, before anything is known of their size; a client that takes what it is sent is not to

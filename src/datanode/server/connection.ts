@@ -174,6 +174,8 @@ export class Connection {
       witnessed: (group, witness) => noteWitness(this.session, group, witness),
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#stream.mayStart(item),
+      isNext: (item) => this.#stream.isNext(item),
+      waitingBytes: () => this.#stream.output.waitingBytes,
       hasRoomFor: (read) => this.#stream.hasRoomFor(read),
       redirect: (lane, item) =>
         goneReply(router.routes, lane.place) ?? this.#whereabouts.redirectItem(lane.place, item),

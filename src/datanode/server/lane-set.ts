@@ -4,7 +4,10 @@ import { Lane, type LaneItem, type LanePlace, type LaneWorld, NO_GROUP } from '.
 import { LongWrites } from './long-writes.ts';
 
 /** The connection and its node, as lanes see them. */
-export type LanesWorld = Omit<LaneWorld, 'settle' | 'longWrites'>;
+export type LanesWorld = Omit<LaneWorld, 'settle' | 'longWrites'> & {
+  /** Of replies that the client has not taken, those that wait for earlier ones included. */
+  waitingBytes(): number;
+};
 
 /** So many lanes there are before those that are idle are let go. */
 const SWEPT_MIN = 64;
@@ -24,7 +27,8 @@ export class LaneSet {
       item.settle(reply, fate);
       onAnswer();
     };
-    this.#world = { settle, longWrites: new LongWrites(), ...world };
+    const longWrites = new LongWrites(() => world.waitingBytes());
+    this.#world = { settle, longWrites, ...world };
   }
 
   get unanswered(): number {

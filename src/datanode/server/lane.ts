@@ -48,6 +48,8 @@ export interface LaneWorld {
   execute(batch: CommandBatch): Promise<readonly LineResult[]>;
   /** False while the client takes its replies too slowly to let `next` make more of them. */
   mayStart(next: LaneItem): boolean;
+  /** Its reply is the next to leave. */
+  isNext(item: LaneItem): boolean;
   /** False when the reply to `read` is too much for its client now: it is to be made again, later. */
   hasRoomFor(read: LaneItem): boolean;
   /** That the partition is gone; and but for the gateway, MOVED while this node cannot answer. */
@@ -125,16 +127,25 @@ export class Lane {
   }
 
   #mayStart(first: LaneItem): boolean {
-    const may = this.#world.mayStart(first);
+    const may = this.#world.mayStart(first) && this.#hasRoomToWrite(first);
     if (may && !this.#clientReads) this.#readyMs = this.#world.clock.monotonicMs();
     this.#clientReads = may;
     return may;
   }
 
+  /** Of what gives back much, others of the connection may have to end first. */
+  #hasRoomToWrite(first: LaneItem): boolean {
+    if (first.mayAnswerMuch !== true) return true;
+    const { longWrites } = this.#world;
+    if (longWrites.countMax(this.#world.isNext(first)) > 0) return true;
+    longWrites.holdBack(this);
+    return false;
+  }
+
   /**
-   * When the wait for the partition began. Neither a slow client's own delay nor the time in which
-   * the partition answers what is before it counts: in a deep pipeline of reads and writes by turns
-   * each of them is a batch of its own.
+   * When the wait for the partition began. Neither a slow client's own delay, nor that of its writes for
+   * one another, nor the time in which the partition answers what is before it counts: in a deep
+   * pipeline of reads and writes by turns each of them is a batch of its own.
    */
   #waitingSinceMs({ arrivedMs }: LaneItem): number {
     return Math.max(arrivedMs, this.#readyMs);
@@ -151,12 +162,15 @@ export class Lane {
     const kind = this.#items[0]!.kind;
     let bytes = 0;
     let count = 0;
-    let longLeft = this.#world.longWrites.countMax;
+    let longLeft: number | undefined;
     for (const item of this.#items) {
       if (item.kind !== kind || count === BATCH_LINES_MAX) break;
       if (count > 0 && item.startsBatch === true) break;
       if (count > 0 && bytes + item.bytes > BATCH_BYTES_MAX) break;
-      if (item.mayAnswerMuch === true && longLeft-- === 0) break;
+      if (item.mayAnswerMuch === true) {
+        longLeft ??= this.#world.longWrites.countMax(count === 0 && this.#world.isNext(item));
+        if (longLeft-- === 0) break;
+      }
       bytes += item.bytes;
       count++;
     }
@@ -193,15 +207,31 @@ export class Lane {
   }
 
   #finish(items: readonly LaneItem[], results: readonly LineResult[]): void {
-    this.#world.longWrites.end(items, results);
+    const { longWrites, clock } = this.#world;
+    longWrites.end(items, results);
     if (this.#closed) return;
+    const whyHeld = this.#handOver(items, results);
+    this.#underWay = false;
+    if (whyHeld !== undefined) {
+      this.#hold(whyHeld);
+    } else {
+      this.#backoffMs = BACKOFF_MIN_MS;
+      this.#readyMs = clock.monotonicMs();
+    }
+    // those that waited for this one are before what it has left
+    longWrites.letGoOn();
+    this.pump();
+  }
+
+  /** What is to be tried again is in its place then; the result says why it has to wait for that. */
+  #handOver(items: readonly LaneItem[], results: readonly LineResult[]): string | undefined {
     for (let at = 0; at < items.length; at++) {
       const item = items[at]!;
       const result = results[at]!;
       if (result.ok) {
         if (item.kind === 'read' && !this.#world.hasRoomFor(item)) {
           this.#items.unshift(...items.slice(at));
-          break;
+          return undefined;
         }
         if (result.witness !== undefined) {
           this.#world.witnessed(this.place.group, result.witness);
@@ -212,19 +242,13 @@ export class Lane {
       if (maySendAgain(item, result.code)) {
         this.#items.unshift(...items.slice(at));
         // Cut short because the replies grew large: the rest is asked for at once.
-        if (at > 0 && result.code === 'BUSY') break;
-        this.#underWay = false;
-        this.#hold(result.message);
-        return;
+        return at > 0 && result.code === 'BUSY' ? undefined : result.message;
       }
       const { outcome, reply } = errorTable[result.code];
       const fate = outcome === 'refused' ? 'not-proposed' : 'unknown';
       this.#world.settle(item, error(`${reply} ${result.message}`), fate);
     }
-    this.#underWay = false;
-    this.#backoffMs = BACKOFF_MIN_MS;
-    this.#readyMs = this.#world.clock.monotonicMs();
-    this.pump();
+    return undefined;
   }
 
   #hold(why: string): void {

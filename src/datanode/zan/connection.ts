@@ -94,6 +94,8 @@ export class ZanConnection implements ClientConnection {
       witnessed: () => {},
       execute: (batch) => router.execute(batch),
       mayStart: (item) => this.#stream.mayStart(item),
+      isNext: (item) => this.#stream.isNext(item),
+      waitingBytes: () => this.#stream.output.waitingBytes,
       hasRoomFor: (read) => this.#stream.hasRoomFor(read),
       redirect: ({ place }, item) => {
         if (!(item instanceof PartitionRequest)) return undefined;
