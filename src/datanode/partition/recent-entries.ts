@@ -11,6 +11,7 @@
  */
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import { ownReplies } from '../resp/own-replies.ts';
 import type { Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import type { AppliedEntry } from './applier.ts';
@@ -111,7 +112,9 @@ function keep(stretch: Stretch, index: LogIndex, replies: readonly Reply[]): num
   const before = stretch.bytes;
   let bytes = 0;
   for (const reply of replies) bytes += replyBytes(reply);
-  stretch.kept.push({ index, bytes, replies });
+  // what is larger than its room leaves it at once
+  const own = bytes > limits.recentTermBytesMax ? [] : ownReplies(replies);
+  stretch.kept.push({ index, bytes, replies: own });
   stretch.bytes += bytes;
   while (stretch.bytes > limits.recentTermBytesMax && stretch.head < stretch.kept.length) {
     stretch.bytes -= stretch.kept[stretch.head]!.bytes;

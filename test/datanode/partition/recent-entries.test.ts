@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
+import { seededRandom } from '../../../src/common/random.ts';
 import { RecentEntries } from '../../../src/datanode/partition/recent-entries.ts';
+import { ValueRing } from '../../../src/datanode/partition/value-ring.ts';
 import { bulk, integer, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 
 let applied: { term: number; index: number };
@@ -113,4 +115,30 @@ test('small replies are bounded as well, and what was dropped is let go', () => 
     replies: [integer(count - 8_000)],
   });
   expect(fate(1, 1)).toEqual({ kind: 'done', replies: undefined });
+});
+
+test('no kept reply keeps memory alive that is much larger', () => {
+  const ring = new ValueRing(seededRandom('ring'), 1_048_576);
+  const engine = ring.newEngine();
+  const key = Buffer.from('key');
+  ring.keep(engine, key, Buffer.from('a value of 20 bytes.'));
+  const count = 3_000;
+  for (let index = 1; index <= count; index++) {
+    // what other engines of the node read meanwhile
+    for (let at = 0; at < 800; at++) ring.get(engine, key);
+    apply(1, index, [bulk(ring.get(engine, key)!), OK, bulk(ring.get(engine, key)!)]);
+  }
+  const memories = new Set<ArrayBufferLike>();
+  for (let index = 1; index <= count; index++) {
+    const known = fate(1, index);
+    if (known.kind !== 'done') throw new Error(known.kind);
+    for (const reply of known.replies ?? []) {
+      if (reply.kind !== 'bulk') continue;
+      expect(reply.bytes.toString()).toBe('a value of 20 bytes.');
+      memories.add(reply.bytes.buffer);
+    }
+  }
+  const bytes = [...memories].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  expect(memories.size).toBeGreaterThan(1_000);
+  expect(bytes).toBeLessThan(limits.recentTermBytesMax);
 });
