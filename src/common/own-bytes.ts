@@ -28,6 +28,14 @@ export function ownBytes(walk: (see: OwnBytes['move']) => void): OwnBytes | unde
   return { move };
 }
 
+/** The same bytes, as `ownBytes` has them. */
+export function ownList(all: readonly Buffer[]): readonly Buffer[] {
+  const own = ownBytes((see) => {
+    for (const bytes of all) see(bytes);
+  });
+  return own === undefined ? all : all.map((bytes) => own.move(bytes));
+}
+
 function pinsMore(bytes: Buffer): boolean {
   return bytes.buffer.byteLength > 2 * bytes.length + SPARE_BYTES;
 }

@@ -12,6 +12,7 @@
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
 import type { GroupId, Namespace, PartitionId, Term } from '../../common/ids.ts';
+import { ownList } from '../../common/own-bytes.ts';
 import type { WaitOutcome, WaitRequest } from '../partition/wait.ts';
 import { decodeList, encodeList } from '../partition/waiter-codec.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
@@ -87,7 +88,9 @@ function decodeRequest(reader: ByteReader, kind: number): WaitRequest {
   const line = decodeList(reader);
   if (protocol !== 2 && protocol !== 3) throw new ByteRangeError(`protocol ${protocol}`);
   if (line.length === 0) throw new ByteRangeError('a request without a command');
-  return { id, line, protocol, withdraw: kind === KIND.withdraw };
+  // of a frame that may share its memory with others; this may be kept for hours
+  const [ownId, ...ownLine] = ownList([id, ...line]);
+  return { id: ownId!, line: ownLine, protocol, withdraw: kind === KIND.withdraw };
 }
 
 /** `undefined`: a confirmation was noted. */

@@ -68,7 +68,11 @@ export class WaitRouter {
 
   /** The other end: of a peer's client, for a replica of this node. */
   async serve(body: Buffer, asker: Asker): Promise<Buffer> {
-    const message = decodeWaitMessage(body);
+    // nothing waits here: a function that does keeps `body`
+    return this.#answer(decodeWaitMessage(body), asker);
+  }
+
+  async #answer(message: WaitMessage, asker: Asker): Promise<Buffer> {
     const protocol = message.kind === 'ask' ? message.request.protocol : 2;
     return encodeWaitAnswer(await this.#serve(message, asker), protocol);
   }

@@ -221,7 +221,7 @@ export class Connection {
       );
       return;
     }
-    this.#exclusive = { args, slot, target: alone };
+    this.#exclusive = { args: alone.kind === 'blocking' ? alone.line : args, slot, target: alone };
     this.#exclusiveBirth = this.#whereabouts.birth();
     this.#runExclusive();
   }

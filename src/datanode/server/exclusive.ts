@@ -6,6 +6,7 @@ import type { Clock } from '../../common/clock.ts';
 import { messageOf } from '../../common/errors.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
+import { ownList } from '../../common/own-bytes.ts';
 import type { Random } from '../../common/random.ts';
 import type { BlockingForm, NodeCommand, WriteCommand } from '../commands/command.ts';
 import type { NodeContext, Session } from '../commands/node-context.ts';
@@ -42,6 +43,8 @@ export interface BlockingTarget {
   readonly kind: 'blocking';
   readonly command: WriteCommand;
   readonly form: BlockingForm;
+  /** It may be kept for hours: in memory of its own, not in a piece that many requests share. */
+  readonly line: CommandLine;
   readonly partition: PartitionId;
 }
 
@@ -52,8 +55,10 @@ export function blockingTarget(
 ): BlockingTarget | undefined {
   if (target.kind !== 'one' || target.command.kind !== 'write') return undefined;
   const { command, partition } = target;
-  const form = command.blocking?.(args);
-  return form && { kind: 'blocking', command, form, partition };
+  if (command.blocking === undefined) return undefined;
+  const line = ownList(args);
+  const form = command.blocking(line);
+  return form && { kind: 'blocking', command, form, line, partition };
 }
 
 export interface ExclusiveGround {

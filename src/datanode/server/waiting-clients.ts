@@ -51,9 +51,11 @@ export class WaitingClients {
   }
 
   #newId(): Buffer {
-    const counter = Buffer.allocUnsafe(COUNTER_BYTES);
-    counter.writeBigUInt64BE(this.#count++);
-    return Buffer.concat([this.#prefix, counter]);
+    // it is kept for as long as its client waits
+    const id = Buffer.allocUnsafeSlow(this.#prefix.length + COUNTER_BYTES);
+    this.#prefix.copy(id);
+    id.writeBigUInt64BE(this.#count++, this.#prefix.length);
+    return id;
   }
 
   /** The client's reply has arrived here: the leader need not keep it. */

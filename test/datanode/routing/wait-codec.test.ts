@@ -81,6 +81,19 @@ test('the bytes are these for ever', () => {
   expect(decodeWaitMessage(Buffer.from(`570101${place}${rest}`, 'hex'))).toEqual(ask);
 });
 
+test('what may be kept for long does not keep the frame alive', () => {
+  const words = ['BLPOP', 'k', '0'].map((word) => Buffer.from(word));
+  const request = { id: Buffer.from('id'), line: words, protocol: 2, withdraw: false } as const;
+  const bytes = encodeWaitMessage({ namespace: 'ns', partition: 3, term: 9, kind: 'ask', request });
+  const body = Buffer.allocUnsafeSlow(8_192).subarray(0, bytes.length);
+  bytes.copy(body);
+  const decoded = decodeWaitMessage(body);
+  if (decoded.kind !== 'ask') throw new Error(decoded.kind);
+  expect(decoded.request).toEqual(request);
+  const { id, line } = decoded.request;
+  for (const { buffer } of [id, ...line]) expect(buffer.byteLength).toBeLessThan(100);
+});
+
 function failureOf(work: () => unknown): string | undefined {
   try {
     work();

@@ -39,6 +39,22 @@ test('a blocked client runs nothing else until its time is over', async () => {
   await blocked(0);
 });
 
+test('it keeps nothing alive but its own request', async () => {
+  const asked: Buffer[] = [];
+  for (const partition of doors.partitions) {
+    const wait = partition.wait.bind(partition);
+    partition.wait = (request, gone) => {
+      asked.push(request.id, ...request.line);
+      return wait(request, gone);
+    };
+  }
+  const client = await open();
+  client.send('BLPOP none 0');
+  await blocked(1);
+  expect(asked).toHaveLength(4);
+  for (const { buffer } of asked) expect(buffer.byteLength).toBeLessThan(100);
+});
+
 test('what was sent before it comes first, and what it is given is confirmed', async () => {
   const client = await open();
   client.send('RPUSH {k}a x', 'BLPOP {k}a 0', 'PING');
