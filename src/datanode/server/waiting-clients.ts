@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
 import type { Router } from '../routing/router.ts';
 import { BlockedClient, type BlockedRequest, type WithdrawalWaits } from './blocked-client.ts';
+import { goneReply } from './gone.ts';
 import type { LanePlace } from './lane.ts';
 
 const CONFIRM_AFTER_MS = 50;
@@ -76,10 +77,16 @@ export class WaitingClients {
   }
 
   async #send(all: Unconfirmed): Promise<void> {
+    // of a group that is gone nobody keeps anything, and nobody will ever answer for it
+    if (goneReply(this.#router.routes, all.place) !== undefined) {
+      this.#unconfirmed.delete(all.place.group);
+      return;
+    }
     const ids = all.ids;
     all.ids = [];
     const told = await this.#router.waits.confirm(all.place, ids);
     all.timer = undefined;
+    if (this.#unconfirmed.get(all.place.group) !== all) return;
     if (!told) all.ids = [...ids, ...all.ids];
     if (all.ids.length > 0) this.#arm(all, told ? CONFIRM_AFTER_MS : CONFIRM_RETRY_MS);
     else this.#unconfirmed.delete(all.place.group);
