@@ -14,7 +14,7 @@ import type { WaitOutcome } from '../partition/wait.ts';
 import { error, NULL_ARRAY, type Protocol, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import type { LeaderHint } from '../routing/table.ts';
-import { goneReply } from './gone.ts';
+import { goneReply, REBUILT } from './gone.ts';
 import type { LanePlace } from './lane.ts';
 
 export interface BlockedRequest {
@@ -51,6 +51,10 @@ const NO_LEADER = error(
 const UNKNOWN = error(
   'UNKNOWNOUTCOME the partition has no leader that could tell whether an element was taken; ' +
     'if one was, it is lost to this client',
+);
+const REBUILT_UNKNOWN = error(
+  'UNKNOWNOUTCOME the partition lost its quorum and was rebuilt from one replica: whether an element ' +
+    'was taken cannot be told; if one was, it is lost to this client',
 );
 
 export class BlockedClient {
@@ -229,9 +233,10 @@ export class BlockedClient {
     return this.#told?.node === node && this.#told.term === term;
   }
 
-  /** Its namespace was deleted, and all its partitions with it. */
+  /** Its namespace was deleted, and all its partitions with it; or the partition was rebuilt. */
   #gone(): Reply | undefined {
-    return goneReply(this.#world.router.routes, this.#request.place);
+    const reply = goneReply(this.#world.router.routes, this.#request.place);
+    return reply === REBUILT && this.#asked > 0 ? REBUILT_UNKNOWN : reply;
   }
 
   #isOld({ node, term }: LeaderHint): boolean {

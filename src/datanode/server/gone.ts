@@ -11,7 +11,9 @@ export function goneReply(
 ): Reply | undefined {
   const partitions = routes.partitions(namespace);
   if (partitions === undefined) return error(noNamespace(namespace));
-  return partitions[partition]?.group === group ? undefined : MADE_ANEW;
+  const record = partitions[partition];
+  if (record?.group === group) return undefined;
+  return record?.rebuilt?.formerGroups.includes(group) ? REBUILT : MADE_ANEW;
 }
 
 export function noNamespace(namespace: Namespace): string {
@@ -20,6 +22,11 @@ export function noNamespace(namespace: Namespace): string {
     : `ERR namespace '${namespace}' does not exist (any more)`;
 }
 
+/** Its replicas may hold what they took on before: to whoever waits for such an outcome it is not known. */
+export const REBUILT = error(
+  'TRYAGAIN the partition that the command was for lost its quorum and was rebuilt from one replica ' +
+    'meanwhile; nothing happened, try again',
+);
 const MADE_ANEW = error(
   'TRYAGAIN the partition that the command was for is gone, another has taken its place: its ' +
     'namespace was deleted and made anew; nothing happened that still counts',

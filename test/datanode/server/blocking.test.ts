@@ -1,7 +1,7 @@
 /** Blocked clients at the doors; who is served is tested with real partitions. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../cluster/cluster.ts';
-import { type Doors, openDoors, RawClient } from './doors.ts';
+import { type Doors, openDoors, RawClient, rebuild } from './doors.ts';
 
 let doors: Doors;
 const clients: RawClient[] = [];
@@ -154,6 +154,15 @@ test('a leader that comes when the time is over is asked what was there', async 
   const text = await client.until((all) => all.endsWith('\r\n'));
   expect(text).toBe('*2\r\n$3\r\nfoo\r\n$1\r\nx\r\n');
   expect(await empty.until((all) => all.endsWith('\r\n'))).toBe('*-1\r\n');
+});
+
+test('of a partition that is rebuilt nobody can tell whether an element was taken', async () => {
+  const client = await open();
+  client.send('BLPOP none 0');
+  await blocked(1);
+  for (const partition of doors.partitions.keys()) rebuild(doors, partition);
+  await eventually(20_000, 'its connection ends', () => client.closed);
+  expect(client.text).toBe('');
 });
 
 test('in a transaction it never waits', async () => {

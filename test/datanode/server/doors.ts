@@ -68,6 +68,17 @@ const record = (partition: number, count: number, hash: Hash): PartitionRecord =
   };
 };
 
+/** The table once an operator has rebuilt a partition: it goes on under a group of its own. */
+export function rebuild({ routes }: Doors, partition: number): void {
+  const records = routes.partitions('default')!;
+  const { group, rebuilt } = records[partition]!;
+  const formerGroups = [...(rebuilt?.formerGroups ?? []), group];
+  const after = { group: group + 100, rebuilt: { epoch: 2, formerGroups, lost: [] } };
+  routes.setPartitions(
+    records.map((of) => (of.partition === partition ? { ...of, ...after } : of)),
+  );
+}
+
 export async function openDoors(
   count = 4,
   settings: Partial<ServerSettings> = {},
