@@ -155,6 +155,7 @@ export class Connection {
     return new Transaction({
       namespace: () => this.session.namespace,
       birth: () => this.#whereabouts.birth(),
+      group: (partition) => this.#whereabouts.place(partition).group,
       refusedNow: (line) => access.execRefusalOf(this.session, line),
       newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),

@@ -44,7 +44,7 @@ interface Watching {
   readonly token: string;
   readonly namespace: Namespace;
   readonly partition: PartitionId;
-  readonly birth: GroupId;
+  readonly group: GroupId;
   calls: number;
 }
 
@@ -61,6 +61,8 @@ export interface TransactionWorld {
   namespace(): Namespace;
   /** Another once the namespace was deleted and made anew. */
   birth(): GroupId;
+  /** Another, as well, once the partition was rebuilt, perhaps without what the client has read. */
+  group(partition: PartitionId): GroupId;
   /** Why the client may not run this any more, though it might when it was queued. */
   refusedNow(line: CommandLine): Reply | undefined;
   /** Unlike that of any other connection of the cluster. */
@@ -161,12 +163,10 @@ export class Transaction {
 
   #begin(): Reply {
     if (this.#open !== undefined) return error('ERR MULTI calls can not be nested');
-    const encoded = new ExecWriter();
-    const room = new QueueRoom();
     this.#open = {
       queue: [],
-      room,
-      encoded,
+      room: new QueueRoom(),
+      encoded: new ExecWriter(),
       partition: undefined,
       birth: undefined,
       broken: false,
@@ -195,12 +195,11 @@ export class Transaction {
     if (target.kind !== 'one') return { target, args };
     const namespace = this.#world.namespace();
     const { partition } = target;
-    const birth = this.#world.birth();
     const watching: Watching = this.#watching ?? {
       token: this.#world.newToken(),
       namespace,
       partition,
-      birth,
+      group: this.#world.group(partition),
       calls: 0,
     };
     if (watching.partition !== partition || watching.namespace !== namespace) {
@@ -254,14 +253,11 @@ export class Transaction {
     }
     this.reset();
     if (open.broken) return { target: answerOf(target, ABORTED), args };
-    const birth = this.#world.birth();
-    if (open.birth !== undefined && open.birth !== birth) {
+    if (open.birth !== undefined && open.birth !== this.#world.birth()) {
       return { target: answerOf(target, GONE), args };
     }
     // another user has logged in, whose namespace is another: what was watched is out of sight
-    const isOutOfSight =
-      watching?.namespace !== this.#world.namespace() || watching.birth !== birth;
-    if (watching !== undefined && isOutOfSight) {
+    if (watching !== undefined && !this.#isInSight(watching)) {
       return { target: answerOf(target, NULL_ARRAY), args };
     }
     const queue = this.#allowed(open);
@@ -273,6 +269,10 @@ export class Transaction {
     const encoded = queue === open.queue ? open.encoded : undefined;
     const line = encoded?.finish(watching) ?? encodeExec(dataOf(queue), watching);
     return { target: { kind: 'exec', command, queue, one: { partition, line } }, args };
+  }
+
+  #isInSight({ namespace, partition, group }: Watching): boolean {
+    return namespace === this.#world.namespace() && group === this.#world.group(partition);
   }
 
   /** EXEC under a session: the line of the log carries it as it was sent. */

@@ -24,10 +24,13 @@ export class Whereabouts {
     return { namespace, partition, group };
   }
 
-  /** Another once the namespace was deleted and made anew: then its partitions may be others. */
+  /**
+   * Another once the namespace was deleted and made anew: then its partitions may be others. The first
+   * group that its partition 0 ever had, since a partition that is rebuilt goes on under another one.
+   */
   birth(): GroupId {
-    const { routes } = this.#router;
-    return routes.partitions(this.#session.namespace)?.[0]?.group ?? NO_GROUP;
+    const first = this.#router.routes.partitions(this.#session.namespace)?.[0];
+    return first?.rebuilt?.formerGroups[0] ?? first?.group ?? NO_GROUP;
   }
 
   /** Keyless commands are for these of the cluster's partitions, unless at the gateway. */

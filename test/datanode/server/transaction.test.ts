@@ -5,7 +5,7 @@ import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { OK, type Protocol, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { completeExec } from '../../../src/datanode/server/transaction.ts';
-import { type Doors, openDoors, RawClient } from './doors.ts';
+import { type Doors, openDoors, RawClient, rebuild } from './doors.ts';
 
 let doors: Doors;
 let client: RawClient;
@@ -132,6 +132,37 @@ test('so are those that another node answered, in what they can still be', async
   expect(await answered(3, 2, `*2\r\n${map}${map}`)).toBe(`*3\r\n${map}+OK\r\n${flat}`);
   expect(await answered(2, 3, `*2\r\n$-1\r\n$-1\r\n`)).toBe('*3\r\n$-1\r\n+OK\r\n_\r\n');
   expect(await answered(2, 3, `*2\r\n${flat}${flat}`)).toBe(`*3\r\n${flat}+OK\r\n${flat}`);
+});
+
+describe('a partition that is rebuilt between MULTI and EXEC', () => {
+  async function queued(...before: string[]): Promise<void> {
+    for (const line of [...before, 'MULTI']) await client.ask(line, '+OK\r\n');
+    await client.ask('SET a 1', '+QUEUED\r\n');
+  }
+
+  test.each([[0], [a]])('(%i) does not end a transaction', async (partition) => {
+    await queued();
+    for (let times = 0; times < 2; times++) rebuild(doors, partition);
+    expect(await ask('EXEC')).toBe('*1\r\n+OK\r\n');
+  });
+
+  test('breaks a watch in it, and in no other', async () => {
+    for (const [partition, answer] of [
+      [0, '*1\r\n+OK\r\n'],
+      [a, '*-1\r\n'],
+    ] as const) {
+      await queued('WATCH a');
+      rebuild(doors, partition);
+      expect(await ask('EXEC')).toBe(answer);
+    }
+  });
+
+  test('differs from one whose namespace was made anew', async () => {
+    await queued();
+    const records = doors.routes.partitions('default')!;
+    doors.routes.setPartitions(records.map((of) => ({ ...of, group: of.group + 100 })));
+    expect(await ask('EXEC')).toMatch(/^-EXECABORT [^\r]* its namespace was deleted meanwhile/);
+  });
 });
 
 test('on the cluster port a key that is led elsewhere is redirected when it is queued', async () => {
