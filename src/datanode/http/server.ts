@@ -2,6 +2,7 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { clientErrorHandler } from '../../common/http/client-errors.ts';
 import { boundConnections } from '../../common/http/connection-room.ts';
+import { listenHttp } from '../../common/http/listen.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
 import { limits } from '../../common/limits.ts';
@@ -34,9 +35,7 @@ export interface HttpSources extends Probes {
 /** Rejects when the address is taken. */
 export async function startHttp(address: Address, sources: HttpSources): Promise<HttpServer> {
   const app = createApp(sources);
-  await app.listen({ host: address.host, port: address.port });
-  const bound = app.server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
+  const port = await listenHttp(app, address);
   return { port, close: () => app.close() };
 }
 

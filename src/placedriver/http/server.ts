@@ -2,6 +2,7 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { clientErrorHandler } from '../../common/http/client-errors.ts';
 import { boundConnections } from '../../common/http/connection-room.ts';
+import { listenHttp } from '../../common/http/listen.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
 import { limits } from '../../common/limits.ts';
@@ -28,9 +29,7 @@ export async function startHttp(
   probes: Probes,
 ): Promise<HttpServer> {
   const app = await createApi(context, probes);
-  await app.listen({ host: address.host, port: address.port });
-  const bound = app.server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
+  const port = await listenHttp(app, address);
   return { port, close: () => app.close() };
 }
 
