@@ -8,6 +8,12 @@ import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 
 const READ_BYTES = 65_536;
 
+/**
+ * So much unsent, and the socket tells when it has been taken: from here on clients' unread replies
+ * are counted, and what is counted must be told of. From Node.js 22 on a socket tells of 64 KiB only.
+ */
+export const TELLING_BYTES = 16_384;
+
 /** Shared by all sockets: it is full only between a read and the copy in the same callback. */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
@@ -36,7 +42,8 @@ export class ChunkReader {
       return accepted;
     }
     accepted._handle = null;
-    const options = { handle, onread: this.onread, allowHalfOpen: accepted.allowHalfOpen };
+    const { allowHalfOpen } = accepted;
+    const options = { handle, onread: this.onread, allowHalfOpen, highWaterMark: TELLING_BYTES };
     const socket = new Socket(options as SocketConstructorOpts);
     // the server counts the accepted one until it is closed
     socket.once('close', () => accepted.destroy());

@@ -2,14 +2,15 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { limits } from './limits.ts';
 import type { Address, ByteStream, Listener, Network, StreamHandlers } from './network.ts';
-import { ChunkReader } from './tcp-read.ts';
+import { ChunkReader, TELLING_BYTES } from './tcp-read.ts';
 
 export const tcpNetwork: Network = { listen, connect: connectTcp };
 
 function listen(address: Address, onStream: (stream: ByteStream) => void): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const sockets = new Set<Socket>();
-    const options = { noDelay: true, pauseOnConnect: true, allowHalfOpen: true };
+    const mark = { highWaterMark: TELLING_BYTES };
+    const options = { ...mark, noDelay: true, pauseOnConnect: true, allowHalfOpen: true };
     const server = createServer(options, (accepted) => {
       const reader = new ChunkReader();
       const socket = reader.adopt(accepted);
@@ -42,7 +43,8 @@ function connectTcp(address: Address, timeoutMs: number): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
     const reader = new ChunkReader();
     const { host, port } = address;
-    const socket = connect({ host, port, noDelay: true, onread: reader.onread });
+    const options = { noDelay: true, onread: reader.onread, highWaterMark: TELLING_BYTES };
+    const socket = connect({ host, port, ...options });
     const where = `${host}:${port}`;
     const timer = setTimeout(() => {
       socket.destroy(new Error(`connect to ${where}: no answer within ${timeoutMs} ms`));

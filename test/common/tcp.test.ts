@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import { expect, test } from 'vitest';
+import { connect, createServer, type Socket } from 'node:net';
+import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { ByteStream } from '../../src/common/network.ts';
 import { tcpNetwork } from '../../src/common/tcp.ts';
+import { HELD_BYTES_MIN } from '../../src/datanode/server/client-memory.ts';
 
 const host = '127.0.0.1';
 
@@ -136,5 +138,57 @@ test('a taken port and a refused connection say where', async () => {
   await listener.close();
   await expect(tcpNetwork.connect({ host, port }, 500)).rejects.toMatchObject({
     code: 'ECONNREFUSED',
+  });
+});
+
+describe('what is counted as unread is told of when it has been read', () => {
+  const byDefault = getDefaultHighWaterMark(false);
+  const chunk = Buffer.alloc(HELD_BYTES_MIN + 4_000);
+  const silence = { onData: () => {}, onClose: () => {} };
+
+  afterEach(() => setDefaultHighWaterMark(false, byDefault));
+
+  /** As of Node.js 22, whichever runs this. */
+  const asLater = () => setDefaultHighWaterMark(false, 65_536);
+
+  async function isTold(stream: ByteStream, peer: Socket, tells: () => number): Promise<void> {
+    while (stream.bufferedBytes === 0) stream.write(chunk);
+    expect(stream.bufferedBytes).toBe(chunk.length);
+    const before = tells();
+    peer.resume();
+    await expect.poll(() => stream.bufferedBytes).toBe(0);
+    await expect.poll(tells).toBe(before + 1);
+  }
+
+  test('on a connection that was accepted', async () => {
+    asLater();
+    let [told, accept] = [0, (_: ByteStream) => {}];
+    const accepted = new Promise<ByteStream>((resolve) => {
+      accept = resolve;
+    });
+    const listener = await tcpNetwork.listen({ host, port: 0 }, (stream) => {
+      stream.attach({ ...silence, onDrain: () => told++ });
+      accept(stream);
+    });
+    const peer = connect({ host, port: listener.port }).pause();
+    await isTold(await accepted, peer, () => told);
+    peer.destroy();
+    await listener.close();
+  });
+
+  test('on one that was made', async () => {
+    asLater();
+    let told = 0;
+    const server = createServer({ pauseOnConnect: true });
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    const { port } = server.address() as { port: number };
+    const stream = await tcpNetwork.connect({ host, port }, 1_000);
+    stream.attach({ ...silence, onDrain: () => told++ });
+    const [peer] = await accepted;
+    await isTold(stream, peer, () => told);
+    stream.destroy();
+    peer.destroy();
+    await new Promise((resolve) => server.close(resolve));
   });
 });
