@@ -3,6 +3,7 @@
  * and alerts made for it read a datanode without an exporter beside it.
  */
 import type { Family, Labelled } from '../../common/http/metrics-page.ts';
+import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
 import type { CommandStat, ServerInfo } from '../commands/node-context.ts';
@@ -43,10 +44,16 @@ function perDatabase(
     labels: ['db'],
     read: ({ keyCounts }): Labelled<number>[] =>
       [...keyCounts].slice(0, limits.infoPartitionsMax).map(([namespace, counts]) => ({
-        labels: { db: namespace === 'default' ? 'db0' : namespace },
+        labels: { db: databaseOf(namespace) },
         value: value(counts),
       })),
   };
+}
+
+/** What Redis calls it. A namespace may be called `db0` itself: it gets what no name can be. */
+function databaseOf(namespace: Namespace): string {
+  if (namespace === 'default') return 'db0';
+  return namespace === 'db0' ? 'namespace:db0' : namespace;
 }
 
 const process: readonly RedisFamily[] = [

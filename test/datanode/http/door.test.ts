@@ -199,6 +199,15 @@ test('the number of series is bounded, whatever the node holds', async () => {
   expect(page.value('kvorum_command_duration_seconds_count', { kind: 'read' })).toBe(0);
 });
 
+test('the default namespace is db0, and one of that name is not', async () => {
+  const keyCounts = () =>
+    new Map(['default', 'db0', 'db1'].map((name, keys) => [name, { keys, expires: 0 }]));
+  door.serve({ ...observed(), keyCounts });
+  const page = await metrics();
+  const keys = ['db0', 'namespace:db0', 'db1'].map((db) => page.value('redis_db_keys', { db }));
+  expect(keys).toEqual([0, 1, 2]);
+});
+
 test('the series of what is gone go with it', async () => {
   const [one] = serverInfo.partitions;
   const holding = (...namespaces: string[]): ObservedNode => ({
