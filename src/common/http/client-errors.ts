@@ -1,15 +1,37 @@
 /** What a client is told whose bytes make no request: a status, and `{message}`, as of other failures. */
-import type { FastifyServerOptions } from 'fastify';
+import type { FastifyReply, FastifyServerOptions } from 'fastify';
 import { messageOf, systemCodeOf } from '../errors.ts';
 import { limits } from '../limits.ts';
 
 type Handler = NonNullable<FastifyServerOptions['clientErrorHandler']>;
+type Answer = FastifyReply['raw'];
 type Told = readonly [status: string, message: string];
+/** What a socket is being answered, as Node.js notes it: its own handler of these failures looks there too. */
+type Answered = Parameters<Handler>[1] & { readonly _httpMessage?: Answer | null };
+
+/** Those that a failure waits for. */
+const awaited = new WeakSet<Answer>();
 
 /** An option of fastify: the connection ends with the answer. */
-export const clientErrorHandler: Handler = (failure, socket) => {
+export const clientErrorHandler: Handler = (failure, socket) => tell(failure, socket);
+
+function tell(failure: Error, socket: Answered): void {
   if (systemCodeOf(failure) === 'ECONNRESET' || !socket.writable) return;
-  const [status, message] = toldOf(failure);
+  const answer = socket._httpMessage ?? undefined;
+  if (answer?.req.complete) return tellBehind(answer, failure, socket);
+  if (!answer?.headersSent) socket.write(textOf(toldOf(failure)));
+  socket.destroySoon();
+}
+
+/** Requests may come in one go: one that came whole before the failure gets the answer it asked for. */
+function tellBehind(answer: Answer, failure: Error, socket: Answered): void {
+  // what comes meanwhile fails as well
+  if (awaited.has(answer)) return;
+  awaited.add(answer);
+  answer.once('finish', () => tell(failure, socket));
+}
+
+function textOf([status, message]: Told): string {
   const body = JSON.stringify({ message });
   const head = [
     `HTTP/1.1 ${status}`,
@@ -17,9 +39,8 @@ export const clientErrorHandler: Handler = (failure, socket) => {
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ];
-  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-  socket.destroySoon();
-};
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
 
 function toldOf(failure: Error): Told {
   switch (systemCodeOf(failure)) {

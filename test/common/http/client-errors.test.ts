@@ -14,14 +14,17 @@ beforeEach(() => {
 });
 afterEach(() => app.close());
 
-/** Status and message that `text` is answered with, until the connection ends. */
-async function told(text: string): Promise<readonly [status: number, message: string]> {
+/** All that `texts` are answered with, one sent after the other, until the connection ends. */
+async function answers(...texts: string[]): Promise<string> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as { port: number };
-  const answer = await new Promise<string>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     let all = '';
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => {
-      socket.write(text);
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, async () => {
+      for (const text of texts) {
+        socket.write(text);
+        await new Promise((sent) => setTimeout(sent, 5));
+      }
     });
     socket.on('data', (chunk) => {
       all += chunk.toString();
@@ -32,7 +35,11 @@ async function told(text: string): Promise<readonly [status: number, message: st
     });
     socket.on('error', reject);
   });
-  const [head = '', body = ''] = answer.split('\r\n\r\n');
+}
+
+/** Status and message that `text` is answered with, until the connection ends. */
+async function told(text: string): Promise<readonly [status: number, message: string]> {
+  const [head = '', body = ''] = (await answers(text)).split('\r\n\r\n');
   return [Number(head.split(' ')[1]), JSON.parse(body).message];
 }
 
@@ -58,4 +65,22 @@ test('of a request that does not come', async () => {
     408,
     'no whole request came within 30000 ms: send it at once',
   ]);
+});
+
+const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);
+
+test('of bytes behind requests, once those are answered', async () => {
+  const ping = 'GET /ping HTTP/1.1\r\nhost: h\r\n\r\n';
+  const slow = ping.replace('ping', 'slow');
+  app.get('/slow', () => new Promise((resolve) => setTimeout(resolve, 100, 'late')));
+  const text = await answers(`${slow}${ping}no HTTP\r\n\r\n`, 'nor', 'this');
+  expect(text).toMatch(/\r\n\r\nlateHTTP.*\r\n\r\nOKHTTP.*this is a port for HTTP/s);
+  expect(statuses(text)).toEqual(['200', '200', '400']);
+});
+
+test('of a request whose body is none, at once', async () => {
+  app.post('/any', async () => 'here');
+  const head =
+    'POST /any HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
+  expect(statuses(await answers(head, 'no length\r\n'))).toEqual(['400']);
 });
