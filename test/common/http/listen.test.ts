@@ -27,7 +27,7 @@ function resolveToBoth(): void {
       rest[0] as dns.LookupOptions,
       rest.at(-1) as (...told: unknown[]) => void,
     ];
-    if (host !== 'localhost') return lookup(host, done);
+    if (host !== 'localhost') return Reflect.apply(lookup, dns, [host, ...rest]);
     return options.all ? done(null, both) : done(null, '::1', 6);
   }) as typeof lookup);
   vi.spyOn(dns.promises, 'lookup').mockImplementation(
