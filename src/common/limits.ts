@@ -40,10 +40,10 @@ export const limits = {
   /** Beyond, a read's reply that is not the next to leave is dropped, and the read made again later. */
   connectionOutputReadsBytes: 64 * MIB,
   /** Writes of one connection that may give back what they find: so many bytes of their replies may be
-   * under way, together with all that wait, near enough; one is expected to have them all before any has
-   * come. */
+   * under way, with all that wait; one is expected to have them all before any has come. */
   connectionLongWritesBytes: 32 * MIB,
   clientsMax: 10_000,
+  clientNameBytesMax: 1_024,
   /** However little room there is: an operator finds a way in. */
   clientsLeast: 16,
   /** Clients beyond `maxclients` that are being told so: others are closed without a word. */
@@ -61,7 +61,8 @@ export const limits = {
   /** All replies of one transaction: beyond the first figure reads are refused; what a write would
    * answer beyond this one is left out. The same on every node: transactions run in apply. */
   execReplyBytesMax: 128 * MIB,
-  /** Replies of entries that are applied in one engine batch: beyond, the next entries are of another. */
+  execGrowthBytesMax: 256 * MIB, // what its SETRANGEs and SETBITs may pad
+  /** Replies, and values put, of entries applied in one engine batch: beyond, the next ones are of another. */
   applyReplyBytes: 16 * MIB,
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,

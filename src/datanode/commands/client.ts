@@ -4,7 +4,7 @@ import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply
 import { argument, NOT_AN_INTEGER, SYNTAX_ERROR, word } from './args.ts';
 import { clientLine, killFilter, listFilter } from './client-line.ts';
 import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
-import { BAD_NAME, isPlainName } from './connection.ts';
+import { isNameTooLong, isPlainName, nameRefusal, nameTooLong } from './connection.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext, Session } from './node-context.ts';
 import { wrongShape } from './server-row.ts';
@@ -27,7 +27,8 @@ const info: Run = (_args, { session, nowMs }) => verbatim(`${clientLine(session,
 
 const setName: Run = (args, { session }) => {
   const name = argument(args, 2);
-  if (!isPlainName(name)) return error(BAD_NAME);
+  const refusal = nameRefusal(name);
+  if (refusal !== undefined) return error(refusal);
   session.clientName = name.toString('latin1');
   return OK;
 };
@@ -39,6 +40,7 @@ const setInfo: Run = (args, { session }) => {
   if (field !== 'lib-name' && field !== 'lib-ver') {
     return error(`ERR Unrecognized option '${argument(args, 2).toString()}'`);
   }
+  if (isNameTooLong(value)) return error(nameTooLong(value));
   if (!isPlainName(value)) {
     return error(`ERR ${field} cannot contain spaces, newlines or special characters.`);
   }
@@ -119,13 +121,13 @@ const maintNotifications: Run = (args, { session }) => {
 /** CLIENT PAUSE milliseconds [WRITE | ALL] */
 const pause: Run = (args, { watch }) => {
   if (args.length > 4) return wrongShape(args);
-  const timeout = parseInteger(argument(args, 2));
-  if (timeout === undefined) return error('ERR timeout is not an integer or out of range');
-  if (timeout < 0) return error('ERR timeout is negative');
   const mode = args[3] ? word(args[3]) : 'all';
   if (mode !== 'write' && mode !== 'all') {
     return error('ERR CLIENT PAUSE mode must be WRITE or ALL');
   }
+  const timeout = parseInteger(argument(args, 2));
+  if (timeout === undefined) return error('ERR timeout is not an integer or out of range');
+  if (timeout < 0) return error('ERR timeout is negative');
   watch.pause(Number(timeout), mode);
   return OK;
 };
@@ -155,8 +157,20 @@ const caching: Run = () =>
       'OPTIN or OPTOUT mode enabled',
   );
 
+/** Options that CLIENT TRACKING has, and how many arguments each. */
+const trackingOptions = new Map([
+  ...['bcast', 'optin', 'optout', 'noloop'].map((name) => [name, 0] as const),
+  ...['prefix', 'redirect'].map((name) => [name, 1] as const),
+]);
+
+/** CLIENT TRACKING OFF [option ...]: what is off needs none, but each has to be one. */
 const trackingOff: Run = (args) => {
   const mode = word(argument(args, 2));
+  for (let at = 3; at < args.length; at++) {
+    const more = trackingOptions.get(word(argument(args, at)));
+    if (more === undefined || at + more >= args.length) return error(SYNTAX_ERROR);
+    at += more;
+  }
   if (mode === 'off') return OK;
   return error(
     mode === 'on'

@@ -12,7 +12,7 @@ import {
 import { type Argument, parseSyntax } from './command-arguments.ts';
 import { syntaxByName } from './command-syntax.ts';
 import { tipsOf } from './command-tips.ts';
-import { matchesGlob, parseGlob } from './glob.ts';
+import { matchesGlob, parseGlob, patternRefusal } from './glob.ts';
 import { helpReply } from './help.ts';
 import { type KeySpec, type KeyUse, keySpecsOf, keyUses } from './key-specs.ts';
 import { TableRows } from './table-rows.ts';
@@ -213,6 +213,8 @@ function listRun(table: Table): Run {
         return array(found.map(({ name }) => bulk(name)));
       }
       case 'pattern': {
+        const refusal = patternRefusal(value);
+        if (refusal !== undefined) return error(refusal);
         const glob = parseGlob(Buffer.from(word(value)));
         const found = all.filter(({ name }) => matchesGlob(glob, Buffer.from(name)));
         return array(found.map(({ name }) => bulk(name)));

@@ -4,7 +4,7 @@ import { array, bulk, error, OK, type Reply } from '../resp/reply.ts';
 import { argument, SYNTAX_ERROR } from './args.ts';
 import { type Command, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { type ConfigRow, configTable, parseSetting, protectedNames } from './config-table.ts';
-import { matchesGlob, parseGlob } from './glob.ts';
+import { matchesGlob, parseGlob, patternRefusal } from './glob.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext } from './node-context.ts';
 import { container } from './server-row.ts';
@@ -36,6 +36,10 @@ function namesBy(pattern: string): (name: string) => string | undefined {
 const get: Run = (args, context) => {
   const most = limits.argumentsAtOnceMax;
   if (args.length > most) return error(`ERR too many patterns: fewer than ${most} at once`);
+  for (const pattern of args.slice(2)) {
+    const refusal = patternRefusal(pattern);
+    if (refusal !== undefined) return error(refusal);
+  }
   const patterns = args.slice(2).map((pattern) => namesBy(pattern.toString('latin1')));
   const own = context.settings();
   const pairs: [Reply, Reply][] = [];

@@ -1,5 +1,6 @@
 /** The connection's own commands: PING, ECHO, HELLO, AUTH, SELECT, QUIT, RESET, READONLY … */
 import type { Namespace } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
 import { parseInteger } from '../encoding/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
@@ -19,7 +20,22 @@ export function isPlainName(name: Buffer): boolean {
   return name.every((byte) => byte >= 0x21 && byte <= 0x7e);
 }
 
-export const BAD_NAME = 'ERR Client names cannot contain spaces, newlines or special characters.';
+const BAD_NAME = 'ERR Client names cannot contain spaces, newlines or special characters.';
+
+/** Redis has no bound but that of an argument; a node keeps what its clients call themselves. */
+export function isNameTooLong({ length }: Buffer): boolean {
+  return length > limits.clientNameBytesMax;
+}
+
+export function nameTooLong({ length }: Buffer): string {
+  return `ERR a name of ${length} bytes is longer than ${limits.clientNameBytesMax}`;
+}
+
+/** Of a connection's name; undefined: it may be taken. */
+export function nameRefusal(name: Buffer): string | undefined {
+  if (isNameTooLong(name)) return nameTooLong(name);
+  return isPlainName(name) ? undefined : BAD_NAME;
+}
 
 /** PING [message] */
 function ping(args: readonly Buffer[], { session }: NodeContext): Reply {
@@ -50,7 +66,8 @@ function hello(args: readonly Buffer[], { session, acl }: NodeContext): Reply {
       at += 3;
     } else if (option === 'setname' && at + 1 < args.length) {
       name = argument(args, at + 1);
-      if (!isPlainName(name)) return error(BAD_NAME);
+      const refusal = nameRefusal(name);
+      if (refusal !== undefined) return error(refusal);
       at += 2;
     } else {
       return error(`ERR Syntax error in HELLO option '${argument(args, at).toString()}'`);

@@ -3,6 +3,9 @@
  * once per command; matching goes back to the last star only, so its time is bounded by
  * pattern × text.
  */
+import { limits } from '../../common/limits.ts';
+import { ArgumentError } from './command.ts';
+
 type Token =
   | { readonly kind: 'star' }
   | { readonly kind: 'any' }
@@ -20,6 +23,19 @@ const [STAR, ANY, OPEN, CLOSE, NOT, DASH, ESCAPE] = [...Buffer.from('*?[]^-\\')]
   number,
   number,
 ];
+
+/** Undefined unless the pattern is too long to be looked for: an object is made of each of its bytes. */
+export function patternRefusal({ length }: Buffer): string | undefined {
+  if (length <= limits.channelBytesMax) return undefined;
+  return `ERR a pattern of ${length} bytes is longer than ${limits.channelBytesMax}`;
+}
+
+/** As `parseGlob`, of an argument. Throws ArgumentError. */
+export function patternArgument(pattern: Buffer): Glob {
+  const refusal = patternRefusal(pattern);
+  if (refusal !== undefined) throw new ArgumentError(refusal);
+  return parseGlob(pattern);
+}
 
 export function parseGlob(pattern: Buffer): Glob {
   const tokens: Token[] = [];

@@ -17,7 +17,7 @@ import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, textBytes, word } from './args.ts';
 import { ArgumentError } from './command.ts';
-import { type Glob, matchesGlob, parseGlob } from './glob.ts';
+import { type Glob, matchesGlob, patternArgument } from './glob.ts';
 import { late, lateReply } from './late-error.ts';
 
 const COUNT = 10;
@@ -81,7 +81,7 @@ function parseOptions(args: readonly Buffer[], ofFields: boolean): ScanOptions {
     if (at + 1 >= args.length) throw syntaxError();
     const value = argument(args, at + 1);
     if (option === 'count') count = countArgument(value);
-    else if (option === 'match') glob = parseGlob(value);
+    else if (option === 'match') glob = patternArgument(value);
     else throw syntaxError();
     if (count < 1) throw new ArgumentError(SYNTAX_ERROR);
   }

@@ -1,4 +1,5 @@
 /** What commands and connections know of pub/sub; the room behind it is `datanode/pubsub`. */
+import { limits } from '../../common/limits.ts';
 import type { Protocol } from '../resp/reply.ts';
 
 /** Frozen: peers tell each other the place of a kind in this list. */
@@ -6,6 +7,11 @@ export const subscriptionKinds = ['channel', 'pattern', 'shard'] as const;
 
 export type SubscriptionKind = (typeof subscriptionKinds)[number];
 export type PublishKind = 'channel' | 'shard';
+
+/** What a client is told of a name beyond `limits.channelBytesMax`. */
+export function channelTooLong({ length }: Buffer): string {
+  return `ERR a channel name of ${length} bytes is longer than ${limits.channelBytesMax}`;
+}
 
 /** One message as one kind of subscription gets it; encoded once for all who do. */
 export interface Delivery {

@@ -1,5 +1,6 @@
 /** SUBSCRIBE, PUBLISH and their kin: messages to whoever listens now, over all datanodes. */
 
+import { limits } from '../../common/limits.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { array, bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
 import { argument } from './args.ts';
@@ -12,10 +13,15 @@ import {
   type NodeCommand,
   node,
 } from './command.ts';
-import { matchesGlob, parseGlob } from './glob.ts';
+import { matchesGlob, parseGlob, patternRefusal } from './glob.ts';
 import { helpReply } from './help.ts';
 import type { NodeContext } from './node-context.ts';
-import { type PublishKind, type SubscriptionKind, subscriptionCount } from './pubsub-port.ts';
+import {
+  channelTooLong,
+  type PublishKind,
+  type SubscriptionKind,
+  subscriptionCount,
+} from './pubsub-port.ts';
 
 type Run = NodeCommand['run'];
 
@@ -63,11 +69,14 @@ const unsubscribe =
     return pubsub.told()?.then(() => reply) ?? reply;
   };
 
-/** PUBLISH channel message */
+/** PUBLISH channel message; to a longer name nobody can have subscribed, and patterns take their time. */
 const publish =
   (kind: PublishKind): Run =>
-  (args, { pubsub }) =>
-    integer(pubsub.publish(kind, argument(args, 1), argument(args, 2)));
+  (args, { pubsub }) => {
+    const channel = argument(args, 1);
+    if (channel.length > limits.channelBytesMax) return error(channelTooLong(channel));
+    return integer(pubsub.publish(kind, channel, argument(args, 2)));
+  };
 
 /** PUBSUB CHANNELS [pattern] */
 const channels =
@@ -79,6 +88,8 @@ const channels =
         `ERR unknown subcommand or wrong number of arguments for '${given}'. Try PUBSUB HELP.`,
       );
     }
+    const refusal = args[2] && patternRefusal(args[2]);
+    if (refusal !== undefined) return error(refusal);
     const glob = args[2] && parseGlob(args[2]);
     const names = [...pubsub.names(kind)];
     return array((glob ? names.filter((name) => matchesGlob(glob, name)) : names).map(bulk));

@@ -8,6 +8,8 @@ import { argument, countArgument, integerArgument, TOO_LONG, WRONG_TYPE } from '
 import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';
 
 const EMPTY = Buffer.alloc(0);
+/** What this keeps is no more than a small value would. */
+const ALONE_BYTES = 4_096;
 
 /** APPEND key value */
 function runAppend(
@@ -54,7 +56,12 @@ function parseSlice(args: readonly Buffer[]): Slice {
 function runGetRange(view: View, { key, start, end }: Slice, { nowMs }: RunContext): Reply {
   const found = readString(view, key, nowMs);
   if (found === 'wrong-type') return WRONG_TYPE;
-  return bulk(found === undefined ? EMPTY : sliceString(found, start, end));
+  return bulk(found === undefined ? EMPTY : alone(sliceString(found, start, end), found));
+}
+
+/** A small part of a large value does not keep all of it in memory: nothing counts that. */
+function alone(part: Buffer, whole: Buffer): Buffer {
+  return whole.length > ALONE_BYTES && part.length < whole.length / 2 ? Buffer.from(part) : part;
 }
 
 interface Patch {

@@ -1,7 +1,7 @@
 /** What ZanRedisDB's walks are told of their pages, behind type, key or table, and cursor. */
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import { ArgumentError } from './command.ts';
-import { type Glob, parseGlob } from './glob.ts';
+import { type Glob, patternArgument } from './glob.ts';
 
 const COUNT = 100;
 const OPTIONS_AT = 4;
@@ -30,7 +30,7 @@ export function pageOptions(
     if (at + 1 >= args.length) throw syntaxError();
     const value = argument(args, ++at);
     if (option === 'count') count = countArgument(value);
-    else if (option === 'match') glob = parseGlob(value);
+    else if (option === 'match') glob = patternArgument(value);
     else throw syntaxError();
     if (count < 1) throw new ArgumentError(SYNTAX_ERROR);
   }

@@ -107,7 +107,7 @@ export class Txn implements WriteView {
   readonly #overlay = new Overlay();
   readonly #ahead: ReadAhead;
   /** Of values put, those put over others included. */
-  #putBytes = 0;
+  putBytes = 0;
   /** As `ranks`. */
   readonly #counts = new AddedCounts();
   #entryIndex = 0;
@@ -209,7 +209,7 @@ export class Txn implements WriteView {
     if (isExpiryKey(key)) this.#observeDeadline(key);
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     if (this.#onKeyPut !== undefined && key[0] === tags.key) this.#onKeyPut(key);
-    this.#putBytes += value.length;
+    this.putBytes += value.length;
     this.#overlay.set(key, value);
   }
 
@@ -265,7 +265,7 @@ export class Txn implements WriteView {
   /** More than should be sealed, or checked, at once. */
   get isLarge(): boolean {
     if (this.#overlay.size > CHANGES_AT_ONCE_MAX || !this.#opener.isDone) return true;
-    return this.#putBytes > CHANGED_BYTES_AT_ONCE_MAX;
+    return this.putBytes > CHANGED_BYTES_AT_ONCE_MAX;
   }
 
   /** Reads are over: what they gave is checked, as a batch does too. Throws KvorumError CORRUPT. */

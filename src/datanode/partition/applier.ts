@@ -36,7 +36,7 @@ import {
 } from './envelope.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
 import { OnceBatches } from './once-batches.ts';
-import { type OpenBatch, openBatch, take } from './open-batch.ts';
+import { heldBytes, type OpenBatch, openBatch, take } from './open-batch.ts';
 import { Pace } from './pace.ts';
 import { decodeServedEpoch } from './served-epoch.ts';
 import type { Served } from './serving.ts';
@@ -250,7 +250,7 @@ export class Applier {
         }
         const pending = this.#applyEntry(batch.txn, entry, envelope, batch.state);
         take(batch, entry, pending instanceof Promise ? await pending : pending);
-        if (batch.replyBytes < limits.applyReplyBytes) continue;
+        if (heldBytes(batch) < limits.applyReplyBytes) continue;
         await this.#write(batch);
         batch = this.#newBatch();
       }

@@ -21,6 +21,11 @@ export function openBatch(txn: Txn, state: ReplicaState): OpenBatch {
   return { txn, applied: [], state, expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
 }
 
+/** What is kept until the batch is written. */
+export function heldBytes({ replyBytes, txn }: OpenBatch): number {
+  return replyBytes + txn.putBytes;
+}
+
 /** The entry is applied to the batch's transaction. */
 export function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
   batch.state = step.state;

@@ -13,6 +13,7 @@ import type { ProposeResult, Refusal } from '../raft/ready.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, EntryPlace, LineResult } from './batch.ts';
 import { lineBytes, type OnceLines } from './envelope.ts';
+import { growthOf } from './line-growth.ts';
 import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
 import { witnessedWrite } from './witnessed.ts';
 
@@ -343,17 +344,22 @@ function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
   for (const waiter of waiters) {
     const { lines, once } = waiter.batch;
     if (once === undefined) {
-      for (const line of lines) addTo(draftFor(drafts, lineBytes(line)), waiter, line);
+      for (const line of lines) addTo(draftFor(drafts, costOf(line)), waiter, line);
       continue;
     }
     const draft = draftFor(
       drafts,
-      lines.reduce((sum, line) => sum + lineBytes(line), 0),
+      lines.reduce((sum, line) => sum + costOf(line), 0),
     );
     draft.once.push({ first: draft.lines.length, count: lines.length, ...once });
     for (const line of lines) addTo(draft, waiter, line);
   }
   return drafts;
+}
+
+/** What counts of a line: its bytes, and those that it makes. */
+function costOf(line: CommandLine): number {
+  return lineBytes(line) + growthOf(line);
 }
 
 /** The last of `drafts` when there is room in it for `bytes`, which are counted; else a new one. */

@@ -8,12 +8,13 @@ import type { Clock } from '../../common/clock.ts';
 import type { NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
-import type {
-  PublishKind,
-  PubSub,
-  PubSubInfo,
-  Subscriber,
-  SubscriptionKind,
+import {
+  channelTooLong,
+  type PublishKind,
+  type PubSub,
+  type PubSubInfo,
+  type Subscriber,
+  type SubscriptionKind,
 } from '../commands/pubsub-port.ts';
 import type { PubSubHandlers, Transport } from '../transport/transport.ts';
 import { Announcer } from './announcer.ts';
@@ -55,7 +56,7 @@ export class PubSubHub implements PubSub, PubSubHandlers {
 
   refusal(names: readonly Buffer[]): string | undefined {
     const long = names.find((name) => name.length > limits.channelBytesMax);
-    if (long !== undefined) return nameTooLong(long);
+    if (long !== undefined) return channelTooLong(long);
     const { subscriptions, bytes } = this.#registry.load;
     const more = names.reduce((sum, name) => sum + subscriptionBytes(name), 0);
     if (
@@ -200,10 +201,6 @@ export class PubSubHub implements PubSub, PubSubHandlers {
       lostSinceStart: this.#lostMessages,
     });
   }
-}
-
-function nameTooLong({ length }: Buffer): string {
-  return `ERR a channel name of ${length} bytes is longer than ${limits.channelBytesMax}`;
 }
 
 /** Each peer once, with all its subscriptions that the message is for. */

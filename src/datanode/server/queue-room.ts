@@ -5,12 +5,16 @@
 import { limits } from '../../common/limits.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
+import { growthOf } from '../partition/line-growth.ts';
 import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import { error, type Reply } from '../resp/reply.ts';
 
 export class QueueRoom {
   #bytes = 0;
   #arguments = 0;
+  /** Of values that are padded, by their keys: a bitmap in which a thousand bits are set is padded once. */
+  readonly #growth = new Map<string, number>();
+  #growthBytes = 0;
 
   /** What it takes in memory, near enough. */
   get heldBytes(): number {
@@ -22,8 +26,21 @@ export class QueueRoom {
     this.#bytes += lineBytes(line);
     this.#arguments += line.length;
     if (this.#bytes > limits.requestBytesMax) return tooMany('bytes', 'requestBytesMax');
-    if (this.#arguments <= limits.requestArgumentsMax) return undefined;
-    return tooMany('arguments', 'requestArgumentsMax');
+    if (this.#arguments > limits.requestArgumentsMax) {
+      return tooMany('arguments', 'requestArgumentsMax');
+    }
+    this.#pad(line);
+    return this.#growthBytes > limits.execGrowthBytesMax ? padsTooMuch() : undefined;
+  }
+
+  #pad(line: CommandLine): void {
+    const bytes = growthOf(line);
+    if (bytes === 0) return;
+    const key = line[1]!.toString('latin1');
+    const before = this.#growth.get(key) ?? 0;
+    if (bytes <= before) return;
+    this.#growth.set(key, bytes);
+    this.#growthBytes += bytes - before;
   }
 }
 
@@ -31,5 +48,12 @@ function tooMany(what: string, bound: 'requestBytesMax' | 'requestArgumentsMax')
   return error(
     `ERR the commands of a transaction have at most ${limits[bound]} ${what} together, as one request ` +
       `has (limits.${bound}): what was queued is dropped, send it in several transactions`,
+  );
+}
+
+function padsTooMuch(): Reply {
+  return error(
+    `ERR the commands of a transaction pad values up to ${limits.execGrowthBytesMax} bytes together at most ` +
+      '(limits.execGrowthBytesMax): what was queued is dropped, send it in several transactions',
   );
 }

@@ -120,3 +120,20 @@ test('CLIENT KILL takes several filters, and needs each to be whole', async () =
   expect(await ask(node, 'CLIENT KILL ID 2 TYPE')).toBe('-ERR syntax error\r\n');
   expect(await ask(node, 'CLIENT KILL SKIPME maybe ID 1')).toBe('-ERR syntax error\r\n');
 });
+
+test('names are short: a node keeps what its clients call themselves', async () => {
+  const longest = 'n'.repeat(1_024);
+  expect(await ask(node, `CLIENT SETNAME ${longest}`)).toBe('+OK\r\n');
+  for (const asked of ['CLIENT SETNAME', 'CLIENT SETINFO LIB-NAME', 'HELLO 3 SETNAME'])
+    expect(await ask(node, `${asked} ${longest}n`)).toBe(
+      '-ERR a name of 1025 bytes is longer than 1024\r\n',
+    );
+  expect(node.session.clientName).toBe(longest);
+});
+
+test('CLIENT PAUSE and CLIENT TRACKING look at their words as Redis does', async () => {
+  expect(await ask(node, 'CLIENT PAUSE abc foo')).toMatch(/^-ERR CLIENT PAUSE mode must be/);
+  expect(await ask(node, 'CLIENT TRACKING OFF foo')).toBe('-ERR syntax error\r\n');
+  expect(await ask(node, 'CLIENT TRACKING OFF prefix')).toBe('-ERR syntax error\r\n');
+  expect(await ask(node, 'CLIENT TRACKING OFF BCAST prefix a noloop')).toBe('+OK\r\n');
+});

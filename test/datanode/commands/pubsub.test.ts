@@ -76,6 +76,17 @@ test('CLIENT INFO and CLIENT LIST TYPE tell who subscribes', async () => {
   expect(await ask(node, 'CLIENT KILL TYPE pubsub SKIPME no')).toBe(':1\r\n');
 });
 
+test('names and patterns that take long to look for are refused everywhere', async () => {
+  const long = 'c'.repeat(65_537);
+  const channel = '-ERR a channel name of 65537 bytes is longer than 65536\r\n';
+  const pattern = '-ERR a pattern of 65537 bytes is longer than 65536\r\n';
+  expect(await ask(node, `PUBLISH ${long} x`)).toBe(channel);
+  expect(await ask(node, `SPUBLISH ${long} x`)).toBe(channel);
+  expect(await ask(node, `PUBSUB CHANNELS ${long}`)).toBe(pattern);
+  expect(await ask(node, `CONFIG GET ${long}`)).toBe(pattern);
+  expect(await ask(node, `COMMAND LIST FILTERBY PATTERN ${long}`)).toBe(pattern);
+});
+
 test('PUBSUB HELP lists the subcommands', async () => {
   const help = await ask(node, 'PUBSUB HELP');
   for (const name of ['CHANNELS', 'NUMSUB', 'NUMPAT', 'SHARDCHANNELS', 'SHARDNUMSUB', 'HELP']) {

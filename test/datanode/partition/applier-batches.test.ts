@@ -36,6 +36,7 @@ async function applied(entries: readonly Entry[], together: number, ranks?: Rank
   const { engine } = await createMemoryHost().open('1-0');
   const done: AppliedEntry[] = [];
   let answeredMost = 0;
+  let entriesMost = 0;
   let fault: unknown;
   const applier = new Applier(
     systemClock,
@@ -53,6 +54,7 @@ async function applied(entries: readonly Entry[], together: number, ranks?: Rank
           answeredMost,
           bytes.reduce((sum, one) => sum + one, 0),
         );
+        entriesMost = Math.max(entriesMost, some.length);
         done.push(...some);
       },
       keyEvents: new KeyEventGate(undefined, 'default', () => ({ isLeader: false, term: 0 })),
@@ -74,7 +76,7 @@ async function applied(entries: readonly Entry[], together: number, ranks?: Rank
   }
   await iterator.close();
   const replies = done.flatMap(({ replies }) => replies.map((reply) => encodeReply(reply, 3)));
-  return { image, replies: replies.map(String), answeredMost };
+  return { image, replies: replies.map(String), answeredMost, entriesMost };
 }
 
 /** Whatever shares a batch. */
@@ -156,4 +158,12 @@ test('what a follower that is behind gives back, to nobody, is not kept until it
   expect(image.some((record) => record.includes('vvv'))).toBe(false);
   expect(replies.slice(keys.length).every((reply) => reply.includes(value))).toBe(true);
   expect(answeredMost).toBeLessThan(limits.applyReplyBytes + 2 * value.length);
+});
+
+test('what entries put is written before they have put much more', async () => {
+  const entries = entriesOf(['a', 'b', 'c', 'd'].map((key) => ['SETRANGE', key, '16777215', 'x']));
+  const { entriesMost } = await applied(entries, entries.length);
+  expect(entriesMost).toBeLessThanOrEqual(
+    Math.ceil((limits.applyReplyBytes + 1) / limits.valueBytesMax),
+  );
 });

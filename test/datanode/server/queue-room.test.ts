@@ -29,3 +29,13 @@ test('and for as many arguments, which are small and take memory all the same', 
     text: expect.stringContaining(`at most ${limits.requestArgumentsMax} arguments together`),
   });
 });
+
+test('and for as much as its values may be padded, each key once', () => {
+  const room = new QueueRoom();
+  const pads = (key: string) =>
+    room.take(['SETBIT', key, '134217720', '1'].map((word) => Buffer.from(word)));
+  for (let at = 0; at < 1_000; at++) expect(pads('one')).toBeUndefined();
+  const keys = Math.floor(limits.execGrowthBytesMax / limits.valueBytesMax);
+  for (let at = 1; at < keys; at++) expect(pads(`k${at}`)).toBeUndefined();
+  expect(pads('more')).toMatchObject({ text: expect.stringContaining('pad values') });
+});

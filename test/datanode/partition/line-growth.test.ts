@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { growthOf } from '../../../src/datanode/partition/line-growth.ts';
+import { Proposals } from '../../../src/datanode/partition/proposals.ts';
+
+const line = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+const most = limits.valueBytesMax;
+
+test.each([
+  ['SETRANGE k 16777215 x', most - 1],
+  ['setrange k 99999999999999999999 x', 0],
+  ['SETRANGE k -5 x', 0],
+  ['SETRANGE k 5', 0],
+  ['SETBIT k 134217720 1', most - 1],
+  ['SetBit k 8000 1', 1_000],
+  ['BITFIELD k SET u8 #1000 7 GET u8 16', 8_000],
+  ['BITFIELD k SET u8 4294967295 7', most],
+  ['BITFIELD k GET u8 x', 0],
+  ['SET k 16777215', 0],
+  ['INCRBY k 16777215', 0],
+  ['EXPIRE k 16777215 NX', 0],
+])('%s pads up to %i bytes', (text, bytes) => {
+  expect(growthOf(line(text))).toBe(bytes);
+});
+
+test('writes that pad far have entries of their own, others share one', () => {
+  const proposals = new Proposals();
+  const batch = { namespace: 'default', partition: 0, kind: 'write', protocol: 2 } as const;
+  const gather = (lines: Buffer[][]) =>
+    proposals.gather({ ...batch, lines, term: undefined, deadlineMs: 1_000 }).catch(() => {});
+  void gather(Array.from({ length: 4 }, (_, at) => line(`SETRANGE k${at} 16777215 x`)));
+  void gather(Array.from({ length: 100 }, (_, at) => line(`SETBIT k ${at * 1_000} 1`)));
+  const sizes: number[] = [];
+  let index = 1;
+  proposals.flush(
+    0,
+    (lines) => Buffer.from([sizes.push(lines.length)]),
+    () => ({ ok: true, term: 1, index: index++ }),
+  );
+  expect(sizes).toEqual([1, 1, 1, 1, 100]);
+});
