@@ -44,6 +44,8 @@ interface EntryDraft {
   readonly once: OnceLines[];
   readonly segments: Segment[];
   bytes: number;
+  /** What its lines pad values by. */
+  paddedBytes: number;
 }
 
 const refusalCode = {
@@ -344,32 +346,35 @@ function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
   for (const waiter of waiters) {
     const { lines, once } = waiter.batch;
     if (once === undefined) {
-      for (const line of lines) addTo(draftFor(drafts, costOf(line)), waiter, line);
+      for (const line of lines) addTo(draftFor(drafts, [line]), waiter, line);
       continue;
     }
-    const draft = draftFor(
-      drafts,
-      lines.reduce((sum, line) => sum + costOf(line), 0),
-    );
+    const draft = draftFor(drafts, lines);
     draft.once.push({ first: draft.lines.length, count: lines.length, ...once });
     for (const line of lines) addTo(draft, waiter, line);
   }
   return drafts;
 }
 
-/** What counts of a line: its bytes, and those that it makes. */
-function costOf(line: CommandLine): number {
-  return lineBytes(line) + growthOf(line);
-}
-
-/** The last of `drafts` when there is room in it for `bytes`, which are counted; else a new one. */
-function draftFor(drafts: EntryDraft[], bytes: number): EntryDraft {
+/** The last of `drafts` when there is room in it for `lines`, whose bytes are counted; else a new one. */
+function draftFor(drafts: EntryDraft[], lines: readonly CommandLine[]): EntryDraft {
+  let bytes = 0;
+  let paddedBytes = 0;
+  for (const line of lines) {
+    bytes += lineBytes(line);
+    paddedBytes += growthOf(line);
+  }
   let draft = drafts.at(-1);
-  if (draft === undefined || (draft.bytes > 0 && draft.bytes + bytes > limits.entryBytesMax)) {
-    draft = { lines: [], once: [], segments: [], bytes: 0 };
+  const isFull =
+    draft !== undefined &&
+    draft.bytes > 0 &&
+    draft.bytes + draft.paddedBytes + bytes + paddedBytes > limits.entryBytesMax;
+  if (draft === undefined || isFull) {
+    draft = { lines: [], once: [], segments: [], bytes: 0, paddedBytes: 0 };
     drafts.push(draft);
   }
   draft.bytes += bytes;
+  draft.paddedBytes += paddedBytes;
   return draft;
 }
 

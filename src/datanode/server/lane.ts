@@ -8,6 +8,7 @@ import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import type { Witness } from '../commands/witness.ts';
 import type { CommandBatch, CommandLine, LineResult, PreparedRead } from '../partition/batch.ts';
+import { growthOf } from '../partition/line-growth.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import type { HoldBudget } from './hold-budget.ts';
 import type { LongWrites } from './long-writes.ts';
@@ -166,12 +167,13 @@ export class Lane {
     for (const item of this.#items) {
       if (item.kind !== kind || count === BATCH_LINES_MAX) break;
       if (count > 0 && item.startsBatch === true) break;
-      if (count > 0 && bytes + item.bytes > BATCH_BYTES_MAX) break;
+      const itemBytes = kind === 'write' ? item.bytes + growthOf(item.line) : item.bytes;
+      if (count > 0 && bytes + itemBytes > BATCH_BYTES_MAX) break;
       if (item.mayAnswerMuch === true) {
         longLeft ??= this.#world.longWrites.countMax(count === 0 && this.#world.isNext(item));
         if (longLeft-- === 0) break;
       }
-      bytes += item.bytes;
+      bytes += itemBytes;
       count++;
     }
     const items = this.#items;

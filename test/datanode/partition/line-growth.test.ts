@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { growthOf } from '../../../src/datanode/partition/line-growth.ts';
 import { Proposals } from '../../../src/datanode/partition/proposals.ts';
+import { OK } from '../../../src/datanode/resp/reply.ts';
 
 const line = (text: string) => text.split(' ').map((word) => Buffer.from(word));
 const most = limits.valueBytesMax;
@@ -38,4 +39,23 @@ test('writes that pad far have entries of their own, others share one', () => {
     () => ({ ok: true, term: 1, index: index++ }),
   );
   expect(sizes).toEqual([1, 1, 1, 1, 100]);
+});
+
+test('what takes effect as a whole is one entry however far it pads, and not refused for that', async () => {
+  const proposals = new Proposals();
+  const lines = Array.from({ length: 5 }, (_, at) => line(`SETRANGE k${at} 16777215 x`));
+  const batch = { namespace: 'default', partition: 0, kind: 'write', protocol: 2 } as const;
+  const once = { id: Buffer.from('session-1'), sequence: 1, low: 1 };
+  const all = proposals.gather({ ...batch, lines, once, term: undefined, deadlineMs: 1_000 });
+  proposals.flush(
+    0,
+    () => Buffer.from([1]),
+    () => ({ ok: true, term: 1, index: 1 }),
+  );
+  proposals.settle(
+    1,
+    1,
+    lines.map(() => OK),
+  );
+  expect((await all).map(({ ok }) => ok)).toEqual(lines.map(() => true));
 });
