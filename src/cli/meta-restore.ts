@@ -17,6 +17,7 @@ import { type LostStore, restoreStore } from '../meta/embedded/restore.ts';
 import { encodeRecord, keys } from '../meta/schema.ts';
 import { placedriverConfigSchema } from '../placedriver/config.ts';
 import { loadConfig } from './config-file.ts';
+import { localSockets } from './local-sockets.ts';
 import { birthOf, isAlive } from './run-file.ts';
 
 export interface RestoreFlags {
@@ -40,7 +41,8 @@ export async function metaRestore({ config: path, from }: RestoreFlags): Promise
   const dataDir = config['data-dir'];
   const dir = join(dataDir, 'meta');
   const world = { disk: fsDisk, clock: systemClock, random: systemRandom(), logger: silentLogger };
-  const lock = await lockDataDir({ ...world, processId: process.pid, isAlive, birthOf }, dataDir);
+  const own = { processId: process.pid, isAlive, birthOf, sockets: localSockets(silentLogger) };
+  const lock = await lockDataDir({ ...world, ...own }, dataDir);
   try {
     await restoreStore({ ...world, dir }, lost);
   } finally {

@@ -14,6 +14,7 @@ import { tcpNetwork } from '../common/tcp.ts';
 import { yieldingCompactions } from './compactions.ts';
 import { loadConfig } from './config-file.ts';
 import { endNow } from './end-now.ts';
+import { localSockets } from './local-sockets.ts';
 import { createLogger } from './logger.ts';
 import { tuneHeap } from './node-flags.ts';
 import { openFilesMax } from './open-files.ts';
@@ -79,6 +80,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     configFile: options.config,
     isAlive,
     birthOf,
+    sockets: localSockets(logger),
     os: `${os.type()} ${os.release()} ${os.machine()}`,
     systemMemoryBytes: os.totalmem(),
     openFilesMax: files,
@@ -109,6 +111,7 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
     processId: process.pid,
     isAlive,
     birthOf,
+    sockets: localSockets(logger),
     setLogLevel: logger.setLevel,
   };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));

@@ -2,10 +2,13 @@
  * One process per data directory: two would write one log. The lock is the file `lock`, which names
  * its holder and is never seen half written. Who finds it left behind claims the place after it, a
  * name that follows from that very lock: one process alone gets it. What it was given for a lock that
- * has been replaced meanwhile is worth nothing, which it sees when it looks again.
+ * has been replaced meanwhile is worth nothing, which it sees when it looks again. That the
+ * holder lives, its socket tells (`lock-socket`), or its process id: the first is seen from other
+ * containers too, the second also where no socket can be.
  */
 import { type Disk, readFile } from './disk.ts';
 import { KvorumError, messageOf, systemCodeOf } from './errors.ts';
+import { holdSocket, type LocalSockets, removeDeadSockets, socketOf } from './lock-socket.ts';
 import type { Random } from './random.ts';
 
 export interface DataLock {
@@ -21,6 +24,7 @@ export interface LockWorld {
   isAlive(processId: number): boolean;
   /** Tells a process from another one with its id, across boots; undefined where nothing tells. */
   birthOf(processId: number): string | undefined;
+  readonly sockets: LocalSockets;
 }
 
 /** What a lock file says: `<process> <id of this lock> [<birth of the process>]`. */
@@ -72,10 +76,29 @@ async function take(world: LockWorld, dataDir: string): Promise<DataLock> {
   const { disk, processId } = world;
   const lock = `${dataDir}/lock`;
   const own = { processId, id: world.random.hex(ID_BYTES), birth: world.birthOf(processId) };
+  await disk.makeDir(dataDir);
+  const socket = await holdSocket(world, lock, own.id);
+  try {
+    await takeAs(own, world, dataDir, lock);
+  } catch (failure) {
+    await socket.close();
+    throw failure;
+  }
+  return {
+    async release() {
+      await release(disk, lock, own);
+      await socket.close();
+    },
+  };
+}
+
+async function takeAs(own: Holder, world: LockWorld, dataDir: string, lock: string): Promise<void> {
+  const { disk } = world;
   for (;;) {
     await disk.makeDir(dataDir);
     const last = await lastOf(disk, lock);
-    if (last?.holder && isHeld(world, last.holder)) throw inUse(dataDir, lock, last.holder);
+    if (last?.holder && (await isHeld(world, lock, last.holder)))
+      throw inUse(dataDir, lock, last.holder);
     const place = last === undefined ? lock : placeAfter(lock, last);
     if (!(await claim(disk, lock, place, own))) continue;
     if (place !== lock) {
@@ -86,7 +109,8 @@ async function take(world: LockWorld, dataDir: string): Promise<DataLock> {
       await disk.rename(place, lock);
     }
     await removeLeftovers(disk, dataDir);
-    return { release: () => release(disk, lock, own) };
+    await removeDeadSockets(world, dataDir);
+    return;
   }
 }
 
@@ -126,8 +150,14 @@ async function read(disk: Disk, path: string): Promise<Found | undefined> {
   return { path, holder: { processId, id: fields?.[2], birth: fields?.[3] } };
 }
 
+async function isHeld(world: LockWorld, lock: string, holder: Holder): Promise<boolean> {
+  const { id } = holder;
+  if (id !== undefined && (await world.sockets.answers(socketOf(lock, id)))) return true;
+  return runsHere(world, holder);
+}
+
 /** Ids are given again: a process that was born at another time is another one. */
-function isHeld(world: LockWorld, { processId, birth }: Holder): boolean {
+function runsHere(world: LockWorld, { processId, birth }: Holder): boolean {
   if (!world.isAlive(processId)) return false;
   const now = world.birthOf(processId);
   if (birth !== undefined && now !== undefined) return birth === now;

@@ -6,10 +6,22 @@ import { type DataLock, lockDataDir } from '../../src/common/data-lock.ts';
 import type { Disk } from '../../src/common/disk.ts';
 import { messageOf } from '../../src/common/errors.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
+import type { LocalSockets } from '../../src/common/lock-socket.ts';
 import { seededRandom } from '../../src/common/random.ts';
 import { SimClock } from '../sim/clock.ts';
 import { SimDisk } from '../sim/disk.ts';
 import { Scheduler } from '../sim/scheduler.ts';
+
+interface Place {
+  /** Each process is number 1, alone in a container, which sees no other. */
+  readonly containers?: boolean;
+  /** Sockets tell who lives. */
+  readonly sockets?: boolean;
+}
+
+const noSockets: LocalSockets = { listen: async () => undefined, answers: async () => false };
+const containers: Place = { containers: true, sockets: true };
+const isSocket = (name: string) => /^lock\.socket-[0-9a-f]{16}$/.test(name);
 
 /** Processes of one machine that want `/d`, in virtual time; each disk operation takes its own. */
 class Machine {
@@ -20,8 +32,12 @@ class Machine {
   readonly alive = new Map<number, string | undefined>();
   readonly holders = new Set<number>();
   holdersMost = 0;
+  readonly #place: Place;
+  /** Who listens at the socket with this id. */
+  readonly #listening = new Map<string, number>();
 
-  constructor(seed: string) {
+  constructor(seed: string, place: Place = {}) {
+    this.#place = place;
     this.random = seededRandom(seed);
     this.scheduler = new Scheduler(this.random);
     const clock = new SimClock(this.scheduler);
@@ -31,13 +47,13 @@ class Machine {
   /** Rejects with the refusal; does nothing more once the process is dead. */
   async take(processId: number, birth?: string): Promise<DataLock> {
     this.alive.set(processId, birth);
+    const disk = this.#diskOf(processId);
     const lock = await lockDataDir(
       {
-        disk: this.#diskOf(processId),
+        disk,
         random: this.random.fork(`process ${processId}`),
-        processId,
-        isAlive: (id) => this.alive.has(id),
-        birthOf: (id) => this.alive.get(id),
+        ...this.#seenBy(processId, birth),
+        sockets: this.#place.sockets ? this.#socketsOf(processId, disk) : noSockets,
       },
       '/d',
     );
@@ -80,6 +96,27 @@ class Machine {
 
   names(): Promise<string[]> {
     return this.until(this.disk.list('/d'));
+  }
+
+  #seenBy(processId: number, birth: string | undefined) {
+    if (this.#place.containers) {
+      return { processId: 1, isAlive: (id: number) => id === 1, birthOf: () => birth };
+    }
+    const isAlive = (id: number) => this.alive.has(id);
+    return { processId, isAlive, birthOf: (id: number) => this.alive.get(id) };
+  }
+
+  #socketsOf(processId: number, disk: Disk): LocalSockets {
+    const idOf = (path: string) => /[0-9a-f]{16}/.exec(path)![0];
+    return {
+      listen: async (path) => {
+        await (await disk.open(path, 'create')).close();
+        this.#listening.set(idOf(path), processId);
+        return { close: async () => void this.#listening.delete(idOf(path)) };
+      },
+      answers: async (path) =>
+        (await disk.exists(path)) && this.alive.has(this.#listening.get(idOf(path)) ?? 0),
+    };
   }
 
   /** Some operations wait for long, as of a process that stood still before. */
@@ -193,6 +230,44 @@ describe('a data directory', () => {
   });
 });
 
+describe('a data directory that several containers have', () => {
+  test('has one process, although each sees itself alone; a dead one’s lock is free', async () => {
+    const machine = new Machine('containers', containers);
+    await machine.until(machine.take(10, 'boot/10'));
+    await expect(machine.until(machine.take(11, 'boot/11'))).rejects.toThrow(refused(1));
+    expect(await machine.names()).toEqual(['lock', expect.stringMatching(/^lock\.socket-/)]);
+    machine.kill(10);
+    const second = await machine.until(machine.take(12, 'boot/12'));
+    expect((await machine.names()).filter(isSocket)).toHaveLength(1);
+    await expect(machine.until(machine.take(13, 'boot/13'))).rejects.toThrow(refused(1));
+    await machine.until(second.release());
+    expect(await machine.names()).toEqual([]);
+  });
+
+  test('is taken over from an older build, which has no socket', async () => {
+    const machine = new Machine('older', containers);
+    await machine.write('lock', '1 0123456789abcdef boot/9\n');
+    await machine.until(machine.take(10, 'boot/10'));
+    await expect(machine.until(machine.take(11, 'boot/11'))).rejects.toThrow(refused(1));
+  });
+
+  test('is held by who runs here, also when its socket is gone', async () => {
+    const machine = new Machine('gone', { sockets: true });
+    await machine.until(machine.take(10, 'boot/10'));
+    const [socket] = (await machine.names()).filter(isSocket);
+    await machine.until(machine.disk.unlink(`/d/${socket}`));
+    await expect(machine.until(machine.take(11, 'boot/11'))).rejects.toThrow(refused(10));
+  });
+
+  test('keeps the lock that older builds read', async () => {
+    const machine = new Machine('format', containers);
+    await machine.until(machine.take(10, 'boot/10'));
+    const file = await machine.until(machine.disk.open('/d/lock', 'read'));
+    const text = (await machine.until(file.pread(0, 99))).toString();
+    expect(text).toMatch(/^1 [0-9a-f]{16} boot\/10\n$/);
+  });
+});
+
 describe('processes that want it at once', () => {
   const states: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
     ['nothing there', {}],
@@ -224,10 +299,13 @@ describe('processes that want it at once', () => {
     }
   });
 
-  test('while some are killed and some leave: never two', async () => {
+  test.each<[string, Place]>([
+    ['by their ids alone', {}],
+    ['by sockets alone', containers],
+  ])('while some are killed and some leave, seen %s: never two', async (_, place) => {
     let taken = 0;
     for (let seed = 0; seed < 200; seed++) {
-      const machine = new Machine(`killed ${seed}`);
+      const machine = new Machine(`killed ${seed}`, place);
       for (let processId = 10; processId < 30; processId++) {
         machine.take(processId, `boot2/${processId}`).then(
           async (lock) => {
@@ -246,9 +324,12 @@ describe('processes that want it at once', () => {
       expect(machine.holdersMost, `seed ${seed}`).toBeLessThanOrEqual(1);
       for (const processId of [...machine.alive.keys()]) machine.kill(processId);
       await machine.until(machine.take(50, 'boot2/50'));
-      expect(await machine.names()).toEqual(['lock']);
+      const names = await machine.names();
+      expect(names.filter((name) => !isSocket(name))).toEqual(['lock']);
+      expect(names.filter(isSocket)).toHaveLength(place.sockets ? 1 : 0);
     }
-    expect(taken).toBeGreaterThan(500);
+    // a socket takes time too, in which some are killed
+    expect(taken).toBeGreaterThan(place.sockets ? 250 : 500);
   });
 
   test('on a machine that loses power meanwhile: it is free afterwards', async () => {
@@ -276,6 +357,7 @@ describe('processes that want it at once', () => {
           processId,
           isAlive: (id) => id >= 10,
           birthOf: () => undefined,
+          sockets: noSockets,
         },
         dir,
       );

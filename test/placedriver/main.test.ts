@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { localSockets } from '../../src/cli/local-sockets.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
@@ -44,6 +45,7 @@ async function start(
     processId,
     isAlive: () => true,
     birthOf: () => undefined,
+    sockets: localSockets(world.logger),
     setLogLevel() {},
   };
   const started = await startPlacedriver(config, { ...world, ...own });

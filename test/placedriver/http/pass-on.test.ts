@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { localSockets } from '../../../src/cli/local-sockets.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
@@ -43,6 +44,7 @@ async function start(name: string, token?: string): Promise<void> {
     processId: 1,
     isAlive: () => false,
     birthOf: () => undefined,
+    sockets: localSockets(silentLogger),
     disk: undefined as never, // no file is read: the store and the token are handed in
     logger: silentLogger,
     setLogLevel() {},
