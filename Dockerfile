@@ -1,7 +1,7 @@
 # One image for datanodes and placedrivers: `docker build -t kvorum .`, then
-# `docker run -v DIR:/etc/kvorum -v VOLUME:/var/lib/kvorum kvorum datanode --config /etc/kvorum/FILE`,
+# `docker run --init -v DIR:/etc/kvorum -v VOLUME:/var/lib/kvorum kvorum datanode --config /etc/kvorum/FILE`,
 # whose `listen` is 0.0.0.0. Without a command it runs a whole cluster on the loopback interface: that
-# of this machine with `docker run --network host kvorum`, else of the container alone.
+# of this machine with `docker run --init --network host kvorum`, else of the container alone.
 FROM node:20-bookworm-slim AS build
 WORKDIR /kvorum
 COPY package.json package-lock.json tsconfig.json ./

@@ -1,27 +1,54 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { endNow } from '../../src/cli/end-now.ts';
+import { canUnshare, spawnAsFirst } from '../namespaces-of-processes.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'kvorum-end-now-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-test('a process ends although one of its threads waits for a disk', async () => {
-  const pipe = join(dir, 'nobody-writes');
+/** What it says, and what ends it, where process.exit in place of endNow is still there after any time. */
+async function end(
+  name: string,
+  start: (args: string[], options: SpawnOptions) => ChildProcess,
+): Promise<[string, string]> {
+  const pipe = join(dir, name);
   execFileSync('mkfifo', [pipe]);
-  // process.exit in its place is still there after any time
   const program = `
     require('node:fs').open(${JSON.stringify(pipe)}, 'r', () => {});
     setTimeout(() => { process.stderr.write('why'); (${endNow.toString()})(); }, 200);`;
-  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = start(['-e', program], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     said += chunk.toString();
   });
-  const late = setTimeout(() => child.kill('SIGTERM'), 20_000);
-  const signal = await new Promise((resolve) => child.once('close', (_code, by) => resolve(by)));
-  clearTimeout(late);
-  expect([said, signal]).toEqual(['why', 'SIGKILL']);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    child.kill('SIGKILL');
+  }, 20_000);
+  const how = await new Promise<string>((resolve) =>
+    child.once('close', (code, signal) => resolve(signal ?? String(code))),
+  );
+  clearTimeout(timer);
+  return [said, late ? 'late' : how];
+}
+
+test('a process ends although one of its threads waits for a disk', async () => {
+  const ended = await end('nobody-writes', (args, options) =>
+    spawn(process.execPath, args, options),
+  );
+  expect(ended).toEqual(['why', 'SIGKILL']);
 }, 60_000);
+
+test.skipIf(!canUnshare)(
+  'so does the first process of a container',
+  async () => {
+    const [said, how] = await end('nor-here', spawnAsFirst);
+    expect(said).toMatch(/^why/);
+    expect(how).toMatch(/^SIG(?:ABRT|SEGV|ILL|TRAP|BUS)$/);
+  },
+  60_000,
+);
