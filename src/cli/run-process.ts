@@ -152,8 +152,8 @@ function onEnd(lifeLine: boolean, end: (why: string) => void): void {
   };
   process.on('SIGTERM', () => once('SIGTERM'));
   if (lifeLine) {
-    // The terminal's Ctrl-C reaches the whole group; the parent alone decides the order.
-    process.on('SIGINT', () => {});
+    // The terminal's Ctrl-C, and that it closes, reach the whole group; the parent alone decides the order.
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
     process.stdin.resume();
     process.stdin.on('end', () => once(PARENT_ENDED));
     process.stdin.on('error', () => once(PARENT_ENDED));
