@@ -1,8 +1,12 @@
+import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TxnRequest, txnRequestCodec } from '../../src/meta/embedded/messages.ts';
+import { message } from '../../src/meta/embedded/wire.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { metaSuite } from '../conformance/meta.ts';
 import { linkSuite, replaySuite } from '../conformance/meta-links.ts';
 import { replacedSuite, restartSuite } from '../conformance/meta-server.ts';
+import { compareRows } from './embedded/compare-rows.ts';
 import { type EtcdProcess, startEtcd } from './etcd-process.ts';
 import { breakable, world } from './served.ts';
 
@@ -17,7 +21,39 @@ describe('a real etcd', () => {
     connect: () => connectEtcd({ ...world, urls: [etcd.url] }),
     close: async () => {},
   }));
+
+  test('compares of ranges as the embedded store does', async () => {
+    const store = connectEtcd({ ...world, urls: [etcd.url] });
+    for (const key of ['/cmp/a', '/cmp/b']) await store.put(key, 'x');
+    await store.close();
+    for (const { of, request, succeeds } of compareRows) {
+      expect((await ask(etcd.url, request)).succeeded, of).toBe(succeeds);
+    }
+  });
 });
+
+/** Of its answer; ids in the header are larger than ours. */
+const outcome = message<{ succeeded: boolean }>({
+  succeeded: { number: 2, kind: 'bool' },
+});
+
+/** Without etcd3, which knows no compares of ranges. */
+async function ask(url: string, request: TxnRequest): Promise<{ succeeded: boolean }> {
+  const client = new Client(new URL(url).host, credentials.createInsecure());
+  try {
+    return await new Promise((resolve, reject) => {
+      client.makeUnaryRequest<TxnRequest, { succeeded: boolean }>(
+        '/etcdserverpb.KV/Txn',
+        (value) => txnRequestCodec.encode(value),
+        (bytes) => outcome.decode(bytes),
+        request,
+        (failure, answer) => (answer ? resolve(answer) : reject(failure)),
+      );
+    });
+  } finally {
+    client.close();
+  }
+}
 
 describe('a real etcd over a link that breaks', () => {
   const open = async () => {

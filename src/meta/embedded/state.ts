@@ -263,13 +263,12 @@ export class StoreState {
     return [...space.range(key, rangeEnd)];
   }
 
+  /** Over a range for each of its keys; where there is none, for one that was never written. */
   #holds(compare: CompareMessage): boolean {
-    if (compare.rangeEnd.length > 0) {
-      return [...this.#keys.range(compare.key, compare.rangeEnd)].every((kv) => test(compare, kv));
-    }
-    const known = this.#keys.get(keyText(compare.key));
-    if (known === undefined && compare.target === 3) return false;
-    return test(compare, known ?? absent);
+    const found = [...this.#keys.range(compare.key, compare.rangeEnd)];
+    if (found.length > 0) return found.every((kv) => test(compare, kv));
+    // a value that is missing is told from an empty one by nothing on the wire
+    return compare.target !== 3 && test(compare, absent);
   }
 }
 
