@@ -13,6 +13,7 @@ import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
+import { WriteWatch } from '../../common/write-watch.ts';
 import type { Entry } from '../raft/message.ts';
 import type { Batch } from './batch.ts';
 import { BatchQueue } from './batch-queue.ts';
@@ -25,7 +26,6 @@ import { recover } from './recovery.ts';
 import { type RecordPlace, type Segment, SegmentSet } from './segment.ts';
 import { type Move, SegmentGc } from './segment-gc.ts';
 import { SparedEntries } from './spared-entries.ts';
-import { WriteWatch } from './write-watch.ts';
 
 export interface SharedLogOptions {
   readonly disk: Disk;

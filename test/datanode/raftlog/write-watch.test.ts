@@ -7,8 +7,8 @@ import type { Disk } from '../../../src/common/disk.ts';
 import type { KvorumError } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
+import { WriteWatch } from '../../../src/common/write-watch.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
-import { WriteWatch } from '../../../src/datanode/raftlog/write-watch.ts';
 import { entryRange, reset } from './log-model.ts';
 import { ManualClock } from './manual-clock.ts';
 

@@ -1,11 +1,12 @@
 /**
- * Times the log's writes, and notices a batch that its disk does not answer: nothing would be acknowledged
- * any more, while heartbeats, which need no disk, would keep the node's leaders where they are. What is
- * counted are looks of the event loop: a process that stood still has not waited for its disk.
+ * Times a log's writes, and notices a batch that its disk does not answer: nothing would be acknowledged
+ * any more, while heartbeats and keep-alives, which need no disk, would leave a node its leaders, or a
+ * master its mastership. What is counted are looks of the event loop: a process that stood still has not
+ * waited for its disk.
  */
-import type { Clock } from '../../common/clock.ts';
-import { LatencyHistogram } from '../../common/latency-histogram.ts';
-import { LoneTimer } from '../../common/lone-timer.ts';
+import type { Clock } from './clock.ts';
+import { LatencyHistogram } from './latency-histogram.ts';
+import { LoneTimer } from './lone-timer.ts';
 
 /** A batch is looked at so often before it counts as unanswered. */
 const LOOKS = 10;
@@ -27,7 +28,7 @@ export class WriteWatch {
     this.#timer = new LoneTimer(clock);
   }
 
-  /** All that a batch asks of the disk: its segment's file, the zeros it is to cover, its write. One at a time. */
+  /** All that a batch asks of the disk: its file, the zeros it is to cover, its write. One at a time. */
   async during<Done>(batch: Promise<Done>): Promise<Done> {
     this.#looks = 0;
     this.#isUnderWay = true;
