@@ -53,23 +53,30 @@ const noLinkCodes: ReadonlySet<string | undefined> = new Set([
 ]);
 
 const notAllowedCodes: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS']);
+const fullCodes: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Takes the lock of `dataDir`, which is made if need be; the lock of a process that is gone is taken
- * over. Throws KvorumError BAD_CONFIG while its holder lives, and where this process may not write.
+ * over. Throws KvorumError BAD_CONFIG while its holder lives, and where this process may not write, and
+ * DISK_FAILED where there is no room for the lock.
  */
 export async function lockDataDir(world: LockWorld, dataDir: string): Promise<DataLock> {
   try {
     return await take(world, dataDir);
   } catch (failure) {
-    if (!notAllowedCodes.has(systemCodeOf(failure))) throw failure;
-    throw new KvorumError(
-      'BAD_CONFIG',
-      `data-dir ${dataDir} cannot be written (${messageOf(failure)}); give it to the user that ` +
-        'runs this process, or choose another place',
-      { cause: failure },
-    );
+    throw refusalOf(failure, `data-dir ${dataDir} cannot be written (${messageOf(failure)})`);
   }
+}
+
+function refusalOf(cause: unknown, text: string): unknown {
+  const code = systemCodeOf(cause);
+  if (fullCodes.has(code)) {
+    const remedy = 'make room on its disk, then start this process again';
+    return new KvorumError('DISK_FAILED', `${text}; ${remedy}`, { cause });
+  }
+  if (!notAllowedCodes.has(code)) return cause;
+  const remedy = 'give it to the user that runs this process, or choose another place';
+  return new KvorumError('BAD_CONFIG', `${text}; ${remedy}`, { cause });
 }
 
 async function take(world: LockWorld, dataDir: string): Promise<DataLock> {

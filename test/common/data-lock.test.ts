@@ -203,6 +203,17 @@ describe('a data directory', () => {
     expect(await machine.names()).toEqual(['lock']);
   });
 
+  test('on a full disk says where room is needed', async () => {
+    const machine = new Machine('full');
+    machine.disk.failNext('pwrite', { code: 'ENOSPC' });
+    await expect(machine.until(machine.take(10))).rejects.toMatchObject({
+      code: 'DISK_FAILED',
+      message: expect.stringMatching(
+        /^data-dir \/d cannot be written \(ENOSPC: .*\); make room on its disk, then start/,
+      ),
+    });
+  });
+
   test.each(['EACCES', 'EPERM', 'EROFS'])(
     'that may not be written is told as such: %s',
     async (code) => {
