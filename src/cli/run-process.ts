@@ -113,6 +113,7 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
     birthOf,
     sockets: localSockets(logger),
     setLogLevel: logger.setLevel,
+    fatal: (error: Error) => die(logger, error),
   };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));
 }

@@ -170,7 +170,7 @@ export const limits = {
   // raft log
   logSegmentBytes: 64 * MIB,
   logBatchBytesMax: 128 * MIB,
-  /** A write that its disk has not answered by then counts as failed (`raftlog/write-watch.ts`). */
+  /** A write that its disk has not answered by then counts as failed (`write-watch.ts`). */
   logStallMs: 20_000,
   /** Entries of all groups kept in memory, for what is applied next and followers that lag a little. */
   logCacheBytes: 8 * MIB,
@@ -374,6 +374,7 @@ export const limits = {
   metaLogBytes: 8 * MIB,
   metaLogBatchBytesMax: 16 * MIB,
   metaWritesWaitingMax: 16_384,
+  metaReadsWaitingMax: 4_096,
 
   // sdk
   /** Random bytes of a session's id; on the wire it is their hex. */

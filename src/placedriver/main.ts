@@ -25,6 +25,8 @@ export interface PlacedriverWorld extends LockWorld {
   readonly clock: Clock;
   readonly logger: Logger;
   setLogLevel(level: LogLevel): void;
+  /** Ends the process: it cannot go on. */
+  fatal(error: Error): void;
 }
 
 export interface RunningPlacedriver {
@@ -151,7 +153,10 @@ async function startEmbedded(
   const dataDir = config['data-dir'];
   const lock = await lockDataDir(world, dataDir);
   const listen = { host, port };
-  const store = await startEmbeddedStore({ ...world, dir: `${dataDir}/meta`, listen }).catch(
+  const place = { dir: `${dataDir}/meta`, listen };
+  // a store without a disk would keep leases, and so its master, and refuse whatever that asks for
+  const onFailure = (failure: KvorumError) => world.fatal(failure);
+  const store = await startEmbeddedStore({ ...world, ...place, onFailure }).catch(
     async (failure: unknown) => {
       await lock.release();
       throw failure;

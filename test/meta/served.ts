@@ -9,7 +9,16 @@ import type { BreakableStore } from '../conformance/meta-links.ts';
 import { Link } from './link.ts';
 
 const run = promisify(execFile);
-export const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
+const fail = (failure: Error) => {
+  throw failure;
+};
+export const world = {
+  clock: systemClock,
+  random: systemRandom(),
+  logger: silentLogger,
+  onFailure: fail,
+  fatal: fail,
+};
 
 export interface ServedStore {
   readonly url: string;

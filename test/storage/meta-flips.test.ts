@@ -48,6 +48,7 @@ function open(lines: string[]): Promise<LocalStore> {
     clock: systemClock,
     random: systemRandom(),
     logger,
+    onFailure: (failure) => note(failure.message),
   });
 }
 

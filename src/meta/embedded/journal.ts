@@ -9,6 +9,7 @@ import { type Disk, type DiskFile, replaceFile } from '../../common/disk.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
+import { WriteWatch } from '../../common/write-watch.ts';
 import { encodeBatch, encodeSnapshot, LOG_HEADER_BYTES, type LogRecord } from './format.ts';
 import { corrupt, createLog, logPath, readJournal, snapshotPath } from './journal-recovery.ts';
 import type { StateImage } from './state.ts';
@@ -22,6 +23,13 @@ export interface JournalOptions {
   readonly fresh: () => StateImage;
   /** The state now, with every command appended so far. */
   readonly image: () => StateImage;
+  /** A batch that takes longer has failed; default limits.logStallMs. */
+  readonly stallMs?: number;
+  /**
+   * Called once, when the disk failed: everything is refused from then on, since the state holds
+   * what was not made durable. To be opened anew, which is to end the process.
+   */
+  onFailure(error: KvorumError): void;
 }
 
 interface Waiter {
@@ -44,6 +52,9 @@ export class Journal {
   #pending: LogRecord[] = [];
   #pendingBytes = 0;
   #waiters: Waiter[] = [];
+  readonly #watch: WriteWatch;
+  /** Ends the wait for what is asked of the disk. */
+  #giveUp: (why: Error) => void = () => {};
   #flushing: Promise<void> | undefined;
   #failure: KvorumError | undefined;
   #markTimer: Timer | undefined;
@@ -66,6 +77,8 @@ export class Journal {
     this.#batch = at.batch;
     this.#durable = at.batch;
     this.#unmarked = at.unmarked;
+    const stallMs = options.stallMs ?? limits.logStallMs;
+    this.#watch = new WriteWatch(options.clock, stallMs, (why) => this.#giveUp(why));
     if (at.unmarked) this.#armMark();
   }
 
@@ -102,9 +115,17 @@ export class Journal {
     if (this.#closed) throw new KvorumError('STOPPING', 'the metadata store is stopping');
     const full =
       this.#pending.length >= limits.metaWritesWaitingMax ||
-      this.#pendingBytes >= limits.metaLogBatchBytesMax;
+      this.#pendingBytes >= limits.metaLogBatchBytesMax ||
+      // with those that change nothing, which wait all the same
+      this.#waiters.length >= limits.metaWritesWaitingMax + limits.metaReadsWaitingMax;
     if (full)
       throw new KvorumError('BUSY', 'too many metadata writes wait for the disk; try again');
+  }
+
+  /** Throws BUSY: to be asked before a read takes what it is answered. */
+  admitRead(): void {
+    if (this.#waiters.length >= limits.metaReadsWaitingMax)
+      throw new KvorumError('BUSY', 'too many metadata reads wait for the disk; try again');
   }
 
   append(record: LogRecord): void {
@@ -126,7 +147,7 @@ export class Journal {
     this.#closed = true;
     this.#markTimer?.cancel();
     while (this.#flushing) await this.#flushing;
-    if (!this.#failure) await this.#mark().catch(() => {});
+    if (!this.#failure) await this.#inTime(this.#mark()).catch(() => {});
     await this.#file.close();
   }
 
@@ -159,8 +180,8 @@ export class Journal {
       this.#pendingBytes = 0;
       this.#waiters = [];
       try {
-        if (this.#size >= limits.metaLogBytes) await this.#rotate();
-        else await this.#write(records);
+        const isFull = this.#size >= limits.metaLogBytes;
+        await this.#inTime(isFull ? this.#rotate() : this.#write(records));
       } catch (error) {
         this.#fail(error, waiters);
         return;
@@ -169,13 +190,20 @@ export class Journal {
     }
   }
 
+  /** What one batch asks of the disk; rejects when that does not answer in time. */
+  #inTime(work: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject;
+      this.#watch.during(work).then(resolve, reject);
+    });
+  }
+
   #fail(error: unknown, waiters: readonly Waiter[]): void {
-    const { dir, logger } = this.#options;
-    const text = `metadata store in ${dir}: ${messageOf(error)}; mend the disk and restart`;
-    this.#failure = new KvorumError('DISK_FAILED', text, { cause: error });
-    logger.error(text);
-    for (const waiter of [...waiters, ...this.#waiters]) waiter.reject(this.#failure);
+    const failure = journalFailed(this.#options.dir, error);
+    this.#failure = failure;
+    for (const waiter of [...waiters, ...this.#waiters]) waiter.reject(failure);
     this.#waiters = [];
+    this.#options.onFailure(failure);
   }
 
   async #write(records: readonly LogRecord[]): Promise<void> {
@@ -223,7 +251,7 @@ export class Journal {
   #armMark(): void {
     this.#markTimer = this.#options.clock.setTimer(IDLE_MARK_MS, () => {
       if (this.#flushing || this.#closed || this.#failure) return;
-      this.#flushing = this.#mark()
+      this.#flushing = this.#inTime(this.#mark())
         .catch((error) => this.#fail(error, []))
         .finally(() => this.#settle());
     });
@@ -232,4 +260,13 @@ export class Journal {
   async #mark(): Promise<void> {
     if (this.#unmarked) await this.#write([]);
   }
+}
+
+function journalFailed(dir: string, cause: unknown): KvorumError {
+  return new KvorumError(
+    'DISK_FAILED',
+    `metadata store in ${dir}: writing failed (${messageOf(cause)}): no write is acknowledged any ` +
+      'more; make room or replace the disk, then start this placedriver again',
+    { cause },
+  );
 }

@@ -31,6 +31,10 @@ export interface LocalStoreOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: Random;
+  /** Of the journal's. */
+  readonly stallMs?: number;
+  /** Called once, when the disk failed: everything is refused until the store is opened anew. */
+  onFailure(error: KvorumError): void;
 }
 
 /** Per command: its request on the wire and in the log, and what it does to the state. */
@@ -121,6 +125,7 @@ export class LocalStore {
     const holder: { state?: StoreState } = {};
     const { journal, image, records } = await Journal.open({
       ...options,
+      onFailure: (error) => options.onFailure(error),
       fresh,
       image: () => {
         if (holder.state === undefined) throw new Error('no state yet');
@@ -176,8 +181,9 @@ export class LocalStore {
     return { result, header };
   }
 
-  /** Runs a read; resolves once what it saw is durable. */
+  /** Runs a read; resolves once what it saw is durable. Rejects with BUSY when too many wait for that. */
   async read<T>(run: (state: StoreState) => T): Promise<{ result: T; header: Header }> {
+    this.#journal.admitRead();
     const result = run(this.state);
     const header = this.#headerOf(this.state.revision);
     await this.#settled(header.revision);
@@ -210,6 +216,8 @@ export class LocalStore {
   #expire(id: number): void {
     this.#logger.info('lease expired', { lease: id.toString(16) });
     this.execute('revoke', leaseIdCodec.encode({ id })).catch((error: unknown) => {
+      // told once by onFailure, and nothing is removed any more
+      if (codeOf(error) === 'DISK_FAILED') return;
       this.#logger.warn(`lease ${id.toString(16)} could not be removed: ${messageOf(error)}`);
       if (this.state.leases.has(id)) this.leases.start(id, 1_000);
     });

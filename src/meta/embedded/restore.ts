@@ -46,7 +46,13 @@ export async function restoreStore(
     throw new KvorumError('BAD_CONFIG', `${dir} holds a metadata store already; ${remedy}`);
   }
   const image = restoredImage(lost, options.random);
-  const { journal } = await Journal.open({ ...options, fresh: () => image, image: () => image });
+  const { journal } = await Journal.open({
+    ...options,
+    fresh: () => image,
+    image: () => image,
+    // the opening has written all there is, or failed
+    onFailure: () => {},
+  });
   await journal.close();
 }
 

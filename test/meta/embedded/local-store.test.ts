@@ -132,6 +132,116 @@ describe('durability', () => {
     await expect(life.put(store, '/a', '3')).rejects.toMatchObject(failed);
     await expect(life.until(store.read((state) => state.revision))).rejects.toMatchObject(failed);
     expect(store.durableRevision).toBe(2);
+    expect(life.failures).toMatchObject([failed]);
+    expect(life.failures[0]?.message).toMatch(/replace the disk, then start this placedriver/);
+    await life.until(store.close());
+    expect(life.failures).toHaveLength(1);
+  });
+
+  test('a disk that fails while the idle log is marked is told of as well', async () => {
+    const life = new StoreLife('mark');
+    const store = await life.open();
+    await life.put(store, '/a', '1');
+    life.disk.failNext('pwrite');
+    await life.pass(100);
+    expect(life.failures).toMatchObject([{ code: 'DISK_FAILED' }]);
+    await life.until(store.close());
+  });
+
+  test('leases that expire are not removed again and again on a disk that failed', async () => {
+    const life = new StoreLife('expired');
+    const store = await life.open();
+    await life.until(grant(store, 7, 10));
+    store.leases.start(7, 10_000);
+    life.disk.failNext('fdatasync');
+    await expect(life.put(store, '/a', '1')).rejects.toMatchObject({ code: 'DISK_FAILED' });
+    let tries = 0;
+    store.leases.start = () => tries++;
+    await life.pass(60_000);
+    expect([tries, life.failures.length]).toEqual([0, 1]);
+    await life.until(store.close());
+  });
+
+  test('a disk that does not answer has failed after 20 s, not before', async () => {
+    const life = new StoreLife('stall');
+    const store = await life.open();
+    await life.put(store, '/a', '1');
+    await life.pass(100);
+    // a write takes some 6 s, and a sync then half a minute
+    life.disk.slow(60_000);
+    const writing = put(store, '/a', '2');
+    const reading = store.read((state) => state.revision);
+    let refused = 0;
+    for (const one of [writing, reading]) one.catch(() => refused++);
+    await life.pass(19_000);
+    expect([life.failures.length, refused]).toEqual([0, 0]);
+    await life.pass(4_000);
+    expect(life.failures).toMatchObject([
+      { code: 'DISK_FAILED', message: expect.stringMatching(/driver\/meta.*no answer for 20 s/) },
+    ]);
+    expect(refused).toBe(2);
+    await expect(put(store, '/a', '3')).rejects.toBe(life.failures[0]);
+    // the answer comes after all: it changes nothing any more
+    await life.pass(60_000);
+    expect([store.durableRevision, life.failures.length]).toEqual([2, 1]);
+    life.disk.slow(1);
+    await life.until(store.close());
+  });
+
+  test('a full disk: a restart serves what was answered, and writes again once there is room', async () => {
+    const life = new StoreLife('ENOSPC');
+    const store = await life.open();
+    await life.put(store, '/a', '1');
+    const taken = life.disk.files().reduce((sum, { size }) => sum + size, 0);
+    life.disk.fullAfterBytes(taken + 300);
+    await expect(life.put(store, '/a', Buffer.alloc(1_000))).rejects.toThrow(/ENOSPC.*make room/);
+    expect(life.failures).toHaveLength(1);
+    life.crash('process');
+    const again = await life.open();
+    const { result } = await life.until(again.read((state) => state.range(rangeOf('/a'))));
+    expect(result.kvs[0]?.value.toString()).toBe('1');
+    await expect(life.put(again, '/a', Buffer.alloc(1_000))).rejects.toThrow('ENOSPC');
+    life.crash('process');
+    life.disk.fullAfterBytes(Number.POSITIVE_INFINITY);
+    const third = await life.open();
+    await life.put(third, '/a', Buffer.alloc(1_000, '2'));
+    expect(contentsOf(third)['/a']).toBe('2'.repeat(1_000));
+    expect(life.failures).toHaveLength(2);
+    await life.until(third.close());
+  });
+
+  test('reads beyond the bound are refused while they wait; writes are not, and all are answered', async () => {
+    const life = new StoreLife('reads');
+    const store = await life.open();
+    life.disk.slow(2_000);
+    const writing = put(store, '/a', '1');
+    const read = () => store.read((state) => state.revision);
+    const reads = Array.from({ length: limits.metaReadsWaitingMax - 1 }, read);
+    await expect(read()).rejects.toMatchObject({
+      code: 'BUSY',
+      message: expect.stringMatching('reads wait'),
+    });
+    const next = put(store, '/a', '2');
+    const { result } = await life.until(next);
+    expect(result).toEqual({});
+    await writing;
+    for (const one of await Promise.all(reads)) expect(one.result).toBe(2);
+    await life.until(read());
+    await life.until(store.close());
+  });
+
+  test('compares that change nothing are refused too when too many wait', async () => {
+    const life = new StoreLife('compares');
+    const store = await life.open();
+    life.disk.slow(2_000);
+    const writing = put(store, '/a', '1');
+    const payload = txnRequestCodec.encode({ compare: [], success: [], failure: [] });
+    const compare = () => store.execute('transaction', payload);
+    const most = limits.metaReadsWaitingMax + limits.metaWritesWaitingMax;
+    const waiting = Array.from({ length: most - 1 }, compare);
+    await expect(compare()).rejects.toMatchObject({ code: 'BUSY' });
+    await life.until(writing);
+    await life.until(Promise.all(waiting));
     await life.until(store.close());
   });
 });

@@ -1,4 +1,5 @@
 /** A LocalStore on a simulated disk that lives, crashes and lives again, in virtual time. */
+import type { KvorumError } from '../../../src/common/errors.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
 import { LocalStore } from '../../../src/meta/embedded/local-store.ts';
@@ -19,6 +20,8 @@ export class StoreLife {
   readonly random: Random;
   readonly scheduler: Scheduler;
   readonly disk: SimDisk;
+  /** What its stores told of their disk. */
+  readonly failures: KvorumError[] = [];
   clock: SimClock;
 
   constructor(seed: string) {
@@ -33,7 +36,9 @@ export class StoreLife {
   open(): Promise<LocalStore> {
     const { clock, random } = this;
     const disk = this.disk.session();
-    return this.until(LocalStore.open({ disk, dir: DIR, clock, random, logger: silentLogger }));
+    const onFailure = (failure: KvorumError) => this.failures.push(failure);
+    const logger = silentLogger;
+    return this.until(LocalStore.open({ disk, dir: DIR, clock, random, logger, onFailure }));
   }
 
   /** The process is gone, and with `os` what was not synced may be too. */

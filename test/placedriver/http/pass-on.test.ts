@@ -48,6 +48,7 @@ async function start(name: string, token?: string): Promise<void> {
     disk: undefined as never, // no file is read: the store and the token are handed in
     logger: silentLogger,
     setLogLevel() {},
+    fatal: (failure: Error) => expect.unreachable(failure.message),
   };
   running.set(name, await serve(config, world, meta.connect(), token));
 }
