@@ -161,7 +161,8 @@ export class EtcdConnection {
       return new KvorumError('LEASE_LOST', `${what}: the lease has ended`, { cause });
     }
     const known = advice.find(({ pattern }) => pattern.test(problem)) ?? unreachable;
-    const text = `metadata store at ${this.#where}: ${what}: ${problem}; ${known.text}`;
+    const remedy = known.text === undefined ? '' : `; ${known.text}`;
+    const text = `metadata store at ${this.#where}: ${what}: ${problem}${remedy}`;
     return new KvorumError(known.code, text, { cause });
   }
 }
@@ -171,8 +172,13 @@ const unreachable = {
   text: 'is a placedriver (or etcd) running there?',
 } as const;
 
-/** What to do about a refusal of the store's. */
+/** What to do about a refusal of the store's; the embedded one says that itself. */
 const advice = [
+  {
+    code: 'STORE_UNAVAILABLE',
+    pattern: /too many metadata|metadata store in|metadata store is stopping/,
+    text: undefined,
+  },
   {
     code: 'STORE_UNAVAILABLE',
     pattern: /space exceeded/i,
@@ -189,6 +195,11 @@ const advice = [
     code: 'STORE_LIMIT',
     pattern: /too many operations/i,
     text: 'start etcd with --max-txn-ops 128 (its default) or more',
+  },
+  {
+    code: 'STORE_UNAVAILABLE',
+    pattern: /etcdserver: /,
+    text: 'the store is there: its log, and those of its other members, say more',
   },
 ] as const;
 

@@ -22,6 +22,17 @@ describe('a real etcd', () => {
     close: async () => {},
   }));
 
+  test('a refusal of its own is not taken for its absence', async () => {
+    const store = connectEtcd({ ...world, urls: [etcd.url] });
+    await expect(store.grantLease(1e13)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringMatching(
+        /etcdserver: too large lease TTL; the store is there: its log/,
+      ),
+    });
+    await store.close();
+  });
+
   test('compares of ranges as the embedded store does', async () => {
     const store = connectEtcd({ ...world, urls: [etcd.url] });
     for (const key of ['/cmp/a', '/cmp/b']) await store.put(key, 'x');

@@ -1,4 +1,4 @@
-/** The system's disk, on which writes stand still for as long as they are held. */
+/** The system's disk, on which writes stand still for as long as they are held, and may fail then. */
 import type { Disk, DiskFile } from '../../../src/common/disk.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 
@@ -6,6 +6,7 @@ export class HeldDisk {
   /** Resolves at the first write after `hold`. */
   reached: Promise<void> = Promise.resolve();
   #gate: Promise<void> = Promise.resolve();
+  #failure: Error | undefined;
   #reach = () => {};
   #open = () => {};
 
@@ -29,6 +30,11 @@ export class HeldDisk {
     this.#open();
   }
 
+  /** What is written from now on fails. */
+  fail(failure: Error): void {
+    this.#failure = failure;
+  }
+
   #held(file: DiskFile): DiskFile {
     return new Proxy(file, {
       get: (target, name) => {
@@ -36,6 +42,7 @@ export class HeldDisk {
         return async (...args: Parameters<DiskFile['pwrite']>) => {
           this.#reach();
           await this.#gate;
+          if (this.#failure) throw this.#failure;
           await target.pwrite(...args);
         };
       },
