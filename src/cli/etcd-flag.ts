@@ -10,27 +10,29 @@ import { fsDisk } from '../common/fs-disk.ts';
 import { limits } from '../common/limits.ts';
 import { silentLogger } from '../common/log.ts';
 import { systemRandom } from '../common/random.ts';
+import {
+  haveOneScheme,
+  STORE_URL_WANTED,
+  STORE_URLS_WANTED,
+  storeUrl,
+} from '../common/store-urls.ts';
 import { loadIdentity } from '../datanode/coordinator/identity.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import { decodeRecord, recordKinds } from '../meta/records.ts';
 import { keys } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
 
-const URL_SHAPE = /^(https?):\/\/(\[[0-9a-fA-F:.]+\]|[^\s/:[\]]+):(\d{1,5})\/?$/;
-
-/** The members of `URL[,URL]`. Throws BAD_CONFIG. */
+/** The members of `URL[,URL]`, by the rules of `meta.endpoints`. Throws BAD_CONFIG. */
 export function parseEtcdUrls(text: string): readonly string[] {
-  const urls = text.split(',').map((url) => url.trim());
-  const schemes = new Set<string | undefined>();
-  for (const url of urls) {
-    const [, scheme, , port] = URL_SHAPE.exec(url) ?? [];
-    if (scheme === undefined || Number(port) < 1 || Number(port) > 65_535) {
-      throw badConfig(`--etcd ${url || text}: must be http://host:port[,http://host:port]`);
+  const urls = text.split(',').map((given) => {
+    const url = storeUrl(given.trim());
+    if (url === undefined) {
+      throw badConfig(`--etcd ${given.trim() || text}: each must be ${STORE_URL_WANTED}`);
     }
-    schemes.add(scheme);
-  }
-  if (schemes.size > 1) throw badConfig(`--etcd ${text}: either all http or all https`);
-  return [...new Set(urls.map((url) => url.replace(/\/$/, '')))];
+    return url;
+  });
+  if (!haveOneScheme(urls)) throw badConfig(`--etcd ${text}: must be ${STORE_URLS_WANTED}`);
+  return [...new Set(urls)];
 }
 
 export interface EtcdUse {

@@ -1,5 +1,6 @@
 /** Settings that several processes have, each with its check and error text. */
 import { z } from 'zod';
+import { haveOneScheme, STORE_URL_WANTED, STORE_URLS_WANTED, storeUrl } from './store-urls.ts';
 
 export const portField = z.number().int().min(0).max(65_535);
 
@@ -16,16 +17,12 @@ export const hostField = z
   .string()
   .regex(/^[A-Za-z0-9._:%-]{1,255}$/, 'a host name or address without a port, as 10.1.0.1');
 
+/** Of the metadata store: each once, with its scheme and without a slash at its end. */
 export const endpointsField = z
-  .array(
-    z
-      .string()
-      .regex(
-        /^(?:https?:\/\/)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255})(?::\d{1,5})?\/?$/,
-        'an address as http://10.1.0.1:2379',
-      ),
-  )
-  .min(1);
+  .array(z.string().refine((text) => storeUrl(text) !== undefined, STORE_URL_WANTED))
+  .min(1)
+  .refine(haveOneScheme, STORE_URLS_WANTED)
+  .transform((texts) => [...new Set(texts.map((text) => storeUrl(text) ?? text))]);
 
 /** The first two ports that are the same; 0 is any free port, and never the same. */
 export function samePorts(ports: Readonly<Record<string, number>>): [string, string] | undefined {

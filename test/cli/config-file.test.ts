@@ -11,11 +11,22 @@ ports: {}
 meta: { endpoints: ["http://127.0.0.1:2379"] }
 `;
 
+const endpoints = (...urls: string[]) =>
+  minimal.replace('["http://127.0.0.1:2379"]', JSON.stringify(urls));
+
 describe('configuration files', () => {
   test('need little and have right defaults', () => {
     const config = parseConfig(minimal, 'n1.yaml', datanodeConfigSchema);
     expect(config.ports.gateway).toBe(6379);
     expect(config.timing['election-ticks']).toBe(10);
+  });
+
+  test('take the addresses of a store as the connection needs them, each once', () => {
+    const text = endpoints('http://a:1/', 'http://[::1]:2379', 'a:1');
+    expect(parseConfig(text, 'n1.yaml', datanodeConfigSchema).meta.endpoints).toEqual([
+      'http://a:1',
+      'http://[::1]:2379',
+    ]);
   });
 
   test('take tags as the design writes them', () => {
@@ -34,6 +45,10 @@ describe('configuration files', () => {
     ['an alias of nothing', 'name: *n', /n1\.yaml: Unresolved alias/],
     ['an unknown tag', 'name: !x n1', /n1\.yaml:1:7: Unresolved tag: !x/],
     ['an address that is none', minimal.replace('http:', 'ftp:'), /meta\.endpoints\.0: an address/],
+    ['a store without a port', endpoints('http://a'), /meta\.endpoints\.0: an address as .* port/],
+    ['a port that is none', endpoints('a:1', 'a:99999'), /meta\.endpoints\.1: .*1 to 65535/],
+    ['any port of a store', endpoints('http://a:0'), /meta\.endpoints\.0: .*1 to 65535/],
+    ['two schemes', endpoints('http://a:1', 'https://b:1'), /meta\.endpoints: either all http/],
     [
       'a port for two doors',
       minimal.replace('{}', '{ http: 1, cluster: 1 }'),
@@ -59,12 +74,12 @@ describe('configuration files', () => {
   });
 
   test.each([
-    ['two stores', '{ embedded: { port: 1 }, endpoints: [a] }', /meta: needs either endpoints/],
+    ['two stores', '{ embedded: { port: 1 }, endpoints: ["a:1"] }', /meta: needs either endpoints/],
     ['a wrong port of the store', '{ embedded: { port: x } }', /meta\.embedded\.port: /],
     ['the port of another', '{ embedded: { port: 18001 } }', /meta\.embedded\.port: is the same/],
     [
       'more replicas than nodes',
-      '{ endpoints: [a] }\ndefault: { nodes: 1 }',
+      '{ endpoints: ["a:1"] }\ndefault: { nodes: 1 }',
       /default\.replicas: cannot be more than default\.nodes/,
     ],
   ])('of a placedriver with %s say so', (_what, meta, message) => {

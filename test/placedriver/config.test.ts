@@ -4,7 +4,7 @@ import { placedriverConfigSchema, placementSettingsOf } from '../../src/placedri
 import { defaultPlacementSettings } from '../../src/placedriver/term.ts';
 
 function settings(placement: string) {
-  const text = `name: p\ndata-dir: d\nmeta: { endpoints: [a] }\n${placement}\n`;
+  const text = `name: p\ndata-dir: d\nmeta: { endpoints: ["a:1"] }\n${placement}\n`;
   return placementSettingsOf(parseConfig(text, 'p.yaml', placedriverConfigSchema));
 }
 
