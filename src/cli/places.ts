@@ -1,7 +1,8 @@
 /** The places that a configuration names are made before anything runs: an error names the field. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { KvorumError, messageOf, systemCodeOf } from '../common/errors.ts';
+import { beside } from './run-file.ts';
 
 export interface Places {
   readonly 'data-dir': string;
@@ -25,13 +26,24 @@ export function preparePlaces(file: string, places: Places): void {
   };
   const { 'data-dir': dataDir, 'run-file': runFile, log } = places;
   prepare('data-dir', dataDir, () => makeDirs(dataDir));
-  if (runFile !== undefined) prepare('run-file', runFile, () => makeDirs(dirname(runFile)));
+  if (runFile !== undefined) prepare('run-file', runFile, () => prepareRunFile(runFile));
   const logFile = log.file;
   if (logFile === undefined) return;
   prepare('log.file', logFile, () => {
     makeDirs(dirname(logFile));
     closeSync(openSync(logFile, 'a'));
   });
+}
+
+/** Written as it will be, once the process serves: what cannot be is better said before. */
+function prepareRunFile(path: string): void {
+  if (path === '') throw new Error('it is empty');
+  // a rename would replace a device
+  if (existsSync(path) && !statSync(path).isFile()) throw new Error('it is not a file');
+  makeDirs(dirname(path));
+  const trial = beside(path);
+  closeSync(openSync(trial, 'w'));
+  rmSync(trial);
 }
 
 /** Parents first, one by one: node's recursive mkdir never returns below /proc. */

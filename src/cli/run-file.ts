@@ -4,6 +4,8 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../common/errors.ts';
+import type { Logger } from '../common/log.ts';
 
 export interface RunFile {
   readonly name: string;
@@ -22,8 +24,25 @@ export interface RunFile {
 
 export function writeRunFile(path: string, run: RunFile): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.tmp`, `${JSON.stringify(run)}\n`);
-  renameSync(`${path}.tmp`, path);
+  writeFileSync(beside(path), `${JSON.stringify(run)}\n`);
+  renameSync(beside(path), path);
+}
+
+/** What is written of a run file before it takes its name. */
+export function beside(path: string): string {
+  return `${path}.tmp`;
+}
+
+/** As `writeRunFile`; a process that serves does not end for want of one, and says so. */
+export function tellRunFile(path: string, run: RunFile, logger: Pick<Logger, 'warn'>): void {
+  try {
+    writeRunFile(path, run);
+  } catch (failure) {
+    logger.warn('run-file cannot be written: kvorum status does not see this process', {
+      path,
+      error: messageOf(failure),
+    });
+  }
 }
 
 /** Every readable run file of a data directory, by name. */

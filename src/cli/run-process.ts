@@ -20,7 +20,7 @@ import { tuneHeap } from './node-flags.ts';
 import { openFilesMax } from './open-files.ts';
 import { preparePlaces } from './places.ts';
 import { plainGlobals } from './plain-globals.ts';
-import { birthOf, isAlive, type RunFile, writeRunFile } from './run-file.ts';
+import { birthOf, isAlive, type RunFile, tellRunFile } from './run-file.ts';
 
 export interface ProcessOptions {
   readonly config: string;
@@ -138,7 +138,8 @@ async function run(
   running = await start();
   if (config['run-file'] !== undefined) {
     const { name, host } = config;
-    writeRunFile(config['run-file'], { name, role, pid: process.pid, host, ports: running.ports });
+    const own = { name, role, pid: process.pid, host, ports: running.ports };
+    tellRunFile(config['run-file'], own, logger);
   }
   logger.info('ready', { ports: running.ports });
 }

@@ -9,6 +9,7 @@ import {
   isAlive,
   type RunFile,
   readRunFiles,
+  tellRunFile,
   writeRunFile,
 } from '../../src/cli/run-file.ts';
 
@@ -34,6 +35,21 @@ test('what a process tells of itself is found; half a file is not', () => {
   writeRunFile(join(dir, 'run', 'datanode1.json'), run);
   writeFileSync(join(dir, 'run', 'broken.json'), '{"name": ');
   expect(readRunFiles(dir)).toEqual([run]);
+});
+
+test('a process that cannot tell of itself goes on, and says so', () => {
+  const warned: object[] = [];
+  const logger = { warn: (message: string, fields?: object) => warned.push({ message, fields }) };
+  tellRunFile(join(dir, 'run', 'datanode1.json'), run, logger);
+  expect(warned).toEqual([]);
+  const path = join(dir, 'run');
+  tellRunFile(path, run, logger);
+  expect(warned).toEqual([
+    {
+      message: expect.stringMatching(/^run-file cannot be written/),
+      fields: { path, error: expect.stringContaining(path) },
+    },
+  ]);
 });
 
 test('a process is alive or not', () => {
