@@ -1,5 +1,6 @@
 /** Why a process cannot listen, and which field of its configuration changes that. */
 import { KvorumError, messageOf, systemCodeOf } from './errors.ts';
+import { hostPort } from './host-port.ts';
 import type { Address } from './network.ts';
 
 /** Where every door listens: on `host`, unless `listen` is given. */
@@ -12,11 +13,9 @@ const HOST_FIELDS = '`listen` or, without it, `host`';
 export function listenFailure(error: unknown, address: Address, portField: string): unknown {
   const remedy = remedyOf(systemCodeOf(error), portField);
   if (remedy === undefined) return error;
-  const { host, port } = address;
-  const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   return new KvorumError(
     'BAD_CONFIG',
-    `cannot listen on ${where} (${messageOf(error)}); ${remedy}`,
+    `cannot listen on ${hostPort(address)} (${messageOf(error)}); ${remedy}`,
     {
       cause: error,
     },

@@ -1,4 +1,6 @@
 /** What a client is made from: a URL or options, checked and filled with defaults. Pure. */
+
+import { hostPort } from '../common/host-port.ts';
 import { didYouMean } from '../common/nearest-name.ts';
 import type { Address } from '../common/network.ts';
 import { checkConsistency } from './arguments.ts';
@@ -165,7 +167,7 @@ function sourceOf({ placedrivers, datanodes }: ClientOptions): Settings['source'
   if (!Array.isArray(given) || given.length === 0) throw bad(`${name} must be a list of host:port`);
   const addresses = given.map((one) => addressOf(one, name));
   if (name === 'datanodes') return { kind: name, addresses };
-  return { kind: name, addresses: addresses.map(addressText) };
+  return { kind: name, addresses: addresses.map(hostPort) };
 }
 
 /**
@@ -221,11 +223,6 @@ function addressOf(given: unknown, name: string): Address {
     throw bad(`${name}: ${JSON.stringify(given)} is not host:port (a port from 1 to 65535)`);
   }
   return { host: (found[1] ?? '').replace(/^\[|\]$/g, ''), port };
-}
-
-/** `host:port` as options take it: addresses of IPv6 in brackets. */
-export function addressText({ host, port }: Address): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function text(options: ClientOptions, name: 'namespace' | 'username' | 'password' | 'dc') {

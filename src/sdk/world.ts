@@ -1,5 +1,6 @@
 /** What a client is given from outside, and what follows from its options. */
 import { type Clock, systemClock } from '../common/clock.ts';
+import { hostPort } from '../common/host-port.ts';
 import { limits } from '../common/limits.ts';
 import type { Address } from '../common/network.ts';
 import { type Random, systemRandom } from '../common/random.ts';
@@ -7,7 +8,7 @@ import type { Argument, Connection, ConnectionSettings, Connector, Outcome } fro
 import { DatanodeSource } from './datanode-source.ts';
 import { ownError } from './errors.ts';
 import { ioredisConnector } from './ioredis-connection.ts';
-import { addressText, type ClientOptions, type Settings } from './options.ts';
+import type { ClientOptions, Settings } from './options.ts';
 import { fetchGet, type HttpGet, PlacedriverSource } from './placedriver-source.ts';
 import type { Pool } from './pool.ts';
 import type { SubscriberOptions } from './subscriber.ts';
@@ -132,6 +133,6 @@ export function optionsAgain(settings: Settings, others: ClientOptions): ClientO
   const places =
     source.kind === 'placedrivers'
       ? { placedrivers: source.addresses }
-      : { datanodes: source.addresses.map(addressText) };
+      : { datanodes: source.addresses.map(hostPort) };
   return { ...rest, sessions, ...places, ...others };
 }

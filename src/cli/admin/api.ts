@@ -1,6 +1,7 @@
 /** The placedriver's /v1 from the command line: finds one that answers, and says why when none does. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
+import { hostPort } from '../../common/host-port.ts';
 import { readRunFiles } from '../run-file.ts';
 
 export interface ApiFlags {
@@ -102,7 +103,9 @@ function parsed(text: string): unknown {
 /** A directory that was named and has none is a mistake: the default may be another cluster. */
 function urlsOf(data: string | undefined): string[] {
   const urls = readRunFiles(data ?? DEFAULT_DATA).flatMap(({ role, host, ports }) =>
-    role === 'placedriver' && ports.http !== undefined ? [`http://${host}:${ports.http}`] : [],
+    role === 'placedriver' && ports.http !== undefined
+      ? [`http://${hostPort({ host, port: ports.http })}`]
+      : [],
   );
   if (urls.length > 0) return urls;
   if (data === undefined) return [DEFAULT_URL];

@@ -1,5 +1,6 @@
 /** `kvorum nodes` and `kvorum drain`. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hostPort } from '../../common/host-port.ts';
 import { Api, type ApiFlags, HEARD_MS } from './api.ts';
 import {
   barLine,
@@ -21,7 +22,7 @@ export async function listNodes(flags: ApiFlags): Promise<void> {
     one.name,
     stateOf(one, Date.now()),
     one.tags?.['dc_info'],
-    one.address && `${one.address.host}:${one.address.gatewayPort}`,
+    one.address && hostPort({ host: one.address.host, port: one.address.gatewayPort }),
     one.replicas,
     one.leaders,
     one.load?.keys,

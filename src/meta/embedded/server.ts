@@ -4,6 +4,7 @@
  */
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { KvorumError, messageOf } from '../../common/errors.ts';
+import { hostPort } from '../../common/host-port.ts';
 import { limits } from '../../common/limits.ts';
 import { listenFailure } from '../../common/listen-failure.ts';
 import type { Address } from '../../common/network.ts';
@@ -35,19 +36,17 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 10_000,
   });
-  const { host } = options.listen;
-  const name = host.includes(':') ? `[${host}]` : host;
   const bound = { url: '' };
   addServices(server, store, () => bound.url);
   let port: number;
   try {
-    port = await bind(server, `${name}:${options.listen.port}`);
+    port = await bind(server, hostPort(options.listen));
   } catch (error) {
     server.forceShutdown();
     await store.close();
     throw bindFailure(error, options.listen);
   }
-  bound.url = `http://${name}:${port}`;
+  bound.url = `http://${hostPort({ host: options.listen.host, port })}`;
   options.logger.info('metadata store is ready', {
     url: bound.url,
     revision: store.state.revision,

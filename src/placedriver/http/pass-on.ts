@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import { messageOf, systemCodeOf } from '../../common/errors.ts';
+import { hostPort } from '../../common/host-port.ts';
 import type { PlacedriverRecord } from '../../meta/schema.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
 
@@ -72,12 +73,12 @@ export class PassOn {
   async #ask(master: PlacedriverRecord, request: PassedRequest): Promise<PassedAnswer> {
     const given = new AbortController();
     const timer = this.#clock.setTimer(this.#timeoutMs, () => given.abort());
-    const host = master.host.includes(':') ? `[${master.host}]` : master.host;
+    const where = hostPort({ host: master.host, port: master.httpPort });
     const path = request.url.replace(SCHEME_AND_HOST, '');
     const { authorization } = request.headers;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     try {
-      const answer = await fetch(`http://${host}:${master.httpPort}${path}`, {
+      const answer = await fetch(`http://${where}${path}`, {
         method: request.method,
         headers: {
           [PASSED_ON]: this.#name,
@@ -98,7 +99,7 @@ export class PassOn {
   }
 
   #unanswered({ name, host, httpPort }: PlacedriverRecord, failure: unknown, late: boolean) {
-    const where = `the master ${name} at ${host}:${httpPort}`;
+    const where = `the master ${name} at ${hostPort({ host, port: httpPort })}`;
     if (late) {
       const text = `${where} did not answer within ${this.#timeoutMs} ms`;
       return refused(504, `${text}: the request may have taken effect`);

@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Api, isUnsent } from '../../../src/cli/admin/api.ts';
 import { partitionPath } from '../../../src/cli/admin/moves.ts';
 import { writeRunFile } from '../../../src/cli/run-file.ts';
+import { hostPort } from '../../../src/common/host-port.ts';
 
 const servers: Server[] = [];
 
@@ -18,12 +20,15 @@ afterEach(async () => {
   );
 });
 
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+async function serve(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  host = '127.0.0.1',
+) {
   const server = createServer(answer);
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  return `http://${hostPort({ host, port: (address as AddressInfo).port })}`;
 }
 
 async function refusing(): Promise<string> {
@@ -135,6 +140,17 @@ describe('the command line asks a placedriver', () => {
       `--data ${typo}: no placedriver has run there; name the data directory of a kvorum start, ` +
         'or a placedriver with --url',
     );
+    rmSync(root, { recursive: true });
+  });
+
+  test('of a data directory whose placedriver has an address of IPv6', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'kvorum-api-'));
+    const { port } = new URL(await serve((_, response) => response.end('{"a": 1}'), '::1'));
+    writeRunFile(join(root, 'run', 'placedriver1.json'), {
+      ...{ name: 'placedriver1', role: 'placedriver', pid: 1, host: '::1' },
+      ports: { http: Number(port) },
+    });
+    expect(await new Api({ data: root }).get('/v1/x')).toEqual({ a: 1 });
     rmSync(root, { recursive: true });
   });
 
