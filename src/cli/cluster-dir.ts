@@ -24,12 +24,13 @@ import {
   planPorts,
   requireFree,
 } from './port-plan.ts';
-import { isAlive, readRunFiles } from './run-file.ts';
+import { isRunning, readRunFiles } from './run-file.ts';
 
 const MARK = 'kvorum-cluster.json';
 const MARK_NEW = `${MARK}.new`;
 const WRITABLE = '.writable';
 const FORMAT = 1;
+const PLACEDRIVER = 'placedriver1';
 
 export interface StartOptions {
   readonly nodes: number;
@@ -57,6 +58,8 @@ export interface ProcessPlan {
   readonly logFile: string;
   readonly ports: Readonly<Record<string, number>>;
 }
+
+export type PlannedProcess = Pick<ProcessPlan, 'name' | 'role' | 'logFile'>;
 
 const port = z.number().int();
 const markSchema = z.object({
@@ -106,6 +109,30 @@ export async function prepareDirectory(options: StartOptions): Promise<readonly 
   }
 }
 
+/** What `kvorum start` runs in a directory: nothing where it has made no cluster that can be read. */
+export function plannedProcesses(data: string): readonly PlannedProcess[] {
+  let nodes: number | undefined;
+  try {
+    nodes = readMark(data)?.nodes;
+  } catch {
+    // of another build, damaged, or no mark: for the next start to refuse
+  }
+  if (nodes === undefined) return [];
+  const names = Array.from({ length: nodes }, (_, at) => datanodeName(at));
+  return [
+    ...names.map((name) => ({ name, role: 'datanode', logFile: logFileOf(data, name) }) as const),
+    { name: PLACEDRIVER, role: 'placedriver', logFile: logFileOf(data, PLACEDRIVER) },
+  ];
+}
+
+function datanodeName(at: number): string {
+  return `datanode${at + 1}`;
+}
+
+function logFileOf(data: string, name: string): string {
+  return join(data, 'log', `${name}.log`);
+}
+
 /** True when this start goes on with what an earlier one made. Throws as `prepareDirectory` does. */
 export function isReopened(options: StartOptions): boolean {
   refuseFile(options.data);
@@ -133,9 +160,9 @@ async function clear(data: string): Promise<void> {
   rmSync(data, { recursive: true });
 }
 
-/** A process id may be another program's by now: only one that also holds its port counts. */
+/** Not every system tells one process of an id from another: only one that holds its port counts. */
 async function refuseRunning(data: string, remedy: string): Promise<void> {
-  for (const run of readRunFiles(data).filter(({ pid }) => isAlive(pid))) {
+  for (const run of readRunFiles(data).filter(isRunning)) {
     for (const port of Object.values(run.ports ?? {})) {
       if (await isFree(port)) continue;
       throw new KvorumError(
@@ -248,7 +275,7 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
       role,
       config: join(data, `${name}.yaml`),
       runFile: join(data, 'run', `${name}.json`),
-      logFile: join(data, 'log', `${name}.log`),
+      logFile: logFileOf(data, name),
       ports: own,
     };
     const config = {
@@ -266,7 +293,7 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
   const { nodes, partitions, replicas, etcd } = mark;
   const { http, meta } = ports;
   write(
-    'placedriver1',
+    PLACEDRIVER,
     'placedriver',
     { http, ...(meta !== undefined && { meta }) },
     {
@@ -277,7 +304,7 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
   );
   ports.datanodes.forEach(({ zan, ...own }, at) => {
     const door = zan !== undefined && { zan: { port: zan } };
-    write(`datanode${at + 1}`, 'datanode', zan === undefined ? own : { ...own, zan }, {
+    write(datanodeName(at), 'datanode', zan === undefined ? own : { ...own, zan }, {
       ports: own,
       ...door,
       meta: { endpoints: etcd ?? [`http://127.0.0.1:${meta}`] },

@@ -11,6 +11,8 @@ export interface RunFile {
   readonly name: string;
   readonly role: 'placedriver' | 'datanode';
   readonly pid: number;
+  /** `birthOf` the process; absent where the system does not tell. */
+  readonly birth?: string | undefined;
   readonly host: string;
   readonly ports: {
     readonly gateway?: number;
@@ -73,6 +75,13 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+}
+
+/** True when the process that wrote the file is there: not another that has its id by now. */
+export function isRunning({ pid, birth }: Pick<RunFile, 'pid' | 'birth'>): boolean {
+  if (!isAlive(pid)) return false;
+  const now = birthOf(pid);
+  return birth === undefined || now === undefined || now === birth;
 }
 
 /**

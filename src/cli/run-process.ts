@@ -138,7 +138,8 @@ async function run(
   running = await start();
   if (config['run-file'] !== undefined) {
     const { name, host } = config;
-    const own = { name, role, pid: process.pid, host, ports: running.ports };
+    const { pid } = process;
+    const own = { name, role, pid, birth: birthOf(pid), host, ports: running.ports };
     tellRunFile(config['run-file'], own, logger);
   }
   logger.info('ready', { ports: running.ports });

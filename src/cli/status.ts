@@ -1,6 +1,8 @@
 /** `kvorum status`: the processes of a data directory and the partitions they hold. */
 import { resolve } from 'node:path';
-import { isAlive, type RunFile, readRunFiles } from './run-file.ts';
+import { hostPort } from '../common/host-port.ts';
+import { type PlannedProcess, plannedProcesses } from './cluster-dir.ts';
+import { isRunning, type RunFile, readRunFiles } from './run-file.ts';
 
 const HTTP_TIMEOUT_MS = 2_000;
 
@@ -23,18 +25,22 @@ export interface PartitionLine {
   readonly lag: number;
 }
 
+export interface ProcessLine {
+  readonly name: string;
+  readonly role: RunFile['role'];
+  /** Null: it does not run, or is starting and has not told of itself yet; `logFile` says more. */
+  readonly pid: number | null;
+  readonly ports: {
+    readonly gateway?: number;
+    readonly cluster?: number;
+    readonly http?: number;
+  };
+  readonly alive: boolean;
+  readonly logFile?: string;
+}
+
 export interface StatusReport {
-  readonly processes: readonly {
-    readonly name: string;
-    readonly role: RunFile['role'];
-    readonly pid: number;
-    readonly ports: {
-      readonly gateway?: number;
-      readonly cluster?: number;
-      readonly http?: number;
-    };
-    readonly alive: boolean;
-  }[];
+  readonly processes: readonly ProcessLine[];
   readonly partitions: readonly PartitionLine[];
 }
 
@@ -66,24 +72,38 @@ export async function status(flags: { readonly data: string; readonly json?: boo
 
 export async function collect(dataDir: string): Promise<StatusReport> {
   const runs = readRunFiles(dataDir);
-  const processes = runs.map(({ name, role, pid, ports }) => {
-    const { gateway, cluster, http } = ports;
-    const doors = {
-      ...(gateway !== undefined && { gateway }),
-      ...(cluster !== undefined && { cluster }),
-      ...(http !== undefined && { http }),
-    };
-    return { name, role, pid, ports: doors, alive: isAlive(pid) };
-  });
+  const told = new Set(runs.map(({ name }) => name));
+  const silent = plannedProcesses(dataDir).filter(({ name }) => !told.has(name));
+  const processes = [...runs.map(lineOf), ...silent.map(lineOfSilent)].sort((a, b) =>
+    a.name.localeCompare(b.name, 'en', { numeric: true }),
+  );
   const answers = await Promise.all(
-    runs.filter((run) => run.role === 'datanode' && isAlive(run.pid)).map(askNode),
+    runs.filter((run) => run.role === 'datanode' && isRunning(run)).map(askNode),
   );
   return { processes, partitions: mergePartitions(answers.flat()) };
 }
 
-async function askNode(run: RunFile): Promise<NodePartition[]> {
+function lineOf(run: RunFile): ProcessLine {
+  const { name, role, pid } = run;
+  const { gateway, cluster, http } = run.ports;
+  const ports = {
+    ...(gateway !== undefined && { gateway }),
+    ...(cluster !== undefined && { cluster }),
+    ...(http !== undefined && { http }),
+  };
+  return { name, role, pid, ports, alive: isRunning(run) };
+}
+
+/** The run file of a process is deleted when it is started, and written when it serves. */
+function lineOfSilent({ name, role, logFile }: PlannedProcess): ProcessLine {
+  return { name, role, pid: null, ports: {}, alive: false, logFile };
+}
+
+async function askNode({ host, ports }: RunFile): Promise<NodePartition[]> {
+  if (ports.http === undefined) return [];
   try {
-    const response = await fetch(`http://${run.host}:${run.ports.http}/status`, {
+    const where = hostPort({ host, port: ports.http });
+    const response = await fetch(`http://${where}/status`, {
       signal: AbortSignal.timeout(HTTP_TIMEOUT_MS),
     });
     if (!response.ok) return []; // still starting
@@ -131,13 +151,17 @@ function mergePartition(reports: readonly NodePartition[]): PartitionLine {
   };
 }
 
+/** One line for people. */
+export function processText({ name, role, pid, ports, alive, logFile }: ProcessLine): string {
+  if (pid === null) return `${name}  ${role}  not running, or still starting (see ${logFile})`;
+  const doors = Object.entries(ports).map(([door, port]) => `${door} ${port}`);
+  return `${name}  ${role}  pid ${pid}  ${alive ? 'alive' : 'DEAD'}  ${doors.join(', ')}`;
+}
+
 function print(report: StatusReport): void {
   const say = (line: string) => process.stdout.write(`${line}\n`);
   if (report.processes.length === 0) say('no process has run here yet; start one: kvorum start');
-  for (const { name, role, pid, ports, alive } of report.processes) {
-    const doors = Object.entries(ports).map(([door, port]) => `${door} ${port}`);
-    say(`${name}  ${role}  pid ${pid}  ${alive ? 'alive' : 'DEAD'}  ${doors.join(', ')}`);
-  }
+  for (const line of report.processes) say(processText(line));
   for (const partition of report.partitions) {
     const replicas = partition.replicas.map(
       (replica) => `${replica.node}#${replica.id} ${replica.role} ${replica.match}`,

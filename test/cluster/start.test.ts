@@ -62,11 +62,11 @@ describe('kvorum start', () => {
     const { processes } = await cluster.statusByCommand();
     if (process.platform === 'linux') {
       for (const { pid, role } of processes) {
-        const nices = threadsOfOwnPriority(pid).map(([, nice]) => nice);
+        const nices = threadsOfOwnPriority(pid!).map(([, nice]) => nice);
         expect(nices).toEqual(role === 'datanode' ? [10] : []);
       }
     }
-    const pids = processes.map((line) => line.pid);
+    const pids = processes.map((line) => line.pid!);
     await cluster.stop('SIGINT');
     await allGone(pids);
     const againMs = await cluster.start();
@@ -147,7 +147,7 @@ describe('kvorum start', () => {
       }
     });
     expect(running.output).toContain('datanode3 was ended by SIGKILL; starting it again');
-    const pids = (await running.statusByCommand()).processes.map((line) => line.pid);
+    const pids = (await running.statusByCommand()).processes.map((line) => line.pid!);
     expect(pids.length).toBe(4);
     expect(pids).not.toContain(pid);
     running.process?.kill('SIGKILL');
