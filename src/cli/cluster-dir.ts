@@ -89,11 +89,17 @@ interface Mark {
   readonly ports: KeptPorts;
 }
 
-/** Creates or reopens the directory; writes the config files; checks that every port is free. */
-export async function prepareDirectory(options: StartOptions): Promise<readonly ProcessPlan[]> {
+/**
+ * Creates or reopens the directory; writes the config files; checks that every port is free. With
+ * --fresh `erase` deletes what is elsewhere of the directory's cluster, before who it is is forgotten.
+ */
+export async function prepareDirectory(
+  options: StartOptions,
+  erase: () => Promise<void> = async () => {},
+): Promise<readonly ProcessPlan[]> {
   const { data } = options;
   refuseFile(data);
-  if (options.fresh) await clear(data);
+  if (options.fresh) await clear(data, erase);
   const found = readMark(data);
   if (found !== undefined) await refuseRunning(data, 'stop it first, or choose another --data');
   const kept = found ?? (await createMark(options));
@@ -147,7 +153,7 @@ function refuseFile(data: string): void {
   throw new KvorumError('BAD_CONFIG', `${data} is not a directory; choose another --data`);
 }
 
-async function clear(data: string): Promise<void> {
+async function clear(data: string, erase: () => Promise<void>): Promise<void> {
   if (!existsSync(data) || isEmpty(data)) return;
   if (!existsSync(join(data, MARK))) {
     throw new KvorumError(
@@ -157,7 +163,12 @@ async function clear(data: string): Promise<void> {
     );
   }
   await refuseRunning(data, 'stop it before --fresh');
-  rmSync(data, { recursive: true });
+  await erase();
+  // The mark goes last: cut short anywhere, --fresh can be repeated.
+  for (const name of readdirSync(data).filter((each) => each !== MARK)) {
+    rmSync(join(data, name), { recursive: true });
+  }
+  rmSync(join(data, MARK));
 }
 
 /** Not every system tells one process of an id from another: only one that holds its port counts. */

@@ -46,7 +46,8 @@ export interface EtcdUse {
 
 /**
  * Throws BAD_CONFIG when etcd cannot be reached by a new cluster, or holds another one. Returns
- * what must be done once the directory is cleared: with --fresh our cluster is deleted in etcd too.
+ * what must be done before the directory is cleared: with --fresh our cluster is deleted in etcd too,
+ * and only the directory tells that it is ours.
  */
 export async function checkEtcd(use: EtcdUse): Promise<() => Promise<void>> {
   const { urls, data } = use;

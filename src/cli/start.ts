@@ -56,9 +56,7 @@ async function prepare(
   if (etcd === undefined) return prepareDirectory(options);
   const reopened = isReopened(options);
   const erase = await checkEtcd({ urls: etcd, data, reopened, fresh, say });
-  const plans = await prepareDirectory(options);
-  await erase();
-  return plans;
+  return prepareDirectory(options, erase);
 }
 
 function stopOnSignal(supervisor: Supervisor, say: (line: string) => void): Promise<void> {

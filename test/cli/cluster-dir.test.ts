@@ -114,6 +114,22 @@ describe('--fresh', () => {
     expect(JSON.parse(readFileSync(mark(), 'utf8'))).toMatchObject({ partitions: 8 });
   });
 
+  test('forgets nothing before the cluster is erased elsewhere: it can be repeated', async () => {
+    await prepare();
+    const old = join(data, 'datanode1');
+    mkdirSync(old);
+    const fails = () => Promise.reject(new Error('etcd is away'));
+    await expect(prepareDirectory({ ...options, fresh: true }, fails)).rejects.toThrow('is away');
+    expect(existsSync(old) && existsSync(mark())).toBe(true);
+    const seen: boolean[] = [];
+    await prepareDirectory({ ...options, fresh: true }, async () => {
+      seen.push(existsSync(old));
+    });
+    expect(seen).toEqual([true]);
+    expect(existsSync(old)).toBe(false);
+    await prepareDirectory(options, fails); // nothing is erased without --fresh
+  });
+
   test('leaves alone what does not', async () => {
     mkdirSync(data, { recursive: true });
     writeFileSync(join(data, 'precious'), 'data');
@@ -126,7 +142,8 @@ describe('--fresh', () => {
     const port = await occupy(0);
     const run = { name: 'placedriver1', role: 'placedriver', host: '127.0.0.1' } as const;
     writeRunFile(driver!.runFile, { ...run, pid: process.pid, ports: { http: port } });
-    await expect(prepare({ fresh: true })).rejects.toThrow(
+    const erase = () => Promise.reject(new Error('erased a cluster that runs'));
+    await expect(prepareDirectory({ ...options, fresh: true }, erase)).rejects.toThrow(
       `${data} is in use: placedriver1 runs as process ${process.pid}; stop it`,
     );
     expect(existsSync(driver!.config)).toBe(true);
