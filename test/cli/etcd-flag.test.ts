@@ -1,5 +1,19 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseEtcdUrls } from '../../src/cli/etcd-flag.ts';
+import { prepareDirectory } from '../../src/cli/cluster-dir.ts';
+import { checkEtcd, parseEtcdUrls } from '../../src/cli/etcd-flag.ts';
+import { makeDirs } from '../../src/cli/places.ts';
+import { writeChecked } from '../../src/common/checked-file.ts';
+import { systemClock } from '../../src/common/clock.ts';
+import { fsDisk } from '../../src/common/fs-disk.ts';
+import { silentLogger } from '../../src/common/log.ts';
+import { systemRandom } from '../../src/common/random.ts';
+import { startEmbeddedStore } from '../../src/meta/embedded/server.ts';
+import { connectEtcd } from '../../src/meta/etcd.ts';
+import { encodeRecord, keys, SCHEMA_VERSION } from '../../src/meta/schema.ts';
+import { freePorts } from '../ports.ts';
 
 describe('--etcd', () => {
   test('is taken by the rules of meta.endpoints, each member once', () => {
@@ -17,4 +31,44 @@ describe('--etcd', () => {
       expect.objectContaining({ code: 'BAD_CONFIG', message: expect.stringMatching(message) }),
     );
   });
+});
+
+test('--fresh while etcd goes away between check and erasure: it can be repeated', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'kvorum-etcd-flag-'));
+  const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
+  const serve = (port: number) =>
+    startEmbeddedStore({
+      ...{ ...world, disk: fsDisk, dir: join(root, 'etcd') },
+      listen: { host: '127.0.0.1', port },
+    });
+  let etcd = await serve(0);
+  const { url, port } = etcd;
+  const store = connectEtcd({ ...world, urls: [url] });
+  const cluster = { version: SCHEMA_VERSION, clusterId: '0123456789abcdef', createdMs: 1 };
+  await store.put(keys.cluster, encodeRecord(cluster));
+  await store.put(`${keys.root}partitions/default/00000`, 'the old table');
+  const doors = await freePorts(1);
+  const data = join(root, 'data');
+  const options = {
+    ...{ nodes: 1, partitions: 1, replicas: 1, data, etcd: [url], restart: true },
+    ...{ port: doors.gateway, clusterPort: doors.cluster, httpPort: doors.http },
+  };
+  await prepareDirectory({ ...options, fresh: false });
+  const identity = join(data, 'datanode1', 'identity');
+  makeDirs(join(data, 'datanode1'));
+  const who = { ...cluster, node: 'datanode1', incarnation: 'i1' };
+  await writeChecked(fsDisk, identity, who);
+
+  const use = { urls: [url], data, reopened: false, fresh: true, say: () => {} };
+  const erase = await checkEtcd(use);
+  await etcd.close();
+  const fresh = { ...options, fresh: true };
+  await expect(prepareDirectory(fresh, erase)).rejects.toThrow('metadata store');
+  etcd = await serve(port);
+  await prepareDirectory(fresh, await checkEtcd(use));
+  expect((await store.range(keys.root)).items).toEqual([]);
+  expect(existsSync(identity)).toBe(false);
+  await store.close();
+  await etcd.close();
+  rmSync(root, { recursive: true });
 });
