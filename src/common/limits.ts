@@ -48,11 +48,8 @@ export const limits = {
   clientsLeast: 16,
   /** Clients beyond `maxclients` that are being told so: others are closed without a word. */
   clientsRefusedMax: 16,
-  /**
-   * Files that a datanode opens itself, beside clients and tables (`datanode/clients-room.ts`): it starts
-   * with no less; log, links, doors and what Node.js has; of each replica its engine's, and one more
-   * while a log or a table is made.
-   */
+  /** Files that a datanode opens itself, beside clients and tables (`datanode/clients-room.ts`): it starts
+   * with no less; log, links, doors, what Node.js has; of a replica its engine's, and one that is made. */
   openFilesMin: 256,
   openFilesOwn: 128,
   openFilesOfReplica: 6,

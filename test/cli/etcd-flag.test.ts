@@ -40,6 +40,7 @@ test('--fresh while etcd goes away between check and erasure: it can be repeated
     startEmbeddedStore({
       ...{ ...world, disk: fsDisk, dir: join(root, 'etcd') },
       listen: { host: '127.0.0.1', port },
+      onFailure: (failure) => expect.fail(failure.message),
     });
   let etcd = await serve(0);
   const { url, port } = etcd;
