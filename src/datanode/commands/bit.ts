@@ -1,17 +1,17 @@
 /** Strings as arrays of bits: SETBIT, GETBIT, BITCOUNT, BITPOS, BITOP. */
 import { limits } from '../../common/limits.ts';
+import { BitCombination } from '../encoding/bit-combination.ts';
 import {
   type BitOperation,
   type BitRange,
   bitAt,
-  combineBits,
   countBits,
   findBit,
   setBitAt,
   widened,
 } from '../encoding/bits.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
-import { giveWay, type Slices } from '../encoding/slices.ts';
+import { GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
 import { parseInteger, readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { integer, type Reply } from '../resp/reply.ts';
@@ -26,6 +26,7 @@ import {
   write,
 } from './command.ts';
 import { deleteKey } from './key-events.ts';
+import { SeenKeys } from './seen-keys.ts';
 
 const BAD_OFFSET = 'ERR bit offset is not an integer or out of range';
 const BAD_BIT = 'ERR bit is not an integer or out of range';
@@ -235,24 +236,19 @@ function* runBitOp(
   { operation, to, from }: CombineRequest,
   { nowMs }: RunContext,
 ): Slices<Reply> {
-  const sources: Buffer[] = [];
+  const combination = new BitCombination(operation);
+  const seen = new SeenKeys();
+  let done = 0;
   for (const key of from) {
+    if (++done % STEP_ITEMS === 0) yield* giveWay();
+    else if (isGlanceDue(done)) yield GLANCE;
+    // twice the same is as once, but what XOR has set it clears again
+    if (operation !== 'xor' && !seen.isNew(key)) continue;
     const found = readString(view, key, nowMs);
     if (found === 'wrong-type') return WRONG_TYPE;
-    sources.push(found ?? EMPTY);
-    if (found !== undefined && found.length > PIECE_BYTES) yield* giveWay();
+    yield* combination.add(found ?? EMPTY);
   }
-  const length = Math.max(...sources.map((source) => source.length));
-  const target = findKey(view, to, nowMs);
-  if (length <= PIECE_BYTES) return saveCombined(view, target, combineBits(operation, sources));
-  const result = Buffer.allocUnsafe(length);
-  for (let at = 0; at < length; at += PIECE_BYTES) {
-    yield* giveWay();
-    const pieces = sources.map((source) => source.subarray(at, at + PIECE_BYTES));
-    result.set(combineBits(operation, pieces), at);
-  }
-  yield* giveWay();
-  return saveCombined(view, target, result);
+  return saveCombined(view, findKey(view, to, nowMs), combination.result());
 }
 
 function saveCombined(view: WriteView, target: Found, result: Buffer): Reply {

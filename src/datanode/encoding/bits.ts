@@ -22,7 +22,6 @@ export interface BitField {
 export type Overflow = 'wrap' | 'sat' | 'fail';
 export type BitOperation = 'and' | 'or' | 'xor' | 'not';
 
-const EMPTY = Buffer.alloc(0);
 const WORD_BYTES = 4;
 /** Of a search for a word: what is copied at once where it has to be. */
 const CHUNK_BYTES = 64 * 1024;
@@ -91,22 +90,16 @@ function skipBytes(bytes: Buffer, from: number, end: number, skipped: 0 | -1): n
   return at;
 }
 
-/** As long as the longest source; shorter ones are followed by zeros. `not` takes one. */
-export function combineBits(operation: BitOperation, sources: readonly Buffer[]): Buffer {
-  const [first = EMPTY, ...others] = sources;
-  const result = widened(first, Math.max(...sources.map(({ length }) => length)));
-  if (operation === 'not') {
-    for (let at = 0; at < result.length; at++) result[at] = ~result[at]! & 0xff;
-  }
-  for (const other of others) combineInto(operation, result, other);
-  return result;
+/** Changes `bytes`. */
+export function invert(bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; at++) bytes[at] = ~bytes[at]! & 0xff;
 }
 
-function combineInto(operation: BitOperation, result: Buffer, other: Buffer): void {
+/** Changes `result`, whose memory must be aligned; `other` is as long. `not` is for one alone. */
+export function combineInto(operation: BitOperation, result: Buffer, other: Buffer): void {
   combineEach(operation, wordsOf(result), wordsOf(other));
   const done = other.length - (other.length % WORD_BYTES);
   combineEach(operation, result.subarray(done), other.subarray(done));
-  if (operation === 'and') result.fill(0, other.length);
 }
 
 function combineEach(

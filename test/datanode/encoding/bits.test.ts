@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { BitCombination } from '../../../src/datanode/encoding/bit-combination.ts';
 import {
   type BitField,
+  type BitOperation,
   bitAt,
-  combineBits,
   countBits,
   fieldValueToSet,
   findBit,
@@ -13,6 +14,12 @@ import {
   widened,
   writeField,
 } from '../../../src/datanode/encoding/bits.ts';
+
+function combineBits(operation: BitOperation, sources: readonly Buffer[]): Buffer {
+  const combination = new BitCombination(operation);
+  for (const source of sources) Array.from(combination.add(source));
+  return combination.result();
+}
 
 const bytes = fc
   .array(fc.constantFrom(0, 0xff, 0x80, 1, 0x5a), { minLength: 1, maxLength: 40 })
@@ -92,6 +99,38 @@ test.each([0, 1, 3])('long strings are searched and counted, at memory offset %i
   expect(countBits(combineBits('xor', [long, inverted]), all)).toBe(all.last + 1);
   expect(countBits(combineBits('and', [inverted, long.subarray(0, 65_537)]), all)).toBe(0);
   expect(combineBits('or', [Buffer.alloc(0), long])).toEqual(long);
+});
+
+const PIECE_BYTES = 524_288;
+
+test('strings of several pieces are combined as bit by bit, whichever is longer', () => {
+  const random = (length: number, by: number) =>
+    Buffer.from(Uint8Array.from({ length }, (_, at) => Math.imul(at, by) >>> 7));
+  const lengths = [2 * PIECE_BYTES + 5, PIECE_BYTES, 0, 3 * PIECE_BYTES + 2, 7, PIECE_BYTES + 1];
+  const all = lengths.map((length, at) => random(length + 1, 2_654_435_761 + at).subarray(1));
+  const byByte = {
+    and: (a: number, b: number) => a & b,
+    or: (a: number, b: number) => a | b,
+    xor: (a: number, b: number) => a ^ b,
+  };
+  for (const sources of [all.slice(0, 2), all.slice(3), [...all].reverse()]) {
+    const length = Math.max(...sources.map((source) => source.length));
+    const before = sources.map((source) => Buffer.from(source));
+    for (const operation of ['and', 'or', 'xor'] as const) {
+      const expected = Buffer.alloc(length);
+      for (const [which, source] of sources.entries()) {
+        for (let at = 0; at < length; at++) {
+          const byte = source[at] ?? 0;
+          expected[at] = which === 0 ? byte : byByte[operation](expected[at]!, byte);
+        }
+      }
+      expect(combineBits(operation, sources).equals(expected), operation).toBe(true);
+    }
+    expect(sources.every((source, at) => source.equals(before[at]!))).toBe(true);
+  }
+  const [long] = all;
+  const inverted = long!.map((byte) => ~byte);
+  expect(combineBits('not', [long!]).equals(inverted)).toBe(true);
 });
 
 describe('fields', () => {
