@@ -16,7 +16,7 @@ import type { Slices } from '../encoding/slices.ts';
 import { readCounts, writeCounts } from '../encoding/system.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyRange } from '../engine/engine.ts';
-import { array, bulk, integer, NULL, OK, type Reply } from '../resp/reply.ts';
+import { array, bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, read, write } from './command.ts';
@@ -64,26 +64,33 @@ function parsePattern(pattern: Buffer): Glob | undefined {
 }
 
 /**
- * Reads `count` records and the rest of those that share the last one's hash. A cursor before this
- * partition's slots starts at the first, one behind them comes back as it is.
+ * Reads `count` records, fewer where keys are long, and the rest of those that share the last one's
+ * hash. A cursor before this partition's slots starts at the first, one behind them comes back as it is.
  */
 function* runScan(_view: View, request: ScanRequest, context: RunContext): Slices<Reply> {
   const { lastSlot, nowMs } = context;
   const start = positionOf(request.cursor, context);
-  if (start.slot > lastSlot) return scanReply(start, [], context);
-  const keys: Reply[] = [];
+  if (start.slot > lastSlot) return scanReply(start, EMPTY_ARRAY, context);
+  const keys = new ReplyPile('array', 'a narrower MATCH');
   let range = keyRange(start.slot, start.hash, lastSlot);
   let read = 0;
+  /** A page ends early where keys are long. */
+  let bytes = 0;
   let last: KeyPlace | undefined;
   for (;;) {
     const limit = Math.max(1, request.count - read + 1);
     const pairs = yield { ...range, limit };
-    if (pairs.length === 0) return scanReply({ slot: lastSlot + 1, hash: 0 }, keys, context);
+    if (pairs.length === 0)
+      return scanReply({ slot: lastSlot + 1, hash: 0 }, keys.reply(), context);
     for (const [encoded, value] of pairs) {
       const place = decodeKey(encoded);
       const sameHash = last?.slot === place.slot && last.hash === place.hash;
-      if (read >= request.count && !sameHash) return scanReply(place, keys, context);
-      if (isWanted(place, encoded, value, request, nowMs)) keys.push(bulk(place.key));
+      const full = read >= request.count || bytes > limits.batchReplyBytes;
+      if (full && !sameHash) return scanReply(place, keys.reply(), context);
+      if (isWanted(place, encoded, value, request, nowMs)) {
+        keys.add(bulk(place.key));
+        bytes += place.key.length;
+      }
       read++;
       last = place;
     }
@@ -104,8 +111,8 @@ function isWanted(
   return glob === undefined || matchesGlob(glob, place.key);
 }
 
-function scanReply(next: ScanPosition, keys: readonly Reply[], share: KeyShare): Reply {
-  return array([bulk(cursorOf(next, share)), array(keys)]);
+function scanReply(next: ScanPosition, keys: Reply, share: KeyShare): Reply {
+  return array([bulk(cursorOf(next, share)), keys]);
 }
 
 /** KEYS pattern */

@@ -89,6 +89,24 @@ test('a page of a scan ends early where elements are long', async () => {
   expect(items?.kind === 'array' && items.items.length).toBeLessThan(24);
 });
 
+test('a page of SCAN ends early where keys are long, and its walk gives them all', async () => {
+  const keyBytes = 262_144;
+  const long = await LonePartition.open();
+  const keys = Array.from({ length: 100 }, (_, at) => `${at}-`.padEnd(keyBytes, 'k'));
+  for (const key of keys) await long.call('SET', key, 'x');
+  const given: string[] = [];
+  let cursor = '0';
+  do {
+    const page = await long.call('SCAN', cursor, 'COUNT', '10000');
+    const [next, items] = page.kind === 'array' ? page.items : [];
+    if (next?.kind !== 'bulk' || items?.kind !== 'array') throw new Error('no page');
+    expect(items.items.length).toBeLessThan(40);
+    for (const item of items.items) if (item.kind === 'bulk') given.push(item.bytes.toString());
+    cursor = next.bytes.toString();
+  } while (cursor !== '0');
+  expect(given.sort()).toEqual(keys.sort());
+});
+
 test('writes of a transaction are carried out, with what they answer left out beyond its bound', async () => {
   const lines = [
     ['LRANGE', 'list', '0', '39'],
