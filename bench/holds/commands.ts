@@ -2,6 +2,7 @@
  * Commands whose longest hold of the event loop is measured: over collections of `count` elements,
  * values of 16 MiB, and with thousands of arguments. All keys are of one slot.
  */
+import { emptySketch, toDense } from '../../src/datanode/encoding/hyperloglog.ts';
 import {
   encodeRdbLength,
   encodeRdbString,
@@ -13,6 +14,8 @@ import type { Line } from './forgetful-client.ts';
 const MIB = 1_048_576;
 /** Arguments of one command that carries its elements. */
 const ARGUMENTS_MAX = 20_000;
+/** Sketches of one command, 12 KiB each. */
+const SKETCHES_MAX = 1_000;
 /** Elements that one command of the filling carries. */
 const FILLED_AT_ONCE = 2_000;
 /** Elements, where only the commands' names are asked about. */
@@ -88,6 +91,17 @@ export function nameOf({ lines }: Held): string {
   const line = lines.length > 1 ? ['MULTI', `… ${lines.length - 2} commands`, 'EXEC'] : lines[0]!;
   const shown = line.slice(0, 6).map((word) => (word.length > 20 ? '…' : String(word)));
   return [...shown, ...(line.length > 6 ? [`… ${line.length} words`] : [])].join(' ');
+}
+
+/** `line` is followed by the names of so many sketches as are merged by one command. */
+function onSketches(count: number, line: Line): Held {
+  const sketch = toDense(emptySketch());
+  if (sketch === 'corrupt') throw new Error('an empty sketch is none');
+  const names = Array.from({ length: Math.min(count, SKETCHES_MAX) }, (_, at) => k(`p${at}`));
+  return {
+    before: [['MSET', ...names.flatMap((name) => [name, sketch])]],
+    lines: [[...line, ...names]],
+  };
 }
 
 function* filled(
@@ -196,6 +210,11 @@ function carryingOf(count: number): Held[] {
     alone(['MSET', ...each((at) => [k(`k${at}`), `v${at}`])]),
     alone(['MGET', ...each((at) => [k(`k${at}`)])]),
     alone(['EXISTS', ...each((at) => [k(`k${at}`)])]),
+    onNothing(['PFADD', k('x'), ...each((at) => [`m${at}`])]),
+    onSketches(count, ['PFCOUNT']),
+    onSketches(count, ['PFMERGE', k('sketch')]),
+    onNothing(['BITFIELD', k('x'), ...each((at) => ['SET', 'u8', `#${at}`, '1'])]),
+    alone(['BITFIELD_RO', k('none'), ...each((at) => ['GET', 'u8', `#${at}`])]),
     exec(each((at) => [`m${at}`]).map((member) => ['SADD', k('x'), member])),
   ];
 }

@@ -12,10 +12,20 @@ import {
 import { findKey } from '../encoding/keyspace.ts';
 import { parseInteger, readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import { array, integer, NULL, type Reply } from '../resp/reply.ts';
+import { integer, NULL, type Reply } from '../resp/reply.ts';
+import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, integerArgument, syntaxError, TOO_LONG, WRONG_TYPE, word } from './args.ts';
 import { bitOffsetArgument } from './bit.ts';
-import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from './command.ts';
+import { inSteps } from './in-steps.ts';
 
 const BAD_TYPE =
   'ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.';
@@ -97,7 +107,7 @@ function parseBitFieldRo(args: readonly Buffer[]): FieldRequest {
   return request;
 }
 
-function runBitField(view: WriteView, request: FieldRequest, context: RunContext): Reply {
+function runBitField(view: WriteView, request: FieldRequest, context: RunContext): RunResult {
   const { key, steps, bytesNeeded } = request;
   if (bytesNeeded === 0) return runBitFieldRo(view, request, context);
   const found = findKey(view, key, context.nowMs);
@@ -106,19 +116,32 @@ function runBitField(view: WriteView, request: FieldRequest, context: RunContext
   if (bytesNeeded > limits.valueBytesMax) return TOO_LONG;
   const bytes = widened(live?.body ?? EMPTY, bytesNeeded);
   const grown = bytes.length > (live?.body.length ?? 0);
-  const done = steps.map((step) => runStep(bytes, step));
-  const told = done.some(({ before, after }) => after !== undefined && (grown || after !== before));
-  if (told || grown || live?.origin !== 'edited') {
-    storeString(view, found, bytes, live?.deadlineMs ?? 0, 'edited');
-  }
-  if (told) view.notify?.('string', 'setbit', key);
-  return array(done.map(({ reply }) => reply));
+  const replies = repliesPile();
+  let told = false;
+  const runOne = (step: FieldStep) => {
+    const { reply, before, after } = runStep(bytes, step);
+    told ||= after !== undefined && (grown || after !== before);
+    replies.add(reply);
+  };
+  return inSteps(steps, runOne, () => {
+    if (told || grown || live?.origin !== 'edited') {
+      storeString(view, found, bytes, live?.deadlineMs ?? 0, 'edited');
+    }
+    if (told) view.notify?.('string', 'setbit', key);
+    return replies.reply();
+  });
 }
 
-function runBitFieldRo(view: View, { key, steps }: FieldRequest, { nowMs }: RunContext): Reply {
-  const found = readString(view, key, nowMs);
+function runBitFieldRo(view: View, { key, steps }: FieldRequest, context: RunContext): RunResult {
+  const found = readString(view, key, context.nowMs);
   if (found === 'wrong-type') return WRONG_TYPE;
-  return array(steps.map(({ field }) => integer(readField(found ?? EMPTY, field))));
+  const replies = repliesPile();
+  const runOne = ({ field }: FieldStep) => replies.add(integer(readField(found ?? EMPTY, field)));
+  return inSteps(steps, runOne, () => replies.reply());
+}
+
+function repliesPile(): ReplyPile {
+  return new ReplyPile('array', 'fewer subcommands in one BITFIELD');
 }
 
 interface Done {

@@ -9,14 +9,17 @@ import {
   markStale,
   mergeInto,
   REGISTERS,
+  type Registers,
   raiseRegister,
   toDense,
 } from '../encoding/hyperloglog.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import { storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, WRONG_TYPE } from './args.ts';
+import { atOnce } from './at-once.ts';
 import {
   ALL_KEYS,
   type Command,
@@ -24,9 +27,12 @@ import {
   NO_KEYS,
   node,
   type RunContext,
+  type RunResult,
   read,
   write,
 } from './command.ts';
+import { inSteps } from './in-steps.ts';
+import { SeenKeys } from './seen-keys.ts';
 
 const NOT_A_SKETCH = error('WRONGTYPE Key is not a valid HyperLogLog string value.');
 const CORRUPT = error('INVALIDOBJ Corrupted HLL object detected');
@@ -44,23 +50,30 @@ interface AddRequest {
 }
 
 /** PFADD key [element ...] */
-function runPfAdd(view: WriteView, { key, elements }: AddRequest, { nowMs }: RunContext): Reply {
+function runPfAdd(
+  view: WriteView,
+  { key, elements }: AddRequest,
+  { nowMs }: RunContext,
+): RunResult {
   const found = findKey(view, key, nowMs);
   const refused = refusal(found);
   if (refused) return refused;
   let changed = !found.live;
-  let sketch = found.live ? Buffer.from(found.live.body) : emptySketch();
-  for (const element of elements) {
+  let sketch: Buffer | 'corrupt' = found.live ? Buffer.from(found.live.body) : emptySketch();
+  const add = (element: Buffer) => {
+    if (sketch === 'corrupt') return;
     const added = addElement(sketch, element);
-    if (added === 'corrupt') return CORRUPT;
-    sketch = added.sketch;
-    changed ||= added.changed;
-  }
-  if (changed) markStale(sketch);
-  // Redis gives the value an encoding of its own also when nothing changes
-  if (changed || found.live?.origin !== 'edited') storeSketch(view, found, sketch);
-  if (changed) view.notify?.('string', 'pfadd', key);
-  return integer(changed ? 1 : 0);
+    sketch = added === 'corrupt' ? added : added.sketch;
+    changed ||= added !== 'corrupt' && added.changed;
+  };
+  return inSteps(elements, add, () => {
+    if (sketch === 'corrupt') return CORRUPT;
+    if (changed) markStale(sketch);
+    // Redis gives the value an encoding of its own also when nothing changes
+    if (changed || found.live?.origin !== 'edited') storeSketch(view, found, sketch);
+    if (changed) view.notify?.('string', 'pfadd', key);
+    return integer(changed ? 1 : 0);
+  });
 }
 
 function storeSketch(view: WriteView, found: Found, sketch: Buffer): void {
@@ -68,41 +81,69 @@ function storeSketch(view: WriteView, found: Found, sketch: Buffer): void {
 }
 
 /** PFCOUNT key [key ...] */
-function runPfCount(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
+function runPfCount(view: View, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
+  return keys.length === 1
+    ? countOne(findKey(view, argument(keys, 0), nowMs))
+    : atOnce(countMany(view, keys, nowMs));
+}
+
+function countOne(found: Found): Reply {
+  const refused = refusal(found);
+  if (refused) return refused;
+  const cached = found.live && cachedCardinality(found.live.body);
+  if (cached !== undefined) return integer(cached);
   const registers = new Uint8Array(REGISTERS);
-  for (const key of keys) {
-    const found = findKey(view, key, nowMs);
-    const refused = refusal(found);
-    if (refused) return refused;
-    const sketch = found.live?.body;
-    if (sketch === undefined) continue;
-    const cached = keys.length === 1 ? cachedCardinality(sketch) : undefined;
-    if (cached !== undefined) return integer(cached);
-    if (!mergeInto(registers, sketch)) return CORRUPT;
-  }
+  if (found.live && !mergeInto(registers, found.live.body)) return CORRUPT;
   return integer(estimate(registers));
 }
 
+function* countMany(view: View, keys: readonly Buffer[], nowMs: number): Slices<Reply> {
+  const merged = yield* mergeAll(view, keys, nowMs);
+  return 'kind' in merged ? merged : integer(estimate(merged.registers));
+}
+
 /** PFMERGE destkey [sourcekey ...] */
-function runPfMerge(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): Reply {
-  const registers = new Uint8Array(REGISTERS);
-  let dense = false;
-  for (const key of keys) {
-    const found = findKey(view, key, nowMs);
-    const refused = refusal(found);
-    if (refused) return refused;
-    if (!found.live) continue;
-    dense ||= isDense(found.live.body);
-    if (!mergeInto(registers, found.live.body)) return CORRUPT;
-  }
+function runPfMerge(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
+  return atOnce(storeMerged(view, keys, nowMs));
+}
+
+function* storeMerged(view: WriteView, keys: readonly Buffer[], nowMs: number): Slices<Reply> {
+  const all = yield* mergeAll(view, keys, nowMs);
+  if ('kind' in all) return all;
   const target = findKey(view, argument(keys, 0), nowMs);
   const before = target.live ? Buffer.from(target.live.body) : emptySketch();
-  const merged = raiseAll(dense ? toDense(before) : before, registers);
+  const merged = raiseAll(all.dense ? toDense(before) : before, all.registers);
   if (merged === 'corrupt') return CORRUPT;
   markStale(merged);
   storeSketch(view, target, merged);
   view.notify?.('string', 'pfadd', target.key);
   return OK;
+}
+
+interface Merged {
+  readonly registers: Registers;
+  /** One of the sketches is dense. */
+  dense: boolean;
+}
+
+/** Each takes a tenth of a millisecond: others get their turn in between. */
+function* mergeAll(view: View, keys: readonly Buffer[], nowMs: number): Slices<Merged | Reply> {
+  const merged: Merged = { registers: new Uint8Array(REGISTERS), dense: false };
+  const seen = new SeenKeys();
+  let refused: Reply | undefined;
+  yield* eachItem(keys, (key) => {
+    if (seen.isNew(key)) refused = mergeKey(findKey(view, key, nowMs), merged);
+    return refused !== undefined;
+  });
+  return refused ?? merged;
+}
+
+/** Why there is nothing to merge; undefined: it is done. */
+function mergeKey(found: Found, merged: Merged): Reply | undefined {
+  const refused = refusal(found);
+  if (refused || !found.live) return refused;
+  merged.dense ||= isDense(found.live.body);
+  return mergeInto(merged.registers, found.live.body) ? undefined : CORRUPT;
 }
 
 function raiseAll(start: Buffer | 'corrupt', registers: Uint8Array): Buffer | 'corrupt' {

@@ -1,5 +1,5 @@
 /** Commands with thousands of arguments: worked off in steps, and answered as if at once. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { GLANCE } from '../../../src/datanode/encoding/slices.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
@@ -38,6 +38,20 @@ const calls: readonly (readonly [words: string[], reply: Reply])[] = [
   [['EXISTS', ...each((at) => [`k${at * 2}`])], integer(500)],
   [['DEL', ...each((at) => [`k${at * 2}`])], integer(500)],
   [['EXISTS', ...each((at) => [`k${at}`])], integer(500)],
+  [['PFADD', 'p', ...each((at) => [`${at % 5}`])], integer(1)],
+  [['PFADD', 'p', ...each((at) => [`${at % 5}`])], integer(0)],
+  [['PFADD', 'q', '5', '6'], integer(1)],
+  [['PFCOUNT', 'q', ...each((at) => [at % 2 === 0 ? 'p' : `none${at}`])], integer(7)],
+  [['PFMERGE', 'q', ...each((at) => [at % 2 === 0 ? 'p' : `none${at}`])], OK],
+  [['PFCOUNT', 'q'], integer(7)],
+  [['BITFIELD', 'b', ...each((at) => ['SET', 'u16', `#${at}`, `${at}`])], all(() => integer(0))],
+  [
+    ['BITFIELD', 'b', ...each((at) => ['INCRBY', 'u16', `#${at}`, '1'])],
+    all((at) => integer(at + 1)),
+  ],
+  [['BITFIELD', 'b', ...each((at) => ['GET', 'u16', `#${at}`])], all((at) => integer(at + 1))],
+  [['BITFIELD_RO', 'b', ...each((at) => ['GET', 'u16', `#${at}`])], all((at) => integer(at + 1))],
+  [['BITFIELD_RO', 'none', ...each(() => ['GET', 'u8', '0'])], all(() => integer(0))],
 ];
 
 function plain(reply: Reply): unknown {
@@ -82,6 +96,42 @@ test('others may have their turn after some dozens of them, unless there are few
     { turns: 1, glances: 0 },
     { turns: 16, glances: 125 },
   ]);
+});
+
+test.each([
+  ['PFADD', 'p', ...each((at) => [`m${at}`])],
+  ['PFCOUNT', ...each((at) => [`p${at}`])],
+  ['PFMERGE', ...each((at) => [`p${at}`])],
+  ['BITFIELD', 'b', ...each((at) => ['SET', 'u8', `#${at}`, '1'])],
+  ['BITFIELD', 'b', ...each((at) => ['GET', 'u8', `#${at}`])],
+  ['BITFIELD_RO', 'b', ...each((at) => ['GET', 'u8', `#${at}`])],
+])(
+  'others have their turn while thousands of arguments are worked off: %s %s',
+  async (...words) => {
+    const { engine } = await LonePartition.open();
+    const args = words.map((word) => Buffer.from(word));
+    const command = resolveCommand(args);
+    const prepared = command?.kind === 'node' ? undefined : command?.prepare(args);
+    if (!prepared?.ok) throw new Error('well formed');
+    const txn = new Txn(engine);
+    txn.beginEntry(1);
+    const context = { nowMs: 1, random: () => 0, firstSlot: 0, lastSlot: 16_383 };
+    const result = prepared.run(txn, context);
+    if ('kind' in result) throw new Error('all at once');
+    let pauses = 0;
+    for (let step = result.next([]); !step.done; step = result.next([])) {
+      if (step.value !== GLANCE) pauses++;
+    }
+    expect(pauses).toBeGreaterThan(10);
+  },
+);
+
+test.each(['PFCOUNT', 'PFMERGE'])('%s reads a key once that is named again', async (name) => {
+  const partition = await LonePartition.open();
+  await partition.call('PFADD', 'p', 'a', 'b');
+  const lookups = vi.spyOn(partition.engine, 'getSync');
+  await partition.call(name, 'p', ...each(() => ['p']));
+  expect(lookups.mock.calls.length).toBeLessThan(10);
 });
 
 /** One more than are read before the command runs. */
