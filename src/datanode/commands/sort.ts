@@ -139,11 +139,11 @@ function* sortReply(
   request: SortRequest,
   context: RunContext,
 ): Slices<Reply> {
-  const values = yield* sortedValues(view, source, request, context);
-  if ('kind' in values) return values;
   const pile = new ReplyPile('array', 'LIMIT, or STORE and LRANGE');
-  yield* eachItem(values, (value) => pile.add(value === undefined ? NULL : bulk(value)));
-  return pile.reply();
+  const refused = yield* eachValue(view, source, request, context, (value) => {
+    pile.add(value === undefined ? NULL : bulk(value));
+  });
+  return refused ?? pile.reply();
 }
 
 function* sortStore(
@@ -152,8 +152,9 @@ function* sortStore(
   request: SortRequest & { readonly store: Buffer },
   context: RunContext,
 ): Slices<Reply> {
-  const values = yield* sortedValues(view, source, request, context);
-  if ('kind' in values) return values;
+  const values = new SteadyList<Buffer | undefined>();
+  const refused = yield* eachValue(view, source, request, context, (value) => values.push(value));
+  if (refused) return refused;
   const target = findKey(view, request.store, context.nowMs);
   if (values.length === 0) {
     deleteKey(view, target);
@@ -169,27 +170,36 @@ function* sortStore(
   return integer(values.length);
 }
 
-/** What the reply or the stored list is made of; undefined: a key that is not there. */
-function* sortedValues(
+/**
+ * Gives what the reply or the stored list is made of, one by one, so that a reply that grows too
+ * large ends the lookups; undefined: a key that is not there. Returns why there is none of it.
+ */
+function* eachValue(
   view: View,
   source: SortSource | undefined,
   request: SortRequest,
   context: RunContext,
-): Slices<SteadyList<Buffer | undefined> | Reply> {
-  if (source === undefined) return new SteadyList();
+  give: (value: Buffer | undefined) => void,
+): Slices<Reply | undefined> {
+  if (source === undefined) return undefined;
   const elements = yield* sortedElements(view, source, request, context);
-  if ('kind' in elements || request.gets.length === 0) return elements;
-  const values = new SteadyList<Buffer | undefined>();
+  if ('kind' in elements) return elements;
+  if (request.gets.length === 0) {
+    yield* eachItem(elements, (element) => give(element));
+    return undefined;
+  }
+  let done = 0;
   for (const element of elements) {
     for (const pattern of request.gets) {
-      if (values.length % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
-      else if (isGlanceDue(values.length)) yield GLANCE;
+      if (done % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
+      else if (isGlanceDue(done)) yield GLANCE;
       const value = lookUpPattern(view, pattern, element, context);
       if (value === 'elsewhere') return elsewhere('GET');
-      values.push(value);
+      give(value);
+      done++;
     }
   }
-  return values;
+  return undefined;
 }
 
 interface Unit {

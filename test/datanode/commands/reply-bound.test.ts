@@ -1,5 +1,5 @@
 /** Replies beyond the bound of one are refused, whatever command would give them. */
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';
@@ -128,4 +128,18 @@ test('writes of a transaction are carried out, with what they answer left out be
   });
   expect(replyBytes(reply)).toBeLessThan(134_217_728);
   expect(await partition.call('LLEN', 'list')).toEqual({ kind: 'integer', value: 0 });
+}, 60_000);
+
+test('SORT looks nothing up any more once its reply is too large', async () => {
+  const sorted = await LonePartition.open();
+  await sorted.call('RPUSH', 'l', ...Array.from({ length: 120 }, (_, at) => String(at)));
+  for (let at = 0; at < 120; at++) await sorted.call('SET', `w${at}`, LARGE);
+  const lookups = vi.spyOn(sorted.engine, 'getSync');
+  for (const command of ['SORT', 'SORT_RO']) {
+    lookups.mockClear();
+    expect(await sorted.call(command, 'l', 'GET', 'w*')).toMatchObject({
+      text: expect.stringContaining('reply-bytes-max'),
+    });
+    expect(lookups.mock.calls.length).toBeLessThan(80);
+  }
 }, 60_000);
