@@ -10,6 +10,7 @@ import {
   writeField,
 } from '../encoding/bits.ts';
 import { findKey } from '../encoding/keyspace.ts';
+import { GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
 import { parseInteger, readString, storeString } from '../encoding/string.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { integer, NULL, type Reply } from '../resp/reply.ts';
@@ -26,9 +27,12 @@ import {
   write,
 } from './command.ts';
 import { inSteps } from './in-steps.ts';
+import { lateReply } from './late-error.ts';
 
 const BAD_TYPE =
   'ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.';
+/** More are read by the run. */
+const ARGUMENTS_AT_ONCE_MAX = 1_024;
 const EMPTY = Buffer.alloc(0);
 const [LETTER_I, LETTER_U] = [0x69, 0x75];
 
@@ -48,16 +52,30 @@ interface FieldRequest {
   readonly bytesNeeded: number;
 }
 
+/** A request; one of many arguments is read by the run, in steps, before it does anything else. */
+type Fields = FieldRequest | { readonly unread: readonly Buffer[] };
+
 /**
  * BITFIELD key [GET encoding offset | [OVERFLOW WRAP | SAT | FAIL] SET encoding offset value |
  * INCRBY encoding offset increment ...]
  */
-function parseBitField(args: readonly Buffer[]): FieldRequest {
+function parseBitField(args: readonly Buffer[]): Fields {
+  if (args.length > ARGUMENTS_AT_ONCE_MAX) return { unread: args };
+  const reading = readRequest(args);
+  let step = reading.next();
+  while (!step.done) step = reading.next([]);
+  return step.value;
+}
+
+function* readRequest(args: readonly Buffer[]): Slices<FieldRequest> {
   const steps: FieldStep[] = [];
   let overflow: Overflow = 'wrap';
   let bytesNeeded = 0;
   let at = 2;
+  let done = 0;
   while (at < args.length) {
+    if (++done % STEP_ITEMS === 0) yield* giveWay();
+    else if (isGlanceDue(done)) yield GLANCE;
     const kind = word(argument(args, at));
     const left = args.length - at - 1;
     if (kind === 'overflow' && left >= 1) {
@@ -99,17 +117,48 @@ function fieldArguments(args: readonly Buffer[], at: number): BitField {
 }
 
 /** BITFIELD_RO key [GET encoding offset ...] */
-function parseBitFieldRo(args: readonly Buffer[]): FieldRequest {
-  const request = parseBitField(args);
+function parseBitFieldRo(args: readonly Buffer[]): Fields {
+  const fields = parseBitField(args);
+  return 'unread' in fields ? fields : readsOnly(fields);
+}
+
+function readsOnly(request: FieldRequest): FieldRequest {
   if (request.bytesNeeded > 0) {
     throw new ArgumentError('ERR BITFIELD_RO only supports the GET subcommand');
   }
   return request;
 }
 
-function runBitField(view: WriteView, request: FieldRequest, context: RunContext): RunResult {
+/** What is wrong with the arguments is told first, as if all had been read before. */
+function* afterReading(
+  args: readonly Buffer[],
+  run: (request: FieldRequest) => RunResult,
+): Slices<Reply> {
+  let result: RunResult;
+  try {
+    result = run(yield* readRequest(args));
+  } catch (failure) {
+    if (!(failure instanceof ArgumentError)) throw failure;
+    return lateReply(failure);
+  }
+  return 'kind' in result ? result : yield* result;
+}
+
+function runBitField(view: WriteView, fields: Fields, context: RunContext): RunResult {
+  if (!('unread' in fields)) return runFields(view, fields, context);
+  return afterReading(fields.unread, (request) => runFields(view, request, context));
+}
+
+function runBitFieldRo(view: View, fields: Fields, { nowMs }: RunContext): RunResult {
+  if (!('unread' in fields)) return getFields(readString(view, fields.key, nowMs), fields);
+  // the one key is read in the turn in which the command was to run
+  const found = readString(view, argument(fields.unread, 1), nowMs);
+  return afterReading(fields.unread, (request) => getFields(found, readsOnly(request)));
+}
+
+function runFields(view: WriteView, request: FieldRequest, context: RunContext): RunResult {
   const { key, steps, bytesNeeded } = request;
-  if (bytesNeeded === 0) return runBitFieldRo(view, request, context);
+  if (bytesNeeded === 0) return getFields(readString(view, key, context.nowMs), request);
   const found = findKey(view, key, context.nowMs);
   const { live } = found;
   if (live && live.type !== 'string') return WRONG_TYPE;
@@ -132,8 +181,7 @@ function runBitField(view: WriteView, request: FieldRequest, context: RunContext
   });
 }
 
-function runBitFieldRo(view: View, { key, steps }: FieldRequest, context: RunContext): RunResult {
-  const found = readString(view, key, context.nowMs);
+function getFields(found: Buffer | undefined | 'wrong-type', { steps }: FieldRequest): RunResult {
   if (found === 'wrong-type') return WRONG_TYPE;
   const replies = repliesPile();
   const runOne = ({ field }: FieldStep) => replies.add(integer(readField(found ?? EMPTY, field)));

@@ -126,6 +126,31 @@ test.each([
   },
 );
 
+test('what is wrong with thousands of arguments of BITFIELD is told first, and nothing is done', async () => {
+  const partition = await LonePartition.open();
+  await partition.call('RPUSH', 'l', 'x');
+  const text = async (...words: string[]) => plain(await partition.call(...words));
+  const sets = each((at) => ['SET', 'u8', `#${at}`, '1']);
+  const gets = each(() => ['GET', 'u8', '0']);
+  const wrongType = {
+    error: 'WRONGTYPE Operation against a key holding the wrong kind of value',
+  };
+  for (const key of ['l', 'b']) {
+    expect(await text('BITFIELD', key, ...sets, 'GET')).toEqual({ error: 'ERR syntax error' });
+    expect(await text('BITFIELD_RO', key, ...gets, 'GET')).toEqual({ error: 'ERR syntax error' });
+    expect(await text('BITFIELD_RO', key, ...gets, ...sets)).toEqual({
+      error: 'ERR BITFIELD_RO only supports the GET subcommand',
+    });
+  }
+  expect(await text('BITFIELD', 'l', ...sets)).toEqual(wrongType);
+  expect(await text('BITFIELD', 'l', ...gets)).toEqual(wrongType);
+  expect(await text('BITFIELD_RO', 'l', ...gets)).toEqual(wrongType);
+  expect(await text('EXISTS', 'b')).toBe(0);
+  const args = ['BITFIELD', 'b', ...sets, 'GET'].map((word) => Buffer.from(word));
+  const command = resolveCommand(args);
+  expect(command?.kind === 'write' && command.prepare(args).ok).toBe(true);
+});
+
 test.each(['PFCOUNT', 'PFMERGE'])('%s reads a key once that is named again', async (name) => {
   const partition = await LonePartition.open();
   await partition.call('PFADD', 'p', 'a', 'b');
