@@ -279,7 +279,7 @@ export class SimCluster {
       'data-dir': '/data',
       host: name,
       tags: this.#tags(name),
-      meta: { endpoints: ['simulated'] },
+      meta: { endpoints: ['simulated:1'] },
       timing: {
         'lease-ttl-ms': 2_000,
         'tick-ms': tickMs,

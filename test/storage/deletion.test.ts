@@ -43,7 +43,7 @@ async function start(name: string): Promise<void> {
   const dataDir = join(dir, name);
   const datanode = await createDatanode({
     config: datanodeConfigSchema.parse({
-      ...{ name, 'data-dir': dataDir, meta: { endpoints: ['memory'] } },
+      ...{ name, 'data-dir': dataDir, meta: { endpoints: ['memory:1'] } },
       ports: { gateway: 0, cluster: 0, follower: 0, transport: 0, http: 0 },
       timing: { 'hold-ms': 20_000 },
     }),

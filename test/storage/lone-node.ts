@@ -111,7 +111,7 @@ export class LoneNode {
         name: 'n1',
         'data-dir': this.dir,
         ports: { gateway: 0, cluster: 0, follower: 0, transport: 0, http: 0 },
-        meta: { endpoints: ['memory'] },
+        meta: { endpoints: ['memory:1'] },
         timing: { 'tick-ms': 20, 'hold-ms': this.#holdMs },
       }),
       clock: systemClock,

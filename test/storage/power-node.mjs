@@ -43,7 +43,7 @@ const datanode = await createDatanode({
     name: 'n1',
     'data-dir': dir,
     ports: { gateway: 0, cluster: 0, follower: 0, transport: 0, http: 0 },
-    meta: { endpoints: ['memory'] },
+    meta: { endpoints: ['memory:1'] },
     timing: { 'tick-ms': 20, 'engine-sync-interval-ms': 100, 'lease-ttl-ms': 60_000 },
   }),
   engines: createLevelHost({
