@@ -17,18 +17,18 @@ import type {
   KeyValue,
 } from '../engine/engine.ts';
 import { AddedCounts } from './added-counts.ts';
-import { isSameKind, madeAt } from './element-key.ts';
+import { madeAt } from './element-key.ts';
 import { PLAIN_STRING, type PlainString, type Version } from './header.ts';
 import { isExpiryKey } from './key.ts';
 import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
 import { ManyNew, NewApart } from './new-elements.ts';
+import { OverlaidRanges } from './overlaid-ranges.ts';
 import { keyOf, type Named, Overlay } from './overlay.ts';
-import { beyond, type Filling, upTo } from './range-parts.ts';
 import { RankTrees } from './rank-trees.ts';
-import { handedMax, ReadAhead, readSlice, type Slice } from './read-ahead.ts';
+import { readSlice } from './read-ahead.ts';
 import { openRecord, sealRecord } from './record.ts';
-import { NOTHING, type Pacing } from './slices.ts';
+import type { Pacing } from './slices.ts';
 import { COUNTS_KEY } from './system.ts';
 import { tags } from './tags.ts';
 import type { KeyEvent, KeyEventClass, Lookups, View, WriteView } from './view.ts';
@@ -57,8 +57,6 @@ export async function readRange(reader: EngineReader, range: KeyRange): Promise<
 /** Records sealed before others may have their turn, and bytes of them. */
 const SEALED_STEP = 64;
 const SEALED_STEP_BYTES = 262_144;
-/** Steps of ordering changes between two pauses: a pause costs more than a step. */
-const ORDERED_STEPS = 4;
 /** Changes that are only looked at, likewise. */
 const LOOKED_STEP = 512;
 /** More changes than these, or bytes of them, are sealed in steps. */
@@ -105,7 +103,7 @@ export class Txn implements WriteView {
   /** What they have changed joins the other changes before anybody looks for it there. */
   readonly ranks: RankTrees;
   readonly #overlay = new Overlay();
-  readonly #ahead: ReadAhead;
+  readonly #ranges: OverlaidRanges;
   /** Of values put, those put over others included. */
   putBytes = 0;
   /** As `ranks`. */
@@ -132,7 +130,7 @@ export class Txn implements WriteView {
     this.ranks = ranks;
     this.#reader = reader;
     this.#before = createView(reader, undefined, this.#opener);
-    this.#ahead = new ReadAhead(reader);
+    this.#ranges = new OverlaidRanges(reader, this.#overlay, (key) => this.#isNew(key));
     this.#observers = observers;
   }
 
@@ -217,49 +215,11 @@ export class Txn implements WriteView {
     this.#overlay.set(key, undefined);
   }
 
-  /**
-   * The first slice of `range` in the engine as changed by this Txn. How many pairs it has does not
-   * depend on what of them is in the engine already: commands draw from slices, and replicas gather
-   * their batches as they like.
-   */
+  /** The first slice of `range` in the engine as changed by this Txn. */
   range(range: KeyRange): readonly KeyValue[] | Promise<readonly KeyValue[]> {
     if (range.gte.compare(range.lt) >= 0) return [];
     if (mayHoldNodes(range)) this.ranks.flush(this);
-    const filling: Filling = { range, left: handedMax(range), bytes: 0, pairs: [] };
-    const ordering = this.#overlay.order(range);
-    if (!ordering.next().done) return this.#orderAndFill(ordering, filling);
-    return this.#fillKnown(filling) ? filling.pairs : this.#fill(filling);
-  }
-
-  async #orderAndFill(ordering: Iterator<unknown>, filling: Filling): Promise<KeyValue[]> {
-    do await readSlice(this.#reader, NOTHING);
-    while (!isDoneWithin(ordering, ORDERED_STEPS));
-    return this.#fill(filling);
-  }
-
-  async #fill(filling: Filling): Promise<KeyValue[]> {
-    while (!this.#fillKnown(filling)) await this.#ahead.read(filling.range);
-    return filling.pairs;
-  }
-
-  /** As far as the engine has been read; true when nothing is to be added. */
-  #fillKnown(filling: Filling): boolean {
-    const { gte, lt } = filling.range;
-    const isNew = this.#isNew(gte) && isSameKind(gte, lt);
-    for (;;) {
-      const slice = isNew ? NO_SLICE : this.#ahead.known(filling.range);
-      if (slice === undefined) return false;
-      const last = slice.ended ? undefined : slice.pairs.at(-1)![0];
-      const covered = upTo(filling.range, last);
-      for (const pair of this.#overlay.merge(slice.pairs, covered, filling.left)) {
-        filling.pairs.push(pair);
-        filling.left--;
-        filling.bytes += pair[0].length + pair[1].length;
-        if (filling.bytes >= limits.rangeSliceBytes) return true;
-      }
-      if (filling.left === 0 || last === undefined) return true;
-      filling.range = beyond(filling.range, last);
-    }
+    return this.#ranges.read(range);
   }
 
   /** More than should be sealed, or checked, at once. */
@@ -270,7 +230,7 @@ export class Txn implements WriteView {
 
   /** Reads are over: what they gave is checked, as a batch does too. Throws KvorumError CORRUPT. */
   checkReads(): void {
-    this.#endReads();
+    this.#ranges.end();
     this.#opener.check();
   }
 
@@ -313,7 +273,7 @@ export class Txn implements WriteView {
   async batchInSteps(pace: Pacing): Promise<BatchOperations> {
     this.#settle();
     await this.#opener.checkInSteps(pace);
-    this.#endReads();
+    this.#ranges.end();
     this.#observe();
     const isMany = this.#isMaking && this.#overlay.size > limits.engineWholeOperationsMax;
     const many = isMany ? new ManyNew(this.#overlay, this.#sinceIndex) : undefined;
@@ -356,13 +316,6 @@ export class Txn implements WriteView {
     return this.#overlay.size > limits.engineWholeOperationsMax ? new SteadyList() : [];
   }
 
-  /** What is being read ahead is not wanted any more. */
-  #endReads(): void {
-    this.#ahead.end().catch(() => {
-      // the engine is closing, and its iterators with it
-    });
-  }
-
   #observe(): void {
     if (this.#observers.length === 0) return;
     const changes = [...this.#overlay.changes()];
@@ -382,16 +335,9 @@ function operationOf(named: Named, key = keyOf(named)): BatchOperation {
     : { type: 'put', key, value: sealRecord(key, after), name };
 }
 
-/** Makes so many steps of it. */
-function isDoneWithin(steps: Iterator<unknown>, count: number): boolean {
-  for (let made = 0; made < count; made++) if (steps.next().done) return true;
-  return false;
-}
-
 /** Whether nodes of counted trees may lie in `range`. */
 function mayHoldNodes({ gte, lt }: KeyRange): boolean {
   return gte[0]! <= tags.zsetBlock && lt[0]! >= tags.zsetBlock;
 }
 
 const NO_BYTES = Buffer.alloc(0);
-const NO_SLICE: Slice = { pairs: [], ended: true };
