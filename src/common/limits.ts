@@ -61,6 +61,8 @@ export const limits = {
   execGrowthBytesMax: 256 * MIB, // what its SETRANGEs and SETBITs may pad
   /** Replies, and values put, of entries applied in one engine batch: beyond, the next ones are of another. */
   applyReplyBytes: 16 * MIB,
+  /** Changes of such a batch, held in memory: beyond, elements of new collections are stored early. */
+  applyHeldBytes: 32 * MIB,
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
   /** What a command over keys of several partitions brings together, and what each of them gives

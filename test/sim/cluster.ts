@@ -140,6 +140,7 @@ export class SimCluster {
       tuning: {
         host: {
           behindBatchBytesMax: this.#behindBytes(),
+          applyHeldBytes: plan.engineWholeBytes,
           knownRecordsBytes: KNOWN_BYTES,
           hotValuesBytes: HOT_BYTES,
           ...plan,

@@ -1,11 +1,13 @@
 /**
  * A hash over what commands can reach in an engine: key records, expiry index, the replica's own
  * records, and the elements of live collections. Elements of collections that ended, and garbage
- * records, are removed by each replica when it likes (decision 14): they do not count.
+ * records, are removed by each replica when it likes (decision 14): they do not count. Nor does what it
+ * has stored early of collections that are being made, and that it has.
  *
  * Each pair counts by itself, so the hash does not depend on the order in which pairs came.
  */
 import { crc32 } from '../../src/common/checksum.ts';
+import { EARLY_KEY } from '../../src/datanode/encoding/early-elements.ts';
 import { elementTags } from '../../src/datanode/encoding/element-key.ts';
 import { decodeCollection, decodeHeader } from '../../src/datanode/encoding/header.ts';
 import { openRecord } from '../../src/datanode/encoding/record.ts';
@@ -61,7 +63,7 @@ export class ObservableHash {
   #changePair(key: Buffer, before: Buffer | undefined, after: Buffer | undefined): void {
     const change = pairHash(key, before) ^ pairHash(key, after);
     const tag = key[0]!;
-    if (tag === tags.garbage || tag === ENGINE_TAG) return;
+    if (tag === tags.garbage || tag === ENGINE_TAG || key.equals(EARLY_KEY)) return;
     if (elementTagSet.has(tag)) {
       const place = key.toString('latin1', 1, PLACE_END);
       this.#elements.set(place, (this.#elements.get(place) ?? 0) ^ change);

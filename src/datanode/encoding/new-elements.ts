@@ -76,18 +76,23 @@ export class NewApart implements BatchOperations {
 export class ManyNew implements BatchOperations {
   readonly #overlay: Overlay;
   readonly #places: NewPlaces;
+  readonly #isStored: (name: string) => boolean;
   /** What is not for `takes`, in any order. */
   readonly others = new SteadyList<BatchOperation>();
   #taken = 0;
 
-  constructor(overlay: Overlay, sinceIndex: number) {
+  /** `isStored`: of the collection of that key, some elements are in the engine (early-elements.ts). */
+  constructor(overlay: Overlay, sinceIndex: number, isStored: (name: string) => boolean) {
     this.#overlay = overlay;
     this.#places = new NewPlaces(sinceIndex);
+    this.#isStored = isStored;
   }
 
   /** Told of every change once: whether it is one of these; else it belongs to the others. */
   takes(change: Named): boolean {
     if (!this.#places.has(change.name) || isLarge(change)) return false;
+    // one that has gone: where none was stored it has never been there
+    if (change.after === undefined && this.#isStored(change.name)) return false;
     this.#taken++;
     return true;
   }
@@ -112,7 +117,7 @@ export class ManyNew implements BatchOperations {
     return { prefixes, unreached: { [Symbol.iterator]: () => this.#unreached() }, others };
   }
 
-  /** What came and went again in the same Txn has never been stored. */
+  /** What came and went again in the same Txn has never been stored, or is with the others. */
   *#unreached(): Generator<BatchOperation, void, unknown> {
     for (let at = 0; at < this.#overlay.size; at++) {
       const change = this.#overlay.namedAt(at);

@@ -26,6 +26,9 @@ export interface Named {
  */
 const KEYS_KEPT_MAX = 1_024;
 
+/** What a change takes in memory beside its name and its value, near enough. */
+const CHANGE_BYTES = 200;
+
 /** Names that are looked at between two pauses. */
 const STEP_ITEMS = 1_024;
 
@@ -42,9 +45,10 @@ interface Run {
 type Steps<Result> = Generator<undefined, Result, unknown>;
 
 export class Overlay {
-  readonly #changes = new SteadyMap<Named>();
+  #changes = new SteadyMap<Named>();
   /** In the order of their first change. */
-  readonly #inOrder = new SteadyList<Named>();
+  #inOrder = new SteadyList<Named>();
+  #bytes = 0;
   /** By the beginning of their names; whole keys before another come in an earlier run. */
   readonly #runs = new Map<string, Run>();
   /** So many of them, from the first on, are in a run; no range has asked about the others yet. */
@@ -76,8 +80,55 @@ export class Overlay {
     const kept = this.#changes.size < KEYS_KEPT_MAX ? key : undefined;
     const named = { name, key: kept, after };
     const known = this.#changes.getOrSet(name, named);
-    if (known === named) this.#inOrder.push(named);
-    else known.after = after;
+    if (known === named) {
+      this.#inOrder.push(named);
+      this.#bytes += bytesOf(named);
+      return;
+    }
+    this.#bytes += lengthOf(after) - lengthOf(known.after);
+    known.after = after;
+  }
+
+  /** What all of them take in memory, near enough. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The same of the elements of each collection and kind, by what their names begin with. */
+  *bytesByPlace(): Steps<ReadonlyMap<string, number>> {
+    const sums = new Map<string, number>();
+    for (let at = 0; at < this.size; at++) {
+      const named = this.namedAt(at);
+      const place = placeOf(named.name);
+      if (place !== undefined) sums.set(place, (sums.get(place) ?? 0) + bytesOf(named));
+      if (at % STEP_ITEMS === STEP_ITEMS - 1) yield;
+    }
+    return sums;
+  }
+
+  /** Takes the changes of those elements out, in their order; nothing may be asked between its steps. */
+  *takeOut(places: ReadonlySet<string>): Steps<SteadyList<Named>> {
+    const out = new SteadyList<Named>();
+    const kept = new SteadyList<Named>();
+    const changes = new SteadyMap<Named>();
+    let bytes = 0;
+    for (let at = 0; at < this.size; at++) {
+      if (at % STEP_ITEMS === STEP_ITEMS - 1) yield;
+      const named = this.namedAt(at);
+      if (places.has(placeOf(named.name) ?? '')) {
+        out.push(named);
+        continue;
+      }
+      kept.push(named);
+      changes.set(named.name, named);
+      bytes += bytesOf(named);
+    }
+    this.#changes = changes;
+    this.#inOrder = kept;
+    this.#bytes = bytes;
+    this.#runs.clear();
+    this.#inRuns = 0;
+    return out;
   }
 
   /** Keys that are changed. */
@@ -196,7 +247,20 @@ const elementTags: ReadonlySet<number> = new Set([
 ]);
 
 function prefixOf(name: string): string {
-  return name.slice(0, elementTags.has(name.charCodeAt(0)) ? ELEMENT_PREFIX_BYTES : 1);
+  return placeOf(name) ?? name.slice(0, 1);
+}
+
+/** Of an element: tag, slot and version of its collection. */
+function placeOf(name: string): string | undefined {
+  return elementTags.has(name.charCodeAt(0)) ? name.slice(0, ELEMENT_PREFIX_BYTES) : undefined;
+}
+
+function bytesOf({ name, after }: Named): number {
+  return CHANGE_BYTES + name.length + lengthOf(after);
+}
+
+function lengthOf(value: Buffer | undefined): number {
+  return value === undefined ? 0 : value.length;
 }
 
 /** Not a bound that is shorter than the keys it lies between. */

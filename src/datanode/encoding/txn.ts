@@ -17,6 +17,7 @@ import type {
   KeyValue,
 } from '../engine/engine.ts';
 import { AddedCounts } from './added-counts.ts';
+import { EARLY_KEY, EarlyElements, type EarlyStore } from './early-elements.ts';
 import { madeAt } from './element-key.ts';
 import { PLAIN_STRING, type PlainString, type Version } from './header.ts';
 import { isExpiryKey } from './key.ts';
@@ -104,6 +105,7 @@ export class Txn implements WriteView {
   readonly ranks: RankTrees;
   readonly #overlay = new Overlay();
   readonly #ranges: OverlaidRanges;
+  readonly #early: EarlyElements | undefined;
   /** Of values put, those put over others included. */
   putBytes = 0;
   /** As `ranks`. */
@@ -121,17 +123,22 @@ export class Txn implements WriteView {
   #onKeyPut: ((key: Buffer) => void) | undefined;
   #elements: ElementNames | undefined;
 
-  /** With `ranks`, those are what this reader has. */
+  /**
+   * With `ranks`, those are what this reader has; with `early`, what it makes of new collections may be
+   * in the engine before the rest is written, which has to be then.
+   */
   constructor(
     reader: TxnReader,
     observers: readonly WriteObserver[] = [],
     ranks = new RankTrees(),
+    early?: EarlyStore,
   ) {
     this.ranks = ranks;
     this.#reader = reader;
     this.#before = createView(reader, undefined, this.#opener);
     this.#ranges = new OverlaidRanges(reader, this.#overlay, (key) => this.#isNew(key));
     this.#observers = observers;
+    this.#early = early && new EarlyElements(early);
   }
 
   /** The smallest deadline put into an expiry index so far; Infinity when none was. */
@@ -192,10 +199,10 @@ export class Txn implements WriteView {
 
   /**
    * An element of a collection that this Txn makes: the engine has none, since it holds what entries
-   * before this one left, and a store of a million need not ask a million times.
+   * before this one left, and a store of a million need not ask a million times; unless it stores early.
    */
   #isNew(key: Buffer): boolean {
-    return madeAt(key) >= this.#sinceIndex;
+    return madeAt(key) >= this.#sinceIndex && this.#early?.holds(key) !== true;
   }
 
   addCounts(keys: number, expires: number): void {
@@ -217,9 +224,22 @@ export class Txn implements WriteView {
 
   /** The first slice of `range` in the engine as changed by this Txn. */
   range(range: KeyRange): readonly KeyValue[] | Promise<readonly KeyValue[]> {
+    if (this.#early?.isDue(this.#overlay)) return this.#storeEarly(range);
     if (range.gte.compare(range.lt) >= 0) return [];
     if (mayHoldNodes(range)) this.ranks.flush(this);
     return this.#ranges.read(range);
+  }
+
+  /** Whoever asks for a range waits anyway, and holds nothing but what it was given. */
+  async #storeEarly(range: KeyRange): Promise<readonly KeyValue[]> {
+    const isStored = await this.#early!.store(this.#overlay, this.#sinceIndex);
+    if (isStored) this.#ranges.end();
+    return this.range(range);
+  }
+
+  /** What its changes take in memory, near enough, but for those that are stored. */
+  get heldBytes(): number {
+    return this.#overlay.bytes;
   }
 
   /** More than should be sealed, or checked, at once. */
@@ -238,6 +258,7 @@ export class Txn implements WriteView {
   #settle(): void {
     this.ranks.flush(this);
     this.#counts.flush(this);
+    if (this.#early?.isMarked) this.del(EARLY_KEY);
   }
 
   changes(): Iterable<Change> {
@@ -276,7 +297,8 @@ export class Txn implements WriteView {
     this.#ranges.end();
     this.#observe();
     const isMany = this.#isMaking && this.#overlay.size > limits.engineWholeOperationsMax;
-    const many = isMany ? new ManyNew(this.#overlay, this.#sinceIndex) : undefined;
+    const isStored = (name: string) => this.#early?.holdsName(name) === true;
+    const many = isMany ? new ManyNew(this.#overlay, this.#sinceIndex, isStored) : undefined;
     const others = await this.#sealInSteps(pace, many);
     // handing them to the engine is a turn's work
     await pace.pause();

@@ -10,6 +10,8 @@ import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { LoneTimer } from '../../common/lone-timer.ts';
 import { seededRandom } from '../../common/random.ts';
+import type { EarlyStore } from '../encoding/early-elements.ts';
+import { removeEarly } from '../encoding/early-removal.ts';
 import { findEmptying } from '../encoding/emptying.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { type RankPool, RankTrees } from '../encoding/rank-trees.ts';
@@ -65,6 +67,8 @@ export interface ApplierHooks {
   /** The node's; its own by default. */
   readonly pace?: Pace;
   readonly ranks?: RankPool;
+  /** Changes held in memory before some are stored early; by default `limits.applyHeldBytes`. */
+  readonly heldBytesMax?: number;
   /** Apply cannot go on: damage, or an engine that refuses writes. */
   onFault(error: unknown): void;
 }
@@ -116,6 +120,8 @@ export class Applier {
   /** Of the batch that is written, or was last. */
   #writtenIndex: LogIndex = 0;
   #clearing = false;
+  /** Nobody has looked for what the last life of the engine, or who sent it, stored early. */
+  #isUnlooked = true;
   #stopped = false;
   #idle: (() => void)[] = [];
 
@@ -190,6 +196,7 @@ export class Applier {
     assert(!this.#running, 'the engine is replaced only between batches');
     this.#engine = engine;
     this.#state = state;
+    this.#isUnlooked = true;
     this.#ranks.clear();
     // captured in the midst of a FLUSHALL: its data is that of no index until the entry is applied
     this.#clearing = findEmptying(createView(engine)) !== undefined;
@@ -230,6 +237,8 @@ export class Applier {
   }
 
   async #applyWork(work: readonly Work[]): Promise<void> {
+    if (this.#isUnlooked) await removeEarly(this.#engine, this.#state.index);
+    this.#isUnlooked = false;
     let batch = this.#newBatch();
     this.#pace.begin();
     for (const { entries } of work) {
@@ -260,7 +269,9 @@ export class Applier {
   }
 
   #newBatch(): OpenBatch {
-    return openBatch(new Txn(this.#engine, [], this.#ranks), this.#state);
+    const { heldBytesMax: bytesMax = limits.applyHeldBytes } = this.#hooks;
+    const early: EarlyStore = { engine: this.#engine, pace: this.#pace, bytesMax };
+    return openBatch(new Txn(this.#engine, [], this.#ranks, early), this.#state);
   }
 
   async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {

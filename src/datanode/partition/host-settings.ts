@@ -44,4 +44,5 @@ export const defaultHostSettings: HostSettings = {
   logKeepEntries: limits.logKeepEntries,
   logKeepBytes: limits.logKeepBytes,
   logHeldBytes: limits.logHeldBytes,
+  applyHeldBytes: limits.applyHeldBytes,
 };

@@ -23,7 +23,7 @@ export function openBatch(txn: Txn, state: ReplicaState): OpenBatch {
 
 /** What is kept until the batch is written. */
 export function heldBytes({ replyBytes, txn }: OpenBatch): number {
-  return replyBytes + txn.putBytes;
+  return replyBytes + Math.max(txn.putBytes, txn.heldBytes);
 }
 
 /** The entry is applied to the batch's transaction. */

@@ -37,6 +37,8 @@ export interface PartitionSettings {
   readonly logKeepBytes: number;
   /** Of the log, while a follower needs what could go. */
   readonly logHeldBytes: number;
+  /** Changes of entries that are applied together, held in memory before some are stored early. */
+  readonly applyHeldBytes: number;
 }
 
 /** Who leads as this replica sees it, and the members it has applied. */

@@ -274,6 +274,7 @@ export class Replica implements LocalPartition {
   #createApplier(open: OpenReplica): Applier {
     return new Applier(this.#world.clock, open.engine, open.state, open.record, {
       ...this.#world,
+      heldBytesMax: this.#world.settings.applyHeldBytes,
       mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),
       applyConfChange: (change) => this.#raft.applyConfChange(change),
       onClear: () => this.#requests.onClear(),
