@@ -1,4 +1,5 @@
 /** Deadlines of keys: EXPIRE and its relatives, TTL, PERSIST. */
+import { withoutEnd } from '../../common/without-end.ts';
 import { findKey, removeKey, setDeadline } from '../encoding/keyspace.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { integer, type Reply } from '../resp/reply.ts';
@@ -47,7 +48,7 @@ function parseConditions(words: readonly Buffer[]): ReadonlySet<string> {
     const condition = word(given);
     if (!['nx', 'xx', 'gt', 'lt'].includes(condition)) {
       // as Redis ends a text
-      const shown = shownText(given).replace(/[\r\n]+$/, '');
+      const shown = withoutEnd(shownText(given), '\r\n');
       throw new ArgumentError(`ERR Unsupported option ${shown}`);
     }
     conditions.add(condition);

@@ -6,8 +6,9 @@ import { ArgumentError } from './command.ts';
 
 const NOT_A_FLOAT = 'ERR value is not a valid float';
 
+// digits can be taken in one way only: what is none after a million of them is known in one go
 const NUMBER =
-  /^([+-]?)(?:(inf(?:inity)?)|0x(?:([\da-f]+)(?:\.([\da-f]*))?|\.([\da-f]+))(?:p([+-]?\d+))?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/i;
+  /^([+-]?)(?:(inf(?:inity)?)|0x(?:([\da-f]+)(?:\.([\da-f]*))?|\.([\da-f]+))(?:p([+-]?\d+))?|(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)$/i;
 const NOT_ZERO = /^[+-]?(?:0x[\d.a-f]*[1-9a-f]|[\d.]*[1-9])/i;
 /** Beyond, no power of two matters to a double. */
 const BINARY_EXPONENT_MAX = 1_000_000;

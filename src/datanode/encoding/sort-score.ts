@@ -1,11 +1,12 @@
 /**
  * The number that a text is to SORT: what C's strtod makes of it, if that uses all of it. Leading
- * space, hexadecimal and infinity are numbers to it, and so is nothing at all.
+ * space, hexadecimal and infinity are numbers to it, and so is nothing at all. Each expression takes
+ * digits in one way only: what is no number after a million of them is known in one go.
  */
-const DECIMAL = /^[ \t-\r]*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const DECIMAL = /^[ \t-\r]*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const INFINITY = /^[ \t-\r]*([+-]?)inf(?:inity)?$/i;
 const HEXADECIMAL =
-  /^[ \t-\r]*([+-]?)0x(?=[0-9a-f]|\.[0-9a-f])([0-9a-f]*)\.?([0-9a-f]*)(?:p([+-]?\d+))?$/i;
+  /^[ \t-\r]*([+-]?)0x(?=[0-9a-f]|\.[0-9a-f])([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?\d+))?$/i;
 /** Below, strtod says that the result is out of range. */
 const NORMAL_MIN = 2 ** -1022;
 

@@ -4,6 +4,7 @@
  * partition's beginning; the empty cursor begins everywhere, and ends the scan. Pure.
  */
 import type { PartitionId } from '../../common/ids.ts';
+import { withoutEnd } from '../../common/without-end.ts';
 
 export interface PartitionPlace {
   readonly partition: PartitionId;
@@ -22,7 +23,8 @@ export function encodeCursor(places: readonly PartitionPlace[]): Buffer {
 export function decodeCursor(cursor: Buffer): PartitionPlace[] | undefined {
   const encoded = cursor.toString('latin1');
   if (!isBase64(encoded)) return undefined;
-  const parts = Buffer.from(encoded, 'base64').toString('latin1').replace(/;+$/, '').split(';');
+  const text = Buffer.from(encoded, 'base64').toString('latin1');
+  const parts = withoutEnd(text, ';').split(';');
   const places: PartitionPlace[] = [];
   for (const part of parts) {
     const [, partition, place] = /^(\d{1,9}):([^:]*)$/.exec(part) ?? [];

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { withoutEnd } from '../../src/common/without-end.ts';
+import { decodeCursor } from '../../src/datanode/zan/cursor.ts';
+import { LonePartition } from '../datanode/commands/lone-partition.ts';
+
+test.each([
+  ['', ''],
+  ['\n\r', ''],
+  ['a\n', 'a'],
+  ['a\r\n\n', 'a'],
+  ['\na', '\na'],
+  ['a\nb\n ', 'a\nb\n '],
+])('%j without its line ends is %j', (text, left) => {
+  expect(withoutEnd(text, '\r\n')).toBe(left);
+  expect(text.replace(/[\r\n]+$/, '')).toBe(left);
+});
+
+test('a million such characters before another one are passed in one go', async () => {
+  const partition = await LonePartition.open();
+  const startedMs = performance.now();
+  const reply = await partition.call('EXPIRE', 'k', '1', `${'\n'.repeat(1_000_000)}x`);
+  expect(reply).toMatchObject({ kind: 'error' });
+  const cursor = Buffer.from(`${';'.repeat(1_000_000)}x`).toString('base64');
+  expect(decodeCursor(Buffer.from(cursor))).toBeUndefined();
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+});
