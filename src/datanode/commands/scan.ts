@@ -20,7 +20,7 @@ import { array, bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, read, write } from './command.ts';
-import { type Glob, matchesGlob, patternArgument } from './glob.ts';
+import { type Glob, isAnything, matchesGlob, patternArgument } from './glob.ts';
 import { cursorOf, parseCursor, positionOf, type ScanPosition } from './scan-cursor.ts';
 
 const HASHES = 2 ** 32;
@@ -60,7 +60,7 @@ function parseScan(args: readonly Buffer[]): ScanRequest {
 /** Undefined for the pattern that matches every key. */
 function parsePattern(pattern: Buffer): Glob | undefined {
   const glob = patternArgument(pattern);
-  return glob.length === 1 && glob[0]?.kind === 'star' ? undefined : glob;
+  return isAnything(glob) ? undefined : glob;
 }
 
 /**
