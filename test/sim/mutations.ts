@@ -547,8 +547,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/serving.ts`,
-        find: 'if (form === undefined || findServed(txn, waiter.id) !== undefined) return [];',
-        replace: 'if (form === undefined) return [];',
+        find: 'if (form === undefined || findServed(this.#txn, waiter.id) !== undefined) continue;',
+        replace: 'if (form === undefined) continue;',
       },
     ],
   },
@@ -588,7 +588,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/apply-serving.ts`,
-        find: 'replies.push(reply);\n    await serving.serveFilled();',
+        find: 'replies.push(reply);\n    if (serving.hasFilled) await serving.serveFilled();',
         replace: 'replies.push(reply);',
       },
     ],

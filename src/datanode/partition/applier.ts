@@ -245,6 +245,8 @@ export class Applier {
       for (const entry of entries) {
         if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot
         assert(entry.index === batch.state.index + 1, () => `apply in order: ${entry.index}`);
+        // a few bytes may be long work, and a follower gathers hundreds of entries
+        if (this.#pace.isDue(true)) await this.#pace.pause();
         const isLarge = entry.kind === 'normal' && entry.data.length > LARGE_ENTRY_BYTES;
         const envelope = isLarge
           ? await decodeEnvelopeInSteps(entry.data, this.#pace)

@@ -32,7 +32,7 @@ export interface ApplyContext extends RunContext {
   readonly pace: Pacing;
 }
 
-/** Lines that are run before others may have their turn. */
+/** Lines that count as one step of a turn's work. */
 const LINES_STEP = 16;
 
 /** Knows which commands must not run again; asked in order. */
@@ -61,7 +61,7 @@ export function applyLines(
 ): ApplyStep | Promise<ApplyStep> {
   const replies: Reply[] = [];
   for (let at = 0; at < lines.length; at++) {
-    if (isPauseDue(replies, context)) {
+    if (isPauseDue(at, context.pace)) {
       return applyRest(undefined, { txn, lines, context, state, replies, once });
     }
     const reply = once?.before(txn, at) ?? applyLine(txn, lines[at]!, context);
@@ -100,13 +100,18 @@ async function applyRest(
     const given = once?.before(txn, at) ?? applyLine(txn, lines[at]!, context);
     // few are promises, and to await what is none costs as much as a short command
     done(given instanceof Promise ? await given : given);
-    if (isPauseDue(replies, context)) await context.pace.pause();
+    if (isPauseDue(replies.length, context.pace)) await context.pace.pause();
   }
   return { state, replies };
 }
 
-function isPauseDue(replies: readonly Reply[], { pace }: ApplyContext): boolean {
-  return replies.length % LINES_STEP === LINES_STEP - 1 && pace.isDue();
+/**
+ * Whether others are to have their turn after `done` lines, or what is as long. The clock is looked at
+ * behind each: a line of a few bytes may rewrite a value of megabytes. Not before the first, for which
+ * whoever begins the entry looks.
+ */
+export function isPauseDue(done: number, pace: Pacing): boolean {
+  return done > 0 && pace.isDue(done % LINES_STEP !== LINES_STEP - 1);
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   type ApplyStep,
   applyLine,
   applyLines,
+  isPauseDue,
   type OnceGuard,
 } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
@@ -53,12 +54,16 @@ async function applyServing(
   state: ReplicaState,
 ): Promise<ApplyStep> {
   const serving = new Serving(txn, context, waiting);
+  await serving.begin();
   const replies: Reply[] = [];
   for (const [at, line] of lines.entries()) {
-    const reply = once?.before(txn, at) ?? (await applyLine(txn, line, context));
+    if (isPauseDue(at, context.pace)) await context.pace.pause();
+    const given = once?.before(txn, at) ?? applyLine(txn, line, context);
+    // few are promises, and to await what is none costs as much as a short command
+    const reply = given instanceof Promise ? await given : given;
     once?.after(txn, at, reply);
     replies.push(reply);
-    await serving.serveFilled();
+    if (serving.hasFilled) await serving.serveFilled();
   }
   await serving.finish();
   return { state, replies, served: serving.served };

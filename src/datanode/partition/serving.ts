@@ -14,7 +14,7 @@ import { findServed, forgetServed, keepServed } from '../encoding/served.ts';
 import type { Txn } from '../encoding/txn.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
-import { type ApplyContext, applyLine } from './apply-lines.ts';
+import { type ApplyContext, applyLine, isPauseDue } from './apply-lines.ts';
 import type { CommandLine } from './batch.ts';
 import { blockingRequest } from './blocking-request.ts';
 import type { CarriedWaiter, WaitingPart } from './waiter-codec.ts';
@@ -44,25 +44,44 @@ export class Serving {
   readonly served: Served[] = [];
   readonly #txn: Txn;
   readonly #context: ApplyContext;
+  readonly #waiting: WaitingPart;
   /** In the order in which they are served. */
-  readonly #candidates: readonly Candidate[];
+  readonly #candidates: Candidate[] = [];
   /** By the engine key of a key's record. */
   readonly #byPlace = new Map<string, { readonly key: Buffer; readonly waiting: Candidate[] }>();
   /** Places to be looked at, in the order in which they were filled. */
   readonly #filled = new Set<string>();
+  /** Waiters and ids looked at: thousands of them are several turns' work. */
+  #looked = 0;
 
-  constructor(txn: Txn, context: ApplyContext, { ready, waiters, confirmed }: WaitingPart) {
+  constructor(txn: Txn, context: ApplyContext, waiting: WaitingPart) {
     this.#txn = txn;
     this.#context = context;
-    for (const id of confirmed) forgetServed(txn, id);
-    this.#candidates = waiters.flatMap((waiter) => {
+    this.#waiting = waiting;
+  }
+
+  /** Before the first command. */
+  async begin(): Promise<void> {
+    const { ready, waiters, confirmed } = this.#waiting;
+    for (const id of confirmed) {
+      if (this.#isPauseDue()) await this.#context.pace.pause();
+      forgetServed(this.#txn, id);
+    }
+    for (const waiter of waiters) {
+      if (this.#isPauseDue()) await this.#context.pace.pause();
       const form = blockingOf(waiter.line);
-      if (form === undefined || findServed(txn, waiter.id) !== undefined) return [];
-      return [{ waiter, form, served: false }];
-    });
-    for (const candidate of this.#candidates) this.#index(candidate);
+      if (form === undefined || findServed(this.#txn, waiter.id) !== undefined) continue;
+      const candidate = { waiter, form, served: false };
+      this.#candidates.push(candidate);
+      this.#index(candidate);
+    }
     for (const key of ready) this.#fill(encodeKey(key));
-    txn.observeKeys((place) => this.#fill(place));
+    this.#txn.observeKeys((place) => this.#fill(place));
+  }
+
+  /** `serveFilled` has something to do. */
+  get hasFilled(): boolean {
+    return this.#filled.size > 0;
   }
 
   /** After each command. */
@@ -71,11 +90,14 @@ export class Serving {
       const place: string = this.#filled.values().next().value!;
       this.#filled.delete(place);
       const { key, waiting } = this.#byPlace.get(place)!;
+      let type = this.#typeOf(key);
       for (const candidate of waiting) {
         const { form } = candidate;
-        if (!candidate.served && this.#typeOf(key) === form.type) {
-          await this.#serve(candidate, candidate.waiter.asked ? undefined : form.only(key));
-        }
+        if (candidate.served || type !== form.type) continue;
+        if (this.#isPauseDue()) await this.#context.pace.pause();
+        await this.#serve(candidate, candidate.waiter.asked ? undefined : form.only(key));
+        // only what is given changes it: thousands who wait for more ask for nothing
+        type = this.#typeOf(key);
       }
     }
   }
@@ -85,6 +107,7 @@ export class Serving {
     await this.serveFilled();
     for (const candidate of this.#candidates) {
       if (candidate.served || !candidate.waiter.asked) continue;
+      if (this.#isPauseDue()) await this.#context.pace.pause();
       await this.#serve(candidate, undefined);
       await this.serveFilled();
     }
@@ -94,6 +117,11 @@ export class Serving {
   /** Nothing more is observed. */
   leave(): void {
     this.#txn.observeKeys(undefined);
+  }
+
+  /** What comes of it does not depend on it: nobody else changes the transaction meanwhile. */
+  #isPauseDue(): boolean {
+    return isPauseDue(this.#looked++, this.#context.pace);
   }
 
   #index(candidate: Candidate): void {

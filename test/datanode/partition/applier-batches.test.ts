@@ -3,7 +3,7 @@
  * batch, every replica's engine holds the same, and everybody is answered the same.
  */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/common/clock.ts';
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { RankPool } from '../../../src/datanode/encoding/rank-trees.ts';
@@ -32,14 +32,19 @@ function entriesOf(commands: readonly (readonly string[])[]): Entry[] {
 }
 
 /** What the engine holds and what was answered when so many entries share a batch. */
-async function applied(entries: readonly Entry[], together: number, ranks?: RankPool) {
+async function applied(
+  entries: readonly Entry[],
+  together: number,
+  ranks?: RankPool,
+  clock: Clock = systemClock,
+) {
   const { engine } = await createMemoryHost().open('1-0');
   const done: AppliedEntry[] = [];
   let answeredMost = 0;
   let entriesMost = 0;
   let fault: unknown;
   const applier = new Applier(
-    systemClock,
+    clock,
     engine,
     BIRTH,
     { firstSlot: 0, lastSlot: 16_383 },
@@ -166,4 +171,31 @@ test('what entries put is written before they have put much more', async () => {
   expect(entriesMost).toBeLessThanOrEqual(
     Math.ceil((limits.applyReplyBytes + 1) / limits.valueBytesMax),
   );
+});
+
+/** Jumps by a turn's measure whenever it is looked at. */
+function hastyClock(): { clock: Clock; turns: () => number } {
+  let ms = 0;
+  let turns = 0;
+  const clock: Clock = {
+    ...systemClock,
+    monotonicMs: () => {
+      ms += limits.workMs;
+      return ms;
+    },
+    endOfTurn: (run) => {
+      turns++;
+      setImmediate(run);
+    },
+  };
+  return { clock, turns: () => turns };
+}
+
+test('the clock is looked at between entries of one command', async () => {
+  const { clock, turns } = hastyClock();
+  const count = 40;
+  const commands = Array.from({ length: count }, (_, at) => ['SET', `k${at}`, 'v']);
+  const { replies } = await applied(entriesOf(commands), count, undefined, clock);
+  expect(replies.length).toBe(count);
+  expect(turns()).toBeGreaterThanOrEqual(count);
 });

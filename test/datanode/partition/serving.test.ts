@@ -199,3 +199,62 @@ test('what was given before a FLUSHALL of the entry stays given', async () => {
   await engine.write(after.operations());
   expect(shown(findServed(createView(engine), Buffer.from('1'))!)).toBe('a x');
 });
+
+/** How often an entry lets others have their turn, and what it gave, where the clock says so always. */
+async function pausesOf(texts: readonly string[], waiting: WaitingPart) {
+  let pauses = 0;
+  const pace = {
+    isDue: () => true,
+    pause: () => {
+      pauses++;
+      return Promise.resolve();
+    },
+  };
+  const txn = new Txn(engine);
+  txn.beginEntry(++index);
+  const entryPart = { lines: texts.map(line), waiting, once: undefined };
+  const step = await applyCommands(txn, entryPart, { ...context, pace }, state);
+  await engine.write(txn.operations());
+  return { pauses, given: given(step) };
+}
+
+const MANY = 50;
+const many = <T>(each: (at: number) => T) => Array.from({ length: MANY }, (_, at) => each(at));
+
+test('an entry that only confirms gives way between its commands', async () => {
+  const waiting = { ready: [], waiters: [], confirmed: [Buffer.from('1')] };
+  const { pauses } = await pausesOf(
+    many((at) => `SET k${at} v`),
+    waiting,
+  );
+  expect(pauses).toBeGreaterThanOrEqual(MANY - 1);
+});
+
+test('it gives way between clients looked up, between those served, and between ids', async () => {
+  const waiters = many((at) => waiter(`${at}`, 'BLPOP a 0'));
+  const push = `RPUSH a ${many(String).join(' ')}`;
+  const served = await pausesOf([push], part(...waiters));
+  expect(served.given).toEqual(many((at) => `${at}: a ${at}`));
+  expect(served.pauses).toBeGreaterThanOrEqual(2 * MANY - 1);
+  const asked = many((at) => waiter(`asked ${at}`, 'BLPOP a 0', { asked: true }));
+  expect((await pausesOf([push], part(...asked))).pauses).toBeGreaterThanOrEqual(2 * MANY - 1);
+  const confirmed = waiters.map(({ id }) => id);
+  const ids = await pausesOf([], { ready: [], waiters: [], confirmed });
+  expect(ids.pauses).toBeGreaterThanOrEqual(MANY - 1);
+});
+
+test('commands without anybody who waits look at the clock behind each', async () => {
+  const glances: boolean[] = [];
+  const pace = {
+    isDue: (isGlance = false) => {
+      glances.push(isGlance);
+      return false;
+    },
+    pause: () => Promise.resolve(),
+  };
+  const lines = many((at) => line(`SET k${at} v`));
+  const part = { lines, waiting: undefined, once: undefined };
+  await applyCommands(new Txn(engine), part, { ...context, pace }, state);
+  expect(glances.length).toBe(MANY - 1);
+  expect(glances.filter((isGlance) => !isGlance).length).toBe(Math.floor(MANY / 16));
+});
