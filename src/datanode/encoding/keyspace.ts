@@ -70,6 +70,12 @@ export function isExpired(place: Buffer, header: Header | PlainString, nowMs: nu
   return fieldsMs > 0 && fieldsMs <= nowMs;
 }
 
+/** From when on it is expired, as `isExpired` has it; infinite: never. */
+export function goneMsOf(place: Buffer, header: Header): number {
+  const never = Number.POSITIVE_INFINITY;
+  return Math.min(header.deadlineMs || never, fieldsUntilMsOf(place, header) || never);
+}
+
 /** Puts `header` in the place of whatever is stored under the key. */
 export function storeKey(view: WriteView, found: Outline, header: Header): void {
   const before = found.stored;

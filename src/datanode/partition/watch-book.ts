@@ -6,15 +6,10 @@
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 
-/** What is gone of a key by its deadlines: nothing, some of a hash's fields, all of it. */
-export type Expired = 'nothing' | 'fields' | 'all';
-
 export interface WatchedKey {
   /** Of its record, as `observableName` has it: the engine's key as latin1. */
   readonly name: string;
-  /** What of it had expired when it was watched: that it has is no news. */
-  readonly expired: Expired;
-  /** And its record is still there for all anybody knows: that it goes is no news either. */
+  /** It had expired when it was watched, and its record is there yet: that it goes is no news. */
   stale: boolean;
 }
 
@@ -33,6 +28,8 @@ export interface Watch {
   /** Clients that entries up to this one serve may change a watched key. */
   servedUpTo: LogIndex;
   touched: boolean;
+  /** From then on something of its keys has expired that had not when they were watched. */
+  breaksMs: number;
   /** It has had more keys, or bytes of them, than one may have: none is remembered. */
   outgrown: boolean;
   /** Its EXEC is gathered, and not in an entry yet. */
@@ -95,6 +92,7 @@ export class WatchBook {
       inFlight: 0,
       servedUpTo: 0,
       touched: false,
+      breaksMs: Number.POSITIVE_INFINITY,
       outgrown: false,
       leaving: false,
     };

@@ -18,15 +18,14 @@ import { carriedOut, keysOf } from '../commands/command.ts';
 import { BROKEN_EXEC, decodeExec, type Watched, watchedOf } from '../commands/exec-line.ts';
 import { CARRIED_AT, carrying } from '../commands/once.ts';
 import { resolveCommand } from '../commands/table.ts';
-import { decodeCollection, decodeHeader } from '../encoding/header.ts';
 import { encodeKey } from '../encoding/key.ts';
-import { elementsName, observableName } from '../encoding/key-name.ts';
-import { fieldsDueMsOf, isExpired } from '../encoding/keyspace.ts';
+import { observableName } from '../encoding/key-name.ts';
 import type { Change, ChangeSet } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
 import { error, NULL_ARRAY } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
-import { type Expired, type Watch, WatchBook } from './watch-book.ts';
+import { type Watch, WatchBook } from './watch-book.ts';
+import { lookAtWatched } from './watched-record.ts';
 
 export interface WatchGround {
   view(): View;
@@ -208,16 +207,7 @@ export class Watches {
 
   #isBroken(watch: Watch, nowMs: number): boolean {
     if (watch.touched || watch.outgrown || watch.term !== this.#ground.term()) return true;
-    return watch.servedUpTo > this.#ground.appliedIndex() || this.#hasExpired(watch, nowMs);
-  }
-
-  #hasExpired({ keys }: Watch, nowMs: number): boolean {
-    const view = this.#ground.view();
-    for (const { name, expired } of keys.values()) {
-      const now = expiredOf(view, placeOf(name), nowMs);
-      if (now !== 'nothing' && now !== expired) return true;
-    }
-    return false;
+    return watch.servedUpTo > this.#ground.appliedIndex() || watch.breaksMs <= nowMs;
   }
 
   #register([, token, ...keys]: CommandLine, settled: boolean): void {
@@ -230,11 +220,11 @@ export class Watches {
       const place = encodeKey(key);
       const name = observableName(place)!;
       if (watch.keys.has(name)) continue;
-      const expired = expiredOf(view, place, nowMs);
-      const stale = expired === 'all' && settled;
-      // whoever writes to it again does so under another version
-      const elements = stale ? undefined : elementsNameOf(view, key, place);
-      this.#book.add(watch, { name, expired, stale }, elements);
+      const { expired, breaksMs, elements } = lookAtWatched(view, key, place, nowMs);
+      const stale = expired && settled;
+      watch.breaksMs = Math.min(watch.breaksMs, breaksMs);
+      // whoever writes to a stale one again does so under another version
+      this.#book.add(watch, { name, stale }, stale ? undefined : elements);
     }
     this.#book.trim();
   }
@@ -279,27 +269,6 @@ function forgives({ keys }: Watch, name: string): boolean {
   if (key?.stale !== true) return false;
   key.stale = false;
   return true;
-}
-
-/**
- * By the time `nowMs`, of what is stored. Fields that are due are deleted soon, before anybody reads
- * the hash, which is a change like any other: those that expire behind others are told by that.
- */
-function expiredOf(view: View, place: Buffer, nowMs: number): Expired {
-  const record = view.get(place);
-  if (record === undefined) return 'nothing';
-  const header = decodeHeader(place, record);
-  if (isExpired(place, header, nowMs)) return 'all';
-  const dueMs = fieldsDueMsOf(place, header);
-  return dueMs > 0 && dueMs <= nowMs ? 'fields' : 'nothing';
-}
-
-/** The name of its elements, should there be a collection. */
-function elementsNameOf(view: View, key: Buffer, place: Buffer): string | undefined {
-  const record = view.get(place);
-  const header = record && decodeHeader(place, record);
-  if (header === undefined || header.type === 'string') return undefined;
-  return elementsName(key, decodeCollection(place, header.body).version);
 }
 
 /** An EXEC, by itself or under a session. */

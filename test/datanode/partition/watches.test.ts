@@ -34,12 +34,17 @@ let failNext: ErrorCode | undefined;
 let inSteps = false;
 /** Nothing is on its way when a watch begins. */
 let settled = true;
+/** Of records, by the watches. */
+let reads = 0;
 
 beforeEach(async () => {
   ({ engine } = await createMemoryHost().open('1-0'));
-  [term, nowMs, gathered, settle, index, settled] = [1, 1_000, [], [], 0, true];
+  [term, nowMs, gathered, settle, index, settled, reads] = [1, 1_000, [], [], 0, true, 0];
   watches = new Watches({
-    view: () => createView(engine),
+    view: () => {
+      const view = createView(engine);
+      return { get: (key) => (reads++, view.get(key)) };
+    },
     nowMs: () => nowMs,
     term: () => term,
     appliedIndex: () => index,
@@ -229,6 +234,62 @@ describe.each([
     nowMs += 1;
     expect(await mayExec('t')).toBe(false);
     expect(await mayExec('u')).toBe(true);
+  });
+
+  test.each([
+    ['of the key before that of a field', 10, 20, 10],
+    ['of a field before that of the key', 20, 10, 10],
+    ['of the last field', 0, 30, 30],
+  ])('the deadline %s stops it, and not before', async (_, keyMs, fieldMs, stopsMs) => {
+    await apply((txn) => {
+      const hash = openHash(txn, bytes('h'), nowMs);
+      if (hash === 'wrong-type') throw new Error('a new key');
+      setField(txn, hash, bytes('f'), bytes('v'));
+      const field = { name: bytes('f'), deadlineMs: 0, value: bytes('v') };
+      setFieldDeadline(txn, hash, bytes('f'), field, nowMs + fieldMs);
+      saveHash(txn, hash, undefined);
+      const found = findKey(txn, bytes('h'), nowMs);
+      if (keyMs > 0) setDeadline(txn, found, found.live!, nowMs + keyMs);
+    });
+    watch('t', 'none', 'h');
+    watch('u', 'h', 'none');
+    nowMs += stopsMs - 1;
+    expect(await mayExec('t')).toBe(true);
+    nowMs += 1;
+    expect(await mayExec('u')).toBe(false);
+  });
+
+  test('a hash some of whose fields had expired stops it when the others do', async () => {
+    await apply((txn) => {
+      const hash = openHash(txn, bytes('h'), nowMs - 20);
+      if (hash === 'wrong-type') throw new Error('a new key');
+      for (const [name, deadlineMs] of [
+        ['due', nowMs - 10],
+        ['soon', nowMs + 10],
+      ] as const) {
+        setField(txn, hash, bytes(name), bytes('v'));
+        const field = { name: bytes(name), deadlineMs: 0, value: bytes('v') };
+        setFieldDeadline(txn, hash, bytes(name), field, deadlineMs);
+      }
+      saveHash(txn, hash, undefined);
+    });
+    watch('t', 'h');
+    watch('u', 'h');
+    nowMs += 9;
+    expect(await mayExec('t')).toBe(true);
+    nowMs += 1;
+    expect(await mayExec('u')).toBe(false);
+  });
+
+  test('a watched key is looked up once: neither EXEC nor its entry does so again', async () => {
+    await apply(put('a'));
+    watch('t', 'a', 'b', 'a');
+    watch('t', 'a', 'c');
+    expect(reads).toBe(3);
+    const exec = encodeExec([line('SET a 2')], { token: 't', calls: 2 });
+    gather(exec);
+    expect(watches.leave([exec], nowMs, () => new Set())).toEqual([exec]);
+    expect(reads).toBe(3);
   });
 
   describe('of a key that had expired when it was watched', () => {
