@@ -14,6 +14,7 @@ import { blockingRequest } from './blocking-request.ts';
 import { ALL, fillsOf } from './fills.ts';
 import type { Served } from './serving.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
+import { WaiterChoice } from './waiter-choice.ts';
 import { type CarriedWaiter, type WaitingPart, waiterBytes } from './waiter-codec.ts';
 
 export interface WaiterGround {
@@ -316,39 +317,12 @@ export class Waiters {
 
   /** Those an entry with these fills may serve, and those whom they would serve in turn. */
   #pick(fills: Map<string, number>, due: Iterable<Waiter>): Waiter[] {
-    const picked = new Set<Waiter>();
-    const keys = [...fills.keys()];
-    let bytesLeft = limits.waiterBytesPerEntryMax;
-    const pick = (waiter: Waiter) => {
-      if (picked.has(waiter) || picked.size >= limits.waitersPerEntryMax || bytesLeft < 0) return;
-      picked.add(waiter);
-      bytesLeft -= waiterBytes(waiter.request);
-      if (waiter.form.fills === undefined) return;
-      const filled = name(waiter.form.fills);
-      fills.set(filled, (fills.get(filled) ?? 0) + 1);
-      keys.push(filled);
+    const ground = {
+      waiting: (key: string) => this.#byKey.get(key) ?? [],
+      expected: (key: string) => this.#expected.get(key)?.elements ?? 0,
+      typeOf: (key: Buffer) => this.#ground.typeOf(key),
     };
-    for (const waiter of due) pick(waiter);
-    for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
-      const elements = fills.get(key)! + (this.#expected.get(key)?.elements ?? 0);
-      for (const waiter of this.#first(key, elements)) pick(waiter);
-    }
-    return [...picked].sort((a, b) => a.order - b.order);
-  }
-
-  /** Of each type the first that wait for the key and take `count` elements. */
-  *#first(key: string, count: number): Iterable<Waiter> {
-    const left = { list: count, zset: count };
-    for (const waiter of this.#byKey.get(key) ?? []) {
-      if (waiter.withdrawn || left[waiter.form.type] <= 0) continue;
-      if (this.#mayTake(waiter)) left[waiter.form.type]--;
-      yield waiter;
-    }
-  }
-
-  /** One whose destination holds another type is told so: the element is for whoever is behind it. */
-  #mayTake({ form: { fills } }: Waiter): boolean {
-    return fills === undefined || ['list', undefined].includes(this.#ground.typeOf(fills));
+    return new WaiterChoice<Waiter>(ground, fills).choose(due);
   }
 
   /** An entry that may have filled the key is applied: who is left has to be served by another. */

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import type { WaitOutcome, WaitRequest } from '../../../src/datanode/partition/wait.ts';
+import { WaiterChoice } from '../../../src/datanode/partition/waiter-choice.ts';
 import { type Draft, Waiters } from '../../../src/datanode/partition/waiters.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 
@@ -10,6 +11,8 @@ let lastIndex = 10;
 let applied = 10;
 let clearing = false;
 let types: Map<string, string>;
+/** At what is under a key. */
+let looks = 0;
 let kept: Map<string, Buffer>;
 let outcomes: Map<string, WaitOutcome>;
 
@@ -22,7 +25,10 @@ beforeEach(() => {
     lastIndex: () => lastIndex,
     appliedIndex: () => applied,
     clearing: () => clearing,
-    typeOf: (key) => types.get(key.toString()),
+    typeOf: (key) => {
+      looks++;
+      return types.get(key.toString());
+    },
     keptReply: (id) => kept.get(id.toString()),
   });
 });
@@ -94,6 +100,57 @@ test('no more than it can serve, of each type', () => {
   expect(carriedBy('RPUSH a x')).toBe('l0 z0');
   expect(carriedBy('RPUSH a x y z')).toBe('l0 l1 l2 z0 z1 z2');
   expect(carriedBy('RENAME b a')).toBe('l0 l1 l2 l3 l4 z0 z1 z2 z3 z4');
+});
+
+test('of many who wait for a key a destination is looked at once for an entry', () => {
+  const { waitersPerEntryMax } = limits;
+  for (let at = 0; at < waitersPerEntryMax + 100; at++) wait(`${at}`, 'BLMOVE a b LEFT RIGHT 0');
+  looks = 0;
+  const { part } = waiters.draft([line('RENAME c a')]);
+  expect(part?.waiters.length).toBe(waitersPerEntryMax);
+  expect(looks).toBe(1);
+});
+
+test('those whom the taken would serve in turn are gone through once, not once for each', () => {
+  const count = limits.waitersPerEntryMax / 4;
+  let seen = 0;
+  const forms = (from: string, fills?: string) =>
+    Array.from({ length: count }, (_, order) => ({
+      request: request(`${from}${order}`, `BLPOP ${from} 0`),
+      form: { type: 'list', keys: [Buffer.from(from)], fills: fills && Buffer.from(fills) },
+      order,
+      get withdrawn() {
+        seen++;
+        return false;
+      },
+    }));
+  const waiting: Record<string, unknown[]> = { a: forms('a', 'b'), b: forms('b') };
+  const ground = {
+    waiting: (key: string) => waiting[key]!,
+    expected: () => 0,
+    typeOf: () => 'list',
+  };
+  const choice = new WaiterChoice(ground as never, new Map([['a', count]]));
+  expect(choice.choose([]).length).toBe(2 * count);
+  expect(seen).toBe(2 * count);
+});
+
+test('nobody is looked at any more once the entry is full', () => {
+  let seen = 0;
+  const one = (order: number) => ({
+    request: request(`${order}`, 'BLPOP a 0'),
+    form: { type: 'list', keys: [Buffer.from('a')] },
+    order,
+    get withdrawn() {
+      seen++;
+      return false;
+    },
+  });
+  const all = Array.from({ length: 3 * limits.waitersPerEntryMax }, (_, order) => one(order));
+  const ground = { waiting: () => all, expected: () => 0, typeOf: () => 'list' };
+  const choice = new WaiterChoice(ground as never, new Map([['a', 1_000_000]]));
+  expect(choice.choose([]).length).toBe(limits.waitersPerEntryMax);
+  expect(seen).toBeLessThanOrEqual(limits.waitersPerEntryMax + 1);
 });
 
 test('and who is behind one whose destination holds another type, since that one takes nothing', () => {

@@ -43,7 +43,12 @@ beforeEach(async () => {
   watches = new Watches({
     view: () => {
       const view = createView(engine);
-      return { get: (key) => (reads++, view.get(key)) };
+      return {
+        get: (key) => {
+          reads++;
+          return view.get(key);
+        },
+      };
     },
     nowMs: () => nowMs,
     term: () => term,
