@@ -1,8 +1,9 @@
 /**
  * One connection that carries frames, either side of it. What is written gathers until the end of
  * the turn and leaves in one go. Keepalives flow both ways; a side that hears nothing for
- * `silenceMs` closes. Silence is counted in our own ticks, so a stall of this process counts as
- * one tick at most and does not make the other side look dead.
+ * `silenceMs` closes. One that is not read hears nothing: there it counts that the other side takes
+ * nothing of what waits for it, for `untakenMs`. Both are counted in our own ticks, so a stall of this
+ * process counts as one tick at most and does not make the other side look dead.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import { codeOf, messageOf } from '../../common/errors.ts';
@@ -63,6 +64,9 @@ export class Link {
   #established = false;
   #paused = false;
   #quietTicks = 0;
+  /** Handed to the stream in all; and what the system had taken of it, and had not, at the last tick. */
+  #written = 0;
+  #takenAtTick = 0;
   #bufferedAtTick = 0;
   #echo: { readonly theirMs: number; readonly atMs: number } | undefined;
 
@@ -144,6 +148,8 @@ export class Link {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    // what came meanwhile is heard from now on
+    this.#quietTicks = 0;
     this.#stream.resume();
   }
 
@@ -180,6 +186,7 @@ export class Link {
   }
 
   #send(bytes: Buffer): void {
+    this.#written += bytes.length;
     for (let at = 0; at < bytes.length; at += WRITE_BYTES) {
       this.#stream.write(bytes.subarray(at, at + WRITE_BYTES));
     }
@@ -220,16 +227,29 @@ export class Link {
 
   /** At every keepalive. */
   readonly #beat = (): void => {
-    const buffered = this.#stream.bufferedBytes;
-    const progress = buffered < this.#bufferedAtTick;
-    this.#bufferedAtTick = buffered;
-    this.#quietTicks = this.#paused || progress ? 0 : this.#quietTicks + 1;
-    if (this.#quietTicks * this.#settings.keepaliveMs > this.#settings.silenceMs) {
-      this.destroy(new Error(`nothing heard for ${this.#settings.silenceMs} ms`));
+    this.#quietTicks = this.#isQuiet() ? this.#quietTicks + 1 : 0;
+    const { keepaliveMs, silenceMs, untakenMs } = this.#settings;
+    if (this.#quietTicks * keepaliveMs > (this.#paused ? untakenMs : silenceMs)) {
+      const what = this.#paused
+        ? `nothing taken for ${untakenMs}`
+        : `nothing heard for ${silenceMs}`;
+      this.destroy(new Error(`${what} ms`));
       return;
     }
     if (!this.congested) this.#writeKeepalive();
   };
+
+  /** Since the last tick, nothing shows that the other side is there; hearing of it is counted apart. */
+  #isQuiet(): boolean {
+    const buffered = this.#stream.bufferedBytes;
+    const taken = this.#written - buffered;
+    // a keepalive that fits the system's buffer tells nothing; where it is not read, more may wait than
+    // before though some was taken
+    const progress = this.#paused ? taken > this.#takenAtTick : buffered < this.#bufferedAtTick;
+    this.#bufferedAtTick = buffered;
+    this.#takenAtTick = taken;
+    return !progress && !(this.#paused && buffered === 0);
+  }
 
   /** Our clocks, and what the other side needs to take the round trip out of its reading. */
   #writeKeepalive(): void {

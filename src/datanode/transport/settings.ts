@@ -9,6 +9,12 @@ export interface TransportSettings {
   readonly keepaliveMs: number;
   /** A connection that has brought nothing for this long is closed (in whole keepalives). */
   readonly silenceMs: number;
+  /**
+   * One that is not read, since too much is written that the other side has not taken, is closed when it
+   * has taken nothing for this long. The system tells of a large write when all of it is taken, so this
+   * is time enough for the most that may wait, at 100 Mbit/s.
+   */
+  readonly untakenMs: number;
   readonly backoffMinMs: number;
   readonly backoffMaxMs: number;
   /** Unsent raft messages, and unsent requests, of one connection. Of requests that have no answer half
@@ -29,6 +35,7 @@ export const defaultTransportSettings: TransportSettings = {
   handshakeTimeoutMs: 1_000,
   keepaliveMs: 500,
   silenceMs: 2_000,
+  untakenMs: 30_000,
   backoffMinMs: 50,
   backoffMaxMs: 1_000,
   queueBytesMax: limits.peerQueueBytesMax,
