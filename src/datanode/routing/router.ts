@@ -341,13 +341,17 @@ export class Router {
     return group === undefined || this.#options.holds(group);
   }
 
-  /** What answered `code` is not asked again while another leader may be found. */
+  /**
+   * What answered `code` is not asked again while another leader may be found. Many a refusal says that
+   * it leads: then it stays known, and nobody need be asked who does.
+   */
   #withdraw(batch: CommandBatch, hint: LeaderHint, code: ErrorCode): void {
+    if (!mayLeadElsewhere(code)) return;
     const { routes } = this.#options;
     const record = routes.partitions(batch.namespace)?.[batch.partition];
     if (record === undefined) return;
     routes.withdrawLeader(record.group, hint);
-    if (mayLeadElsewhere(code)) this.seekLeader(batch, batch.deadlineMs);
+    this.seekLeader(batch, batch.deadlineMs);
   }
 }
 

@@ -198,6 +198,20 @@ test('the last leader is asked again while its node can be reached', async () =>
   expect(router.leader('default', 0)).toEqual({ node: 'other', term: 9 });
 });
 
+test.each(['BUSY', 'SESSION_LOST', 'TOO_LARGE'] as const)(
+  'who refuses with %s leads all the same, and stays known',
+  async (code) => {
+    routes.setLeader(10, 'other', 9);
+    const refused = { ok: false, code, message: 'no' } as const;
+    request = async () => encodeResults([refused], 2);
+    expect(await router.execute(batch())).toMatchObject([{ ok: false, code }]);
+    request = () => Promise.reject(new KvorumError(code, 'no'));
+    expect(await router.execute(batch())).toMatchObject([{ ok: false, code }]);
+    expect(routes.leader('default', 0)).toEqual({ node: 'other', term: 9 });
+    expect(sent).toEqual(['other', 'other']);
+  },
+);
+
 test('a garbled answer does not pass for a reply', async () => {
   routes.setLeader(10, 'other', 9);
   request = async () => Buffer.from('what');
