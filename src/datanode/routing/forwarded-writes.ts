@@ -4,11 +4,15 @@
  * or another leads, it is asked for again under the same sequence until it is known. So a client of
  * a gateway sees no unknown outcome when a leader dies. A session belongs to one group and one life
  * of the node, and is opened through the group's log before its first batch.
+ *
+ * Who sends under a session of its own (KV.ONCE) hears of an unknown outcome within the deadline, and
+ * can ask again, maybe elsewhere.
  */
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { type CommandBatch, changedBatch, type LineResult } from '../partition/batch.ts';
+import { mayAskAgain } from '../partition/proposals.ts';
 import { LeaderPauses, type PauseGround } from './leader-pauses.ts';
 import type { LeaderHint } from './table.ts';
 
@@ -165,7 +169,7 @@ export class ForwardedWrites {
       if (unknown === undefined) {
         if (outcome === 'not-proposed' || outcome === 'refused') return results;
         unknown = results;
-        untilMs = clock.monotonicMs() + limits.outcomeWaitMs;
+        if (!mayAskAgain(batch)) untilMs = clock.monotonicMs() + limits.outcomeWaitMs;
       }
       if (this.#closed || clock.monotonicMs() >= untilMs) return unknown;
       await this.#pauses.pause(pauseMs, group);

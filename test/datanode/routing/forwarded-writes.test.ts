@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
@@ -121,33 +121,46 @@ test('news of another leader end an attempt: that one is asked', async () => {
   expect(seen.at(-1)).toBe('INCR a gateway-b00t-1 1/1');
 });
 
-test('what nobody can tell is asked for within a bound, each time for as long as requests are held', async () => {
-  const clock = new ManualClock();
-  const leftMs: number[] = [];
-  const patient = new ForwardedWrites({
-    clock,
-    bootId: 'b00t',
-    leader: () => leader,
-    isGroupOf: () => true,
-    onLeader: () => () => {},
-    attempt: async ({ lines, deadlineMs, once }) => {
-      if (once === undefined) return [done];
-      leftMs.push(deadlineMs - clock.monotonicMs());
-      return lines.map(() => failed('CONNECTION_LOST'));
-    },
+describe('what nobody can tell is asked for within a bound', () => {
+  /** Asks for `lines` until the outcome is given up. */
+  async function giveUp(...lines: string[]) {
+    const clock = new ManualClock();
+    const leftMs: number[] = [];
+    const patient = new ForwardedWrites({
+      clock,
+      bootId: 'b00t',
+      leader: () => leader,
+      isGroupOf: () => true,
+      onLeader: () => () => {},
+      attempt: async ({ lines, deadlineMs, once }) => {
+        if (once === undefined) return [done];
+        leftMs.push(deadlineMs - clock.monotonicMs());
+        return lines.map(() => failed('CONNECTION_LOST'));
+      },
+    });
+    const batch = { namespace: 'default', partition: 0, group: 10, kind: 'write' } as const;
+    const rest = { protocol: 2, term: undefined, deadlineMs: limits.holdMs } as const;
+    const answered = patient.execute({ ...batch, ...rest, lines: lines.map(line) }, 10);
+    expect(await clock.until(answered)).toEqual(lines.map(() => failed('CONNECTION_LOST')));
+    return { tookMs: clock.monotonicMs(), leftMs };
+  }
+
+  test.each([
+    ['a plain command', ['INCR a']],
+    ['one under a session beside one without', ['KV.ONCE s 1 1 INCR a', 'INCR a']],
+  ])('%s, each time for as long as requests are held', async (_, lines) => {
+    const { tookMs, leftMs } = await giveUp(...lines);
+    expect(tookMs).toBeGreaterThanOrEqual(limits.outcomeWaitMs);
+    expect(tookMs).toBeLessThan(limits.outcomeWaitMs + 200);
+    expect(Math.max(...leftMs)).toBe(limits.holdMs);
   });
-  const batch = { namespace: 'default', partition: 0, group: 10, kind: 'write' } as const;
-  const rest = {
-    lines: [line('INCR a')],
-    protocol: 2,
-    term: undefined,
-    deadlineMs: 5_000,
-  } as const;
-  const answered = patient.execute({ ...batch, ...rest }, 10);
-  expect(await clock.until(answered)).toEqual([failed('CONNECTION_LOST')]);
-  expect(clock.monotonicMs()).toBeGreaterThanOrEqual(limits.outcomeWaitMs);
-  expect(clock.monotonicMs()).toBeLessThan(limits.outcomeWaitMs + 200);
-  expect(Math.max(...leftMs)).toBe(limits.holdMs);
+
+  test('under a session of the client no longer than requests are held', async () => {
+    const { tookMs, leftMs } = await giveUp('KV.ONCE s 1 1 INCR a', 'kv.once s 2 1 INCR a');
+    expect(tookMs).toBeGreaterThanOrEqual(limits.holdMs);
+    expect(tookMs).toBeLessThan(limits.holdMs + 200);
+    expect(leftMs.length).toBeGreaterThan(10);
+  });
 });
 
 test('when the node stops nothing is asked for any more', async () => {
