@@ -7,12 +7,13 @@
  */
 import type { Incarnation, NodeId } from '../../common/ids.ts';
 import type { Steps } from '../../common/slices.ts';
-import type { ReplicaRecord } from '../../meta/schema.ts';
+import type { NamespaceRecord, ReplicaRecord } from '../../meta/schema.ts';
 import { orderLeaders } from '../placement/leaders.ts';
 import { GroupStates } from './group-states.ts';
 import { Tables } from './tables.ts';
 import { type BalanceView, type KnownPartition, type MoveKind, moveKinds } from './view.ts';
 import { type Wish, wishesOf } from './wishes.ts';
+import { type Withdrawal, withdraw, withdrawalsOf } from './withdrawals.ts';
 
 /** A replica to be made: its id is drawn when it is written. */
 export interface NewPlace {
@@ -43,7 +44,7 @@ export interface WantedChange<P extends KnownPartition = KnownPartition> {
 
 /**
  * Nothing when everything is as it should be, or cannot be changed now. In steps of one namespace
- * each: the view must stay as it is meanwhile.
+ * or one move each: the view must stay as it is meanwhile.
  */
 export function* planMoves<P extends KnownPartition>(
   view: BalanceView<P>,
@@ -62,66 +63,66 @@ function* planReplicas<P extends KnownPartition>(
   const moves = new Map<P, WantedMove>();
   if (view.stability.frozen !== undefined) return moves;
   const tables = new Tables(view, states);
-  for (const [partition, move] of withdrawals(view, tables, states)) moves.set(partition, move);
+  const withdrawals = withdrawalsOf(view, tables.namespaces, states);
+  const returning = withdrawals.filter(({ returns }) => returns !== undefined);
+  for (const one of returning) moves.set(one.partition, withdraw(one, tables, states)!);
   const moving = view.partitions.filter(({ record }) => states.isMoving(record)).length;
   let free = view.movesAtOnceMax - moving;
   if (free <= 0) return moves;
-  const mode = view.stability.unbalanced === undefined ? 'balance' : 'repair';
-  const wishes = (yield* tables.plan(mode)).flatMap((table) => wishesOf(table, states));
-  for (const wish of byUrgency(wishes, states)) {
+  const elsewhere = withdrawals.filter(({ returns }) => returns === undefined);
+  for (const { partition, begin } of yield* candidates(view, tables, states, elsewhere)) {
     if (free === 0) break;
-    if (moves.has(wish.partition)) continue;
-    const move = begin(wish, tables, states);
-    if (move === undefined) continue;
-    moves.set(wish.partition, move);
-    free--;
+    const move = moves.has(partition) ? undefined : begin();
+    if (move !== undefined) {
+      moves.set(partition, move);
+      free--;
+    }
+    yield;
   }
   return moves;
 }
 
-/**
- * Moves that do not get on: the group keeps the members that it has. Where one of these is on the
- * node that cannot be filled (it came back empty, or damaged), the new one is made elsewhere.
- */
-function withdrawals<P extends KnownPartition>(
+/** A move that may be begun. */
+interface Candidate<P extends KnownPartition> {
+  readonly partition: P;
+  readonly kind: MoveKind;
+  readonly namespace: NamespaceRecord;
+  /** Undefined: it cannot be begun now. */
+  begin(): WantedMove | undefined;
+}
+
+/** The most urgent first: what is given up and made elsewhere, and the first wish of each partition. */
+function* candidates<P extends KnownPartition>(
   view: BalanceView<P>,
   tables: Tables<P>,
   states: GroupStates,
-): [P, WantedMove][] {
-  const byName = new Map(tables.namespaces.map((namespace) => [namespace.name, namespace]));
-  return view.partitions.flatMap((partition): [P, WantedMove][] => {
-    const { record } = partition;
-    const stalled = states.stalled(record);
-    const namespace = byName.get(record.namespace);
-    if (stalled === undefined || namespace === undefined) return [];
-    const why = `the replica on node ${stalled.node} was filled no further: given up`;
-    const common = { drops: stalled, givesUp: true, kind: 'operator', why } as const;
-    const returns = states.returning(record, stalled);
-    if (returns !== undefined) {
-      return [[partition, { ...common, from: stalled, to: undefined, returns }]];
-    }
-    const to = tables.elsewhere(namespace, record, stalled.node, [stalled.node]);
-    const node = to === undefined ? undefined : states.nodes.get(to);
-    if (node === undefined) return [];
-    if (states.whyNot(record, { from: stalled, adds: true }) !== undefined) return [];
-    const place = { node: node.node, incarnation: node.incarnation };
-    return [[partition, { ...common, from: states.givenUp(record) ?? stalled, to: place }]];
-  });
-}
-
-/** The first wish of each partition, the most urgent first. */
-function byUrgency<P extends KnownPartition>(
-  wishes: readonly Wish<P>[],
-  states: GroupStates,
-): Wish<P>[] {
+  withdrawals: readonly Withdrawal<P>[],
+): Steps<Candidate<P>[]> {
+  const asItIs = withdrawals.length === 0 ? tables : new Tables(view, states);
+  const mode = view.stability.unbalanced === undefined ? 'balance' : 'repair';
+  const wishes = (yield* tables.plan(mode)).flatMap((table) => wishesOf(table, states));
   const first = new Map<P, Wish<P>>();
   for (const wish of wishes) if (!first.has(wish.partition)) first.set(wish.partition, wish);
-  const missing = ({ namespace, partition }: Wish<P>) =>
+  return byUrgency(
+    [
+      ...withdrawals.map((one) => ({ ...one, begin: () => withdraw(one, asItIs, states) })),
+      ...[...first.values()].map((wish) => ({ ...wish, begin: () => begin(wish, tables, states) })),
+    ],
+    states,
+  );
+}
+
+/** Of partitions with the fewest living replicas first. */
+function byUrgency<P extends KnownPartition>(
+  all: readonly Candidate<P>[],
+  states: GroupStates,
+): Candidate<P>[] {
+  const missing = ({ namespace, partition }: Candidate<P>) =>
     namespace.replicas - states.living(partition.record);
-  return [...first.values()]
-    .map((wish) => ({ wish, missing: missing(wish), rank: moveKinds.indexOf(wish.kind) }))
+  return all
+    .map((one) => ({ one, missing: missing(one), rank: moveKinds.indexOf(one.kind) }))
     .sort((a, b) => b.missing - a.missing || a.rank - b.rank)
-    .map(({ wish }) => wish);
+    .map(({ one }) => one);
 }
 
 function begin<P extends KnownPartition>(

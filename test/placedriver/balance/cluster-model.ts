@@ -92,6 +92,17 @@ export class ClusterModel {
     this.states.set(name, { ...this.states.get(name)!, lostSinceMs: this.nowMs });
   }
 
+  /** It comes back empty: each of its replicas is to be made anew on it. */
+  refill(name: string): void {
+    const incarnation = `${name}-again`;
+    this.nodes.set(name, { ...this.nodes.get(name)!, incarnation });
+    for (const [at, record] of this.records.entries()) {
+      if (!record.replicas.some(({ node }) => node === name)) continue;
+      const replicas = record.replicas.map((one) => (one.node === name ? this.#make(name) : one));
+      this.records[at] = { ...record, replicas, epoch: record.epoch + 1 };
+    }
+  }
+
   drain(name: string): void {
     const draining = { sinceMs: this.nowMs, replicas: this.held(name) };
     this.states.set(name, { ...this.states.get(name)!, draining });

@@ -1,5 +1,8 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { GroupStates } from '../../../src/placedriver/balance/group-states.ts';
+import { planMoves } from '../../../src/placedriver/balance/plan-moves.ts';
+import { Tables } from '../../../src/placedriver/balance/tables.ts';
 import { ClusterModel, LEADER_WAIT_MS, MOVES_AT_ONCE, STALL_MS, WAIT_MS } from './cluster-model.ts';
 
 /** `dcs` data centres of `each` nodes: a1, a2 …, b1 … */
@@ -220,6 +223,56 @@ describe('a node that cannot be filled', () => {
     model.full.clear();
     settleForGood(model);
     expect(model.held('a4')).toBe(4);
+  });
+});
+
+describe('a node that came back empty and cannot be filled', () => {
+  /** All of its replicas are to be given up. */
+  function stalled() {
+    const model = cluster(1, 5);
+    model.create({ name: 'default', partitions: 32, replicas: 3 });
+    settle(model);
+    const held = model.held('a2');
+    model.full.add('a2');
+    model.refill('a2');
+    for (let round = 0; round < 3; round++) {
+      model.look();
+      model.step();
+    }
+    expect(model.held('a2')).toBe(held);
+    model.nowMs += STALL_MS;
+    return { model, held };
+  }
+
+  test('has its replicas made elsewhere a few at a time, as others move', () => {
+    const { model, held } = stalled();
+    expect(held).toBeGreaterThan(2 * MOVES_AT_ONCE);
+    model.look();
+    expect(model.givenUp).toBe(MOVES_AT_ONCE);
+    model.look();
+    expect(model.givenUp).toBe(MOVES_AT_ONCE);
+    for (let round = 0; round < held; round++) {
+      model.step();
+      model.look();
+    }
+    expect([model.givenUp, model.held('a2')]).toEqual([held, 0]);
+  });
+
+  test('takes a step of the plan for each replica that is made elsewhere', () => {
+    const { model } = stalled();
+    const view = model.view();
+    const states = new GroupStates(view);
+    const coming = view.partitions.flatMap(({ record }) => states.arriving(record));
+    const stalls = { ...view.stalls, stalled: new Set(coming.map(({ replica }) => replica)) };
+    const asked = vi.spyOn(Tables.prototype, 'elsewhere');
+    const steps = planMoves({ ...view, stalls });
+    const each: number[] = [];
+    for (let done = false; !done; each.push(asked.mock.calls.length)) {
+      asked.mockClear();
+      done = steps.next().done === true;
+    }
+    asked.mockRestore();
+    expect(each.filter((calls) => calls > 0)).toEqual(Array(MOVES_AT_ONCE).fill(1));
   });
 });
 
