@@ -12,6 +12,19 @@ export function knownReplicas({ birth, replicas, move }: PartitionRecord): Repli
 }
 
 /**
+ * Replicas that are to come in the place of lost ones, on the same nodes: neither birth nor a move
+ * names them, and no move is under way.
+ */
+export function refillsOf(
+  { birth, replicas, move }: PartitionRecord,
+  { membership: { voters } }: LeaderRecord,
+): ReplicaRecord[] {
+  if (move?.from !== undefined && voters.includes(move.from.replica)) return [];
+  const named = new Set([...birth, ...(move?.to ? [move.to] : [])].map(({ replica }) => replica));
+  return replicas.filter(({ replica }) => !voters.includes(replica) && !named.has(replica));
+}
+
+/**
  * All that are wanted are members, another only has to go, and those that would stay could not decide
  * without what is lost of them: the group waits until these are whole, or others are wanted instead.
  */

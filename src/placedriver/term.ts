@@ -17,7 +17,10 @@ export interface PlacementSettings {
   readonly leaderWaitMs: number;
   /** A move whose new replica is filled no further for this long is given up. */
   readonly moveStallMs: number;
-  /** Replicas that move at the same time, in the whole cluster. */
+  /**
+   * Replicas that move at the same time, in the whole cluster; and as many on each node are made anew
+   * in the place of lost ones.
+   */
   readonly movesAtOnceMax: number;
   /** From a change until what follows from it is planned: changes come in crowds. */
   readonly planDelayMs: number;

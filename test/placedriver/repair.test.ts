@@ -39,6 +39,7 @@ function repairs(situation: Situation): string[] {
       ...place,
       ...{ replica, node: 'n', incarnation: 'i', reason: 'file:1: bad checksum' },
     })),
+    atOnceMax: 8,
     leader: () => (situation.leader === false ? undefined : leader),
   });
   return planned.map(({ lost, node, incarnation }) => `${lost.replica} ${node} ${incarnation}`);
@@ -98,4 +99,32 @@ test('one that was to come is replaced while what it was to take the place of de
   const underWay = { replicas, move, epoch: 3, served: 2, voters: [1, 2, 4], learners: [5] };
   expect(repairs({ ...underWay, alive: { n2: 'i', n4: 'i', n5: 'j' } })).toEqual(['5 n5 j']);
   expect(repairs({ ...underWay, alive: { n2: 'i', n5: 'j' } })).toEqual([]);
+});
+
+test('a few at a time on each node, those with the fewest living members first', () => {
+  const nodes = ['n1', 'n2', 'n3', 'n4', 'n5'];
+  const five = nodes.map((node, at) => on(at + 1, node));
+  const group = (partition: number, members: number, replicas = five.slice(0, members)) => ({
+    record: {
+      ...{ ...place, partition, group: partition, firstSlot: 0, lastSlot: 1 },
+      ...{ birth: five.slice(0, members), replicas, epoch: 1, fence: 1 },
+    } as PartitionRecord,
+  });
+  const leader = ({ birth, epoch }: PartitionRecord): LeaderRecord => {
+    const voters = birth.map(({ replica }) => replica);
+    const membership = { epoch, voters, learners: [], joint: false };
+    return { ...place, node: 'n2', replica: 2, term: 1, membership };
+  };
+  const view = {
+    partitions: [group(0, 5), group(1, 5), group(2, 3), group(3, 5), group(4, 3)],
+    alive: nodes.map((node) => ({ node, incarnation: node === 'n1' ? 'j' : 'i' }) as NodeRecord),
+    damages: [],
+    leader,
+  };
+  const begun = (atOnceMax: number, partitions = view.partitions) =>
+    planRepairs({ ...view, partitions, atOnceMax }).map((one) => one.partition.record.partition);
+  expect(begun(3)).toEqual([2, 4, 0]);
+  // one is under way
+  const [, ...rest] = five.slice(0, 3);
+  expect(begun(3, [...view.partitions, group(5, 3, [on(9, 'n1', 'j'), ...rest])])).toEqual([2, 4]);
 });

@@ -10,7 +10,7 @@ import type {
   PartitionRecord,
   ReplicaRecord,
 } from '../../meta/schema.ts';
-import { knownReplicas, waitsForLost } from '../known-replicas.ts';
+import { knownReplicas, refillsOf, waitsForLost } from '../known-replicas.ts';
 import type { BalanceView } from './view.ts';
 
 /** The group serves this record, and no change of its members is under way. */
@@ -69,7 +69,10 @@ export class GroupStates {
     return this.#leader(record) === undefined || this.isVoter(record, replica);
   }
 
-  /** Data is on its way, and can get there: other moves wait for it. */
+  /**
+   * Data is on its way, and can get there: other moves wait for it. Not for what comes in the place of
+   * a lost replica on the same node: repairs have a bound of their own (`repair`).
+   */
   isMoving(record: PartitionRecord): boolean {
     const leader = this.#leader(record);
     if (leader === undefined || isSettled(record, leader)) return false;
@@ -77,6 +80,7 @@ export class GroupStates {
     const coming = record.replicas.filter(({ replica }) => !voters.includes(replica));
     const going = voters.filter((id) => !record.replicas.some(({ replica }) => replica === id));
     if (coming.length + going.length === 0) return false;
+    if (coming.length > 0 && refillsOf(record, leader).length === coming.length) return false;
     if (coming.some(({ replica }) => this.#view.stalls.stalled.has(replica))) return false;
     return coming.every((replica) => this.isWhole(replica)) && this.#canDecide(record);
   }

@@ -1,4 +1,5 @@
 /** Carries out repairs: a new replica id takes the lost one's place in the wanted record. */
+import type { ReplicaId } from '../../common/ids.ts';
 import { encodeRecord, keys, type PartitionRecord } from '../../meta/schema.ts';
 import { reserveIds } from '../fenced.ts';
 import type { StoredPartition } from '../picture.ts';
@@ -6,16 +7,19 @@ import { planRepairs, type Repair } from '../repair.ts';
 import type { MasterTerm } from '../term.ts';
 
 export async function repairReplicas(term: MasterTerm): Promise<undefined> {
-  const { picture, leadership } = term;
+  const { picture, leadership, settings, store, fence } = term;
   const repairs = planRepairs({
     partitions: picture.partitions(),
     alive: picture.aliveNodes(),
     damages: picture.damages(),
+    atOnceMax: settings.movesAtOnceMax,
     leader: (record) => picture.leader(record),
   });
-  for (const repair of repairs) {
+  if (repairs.length === 0 || leadership.lost.aborted) return;
+  const ids = await reserveIds(store, fence, { groups: 0, replicas: repairs.length });
+  for (const [at, repair] of repairs.entries()) {
     if (leadership.lost.aborted) return;
-    await executeRepair(term, repair);
+    await executeRepair(term, repair, ids.nextReplica + at);
   }
 }
 
@@ -23,11 +27,10 @@ export async function repairReplicas(term: MasterTerm): Promise<undefined> {
 async function executeRepair(
   { store, logger, leadership, fence }: MasterTerm,
   { partition, lost, node, incarnation, why }: Repair<StoredPartition>,
+  replica: ReplicaId,
 ): Promise<void> {
   const { record, modRevision } = partition;
   const key = keys.partition(record.namespace, record.partition);
-  const ids = await reserveIds(store, fence, { groups: 0, replicas: 1 });
-  const replica = ids.nextReplica;
   const next: PartitionRecord = {
     ...record,
     replicas: record.replicas.map((member) =>

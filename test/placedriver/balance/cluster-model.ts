@@ -16,6 +16,7 @@ import { planMoves, type WantedChange } from '../../../src/placedriver/balance/p
 import { NO_STALLS, StallWatch } from '../../../src/placedriver/balance/stalls.ts';
 import type { BalanceView } from '../../../src/placedriver/balance/view.ts';
 import { firstTable } from '../../../src/placedriver/placement/rebalance.ts';
+import { planRepairs } from '../../../src/placedriver/repair.ts';
 import { blinkingNodes } from '../../../src/placedriver/stability/blinking.ts';
 import { assess } from '../../../src/placedriver/stability/stability.ts';
 
@@ -92,15 +93,21 @@ export class ClusterModel {
     this.states.set(name, { ...this.states.get(name)!, lostSinceMs: this.nowMs });
   }
 
-  /** It comes back empty: each of its replicas is to be made anew on it. */
-  refill(name: string): void {
-    const incarnation = `${name}-again`;
-    this.nodes.set(name, { ...this.nodes.get(name)!, incarnation });
-    for (const [at, record] of this.records.entries()) {
-      if (!record.replicas.some(({ node }) => node === name)) continue;
-      const replicas = record.replicas.map((one) => (one.node === name ? this.#make(name) : one));
+  /** It comes back empty. */
+  wipe(name: string): void {
+    this.nodes.set(name, { ...this.nodes.get(name)!, incarnation: `${name}-again` });
+  }
+
+  /** What the chore of repairs begins in one look; tells how much it wrote. */
+  repair(atOnceMax = MOVES_AT_ONCE): number {
+    const repairs = planRepairs({ ...this.view(), atOnceMax });
+    for (const { partition, lost, node } of repairs) {
+      const { record } = partition;
+      const replicas = record.replicas.map((one) => (one === lost ? this.#make(node) : one));
+      const at = this.records.indexOf(record);
       this.records[at] = { ...record, replicas, epoch: record.epoch + 1 };
     }
+    return repairs.length;
   }
 
   drain(name: string): void {

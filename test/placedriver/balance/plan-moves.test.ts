@@ -234,7 +234,8 @@ describe('a node that came back empty and cannot be filled', () => {
     settle(model);
     const held = model.held('a2');
     model.full.add('a2');
-    model.refill('a2');
+    model.wipe('a2');
+    model.repair(held);
     for (let round = 0; round < 3; round++) {
       model.look();
       model.step();
@@ -258,6 +259,30 @@ describe('a node that came back empty and cannot be filled', () => {
     expect([model.givenUp, model.held('a2')]).toEqual([held, 0]);
   });
 
+  test('has also those made elsewhere that it was not to get again yet', () => {
+    const model = cluster(1, 5);
+    model.create({ name: 'default', partitions: 32, replicas: 3 });
+    settle(model);
+    const held = model.held('a2');
+    model.full.add('a2');
+    model.wipe('a2');
+    for (let round = 0; round < 3; round++) {
+      expect(model.repair()).toBe(round === 0 ? MOVES_AT_ONCE : 0);
+      model.look();
+      model.step();
+    }
+    model.nowMs += STALL_MS;
+    for (let round = 0; round < held; round++) {
+      model.look();
+      model.step();
+    }
+    expect(model.held('a2')).toBe(0);
+    expect(model.givenUp).toBe(MOVES_AT_ONCE);
+    for (const { voters } of model.groups) {
+      expect(voters.filter((id) => model.isUp(id))).toHaveLength(3);
+    }
+  });
+
   test('takes a step of the plan for each replica that is made elsewhere', () => {
     const { model } = stalled();
     const view = model.view();
@@ -274,6 +299,29 @@ describe('a node that came back empty and cannot be filled', () => {
     asked.mockRestore();
     expect(each.filter((calls) => calls > 0)).toEqual(Array(MOVES_AT_ONCE).fill(1));
   });
+});
+
+test('a node that came back empty is filled a few at a time, and lost nodes do not wait for it', () => {
+  const model = cluster(1, 7);
+  model.create({ name: 'default', partitions: 32, replicas: 5 });
+  settle(model);
+  const held = model.held('a2');
+  model.die('a1');
+  model.wipe('a2');
+  model.nowMs += WAIT_MS;
+  expect(model.repair()).toBe(MOVES_AT_ONCE);
+  model.look();
+  expect(model.moves).toBe(MOVES_AT_ONCE);
+  expect([model.repair(), model.look()]).toEqual([0, 0]);
+  for (let round = 0; round < 4 * held; round++) {
+    model.repair();
+    model.look();
+    model.step();
+  }
+  expect(model.held('a1')).toBe(0);
+  for (const { voters } of model.groups) {
+    expect(voters.filter((id) => model.isUp(id))).toHaveLength(5);
+  }
 });
 
 test('a replica that was to go stays when one that was to stay is lost before', () => {
