@@ -181,7 +181,7 @@ function planTable(
 /** Replicas that each node holds of other namespaces. */
 function loadsBeside(picture: Picture, name: Namespace): ReadonlyMap<NodeId, number> {
   const loads = new Map<NodeId, number>();
-  for (const { record } of picture.partitions()) {
+  for (const record of picture.shownPartitions()) {
     if (record.namespace === name) continue;
     for (const { node } of record.replicas) loads.set(node, (loads.get(node) ?? 0) + 1);
   }

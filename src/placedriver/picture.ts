@@ -52,8 +52,8 @@ class Shelf<T> {
   }
 
   /**
-   * Throws BAD_RECORD; what was there stays. A key has one value at a revision: what was read of it
-   * before, here or in the other picture, is not read again.
+   * Throws BAD_RECORD; what was there stays, or what the other picture has read of it. A key has one
+   * value at a revision: what was read of it before, here or there, is not read again.
    */
   put({ key, value, modRevision }: MetaItem): void {
     const known = this.#records.get(key);
@@ -65,7 +65,8 @@ class Shelf<T> {
       this.unreadable.delete(key);
       return;
     }
-    if (known !== undefined) this.#records.set(key, { ...known, readable: false });
+    const before = known ?? (this.#known(key) as Stored<T> | undefined);
+    if (before !== undefined) this.#records.set(key, { ...before, readable: false });
     this.unreadable.add(key);
     const record = decodeRecord(this.#kind, key, value);
     this.#records.set(key, { record, modRevision, readable: true });
@@ -213,6 +214,11 @@ export class Picture {
   /** Those that can be read: of another the master cannot know what it would write over. */
   partitions(): StoredPartition[] {
     return this.#partitions.newest();
+  }
+
+  /** What is shown: of those that cannot be read, what was last read; nothing is decided on it. */
+  shownPartitions(): PartitionRecord[] {
+    return this.#partitions.all();
   }
 
   /** Of the record's group. */

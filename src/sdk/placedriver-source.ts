@@ -143,10 +143,13 @@ export class PlacedriverSource implements TableSource {
       partitions: listIn(objectIn(partitions), 'partitions').map(partitionOf),
       groups: true,
     };
-    if (content.partitions.some(({ partition }, at) => partition !== at)) {
+    if (content.partitions.length === 0) throw new Error('the namespace has no partitions yet');
+    // one at the end may be missing as well
+    const all = summary['partition_num'];
+    const lacks = typeof all === 'number' && content.partitions.length !== all;
+    if (lacks || content.partitions.some(({ partition }, at) => partition !== at)) {
       throw new Error('its table of partitions has a gap');
     }
-    if (content.partitions.length === 0) throw new Error('the namespace has no partitions yet');
     this.#epoch = newest;
     return { content, stale };
   }

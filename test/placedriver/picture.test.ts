@@ -1,4 +1,4 @@
-/** What a master knows that it has written, and has not been told yet. */
+/** What a master knows that it has written and has not been told yet, and what it cannot read. */
 import { expect, test } from 'vitest';
 import { encodeRecord, keys } from '../../src/meta/schema.ts';
 import type { MetaEvent, MetaItem } from '../../src/meta/store.ts';
@@ -54,4 +54,15 @@ test('what was written counts as told by a list that is newer, and by no older o
   expect(picture.isBehind).toBe(false);
   picture.expect(key, 11);
   expect(picture.isBehind).toBe(false);
+});
+
+test('a partition that cannot be read any more is shown as it was, and nothing is decided on it', () => {
+  const picture = listed();
+  picture.apply([put(9, { value: '{' })]);
+  expect(picture.shownPartitions()).toMatchObject([{ namespace: 'default', partition: 0 }]);
+  expect(picture.partitions()).toEqual([]);
+  const other = new Picture(undefined, (at) => picture.kept(at));
+  other.list([item(9, { value: '{' })], 9);
+  expect(other.shownPartitions()).toHaveLength(1);
+  expect(other.partitions()).toEqual([]);
 });

@@ -137,6 +137,8 @@ export interface ScriptedTable {
   hash?: 'slots' | 'murmur3';
   nodes: { name: string; host?: string; port: number; followerPort?: number; dc?: string }[];
   /** Leader first; null: nobody leads. */
+  /** How many the namespace has; absent: not told. */
+  partitionNum?: number;
   partitions: { leader: string | null; replicas: string[]; slots?: [number, number] }[];
 }
 
@@ -153,7 +155,8 @@ export function scriptedPlacedriver(table: ScriptedTable): { get: HttpGet; asked
       if (searchParams.get('epoch') === String(table.epoch)) {
         return { status: 304, header, json: async () => undefined };
       }
-      return json({ epoch: table.epoch, hash: table.hash ?? 'slots' });
+      const { epoch, hash = 'slots', partitionNum } = table;
+      return json({ epoch, hash, ...(partitionNum && { partition_num: partitionNum }) });
     }
     if (pathname === '/v1/nodes') {
       const nodes = table.nodes.map(({ name, host = '127.0.0.1', port, followerPort, dc }) => ({

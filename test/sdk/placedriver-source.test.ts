@@ -67,6 +67,13 @@ test('one that is cut off counts while no other answers', async () => {
   expect(await fetch(3)).toBe(4);
 });
 
+test('a table that lacks a partition, the last one too, is none: another placedriver is asked', async () => {
+  const whole = tableOf(5);
+  const { fetch, asked } = scene({ a: { ...whole, partitionNum: 2 }, b: whole });
+  expect(await fetch(undefined)).toBe(5);
+  expect(asked).toEqual(['a', 'b']);
+});
+
 test('what one that was cut off has heard before another counts', async () => {
   const { fetch } = scene({ a: tableOf(2, 900), b: tableOf(1) });
   expect(await fetch(1)).toBe(2);

@@ -112,7 +112,7 @@ function tell(
 async function sweep({ store, fence, picture, leadership }: MasterTerm): Promise<void> {
   const there = new Set([
     ...picture.namespaces().map(({ name }) => name),
-    ...picture.partitions().map(({ record }) => record.namespace),
+    ...picture.shownPartitions().map(({ namespace }) => namespace),
   ]);
   const strays = new Map<Namespace, MetaOperation[]>();
   const note = (namespace: Namespace, key: string) => {

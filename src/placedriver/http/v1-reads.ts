@@ -72,7 +72,7 @@ function clusterNow(context: ApiContext) {
   const control = picture.control()?.record;
   const banned = new Set(picture.banned().map((record) => record.name));
   const { frozen, unbalanced } = balanceView(picture, placement, clock.wallMs()).stability;
-  const records = picture.partitions().map(({ record }) => record);
+  const records = picture.shownPartitions();
   const alive = picture.aliveNodes();
   return {
     clusterId: clusterId ?? null,

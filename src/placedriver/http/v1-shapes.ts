@@ -27,7 +27,7 @@ export function holdingsOf(picture: Picture): Holdings {
   const needed = new Map<NodeId, number>();
   const count = (counts: Map<NodeId, number>, node: NodeId) =>
     counts.set(node, (counts.get(node) ?? 0) + 1);
-  for (const { record } of picture.partitions()) {
+  for (const record of picture.shownPartitions()) {
     for (const { node } of record.replicas) count(replicas, node);
     const leading = picture.leading(record);
     if (leading !== undefined) count(leaders, leading.node);
@@ -40,7 +40,7 @@ export function holdingsOf(picture: Picture): Holdings {
 export function nodeNames(picture: Picture): NodeId[] {
   const alive = picture.aliveNodes().map(({ node }) => node);
   const seen = picture.nodeStates().map(({ record }) => record.node);
-  const held = picture.partitions().flatMap(({ record }) => record.replicas.map((r) => r.node));
+  const held = picture.shownPartitions().flatMap((record) => record.replicas.map((r) => r.node));
   return byText([...new Set([...alive, ...seen, ...held])], (name) => name);
 }
 
@@ -103,9 +103,9 @@ function drainAnswer(
 }
 
 export function namespaceAnswer(picture: Picture, record: NamespaceRecord) {
-  const partitions = picture.partitions().filter((one) => one.record.namespace === record.name);
-  const led = partitions.filter((one) => picture.leading(one.record) !== undefined);
-  const settled = partitions.filter((one) => isSettled(one.record, picture.leading(one.record)));
+  const partitions = picture.shownPartitions().filter((one) => one.namespace === record.name);
+  const led = partitions.filter((one) => picture.leading(one) !== undefined);
+  const settled = partitions.filter((one) => isSettled(one, picture.leading(one)));
   return {
     name: record.name,
     state: record.deleting ? 'deleting' : record.ready ? 'ready' : 'creating',
@@ -121,8 +121,8 @@ export function namespaceAnswer(picture: Picture, record: NamespaceRecord) {
 
 export function partitionsOf(picture: Picture, namespace: string): PartitionRecord[] {
   return picture
-    .partitions()
-    .flatMap(({ record }) => (record.namespace === namespace ? [record] : []))
+    .shownPartitions()
+    .filter((record) => record.namespace === namespace)
     .sort((a, b) => a.partition - b.partition);
 }
 

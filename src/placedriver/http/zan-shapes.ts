@@ -128,7 +128,7 @@ export function zanNamespace(
   );
   const nodesOf = (nodes: readonly NodeId[]) => nodes.flatMap((node) => alive.get(node) ?? []);
   const partitions: Record<string, unknown> = {};
-  for (const { record } of picture.partitions()) {
+  for (const record of picture.shownPartitions()) {
     if (record.namespace !== name) continue;
     const leader = picture.leader(record);
     // clients know only nodes that hold replicas, and one that is on its way out may still lead
@@ -164,7 +164,7 @@ export interface ZanStats {
 
 export function zanStats(picture: Picture): ZanStats {
   const alive = new Set(picture.aliveNodes().map(({ node }) => node));
-  const records = picture.partitions().map(({ record }) => record);
+  const records = picture.shownPartitions();
   const led = records.filter((record) => picture.leading(record) !== undefined).length;
   const staying = stayingNodes(picture);
   const whole = records.every(

@@ -147,7 +147,7 @@ export class ClusterView {
       keys.leadersOf(namespace),
     ];
     const ranges = await Promise.all(prefixes.map((prefix) => this.#options.store.range(prefix)));
-    const picture = new Picture();
+    const picture = new Picture(undefined, (key) => this.kept(key));
     picture.list(ranges.flatMap((range) => range.items));
     return { picture, asOf: Math.min(...ranges.map(({ revision }) => revision)) };
   }

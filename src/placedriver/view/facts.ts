@@ -75,14 +75,14 @@ export function factsOf(picture: Picture, master: string | undefined): Facts {
     else if (ready) namespaces.set(name, 'ready');
   }
   const leaders = new Map<string, Led>();
-  for (const { record } of picture.partitions()) {
+  for (const record of picture.shownPartitions()) {
     const leader = picture.leader(record);
     if (leader === undefined) continue;
     const { namespace, partition, node, term } = leader;
     leaders.set(`${namespace}/${partition}`, { namespace, partition, node, term });
   }
   const gaveUp = new Map<string, GaveUp>();
-  for (const { record } of picture.partitions()) {
+  for (const record of picture.shownPartitions()) {
     const { namespace, partition, move } = record;
     if (move?.gaveUp === undefined) continue;
     const { node, replica } = move.gaveUp;

@@ -19,8 +19,8 @@ export interface ClusterMeasures {
 export async function measure(store: MetaStore, view: ClusterView): Promise<ClusterMeasures> {
   const { revision } = await store.range(keys.election);
   const { picture, master, candidates } = view;
-  const partitions = picture.partitions();
-  const led = partitions.filter(({ record }) => picture.leading(record) !== undefined);
+  const partitions = picture.shownPartitions();
+  const led = partitions.filter((record) => picture.leading(record) !== undefined);
   return {
     revision,
     electionRevision: master?.revision ?? 0,

@@ -48,7 +48,7 @@ export function nodesNeeded(
 }
 
 export function movesUnderWay(picture: Picture): Move[] {
-  return picture.partitions().flatMap(({ record }) => {
+  return picture.shownPartitions().flatMap((record) => {
     const leader = picture.leader(record);
     return leader === undefined || isSettled(record, leader) ? [] : movesOf(record, leader);
   });

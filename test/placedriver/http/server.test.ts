@@ -70,6 +70,18 @@ describe("ZanRedisDB's reads", () => {
     });
   });
 
+  test('/query keeps a partition whose record cannot be read any more, as do the lists of /v1', async () => {
+    await api.put(keys.partition('default', 1), { version: 1 });
+    await api.seen();
+    for (const path of ['/query/default', '/query/default?disable_cache=true']) {
+      expect(Object.keys((await api.get(path)).body.partitions)).toEqual(['0', '1']);
+    }
+    const { partitions } = (await api.get('/v1/namespaces/default/partitions')).body;
+    expect(partitions).toHaveLength(2);
+    expect((await api.get('/v1/nodes/n2')).body).toMatchObject({ replicas: 2 });
+    expect((await api.get('/cluster/stats')).body).toMatchObject({ partitions: 2, led: 2 });
+  });
+
   test('/query leaves out nodes that are away, and keeps the partition they led', async () => {
     await api.store.delete(keys.node('n1'));
     await api.seen();
