@@ -28,7 +28,7 @@ export class Api {
   readonly #token: string | undefined;
 
   constructor({ url, data, token }: ApiFlags) {
-    this.#urls = url ?? urlsOf(data);
+    this.#urls = url?.map(checkedUrl) ?? urlsOf(data);
     this.#token = token ?? process.env['KVORUM_TOKEN'];
   }
 
@@ -98,6 +98,12 @@ function parsed(text: string): unknown {
   } catch {
     return {};
   }
+}
+
+/** Also where another placedriver would answer: what is no address is a mistake of the line. */
+function checkedUrl(url: string): string {
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url;
+  throw new KvorumError('BAD_ARGUMENT', `--url ${url}: must be as http://host:port`);
 }
 
 /** A directory that was named and has none is a mistake: the default may be another cluster. */

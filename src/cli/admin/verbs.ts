@@ -14,7 +14,8 @@ function verb(parent: Command, usage: string, description: string): Command {
     parent
       .command(usage)
       .description(description)
-      .option('--url <urls...>', 'placedrivers, http://host:port; any one will do')
+      // never `<urls...>`: that takes the arguments that follow for more of them
+      .option('--url <url>', 'a placedriver, http://host:port; several: any one will do', several)
       // without a default: what was not given may be passed over, what was given may not
       .option('--data <dir>', 'or the data directory of kvorum start (default: kvorum-data)')
       .option('--token <token>', 'for writes, where one is configured (or KVORUM_TOKEN)')
@@ -29,7 +30,7 @@ function addNamespaceVerbs(program: Command): void {
   const options = (command: Command) =>
     command
       .option('--replicas <n>', 'replicas per partition, 1 to 7', whole)
-      .option('--tag <tags...>', 'only on nodes with these tags: name or name=value')
+      .option('--tag <tag>', 'only on nodes with these tags, each name or name=value', several)
       .option('--reads <mode>', 'linearizable, or lease (faster, trusts clocks)');
   options(verb(namespaces, 'create <name>', 'make a namespace'))
     .option('--partitions <n>', '1 to 1024; never changes', whole)
@@ -89,6 +90,11 @@ function addControlVerbs(program: Command): void {
   verb(program, 'stable-nodes', 'show the stable node count, or lower it')
     .argument('[count]', 'it never rises this way', whole)
     .action(async (count, flags) => (await import('./control.ts')).stableNodes(count, flags));
+}
+
+/** Of an option that may be given again, or with commas: all of them. */
+function several(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(',').map((one) => one.trim())];
 }
 
 function whole(text: string): number {

@@ -154,6 +154,12 @@ describe('the command line asks a placedriver', () => {
     rmSync(root, { recursive: true });
   });
 
+  test.each(['begin', 'localhost:18001', 'ftp://h:1', 'http://', ''])('%j is no url', (given) => {
+    expect(() => new Api({ url: ['http://h:1', given] })).toThrow(
+      `--url ${given}: must be as http://host:port`,
+    );
+  });
+
   test('partitions are named as people read them', () => {
     expect(partitionPath('default/3')).toBe('/v1/namespaces/default/partitions/3');
     expect(() => partitionPath('default')).toThrow('name a partition as default/3');

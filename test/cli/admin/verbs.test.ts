@@ -14,6 +14,7 @@ import { addAdminVerbs } from '../../../src/cli/admin/verbs.ts';
 /** What a placedriver answers to one path after the other; the last answer stays. */
 let answers: Map<string, object[]>;
 let written: string[];
+let bodies: unknown[];
 let server: Server;
 let flags: { url: string[]; data: string; wait: boolean };
 let said: string;
@@ -21,9 +22,13 @@ let said: string;
 beforeEach(async () => {
   answers = new Map();
   written = [];
+  bodies = [];
   said = '';
   server = createServer((request, response) => {
     if (request.method !== 'GET') written.push(`${request.method} ${request.url}`);
+    const read: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => read.push(chunk));
+    request.on('end', () => read.length > 0 && bodies.push(JSON.parse(`${Buffer.concat(read)}`)));
     const known = answers.get(`${request.method} ${request.url}`) ?? [{}];
     response.end(JSON.stringify(known.length > 1 ? known.shift() : known[0]));
   });
@@ -137,3 +142,50 @@ test('no verb takes the usual data directory for one that was named', () => {
   expect(withData.length).toBeGreaterThan(8);
   expect(withData.map((verb) => verb.opts()['data'])).toEqual(withData.map(() => undefined));
 });
+
+describe('an option before the arguments takes none of them', () => {
+  const rebuild = ['rebuild', '--survivor', 'n1', '--confirm', 'lose-data-of default/3'];
+  const noWait = '--no-wait';
+  const verbs: readonly (readonly [verb: string[], args: string[], wrote: string])[] = [
+    [['balance'], ['off'], 'PUT /v1/control/balance'],
+    [['upgrade'], ['begin'], 'PUT /v1/control/upgrade'],
+    [['stable-nodes'], ['4'], 'PUT /v1/control/stable-nodes'],
+    [['drain', noWait], ['n1'], 'POST /v1/nodes/n1/drain'],
+    [['move', noWait], ['default/3', 'n1', 'n2'], `POST ${place}/move`],
+    [['transfer-leader', noWait], ['default/3', 'n1'], `POST ${place}/transfer-leader`],
+    [rebuild, ['default/3'], `POST ${place}/rebuild`],
+    [['namespaces', 'create'], ['a'], 'POST /v1/namespaces'],
+    [['namespaces', 'update', '--replicas', '1'], ['a'], 'PATCH /v1/namespaces/a'],
+    [['namespaces', 'delete', '--yes'], ['a'], 'DELETE /v1/namespaces/a'],
+  ];
+  test.each(verbs)('%j %j', async (verb, args, wrote) => {
+    await run(...verb, '--json', '--url', flags.url[0]!, ...args);
+    expect(written).toEqual([wrote]);
+  });
+
+  test.each(['create', 'update'])('a tag of namespaces %s does not either', async (verb) => {
+    await run('namespaces', verb, '--json', `--url=${flags.url[0]}`, '--tag', 'ssd', 'a');
+    expect(bodies).toMatchObject([{ tags: ['ssd'] }]);
+  });
+
+  test('nor does that of a verb that reads', async () => {
+    answers.set('GET /v1/namespaces/a/partitions', [{ partitions: [] }]);
+    await run('partitions', '--json', '--url', flags.url[0]!, 'a');
+    expect(JSON.parse(said)).toEqual({ partitions: [] });
+  });
+});
+
+test('several urls and tags are given by commas, or again', async () => {
+  const [url] = flags.url;
+  answers.set('GET /v1/cluster', [{ upgrade: { on: true } }]);
+  const nobody = 'http://nobody.invalid:18001';
+  await run('namespaces', '--url', `${nobody}, ${url}`, 'update', 'a', '--tag', 'x,y=1', '--tag=z');
+  await run('upgrade', '--json', '--url', nobody, '--url', url!, 'begin');
+  expect(bodies).toEqual([{ tags: ['x', 'y=1', 'z'] }, { on: true }]);
+});
+
+async function run(...line: string[]): Promise<void> {
+  const program = new Command('kvorum').exitOverride();
+  addAdminVerbs(program);
+  await program.parseAsync(line, { from: 'user' });
+}
