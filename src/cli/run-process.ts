@@ -179,7 +179,11 @@ function stop(running: Running | undefined, logger: Logger, why: string): void {
 }
 
 function die(logger: Logger, error: Error): never {
-  tell(logger, error);
+  try {
+    tell(logger, error);
+  } catch {
+    // it ends all the same: where its words go may be what has failed
+  }
   return endNow();
 }
 

@@ -11,8 +11,7 @@ export const limits = {
   // requests (resp, server)
   requestArgumentsMax: 1_048_576,
   requestBulkBytesMax: 512 * MIB,
-  /** All arguments of one request, or of all commands of a transaction, together: what one log entry
-   * holds. */
+  /** All arguments of one request, or of a transaction's commands together: what one log entry holds. */
   requestBytesMax: 60 * MIB,
   requestInlineBytesMax: 64 * KIB,
   requestNestingMax: 8,
@@ -29,8 +28,7 @@ export const limits = {
    * half of it on, unanswered requests of one connection have so many bytes. */
   clientsRequestBytesMax: 1024 * MIB,
   connectionInFlightTightBytes: 1 * MIB,
-  /** What replies wait for that clients of a node have not taken, near enough: beyond, whose are most is
-   * closed. */
+  /** Replies that clients of a node have not taken, near enough: beyond, whose are most is closed. */
   clientsReplyBytesMax: 1024 * MIB,
   /** How long a connection that was ended waits for its peer to close as well. */
   closeLingerMs: 500,
@@ -143,8 +141,7 @@ export const limits = {
   servedReplyBytesMax: 64 * KIB,
   servedRepliesBytesMax: 32 * MIB,
   confirmationsPerEntryMax: 4_096,
-  /** Sessions of a partition: how many, how long one lives that nobody uses (by the time of the
-   * log), and how exactly its use is noted. */
+  /** Sessions of a partition: how many, how long one lives unused (by the log's time), how near that is. */
   sessionsMax: 16_384,
   sessionIdleMs: 3_600_000,
   sessionUseNotedMs: 300_000,
@@ -313,6 +310,9 @@ export const limits = {
   /** Clients of a node that may MONITOR, and what may wait for one of them before it is closed. */
   monitorsMax: 8,
   monitorQueueBytesMax: 8 * MIB,
+
+  /** Lines of a process's own log that cannot be written: kept until there is room, or lost beyond. */
+  logLinesKeptBytesMax: 1 * MIB,
 
   // users
   aclUsersMax: 1_000,
