@@ -59,10 +59,12 @@ function mayRun(
 }
 
 function keyDenial(
-  { keys }: Selector,
+  selector: Selector,
   command: Command,
   args: readonly Buffer[],
 ): Denial | undefined {
+  if (command.readsAnyKey && !readsAll(selector)) return { reason: 'key', object: '*' };
+  const { keys } = selector;
   // channels stand where keys would, so that a cluster client finds their slot
   if (keys === 'all' || command.flags.includes('pubsub')) return undefined;
   const uses = keyUses(command, args, keysOf(command, args));

@@ -87,6 +87,8 @@ interface CommandBase {
   readonly fanOut?: FanOut;
   /** For commands whose keys the positions cannot tell. */
   readonly keysOf?: (args: readonly Buffer[]) => readonly Buffer[];
+  /** It answers values of keys that the request does not name: only who may read all keys runs it. */
+  readonly readsAnyKey?: boolean;
   /** The command within, of one that only carries another; undefined when there is no such one. */
   readonly carries?: (args: readonly Buffer[]) => Carried | undefined;
 }

@@ -171,6 +171,7 @@ function alike(row: Command, subcommands: readonly Command[] | undefined): Comma
     subcommands,
     fanOut: columns.fanOut,
     keysOf: columns.keysOf,
+    readsAnyKey: columns.readsAnyKey,
     carries: columns.carries,
     run: columns.run,
     prepare: columns.prepare,

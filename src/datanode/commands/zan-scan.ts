@@ -295,6 +295,7 @@ export const zanScanCommands: readonly Command[] = [
   read({
     ...column,
     name: 'zan.fullscan',
+    readsAnyKey: true,
     summary: 'Iterates over the keys of one table and type, and their values, in each partition.',
     parse: (args) => parseScan(args, true),
     run: runFullScan,

@@ -168,3 +168,18 @@ test('what SORT stores is written: a key that may only be read is refused', asyn
   expect(refusal(node, 'sort a store r')).toMatch(/^NOPERM/);
   expect(refusal(node, 'sort r store a')).toBe('');
 });
+
+test('a walk over all values takes a user who may read all keys; one over names does not', async () => {
+  const node = new FakeNode();
+  const full = 'zan.fullscan KV secret c';
+  await ask(node, 'ACL SETUSER bob on nopass ~app:* +@read');
+  await ask(node, 'ACL SETUSER wim on nopass %W~* ~app:* +@read');
+  await ask(node, 'ACL SETUSER eve on nopass ~app:* +get (%R~* +zan.fullscan)');
+  for (const user of ['bob', 'wim']) {
+    expect(await ask(node, `AUTH ${user} x`)).toBe('+OK\r\n');
+    expect(refusal(node, full), user).toMatch(/^NOPERM .* one of the keys used as arguments$/);
+    expect(refusal(node, 'zan.scan KV secret c')).toBe('');
+  }
+  await ask(node, 'AUTH eve x');
+  expect(refusal(node, full)).toBe('');
+});
