@@ -125,6 +125,7 @@ function page(next: Buffer | undefined, items: readonly Reply[]): Reply {
 function* runScan(_view: View, request: TableScan, context: RunContext): Slices<Reply> {
   const { reverse, count, prefix } = request;
   const keys: Reply[] = [];
+  let bytes = 0;
   let range = rangeOf(request, context);
   let looks = 0;
   let last: Buffer | undefined;
@@ -132,9 +133,13 @@ function* runScan(_view: View, request: TableScan, context: RunContext): Slices<
     const pairs = yield { ...range, reverse, limit: limits.rangeSlicePairs };
     if (pairs.length === 0) return page(undefined, keys);
     for (const pair of pairs) {
-      if (keys.length === count || looks === LOOKS_MAX) return page(decodeKey(last!).key, keys);
+      const isFull = keys.length === count || bytes > limits.batchReplyBytes;
+      if (isFull || looks === LOOKS_MAX) return page(decodeKey(last!).key, keys);
       const { key, place, header } = meet(pair, request, context.nowMs);
-      if (header !== undefined) keys.push(bulk(key.subarray(prefix.length)));
+      if (header !== undefined) {
+        keys.push(bulk(key.subarray(prefix.length)));
+        bytes += key.length;
+      }
       looks++;
       last = place;
     }

@@ -78,6 +78,15 @@ describe('ZAN.SCAN', () => {
     expect((await pageOf('ZAN.FULLSCAN', 'KV', 't', '')).items).toEqual([['b', '1']]);
   });
 
+  test('ends a page beyond 8 MiB of long names, and the next ones give the rest', async () => {
+    const nameOf = (at: number) => `${at}`.padStart(2, '0') + 'n'.repeat(400 * 1024);
+    const names = Array.from({ length: 45 }, (_, at) => nameOf(at));
+    for (const name of names) await partition.call('SET', `t:${name}`, '');
+    const pages = await scan('ZAN.SCAN', 'KV', 't', 'COUNT', '5000');
+    expect(pages.map((page) => page.length)).toEqual([21, 21, 3]);
+    expect(pages.flat().sort()).toEqual(names);
+  });
+
   test('ends a page after looking at 10,000 keys, with none found', {
     timeout: 60_000,
   }, async () => {
