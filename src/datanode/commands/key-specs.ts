@@ -279,8 +279,8 @@ export function keySpecsOf(command: Command): readonly KeySpec[] {
 }
 
 /**
- * The keys of a request with what is done to each; `found` are the keys that the row itself knows,
- * used where a specification is too general to find them.
+ * The keys of a request with what is done to each; `found` are the keys that the row itself knows:
+ * where a specification is too general to find them, and for those that it misses.
  */
 export function keyUses(
   row: Command,
@@ -295,7 +295,7 @@ export function keyUses(
   );
   if (specs.some(({ begin, find }) => countsWrong(begin, find, args))) return [];
   const uses = vague ? [] : specs.flatMap((spec) => usesOf(command, spec, args));
-  if (uses.length > 0) return uses;
+  if (uses.length > 0) return [...uses, ...missedBy(uses, found)];
   // what stands behind the first key is what the last specifications are about (SORT's STORE)
   return found.map((key, at) => ({
     key,
@@ -304,6 +304,26 @@ export function keyUses(
 }
 
 const UNKNOWN_USE: readonly string[] = ['RW', 'access', 'update'];
+
+/**
+ * What the command takes for a key and no specification does: of several STOREs those see the first,
+ * GEORADIUS the last. Counted, because one place of a key says nothing of what another is used for.
+ */
+function missedBy(uses: readonly KeyUse[], found: readonly Buffer[]): KeyUse[] {
+  // as nearly always: the very same arguments
+  if (found.every((key, at) => key === uses[at]?.key)) return [];
+  const known = new Map<string, number>();
+  for (const { key } of uses) {
+    const name = key.toString('latin1');
+    known.set(name, (known.get(name) ?? 0) + 1);
+  }
+  return found.flatMap((key) => {
+    const name = key.toString('latin1');
+    const left = known.get(name) ?? 0;
+    known.set(name, left - 1);
+    return left > 0 ? [] : [{ key, flags: UNKNOWN_USE }];
+  });
+}
 
 /** The request says that it has no keys, or more than it has arguments. */
 function countsWrong(
@@ -357,7 +377,10 @@ function flagsHere(
   args: readonly Buffer[],
 ): readonly string[] {
   if (!flags.includes('variable_flags')) return flags;
-  const words = args.slice(2).map((arg) => arg.toString('latin1').toLowerCase());
+  // SET's options begin behind its value, which may be any word; BITFIELD's behind the key
+  const words = args
+    .slice(name === 'set' ? 3 : 2)
+    .map((arg) => arg.toString('latin1').toLowerCase());
   if (name === 'set' && !words.includes('get')) return ['OW', 'update'];
   if (name === 'bitfield' && !words.includes('set') && !words.includes('incrby')) {
     return ['RO', 'access'];

@@ -102,6 +102,31 @@ test('keys are allowed by pattern and by what is done to them', () => {
   expect(denied(reader, 'ping')).toBe('');
 });
 
+test('what a command takes for a key is asked for, also where its specification sees another', () => {
+  const alice = user('+@all', '~ok', '%R~r', '%W~w');
+  const radius = 'georadius ok 0 0 1 km';
+  const member = 'georadiusbymember ok m 1 km';
+  for (const begin of [radius, member, `kv.once session1 1 1 ${radius}`]) {
+    expect(denied(alice, `${begin} STORE ok`)).toBe('');
+    expect(denied(alice, `${begin} STORE w`)).toBe('');
+    expect(denied(alice, `${begin} STORE ok STORE forbidden`)).toBe('key forbidden');
+    expect(denied(alice, `${begin} STOREDIST ok COUNT 1 storedist forbidden`)).toBe('key forbidden');
+    expect(denied(alice, `${begin} STORE forbidden STORE ok`)).toBe('key forbidden');
+  }
+  // it may read that key: the first place says nothing of the last
+  expect(denied(alice, 'georadius r 0 0 1 km STORE ok STORE r')).toBe('key r');
+  expect(denied(alice, 'georadius r 0 0 1 km STORE w')).toBe('');
+  expect(denied(alice, 'georadiusbymember ok STORE 1 km STORE w')).toBe('');
+});
+
+test('a value of SET that is called as an option is no option', () => {
+  const writer = user('+@all', '%W~*');
+  expect(denied(writer, 'set k get')).toBe('');
+  expect(denied(writer, 'set k GET NX')).toBe('');
+  expect(denied(writer, 'set k get get')).toBe('key k');
+  expect(denied(writer, 'set k 1 nx GET')).toBe('key k');
+});
+
 test('each selector allows requests of its own, and none lends to another', () => {
   const alice = user('+get', '~a', '(+set ~b)');
   expect(denied(alice, 'get a')).toBe('');

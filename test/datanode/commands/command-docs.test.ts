@@ -165,6 +165,7 @@ describe('COMMAND', () => {
       });
     };
     expect(await ask('set a 1')).toEqual(['a OW update']);
+    expect(await ask('set a get')).toEqual(['a OW update']);
     expect(await ask('set a 1 GET')).toEqual(['a RW access update']);
     expect(await ask('rename a b')).toEqual(['a RW access delete', 'b OW update']);
     expect(await ask('mset a 1 b 2')).toEqual(['a OW update', 'b OW update']);
