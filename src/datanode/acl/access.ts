@@ -306,9 +306,17 @@ function changedRules(
   const after = changeUser(before, rules);
   if (typeof after === 'string') return { refusal: after };
   const text = describeUser(after);
-  if (text.length <= limits.aclRulesMax) return { rules: text };
-  return { refusal: `ERR the rules of a user may have ${limits.aclRulesMax} characters` };
+  if (text.length > limits.aclRulesMax) {
+    return { refusal: `ERR the rules of a user may have ${limits.aclRulesMax} characters` };
+  }
+  // a user whose rules nobody can read has lost all its rights, and its password
+  const again = parseUser(name, text);
+  return again && describeUser(again) === text ? { rules: text } : { refusal: AMBIGUOUS };
 }
+
+const AMBIGUOUS =
+  'ERR the rules would be read back as others than they are: a pattern within a selector may not ' +
+  "end with ')'; nothing was changed";
 
 function selectorView(selector: Selector): SelectorView {
   return {

@@ -230,7 +230,6 @@ function applyKeyPattern(selector: Selector, rule: string): Selector | string {
   const pattern = parts[2]!;
   const read = access.includes('r');
   const write = access.includes('w');
-  if (pattern === '*' && read && write) return { ...selector, keys: 'all' };
   const before = selector.keys.find((known) => known.pattern === pattern);
   const others = selector.keys.filter((known) => known !== before);
   const both = {
@@ -238,6 +237,8 @@ function applyKeyPattern(selector: Selector, rule: string): Selector | string {
     read: read || before?.read === true,
     write: write || before?.write === true,
   };
+  // also when two rules come to that: it is stored as one, and nothing may follow it there
+  if (pattern === '*' && both.read && both.write) return { ...selector, keys: 'all' };
   return { ...selector, keys: [...others, both] };
 }
 

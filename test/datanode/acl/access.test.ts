@@ -39,6 +39,19 @@ test('rules that cannot be read give no rights', () => {
   expect(refusal(node, 'auth a b')).toBe('');
 });
 
+test('rules that would be read back as others are refused, and change nothing', async () => {
+  const node = new FakeNode();
+  await ask(node, 'ACL SETUSER bob on >pw ~b* +get');
+  const before = await ask(node, 'ACL LIST');
+  expect(await node.call('acl', 'setuser', 'bob', '(~foo) +get)')).toMatchObject({
+    text: expect.stringMatching(/^ERR the rules would be read back as others than they are: a/),
+  });
+  expect(await ask(node, 'ACL LIST')).toBe(before);
+  expect(await ask(node, 'ACL SETUSER default resetkeys %R~* %W~*')).toBe('+OK\r\n');
+  expect(await ask(node, 'ACL SETUSER default ~foo')).toMatch(/after the \* pattern/);
+  expect(node.acl.isOpen).toBe(true);
+});
+
 test('a password for the default user is asked of new connections', async () => {
   const node = new FakeNode();
   expect(await ask(node, 'CONFIG SET requirepass secret')).toBe('+OK\r\n');

@@ -169,6 +169,8 @@ test('a user is what its stored rules say, commands of another build included', 
     '~*',
     '%R~b',
     '%W~b',
+    '%R~*',
+    '%W~*',
     'resetkeys',
     '&c',
     '&*',
@@ -190,6 +192,8 @@ test('a user is what its stored rules say, commands of another build included', 
     'reset',
     'nonsense',
   );
+  expect(describeUser(user('~a', '%R~*', '%W~*'))).toBe('off ~* resetchannels -@all');
+  expect(changeUser(newUser('alice'), ['%R~*', '%W~*', '~foo'])).toMatch(/after the \* pattern/);
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 12 }), (rules) => {
       const made = changeUser(newUser('alice'), rules);
