@@ -115,7 +115,8 @@ const facts: readonly ShownRow[] = [
   shown('maxmemory-clients', String(limits.clientsRequestBytesMax)),
   shown('maxmemory-policy', 'noeviction'),
   shown('min-replicas-to-write', '0'),
-  shown('proto-max-bulk-len', String(limits.requestBulkBytesMax)),
+  // no longer bulk is taken, because its request would be too large
+  shown('proto-max-bulk-len', String(limits.requestBytesMax)),
   shown('protected-mode', 'no'),
   shown('reply-bytes-max'),
   shown('save', ''),

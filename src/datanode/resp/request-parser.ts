@@ -192,6 +192,10 @@ class GuardedParser implements RequestParser {
       if (length > limits.requestBulkBytesUnknownMax && !this.#mayBeLarge()) {
         return this.#fail('Protocol error: unauthenticated bulk length');
       }
+      // told as it is announced: memory for a large bulk is asked for long before all of it is there
+      if (this.#requestBytes + end - start + length + 2 > limits.requestBytesMax) {
+        return this.#fail('Protocol error: too big request');
+      }
       this.#argsLeft--;
       this.#bulkLeft = length + 2;
       if (length >= LARGE_BULK_BYTES)

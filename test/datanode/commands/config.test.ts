@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { FakeNode } from './fake-node.ts';
 import { ask } from './node-text.ts';
@@ -11,6 +12,8 @@ beforeEach(() => {
 
 test('CONFIG GET finds by pattern, in any case, and by several', async () => {
   expect(await ask(node, 'CONFIG GET save')).toBe('*2\r\n$4\r\nsave\r\n$0\r\n\r\n');
+  const bulk = await ask(node, 'CONFIG GET proto-max-bulk-len');
+  expect(bulk).toContain(`\r\n${limits.requestBytesMax}\r\n`);
   expect(await ask(node, 'CONFIG GET Save SAVE')).toBe('*2\r\n$4\r\nSave\r\n$0\r\n\r\n');
   expect(await ask(node, 'CONFIG GET APPEND*')).toContain('appendfsync\r\n$6\r\nalways');
   expect(await ask(node, 'CONFIG GET value-bytes-max databases')).toMatch(/^\*4\r\n/);

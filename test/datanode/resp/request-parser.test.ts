@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasRoom } from '../../../src/common/bytes-with-room.ts';
+import { limits } from '../../../src/common/limits.ts';
 import { createRequestParser } from '../../../src/datanode/resp/request-parser.ts';
 import { hasRedis, RealRedis } from '../commands/real-redis.ts';
 
@@ -170,7 +171,7 @@ describe('requests', () => {
     expect(key!.buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
     const before = process.memoryUsage().arrayBuffers;
     const huge = collect(512 * 1024 * 1024);
-    huge.parser.feed(Buffer.from('*2\r\n$3\r\nGET\r\n$536870912\r\nabc'));
+    huge.parser.feed(Buffer.from(`*2\r\n$3\r\nGET\r\n$${limits.requestBytesMax - 100}\r\nabc`));
     expect(huge.errors).toEqual([]);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_000_000);
   });
@@ -252,6 +253,22 @@ describe('protocol errors', () => {
     ]);
     for (let at = 0; at < 70 && errors.length === 0; at++) parser.feed(megabyte);
     expect(errors).toEqual(['Protocol error: too big request']);
+  });
+
+  test('a bulk that its request has no room for, as soon as it is announced', () => {
+    const most = limits.requestBytesMax;
+    const first = '*3\r\n$3\r\nSET\r\n';
+    const header = `$${most - first.length - 13}\r\n`;
+    for (const [bytes, wrong] of [
+      [`${first}${header}`, false],
+      [`${first}$${most - first.length - 12}\r\n`, true],
+      [`${first}$1\r\nk\r\n${header}`, true],
+      ['*1\r\n$536870912\r\n', true],
+    ] as const) {
+      const { parser, errors } = collect(512 * 1024 * 1024);
+      parser.feed(Buffer.from(bytes));
+      expect(errors, bytes).toEqual(wrong ? ['Protocol error: too big request'] : []);
+    }
   });
 });
 
