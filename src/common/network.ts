@@ -21,6 +21,8 @@ export interface StreamHandlers {
 export interface ByteStream {
   /** `host:port` of the other side, for messages to people. */
   readonly remote: string;
+  /** `host:port` of this side, as the other knows it: not what is listened on, which may be all. */
+  readonly local: string;
   /** Bytes given to `write` that the system has not taken yet. */
   readonly bufferedBytes: number;
   /** Must be called once, in the same turn the stream was handed out. */

@@ -64,6 +64,7 @@ function connectTcp(address: Address, timeoutMs: number): Promise<ByteStream> {
 
 class TcpStream implements ByteStream {
   readonly remote: string;
+  readonly local: string;
   readonly #socket: Socket;
   readonly #reader: ChunkReader;
   #error: Error | undefined;
@@ -73,6 +74,7 @@ class TcpStream implements ByteStream {
     this.#socket = socket;
     this.#reader = reader;
     this.remote = `${socket.remoteAddress}:${socket.remotePort}`;
+    this.local = `${socket.localAddress}:${socket.localPort}`;
     socket.on('error', (error) => {
       this.#error = error;
     });

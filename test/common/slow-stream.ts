@@ -6,6 +6,7 @@ import type { ByteStream, StreamHandlers } from '../../src/common/network.ts';
 
 export class SlowStream implements ByteStream {
   readonly remote = 'slow';
+  readonly local = 'here';
   handlers: StreamHandlers | undefined;
   ended = false;
   /** How many bytes each write takes at once. */

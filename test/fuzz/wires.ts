@@ -7,6 +7,7 @@ import type { Frame } from './wire-messages.ts';
 /** The node's end of a connection, and what the test sees of it. */
 export class Wire implements ByteStream {
   readonly remote = 'test:1';
+  readonly local = 'test:2';
   readonly bufferedBytes = 0;
   readonly frames: Frame[] = [];
   /** The node has ended or destroyed it. */

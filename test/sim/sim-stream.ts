@@ -52,6 +52,7 @@ export function connectEnds(wire: SimWire, a: Place, b: Place): [SimEnd, SimEnd]
 
 export class SimEnd implements ByteStream {
   readonly remote: string;
+  readonly local: string;
   readonly node: string;
   readonly localPort: number;
   peer: SimEnd = this;
@@ -80,6 +81,7 @@ export class SimEnd implements ByteStream {
     this.#number = number;
     this.node = place.node;
     this.localPort = place.port;
+    this.local = `${place.node}:${place.port}`;
     this.#ends = place.ends;
     this.remote = remote;
     place.ends.add(this);

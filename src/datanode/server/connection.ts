@@ -67,13 +67,13 @@ export class Connection {
   #inputEnded = false;
   readonly #gone = new LazyAbort();
 
-  constructor(id: number, door: Door, local: string, stream: ByteStream, world: ConnectionWorld) {
+  constructor(id: number, door: Door, stream: ByteStream, world: ConnectionWorld) {
     this.#world = world;
     this.session = createSession({
       id,
       door,
       remote: stream.remote,
-      local,
+      local: stream.local,
       connectedMs: world.clock.wallMs(),
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#takeNoMore(),

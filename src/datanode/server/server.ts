@@ -66,16 +66,15 @@ export interface ServerOptions {
 /** How long a stopping server lets clients take their last replies. */
 const FINISH_MS = 1_000;
 
-/** Makes a client of a stream; `local`: the address that it came to. */
+/** Makes a client of a stream. */
 export type OpenClient = (
   id: number,
-  local: string,
   stream: ByteStream,
   world: ConnectionWorld,
 ) => ClientConnection;
 
 function openClient(door: Door): OpenClient {
-  return (id, local, stream, world) => new Connection(id, door, local, stream, world);
+  return (id, stream, world) => new Connection(id, door, stream, world);
 }
 
 const tooManyClients = Buffer.from('-ERR max number of clients reached\r\n');
@@ -140,8 +139,7 @@ export class RedisServer {
 
   /** Opens a door; returns the port bound. Rejects with BAD_CONFIG when it cannot be had. */
   async listen(door: Door, address: Address, open: OpenClient = openClient(door)): Promise<number> {
-    const accept = (stream: ByteStream) =>
-      this.#accept(open, `${address.host}:${listener.port}`, stream);
+    const accept = (stream: ByteStream) => this.#accept(open, stream);
     const field = door === 'zan' ? 'zan.port' : `ports.${door}`;
     const listener = await this.#options.network.listen(address, accept).catch((failure) => {
       throw listenFailure(failure, address, field);
@@ -222,10 +220,10 @@ export class RedisServer {
     });
   }
 
-  #accept(open: OpenClient, local: string, stream: ByteStream): void {
+  #accept(open: OpenClient, stream: ByteStream): void {
     if (this.#closing || this.#connections.size >= this.#clientsMax) return this.#refuse(stream);
     this.#stats.connections++;
-    this.#connections.add(open(this.#nextId++, local, stream, this.#world));
+    this.#connections.add(open(this.#nextId++, stream, this.#world));
     this.#rates.noticeClient();
     if (this.#early !== undefined) this.#readLater(stream, this.#early);
   }

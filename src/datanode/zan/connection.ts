@@ -36,13 +36,13 @@ export class ZanConnection implements ClientConnection {
   /** The node stops: what comes from now on is not begun. */
   #stopping = false;
 
-  constructor(id: number, local: string, stream: ByteStream, world: ConnectionWorld) {
+  constructor(id: number, stream: ByteStream, world: ConnectionWorld) {
     this.#world = world;
     this.session = createSession({
       id,
       door: 'zan',
       remote: stream.remote,
-      local,
+      local: stream.local,
       connectedMs: world.clock.wallMs(),
       // nothing that subscribes is served here
       subscriber: createSubscriber(() => {}),

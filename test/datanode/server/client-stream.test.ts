@@ -14,6 +14,7 @@ import { wire } from './doors.ts';
 
 class FakeStream implements ByteStream {
   readonly remote = 'test';
+  readonly local = 'here';
   bufferedBytes = 0;
   handlers: StreamHandlers | undefined;
   written = '';

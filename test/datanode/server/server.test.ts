@@ -47,6 +47,15 @@ test.each([
   });
 });
 
+test('a client is known by the address that it came to, whatever is listened on', async () => {
+  const port = await doors.server.listen('gateway', { host: '0.0.0.0', port: 0 });
+  const other = await RawClient.open(port);
+  expect(await other.ask('CLIENT INFO', ' laddr=')).toContain(` laddr=127.0.0.1:${port} `);
+  expect(await client.ask(`CLIENT KILL LADDR 0.0.0.0:${port}`, ':0\r\n')).toBe(':0\r\n');
+  expect(await client.ask(`CLIENT KILL LADDR 127.0.0.1:${port}`, ':1\r\n')).toBe(':1\r\n');
+  other.end();
+});
+
 test('what the cluster door sends on was not called here', async () => {
   const key = 'somewhere';
   doors.partitions[partitionOf(key)]!.isLeader = false;
