@@ -119,3 +119,36 @@ test('entries behind a snapshot are told once the snapshot is', async () => {
   await Promise.resolve();
   expect(told).toEqual(['snapshot', 'entries', 'nothing new']);
 });
+
+test('a second snapshot, accepted while the first is switched to, waits for its turn', async () => {
+  const { writer, told, append, sync } = scene();
+  const began: number[] = [];
+  const exchanged: (() => void)[] = [];
+  const reset = (index: number, generation: number) => {
+    const exchange = () => {
+      began.push(generation);
+      return new Promise<void>((resolve) => exchanged.push(resolve));
+    };
+    const to = { base: { index, term: 2 }, generation };
+    writer.reset(work([], commit(index)), to, exchange, () => told.push(`snapshot ${generation}`));
+  };
+  reset(9, 1);
+  append('behind the first', work([entry(10)]));
+  reset(20, 2);
+  append('behind the second', work([entry(21)]));
+  append('nothing new', work([]));
+  for (let write = 0; write < 4; write++) sync();
+  append('asked later', work([]));
+  expect([told, began]).toEqual([[], [1]]);
+  exchanged.shift()!();
+  await new Promise(setImmediate);
+  expect([told, began]).toEqual([
+    ['snapshot 1', 'behind the first'],
+    [1, 2],
+  ]);
+  append('while the second is switched to', work([]));
+  exchanged.shift()!();
+  await new Promise(setImmediate);
+  const second = ['snapshot 2', 'behind the second', 'nothing new', 'asked later'];
+  expect(told.slice(2)).toEqual([...second, 'while the second is switched to']);
+});
