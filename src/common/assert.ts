@@ -1,4 +1,4 @@
-/** Assertions stay on in production: a broken invariant must stop the process, not spread. */
+/** Assertions stay on in production: a broken invariant must stop what it is of, not spread. */
 
 export class AssertionError extends Error {
   override readonly name = 'AssertionError';

@@ -375,8 +375,8 @@ export class Datanode {
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {
     const { namespace, partition } = record;
     const remedy = error.code === 'DISK_FAILED' ? { remedy: DISK_REMEDY } : {};
-    const fields = { namespace, partition, replica, error: error.message, ...remedy };
-    this.#options.logger.error('a replica stopped', fields);
+    const fields = { namespace, partition, replica, code: error.code, error: error.message };
+    this.#options.logger.error('a replica stopped', { ...fields, ...remedy });
     if (error.code !== 'CORRUPT') return;
     const { node, incarnation } = this.#identity;
     const damage = { namespace, partition, replica, node, incarnation, reason: error.message };

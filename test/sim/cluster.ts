@@ -324,7 +324,11 @@ export class SimCluster {
         }
         say('warn')(message, fields);
       },
-      error: say('error'),
+      error: (message, fields) => {
+        say('error')(message, fields);
+        // a failure that nobody foresaw ends one replica, where it has one
+        if (fields?.['code'] === 'INTERNAL') this.broken.push(`${name} ${fields['error']}`);
+      },
       child: () => logger,
     };
     return logger;

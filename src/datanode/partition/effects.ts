@@ -11,6 +11,7 @@ import type { GroupTime } from './group-time.ts';
 import type { AppendWork, LogWriter } from './log-writer.ts';
 import type { ReplicaSnapshots } from './replica-snapshots.ts';
 import type { ReplicaWorld } from './replica-world.ts';
+import { guarded } from './turns.ts';
 
 export interface EffectsGround {
   readonly self: ReplicaId;
@@ -21,6 +22,8 @@ export interface EffectsGround {
   readonly snapshots: ReplicaSnapshots;
   readonly time: GroupTime;
   stopped(): boolean;
+  /** The replica stops: what is told it contradicts what it holds. */
+  fail(failure: unknown): void;
 }
 
 export class Effects {
@@ -66,9 +69,16 @@ export class Effects {
     writer.append(work, deliver);
   }
 
+  /** Called by what all replicas share, as the log: whose the failure is has it alone. */
   #deliver(responses: readonly Message[]): void {
-    const { self, world, raft, stopped } = this.#ground;
+    const { world, stopped } = this.#ground;
     if (stopped()) return;
+    guarded(this.#ground, () => this.#hand(responses));
+    world.requestTurn();
+  }
+
+  #hand(responses: readonly Message[]): void {
+    const { self, world, raft } = this.#ground;
     for (const message of responses) {
       const own =
         message.to === self ||
@@ -77,6 +87,5 @@ export class Effects {
       if (own) raft.step(message);
       else world.send(message as PeerMessage);
     }
-    world.requestTurn();
   }
 }

@@ -35,7 +35,7 @@ import { Sleep } from './sleep.ts';
 import type { SnapshotHeader } from './snapshot-codec.ts';
 import type { ReceivedSnapshot } from './snapshot-inbox.ts';
 import { membershipOf, type ReplicaState } from './state.ts';
-import { stepOrFail } from './step-or-fail.ts';
+import { guarded } from './turns.ts';
 import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from './wait.ts';
 
 export class Replica implements LocalPartition {
@@ -149,7 +149,7 @@ export class Replica implements LocalPartition {
   step(message: PeerMessage): void {
     this.#input(() => {
       this.#sleep.onMessage(message);
-      stepOrFail(this.#raft, message, this);
+      this.#raft.step(message);
     });
   }
 
@@ -190,7 +190,7 @@ export class Replica implements LocalPartition {
 
   #input(give: () => void): void {
     if (this.#stopped) return;
-    give();
+    guarded(this, give);
     this.#world.requestTurn();
   }
 
@@ -302,7 +302,7 @@ export class Replica implements LocalPartition {
     return new Effects({
       ...{ self: this.id, world: this.#world, raft: this.#raft, writer: this.#writer },
       ...{ applier: this.#applier, snapshots: this.#snapshots, time: this.#time },
-      stopped: () => this.#stopped,
+      ...{ stopped: () => this.#stopped, fail: (failure: unknown) => this.fail(failure) },
     });
   }
 

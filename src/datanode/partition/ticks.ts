@@ -6,8 +6,9 @@
 import type { Clock, Timer } from '../../common/clock.ts';
 import type { GroupId } from '../../common/ids.ts';
 import type { Replica } from './replica.ts';
+import { guarded } from './turns.ts';
 
-export type Ticking = Pick<Replica, 'record' | 'asleep' | 'rests' | 'tick'>;
+export type Ticking = Pick<Replica, 'record' | 'asleep' | 'rests' | 'tick' | 'fail'>;
 
 export interface TicksGround<One extends Ticking> {
   readonly clock: Clock;
@@ -101,9 +102,13 @@ export class Ticks<One extends Ticking = Replica> {
     if (serving === 'held') return;
     if (serving === 'yes') {
       if (!replica.asleep) this.#era++;
-      replica.tick();
+      guarded(replica, tickOne);
       if (!replica.rests) return;
     }
     this.#stirring.delete(replica);
   }
+}
+
+function tickOne(replica: Ticking): void {
+  replica.tick();
 }

@@ -57,7 +57,7 @@ function runTurn(turner: Turner): void {
 }
 
 /** What fails is its own failure, and keeps nobody else from anything. */
-export function guarded<T extends Turner>(turner: T, run: (turner: T) => void): void {
+export function guarded<T extends Pick<Turner, 'fail'>>(turner: T, run: (turner: T) => void): void {
   try {
     run(turner);
   } catch (failure) {

@@ -17,8 +17,17 @@ class One implements Ticking {
     return this.asleep;
   }
 
+  readonly failures: unknown[] = [];
+  /** What its tick throws. */
+  breaks: Error | undefined;
+
+  fail(failure: unknown): void {
+    this.failures.push(failure);
+  }
+
   tick(): void {
     this.ticks++;
+    if (this.breaks !== undefined) throw this.breaks;
     if (this.ticks >= this.restsAfter) this.asleep = true;
   }
 }
@@ -96,6 +105,17 @@ describe('ticks', () => {
     const told = looks.reduce((sum, count) => sum + count, 0);
     expect(told).toBeGreaterThanOrEqual(185);
     expect(told).toBeLessThanOrEqual(205);
+  });
+
+  test('go on though one replica fails in its own', async () => {
+    const [one, two] = [a(), b()];
+    one.breaks = new Error('broken');
+    ticks.stir(one);
+    ticks.stir(two);
+    ticks.start();
+    await until(250);
+    expect([one.failures.length, two.ticks]).toEqual([2, 2]);
+    expect(one.failures[0]).toBe(one.breaks);
   });
 
   test('leave out what is held, and forget what does not run here', async () => {
