@@ -2,7 +2,7 @@
  * BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP: here as the commands they are when there is something
  * to take; what waits otherwise is in partition/waiters.ts. In a transaction they never wait.
  */
-import { type ListEnd, type OpenList, openList } from '../encoding/list.ts';
+import type { ListEnd } from '../encoding/list.ts';
 import type { Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
@@ -25,7 +25,15 @@ import {
   type RunResult,
   write,
 } from './command.ts';
-import { parseMove, parseMultiPop, parseRpopLpush, popList, runMove, runMultiPop } from './list.ts';
+import {
+  firstList,
+  parseMove,
+  parseMultiPop,
+  parseRpopLpush,
+  popList,
+  runMove,
+  runMultiPop,
+} from './list.ts';
 
 interface Pop {
   readonly keys: readonly Buffer[];
@@ -37,16 +45,14 @@ function parsePop(end: ListEnd): (args: readonly Buffer[]) => Pop {
   return (args) => ({ keys: keysThenTimeout(args).keys, end });
 }
 
-function runPop(view: WriteView, { keys, end }: Pop, { nowMs }: RunContext): RunResult {
-  for (const key of keys) {
-    const list = openList(view, key, nowMs);
-    if (list === 'wrong-type') return WRONG_TYPE;
-    if (list.size > 0) return atOnce(popWithKey(view, list, end));
-  }
-  return NULL_ARRAY;
+function runPop(view: WriteView, pop: Pop, context: RunContext): RunResult {
+  return atOnce(popWithKey(view, pop, context));
 }
 
-function* popWithKey(view: WriteView, list: OpenList, end: ListEnd): Slices<Reply> {
+function* popWithKey(view: WriteView, { keys, end }: Pop, { nowMs }: RunContext): Slices<Reply> {
+  const list = yield* firstList(view, keys, nowMs);
+  if (list === undefined) return NULL_ARRAY;
+  if (list === 'wrong-type') return WRONG_TYPE;
   const element = yield* popList(view, list, end, undefined);
   return array([bulk(list.found.key), element]);
 }

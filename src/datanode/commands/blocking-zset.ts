@@ -1,5 +1,5 @@
 /** BZPOPMIN, BZPOPMAX, BZMPOP: as blocking-list.ts, of sorted sets. */
-import type { Slices } from '../encoding/slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { openZset } from '../encoding/zset.ts';
 import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
@@ -27,7 +27,9 @@ function parsePop(highest: boolean): (args: readonly Buffer[]) => Pop {
 }
 
 function* runPop(view: WriteView, { keys, highest }: Pop, { nowMs }: RunContext): Slices<Reply> {
+  let met = 0;
   for (const key of keys) {
+    if (isGlanceDue(++met)) yield GLANCE;
     const zset = openZset(view, key, nowMs);
     if (zset === 'wrong-type') return WRONG_TYPE;
     if (zset.size === 0) continue;

@@ -11,7 +11,7 @@ import { Gathered, GatherWriter } from '../encoding/gathered.ts';
 import { decodeCollection, encodeHeader, type Header } from '../encoding/header.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
 import { eachSlice } from '../encoding/member-walk.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import { tags } from '../encoding/tags.ts';
 import type { View } from '../encoding/view.ts';
 import { bulk, NULL, type Reply } from '../resp/reply.ts';
@@ -79,7 +79,9 @@ function* runGather(
   { nowMs }: RunContext,
 ): Slices<Reply> {
   const writer = new GatherWriter(bytesMax);
+  let met = 0;
   for (const key of keys) {
+    if (isGlanceDue(++met)) yield GLANCE;
     const found = findKey(view, key, nowMs);
     if (found.live === undefined) continue;
     yield* gatherKey(writer, found, found.live, types.includes(found.live.type));

@@ -13,7 +13,7 @@ import {
   shrinkEncoding,
 } from '../encoding/list.ts';
 import { dropElements, walkList } from '../encoding/list-walk.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
@@ -233,17 +233,33 @@ function multiPopKeys(args: readonly Buffer[]): readonly Buffer[] {
   return Number.isSafeInteger(count) && count > 0 ? args.slice(2, 2 + count) : [];
 }
 
-export function runMultiPop(
+export function runMultiPop(view: WriteView, request: MultiPop, context: RunContext): RunResult {
+  return atOnce(popFirst(view, request, context));
+}
+
+function* popFirst(
   view: WriteView,
   { keys, end, count }: MultiPop,
   { nowMs }: RunContext,
-): RunResult {
+): Slices<Reply> {
+  const list = yield* firstList(view, keys, nowMs);
+  if (list === undefined) return NULL_ARRAY;
+  return list === 'wrong-type' ? WRONG_TYPE : yield* popFrom(view, list, end, count);
+}
+
+/** The first of the lists that has elements; `wrong-type` if something else comes before. */
+export function* firstList(
+  view: WriteView,
+  keys: readonly Buffer[],
+  nowMs: number,
+): Slices<OpenList | undefined | 'wrong-type'> {
+  let met = 0;
   for (const key of keys) {
+    if (isGlanceDue(++met)) yield GLANCE;
     const list = openList(view, key, nowMs);
-    if (list === 'wrong-type') return WRONG_TYPE;
-    if (list.size > 0) return atOnce(popFrom(view, list, end, count));
+    if (list === 'wrong-type' || list.size > 0) return list;
   }
-  return NULL_ARRAY;
+  return undefined;
 }
 
 function* popFrom(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {

@@ -7,7 +7,7 @@
  */
 
 import type { Collection } from '../encoding/collection.ts';
-import { type Found, findKey } from '../encoding/keyspace.ts';
+import { findKey } from '../encoding/keyspace.ts';
 import { eachPair, type Take } from '../encoding/member-walk.ts';
 import {
   addMember,
@@ -18,11 +18,12 @@ import {
   readSet,
   saveSet,
 } from '../encoding/set.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices, someItem, workOnEach } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import { bulk, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
+import { atOnce } from './at-once.ts';
 import {
   ALL_KEYS,
   ArgumentError,
@@ -52,14 +53,18 @@ interface CardRequest {
   readonly limit: number;
 }
 
-function readSources(view: View, keys: readonly Buffer[], nowMs: number): Sources | 'wrong-type' {
+function* readSources(
+  view: View,
+  keys: readonly Buffer[],
+  nowMs: number,
+): Slices<Sources | 'wrong-type'> {
   const sources: (Collection | undefined)[] = [];
   let wrongType = false;
-  for (const key of keys) {
+  yield* eachItem(keys, (key) => {
     const set = readSet(view, key, nowMs);
     if (set === 'wrong-type') wrongType = true;
     else sources.push(set);
-  }
+  });
   return wrongType ? 'wrong-type' : sources;
 }
 
@@ -68,8 +73,8 @@ function* intersect(view: View, sources: Sources, take: Take<Buffer>): Slices<vo
   const sets = sources.filter((set) => set !== undefined);
   if (sets.length < sources.length) return;
   const [smallest, ...others] = sets.sort((a, b) => a.size - b.size);
-  yield* eachMember(smallest!, (member) => {
-    if (!others.every((set) => hasMember(view, set, member))) return false;
+  yield* eachLookedUp(smallest!, function* (member) {
+    if (yield* someItem(others, (set) => !hasMember(view, set, member))) return false;
     return take(member);
   });
 }
@@ -78,8 +83,8 @@ function* intersect(view: View, sources: Sources, take: Take<Buffer>): Slices<vo
 function* subtract(view: View, [first, ...rest]: Sources, take: Take<Buffer>): Slices<void> {
   if (first === undefined) return;
   const others = rest.filter((set) => set !== undefined);
-  yield* eachMember(first, (member) => {
-    if (others.some((set) => hasMember(view, set, member))) return false;
+  yield* eachLookedUp(first, function* (member) {
+    if (yield* someItem(others, (set) => hasMember(view, set, member))) return false;
     return take(member);
   });
 }
@@ -89,8 +94,8 @@ function* unite(view: View, sources: Sources, take: Take<Buffer>): Slices<void> 
   const earlier: Collection[] = [];
   for (const set of sources) {
     if (set === undefined) continue;
-    yield* eachMember(set, (member) => {
-      if (earlier.some((other) => hasMember(view, other, member))) return false;
+    yield* eachLookedUp(set, function* (member) {
+      if (yield* someItem(earlier, (other) => hasMember(view, other, member))) return false;
       return take(member);
     });
     earlier.push(set);
@@ -106,15 +111,26 @@ function* eachMember(set: Collection, take: Take<Buffer>): Slices<void> {
   yield* eachPair(membersOf(set).range, ([key]) => take(decodeMember(key)));
 }
 
+/** The same where each member is looked up in other sets, of which there may be many. */
+function eachLookedUp(set: Collection, work: (member: Buffer) => Slices<unknown>): Slices<void> {
+  return workOnEach<Buffer>((take) => eachMember(set, take), work);
+}
+
 /** SINTER key [key ...], SUNION, SDIFF likewise */
 function runRead(operation: Operation) {
   return (view: View, keys: readonly Buffer[], { nowMs }: RunContext): RunResult => {
-    const sources = readSources(view, keys, nowMs);
-    return sources === 'wrong-type' ? WRONG_TYPE : gather(operation, view, sources);
+    return atOnce(gather(operation, view, keys, nowMs));
   };
 }
 
-function* gather(operation: Operation, view: View, sources: Sources): Slices<Reply> {
+function* gather(
+  operation: Operation,
+  view: View,
+  keys: readonly Buffer[],
+  nowMs: number,
+): Slices<Reply> {
+  const sources = yield* readSources(view, keys, nowMs);
+  if (sources === 'wrong-type') return WRONG_TYPE;
   const pile = new ReplyPile('set', 'a form that stores the result, and SSCAN');
   yield* operation(view, sources, (member) => {
     pile.add(bulk(member));
@@ -124,19 +140,19 @@ function* gather(operation: Operation, view: View, sources: Sources): Slices<Rep
 
 /** SINTERSTORE destination key [key ...], SUNIONSTORE, SDIFFSTORE likewise */
 function runStore(operation: Operation, event: string) {
-  return (view: WriteView, { target, keys }: Store, { nowMs }: RunContext): RunResult => {
-    const sources = readSources(view, keys, nowMs);
-    if (sources === 'wrong-type') return WRONG_TYPE;
-    return store(operation, view, sources, { event, found: findKey(view, target, nowMs) });
-  };
+  return (view: WriteView, request: Store, { nowMs }: RunContext): RunResult =>
+    atOnce(store(operation, view, request, { event, nowMs }));
 }
 
 function* store(
   operation: Operation,
   view: WriteView,
-  sources: Sources,
-  { event, found }: { readonly event: string; readonly found: Found },
+  { target, keys }: Store,
+  { event, nowMs }: { readonly event: string; readonly nowMs: number },
 ): Slices<Reply> {
+  const sources = yield* readSources(view, keys, nowMs);
+  if (sources === 'wrong-type') return WRONG_TYPE;
+  const found = findKey(view, target, nowMs);
   const result = newSet(view, found);
   yield* operation(view, sources, (member) => {
     addMember(view, result, member);
@@ -173,12 +189,13 @@ function cardKeys(args: readonly Buffer[]): readonly Buffer[] {
   return Number.isSafeInteger(count) && count > 0 ? args.slice(2, 2 + count) : [];
 }
 
-function runCard(view: View, { keys, limit }: CardRequest, { nowMs }: RunContext): RunResult {
-  const sources = readSources(view, keys, nowMs);
-  return sources === 'wrong-type' ? WRONG_TYPE : countShared(view, sources, limit);
+function runCard(view: View, request: CardRequest, { nowMs }: RunContext): RunResult {
+  return atOnce(countShared(view, request, nowMs));
 }
 
-function* countShared(view: View, sources: Sources, limit: number): Slices<Reply> {
+function* countShared(view: View, { keys, limit }: CardRequest, nowMs: number): Slices<Reply> {
+  const sources = yield* readSources(view, keys, nowMs);
+  if (sources === 'wrong-type') return WRONG_TYPE;
   let count = 0;
   yield* intersect(view, sources, () => ++count === limit);
   return integer(count);

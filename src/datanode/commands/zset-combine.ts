@@ -3,7 +3,7 @@
 import type { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
 import { findKey } from '../encoding/keyspace.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices, someItem, workOnEach } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { Entry } from '../encoding/zset.ts';
 import { buildZset, type Scored, ScoredList } from '../encoding/zset-build.ts';
@@ -135,17 +135,20 @@ function aggregateOf(arg: Buffer): Aggregate {
 }
 
 /** The inputs in the order of the request, or the error reply. */
-function openSources(
+function* openSources(
   view: View,
   { keys, options }: CombineRequest,
   nowMs: number,
-): { readonly inputs: readonly Weighted[]; readonly options: Options } | Reply {
+): Slices<{ readonly inputs: readonly Weighted[]; readonly options: Options } | Reply> {
   const sources: Source[] = [];
-  for (const key of keys) {
+  let isWrong = false;
+  yield* eachItem(keys, (key) => {
     const source = readSource(view, key, nowMs);
-    if (source === 'wrong-type') return WRONG_TYPE;
-    sources.push(source);
-  }
+    if (source === 'wrong-type') isWrong = true;
+    else sources.push(source);
+    return isWrong;
+  });
+  if (isWrong) return WRONG_TYPE;
   if (options instanceof ArgumentError) return error(options.message);
   const inputs = sources.map((source, at) => ({ source, weight: options.weights[at]! }));
   return { inputs, options };
@@ -186,14 +189,14 @@ function* intersect(
   aggregate: Aggregate,
   take: (entry: Entry) => boolean | undefined,
 ): Slices<void> {
-  yield* walkSource(first!.source, ({ member, score }) => {
+  yield* eachLookedUp(first!.source, function* ({ member, score }) {
     let sum = numberOr0(first!.weight * score);
-    for (const { source, weight } of others) {
+    const isMissing = yield* someItem(others, ({ source, weight }) => {
       const other = sourceScore(view, source, member);
-      if (other === undefined) return undefined;
-      sum = aggregate(sum, other * weight);
-    }
-    return take({ member, score: sum });
+      if (other !== undefined) sum = aggregate(sum, other * weight);
+      return other === undefined;
+    });
+    return isMissing ? undefined : take({ member, score: sum });
   });
 }
 
@@ -202,10 +205,15 @@ function* subtract(
   [first, ...others]: readonly Weighted[],
   take: (entry: Entry) => boolean | undefined,
 ): Slices<void> {
-  yield* walkSource(first!.source, (entry) => {
+  yield* eachLookedUp(first!.source, function* (entry) {
     const isIn = ({ source }: Weighted) => sourceScore(view, source, entry.member) !== undefined;
-    return others.some(isIn) ? undefined : take(entry);
+    return (yield* someItem(others, isIn)) ? undefined : take(entry);
   });
+}
+
+/** Elements that are looked up in other inputs, of which there may be many. */
+function eachLookedUp(source: Source, work: (entry: Entry) => Slices<unknown>): Slices<void> {
+  return workOnEach<Entry>((take) => walkSource(source, take), work);
 }
 
 function* runCombine(
@@ -214,7 +222,7 @@ function* runCombine(
   request: CombineRequest,
   { nowMs }: RunContext,
 ): Slices<Reply> {
-  const opened = openSources(view, request, nowMs);
+  const opened = yield* openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
   const result = yield* combined(view, operation, inputs, options);
@@ -259,7 +267,7 @@ function* runStore(
   request: CombineRequest,
   { nowMs }: RunContext,
 ): Slices<Reply> {
-  const opened = openSources(view, request, nowMs);
+  const opened = yield* openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
   const found = findKey(view, request.target!, nowMs);
@@ -272,7 +280,7 @@ function* runStore(
 
 /** ZINTERCARD numkeys key [key ...] [LIMIT limit] */
 function* runInterCard(view: View, request: CombineRequest, { nowMs }: RunContext): Slices<Reply> {
-  const opened = openSources(view, request, nowMs);
+  const opened = yield* openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
   let count = 0;

@@ -1,7 +1,7 @@
 /** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
 
 import type { SteadyList } from '../../common/steady-list.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
+import { eachItem, GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
 import type { OpenZset } from '../encoding/zset-header.ts';
@@ -80,7 +80,9 @@ export function* runMPop(
   { keys, highest, count }: MPopRequest,
   { nowMs }: RunContext,
 ): Slices<Reply> {
+  let met = 0;
   for (const key of keys) {
+    if (isGlanceDue(++met)) yield GLANCE;
     const zset = openZset(view, key, nowMs);
     if (zset === 'wrong-type') return WRONG_TYPE;
     if (zset.size === 0) continue;

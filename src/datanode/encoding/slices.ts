@@ -55,3 +55,32 @@ export function* eachItem<T>(items: Iterable<T>, each: (item: T) => unknown): Sl
     if (each(item) === true) return;
   }
 }
+
+/** As `items.some(test)` where each test is a lookup: others get their turn between them. */
+export function* someItem<T>(items: readonly T[], test: (item: T) => boolean): Slices<boolean> {
+  for (let at = 0; at < items.length; at++) {
+    if (at > 0 && isGlanceDue(at)) yield GLANCE;
+    if (test(items[at]!)) return true;
+  }
+  return false;
+}
+
+/**
+ * A walk whose items need work that gives way itself: what the walk has met is worked on each time
+ * before it goes on, a few items at most. True ends it.
+ */
+export function* workOnEach<T>(
+  walk: (take: (item: T) => undefined) => Slices<void>,
+  work: (item: T) => Slices<unknown>,
+): Slices<void> {
+  const met: T[] = [];
+  const steps = walk((item) => {
+    met.push(item);
+    return undefined;
+  });
+  for (let step = steps.next(); ; step = steps.next(yield step.value)) {
+    for (const item of met) if ((yield* work(item)) === true) return;
+    met.length = 0;
+    if (step.done) return;
+  }
+}
