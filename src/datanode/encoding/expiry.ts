@@ -2,7 +2,7 @@ import { asBuffer, writeU64 } from '../../common/bytes.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import { expireFields } from './hash-expiry.ts';
 import { findKey, removeKey } from './keyspace.ts';
-import type { Slices } from './slices.ts';
+import { GLANCE, NOTHING, type Slices, STEP_ITEMS } from './slices.ts';
 import { tags } from './tags.ts';
 import type { WriteView } from './view.ts';
 
@@ -35,7 +35,11 @@ export function* expireKeys(
 ): Slices<number> {
   let removed = 0;
   let fieldsLeft = FIELDS_PER_ENTRY;
+  let looked = 0;
   for (const { key } of due) {
+    // behind each: a value of megabytes is read before it goes
+    if (looked > 0) yield looked % STEP_ITEMS === 0 ? NOTHING : GLANCE;
+    looked++;
     const found = findKey(view, key, nowMs);
     if (found.stored === undefined) continue;
     if (found.live === undefined) {

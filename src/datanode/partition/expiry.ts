@@ -10,6 +10,7 @@
  */
 
 import { messageOf } from '../../common/errors.ts';
+import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import {
   decodeExpiryKey,
@@ -17,13 +18,20 @@ import {
   type ExpiryEntry,
   expiryRange,
 } from '../encoding/expiry.ts';
-import { readRange } from '../encoding/txn.ts';
+import { keyAfter } from '../encoding/key.ts';
+import { readSlice } from '../encoding/read-ahead.ts';
 import { type Engine, limited } from '../engine/engine.ts';
 import type { DueKey } from './envelope.ts';
 
 /** Keys deleted by one entry, and hashes of which it deletes fields. */
 const KEYS_PER_ENTRY = 1_000;
 const HASHES_PER_ENTRY = 100;
+/**
+ * Between two ticks; what is left waits for the next. One a tick (10,000 keys a second) may be less
+ * than what falls due, and without a bound a backlog of millions has every second entry until it is
+ * gone.
+ */
+const ROUNDS_PER_TICK = 4;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export interface ExpiryGround {
@@ -55,6 +63,8 @@ export class Expiry {
   #writtenMs = Number.POSITIVE_INFINITY;
   /** An expire entry is on its way: the next round waits for it. */
   #proposed = false;
+  /** Which a backlog may have before the next tick. */
+  #roundsLeft = 0;
   #leading = false;
   #stopped = false;
 
@@ -125,6 +135,7 @@ export class Expiry {
   /** Called from time to time: deletes what is due even when nobody reads. */
   tick(): void {
     if (!this.#options.expiresUnread) return;
+    this.#roundsLeft = ROUNDS_PER_TICK - 1;
     // group time is not for nothing: it asks every peer's clock
     if (this.rests) return;
     if (this.#backlog || this.#boundMs <= this.#ground.nowMs()) this.#round();
@@ -149,15 +160,27 @@ export class Expiry {
     }
   }
 
+  /** As many as `limit`; fewer where their keys fill a slice of megabytes. */
   async #read(
     expiring: Expiring,
     fromMs: number,
     toMs: number,
     limit: number,
   ): Promise<ExpiryEntry[]> {
-    const range = limited(expiryRange(expiring, fromMs, toMs), limit);
-    const pairs = await readRange(this.#ground.engine(), range);
-    return pairs.map(([key]) => decodeExpiryKey(key));
+    const found: ExpiryEntry[] = [];
+    let range = expiryRange(expiring, fromMs, toMs);
+    let bytes = 0;
+    while (found.length < limit && bytes < limits.rangeSliceBytes) {
+      const left = limited(range, limit - found.length);
+      const { pairs, ended } = await readSlice(this.#ground.engine(), left);
+      for (const [key] of pairs) {
+        found.push(decodeExpiryKey(key));
+        bytes += key.length;
+      }
+      if (ended) break;
+      range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+    }
+    return found;
   }
 
   #scan(): void {
@@ -183,6 +206,10 @@ export class Expiry {
     }
     this.#scanning = false;
     this.#ground.resume();
+    if (this.#backlog && this.#roundsLeft > 0) {
+      this.#roundsLeft--;
+      this.#round();
+    }
   }
 
   #warn(text: string, failure: unknown): void {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { expireKeys } from '../../../src/datanode/encoding/expiry.ts';
 import { findKey, removeKey, setDeadline } from '../../../src/datanode/encoding/keyspace.ts';
+import { GLANCE } from '../../../src/datanode/encoding/slices.ts';
 import { storeString } from '../../../src/datanode/encoding/string.ts';
 import { readCounts } from '../../../src/datanode/encoding/system.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
@@ -51,4 +52,23 @@ test('a key that is gone, or whose other deadline has passed as well, is no exce
     LATER_MS,
   );
   expect(late).toEqual({ removed: 1, value: undefined, counts: { keys: 0, expires: 0 } });
+});
+
+test('others may have their turn between any two keys', async () => {
+  const { engine } = await createMemoryHost().open('1-0');
+  const txn = new Txn(engine);
+  txn.beginEntry(1);
+  const keys = Array.from({ length: 70 }, (_, at) => Buffer.from(`k${at}`));
+  for (const key of keys) storeString(txn, findKey(txn, key, BEFORE_MS), key, DEADLINE_MS);
+  const run = expireKeys(
+    txn,
+    keys.map((key) => ({ key, deadlineMs: DEADLINE_MS })),
+    LATER_MS,
+  );
+  const asked: unknown[] = [];
+  let step = run.next();
+  for (; !step.done; step = run.next([])) asked.push(step.value);
+  expect(step.value).toBe(keys.length);
+  expect(asked.length).toBe(keys.length - 1);
+  expect(asked.filter((range) => range !== GLANCE).length).toBe(1);
 });

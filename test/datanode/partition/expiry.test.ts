@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { type Logger, silentLogger } from '../../../src/common/log.ts';
 import { encodeExpiryKey } from '../../../src/datanode/encoding/key.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
@@ -169,4 +170,72 @@ test('reads of a follower see no time at which a deadline passes that no entry h
   expect(expiry.readTimeMs()).toBe(600);
   expiry.replaced();
   expect(expiry.readTimeMs()).toBeUndefined();
+});
+
+/** A leader whose entries are applied at once, over so many keys that are due. */
+async function backlogOf(count: number, keyBytes = 1, expiresUnread = true) {
+  const engine = await engineWith([]);
+  const txn = new Txn(engine);
+  txn.beginEntry(1);
+  for (let at = 0; at < count; at++) {
+    const key = Buffer.from(String(at).padStart(keyBytes, 'k'));
+    txn.put(encodeExpiryKey(50, key), Buffer.from([0]));
+  }
+  await engine.write(txn.operations());
+  const proposed: number[] = [];
+  const options = { expiresUnread };
+  const ground = {
+    engine: () => engine,
+    ...{ appliedTimeMs: () => 100, nowMs: () => 100, resume: () => {} },
+    propose: (keys: readonly DueKey[]) => {
+      proposed.push(keys.length);
+      const gone = keys.map(({ key, deadlineMs }) => ({
+        type: 'del' as const,
+        key: encodeExpiryKey(deadlineMs, key),
+      }));
+      void engine.write(gone).then(() => expiry.onApplied(Number.POSITIVE_INFINITY, true));
+      return true;
+    },
+  };
+  const expiry = new Expiry(ground, silentLogger, options);
+  expiry.lead();
+  await turns();
+  return { expiry, proposed };
+}
+
+const SOON = { timeout: 20_000 };
+/** Time for a round that should not be. */
+const rest = () => new Promise((resolve) => setTimeout(resolve, 100));
+
+test('an entry takes a thousand keys, and a tick brings as many as a backlog needs, but four', async () => {
+  const { expiry, proposed } = await backlogOf(4_700);
+  expect(proposed).toEqual([]);
+  expiry.tick();
+  await expect.poll(() => proposed.length, SOON).toBe(4);
+  await rest();
+  expect(proposed).toEqual([1_000, 1_000, 1_000, 1_000]);
+  expiry.tick();
+  await expect.poll(() => proposed.slice(4), SOON).toEqual([700]);
+  expiry.tick();
+  await rest();
+  expect(proposed.length).toBe(5);
+});
+
+test('an entry with long keys has fewer', async () => {
+  const keyBytes = 8_192;
+  const { expiry, proposed } = await backlogOf(400, keyBytes);
+  expiry.tick();
+  await expect.poll(() => proposed.reduce((sum, one) => sum + one, 0), SOON).toBe(400);
+  const fit = limits.rangeSliceBytes / keyBytes;
+  expect(Math.max(...proposed)).toBeLessThanOrEqual(2 * fit);
+});
+
+test('a read begins one round of a backlog where nothing is deleted unread', async () => {
+  const { expiry, proposed } = await backlogOf(2_500, 1, false);
+  expect(expiry.settled(101)).toBe(true);
+  expiry.onApplied(60, false);
+  expect(expiry.settled(101)).toBe(false);
+  await expect.poll(() => proposed.length, SOON).toBe(1);
+  await rest();
+  expect(proposed).toEqual([1_000]);
 });
