@@ -195,8 +195,9 @@ class SharedLog implements RaftLog {
    */
   append(part: LogAppend, onDurable: () => void, urgency: LogUrgency = 'now'): void {
     if (this.#ended) throw new KvorumError('STOPPING', 'the raft log is closed');
-    checkPart(this.#state, part);
+    // what was ignored is no gap: the core goes on from it until it is stopped
     if (this.#failure !== undefined || this.#closed) return;
+    checkPart(this.#state, part);
     let batch: Batch | undefined;
     for (const piece of splitPart(this.#state, part, this.#batchBytesMax)) {
       batch = this.#queue.gather(partBytes(piece));
