@@ -1,6 +1,7 @@
 /** One append: checked as a whole before anything changes, split when too large, encoded. */
 import { assert } from '../../common/assert.ts';
 import { KvorumError } from '../../common/errors.ts';
+import type { LogIndex } from '../../common/ids.ts';
 import { type Entry, type HardState, NONE } from '../raft/message.ts';
 import type { Batch } from './batch.ts';
 import {
@@ -104,14 +105,17 @@ export function partBytes(part: LogAppend): number {
 
 /**
  * Pieces of at most `bytesMax`, each atomic by itself (one entry alone may exceed it). The first
- * has the new term and vote, so that no entry is ever found with a term above the replica's; the
- * last has the commit index, so that none is found beyond the log.
+ * has the new term and vote, so that no entry is ever found with a term above the replica's; each
+ * has of the commit index what its entries reach: none is found beyond the log, and a crash between
+ * pieces leaves what was known to be committed of those that it spared.
  */
 export function splitPart(log: LogState, part: LogAppend, bytesMax: number): LogAppend[] {
   if (partBytes(part) <= bytesMax) return [part];
   const entries = part.entries ?? [];
   const { replica, reset, hardState } = part;
-  const commit = Math.max(log.replicas.get(replica)?.hardState.commit ?? 0, reset?.base.index ?? 0);
+  const before = Math.max(log.replicas.get(replica)?.hardState.commit ?? 0, reset?.base.index ?? 0);
+  const reached = (last: LogIndex): HardState | undefined =>
+    hardState && { ...hardState, commit: Math.max(before, Math.min(hardState.commit, last)) };
   const pieces: LogAppend[] = [];
   let from = 0;
   while (from < entries.length) {
@@ -121,11 +125,11 @@ export function splitPart(log: LogState, part: LogAppend, bytesMax: number): Log
       bytes += ENTRY_HEADER_BYTES + entries[to]!.data.length;
       if (bytes > bytesMax) break;
     }
-    pieces.push({ replica, entries: entries.slice(from, to) });
+    const head = reached(entries[to - 1]!.index);
+    pieces.push({ replica, entries: entries.slice(from, to), ...(head && { hardState: head }) });
     from = to;
   }
-  const head = hardState && { ...hardState, commit };
-  pieces[0] = { ...pieces[0]!, ...(reset && { reset }), hardState: head };
+  pieces[0] = { ...pieces[0]!, ...(reset && { reset }) };
   const end = { ...part, entries: pieces.at(-1)!.entries ?? [] };
   if (pieces.length > 1) {
     const { reset: _, ...rest } = end;
