@@ -12,6 +12,7 @@ import {
   TOMBSTONE_BYTES,
   TRUNCATE_BYTES,
 } from './format.ts';
+import { keptEntries } from './kept-entries.ts';
 import type { LogState } from './log-state.ts';
 import type { LogAppend, LogBase } from './raft-log.ts';
 import type { ReplicaState } from './replica-log.ts';
@@ -175,7 +176,7 @@ function encodeEntries(state: ReplicaState, batch: Batch, entries: readonly Entr
     batch.add({ kind: 'truncate', replica: state.replica, lastIndex });
     state.truncate(lastIndex);
   }
-  for (const entry of entries) {
+  for (const entry of keptEntries(entries)) {
     const offset = batch.addEntry('entry', state.replica, entry);
     const bytes = ENTRY_HEADER_BYTES + entry.data.length;
     state.append(entry.term, { segment: batch.place.segment, offset, bytes }, entry);

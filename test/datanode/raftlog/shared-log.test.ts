@@ -385,6 +385,26 @@ describe('on the simulated disk', () => {
     expect(() => again.append({ replica: 2, reset: reset(0, 0, 2) }, noted)).toThrow('was removed');
   });
 
+  test('the few entries of a group do not keep a frame of many groups in memory', async () => {
+    const log = await openWith([1, 2]);
+    const frame = Buffer.alloc(1_000_000, 'x');
+    const cut = (index: number, from: number, to: number): Entry => ({
+      ...{ term: 1, index, kind: 'normal', data: frame.subarray(from, to) },
+    });
+    const few = [cut(1, 0, 300), cut(2, 300, 300), entry(3, 1), cut(4, 300, 900)];
+    const most = [cut(1, 900, 600_000)];
+    log.append({ replica: 1, entries: few }, noted);
+    log.append({ replica: 2, entries: most }, noted);
+    const kept = log.replica(1)!.entries(1, 5, 1e9) as readonly Entry[];
+    expect(kept).toEqual(few);
+    const memory = new Set(kept.map(({ data }) => data.buffer));
+    expect([...memory].every(({ byteLength }) => byteLength <= 8_192)).toBe(true);
+    expect((log.replica(2)!.entries(1, 2, 1e9) as readonly Entry[])[0]).toBe(most[0]);
+    await clock.until(log.close());
+    const again = await openSim();
+    expect(again.replica(1)!.entries(1, 5, 1e9)).toEqual(few);
+  });
+
   test('a part beyond the batch bound takes several batches and leaves no half state', async () => {
     const seen = new Set<string>();
     const hardState = { term: 5, vote: 3, commit: 39 }; // of an entry in the last batch
