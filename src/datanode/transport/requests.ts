@@ -41,6 +41,8 @@ export class RequestClient {
   readonly #pending = new Map<number, Pending>();
   readonly #unsent: Pending[] = [];
   #unsentBytes = 0;
+  /** Those that are not parked, and their bytes. */
+  #unanswered = 0;
   #unansweredBytes = 0;
   /** Of those the ones that were sent. */
   #sentBytes = 0;
@@ -84,7 +86,7 @@ export class RequestClient {
     signal?: AbortSignal,
     parks: boolean = false,
   ): Promise<Buffer> {
-    const refusal = this.#refusal(body, signal);
+    const refusal = this.#refusal(body, signal, parks);
     if (refusal) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
@@ -103,7 +105,10 @@ export class RequestClient {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#pending.set(id, pending);
-      if (!parks) this.#unansweredBytes += body.length;
+      if (!parks) {
+        this.#unanswered++;
+        this.#unansweredBytes += body.length;
+      }
       this.#unsent.push(pending);
       this.#unsentBytes += body.length + HEAD_BYTES;
       this.#lookAt(dueMs);
@@ -158,7 +163,7 @@ export class RequestClient {
     }
   }
 
-  #refusal(body: Buffer, signal: AbortSignal | undefined): KvorumError | undefined {
+  #refusal(body: Buffer, signal: AbortSignal | undefined, parks: boolean): KvorumError | undefined {
     if (signal?.aborted) return new KvorumError('CANCELLED', 'aborted before it was sent');
     if (this.#link === undefined) {
       return new KvorumError('PEER_UNREACHABLE', `no connection to ${this.#node}`);
@@ -168,7 +173,7 @@ export class RequestClient {
       return new KvorumError('TOO_LARGE', `a request to ${this.#node} was not sent: ${text}`);
     }
     if (
-      this.#pending.size >= this.#settings.requestsMax ||
+      (!parks && this.#unanswered >= this.#settings.requestsMax) ||
       this.#unsent.length >= this.#settings.requestsMax ||
       (this.#unsent.length > 0 && this.#unsentBytes + body.length > this.#settings.queueBytesMax)
     ) {
@@ -232,6 +237,7 @@ export class RequestClient {
     this.#pending.delete(pending.id);
     pending.unlisten();
     if (pending.parks) return;
+    this.#unanswered--;
     this.#unansweredBytes -= pending.body.length;
     if (!pending.sent) return;
     this.#sentBytes -= pending.body.length;
@@ -246,20 +252,18 @@ export function errorCode(text: string): ErrorCode {
 
 /** A request that is being answered. */
 class Running extends LazyAbort implements Asker {
-  #bytes: number;
-  readonly #release: (bytes: number) => void;
+  #release: (() => void) | undefined;
 
-  /** Of a body of `bytes`, which are to be released once. */
-  constructor(bytes: number, release: (bytes: number) => void) {
+  /** Counts until `release` is called, which is once. */
+  constructor(release: () => void) {
     super();
-    this.#bytes = bytes;
     this.#release = release;
   }
 
   park(): void {
-    const bytes = this.#bytes;
-    this.#bytes = 0;
-    if (bytes > 0) this.#release(bytes);
+    const release = this.#release;
+    this.#release = undefined;
+    release?.();
   }
 }
 
@@ -271,7 +275,8 @@ export class RequestServer {
   readonly #settings: TransportSettings;
   readonly #running = new Map<number, Running>();
   readonly #room: AnswerRoom;
-  /** Of those that are not parked. */
+  /** Those that are not parked, and their bytes. */
+  #unparked = 0;
   #runningBytes = 0;
   #closed = false;
 
@@ -295,7 +300,7 @@ export class RequestServer {
     }
     if (kind !== requestKinds.request) throw badFrame(`request frame ${kind} from the asking side`);
     if (this.#running.has(id)) throw badFrame(`request ${id} is already running`);
-    if (this.#running.size >= this.#settings.requestsMax) {
+    if (this.#unparked >= this.#settings.requestsMax) {
       this.#answerFailure(id, 'BUSY', 'too many requests are running');
       return;
     }
@@ -318,12 +323,15 @@ export class RequestServer {
   }
 
   async #serve(id: number, body: Buffer): Promise<void> {
-    const running = new Running(body.length, (bytes) => {
+    const bytes = body.length;
+    const running = new Running(() => {
+      this.#unparked--;
       this.#runningBytes -= bytes;
       this.#balance();
     });
     this.#running.set(id, running);
-    this.#runningBytes += body.length;
+    this.#unparked++;
+    this.#runningBytes += bytes;
     this.#balance();
     try {
       const answer = await this.#handlers.onRequest(this.#from, body, running, this.#room);

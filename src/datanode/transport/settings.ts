@@ -20,6 +20,7 @@ export interface TransportSettings {
   /** Unsent raft messages, and unsent requests, of one connection. Of requests that have no answer half
    * as much is sent, and a peer that has to answer more than this reads no more. */
   readonly queueBytesMax: number;
+  /** Of one connection, without an answer, but for what who answers parks. */
   readonly requestsMax: number;
   /** Unanswered requests of a small connection, below `queueBytesMax`: more of them go in bulk. */
   readonly smallRequestBytesMax: number;

@@ -19,7 +19,7 @@ export interface PeerAddress extends Address {
 export interface Asker extends Gone {
   /**
    * The request may wait for ever. What is kept of it is bounded by who keeps it, and counts no more
-   * among the bytes beyond which nothing is read of the peer.
+   * among the bytes beyond which nothing is read of the peer, nor among the requests it may have.
    */
   park(): void;
 }

@@ -396,6 +396,45 @@ describe('connections', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(['OUTCOME_UNKNOWN']));
   });
 
+  test('what is parked is none of the requests that a peer may have', async () => {
+    const [a, b] = await pair({ settings: { requestsMax: 2 } });
+    let asked = 0;
+    const answers: (() => void)[] = [];
+    b.handlers.onRequest = (_, body, asker) => {
+      asked++;
+      if (body[0] === 1) asker.park();
+      return new Promise((resolve) => answers.push(() => resolve(body)));
+    };
+    const all: Promise<unknown>[] = [];
+    let refused = 0;
+    const ask = async (kind: number, saysSo: boolean) => {
+      const signal = new AbortController().signal;
+      const sent = a.transport.request('b', Buffer.from([kind]), 60_000, signal, saysSo);
+      all.push(
+        sent.catch(({ code }) => {
+          refused++;
+          return code;
+        }),
+      );
+      await eventually('it came, or was refused', () => asked + refused === all.length);
+    };
+    for (let at = 0; at < 5; at++) await ask(1, true);
+    await ask(2, false);
+    await ask(2, false);
+    // one more is refused here, or there when this side does not count it
+    await ask(2, false);
+    await ask(2, true);
+    expect([asked, refused]).toEqual([7, 2]);
+    expect(await Promise.all(all.slice(7))).toEqual(['BUSY', 'BUSY']);
+    for (const answer of answers) answer();
+    expect((await Promise.all(all)).slice(0, 7)).toEqual(
+      [1, 1, 1, 1, 1, 2, 2].map((kind) => Buffer.from([kind])),
+    );
+    // what was answered makes room
+    b.handlers.onRequest = async (_, body) => body;
+    expect(await a.transport.request('b', Buffer.alloc(3), 5_000)).toHaveLength(3);
+  });
+
   test('a peer that reads nothing costs a bounded queue: the oldest messages go', async () => {
     const [a, b] = await pair({ settings: { queueBytesMax: 100_000, silenceMs: 10_000 } });
     const data = Buffer.alloc(10_000);
