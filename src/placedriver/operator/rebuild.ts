@@ -87,7 +87,13 @@ async function find(store: MetaStore, what: PartitionName): Promise<Found> {
   const damaged = new Set(
     damages.items.map(({ key, value }) => decodeRecord(recordKinds.damage, key, value).replica),
   );
-  const seen = [unchanged, report.unchanged, ...registered.map((node) => node.unchanged)];
+  // a namespace that is deleted meanwhile tells only of the groups that it has
+  const seen = [
+    owner.unchanged,
+    unchanged,
+    report.unchanged,
+    ...registered.map((node) => node.unchanged),
+  ];
   return { record, leader, alive, damaged, unchanged: seen };
 }
 

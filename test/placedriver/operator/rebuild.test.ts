@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
@@ -8,6 +8,7 @@ import {
   encodeRecord,
   keys,
   type LeaderRecord,
+  type NamespaceRecord,
   type NodeRecord,
 } from '../../../src/meta/schema.ts';
 import type { MetaStore } from '../../../src/meta/store.ts';
@@ -15,15 +16,18 @@ import { PlacedriverCoordinator } from '../../../src/placedriver/coordinator.ts'
 import type { Operator } from '../../../src/placedriver/operator/operator.ts';
 
 let store: MetaStore;
+/** The coordinator's own. */
+let masters: MetaStore;
 let coordinator: PlacedriverCoordinator;
 let warnings: string[];
 
 beforeEach(async () => {
   const meta = new MemoryMeta({ clock: systemClock });
   store = meta.connect();
+  masters = meta.connect();
   warnings = [];
   coordinator = new PlacedriverCoordinator({
-    store: meta.connect(),
+    store: masters,
     clock: systemClock,
     random: seededRandom('pd1'),
     logger: {
@@ -103,6 +107,23 @@ test('names what is not there', async () => {
     const refused = master.rebuild(other, 'n1', 'lose-data-of none/0');
     await expect(refused).rejects.toMatchObject({ code: 'NOT_FOUND' });
   }
+});
+
+test('a namespace that is deleted meanwhile gets no group that nobody tells of', async () => {
+  const master = await operator();
+  await lose();
+  const item = (await store.get(keys.namespace('default')))!;
+  const record = decodeRecord(recordKinds.namespace, item.key, item.value);
+  const deleted: NamespaceRecord = { ...record, ready: false, deleting: true };
+  const { range } = masters;
+  const spy = vi.spyOn(masters, 'range').mockImplementation(async (prefix, ...more) => {
+    const found = await range.call(masters, prefix, ...more);
+    if (prefix === keys.damages) await store.put(item.key, encodeRecord(deleted));
+    return found;
+  });
+  const refused = master.rebuild(what, 'n1', confirmation);
+  await expect(refused).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  spy.mockRestore();
 });
 
 test('a group of another id goes on from the survivor, asked once or twice', async () => {
