@@ -3,8 +3,9 @@
  * which are one run in a namespace that was made at once. Groups that were given up before go with
  * those that came from them.
  */
+import { codeOf } from '../common/errors.ts';
 import type { GroupId, Namespace } from '../common/ids.ts';
-import { decodeRecord, recordKinds } from '../meta/records.ts';
+import { decodeRecord, type RecordKind, recordKinds } from '../meta/records.ts';
 import {
   type DeletedRecord,
   encodeRecord,
@@ -13,6 +14,18 @@ import {
   SCHEMA_VERSION,
 } from '../meta/schema.ts';
 import type { MetaItem, MetaOperation } from '../meta/store.ts';
+
+/** Those that can be read; of the others nothing is known. */
+export function readableIn<T>(kind: RecordKind<T>, items: readonly MetaItem[]): T[] {
+  return items.flatMap(({ key, value }) => {
+    try {
+      return [decodeRecord(kind, key, value)];
+    } catch (failure) {
+      if (codeOf(failure) !== 'BAD_RECORD') throw failure;
+      return [];
+    }
+  });
+}
 
 /** Throws BAD_RECORD: a group that cannot be read could not be told. */
 export function partitionsIn(items: readonly MetaItem[]): PartitionRecord[] {

@@ -21,6 +21,7 @@ import {
 } from '../meta/schema.ts';
 import type { Compare, MetaItem, MetaOperation } from '../meta/store.ts';
 import { candidateNode, hasTags } from './balance/candidates.ts';
+import { deletionsOf, readableIn } from './deleted-groups.ts';
 import { reserveIds, writeGuarded } from './fenced.ts';
 import type { NamespaceSpec } from './operator/operator.ts';
 import type { Picture } from './picture.ts';
@@ -101,9 +102,12 @@ function recordOf({ name, hash, partitions, replicas, tags, reads }: NamespaceSp
   return record;
 }
 
-/** Records that an earlier, half-written or deleted namespace of this name has left. */
+/**
+ * Records that an earlier namespace of this name has left, half written, deleted, or without a record.
+ * Datanodes may have replicas of its groups: they are told before these are named nowhere any more.
+ */
 async function leftovers(
-  { store }: MasterTerm,
+  { store, clock }: MasterTerm,
   table: readonly PartitionRecord[],
   name: Namespace,
 ): Promise<MetaOperation[]> {
@@ -112,9 +116,13 @@ async function leftovers(
     store.range(keys.partitionsOf(name)),
     store.range(keys.leadersOf(name)),
   ]);
-  return [...partitions.items, ...leaders.items]
+  const dead = readableIn(recordKinds.partition, partitions.items);
+  const removals = [...partitions.items, ...leaders.items]
     .filter(({ key }) => !written.has(key))
-    .map(({ key }) => ({ type: 'delete', key }));
+    .map(({ key }): MetaOperation => ({ type: 'delete', key }));
+  if (dead.length === 0) return removals;
+  const known = readableIn(recordKinds.deleted, (await store.range(keys.deleted)).items);
+  return [...deletionsOf(name, dead, clock.wallMs(), known), ...removals];
 }
 
 function putPartition(record: PartitionRecord): MetaOperation {

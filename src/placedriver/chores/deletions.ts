@@ -3,13 +3,12 @@
  * metadata store: partitions, leaders and damage first, the namespace's record last, so that a
  * master that dies in the middle leaves it to the next, and the name is free only when all is gone.
  */
-import { codeOf } from '../../common/errors.ts';
 import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import { type DeletedRecord, keys } from '../../meta/schema.ts';
 import type { Compare, MetaItem, MetaOperation } from '../../meta/store.ts';
-import { adjoining, deletionsOf, mergeOf, partitionsIn } from '../deleted-groups.ts';
+import { adjoining, deletionsOf, mergeOf, partitionsIn, readableIn } from '../deleted-groups.ts';
 import { fencedChange, writeGuarded } from '../fenced.ts';
 import { isBeingMade } from '../namespaces.ts';
 import type { MasterTerm } from '../term.ts';
@@ -42,24 +41,15 @@ async function mergeDeletions({ store, fence, picture, leadership }: MasterTerm)
   const seen = picture.deletions();
   if (seen.length <= limits.deletionsApartMax || adjoining(seen, MERGED_MAX).length === 0) return;
   const { items } = await store.range(keys.deleted);
+  // a record that cannot be read stays as it is
   const revisions = new Map(items.map(({ key, modRevision }) => [key, modRevision]));
-  for (const run of adjoining(items.flatMap(readable), MERGED_MAX)) {
+  for (const run of adjoining(readableIn(recordKinds.deleted, items), MERGED_MAX)) {
     if (leadership.lost.aborted) return;
     const unchanged = run.map(({ firstGroup }) => {
       const key = keys.deletion(firstGroup);
       return { key, modRevision: revisions.get(key)! };
     });
     await fencedChange(store, fence, unchanged, mergeOf(run));
-  }
-}
-
-/** None of a record that cannot be read: it stays as it is. */
-function readable({ key, value }: MetaItem): DeletedRecord[] {
-  try {
-    return [decodeRecord(recordKinds.deleted, key, value)];
-  } catch (failure) {
-    if (codeOf(failure) !== 'BAD_RECORD') throw failure;
-    return [];
   }
 }
 
@@ -77,8 +67,15 @@ async function removeRecords(term: MasterTerm, name: Namespace): Promise<void> {
     store.range(keys.leadersOf(name)),
     store.range(keys.deleted),
   ]);
-  // of one that was never ready no datanode has made a replica
-  const told = deleting ? tell(name, partitions.items, deletions.items, clock.wallMs()) : [];
+  // of one that was never ready no datanode has made a replica: but of what was there before its claim,
+  // left by one whose record is lost
+  const dead = deleting
+    ? partitionsIn(partitions.items)
+    : readableIn(
+        recordKinds.partition,
+        partitions.items.filter(({ modRevision }) => modRevision < found.createRevision),
+      );
+  const told = deletionsOf(name, dead, clock.wallMs(), knownIn(deletions.items));
   const damages = picture.damages().filter(({ namespace }) => namespace === name);
   const gone = [
     ...partitions.items.map((item) => item.key),
@@ -95,14 +92,8 @@ async function removeRecords(term: MasterTerm, name: Namespace): Promise<void> {
   else logger.warn('a namespace that was never finished is removed', fields);
 }
 
-function tell(
-  name: Namespace,
-  partitions: readonly MetaItem[],
-  deletions: readonly MetaItem[],
-  nowMs: number,
-): MetaOperation[] {
-  const known = deletions.map(({ key, value }) => decodeRecord(recordKinds.deleted, key, value));
-  return deletionsOf(name, partitionsIn(partitions), nowMs, known);
+function knownIn(deletions: readonly MetaItem[]): DeletedRecord[] {
+  return deletions.map(({ key, value }) => decodeRecord(recordKinds.deleted, key, value));
 }
 
 /**

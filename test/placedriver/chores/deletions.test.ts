@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import { encodeRecord, keys, type NamespaceRecord } from '../../../src/meta/schema.ts';
+import {
+  encodeRecord,
+  keys,
+  type NamespaceRecord,
+  type PartitionRecord,
+} from '../../../src/meta/schema.ts';
 import type { NamespaceSpec } from '../../../src/placedriver/operator/operator.ts';
 import { eventually } from '../../cluster/cluster.ts';
 import { TestDriver } from '../driver.ts';
@@ -52,6 +57,24 @@ test('what was never finished is removed, and no datanode is told to destroy any
   expect(await driver.deletions()).toEqual([]);
   await created('db1');
   expect(await driver.partitions('db1')).toHaveLength(3);
+});
+
+test('of what was never finished, groups are told that were there before it was claimed', async () => {
+  const first = await driver.start('pd1');
+  await created('db1');
+  await first.stop();
+  const [before] = await driver.partitions('db1');
+  const half: NamespaceRecord = { ...(await driver.namespace('db1'))!, ready: false };
+  await driver.store.delete(keys.namespace('db1'));
+  await driver.store.put(keys.partition('db1', 1), '{"version":1}');
+  await driver.store.put(keys.namespace('db1'), encodeRecord(half));
+  const group = before!.group + 9;
+  const written: PartitionRecord = { ...before!, partition: 2, group };
+  await driver.store.put(keys.partition('db1', 2), encodeRecord(written));
+  await driver.start('pd2');
+  await gone('db1');
+  expect((await driver.store.range(keys.partitionsOf('db1'))).items).toEqual([]);
+  expect(await driver.deletions()).toMatchObject([{ firstGroup: before!.group, groups: 1 }]);
 });
 
 test('partitions whose namespace has no record are left alone, and so is one that is bad', async () => {

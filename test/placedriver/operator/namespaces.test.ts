@@ -129,6 +129,8 @@ describe('creating', () => {
     const partitions = await driver.partitions('db1');
     expect(partitions).toHaveLength(2);
     expect(partitions[0]!.group).toBeGreaterThan(before!.group + 3);
+    // datanodes have replicas of the old ones
+    expect(await driver.deletions()).toMatchObject([{ firstGroup: before!.group, groups: 4 }]);
   });
 });
 
