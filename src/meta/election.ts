@@ -3,6 +3,7 @@
  * oldest key is master. The create revision fences what the master writes.
  */
 import { KvorumError, messageOf } from '../common/errors.ts';
+import type { Revision } from '../common/ids.ts';
 import type { Leadership, Lease, MetaItem, MetaStore } from './store.ts';
 
 /** See MetaStore.campaign. */
@@ -15,9 +16,9 @@ export async function campaign(
 ): Promise<Leadership> {
   const key = `${prefix}${lease.id}`;
   const operation = { type: 'put', key, value, lease } as const;
-  await store.transaction([{ key, createRevision: 0 }], [operation]);
+  const { revision: since } = await store.transaction([{ key, createRevision: 0 }], [operation]);
   try {
-    const revision = await untilOldest(store, prefix, key, lease, signal);
+    const revision = await untilOldest(store, { prefix, key, since }, lease, signal);
     // What the watch told may be old: the store is asked once more before the master acts.
     const own = await store.get(key);
     if (own?.createRevision !== revision || lease.lost.aborted) throw lostLease(key);
@@ -37,10 +38,16 @@ export async function campaign(
   }
 }
 
+interface Candidacy {
+  readonly prefix: string;
+  readonly key: string;
+  /** At this revision its key was there. */
+  readonly since: Revision;
+}
+
 function untilOldest(
   store: MetaStore,
-  prefix: string,
-  key: string,
+  { prefix, key, since }: Candidacy,
   lease: Lease,
   signal?: AbortSignal,
 ): Promise<number> {
@@ -55,26 +62,30 @@ function untilOldest(
     const onLost = () => finish(() => reject(lostLease(key)));
     const onAbort = () =>
       finish(() => reject(new KvorumError('CANCELLED', messageOf(signal?.reason))));
-    const look = () => {
+    const look = (revision: Revision) => {
       const own = candidates.get(key);
-      if (own === undefined) return;
+      if (own === undefined) {
+        // taken away, though the lease holds: it would wait for ever
+        if (revision >= since) onLost();
+        return;
+      }
       const oldest = [...candidates.values()].every(
         (item) => item.createRevision >= own.createRevision,
       );
       if (oldest) finish(() => resolve(own.createRevision));
     };
     const watch = store.watch(prefix, {
-      onList(items) {
+      onList(items, revision) {
         candidates.clear();
         for (const item of items) candidates.set(item.key, item);
-        look();
+        look(revision);
       },
-      onEvents(events) {
+      onEvents(events, revision) {
         for (const event of events) {
           if (event.type === 'put') candidates.set(event.item.key, event.item);
           else candidates.delete(event.key);
         }
-        look();
+        look(revision);
       },
     });
     lease.lost.addEventListener('abort', onLost, { once: true });
@@ -85,5 +96,8 @@ function untilOldest(
 }
 
 function lostLease(key: string): KvorumError {
-  return new KvorumError('LEASE_LOST', `the lease of candidate ${key} has ended`);
+  return new KvorumError(
+    'LEASE_LOST',
+    `the lease of candidate ${key} has ended, or its key is gone`,
+  );
 }

@@ -296,6 +296,18 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
     expect((await store.range(prefix)).items).toHaveLength(1);
   });
 
+  test('a candidate whose key is taken away is told', async () => {
+    const prefix = `${root}election/`;
+    await store.campaign(prefix, 'a', await store.grantLease(30_000));
+    const rival = another();
+    const lease = await rival.grantLease(30_000);
+    const campaign = rival.campaign(prefix, 'b', lease);
+    await expect.poll(async () => (await store.range(prefix)).items.length).toBe(2);
+    await store.delete(`${prefix}${lease.id}`);
+    await expect(campaign).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    expect(lease.lost.aborted).toBe(false);
+  });
+
   test('what the store must take it takes', async () => {
     const { metaValueBytesMax, metaTxnOperationsMax, metaTxnBytesMax } = limits;
     const large = 'v'.repeat(metaValueBytesMax);
