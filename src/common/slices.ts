@@ -29,6 +29,11 @@ export async function runInSlices<Result>(
       const { done, value } = steps.next();
       if (done) return value;
     } while (clock.monotonicMs() < endMs);
-    await new Promise<void>((resolve) => clock.endOfTurn(resolve));
+    await endOfTurn(clock);
   }
+}
+
+/** Resolves when the inputs of this turn of the event loop have been taken. */
+export function endOfTurn(clock: Pick<Clock, 'endOfTurn'>): Promise<void> {
+  return new Promise((resolve) => clock.endOfTurn(resolve));
 }

@@ -9,6 +9,7 @@ import { KvorumError, messageOf } from '../common/errors.ts';
 import type { NodeId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
+import { endOfTurn } from '../common/slices.ts';
 import { type ClusterRecord, encodeRecord, keys, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { Leadership, MetaStore } from '../meta/store.ts';
 import { Agenda } from './agenda.ts';
@@ -143,8 +144,10 @@ export class PlacedriverCoordinator {
 
   /** One chore's failure is told and tried again, and does not keep the others from their work. */
   async #work(term: MasterTerm, agenda: Agenda): Promise<void> {
-    const { logger, leadership } = term;
-    for (const chore of this.#chores) {
+    const { clock, logger, leadership } = term;
+    for (const [at, chore] of this.#chores.entries()) {
+      // each looks at all that is known: what came meanwhile has its turn before the next
+      if (at > 0) await endOfTurn(clock);
       if (leadership.lost.aborted) return;
       try {
         const afterMs = await chore(term);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/common/clock.ts';
 import { silentLogger } from '../../src/common/log.ts';
 import { seededRandom } from '../../src/common/random.ts';
@@ -227,6 +227,14 @@ describe('a placedriver', () => {
     await expect
       .poll(() => began().catch(() => undefined), { timeout: 30_000 })
       .toContain('"upgradeSinceMs"');
+  });
+
+  test('gives way between its chores', async () => {
+    const endOfTurn = vi.spyOn(systemClock, 'endOfTurn');
+    start('pd1');
+    // there are five of them
+    await expect.poll(() => endOfTurn.mock.calls.length).toBeGreaterThanOrEqual(4);
+    endOfTurn.mockRestore();
   });
 
   test('an operator asks the master, and no other', async () => {

@@ -4,7 +4,7 @@
  * gets on no further it counts anew.
  */
 import { limits } from '../../common/limits.ts';
-import { runInSlices } from '../../common/slices.ts';
+import { endOfTurn, runInSlices } from '../../common/slices.ts';
 import { GroupStates } from '../balance/group-states.ts';
 import { planMoves } from '../balance/plan-moves.ts';
 import { StallWatch } from '../balance/stalls.ts';
@@ -58,7 +58,9 @@ async function plan(look: Look, nowMs: number): Promise<number | undefined> {
   const { clock, settings, picture } = term;
   const { writes } = picture;
   const seen = balanceView(picture, settings, clock.wallMs());
+  await endOfTurn(clock);
   const view = { ...seen, stalls: stalls.look(seen, new GroupStates(seen), nowMs) };
+  await endOfTurn(clock);
   const changes = await runInSlices(planMoves(view), clock, limits.planSliceMs);
   look.tookMs = clock.monotonicMs() - nowMs;
   // an operator asked for something meanwhile, which this did not count with

@@ -30,7 +30,7 @@ import {
 } from './v1-schemas.ts';
 import {
   holdingsOf,
-  namespaceAnswer,
+  namespaceAnswers,
   nodeAnswer,
   nodeNames,
   operationAnswers,
@@ -137,13 +137,13 @@ function addNamespaceReads(app: FastifyInstance, { view }: ApiContext): void {
     async () => {
       const { picture } = view;
       const records = byText(picture.namespaces(), ({ name }) => name);
-      return { namespaces: records.map((record) => namespaceAnswer(picture, record)) };
+      return { namespaces: namespaceAnswers(picture, records) };
     },
   );
   app.get<{ Params: { namespace: string } }>(
     '/v1/namespaces/:namespace',
     reading('one namespace', namespaceSchema, { namespace: namespaceName }),
-    async ({ params }) => namespaceAnswer(view.picture, find(params.namespace)),
+    async ({ params }) => namespaceAnswers(view.picture, [find(params.namespace)])[0],
   );
   app.get<{ Params: { namespace: string } }>(
     '/v1/namespaces/:namespace/partitions',

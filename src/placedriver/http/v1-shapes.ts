@@ -102,8 +102,19 @@ function drainAnswer(
   };
 }
 
-export function namespaceAnswer(picture: Picture, record: NamespaceRecord) {
-  const partitions = picture.shownPartitions().filter((one) => one.namespace === record.name);
+/** All of `records`; the partitions are gone through once. */
+export function namespaceAnswers(picture: Picture, records: readonly NamespaceRecord[]) {
+  const own = new Map(records.map(({ name }): [string, PartitionRecord[]] => [name, []]));
+  for (const partition of picture.shownPartitions()) own.get(partition.namespace)?.push(partition);
+  return records.map((record) => namespaceAnswer(picture, record, own.get(record.name)!));
+}
+
+/** `partitions`: those of the namespace. */
+function namespaceAnswer(
+  picture: Picture,
+  record: NamespaceRecord,
+  partitions: readonly PartitionRecord[],
+) {
   const led = partitions.filter((one) => picture.leading(one) !== undefined);
   const settled = partitions.filter((one) => isSettled(one, picture.leading(one)));
   return {

@@ -1,7 +1,8 @@
 /** Nodes are emptied: the mark is a node's state, and the moves chore does the rest. */
 import { KvorumError } from '../../common/errors.ts';
 import type { NodeId } from '../../common/ids.ts';
-import { runAtOnce } from '../../common/slices.ts';
+import { limits } from '../../common/limits.ts';
+import { runInSlices } from '../../common/slices.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import { encodeRecord, keys, type NodeStateRecord, SCHEMA_VERSION } from '../../meta/schema.ts';
 import { hasTags } from '../balance/candidates.ts';
@@ -50,7 +51,7 @@ async function drain(term: MasterTerm, node: NodeId): Promise<boolean> {
     const known = thereAre(view.alive.map((record) => record.node));
     throw new KvorumError('NOT_FOUND', `node: no node ${node}; ${known}`);
   }
-  checkRoomWithout(view, node);
+  await checkRoomWithout(term, view, node);
   const sinceMs = clock.wallMs();
   const seen = stored?.record ?? { version: SCHEMA_VERSION, node, firstSeenMs: sinceMs };
   return write(term, { ...seen, draining: { sinceMs, replicas } }, stored?.modRevision ?? 0);
@@ -97,8 +98,12 @@ async function write(
   return true;
 }
 
-/** Throws CONFLICT when the nodes that stay could not hold what there is. */
-function checkRoomWithout(view: BalanceView, node: NodeId): void {
+/** Rejects with CONFLICT when the nodes that stay could not hold what there is. */
+async function checkRoomWithout(
+  { clock }: MasterTerm,
+  view: BalanceView,
+  node: NodeId,
+): Promise<void> {
   const draining = new Set([...view.draining, node]);
   const without = { ...view, draining };
   const states = new GroupStates(without);
@@ -112,7 +117,7 @@ function checkRoomWithout(view: BalanceView, node: NodeId): void {
     throw new KvorumError('CONFLICT', text);
   }
   const before = view.alive.filter((record) => tables.isOverfull(record.node));
-  runAtOnce(tables.plan('repair'));
+  await runInSlices(tables.plan('repair'), clock, limits.planSliceMs);
   const over = view.alive.find(
     (record) => !before.includes(record) && tables.isOverfull(record.node),
   );

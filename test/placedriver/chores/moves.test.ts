@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
@@ -116,6 +116,16 @@ test('a master that is killed in the middle of a move leaves it to the next', as
     expect(ids(after.replicas)).toEqual(ids(replicas));
   }
   expect(await isQuiet()).toBe(true);
+});
+
+test('to look at all that is known takes several turns', async () => {
+  const { term } = await becomeMaster(meta, systemClock, { planDelayMs: 0 });
+  const chore = createMoves();
+  await chore(term);
+  const endOfTurn = vi.spyOn(systemClock, 'endOfTurn');
+  await chore(term);
+  expect(endOfTurn.mock.calls.length).toBeGreaterThanOrEqual(2);
+  endOfTurn.mockRestore();
 });
 
 test('a master that was deposed writes nothing', async () => {

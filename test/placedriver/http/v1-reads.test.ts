@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { keys, type PartitionRecord } from '../../../src/meta/schema.ts';
 import { ApiUnderTest, leaderRecord, namespaceRecord, nodeRecord, partitionRecord } from './api.ts';
 
@@ -64,6 +64,17 @@ test('/v1/nodes tells what nodes carry, and of those that are away', async () =>
     code: 404,
     body: { message: 'no node n7' },
   });
+});
+
+test('/v1/namespaces goes through the partitions once, however many namespaces there are', async () => {
+  for (const name of ['a', 'b', 'c']) await api.put(keys.namespace(name), namespaceRecord(name));
+  await api.put(keys.partition('b', 0), partitionRecord('b', 0, ['n1']));
+  await api.seen();
+  const looks = vi.spyOn(api.view.picture, 'shownPartitions');
+  const { namespaces } = (await api.get('/v1/namespaces')).body;
+  expect(looks).toHaveBeenCalledTimes(1);
+  const told = namespaces.map(({ name, settled }: Record<string, unknown>) => [name, settled]);
+  expect(told).toEqual([...['a', 'b', 'c'].map((name) => [name, 0]), ['default', 2]]);
 });
 
 test('where clients are told to go is told, and where /query sends them', async () => {

@@ -232,6 +232,21 @@ describe('ids', () => {
 });
 
 describe('a drained node', () => {
+  test('is looked for room for without keeping others from their turns', async () => {
+    const { term } = master;
+    let [nowMs, turns] = [0, 0];
+    const clock = {
+      ...systemClock,
+      monotonicMs: () => (nowMs += 10),
+      endOfTurn: (run: () => void) => {
+        turns++;
+        systemClock.endOfTurn(run);
+      },
+    };
+    await moveRequests({ ...term, clock }).drain('n1');
+    expect(turns).toBe(1); // there is one namespace
+  });
+
   test('is marked once, and the mark is taken back', async () => {
     await operator.drain('n1');
     await master.look();
