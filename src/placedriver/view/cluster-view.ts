@@ -106,11 +106,6 @@ export class ClusterView {
     return first && { name: first.value, revision: first.createRevision };
   }
 
-  /** Placedrivers that are master or want to be. */
-  get candidates(): number {
-    return this.#candidates.size;
-  }
-
   /** As `fresh`, of what this placedriver knows. Throws STORE_UNAVAILABLE as `picture` does. */
   of(namespace: Namespace): KnownNamespace {
     const { picture, revision } = this;

@@ -4,10 +4,15 @@ import { keys } from '../../meta/schema.ts';
 import type { MetaStore } from '../../meta/store.ts';
 import type { ClusterView } from './cluster-view.ts';
 
-export interface ClusterMeasures {
+/** All but the revision is absent until the view has heard all that the store holds. */
+export interface ClusterMeasures extends Partial<ViewMeasures> {
   readonly revision: Revision;
+}
+
+interface ViewMeasures {
   /** 0 when no placedriver is master. */
   readonly electionRevision: Revision;
+  /** Registered under a lease, banned ones too. */
   readonly placedrivers: number;
   readonly datanodes: number;
   readonly partitions: number;
@@ -18,13 +23,15 @@ export interface ClusterMeasures {
 /** Rejects with STORE_UNAVAILABLE while the metadata store does not answer. */
 export async function measure(store: MetaStore, view: ClusterView): Promise<ClusterMeasures> {
   const { revision } = await store.range(keys.election);
-  const { picture, master, candidates } = view;
+  return { revision, ...(view.ready && viewMeasures(view)) };
+}
+
+function viewMeasures({ picture, master }: ClusterView): ViewMeasures {
   const partitions = picture.shownPartitions();
   const led = partitions.filter((record) => picture.leading(record) !== undefined);
   return {
-    revision,
     electionRevision: master?.revision ?? 0,
-    placedrivers: candidates,
+    placedrivers: picture.placedrivers().length,
     datanodes: picture.aliveNodes().length,
     partitions: partitions.length,
     led: led.length,

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keys } from '../../../src/meta/schema.ts';
 import { parseMetrics } from '../../common/http/parse-metrics.ts';
 import { ApiUnderTest, leaderRecord, namespaceRecord, nodeRecord, partitionRecord } from './api.ts';
@@ -218,6 +218,10 @@ describe('probes', () => {
   test('/metrics tells of the cluster, and of the process alone when the store is away', async () => {
     const lease = await api.store.grantLease(60_000);
     const election = await api.store.campaign(keys.election, 'pd1', lease);
+    for (const name of ['pd1', 'pd2']) {
+      const pd = { version: 1, name, host: 'h', httpPort: 1, build: '9' };
+      await api.put(keys.placedriver(name), pd);
+    }
     await api.seen();
     const page = parseMetrics((await api.get('/metrics')).body);
     const { revision } = await api.store.range(keys.nodes);
@@ -225,7 +229,8 @@ describe('probes', () => {
     expect(page.value('kvorum_pd_metadata_revision')).toBe(revision);
     expect(page.value('kvorum_pd_is_master')).toBe(1);
     expect(page.value('kvorum_pd_datanodes_alive')).toBe(3);
-    expect(page.value('kvorum_pd_placedrivers')).toBe(1);
+    // one of them does not want to be master
+    expect(page.value('kvorum_pd_placedrivers')).toBe(2);
     expect(page.value('kvorum_pd_partitions')).toBe(2);
     expect(page.value('kvorum_pd_partitions_led')).toBe(2);
     expect(page.value('kvorum_pd_info', { placedriver: 'pd1', version: '9' })).toBe(1);
@@ -237,5 +242,13 @@ describe('probes', () => {
     expect(away.value('kvorum_pd_store_up')).toBe(0);
     expect(away.samples('kvorum_pd_datanodes_alive')).toEqual([]);
     expect(away.value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+  });
+
+  test('/metrics tells that the store answers, though it has not told yet what it holds', async () => {
+    vi.spyOn(api.view, 'ready', 'get').mockReturnValue(false);
+    const page = parseMetrics((await api.get('/metrics')).body);
+    expect(page.value('kvorum_pd_store_up')).toBe(1);
+    expect(page.value('kvorum_pd_metadata_revision')).toBeGreaterThan(0);
+    expect(page.samples('kvorum_pd_partitions')).toEqual([]);
   });
 });
