@@ -2,15 +2,16 @@
  * The table from datanodes alone, when no placedriver is named: CLUSTER SLOTS of a cluster port.
  * It tells slots and leaders, no groups: neighbouring partitions of one leader are one range. Slots
  * may be nobody's for the moment: whoever is asked then says so, or names who leads by now. A
- * gateway port, or a namespace without slots, tells nothing: then any of the named nodes takes any
- * command and passes it on.
+ * gateway port, or a namespace without slots, says so: then any of the named nodes takes any command
+ * and passes it on. Any other error tells nothing of the port: at cluster ports FLUSHALL is one node's.
  */
 import { SLOT_COUNT } from '../common/hash.ts';
 import type { Address } from '../common/network.ts';
 import type { Argument, Outcome, Reply } from './connection.ts';
 import { ownError } from './errors.ts';
-import { failureOf } from './retry.ts';
 import type { TableContent, TableNode, TableSource } from './table.ts';
+
+const NO_SLOTS = /cluster support disabled|this namespace has no slots/;
 
 /** Sends one line to a datanode; resolves whatever comes of it. */
 export type Ask = (address: Address, line: readonly Argument[]) => Promise<Outcome>;
@@ -36,9 +37,8 @@ export class DatanodeSource implements TableSource {
         reasons.push(`${address.host}:${address.port}: ${outcome.cause.message}`);
         continue;
       }
-      // it is starting, or knows nobody yet: whether it has slots is not told
-      if (outcome.kind === 'error' && failureOf(outcome.text) !== 'reply') {
-        reasons.push(`${address.host}:${address.port}: ${outcome.text}`);
+      if (outcome.kind === 'error' && !NO_SLOTS.test(outcome.text)) {
+        reasons.push(`${address.host}:${address.port}: ${outcome.text}${remedyOf(outcome.text)}`);
         continue;
       }
       const content = outcome.kind === 'reply' ? tableOf(outcome.reply, this.#seeds) : undefined;
@@ -49,7 +49,7 @@ export class DatanodeSource implements TableSource {
       this.#last = text;
       return found;
     }
-    throw ownError('UNAVAILABLE', `no datanode answers: ${reasons.join('; ')}`);
+    throw ownError('UNAVAILABLE', `no datanode tells the partitions: ${reasons.join('; ')}`);
   }
 
   /** Each once. */
@@ -57,6 +57,11 @@ export class DatanodeSource implements TableSource {
     const all = [...this.#known, ...this.#seeds];
     return [...new Map(all.map((address) => [keyOf(address), address])).values()];
   }
+}
+
+function remedyOf(text: string): string {
+  if (!text.startsWith('NOPERM')) return '';
+  return ' (the client asks CLUSTER SLOTS: give its user the right +cluster|slots)';
 }
 
 function keyOf({ host, port }: Address): string {

@@ -333,13 +333,28 @@ describe('commands about all keys', () => {
     expect(peer.lines.filter(([, name]) => name !== 'SLOTS')).toHaveLength(before);
   });
 
-  test('go to gateway ports, of which any answers for all', async () => {
-    const peer = await startPeer(([name]) =>
-      name === 'CLUSTER' ? '-ERR This instance has cluster support disabled\r\n' : ':7\r\n',
-    );
+  test.each([
+    'This instance has cluster support disabled',
+    'this namespace has no slots: its keys are dealt out to partitions by murmur3',
+  ])('go to gateway ports, of which any answers for all: %s', async (text) => {
+    const peer = await startPeer(([name]) => (name === 'CLUSTER' ? `-ERR ${text}\r\n` : ':7\r\n'));
     const client = new Client(`redis://127.0.0.1:${peer.port}`);
     ends.push(() => client.disconnect());
     expect(await client.dbsize()).toBe(7);
+  });
+
+  test('are not sent to a port that does not tell which kind it is: the right is named', async () => {
+    const peer = await startPeer(([name]) =>
+      name === 'CLUSTER'
+        ? "-NOPERM User u has no permissions to run 'cluster|slots'\r\n"
+        : '+OK\r\n',
+    );
+    const client = new Client(`redis://127.0.0.1:${peer.port}?timeoutMs=300`);
+    ends.push(() => client.disconnect());
+    const failure = await client.flushall().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'UNAVAILABLE' });
+    expect(String(failure)).toMatch(/NOPERM User u .* its user the right \+cluster\|slots/);
+    expect(peer.lines.filter(([name]) => name === 'FLUSHALL')).toEqual([]);
   });
 });
 
