@@ -50,6 +50,8 @@ interface Told {
 }
 
 const STALE_HEADER = 'kvorum-stale-ms';
+/** So many in a row without any but older epochs: the cluster was made anew, or its store restored. */
+const OLDER_LOOKUPS = 10;
 /** For so many lookups one that did not answer, or may know only what is old, is asked last. */
 const SITS_OUT_LOOKUPS = 20;
 
@@ -64,6 +66,9 @@ export class PlacedriverSource implements TableSource {
   readonly #clock: Clock;
   /** Epochs are the same at every placedriver, but one may lag: an older table is not taken. */
   #epoch = 0;
+  /** Lookups in a row in which all that answered told an older one. */
+  #olderLookups = 0;
+  #toldOlder = false;
 
   /** `addresses`: `host:port` of each placedriver's HTTP API. */
   constructor(addresses: readonly string[], namespace: string, get: HttpGet, clock: Clock) {
@@ -74,6 +79,22 @@ export class PlacedriverSource implements TableSource {
   }
 
   async fetch(
+    epoch: number | undefined,
+    signal: AbortSignal,
+    elsewhere: boolean,
+  ): Promise<TableContent | undefined> {
+    this.#toldOlder = false;
+    try {
+      const content = await this.#look(epoch, signal, elsewhere);
+      this.#olderLookups = 0;
+      return content;
+    } catch (error) {
+      if (this.#toldOlder) this.#olderLookups++;
+      throw error;
+    }
+  }
+
+  async #look(
     epoch: number | undefined,
     signal: AbortSignal,
     elsewhere: boolean,
@@ -131,7 +152,10 @@ export class PlacedriverSource implements TableSource {
     if (query.status === 304) return { content: undefined, stale };
     const summary = objectIn(await answered(query));
     const newest = numberIn(summary, 'epoch');
-    if (newest < this.#epoch) throw new Error(`its table is of epoch ${newest}, which is old`);
+    if (newest < this.#epoch && (stale || this.#olderLookups < OLDER_LOOKUPS)) {
+      this.#toldOlder ||= !stale;
+      throw new Error(`its table is of epoch ${newest}, which is old`);
+    }
     const [nodes, partitions] = await Promise.all([
       this.#get(`${base}/v1/nodes`, signal).then(answered),
       this.#get(`${base}/v1/namespaces/${name}/partitions`, signal).then(answered),

@@ -79,6 +79,24 @@ test('what one that was cut off has heard before another counts', async () => {
   expect(await fetch(1)).toBe(2);
 });
 
+test('an older table counts when all have told nothing else for ten lookups', async () => {
+  const { fetch, scripts } = scene({ a: tableOf(7), b: tableOf(7), c: 'away' });
+  expect(await fetch(undefined)).toBe(7);
+  const old = () => expect(fetch(7)).rejects.toThrow('which is old');
+  scripts['a'] = tableOf(2);
+  scripts['b'] = 'away';
+  for (let lookup = 0; lookup < 9; lookup++) await old();
+  scripts['b'] = tableOf(7);
+  expect(await fetch(7)).toBeUndefined();
+  scripts['b'] = tableOf(1, 900);
+  for (let lookup = 0; lookup < 10; lookup++) await old();
+  expect(await fetch(7)).toBe(2);
+  expect(await fetch(2)).toBeUndefined();
+  // nor does one that is cut off from the store bring an older one back
+  scripts['a'] = 'away';
+  for (let lookup = 0; lookup < 30; lookup++) await expect(fetch(2)).rejects.toThrow('old');
+});
+
 test('the one that answered last is asked first, and for a command another one', async () => {
   const { fetch, asked } = scene({ a: tableOf(1), b: tableOf(1), c: tableOf(1) });
   for (const elsewhere of [false, false, true, false, true, true]) await fetch(1, elsewhere);
