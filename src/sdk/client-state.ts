@@ -47,9 +47,18 @@ export class ClientState {
     tellLookup({ epoch, partitions: partitions.length });
     const changes = tableChanges(this.#table, table);
     this.#table = table;
-    for (const change of changes) this.#tell(change);
-    if (this.#status !== 'connecting') return;
-    this.#enter('ready');
+    const isFirst = this.#status === 'connecting';
+    if (isFirst) this.#status = 'ready';
+    try {
+      for (const change of changes) this.#tell(change);
+    } finally {
+      // a listener that throws keeps nobody from hearing of it
+      if (isFirst && this.status === 'ready') this.#tellReady();
+    }
+  }
+
+  #tellReady(): void {
+    this.#tell({ kind: 'status', status: 'ready' });
     this.#emitter.emit('ready');
   }
 

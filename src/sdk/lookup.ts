@@ -12,7 +12,10 @@ export interface LookupOptions {
   readonly random: Random;
   /** Between two lookups, give or take a fifth. */
   readonly intervalMs: number;
-  /** At least so long between two lookups that commands ask for. */
+  /**
+   * At least so long between two lookups that commands ask for; it doubles up to `intervalMs` while
+   * there is no first table.
+   */
   readonly restMs: number;
   changed(table: PartitionTable): Promise<void>;
   failed(error: Error): void;
@@ -31,8 +34,14 @@ export class Lookup {
   #lastMs = Number.NEGATIVE_INFINITY;
   readonly #stop = new AbortController();
 
+  /** In a row. */
+  #failures = 0;
+  /** For now, from the last lookup to one that is asked for. */
+  #restMs: number;
+
   constructor(options: LookupOptions) {
     this.#options = options;
+    this.#restMs = options.restMs;
   }
 
   get table(): PartitionTable | undefined {
@@ -52,8 +61,7 @@ export class Lookup {
       this.#again = true;
       return;
     }
-    const { clock, restMs } = this.#options;
-    const waitMs = this.#lastMs + restMs - clock.monotonicMs();
+    const waitMs = this.#lastMs + this.#restMs - this.#options.clock.monotonicMs();
     if (waitMs > 0) this.#plan(waitMs);
     else this.#begin();
   }
@@ -86,24 +94,42 @@ export class Lookup {
   #ended(): void {
     this.#under = undefined;
     if (this.#stop.signal.aborted) return;
-    const { intervalMs, restMs, random } = this.#options;
+    this.#setRest();
+    const { intervalMs, random } = this.#options;
     const hurry = this.#again || this.#table === undefined;
-    this.#plan(hurry ? restMs : intervalMs * (0.8 + random.float() * 0.4));
+    this.#plan(hurry ? this.#restMs : intervalMs * (0.8 + random.float() * 0.4));
+  }
+
+  /** Without a first table nothing else slows the lookups down while they fail. */
+  #setRest(): void {
+    const { clock, intervalMs, restMs, random } = this.#options;
+    this.#failures = this.#error === undefined ? 0 : this.#failures + 1;
+    this.#restMs = restMs;
+    if (this.#failures === 0 || this.#table !== undefined) return;
+    this.#lastMs = clock.monotonicMs();
+    const doubledMs = Math.min(intervalMs, restMs * 2 ** (this.#failures - 1));
+    this.#restMs = doubledMs * (0.8 + random.float() * 0.4);
   }
 
   /** Rejects with what a listener throws, and nothing else. */
   async #look(elsewhere: boolean): Promise<void> {
-    const { source, changed, failed } = this.#options;
+    const table = await this.#newTable(elsewhere);
+    if (table !== undefined) await this.#options.changed(table);
+  }
+
+  async #newTable(elsewhere: boolean): Promise<PartitionTable | undefined> {
+    const { source, failed } = this.#options;
     try {
       const epoch = this.#table?.content.epoch;
       const content = await source.fetch(epoch, this.#stop.signal, elsewhere);
       this.#error = undefined;
-      if (content === undefined || this.#stop.signal.aborted) return;
+      if (content === undefined || this.#stop.signal.aborted) return undefined;
       this.#table = new PartitionTable(content);
-      await changed(this.#table);
+      return this.#table;
     } catch (error) {
       this.#error = error instanceof Error ? error : new Error(String(error));
       if (!this.#stop.signal.aborted) failed(this.#error);
+      return undefined;
     }
   }
 }

@@ -1,8 +1,9 @@
 /** When the table is looked up, and for whom. */
 import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
-import { Client } from '../../src/sdk/index.ts';
+import { Client, type ClientChange } from '../../src/sdk/index.ts';
 import { Lookup } from '../../src/sdk/lookup.ts';
 import type { TableContent } from '../../src/sdk/table.ts';
 import { SimClock } from '../sim/clock.ts';
@@ -52,6 +53,33 @@ test('whoever asks while there is a table has it looked up elsewhere, once', asy
   await lookup.stop();
 });
 
+test('without a first table it is looked up less and less often, whoever asks', async () => {
+  let isThere = false;
+  const asked: number[] = [];
+  const { lookup, pass } = scene(() => {
+    asked.push(0);
+    if (!isThere) throw new Error('nobody is there');
+  });
+  const lookupsIn = async (ms: number) => {
+    asked.length = 0;
+    for (let passed = 0; passed < ms; passed += 10) {
+      lookup.refresh();
+      await pass(10);
+    }
+    return asked.length;
+  };
+  // at 0, 50, 150, 350, 750, 1,550 and then every 1,000 ms, each give or take a fifth
+  const first = await lookupsIn(1_500);
+  expect(first).toBeGreaterThanOrEqual(5);
+  expect(first).toBeLessThanOrEqual(6);
+  expect(await lookupsIn(10_000)).toBeLessThanOrEqual(13);
+  isThere = true;
+  await pass(1_300);
+  expect(lookup.table).toBeDefined();
+  expect(await lookupsIn(1_000)).toBeGreaterThan(10);
+  await lookup.stop();
+});
+
 /** What nobody catches in this process, for the time of a test. */
 function uncaught(): unknown[] {
   const seen: unknown[] = [];
@@ -92,6 +120,37 @@ test('a listener that throws ends neither the lookups nor the closing of the cli
   await ready;
   await client.close();
   expect(seen).toEqual([bug]);
+});
+
+test('a listener of what changes that throws is heard of, and keeps no client from being ready', async () => {
+  for (const event of ['change', '+node', 'ready'] as const) {
+    const seen = uncaught();
+    const driver = scriptedPlacedriver({
+      epoch: 1,
+      nodes: [{ name: 'n0', port: 1 }],
+      partitions: [{ leader: 'n0', replicas: ['n0'] }],
+    });
+    const options = { placedrivers: ['p:1'], lazyConnect: true };
+    const client = new Client(options, { get: driver.get });
+    const errors: unknown[] = [];
+    client.on('error', (error) => errors.push(error));
+    const ready = once(client, 'ready');
+    const bug = new Error(`a bug of the application at ${event}`);
+    const thrower = (change?: unknown) => {
+      if (event === 'change' && (change as ClientChange).kind !== 'table') return;
+      client.off(event, thrower);
+      throw bug;
+    };
+    client.on(event, thrower);
+    client.connect().catch(() => {});
+    await ready;
+    expect(client.status, event).toBe('ready');
+    await client.close();
+    await setImmediate();
+    expect(seen, event).toEqual([bug]);
+    expect(errors).toEqual([]);
+    await ends.pop()!();
+  }
 });
 
 test('stopped from a listener that throws, it resolves', async () => {
