@@ -11,7 +11,10 @@ export interface ParsedCall {
 }
 
 /** Where an object stands for pairs: index among the arguments. */
-const pairsAt: Readonly<Record<string, number>> = { mset: 0, msetnx: 0, hset: 1, hmset: 1 };
+const pairsAt: Readonly<Record<string, number>> = {
+  ...{ mset: 0, msetnx: 0, plset: 0 },
+  ...{ hset: 1, hmset: 1 },
+};
 
 /** Throws BAD_ARGUMENT for what cannot be sent. */
 export function parseCall(name: string, given: readonly unknown[]): ParsedCall {

@@ -287,12 +287,15 @@ function fixedType(argument: Argument): string | undefined {
 
 function restOf(rest: readonly Argument[]): string {
   const [only] = rest;
-  if (rest.length === 1 && only?.multiple && only.type === 'block' && only.parts.length === 2) {
-    return '...pairs: Pairs';
-  }
+  if (rest.length === 1 && only && isPairs(only)) return '...pairs: Pairs';
   const name = rest.length === 1 && only ? plural(camelCase(only.name), only.multiple) : 'more';
   const words = [...new Set(rest.flatMap(tokensOf))].map((word) => `'${word}'`);
   return `...${name}: Variadic${words.length > 0 ? `<${words.join(' | ')}>` : ''}`;
+}
+
+/** A word before each, as BITFIELD_RO's GET, is not of an object. */
+function isPairs({ multiple, type, parts, token }: Argument): boolean {
+  return multiple && type === 'block' && parts.length === 2 && token === undefined;
 }
 
 function plural(name: string, multiple: boolean): string {

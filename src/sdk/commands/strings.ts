@@ -136,7 +136,7 @@ export interface StringCommands {
     ...operations: Variadic<'GET' | 'OVERFLOW' | 'WRAP' | 'SAT' | 'FAIL' | 'SET' | 'INCRBY'>
   ): Promise<readonly (number | null)[]>;
   /** Reads integers of any width within a string. `BITFIELD_RO key [GET type offset]*` */
-  bitfield_ro(key: Key, ...pairs: Pairs): Promise<readonly (number | null)[]>;
+  bitfield_ro(key: Key, ...gets: Variadic<'GET'>): Promise<readonly (number | null)[]>;
   /** Adds elements to a HyperLogLog. Creates the key if it doesn’t exist. `PFADD key [element]*` */
   pfadd(key: Key, ...elements: Variadic): Promise<number>;
   /** Returns about how many different elements HyperLogLogs have seen together. `PFCOUNT key+` */
