@@ -3,7 +3,7 @@
  * the inner ports are chosen once, when the directory is made, and stay.
  */
 import { createServer } from 'node:net';
-import { KvorumError } from '../common/errors.ts';
+import { KvorumError, systemCodeOf } from '../common/errors.ts';
 
 export interface DoorOptions {
   readonly nodes: number;
@@ -132,7 +132,12 @@ export async function requireFree(ports: PortPlan): Promise<void> {
       );
     }
     options.set(port, option);
-    if (await isFree(port)) continue;
+    const refusal = await refusalOf(port);
+    if (refusal === undefined) continue;
+    if (refusal === 'EACCES') {
+      const text = `port ${port} may not be used by this user; ports from ${FIRST_OF_ALL} on may: `;
+      throw new KvorumError('BAD_CONFIG', `${text}choose another ${option}`);
+    }
     throw new KvorumError(
       'BAD_CONFIG',
       `port ${port} is taken by another program; stop it or choose another ${option}` +
@@ -142,6 +147,8 @@ export async function requireFree(ports: PortPlan): Promise<void> {
   }
 }
 
+/** Lower ones are the administrator's. */
+const FIRST_OF_ALL = 1_024;
 /** Where Linux begins unless it is told otherwise; other systems begin higher. */
 const FIRST_OUTGOING = 32_768;
 const OUTGOING =
@@ -149,10 +156,15 @@ const OUTGOING =
   'again when it has ended; lower ports are not taken so';
 
 /** True when nothing on this machine listens on loopback's `port`. */
-export function isFree(port: number): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
+  return (await refusalOf(port)) === undefined;
+}
+
+/** The system's code for why nobody can listen on loopback's `port`; undefined: one can. */
+function refusalOf(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve(true)));
+    server.once('error', (error) => resolve(systemCodeOf(error) ?? 'unknown'));
+    server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve(undefined)));
   });
 }

@@ -1,5 +1,5 @@
-import { createServer, type Server } from 'node:net';
-import { expect, test } from 'vitest';
+import { createServer, Server } from 'node:net';
+import { expect, test, vi } from 'vitest';
 import { choosePorts, planPorts, requireFree } from '../../src/cli/port-plan.ts';
 
 test.each([
@@ -41,6 +41,21 @@ test.each([
     expect(/outgoing connections: if it is one, start again/.test(String(failure))).toBe(may);
   },
 );
+
+test('a port that its user may not use is not said to be taken', async () => {
+  const listening = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (
+    this: Server,
+  ) {
+    const refused = Object.assign(new Error('listen EACCES'), { code: 'EACCES' });
+    process.nextTick(() => this.emit('error', refused));
+    return this;
+  });
+  const failure = requireFree({ http: 80, datanodes: [] });
+  await expect(failure).rejects.toThrow(
+    'port 80 may not be used by this user; ports from 1024 on may: choose another --http-port',
+  );
+  listening.mockRestore();
+});
 
 /** On the first free port of loopback from `port` on. */
 async function listen(port: number): Promise<Server> {
