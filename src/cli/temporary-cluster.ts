@@ -8,7 +8,7 @@ import { KvorumError } from '../common/errors.ts';
 import { didYouMean } from '../common/nearest-name.ts';
 import { type ProcessPlan, prepareDirectory } from './cluster-dir.ts';
 import { type Slot, takeSlot } from './port-slot.ts';
-import { readRunFiles } from './run-file.ts';
+import { isRunning, readRunFiles } from './run-file.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface TemporaryClusterOptions {
@@ -66,7 +66,9 @@ export class TemporaryCluster {
   kill(node: number): void {
     const name = `datanode${node + 1}`;
     const run = readRunFiles(this.directory).find((one) => one.name === name);
-    if (run === undefined) throw new KvorumError('BAD_ARGUMENT', `${name} is not running`);
+    // of a process that has gone another may have the id by now
+    if (run === undefined || !isRunning(run))
+      throw new KvorumError('BAD_ARGUMENT', `${name} is not running`);
     process.kill(run.pid, 'SIGKILL');
   }
 
