@@ -23,7 +23,7 @@ import type { LaneSet } from '../server/lane-set.ts';
 import { decodeCursor, encodeCursor, type PartitionPlace } from './cursor.ts';
 import { type Asked, PartitionRequest, type Sent } from './partition-request.ts';
 import { placeOf, whyNotHere, whyNotNamespace } from './place.ts';
-import { asZanSays, INVALID_ARGUMENTS, INVALID_CURSOR, refusal } from './refusals.ts';
+import { asZanSays, INVALID_ARGUMENTS, INVALID_CURSOR, NO_LEADER, refusal } from './refusals.ts';
 import type { KeyedRequest, ScanRequest } from './request.ts';
 
 export interface ZanGround {
@@ -163,30 +163,48 @@ export function runScan(ground: ZanGround, request: ScanRequest, sent: Sent): vo
   const prepared = request.command.prepare(line);
   if (!prepared.ok) return answer(ground, request, sent, prepared.reply, 'done');
   const begun = request.cursor.length > 0;
-  const places = begun ? decodeCursor(request.cursor) : ledHere(ground, request);
-  if (places === undefined) {
-    return turnAway(ground, request, sent, refusal(INVALID_CURSOR, sent.args));
+  const places = begun ? placesOf(ground, request) : ledHere(ground, request);
+  if (typeof places === 'string') {
+    return turnAway(ground, request, sent, refusal(places, sent.args));
   }
   world.watch.begins(ground.session, request.command, sent.args);
   new TableWalk(ground, request, sent, places, begun).next();
 }
 
-function ledHere({ world }: ZanGround, { namespace }: ScanRequest): PartitionPlace[] {
-  const { router } = world;
-  return router.routes
-    .partitions(namespace)!
-    .filter(({ partition }) => router.isLocalLeader(namespace, partition))
-    .map(({ partition }) => ({ partition, place: NOTHING }));
+/** Where a scan goes on; or why it cannot. */
+function placesOf(
+  { world }: ZanGround,
+  { namespace, cursor }: ScanRequest,
+): PartitionPlace[] | string {
+  const { length } = world.router.routes.partitions(namespace)!;
+  return decodeCursor(cursor, length, world.settings().valueBytesMax) ?? INVALID_CURSOR;
+}
+
+/**
+ * Where a scan begins; or why it cannot: a partition with a replica here that nobody is known to lead
+ * would be left out by every node that is asked.
+ */
+function ledHere({ world }: ZanGround, { namespace }: ScanRequest): PartitionPlace[] | string {
+  const { node, router } = world;
+  const places: PartitionPlace[] = [];
+  for (const { partition } of router.routes.partitions(namespace)!) {
+    const why = whyNotHere(router, node, placeOf(router, namespace, partition), false);
+    if (why === undefined) places.push({ partition, place: NOTHING });
+    else if (why === NO_LEADER) return why;
+  }
+  return places;
 }
 
 class TableWalk {
   readonly #ground: ZanGround;
   readonly #request: ScanRequest;
   readonly #sent: Sent;
-  readonly #places: PartitionPlace[];
+  readonly #places: readonly PartitionPlace[];
   readonly #anywhere: boolean;
   readonly #items: Reply[] = [];
   #bytes = 0;
+  /** Of the places, the one that is asked next. */
+  #at = 0;
 
   constructor(
     ground: ZanGround,
@@ -198,13 +216,13 @@ class TableWalk {
     this.#ground = ground;
     this.#request = request;
     this.#sent = sent;
-    this.#places = [...places];
+    this.#places = places;
     this.#anywhere = anywhere;
   }
 
   /** Asks the first of the partitions that are left. */
   next(): void {
-    const [first] = this.#places;
+    const first = this.#places[this.#at];
     const left = this.#request.count - this.#items.length;
     if (first === undefined || left <= 0 || this.#bytes > limits.batchReplyBytes) {
       return this.#end();
@@ -225,15 +243,16 @@ class TableWalk {
     if (page === undefined) return answer(this.#ground, this.#request, this.#sent, reply, fate);
     this.#bytes += replyBytes(reply);
     this.#items.push(...page.items);
-    this.#places.shift();
+    this.#at++;
     if (page.next.length === 0) return this.next();
     // a page that ends early has looked at enough for one request
-    this.#places.unshift({ partition, place: page.next });
-    this.#end();
+    this.#end({ partition, place: page.next });
   }
 
-  #end(): void {
-    const cursor = this.#places.length === 0 ? NOTHING : encodeCursor(this.#places);
+  /** `begun`: the partition that has more to give, where it goes on. */
+  #end(...begun: PartitionPlace[]): void {
+    const left = [...begun, ...this.#places.slice(this.#at)];
+    const cursor = left.length === 0 ? NOTHING : encodeCursor(left);
     const reply = array([bulk(cursor), array(this.#items)]);
     answer(this.#ground, this.#request, this.#sent, reply, 'done');
   }

@@ -292,12 +292,33 @@ describe('scans', () => {
     await fill();
     const [cursor, first] = strings(await call('scan default:t: count 10'));
     doors.partitions[3]!.isLeader = false;
+    doors.routes.setLeader(4, 'b', 7);
     const here = (await scan('scan', 'count 50')).flat();
     expect(here.every((name) => partitionOf(`t:${name}`) !== 3)).toBe(true);
     expect(Buffer.from(cursor, 'base64').toString()).toContain(';3:;');
     doors.partitions[3]!.isLeader = true;
     const [, rest] = strings(await call(`scan default:t:${cursor} count 500`));
     expect([...first, ...rest].sort()).toEqual([...names].sort());
+  });
+
+  test('do not begin while nobody is known to lead a partition with a replica here', async () => {
+    await fill();
+    doors.partitions[3]!.isLeader = false;
+    expect(await said('scan default:t: count 500')).toMatch(
+      /^-ERR_CLUSTER_CHANGED: partition of the node has no leader : ERR handle command scan/,
+    );
+    expect(
+      doors.partitions.flatMap(({ batches }) => batches).some(({ kind }) => kind === 'read'),
+    ).toBe(false);
+    doors.routes.setLeader(4, 'b', 7);
+    expect((await scan('scan', 'count 500')).flat().length).toBeGreaterThan(0);
+  });
+
+  test('refuse a cursor of more places than there are partitions, or of one of them twice', async () => {
+    for (const places of ['0:;1:;2:;3:;4:;', '1:;1:;']) {
+      const cursor = Buffer.from(places).toString('base64');
+      expect(await said(`scan default:t:${cursor}`)).toMatch(/^-invalid scan cursor/);
+    }
   });
 
   test('refuse a cursor that is none, and partitions that are not there', async () => {

@@ -93,14 +93,17 @@ const places = [
   { partition: 0, place: Buffer.alloc(0) },
 ];
 
+/** Of the namespace whose cursors they are. */
+const PARTITIONS = 64;
+
 const cursors: Door = {
   name: 'cursors',
   codes: [],
   seeds: [encodeCursor(places), encodeCursor(places.slice(1)), Buffer.from('MDo7')],
   open(bytes) {
-    const found = decodeCursor(bytes);
+    const found = decodeCursor(bytes, PARTITIONS);
     if (found === undefined) return 'none';
-    const again = decodeCursor(encodeCursor(found));
+    const again = decodeCursor(encodeCursor(found), PARTITIONS);
     hold(isDeepStrictEqual(again, found), () => 'written again it says something else');
     return `of ${Math.min(found.length, 4)}`;
   },
