@@ -57,12 +57,16 @@ function wrongCount(name: string): ZanRequest {
   return wrong(`ERR wrong number of arguments for '${name}' command`);
 }
 
-/** Commands whose keys stand at fixed places; none that waits. */
+/**
+ * Commands whose keys stand at fixed places, all of them: others would be looked up under names that
+ * these clients' keys do not have (SORT's BY and GET). None that waits.
+ */
 function keyed(args: CommandLine, command: Command | undefined): ZanRequest {
   if (command === undefined || command.kind === 'node') return wrong(INVALID_COMMAND);
-  const { keys, keysOf, subcommands } = command;
+  const { keys, keysOf, subcommands, flags } = command;
   const waits = command.kind === 'write' && command.blocking !== undefined;
-  if (keys.first === 0 || keysOf !== undefined || subcommands !== undefined || waits) {
+  const moves = keysOf !== undefined || flags.includes('movablekeys');
+  if (keys.first === 0 || moves || subcommands !== undefined || waits) {
     return wrong(INVALID_COMMAND);
   }
   if (args.length <= keys.first) return wrongCount(command.name);

@@ -90,6 +90,8 @@ describe('a request', () => {
     ['blpop n:t:k 0', 'invalid command'],
     ['object encoding n:t:k', 'invalid command'],
     ['sintercard 1 n:t:k', 'invalid command'],
+    ['sort_ro n:t:k by n:t:w* get n:t:v*', 'invalid command'],
+    ['sort_ro n:t:k', 'invalid command'],
     ['get k', 'invalid redis key'],
     ['get n:k', 'invalid table name'],
     ['mget n:t:a m:t:b', 'invalid arguments'],
