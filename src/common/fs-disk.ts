@@ -78,17 +78,22 @@ async function syncIfReadable(disk: Disk, path: string): Promise<void> {
 /** One file after the other: it is in no hurry, and others need the disk. */
 async function bytesBelow(path: string): Promise<number> {
   let bytes = 0;
-  try {
-    for (const entry of await readdir(path, { withFileTypes: true })) {
-      const below = `${path}/${entry.name}`;
-      if (entry.isDirectory()) bytes += await bytesBelow(below);
-      else bytes += (await stat(below)).size;
-    }
-  } catch (error) {
-    // removed meanwhile
-    if (systemCodeOf(error) !== 'ENOENT') throw error;
+  for (const entry of (await unlessRemoved(readdir(path, { withFileTypes: true }))) ?? []) {
+    const below = `${path}/${entry.name}`;
+    if (entry.isDirectory()) bytes += await bytesBelow(below);
+    else bytes += (await unlessRemoved(stat(below)))?.size ?? 0;
   }
   return bytes;
+}
+
+/** Undefined of what was removed meanwhile. */
+async function unlessRemoved<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 class FsFile implements DiskFile {

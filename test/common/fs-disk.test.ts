@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -28,4 +28,15 @@ test('every directory that is made has its name synced', async () => {
   expect(synced).toEqual([`${dir}/a/b`, `${dir}/a`, dir]);
   await disk.makeDir(`${dir}/a/b/c`);
   expect(synced.length).toBe(3);
+});
+
+test('what vanishes while the bytes below are summed leaves the others in the sum', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'kvorum-disk-'));
+  made.push(dir);
+  await mkdir(join(dir, 'below'));
+  // listed, and not there when it is asked for its size
+  for (const at of [dir, join(dir, 'below')]) await symlink(join(dir, 'none'), join(at, 'a'));
+  for (const name of ['0', 'b', 'below/b', 'c']) await writeFile(join(dir, name), '12345');
+  expect(await fsDisk.bytesBelow(dir)).toBe(20);
+  expect(await fsDisk.bytesBelow(join(dir, 'none'))).toBe(0);
 });
