@@ -34,6 +34,9 @@ export interface Options {
 const systems: readonly SystemName[] = ['redis', 'kvorum', 'etcd'];
 const all: readonly (SystemName | ScenarioName)[] = [...systems, ...scenarioNames];
 
+/** With more, commands that answer or carry a whole collection are refused, and measure nothing. */
+const ELEMENTS_MAX = 1_048_576;
+
 export const help = `npm run bench -- [options]
 
 Measures kvorum beside a stock redis-server and a three-node etcd on this machine: SET and GET,
@@ -58,7 +61,7 @@ exit code is 1 when a floor is missed.
   --groups N        groups of each node in groups and hot-groups (default 1000)
   --keys N          of 1 KiB, in start and catch-up (default 1000000)
   --bulk N          keys of bulk (default 1000000, with --full 10000000)
-  --elements N      of each collection of holds (default 1000000)
+  --elements N      of each collection of holds (default 1000000, at most 1048576)
   --commands NAMES  of holds only these, such as zunionstore,restore
   --profile         and what ran in the longest turn of each
   --minutes N       begin nothing that would not be over after N minutes; what is left out is
@@ -94,7 +97,7 @@ export function parseOptions(args: readonly string[]): Options {
     groups: whole('--groups', values.groups, 30, 4_000),
     keys: whole('--keys', values.keys, 10_000, 10_000_000),
     bulk: whole('--bulk', values.bulk ?? (full ? '10000000' : '1000000'), 20_000, 100_000_000),
-    elements: whole('--elements', values.elements, 1_000, 2_000_000),
+    elements: whole('--elements', values.elements, 1_000, ELEMENTS_MAX),
     commands:
       values.commands === undefined
         ? undefined

@@ -31,10 +31,19 @@ export class ForgetfulClient {
   }
 
   /**
-   * Ends with the reply to the last of `requests`, as `encode` made them; rejects when the connection
-   * ends, as it does when a write is not carried out within two minutes.
+   * Ends with the reply to the last of `requests`, as `encode` made them; rejects when the first is
+   * answered with an error, which would pass as very fast, and when the connection ends, as it does
+   * when a write is not carried out within two minutes.
    */
-  send(requests: Buffer): Promise<void> {
+  async send(requests: Buffer): Promise<void> {
+    await this.#exchange(requests);
+    if (!this.head.startsWith('-')) return;
+    const asked = requests.toString('latin1', 0, 100).replace(/[$*]\d+\r\n/g, '');
+    const name = asked.split('\r\n').slice(0, 2).join(' ');
+    throw new Error(`${name} … is answered with an error: ${this.head.split('\r\n')[0]}`);
+  }
+
+  #exchange(requests: Buffer): Promise<void> {
     this.head = '';
     this.#tail = '';
     if (this.#socket.destroyed) return Promise.reject(new Error('the connection has ended'));

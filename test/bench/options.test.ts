@@ -54,6 +54,7 @@ describe('the command line', () => {
     [['--seconds', ''], '--seconds : must be a number from 0.5 to 300'],
     [['--kills', '0'], '--kills 0: must be a number from 1 to 1000'],
     [['--bulk', 'all'], '--bulk all: must be a number from 20000 to 100000000'],
+    [['--elements', '2000000'], '--elements 2000000: must be a number from 1000 to 1048576'],
     [['--rounds', '1.5'], '--rounds 1.5: must be a whole number'],
     [['--fill', '1e9'], '--fill 1e9: must be a number from 1000 to 10000000'],
   ])('%j: %s', (args, message) => {
