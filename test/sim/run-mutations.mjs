@@ -33,6 +33,7 @@ const FLAGS = [
   '--interrupt-budget=400000',
 ];
 const WORKERS = Number(process.env.KVORUM_MUTATION_WORKERS ?? 2);
+const WORKERS_MAX = 64;
 const HELP = `Plants bugs in the simulator's build, one at a time, and shows who catches each.
 
   npm run test:mutations -- [options] [WORDS ...]
@@ -54,6 +55,14 @@ if (unknown !== undefined) {
   process.exit(isHelp ? 0 : 1);
 }
 
+if (!(Number.isInteger(WORKERS) && WORKERS >= 1 && WORKERS <= WORKERS_MAX)) {
+  const given = process.env.KVORUM_MUTATION_WORKERS;
+  process.stderr.write(
+    `KVORUM_MUTATION_WORKERS: a whole number from 1 to ${WORKERS_MAX}, not ${given}\n`,
+  );
+  process.exit(1);
+}
+
 rmSync(build, { recursive: true, force: true });
 buildSimulator();
 const { mutations } = await import(
@@ -71,6 +80,7 @@ if (queue.length === 0) {
   process.stderr.write(`no mutation's name holds ${only.join(' or ')}\n`);
   process.exit(1);
 }
+const chosen = queue.length;
 const began = Date.now();
 const results = [];
 await Promise.all(Array.from({ length: WORKERS }, () => worker()));
@@ -205,5 +215,8 @@ function report() {
   process.stdout.write(
     `${results.length - missed.length} of ${results.length} caught in ${took} s, ${cpu} s of CPU\n`,
   );
-  process.exitCode = missed.length === 0 ? 0 : 1;
+  if (results.length < chosen) {
+    process.stderr.write(`${chosen - results.length} of ${chosen} mutations were not tried\n`);
+  }
+  process.exitCode = missed.length === 0 && results.length === chosen ? 0 : 1;
 }
