@@ -76,6 +76,9 @@ function mistakeIn(options: Options): string | undefined {
   }
   if (!readModes.includes(options.reads)) return '--reads: linearizable or lease';
   const { about } = options;
+  if (about !== undefined && options.reads !== undefined) {
+    return '--about draws how reads are made itself: leave --reads out, or --about';
+  }
   if (about === undefined || Object.hasOwn(aboutPlans, about)) return undefined;
   return `--about: one of ${Object.keys(aboutPlans).join(', ')}`;
 }

@@ -157,5 +157,8 @@ describe('the simulator', () => {
   test('says how it is used, and what is no number', async () => {
     expect(await simulate('--help')).toContain('--minimize');
     await expect(simulate('--seeds', '41-52')).rejects.toThrow('--seeds: a number, not 41-52');
+    await expect(simulate('--about', 'types', '--reads', 'lease')).rejects.toThrow(
+      '--about draws how reads are made itself',
+    );
   }, 600_000);
 });
