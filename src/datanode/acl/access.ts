@@ -123,6 +123,11 @@ export class Access implements AclView {
     return user !== undefined && isOpen(user);
   }
 
+  /** What the session may do now: the same object as long as that is so, undefined when nobody knows. */
+  rightsOf(session: Session): object | undefined {
+    return this.#users?.get(session.user);
+  }
+
   /** What a command that was queued is answered when its user may not run it any more. */
   execRefusalOf(session: Session, args: readonly Buffer[]): Reply | undefined {
     const user = this.#users?.get(session.user);

@@ -1,8 +1,9 @@
 /** Whether a user may run a request; pure. */
 
+import { limits } from '../../common/limits.ts';
 import { type Command, carriedOut, keysOf } from '../commands/command.ts';
 import { categoriesOf } from '../commands/command-docs.ts';
-import { matchesGlob, parseGlob } from '../commands/glob.ts';
+import { type Glob, matchesGlob, parseGlob } from '../commands/glob.ts';
 import { type KeyUse, keyUses } from '../commands/key-specs.ts';
 import type { Subscriber } from '../commands/pubsub-port.ts';
 import { sortReadsBy } from '../commands/sort.ts';
@@ -144,6 +145,21 @@ function mayHear({ channels }: Selector, name: Buffer, isPattern: boolean): bool
   );
 }
 
+/** Patterns that were asked for, of all users; some that nobody has any more may be among them. */
+const globs = new Map<string, Glob>();
+let globCharacters = 0;
+
 function matches(pattern: string, text: Buffer): boolean {
-  return matchesGlob(parseGlob(Buffer.from(pattern, 'latin1')), text);
+  return matchesGlob(globs.get(pattern) ?? readGlob(pattern), text);
+}
+
+function readGlob(pattern: string): Glob {
+  const glob = parseGlob(Buffer.from(pattern, 'latin1'));
+  globCharacters += pattern.length;
+  if (globCharacters > limits.aclGlobCharactersMax) {
+    globs.clear();
+    globCharacters = pattern.length;
+  }
+  globs.set(pattern, glob);
+  return glob;
 }

@@ -33,9 +33,10 @@ import { LaneSet, type LanesWorld } from './lane-set.ts';
 import { refusedToMonitor } from './monitors.ts';
 import { OneRequest } from './one-request.ts';
 import { PushOutlet } from './push-outlet.ts';
+import { linesOf } from './queued.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
-import { asSent, type ExecTarget, linesOf, Transaction } from './transaction.ts';
+import { asSent, type ExecTarget, Transaction } from './transaction.ts';
 import { TurnShare } from './turn-share.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
@@ -156,6 +157,7 @@ export class Connection {
       namespace: () => this.session.namespace,
       birth: () => this.#whereabouts.birth(),
       group: (partition) => this.#whereabouts.place(partition).group,
+      rights: () => access.rightsOf(this.session),
       refusedNow: (line) => access.execRefusalOf(this.session, line),
       newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),

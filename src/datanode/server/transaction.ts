@@ -14,12 +14,15 @@ import { encodeReply } from '../resp/encode-reply.ts';
 import { array, error, NULL_ARRAY, OK, type Protocol, QUEUED, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';
 import { QueueRoom } from './queue-room.ts';
-
-type Queued =
-  | { readonly kind: 'data'; readonly line: CommandLine }
-  | { readonly kind: 'node'; readonly command: NodeCommand; readonly args: CommandLine }
-  /** Its arguments are wrong: that is what it answers. */
-  | { readonly kind: 'known'; readonly reply: Reply };
+import {
+  apartOf,
+  dataOf,
+  isJudgedLate,
+  linesOf,
+  partitionOf,
+  type Queued,
+  queuedOf,
+} from './queued.ts';
 
 /**
  * Commands are encoded as they are queued, since of a thousand that takes long at once; of more
@@ -29,7 +32,11 @@ const ENCODED_EARLY_BYTES_MAX = 1_048_576;
 
 interface Open {
   queue: Queued[];
+  /** Those of it that are judged at EXEC alone. */
+  late: Queued[];
   readonly room: QueueRoom;
+  /** What the client might do at MULTI. */
+  readonly rights: object | undefined;
   /** What of it goes to a partition; undefined: it has become too long. */
   encoded: ExecWriter | undefined;
   /** Of all commands with keys; undefined: none yet. */
@@ -63,6 +70,8 @@ export interface TransactionWorld {
   birth(): GroupId;
   /** Another, as well, once the partition was rebuilt, perhaps without what the client has read. */
   group(partition: PartitionId): GroupId;
+  /** What the client may do: the same object as long as that is so, undefined when nobody knows. */
+  rights(): object | undefined;
   /** Why the client may not run this any more, though it might when it was queued. */
   refusedNow(line: CommandLine): Reply | undefined;
   /** Unlike that of any other connection of the cluster. */
@@ -165,7 +174,9 @@ export class Transaction {
     if (this.#open !== undefined) return error('ERR MULTI calls can not be nested');
     this.#open = {
       queue: [],
+      late: [],
       room: new QueueRoom(),
+      rights: this.#world.rights(),
       encoded: new ExecWriter(),
       partition: undefined,
       birth: undefined,
@@ -224,10 +235,11 @@ export class Transaction {
     if (open.broken) return QUEUED;
     const full = open.room.take(args);
     if (full !== undefined) {
-      Object.assign(open, { queue: [], encoded: undefined, broken: true });
+      Object.assign(open, { queue: [], late: [], encoded: undefined, broken: true });
       return full;
     }
     open.queue.push(item!);
+    if (isJudgedLate(target, args)) open.late.push(item!);
     if (item!.kind === 'data') open.encoded?.add(item!.line);
     if ((open.encoded?.bytes ?? 0) > ENCODED_EARLY_BYTES_MAX) open.encoded = undefined;
     return QUEUED;
@@ -288,11 +300,12 @@ export class Transaction {
 
   /**
    * The queue itself, unless the rules have changed since: what is not allowed any more answers so,
-   * the others run.
+   * the others run. All were judged as they were queued: a hundred thousand take their time.
    */
-  #allowed({ queue }: Open): readonly Queued[] {
+  #allowed({ queue, late, rights }: Open): readonly Queued[] {
+    const isSame = rights !== undefined && rights === this.#world.rights();
     const refusals = new Map<Queued, Reply>();
-    for (const item of queue) {
+    for (const item of isSame ? late : queue) {
       if (item.kind === 'known') continue;
       const refused = this.#world.refusedNow(item.kind === 'data' ? item.line : item.args);
       if (refused !== undefined) refusals.set(item, refused);
@@ -353,47 +366,4 @@ function answerOf({ command }: Target, reply: Reply): Target {
 /** Without what `divert` added. */
 export function asSent({ name }: Command, line: CommandLine): CommandLine {
   return name === 'watch' ? [line[0]!, ...line.slice(2)] : line;
-}
-
-function dataOf(queue: readonly Queued[]): readonly CommandLine[] {
-  return queue.flatMap((item) => (item.kind === 'data' ? [item.line] : []));
-}
-
-/** Those that run, as their client sent them. */
-export function linesOf(queue: readonly Queued[]): readonly CommandLine[] {
-  return queue.flatMap((item) =>
-    item.kind === 'data' ? [item.line] : item.kind === 'node' ? [item.args] : [],
-  );
-}
-
-/** Undefined for what would have to run in several partitions. */
-function queuedOf(target: Target, args: CommandLine): Queued | undefined {
-  switch (target.kind) {
-    case 'reply':
-      return { kind: 'known', reply: target.reply };
-    case 'node':
-      return { kind: 'node', command: target.command, args };
-    case 'one':
-      return { kind: 'data', line: args };
-    case 'gather':
-      return undefined;
-    default:
-      return target.parts.length === 1 ? { kind: 'data', line: target.parts[0]!.line } : undefined;
-  }
-}
-
-/** Of what would have to be queued in several partitions. */
-function apartOf({ command }: Target): Reply {
-  const hasKeys = command?.kind !== 'node' && (command?.keysOf || command?.keys.first !== 0);
-  return hasKeys ? crossSlot : ofAllPartitions;
-}
-
-const ofAllPartitions = error(
-  'CROSSSLOT the command is about all partitions of the namespace, and a transaction about one: send ' +
-    'it outside of MULTI',
-);
-
-function partitionOf(target: Target): PartitionId | undefined {
-  if (target.kind === 'one') return target.partition;
-  return target.kind === 'many' ? target.parts[0]?.partition : undefined;
 }

@@ -110,7 +110,9 @@ test('what a command takes for a key is asked for, also where its specification 
     expect(denied(alice, `${begin} STORE ok`)).toBe('');
     expect(denied(alice, `${begin} STORE w`)).toBe('');
     expect(denied(alice, `${begin} STORE ok STORE forbidden`)).toBe('key forbidden');
-    expect(denied(alice, `${begin} STOREDIST ok COUNT 1 storedist forbidden`)).toBe('key forbidden');
+    expect(denied(alice, `${begin} STOREDIST ok COUNT 1 storedist forbidden`)).toBe(
+      'key forbidden',
+    );
     expect(denied(alice, `${begin} STORE forbidden STORE ok`)).toBe('key forbidden');
   }
   // it may read that key: the first place says nothing of the last

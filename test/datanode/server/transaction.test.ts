@@ -4,7 +4,7 @@ import type { NodeCommand } from '../../../src/datanode/commands/command.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { OK, type Protocol, type Reply } from '../../../src/datanode/resp/reply.ts';
-import { completeExec } from '../../../src/datanode/server/transaction.ts';
+import { completeExec, Transaction } from '../../../src/datanode/server/transaction.ts';
 import { type Doors, openDoors, RawClient, rebuild } from './doors.ts';
 
 let doors: Doors;
@@ -280,6 +280,61 @@ test('what a user may not do is refused when it is queued, and EXEC with it', as
       '-NOPERM this user has no permissions to access one of the keys used as arguments\r\n' +
       '-EXECABORT Transaction discarded because of previous errors.\r\n',
   );
+});
+
+describe('what was judged as it was queued', () => {
+  const world = () => {
+    const asked: string[] = [];
+    const rights: { now: object | undefined } = { now: {} };
+    const transaction = new Transaction({
+      namespace: () => 'default',
+      birth: () => 1,
+      group: () => 1,
+      rights: () => rights.now,
+      refusedNow: (line) => {
+        asked.push(line.join(' '));
+        return undefined;
+      },
+      newToken: () => 'token',
+      redirect: () => undefined,
+    });
+    const run = (line: string) => {
+      const args = line.split(' ').map((word) => Buffer.from(word));
+      const command = resolveCommand(args)!;
+      const target =
+        command.kind === 'node'
+          ? ({ kind: 'node', command } as const)
+          : ({ kind: 'one', command, partition: 0, prepared: undefined } as const);
+      transaction.divert(target, args);
+    };
+    return { run, asked, rights };
+  };
+
+  test('is judged again at EXEC when the rules have changed, SORT at any time', () => {
+    const { run, asked, rights } = world();
+    for (const line of ['MULTI', 'GET a', 'SORT a by w_*', 'PING', 'EXEC']) run(line);
+    expect(asked.splice(0)).toEqual(['SORT a by w_*']);
+    for (const line of ['MULTI', 'GET a', 'PING']) run(line);
+    rights.now = {};
+    run('EXEC');
+    expect(asked.splice(0)).toEqual(['GET a', 'PING']);
+    rights.now = undefined;
+    for (const line of ['MULTI', 'GET a', 'EXEC']) run(line);
+    expect(asked).toEqual(['GET a']);
+  });
+
+  test('is refused when the rules have changed', async () => {
+    await ask('ACL SETUSER bob on nopass +@all ~a*', 'AUTH bob x');
+    client.send('MULTI', 'SET a 1', 'GET a');
+    await client.until((all) => all.endsWith('+QUEUED\r\n+QUEUED\r\n'));
+    const other = await RawClient.open(doors.gateway);
+    await other.ask('ACL SETUSER bob -get', '+OK\r\n');
+    other.end();
+    const text = await ask('SORT a BY w_*', 'EXEC');
+    expect(text).toMatch(/^\+QUEUED\r\n\*3\r\n\+OK\r\n-NOPERM ACLs rules changed between/);
+    expect(text).toMatch(/\r\n-ERR BY option of SORT denied[^\r]*\r\n$/);
+    expect(await ask('MULTI', 'SORT a BY w_*', 'EXEC')).toMatch(/\*1\r\n-ERR BY option of SORT/);
+  });
 });
 
 describe('a client that goes while its EXEC waits', () => {

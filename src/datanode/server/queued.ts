@@ -1,0 +1,61 @@
+/** What MULTI keeps of each command until EXEC. */
+import type { PartitionId } from '../../common/ids.ts';
+import { carriedOut, type NodeCommand } from '../commands/command.ts';
+import type { CommandLine } from '../partition/batch.ts';
+import { error, type Reply } from '../resp/reply.ts';
+import { crossSlot, type Target } from './dispatch.ts';
+
+export type Queued =
+  | { readonly kind: 'data'; readonly line: CommandLine }
+  | { readonly kind: 'node'; readonly command: NodeCommand; readonly args: CommandLine }
+  /** Its arguments are wrong: that is what it answers. */
+  | { readonly kind: 'known'; readonly reply: Reply };
+
+/** SORT reads keys that nobody names; that it may not is said at EXEC, as Redis does. */
+export function isJudgedLate({ command }: Target, args: CommandLine): boolean {
+  const name = command && carriedOut(command, args).command.name;
+  return name === 'sort' || name === 'sort_ro';
+}
+
+export function dataOf(queue: readonly Queued[]): readonly CommandLine[] {
+  return queue.flatMap((item) => (item.kind === 'data' ? [item.line] : []));
+}
+
+/** Those that run, as their client sent them. */
+export function linesOf(queue: readonly Queued[]): readonly CommandLine[] {
+  return queue.flatMap((item) =>
+    item.kind === 'data' ? [item.line] : item.kind === 'node' ? [item.args] : [],
+  );
+}
+
+/** Undefined for what would have to run in several partitions. */
+export function queuedOf(target: Target, args: CommandLine): Queued | undefined {
+  switch (target.kind) {
+    case 'reply':
+      return { kind: 'known', reply: target.reply };
+    case 'node':
+      return { kind: 'node', command: target.command, args };
+    case 'one':
+      return { kind: 'data', line: args };
+    case 'gather':
+      return undefined;
+    default:
+      return target.parts.length === 1 ? { kind: 'data', line: target.parts[0]!.line } : undefined;
+  }
+}
+
+/** Of what would have to be queued in several partitions. */
+export function apartOf({ command }: Target): Reply {
+  const hasKeys = command?.kind !== 'node' && (command?.keysOf || command?.keys.first !== 0);
+  return hasKeys ? crossSlot : ofAllPartitions;
+}
+
+const ofAllPartitions = error(
+  'CROSSSLOT the command is about all partitions of the namespace, and a transaction about one: send ' +
+    'it outside of MULTI',
+);
+
+export function partitionOf(target: Target): PartitionId | undefined {
+  if (target.kind === 'one') return target.partition;
+  return target.kind === 'many' ? target.parts[0]?.partition : undefined;
+}

@@ -1,0 +1,37 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
+import { denialOf } from '../../../src/datanode/acl/permissions.ts';
+import { changeUser, newUser, type User } from '../../../src/datanode/acl/user.ts';
+import * as glob from '../../../src/datanode/commands/glob.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+
+vi.mock('../../../src/datanode/commands/glob.ts', { spy: true });
+
+beforeEach(() => {
+  vi.mocked(glob.parseGlob).mockClear();
+});
+
+const mayRun = (user: User, words: readonly string[]) => {
+  const args = words.map((word) => Buffer.from(word));
+  return denialOf(user, resolveCommand(args)!, args) === undefined;
+};
+
+test('a pattern is read once, for however many keys and channels it is asked', () => {
+  const user = changeUser(newUser('alice'), ['+@all', '~a*', '~b*', '&c*', '&d*']) as User;
+  const keys = Array.from({ length: 100 }, (_, at) => `b${at}`);
+  for (let round = 0; round < 3; round++) {
+    expect(mayRun(user, ['mget', ...keys])).toBe(true);
+    expect(mayRun(user, ['mget', ...keys, 'c'])).toBe(false);
+    expect(mayRun(user, ['subscribe', 'd1', 'd2', 'c1'])).toBe(true);
+  }
+  expect(glob.parseGlob).toHaveBeenCalledTimes(4);
+});
+
+test('no more patterns are kept than their bound says', () => {
+  const long = 'x'.repeat(limits.aclRulesMax / 2);
+  const user = (name: string) =>
+    changeUser(newUser('alice'), ['+@all', `~${name}${long}*`]) as User;
+  const users = Array.from({ length: 20 }, (_, at) => user(`${at}`));
+  for (const one of [...users, users[19]!, users[0]!]) mayRun(one, ['get', 'a']);
+  expect(glob.parseGlob).toHaveBeenCalledTimes(21);
+});
