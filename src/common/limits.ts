@@ -310,6 +310,8 @@ export const limits = {
   /** Clients of a node that may MONITOR, and what may wait for one of them before it is closed. */
   monitorsMax: 8,
   monitorQueueBytesMax: 8 * MIB,
+  /** Commands of one transaction that a monitor is shown; of the others it hears how many they are. */
+  monitorExecLinesMax: 512,
 
   /** Lines of a process's own log that cannot be written: kept until there is room, or lost beyond. */
   logLinesKeptBytesMax: 1 * MIB,

@@ -51,10 +51,14 @@ export class CommandWatch implements NodeWatch {
     }
   }
 
-  /** A transaction is about to run: what is in it, then EXEC itself, as Redis shows them. */
+  /** A transaction is about to run: what is in it, its beginning at least, then EXEC itself. */
   beginsAll(session: Session, queued: () => readonly (readonly Buffer[])[]): void {
     if (this.#monitors.size === 0) return;
-    for (const line of queued()) this.begins(session, resolveCommand(line)!, line);
+    const lines = queued();
+    const most = limits.monitorExecLinesMax;
+    for (const line of lines.slice(0, most)) this.begins(session, resolveCommand(line)!, line);
+    const more = lines.length - most;
+    if (more > 0) this.#monitors.tellOfMore(session, more, this.#world.clock.wallMs());
   }
 
   /** A command that arrived at `sinceMs` has its answer; see ServerStats.count for `away`. */

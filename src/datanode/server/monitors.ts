@@ -41,7 +41,18 @@ export class Monitors {
   tell(session: Session, command: Command, args: readonly Buffer[], nowMs: number): void {
     if (this.#sessions.size === 0 || isHidden(command)) return;
     const ending = command.name === 'reset' ? session : undefined;
-    const line: Reply = { kind: 'simple', text: monitorLine(session, command, args, nowMs) };
+    const words = shownArgs(command.name, args).map(quoted);
+    this.#tell(monitorLine(session, words, nowMs), ending);
+  }
+
+  /** In the place of so many commands of a transaction: the loop and the clients have others, too. */
+  tellOfMore(session: Session, commands: number, nowMs: number): void {
+    const words = quoted(Buffer.from(`... (${commands} more commands of the transaction)`));
+    this.#tell(monitorLine(session, [words], nowMs));
+  }
+
+  #tell(text: string, ending?: Session): void {
+    const line: Reply = { kind: 'simple', text };
     for (const monitor of this.#sessions) {
       if (monitor === ending) continue;
       if (monitor.queued().replyBytes > limits.monitorQueueBytesMax) this.#disconnect(monitor);
@@ -76,15 +87,13 @@ function isHidden({ name, flags }: Command): boolean {
 /** `seconds.microseconds [namespace client] "name" "argument" …` */
 function monitorLine(
   { namespace, remote }: Session,
-  { name }: Command,
-  args: readonly Buffer[],
+  words: readonly string[],
   nowMs: number,
 ): string {
   const seconds = Math.floor(nowMs / 1_000);
   const fraction = String((nowMs - seconds * 1_000) * MICROSECONDS).padStart(6, '0');
   const database = namespace === 'default' ? '0' : namespace.replace(/^db(?=\d+$)/, '');
-  const words = shownArgs(name, args).map(quoted).join(' ');
-  return `${seconds}.${fraction} [${database} ${remote}] ${words}`;
+  return `${seconds}.${fraction} [${database} ${remote}] ${words.join(' ')}`;
 }
 
 const escapes: ReadonlyMap<number, string> = new Map([

@@ -1,5 +1,6 @@
 /** What a client that monitors is sent, and when: lines between replies, never in place of one. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import { ReplyQueue, type ReplySlot } from '../../../src/datanode/server/reply-queue.ts';
 import { hasRedis, RealRedis } from '../commands/real-redis.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
@@ -45,6 +46,21 @@ test('the same in one pipeline, where its own commands come behind their replies
   expect(shown(monitor.text)).toEqual([
     ...['+OK', '$1', 'a', '+"ECHO" "a"', '+PONG', '+"PING"'],
     ...['+RESET', '$1', 'b'],
+  ]);
+});
+
+test.each(['another', 'the same'])('%s client may run a transaction of any length', async (who) => {
+  const count = limits.monitorExecLinesMax + 20_000;
+  await monitor.ask('MONITOR', '+OK\r\n');
+  const client = who === 'another' ? other : monitor;
+  client.send('MULTI', ...Array.from({ length: count }, () => 'PING'), 'EXEC', 'ECHO end');
+  const text = await monitor.until((all) => all.endsWith('"ECHO" "end"\r\n'));
+  const lines = shown(text).filter((line) => line.startsWith('+"'));
+  expect(lines.filter((line) => line === '+"PING"')).toHaveLength(limits.monitorExecLinesMax);
+  expect(lines.slice(-3)).toEqual([
+    '+"... (20000 more commands of the transaction)"',
+    '+"EXEC"',
+    '+"ECHO" "end"',
   ]);
 });
 
