@@ -15,13 +15,30 @@ function verbatim(text: string): Reply {
   return { kind: 'verbatim', format: 'txt', text };
 }
 
+/** So many lines of CLIENT LIST take a millisecond or two; others have their turn behind them. */
+const LINES_STEP = 256;
+
 /** CLIENT LIST [TYPE type | ID id [id ...]] */
-const list: Run = (args, { sessions, nowMs }) => {
+const list: Run = (args, context) => {
   const isShown = listFilter(args);
   if (typeof isShown === 'string') return error(isShown);
-  const lines = sessions().filter(isShown);
-  return verbatim(lines.map((session) => `${clientLine(session, nowMs)}\n`).join(''));
+  const shown = context.sessions().filter(isShown);
+  if (shown.length <= LINES_STEP) return verbatim(linesOf(shown, context));
+  return listInSteps(shown, context);
 };
+
+async function listInSteps(shown: readonly Session[], context: NodeContext): Promise<Reply> {
+  let lines = '';
+  for (let at = 0; at < shown.length; at += LINES_STEP) {
+    if (at > 0) await context.sleep(0);
+    lines += linesOf(shown.slice(at, at + LINES_STEP), context);
+  }
+  return verbatim(lines);
+}
+
+function linesOf(shown: readonly Session[], { nowMs }: NodeContext): string {
+  return shown.map((session) => `${clientLine(session, nowMs)}\n`).join('');
+}
 
 const info: Run = (_args, { session, nowMs }) => verbatim(`${clientLine(session, nowMs)}\n`);
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { FakeNode } from './fake-node.ts';
+import { FakeNode, FakeSession } from './fake-node.ts';
 import { ask } from './node-text.ts';
 
 let node: FakeNode;
@@ -34,6 +34,14 @@ test('CLIENT LIST and INFO show a line per client', async () => {
   expect(await ask(node, 'CLIENT LIST ID x')).toBe('-ERR Invalid client ID\r\n');
   expect(await ask(node, 'CLIENT LIST what')).toBe('-ERR syntax error\r\n');
   expect(await ask(node, 'CLIENT INFO')).toContain('id=1 ');
+});
+
+test('CLIENT LIST of many gives way in between, and shows each once', async () => {
+  for (let id = 4; id <= 700; id++) node.others.push(new FakeSession(id, 'gateway'));
+  const list = await ask(node, 'CLIENT LIST');
+  const ids = [...list.matchAll(/^(?:\$\d+\r\n)?id=(\d+) /gm)].map(([, id]) => Number(id));
+  expect(ids).toEqual(Array.from({ length: 700 }, (_, at) => at + 1));
+  expect(node.slept).toEqual([0, 0]);
 });
 
 test('CLIENT KILL by address, by filters, and oneself after the reply', async () => {
