@@ -38,6 +38,8 @@ export interface PubSub {
   publish(kind: PublishKind, channel: Buffer, payload: Buffer): number;
   /** Names that somebody in the cluster has subscribed to. */
   names(kind: SubscriptionKind): Iterable<Buffer>;
+  /** How many these are. */
+  nameCount(kind: SubscriptionKind): number;
   /** Subscriptions of the cluster to one name. */
   count(kind: SubscriptionKind, name: Buffer): number;
 }

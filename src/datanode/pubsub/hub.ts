@@ -104,6 +104,10 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     for (const { name } of this.#registry.topics(kind)) yield name;
   }
 
+  nameCount(kind: SubscriptionKind): number {
+    return this.#registry.topicCount(kind);
+  }
+
   count(kind: SubscriptionKind, name: Buffer): number {
     const topic = this.#registry.topic(kind, name);
     return topic === undefined ? 0 : clusterCount(topic);

@@ -129,6 +129,10 @@ export class SubscriptionRegistry {
     return this.#topics[kind].values();
   }
 
+  topicCount(kind: SubscriptionKind): number {
+    return this.#topics[kind].size;
+  }
+
   topic(kind: SubscriptionKind, name: Buffer): Topic | undefined {
     return this.#topics[kind].get(name.toString('latin1'));
   }

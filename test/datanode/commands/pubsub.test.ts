@@ -1,5 +1,5 @@
 /** Commands of pub/sub on one node; connections and peers have tests of their own. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { FakeNode } from './fake-node.ts';
@@ -38,6 +38,13 @@ test('UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE leave what is named, or everyth
   expect(await ask(node, 'SUNSUBSCRIBE')).toBe(push('*', 'sunsubscribe', 's', 0));
   expect(await ask(node, 'UNSUBSCRIBE')).toBe(push('*', 'unsubscribe', 'a', 0));
   expect(await ask(node, 'UNSUBSCRIBE')).toBe('*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n');
+});
+
+test('PUBSUB NUMPAT counts patterns without a look at each', async () => {
+  await ask(node, 'PSUBSCRIBE a* b*');
+  const names = vi.spyOn(node.pubsub, 'names');
+  expect(await ask(node, 'PUBSUB NUMPAT')).toBe(':2\r\n');
+  expect(names).not.toHaveBeenCalled();
 });
 
 test('PUBLISH and SPUBLISH reach who listens, and say how many', async () => {
