@@ -21,6 +21,6 @@ test('a million such characters before another one are passed in one go', async 
   const reply = await partition.call('EXPIRE', 'k', '1', `${'\n'.repeat(1_000_000)}x`);
   expect(reply).toMatchObject({ kind: 'error' });
   const cursor = Buffer.from(`${';'.repeat(1_000_000)}x`).toString('base64');
-  expect(decodeCursor(Buffer.from(cursor))).toBeUndefined();
+  expect(decodeCursor(Buffer.from(cursor), 16, 1_000_000)).toBeUndefined();
   expect(performance.now() - startedMs).toBeLessThan(2_000);
 });

@@ -17,12 +17,15 @@ test('every planted bug still has its place in the source, exactly one', () => {
   expect(mutations.length).toBeGreaterThanOrEqual(41);
 });
 
-test.each(['0', 'two', '1.5', '-1', '1000'])('%s workers would try nothing, or too much', (given) => {
-  const script = join(import.meta.dirname, 'run-mutations.mjs');
-  const env = { ...process.env, KVORUM_MUTATION_WORKERS: given };
-  const { status, stderr } = spawnSync(process.execPath, [script], {
-    ...{ env, encoding: 'utf8', timeout: 20_000 },
-  });
-  expect(stderr).toBe(`KVORUM_MUTATION_WORKERS: a whole number from 1 to 64, not ${given}\n`);
-  expect(status).toBe(1);
-});
+test.each(['0', 'two', '1.5', '-1', '1000'])(
+  '%s workers would try nothing, or too much',
+  (given) => {
+    const script = join(import.meta.dirname, 'run-mutations.mjs');
+    const env = { ...process.env, KVORUM_MUTATION_WORKERS: given };
+    const { status, stderr } = spawnSync(process.execPath, [script], {
+      ...{ env, encoding: 'utf8', timeout: 20_000 },
+    });
+    expect(stderr).toBe(`KVORUM_MUTATION_WORKERS: a whole number from 1 to 64, not ${given}\n`);
+    expect(status).toBe(1);
+  },
+);
