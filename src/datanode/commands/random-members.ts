@@ -1,10 +1,16 @@
 /** The count of SRANDMEMBER and HRANDFIELD, and the elements it asks for. */
 import type { SteadyList } from '../../common/steady-list.ts';
-import { type Members, pickDistinct, pickWithRepeats } from '../encoding/member-walk.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { decodeMember } from '../encoding/element-key.ts';
+import {
+  isCheaperWhole,
+  type Members,
+  pickDistinct,
+  pickWithRepeats,
+} from '../encoding/member-walk.ts';
+import { giveWay, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
 import { INT64_MAX } from '../encoding/string.ts';
 import type { KeyValue } from '../engine/engine.ts';
-import { replyTooLarge } from '../resp/reply-pile.ts';
+import { ReplyRoom, replyTooLarge } from '../resp/reply-pile.ts';
 import { countArgument, integerArgument } from './args.ts';
 import { ArgumentError } from './command.ts';
 
@@ -32,7 +38,40 @@ export function* pickCount(
   count: number,
   random: () => number,
 ): Slices<SteadyList<KeyValue>> {
-  if (count >= 0) return yield* pickDistinct(members, count, random);
+  if (count >= 0) return yield* pickDistinctFor(members, count, random);
   if (count < -REPEATS_MAX) throw replyTooLarge('a smaller count');
+  if (members.size > 0 && isCheaperWhole(members, -count)) {
+    yield* refuseRepeats(-count, random);
+  }
   return yield* pickWithRepeats(members, -count, random);
+}
+
+/** As `pickDistinct`, for a reply. Throws ReplyTooLargeError. */
+export function* pickDistinctFor(
+  members: Members,
+  count: number,
+  random: () => number,
+): Slices<SteadyList<KeyValue>> {
+  // where some are drawn, what is refused has to draw as often: the entry's next command goes on
+  if (count < members.size) return yield* pickDistinct(members, count, random);
+  const room = new ReplyRoom('a smaller count');
+  const isLive = (element: KeyValue) => {
+    const live = members.isLive(element);
+    if (live) room.note(decodeMember(element[0]).length);
+    return live;
+  };
+  return yield* pickDistinct({ ...members, isLive }, count, random);
+}
+
+/**
+ * Refuses so many elements with repeats when no reply has room for them, after the draws that they
+ * would take: the next command of the entry goes on with those behind. Throws ReplyTooLargeError.
+ */
+export function* refuseRepeats(count: number, random: () => number): Slices<void> {
+  if (!ReplyRoom.isShortFor(count)) return;
+  for (let draw = 0; draw < count; draw++) {
+    if (draw % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
+    random();
+  }
+  throw replyTooLarge('a smaller count');
 }

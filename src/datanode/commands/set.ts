@@ -3,7 +3,7 @@
 import { SteadyList } from '../../common/steady-list.ts';
 import type { Collection } from '../encoding/collection.ts';
 import { removeKey } from '../encoding/keyspace.ts';
-import { eachSlice, pickDistinct, pickOne } from '../encoding/member-walk.ts';
+import { eachSlice, pickOne } from '../encoding/member-walk.ts';
 import {
   addMember,
   decodeMember,
@@ -37,7 +37,7 @@ import {
 import { inSteps } from './in-steps.ts';
 import { tellChange } from './key-events.ts';
 import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
-import { pickCount, randomCount } from './random-members.ts';
+import { pickCount, pickDistinctFor, randomCount } from './random-members.ts';
 
 interface KeyMembers {
   readonly key: Buffer;
@@ -208,7 +208,7 @@ function* popCount(
   count: number,
   { random }: RunContext,
 ): Slices<Reply> {
-  const popped = yield* pickDistinct(membersOf(found), count, random);
+  const popped = yield* pickDistinctFor(membersOf(found), count, random);
   const reply = yield* pileMembers('set', popped);
   const remaining = found.size - popped.length;
   if (remaining === 0) {

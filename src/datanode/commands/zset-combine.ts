@@ -9,6 +9,7 @@ import type { Entry } from '../encoding/zset.ts';
 import { buildZset, type Scored, ScoredList } from '../encoding/zset-build.ts';
 import { readSource, type Source, sourceScore, walkSource } from '../encoding/zset-source.ts';
 import { error, integer, type Reply } from '../resp/reply.ts';
+import { ReplyRoom } from '../resp/reply-pile.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, WRONG_TYPE, word } from './args.ts';
 import {
   ArgumentError,
@@ -55,6 +56,8 @@ interface Weighted {
   readonly source: Source;
   readonly weight: number;
 }
+
+const INSTEAD = 'fewer or smaller keys';
 
 const aggregates: Readonly<Record<string, Aggregate>> = {
   sum: (score, other) => numberOr0(score + other),
@@ -225,21 +228,27 @@ function* runCombine(
   const opened = yield* openSources(view, request, nowMs);
   if ('kind' in opened) return opened;
   const { inputs, options } = opened;
-  const result = yield* combined(view, operation, inputs, options);
+  const room = new ReplyRoom(INSTEAD);
+  const result = yield* combined(view, operation, inputs, options, room);
   const entries = entriesOf(yield* result.inOrder());
-  return yield* entriesReply(entries, options.withScores, 'fewer or smaller keys');
+  return yield* entriesReply(entries, options.withScores, INSTEAD);
 }
 
-/** The result as a whole: only then it is known in which order its members are. */
+/**
+ * The result as a whole: only then it is known in which order its members are. With `room` it is for
+ * a reply.
+ */
 function* combined(
   view: View,
   operation: Operation,
   inputs: readonly Weighted[],
   options: Options,
+  room?: ReplyRoom,
 ): Slices<ScoredList> {
   const result = new ScoredList();
   if (operation !== 'union') {
     yield* combine(view, operation, inputs, options, ({ member, score }) => {
+      room?.note(member.length);
       result.add({ name: member.toString('latin1'), score });
       return undefined;
     });
@@ -250,7 +259,8 @@ function* combined(
     const name = member.toString('latin1');
     const scored = { name, score };
     const before = found.getOrSet(name, scored);
-    if (before !== scored) before.score = options.aggregate(before.score, score);
+    if (before === scored) room?.note(member.length);
+    else before.score = options.aggregate(before.score, score);
     return undefined;
   });
   yield* eachItem(found.values(), (scored) => void result.add(scored));

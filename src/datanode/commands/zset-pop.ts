@@ -1,13 +1,13 @@
 /** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
 
-import type { SteadyList } from '../../common/steady-list.ts';
+import { SteadyList } from '../../common/steady-list.ts';
 import { eachItem, GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
 import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
 import type { OpenZset } from '../encoding/zset-header.ts';
-import { collectSpan, wholeSpan } from '../encoding/zset-range.ts';
+import { walkSpan, wholeSpan } from '../encoding/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../resp/reply.ts';
-import { ReplyPile } from '../resp/reply-pile.ts';
+import { ReplyPile, ReplyRoom } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, NO_KEYS, type RunContext, write } from './command.ts';
 import { scoreReply } from './score-args.ts';
@@ -95,12 +95,19 @@ export function* runMPop(
   return NULL_ARRAY;
 }
 
-export function takeEntries(
+/** Throws ReplyTooLargeError while they are gathered when they cannot fit a reply. */
+export function* takeEntries(
   { place }: OpenZset,
   highest: boolean,
   count: number,
 ): Slices<SteadyList<Entry>> {
-  return collectSpan({ ...wholeSpan(place, highest), limit: count });
+  const entries = new SteadyList<Entry>();
+  const room = new ReplyRoom('a smaller count');
+  yield* walkSpan({ ...wholeSpan(place, highest), limit: count }, (entry) => {
+    room.note(entry.member.length);
+    entries.push(entry);
+  });
+  return entries;
 }
 
 export function* drop(

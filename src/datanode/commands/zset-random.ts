@@ -15,6 +15,7 @@ import { bulk, EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type Command, type RunContext, read } from './command.ts';
 import { type MemberScan, parseMemberScan, SCAN_OF_NOTHING, scanMembers } from './member-scan.ts';
+import { refuseRepeats } from './random-members.ts';
 import { zsetColumn } from './zset.ts';
 import { entriesReply } from './zset-range.ts';
 
@@ -58,6 +59,7 @@ function* runRandom(view: View, request: RandomRequest, context: RunContext): Sl
     return bulk(drawn.at(0)!.member);
   }
   if (count === 0) return EMPTY_ARRAY;
+  if (count < 0) yield* refuseRepeats(-count, context.random);
   const entries =
     count < 0
       ? yield* drawRepeated(view, zset, -count, context)

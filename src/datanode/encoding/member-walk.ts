@@ -169,7 +169,8 @@ function* layOut(inOrder: SteadyList<Draw>, { range, isLive }: Members): Slices<
   }
 }
 
-function isCheaperWhole({ size }: Members, count: number): boolean {
+/** Whether `count` elements are picked in one walk over all. */
+export function isCheaperWhole({ size }: Members, count: number): boolean {
   return size <= WHOLE_MAX || count * RANDOM_SLICE >= size;
 }
 

@@ -2,7 +2,7 @@
 import type { Reply } from './reply.ts';
 
 /** Headers and line ends of one element. */
-const FRAME_BYTES = 16;
+export const FRAME_BYTES = 16;
 
 export function replyBytes(reply: Reply): number {
   switch (reply.kind) {

@@ -6,7 +6,7 @@
 import { limits } from '../../common/limits.ts';
 import { ReplyWriter } from './encode-reply.ts';
 import type { PackedShape, Protocol, Reply } from './reply.ts';
-import { replyBytes } from './reply-bytes.ts';
+import { FRAME_BYTES, replyBytes } from './reply-bytes.ts';
 
 /** Units up to here stay data. */
 const PLAIN_UNITS = 512;
@@ -31,6 +31,30 @@ export function replyTooLarge(
   return new ReplyTooLargeError(
     `ERR the reply would be larger than reply-bytes-max (${bytesMax} bytes); use ${instead}`,
   );
+}
+
+/**
+ * What a reply will hold at least, counted while it is gathered: what cannot fit is refused then, and
+ * not after all of it was kept. Refuses only what a ReplyPile of the same would refuse.
+ */
+export class ReplyRoom {
+  readonly #instead: string;
+  #bytes = 0;
+
+  constructor(instead: string) {
+    this.#instead = instead;
+  }
+
+  /** One item of so many bytes. Throws ReplyTooLargeError. */
+  note(bytes: number): void {
+    this.#bytes += bytes + FRAME_BYTES;
+    if (this.#bytes > limits.replyBytesMax) throw replyTooLarge(this.#instead);
+  }
+
+  /** Whether no reply has so many items, however small. */
+  static isShortFor(items: number): boolean {
+    return items * FRAME_BYTES > limits.replyBytesMax;
+  }
 }
 
 export class ReplyPile {

@@ -1,6 +1,10 @@
 /** Replies beyond the bound of one are refused, whatever command would give them. */
 import { beforeAll, expect, test, vi } from 'vitest';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
+import { ReadAhead } from '../../../src/datanode/encoding/read-ahead.ts';
+import { GLANCE, NOTHING } from '../../../src/datanode/encoding/slices.ts';
+import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import type { KeyRange } from '../../../src/datanode/engine/engine.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';
 import { LonePartition } from './lone-partition.ts';
@@ -47,6 +51,56 @@ test.each([
   const { text } = reply as Extract<Reply, { kind: 'error' }>;
   expect(text).toMatch(/^ERR the reply would be larger than reply-bytes-max \(67108864 bytes\)/);
   expect(text).toContain(instead);
+});
+
+test.each([
+  ['SRANDMEMBER', 'set', '100'],
+  ['HRANDFIELD', 'fields', '100'],
+  ['SPOP', 'set', '100'],
+  ['ZUNION', '1', 'zset'],
+  ['ZINTER', '1', 'zset'],
+  ['ZDIFF', '1', 'zset'],
+  ['ZPOPMIN', 'zset', '100'],
+  ['ZMPOP', '1', 'zset', 'MAX', 'COUNT', '100'],
+])('%s %s %s is refused before all is gathered', async (...words) => {
+  if (words[1] === 'fields') await addFields();
+  let members = 0;
+  const spy = vi.spyOn(ReadAhead.prototype, 'range');
+  const txnSpy = vi.spyOn(Txn.prototype, 'range');
+  expect(await partition.call(...words)).toMatchObject({
+    text: expect.stringContaining('reply-bytes-max'),
+  });
+  for (const { value } of [...spy.mock.results, ...txnSpy.mock.results]) {
+    for (const [key] of await value) if (key.length > LARGE.length) members++;
+  }
+  expect(members).toBeGreaterThan(0);
+  expect(members).toBeLessThan(COUNT);
+  vi.restoreAllMocks();
+});
+
+async function addFields(): Promise<void> {
+  for (let at = 0; at < COUNT; at++) {
+    const field = Buffer.from(LARGE);
+    field.writeUInt32BE(at);
+    await partition.call('HSET', 'fields', field, '');
+  }
+}
+
+test.each([
+  ['SRANDMEMBER', 'small'],
+  ['ZRANDMEMBER', 'smallz'],
+  ['HRANDFIELD', 'smallh'],
+])('%s of more elements than a reply has room for reads nothing', async (name, key) => {
+  await partition.call('SADD', 'small', 'a', 'b');
+  await partition.call('ZADD', 'smallz', '1', 'a', '2', 'b');
+  await partition.call('HSET', 'smallh', 'a', '1', 'b', '2');
+  const spy = vi.spyOn(ReadAhead.prototype, 'range');
+  expect(await partition.call(name, key, '-4194305')).toMatchObject({
+    text: expect.stringContaining('reply-bytes-max'),
+  });
+  const isElement = (range: KeyRange) => range !== NOTHING && range !== GLANCE;
+  expect(spy.mock.calls.filter(([range]) => isElement(range))).toEqual([]);
+  vi.restoreAllMocks();
 });
 
 test('what was refused has changed nothing', async () => {
