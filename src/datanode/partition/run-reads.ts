@@ -3,7 +3,7 @@ import { limits } from '../../common/limits.ts';
 import type { ReadCommand, RunContext, RunResult } from '../commands/command.ts';
 import { gatherRow } from '../commands/gather.ts';
 import { resolveCommand } from '../commands/table.ts';
-import { RecordOpener } from '../encoding/large-records.ts';
+import { LARGE_RECORD_BYTES, RecordOpener } from '../encoding/large-records.ts';
 import { ReadAhead } from '../encoding/read-ahead.ts';
 import type { Pacing, Slices } from '../encoding/slices.ts';
 import type { Lookups, View } from '../encoding/view.ts';
@@ -42,8 +42,10 @@ function readCommand(line: CommandLine): ReadCommand | undefined {
 }
 
 /**
- * Runs lines in order; the first that needs ranges moves the rest onto one snapshot. Undefined: values
- * are large, and there is no room for them now.
+ * Runs lines in order; the first that needs ranges moves the rest onto one snapshot, and so does what
+ * was read when it is a turn's work: 512 GETBITs of 16 MiB are 8 GiB. The snapshot is of this turn, so
+ * it shows nothing older than the lines before saw, also beside an engine batch. Undefined: values are
+ * large, and there is no room for them now.
  */
 export function runReads(
   batch: CommandBatch,
@@ -66,35 +68,56 @@ export function runReads(
     const started = startLine(batch, at, view, context);
     if (!('kind' in started) && at > 0 && pace.isDue()) hot = undefined;
     const begun = 'kind' in started ? started : begin(started, hot, pace);
-    if ('run' in begun) {
-      const source = snapshotOf(engine);
-      view.reader = source.snapshot;
-      const rest = runOnSnapshot(batch, begun, source, view, { pace, ...context }, results);
-      return rest.then(() => checked(results, view.opener, pace));
+    const isRun = 'run' in begun;
+    if (!isRun) {
+      bytes += replyBytes(begun);
+      results.push({ ok: true, reply: begun });
+      if (view.bytesRead < LARGE_RECORD_BYTES || at === lines.length - 1) continue;
+      if (!view.opener.isDone && room?.mayBeginLarge === false) return undefined;
     }
-    const reply = begun;
-    bytes += replyBytes(reply);
-    results.push({ ok: true, reply });
+    const source = snapshotOf(engine);
+    view.moveTo(source.snapshot);
+    const first = isRun ? begun : undefined;
+    const rest = runOnSnapshot(batch, first, source, view, { pace, ...context }, results);
+    return rest.then(() => checked(results, view.opener, pace));
   }
   if (view.opener.isDone) return results;
   return room?.mayBeginLarge === false ? undefined : checked(results, view.opener, pace);
 }
 
+/** A record from this size on costs more to read again than others to be told from it. */
+const KEPT_BYTES = 65_536;
+
 /** What the lines of one batch see; an object that is cheap to make, since most have one line. */
 class BatchView implements View {
   /** The engine, then a snapshot of it taken in the same turn: what was begun can go on. */
-  reader: Pick<Engine, 'getSync'>;
+  #reader: Pick<Engine, 'getSync'>;
+  #isStill = false;
+  /** Of a snapshot, which does not change: many lines may look at one long string. */
+  #kept: { readonly key: Buffer; readonly value: Buffer } | undefined;
   readonly lookups: Lookups;
   readonly opener = new RecordOpener();
+  /** Of records. */
+  bytesRead = 0;
 
   constructor(reader: Pick<Engine, 'getSync'>, lookups: Lookups) {
-    this.reader = reader;
+    this.#reader = reader;
     this.lookups = lookups;
   }
 
+  moveTo(snapshot: EngineSnapshot): void {
+    this.#reader = snapshot;
+    this.#isStill = true;
+  }
+
   get(key: Buffer): Buffer | undefined {
-    const record = this.reader.getSync(key);
-    return record === undefined ? undefined : this.opener.open(key, record);
+    if (this.#kept?.key.equals(key)) return this.#kept.value;
+    const record = this.#reader.getSync(key);
+    if (record === undefined) return undefined;
+    this.bytesRead += record.length;
+    const value = this.opener.open(key, record);
+    if (this.#isStill && record.length >= KEPT_BYTES) this.#kept = { key: Buffer.from(key), value };
+    return value;
   }
 }
 
@@ -137,12 +160,12 @@ function snapshotOf(engine: ReadEngine): SnapshotSource {
   return { snapshot: engine.snapshot(), fill: engine.hot?.open() };
 }
 
-/** Appends to `results`. */
+/** Appends to `results`. `first`: the line behind them, when it was begun. */
 async function runOnSnapshot(
   batch: CommandBatch,
-  first: BegunRun,
+  first: BegunRun | undefined,
   { snapshot, fill }: SnapshotSource,
-  view: View,
+  view: BatchView,
   context: ApplyContext,
   results: LineResult[],
 ): Promise<void> {
@@ -161,7 +184,10 @@ async function runOnSnapshot(
     );
     for (let at = from; at < lines.length; at++) {
       if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
-      const reply = at === from ? await onSource(first) : await runLine(at);
+      // what waits for its check is held in memory, and beyond some of it checked in one go
+      if (!view.opener.isDone) await view.opener.checkInSteps(context.pace);
+      if (context.pace.isDue(true)) await context.pace.pause();
+      const reply = first && at === from ? await onSource(first) : await runLine(at);
       bytes += replyBytes(reply);
       results.push({ ok: true, reply });
     }

@@ -80,3 +80,67 @@ test('a turn that has had its time reads no more of what is known', async () => 
   clock.ms += limits.workMs;
   expect(run(1)).toBeInstanceOf(Promise);
 });
+
+/** A batch over strings of so many bytes, each read of which takes a turn's time. */
+async function readStrings(texts: readonly string[], bytes: number, room?: CommandBatch['room']) {
+  const clock = handClock();
+  const pace = new Pace(clock);
+  const context = { nowMs: 1, random: () => 0, firstSlot: 0, lastSlot: 16_383, pace };
+  const { engine } = await createMemoryHost().open('1-0');
+  const txn = new Txn(engine);
+  txn.beginEntry(1);
+  const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+  const sets = ['a', 'b', 'c', 'd'].map((key) => [
+    ...words(`SET ${key}`),
+    Buffer.alloc(bytes, key),
+  ]);
+  await applyLines(txn, sets, context, {} as ReplicaState);
+  await engine.write(txn.operations());
+  let reads = 0;
+  let [turn, inTurn, most] = [-1, 0, 0];
+  const slow = <Reader extends Pick<ReadEngine, 'getSync'>>(reader: Reader) => {
+    const getSync = reader.getSync.bind(reader);
+    return Object.assign(reader, {
+      getSync(key: Buffer) {
+        reads++;
+        clock.ms += limits.workMs;
+        if (clock.turns !== turn) [turn, inTurn] = [clock.turns, 0];
+        most = Math.max(most, ++inTurn);
+        return getSync(key);
+      },
+    });
+  };
+  const snapshot = engine.snapshot.bind(engine);
+  const target = Object.assign(slow(engine), { snapshot: () => slow(snapshot()) });
+  const lines = texts.map(words);
+  const batch = { ...batchOf(0), lines, ...(room && { room }) };
+  const results = runReads(batch, target as ReadEngine, context, lookups, pace);
+  return { results: await results, reads: () => reads, most: () => most };
+}
+
+test('many points of one long string are one read of it, or two', async () => {
+  const texts = Array.from({ length: 200 }, (_, at) => `GETBIT a ${at % 8}`);
+  const { results, reads } = await readStrings(texts, 2_097_152);
+  const bits = [0, 1, 1, 0, 0, 0, 0, 1]; // of the letter a
+  const values = results!.map((result) => result.ok && result.reply);
+  expect(values).toEqual(texts.map((_, at) => ({ kind: 'integer', value: bits[at % 8] })));
+  expect(reads()).toBeLessThanOrEqual(2);
+});
+
+test('reads of long strings, one after the other, leave time to others', async () => {
+  const texts = Array.from({ length: 40 }, (_, at) => `STRLEN ${'abcd'[at % 4]}`);
+  const { results, reads, most } = await readStrings(texts, 600_000);
+  expect(results).toEqual(
+    texts.map(() => ({ ok: true, reply: { kind: 'integer', value: 600_000 } })),
+  );
+  expect(reads()).toBe(texts.length);
+  // two are a megabyte; the snapshot begins in a turn of its own
+  expect(most()).toBeLessThanOrEqual(2);
+});
+
+test('without room for long strings none is read on', async () => {
+  const room = { mayBeginLarge: false } as never;
+  const { results, reads } = await readStrings(['STRLEN a', 'STRLEN b'], 2_097_152, room);
+  expect(results).toBeUndefined();
+  expect(reads()).toBe(1);
+});
