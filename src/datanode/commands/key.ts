@@ -16,7 +16,7 @@ import {
   read,
   write,
 } from './command.ts';
-import { inSteps } from './in-steps.ts';
+import { inWeighedSteps, weightOf } from './in-steps.ts';
 import { deleteKey } from './key-events.ts';
 
 function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
@@ -27,18 +27,22 @@ function parseKeys(args: readonly Buffer[]): readonly Buffer[] {
 function runDel(view: WriteView, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
   let removed = 0;
   const remove = (key: Buffer) => {
-    if (deleteKey(view, outlineKey(view, key, nowMs))) removed++;
+    const outline = outlineKey(view, key, nowMs);
+    if (deleteKey(view, outline)) removed++;
+    return weightOf(outline);
   };
-  return inSteps(keys, remove, () => integer(removed));
+  return inWeighedSteps(keys, remove, () => integer(removed));
 }
 
 /** EXISTS key [key ...], TOUCH key [key ...] */
 function runExists(view: View, keys: readonly Buffer[], { nowMs }: RunContext): RunResult {
   let found = 0;
   const find = (key: Buffer) => {
-    if (findKey(view, key, nowMs).live) found++;
+    const there = findKey(view, key, nowMs);
+    if (there.live) found++;
+    return weightOf(there);
   };
-  return inSteps(keys, find, () => integer(found));
+  return inWeighedSteps(keys, find, () => integer(found));
 }
 
 /** TYPE key */

@@ -26,7 +26,7 @@ import {
   read,
   write,
 } from './command.ts';
-import { inSteps } from './in-steps.ts';
+import { inWeighedSteps, weightOf } from './in-steps.ts';
 
 interface SetRequest {
   readonly command: string;
@@ -212,9 +212,11 @@ function runMGet(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Ru
   const pile = new ReplyPile('array', 'fewer keys');
   const read = (key: Buffer) => {
     const found = readString(view, key, nowMs);
-    pile.add(found === undefined || found === 'wrong-type' ? NULL : bulk(found));
+    const isString = found !== undefined && found !== 'wrong-type';
+    pile.add(isString ? bulk(found) : NULL);
+    return isString ? found.length : 0;
   };
-  return inSteps(keys, read, () => pile.reply());
+  return inWeighedSteps(keys, read, () => pile.reply());
 }
 
 type Pairs = readonly (readonly [key: Buffer, value: Buffer])[];
@@ -238,19 +240,24 @@ function runMSet(view: WriteView, pairs: Pairs, context: RunContext): RunResult 
 function runMSetNx(view: WriteView, pairs: Pairs, context: RunContext): RunResult {
   let isThere = false;
   const look = ([key]: Pairs[number]) => {
-    isThere ||= outlineKey(view, key, context.nowMs).live !== undefined;
+    if (isThere) return 0;
+    const outline = outlineKey(view, key, context.nowMs);
+    isThere = outline.live !== undefined;
+    return weightOf(outline);
   };
-  return inSteps(pairs, look, () =>
+  return inWeighedSteps(pairs, look, () =>
     isThere ? NOTHING_SET : setAll(view, pairs, context, integer(1)),
   );
 }
 
 function setAll(view: WriteView, pairs: Pairs, { nowMs }: RunContext, reply: Reply): RunResult {
   const set = ([key, value]: Pairs[number]) => {
-    storeString(view, outlineKey(view, key, nowMs), value, 0);
+    const outline = outlineKey(view, key, nowMs);
+    storeString(view, outline, value, 0);
     view.notify?.('string', 'set', key);
+    return weightOf(outline);
   };
-  return inSteps(pairs, set, () => reply);
+  return inWeighedSteps(pairs, set, () => reply);
 }
 
 const column = { categories: ['string'], group: 'string', keys: FIRST_KEY };

@@ -228,3 +228,42 @@ test('places found in a large index are given nearest first, and stored with the
   expect(plain(stored)).toBe(COUNT);
   expect(plain(await partition.call('ZRANGE', 'd', '0', '-1'))).toEqual(found);
 });
+
+test.each([
+  ['MGET', ...tenKeys()],
+  ['EXISTS', ...tenKeys()],
+  ['MSET', ...tenKeys().flatMap((key) => [key, 'v'])],
+  ['DEL', ...tenKeys()],
+])('few keys with long strings are given way between: %s', async (...words) => {
+  const partition = await LonePartition.open();
+  const run = async (bytes: number) => {
+    for (const key of tenKeys()) {
+      const stored = await partition.call('SET', key, 'x'.repeat(bytes), 'EX', '100');
+      expect(stored).toEqual(OK);
+    }
+    const args = words.map((word) => Buffer.from(word));
+    const command = resolveCommand(args);
+    const prepared = command?.kind === 'node' ? undefined : command?.prepare(args);
+    if (!prepared?.ok) throw new Error('well formed');
+    const txn = new Txn(partition.engine);
+    txn.beginEntry(1);
+    const { nowMs, firstSlot, lastSlot } = partition;
+    const result = prepared.run(txn, { nowMs, random: () => 0, firstSlot, lastSlot });
+    if ('kind' in result) return { reply: result, glances: 0 };
+    let glances = 0;
+    let step = result.next([]);
+    for (; !step.done; step = result.next([])) if (step.value === GLANCE) glances++;
+    return { reply: step.value, glances };
+  };
+  const short = await run(100);
+  expect(short.glances).toBe(0);
+  // four are a megabyte
+  const long = await run(300_000);
+  expect(long.glances).toBe(6);
+  if (words[0] !== 'MGET') expect(plain(long.reply)).toEqual(plain(short.reply));
+});
+
+/** Of one slot. */
+function tenKeys(): string[] {
+  return numbers.slice(0, 10).map((at) => `{t}${at}`);
+}
