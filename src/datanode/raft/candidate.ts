@@ -17,16 +17,13 @@ import { broadcastAppend } from './replication.ts';
 /** `transfer`: the leader asked for it, so there is no pre-vote and leases do not hinder it. */
 export type Campaign = 'preElection' | 'election' | 'transfer';
 
-/** Bytes of unapplied entries looked through at a time for a membership change. */
-const SCAN_BYTES = 1_048_576;
-
 /** Starts an election if this replica may: it votes, is not leader, and knows its configuration. */
 export function campaignIfAllowed(core: Core, campaign: Campaign): void {
   if (core.role === 'leader') {
     core.trace?.({ event: 'campaignAsLeader' });
   } else if (!promotable(core)) {
     core.trace?.({ event: 'unpromotable' });
-  } else if (hasUnappliedConfChange(core)) {
+  } else if (core.log.hasUnappliedConfChange()) {
     core.trace?.({ event: 'campaignWithPendingConf', term: core.term });
   } else {
     core.trace?.({ event: 'campaigning', term: core.term });
@@ -37,19 +34,6 @@ export function campaignIfAllowed(core: Core, campaign: Campaign): void {
 /** The election that a timeout starts. */
 export function electionOf(core: Core): Campaign {
   return core.config.preVote ? 'preElection' : 'election';
-}
-
-/** A committed change that is not applied: this replica would count votes by an old configuration. */
-function hasUnappliedConfChange(core: Core): boolean {
-  const { log } = core;
-  let from = log.applied + 1;
-  while (from <= log.committed) {
-    const entries = log.slice(from, log.committed + 1, SCAN_BYTES);
-    if (entries === 'compacted') return false;
-    if (entries.some((entry) => entry.kind !== 'normal')) return true;
-    from += entries.length;
-  }
-  return false;
 }
 
 function startCampaign(core: Core, campaign: Campaign): void {
@@ -94,7 +78,7 @@ export function learnCommit(core: Core, { commit, commitTerm }: CommitMark): voi
   if (core.role === 'leader' || !core.log.maybeCommit(commit, commitTerm)) return;
   core.trace?.({ event: 'learnedCommit', commit, term: core.term });
   // No election is won by a configuration that is known to be over: the next one counts anew.
-  if (core.role !== 'follower' && hasUnappliedConfChange(core)) {
+  if (core.role !== 'follower' && core.log.hasUnappliedConfChange()) {
     becomeFollower(core, core.term, NONE);
   }
 }

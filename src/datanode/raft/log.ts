@@ -12,6 +12,9 @@ import type { Entry, Snapshot } from './message.ts';
 import type { RaftStorage } from './storage.ts';
 import { entriesCost, fitting, Unstable } from './unstable.ts';
 
+/** Bytes of unapplied entries looked through at a time for a membership change. */
+const SCAN_BYTES = 1_048_576;
+
 export class RaftLog {
   readonly unstable: Unstable;
   readonly #storage: RaftStorage;
@@ -22,6 +25,10 @@ export class RaftLog {
   #applied: LogIndex;
   #applyingBytes = 0;
   #applyingPaused = false;
+  /** The newest membership change that was found among committed entries. */
+  #confChange: LogIndex = 0;
+  /** Committed entries up to here are looked through, or were applied before they were. */
+  #lookedTo: LogIndex = 0;
 
   constructor(
     storage: RaftStorage,
@@ -225,6 +232,25 @@ export class RaftLog {
     this.#applyingBytes += entriesCost(entries);
     this.#applyingPaused =
       this.#applyingBytes >= this.#applyingBytesMax || last < this.#appliable(allowUnstable);
+  }
+
+  /**
+   * A committed change that is not applied: this replica would count votes by an old configuration.
+   * What is committed stays as it is, so no entry is looked at twice.
+   */
+  hasUnappliedConfChange(): boolean {
+    if (this.#confChange > this.#applied) return true;
+    this.#lookedTo = Math.max(this.#lookedTo, this.#applied);
+    while (this.#lookedTo < this.#committed) {
+      const entries = this.slice(this.#lookedTo + 1, this.#committed + 1, SCAN_BYTES);
+      if (entries === 'compacted') return false;
+      const change = entries.find(({ kind }) => kind !== 'normal');
+      this.#lookedTo = change?.index ?? this.#lookedTo + entries.length;
+      if (change === undefined) continue;
+      this.#confChange = change.index;
+      return true;
+    }
+    return false;
   }
 
   /** Everything up to `index` is applied; `bytes` is the cost of the entries that were. */
