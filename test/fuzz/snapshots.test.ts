@@ -1,6 +1,7 @@
 /** Snapshot streams that are not what was sent: refused with a reason, and never installed. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
 import { codeOf, messageOf } from '../../src/common/errors.ts';
 import type { Engine } from '../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
@@ -82,7 +83,11 @@ describe('a snapshot stream', () => {
       runs,
       fc.asyncProperty(anyState, anyPairs, cuts, async (state, pairs, at) => {
         const sent = await sentOf(state, pairs);
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+        const inbox = new SnapshotInbox(
+          { clock: systemClock, engines: createMemoryHost() },
+          1,
+          () => true,
+        );
         await inbox.receive(sent.header, source(chunksOf(sent.stream, at)), GENERATION);
         await expectInstalls(inbox, sent);
       }),
@@ -98,7 +103,11 @@ describe('a snapshot stream', () => {
         const { index } = sent.header.message.snapshot;
         const chunks = shuffled(sent.stream, at, how);
         const same = Buffer.concat(chunks).equals(sent.stream);
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+        const inbox = new SnapshotInbox(
+          { clock: systemClock, engines: createMemoryHost() },
+          1,
+          () => true,
+        );
         const why = await refusal(inbox.receive(sent.header, source(chunks), GENERATION));
         expect(why === undefined).toBe(same);
         if (why === undefined) return;
@@ -119,7 +128,11 @@ describe('a snapshot stream', () => {
       runs,
       fc.asyncProperty(input, async ([state, pairs, at, where, bend]) => {
         const sent = await sentOf(state, pairs);
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+        const inbox = new SnapshotInbox(
+          { clock: systemClock, engines: createMemoryHost() },
+          1,
+          () => true,
+        );
         const first = sent.stream.subarray(0, Math.floor(where * sent.stream.length));
         const broken = inbox.receive(sent.header, source(chunksOf(first, at), false), GENERATION);
         await expect(broken).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
@@ -154,7 +167,11 @@ describe('a snapshot stream', () => {
         const { message } = sent.header;
         const snapshot = { ...message.snapshot, ...said };
         const header = { ...sent.header, message: { ...message, snapshot } };
-        const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+        const inbox = new SnapshotInbox(
+          { clock: systemClock, engines: createMemoryHost() },
+          1,
+          () => true,
+        );
         const why = await refusal(inbox.receive(header, source([sent.stream]), GENERATION));
         if (why === undefined) expect(snapshot).toEqual(message.snapshot);
         else expect(inbox.take(snapshot.index)).toBeUndefined();

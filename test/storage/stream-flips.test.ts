@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { silentLogger } from '../../src/common/log.ts';
 import type { ByteStream, Network } from '../../src/common/network.ts';
@@ -124,7 +125,11 @@ test(
     const [sender, receiver] = [await startNode('n1'), await startNode('n2', { network })];
     nodes.push(sender, receiver);
     introduce(sender, receiver);
-    const inbox = new SnapshotInbox({ engines: hostAt('target') }, 2, () => true);
+    const inbox = new SnapshotInbox(
+      { clock: systemClock, engines: hostAt('target') },
+      2,
+      () => true,
+    );
     receiver.handlers.onStream = (_from, header, chunks) =>
       inbox.receive(decodeSnapshotHeader(header), chunks, 1);
 

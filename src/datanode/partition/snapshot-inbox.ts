@@ -2,10 +2,13 @@
  * Snapshots this replica receives: streamed into the engine of the next generation, checked as a
  * whole and synced, before raft hears of them. One at a time, until it is installed or raft does not
  * want it; a newer stream replaces one that broke, which goes on where it was when the same snapshot
- * comes again.
+ * comes again within a while.
  */
+import type { Clock } from '../../common/clock.ts';
 import { codeOf, KvorumError } from '../../common/errors.ts';
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
+import { limits } from '../../common/limits.ts';
+import { LoneTimer } from '../../common/lone-timer.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
@@ -28,6 +31,8 @@ interface Filling {
 }
 
 const STOPS = 'the replica stops';
+/** Its sender noticed later that the stream broke, and tries some more times. */
+const KEEP_MS = 2 * limits.snapshotResumeMs;
 
 export class SnapshotInbox {
   readonly #engines: EngineHost;
@@ -36,6 +41,8 @@ export class SnapshotInbox {
   /** Raft has accepted it. */
   #received: ReceivedSnapshot | undefined;
   #partial: Filling | undefined;
+  /** While there is one: until nobody can want it any more. */
+  readonly #kept: LoneTimer;
   #busy = false;
   /** The stream that comes in; settles, whatever comes of it. */
   #receiving: Promise<void> = Promise.resolve();
@@ -45,11 +52,12 @@ export class SnapshotInbox {
 
   /** `offer` tells raft of a snapshot that is here; true: raft has accepted it, and will `take` it. */
   constructor(
-    node: { readonly engines: EngineHost },
+    node: { readonly engines: EngineHost; readonly clock: Pick<Clock, 'setTimer'> },
     replica: ReplicaId,
     offer: (message: SnapshotMessage) => boolean,
   ) {
     this.#engines = node.engines;
+    this.#kept = new LoneTimer(node.clock);
     this.#replica = replica;
     this.#offer = offer;
   }
@@ -104,13 +112,13 @@ export class SnapshotInbox {
       checkSame(message, state);
       return { generation, engine, state };
     } catch (failure) {
-      await engine.close();
+      await this.#remove(filling).catch(() => {});
       throw failure;
     }
   }
 
-  /** Raft does not want it, and nobody else asks for it. */
-  async #remove({ engine, generation }: ReceivedSnapshot): Promise<void> {
+  /** Nobody asks for it. What the disk does not let go is removed at the next start. */
+  async #remove({ engine, generation }: Pick<Filling, 'engine' | 'generation'>): Promise<void> {
     await engine.close();
     await this.#engines.remove(this.#nameOf(generation));
   }
@@ -139,18 +147,41 @@ export class SnapshotInbox {
   }
 
   async #dropPartial(): Promise<void> {
+    await this.#takePartial()?.engine.close();
+  }
+
+  #takePartial(): Filling | undefined {
     const partial = this.#partial;
     this.#partial = undefined;
-    await partial?.engine.close();
+    this.#kept.cancel();
+    return partial;
+  }
+
+  #keep(filling: Filling): void {
+    this.#partial = filling;
+    this.#kept.ask(KEEP_MS, () => this.#expire());
+  }
+
+  /** The replica got on by other means, or its leader has a newer snapshot. */
+  #expire(): void {
+    const partial = this.#takePartial();
+    if (partial === undefined || this.#closed) return;
+    // its engine's name may be the next one's: nothing is begun meanwhile
+    this.#busy = true;
+    this.#receiving = this.#remove(partial)
+      .catch(() => {})
+      .finally(() => {
+        this.#busy = false;
+      });
   }
 
   async #begin(id: number, offset: number, generation: number): Promise<Filling> {
     const partial = this.#partial;
     if (partial?.id === id && partial.bytes === offset && partial.generation === generation) {
-      this.#partial = undefined;
-      return partial;
+      return this.#takePartial()!;
     }
-    await this.#dropPartial();
+    const old = this.#takePartial();
+    if (old !== undefined) await this.#remove(old);
     if (offset !== 0) throw new KvorumError('CONFLICT', 'that part of the snapshot is not here');
     const name = this.#nameOf(generation);
     await this.#engines.remove(name);
@@ -173,8 +204,8 @@ export class SnapshotInbox {
       filling.decoder.finish();
       await filling.engine.sync();
     } catch (failure) {
-      if (broken && codeOf(failure) !== 'CORRUPT') this.#partial = filling;
-      else await filling.engine.close();
+      if (broken && codeOf(failure) !== 'CORRUPT') this.#keep(filling);
+      else await this.#remove(filling).catch(() => {});
       throw failure;
     }
   }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
 import { codeOf, KvorumError } from '../../../src/common/errors.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
@@ -6,6 +7,7 @@ import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { encodeSnapshotChunks } from '../../../src/datanode/partition/snapshot-codec.ts';
 import { SnapshotInbox } from '../../../src/datanode/partition/snapshot-inbox.ts';
 import { encodeState } from '../../../src/datanode/partition/state.ts';
+import { ManualClock } from '../raftlog/manual-clock.ts';
 
 const confState = {
   voters: [1, 2, 3],
@@ -45,7 +47,11 @@ async function* source(chunks: readonly Buffer[], end?: Error) {
 const sealed = sealRecord(STATE_KEY, encodeState(state));
 
 test('a snapshot whose header says what its data says is taken', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+  const inbox = new SnapshotInbox(
+    { clock: systemClock, engines: createMemoryHost() },
+    1,
+    () => true,
+  );
   await inbox.receive(header(), source(await streamOf(sealed)), 1);
   expect(inbox.take(7)?.state).toEqual(state);
 });
@@ -63,7 +69,7 @@ test.each([
   ['a state that is none', {}, sealRecord(STATE_KEY, Buffer.alloc(5, 1)), /replica state: /],
 ])('a snapshot with %s is refused, and its engine let go', async (_name, snapshot, own, text) => {
   const engines = createMemoryHost();
-  const inbox = new SnapshotInbox({ engines }, 1, () => true);
+  const inbox = new SnapshotInbox({ clock: systemClock, engines }, 1, () => true);
   const chunks = await streamOf(own);
   await expect(inbox.receive(header(snapshot), source(chunks), 1)).rejects.toThrow(text);
   expect(inbox.take(7)).toBeUndefined();
@@ -73,7 +79,11 @@ test.each([
 });
 
 test('what came of a stream is kept when it broke, not when it was found damaged', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+  const inbox = new SnapshotInbox(
+    { clock: systemClock, engines: createMemoryHost() },
+    1,
+    () => true,
+  );
   const [chunk] = await streamOf(sealed);
   const some = [chunk!.subarray(0, 20)];
   const broken = new KvorumError('CONNECTION_LOST', 'gone');
@@ -85,7 +95,11 @@ test('what came of a stream is kept when it broke, not when it was found damaged
 });
 
 test('a stream that broke goes on where it was, in the same engine, and nowhere else', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+  const inbox = new SnapshotInbox(
+    { clock: systemClock, engines: createMemoryHost() },
+    1,
+    () => true,
+  );
   const [chunk] = await streamOf(sealed);
   const broken = new KvorumError('CONNECTION_LOST', 'gone');
   const begin = () => inbox.receive(header(), source([chunk!.subarray(0, 20)], broken), 1);
@@ -106,7 +120,11 @@ test('a stream that broke goes on where it was, in the same engine, and nowhere 
 });
 
 test('a replica that stops does not wait for a stream that stands still', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+  const inbox = new SnapshotInbox(
+    { clock: systemClock, engines: createMemoryHost() },
+    1,
+    () => true,
+  );
   const [first] = await streamOf(sealed);
   const still: AsyncIterable<Buffer> = {
     async *[Symbol.asyncIterator]() {
@@ -126,7 +144,11 @@ test('a replica that stops does not wait for a stream that stands still', async 
 });
 
 test('a snapshot that raft accepted is not taken away by another stream', async () => {
-  const inbox = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+  const inbox = new SnapshotInbox(
+    { clock: systemClock, engines: createMemoryHost() },
+    1,
+    () => true,
+  );
   const chunks = await streamOf(sealed);
   const first = inbox.receive(header(), source(chunks), 1);
   const codes: unknown[] = [];
@@ -155,7 +177,7 @@ test('a snapshot that raft accepted is not taken away by another stream', async 
 test('a snapshot that raft does not want is removed before another may come', async () => {
   const engines = createMemoryHost();
   let isWanted = false;
-  const inbox = new SnapshotInbox({ engines }, 1, () => isWanted);
+  const inbox = new SnapshotInbox({ clock: systemClock, engines }, 1, () => isWanted);
   const remove = engines.remove.bind(engines);
   const removed: string[] = [];
   const chunks = await streamOf(sealed);
@@ -174,4 +196,26 @@ test('a snapshot that raft does not want is removed before another may come', as
   isWanted = true;
   await inbox.receive(header(), source(chunks), 1);
   expect(inbox.take(7)?.state).toEqual(state);
+});
+
+test('what came of a stream that broke goes when nobody can want it any more', async () => {
+  const engines = createMemoryHost();
+  const clock = new ManualClock();
+  const inbox = new SnapshotInbox({ clock, engines }, 1, () => true);
+  const [chunk] = await streamOf(sealed);
+  const broken = new KvorumError('CONNECTION_LOST', 'gone');
+  const some = () => source([chunk!.subarray(0, 20)], broken);
+  const begin = () => inbox.receive(header(), some(), 1);
+  await expect(begin()).rejects.toThrow('gone');
+  await inbox.receive({ ...header(), offset: 20 }, source([chunk!.subarray(20)]), 1);
+  expect(await clock.step()).toBe(false); // the stream went on: nothing is left to be removed
+  inbox.take(7);
+  await expect(inbox.receive(header(), some(), 2)).rejects.toThrow('gone');
+  expect(await engines.list()).toContain('1-2');
+  expect(await clock.step()).toBe(true);
+  await expect.poll(() => engines.list()).not.toContain('1-2');
+  expect(clock.monotonicMs()).toBeGreaterThan(30_000);
+  expect(inbox.progress(4)).toBe(0);
+  await inbox.receive(header(), source(await streamOf(sealed)), 2);
+  expect(inbox.take(7)).toMatchObject({ generation: 2 });
 });

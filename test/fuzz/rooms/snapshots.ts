@@ -1,6 +1,7 @@
 /** Snapshots of a replica: their streams, headers and progress, and the state within them. */
 import fc from 'fast-check';
 import { crc32 } from '../../../src/common/checksum.ts';
+import { systemClock } from '../../../src/common/clock.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import {
   decodeSnapshotHeader,
@@ -56,7 +57,11 @@ function inbox(all: readonly Sent[]): Door {
     async open(body) {
       const sent = all[(body[0] ?? 0) % all.length]!;
       const { index } = sent.header.message.snapshot;
-      const receiver = new SnapshotInbox({ engines: createMemoryHost() }, 1, () => true);
+      const receiver = new SnapshotInbox(
+        { clock: systemClock, engines: createMemoryHost() },
+        1,
+        () => true,
+      );
       const chunks = chunksOf(body.subarray(1), [0.2, 0.21, 0.7]);
       try {
         await receiver.receive(sent.header, source(chunks), GENERATION);
