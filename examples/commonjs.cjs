@@ -1,4 +1,4 @@
-// The same from CommonJS: Node.js 20.19 and newer require ES modules.
+// The same from CommonJS: Node.js 20.19, 22.12 and newer require ES modules.
 const assert = require('node:assert/strict');
 const { Client } = require('kvorum/sdk');
 

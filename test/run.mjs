@@ -9,6 +9,7 @@ import { constants, setPriority } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isInstalledAsLocked } from '../src/cli/locked-packages.mjs';
+import { refusalOfNode } from '../src/cli/node-version.mjs';
 import { check, checked } from './check.mjs';
 import { pythonWithRedis } from './python-redis.mjs';
 
@@ -80,9 +81,9 @@ process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exit(failed === 0 ? 0 : 1);
 
 function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
-  process.stderr.write(`Node.js ${process.versions.node} is too old: install 20.19 or newer\n`);
+  const refusal = refusalOfNode(process.versions.node);
+  if (refusal === undefined) return;
+  process.stderr.write(`${refusal}\n`);
   process.exit(1);
 }
 

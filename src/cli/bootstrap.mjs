@@ -8,12 +8,11 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isInstalledAsLocked } from './locked-packages.mjs';
+import { refusalOfNode } from './node-version.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  fail(`Node.js ${process.versions.node} is too old: install 20.19 or newer`);
-}
+const refusal = refusalOfNode(process.versions.node);
+if (refusal !== undefined) fail(refusal);
 
 /** Installs and builds as far as needed. */
 export function prepare() {

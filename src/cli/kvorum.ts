@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 /** The `kvorum` command. */
+// before all others
+import './node-version.ts';
+
 import { Command } from 'commander';
 import { messageOf } from '../common/errors.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
