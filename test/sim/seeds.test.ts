@@ -15,6 +15,8 @@ import { drawPlan, faultKinds, linkFaultKinds } from './plan.ts';
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
 const run = promisify(execFile);
 const PROCESSES = 2;
+/** Of a seed, keys whose history is not judged: there are hardly any, and more would hide violations. */
+const UNDECIDED_SHARE_MAX = 0.1;
 /**
  * As of `npm run sim`. Most of what a step makes is gone with the step. So many functions are used, each
  * a little, that optimizing them cost much: V8 waits three times as long for it.
@@ -58,6 +60,12 @@ async function failure(build: string, seed: string, ...args: string[]): Promise<
   return stdout;
 }
 
+/** Histories of keys that nobody could judge within bounds, by the last line of a report. */
+function undecidedIn(report: string): number {
+  const [, keys] = / (\d+) keys undecided; /.exec(report.trim().split('\n').at(-1)!) ?? [];
+  return Number(keys);
+}
+
 /** How often each kind of fault was injected, by the last line of a report. */
 function faultsOf(report: string): Map<string, number> {
   const [, faults = ''] = /faults: (.*)$/.exec(report.trim().split('\n').at(-1)!) ?? [];
@@ -88,6 +96,7 @@ describe('the simulator', () => {
           report.slice(report.lastIndexOf('quorums')),
         );
         expect(Number(absent?.[1])).toBeGreaterThan(share / 2);
+        expect(undecidedIn(report)).toBeLessThanOrEqual(share * UNDECIDED_SHARE_MAX);
       }
       const injected = new Set(reports.flatMap((report) => [...faultsOf(report).keys()]));
       const kinds = [...faultKinds, ...linkFaultKinds];
