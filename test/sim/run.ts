@@ -14,6 +14,7 @@ import { checkReplies } from './checkers/replies.ts';
 import { checkCounts, checkPushes } from './checkers/sdk-once.ts';
 import { checkShownExpired, isExpiring } from './checkers/shown-expired.ts';
 import { checkStaleReads } from './checkers/stale-reads.ts';
+import { checkTableScans } from './checkers/table-scans.ts';
 import { Witness } from './checkers/witness.ts';
 import { SimClient } from './client.ts';
 import { GATEWAY_PORT, SimCluster } from './cluster.ts';
@@ -189,6 +190,7 @@ class Run {
       const range = key === queueSet ? 'ZRANGE' : 'LRANGE';
       left.set(key, (await this.#ask(name, [range, key, '0', '-1'])).reply!);
     }
+    await checkTableScans(async (words) => (await this.#ask(name, words)).reply!);
     if (!this.#judged) return;
     if (!plan.flushes) checkElements(sent, left);
     const { flushes } = plan;

@@ -16,10 +16,22 @@ export type Family = 's' | 'n' | 'b' | 'p' | 'h' | 'l' | 'e' | 'z' | 'g';
 const families: readonly Family[] = ['s', 'n', 'b', 'p', 'h', 'l', 'e', 'z', 'g'];
 /** Keys of one tag are in one partition. */
 const tags = ['a', 'b', 'c', 'f'];
+/** What keys of a tag and type end in: those with a colon are of a table. */
+export const tabledName = '1';
+const NAMES = ['0', `:${tabledName}`];
 /** In the order of bytes, of numbers and of languages these come differently. */
 const members = ['a', 'B', 'b', 'ä', 'z', 'Z', 'i', 'I', 'ı', 'ö', '1', '2', '10', '-3', '', 'zz'];
 const values = [...members, '3.5', '1e3', 'x'.repeat(70), '12345678901'];
 const scores = ['0', '1', '1', '2', '-1.5', '3', '1e3', 'inf', '-inf', '0.1', '-0'];
+
+function tableOf(tag: string, family: Family): string {
+  return `{${tag}}${family}`;
+}
+
+/** Of those families, whatever the tag. */
+export function tablesOf(family: Family): readonly string[] {
+  return tags.map((tag) => tableOf(tag, family));
+}
 
 export class Draw {
   readonly random: Random;
@@ -71,7 +83,12 @@ export class Draw {
 
   key(family: Family): string {
     const of = this.chance(0.04) ? this.one(families) : family;
-    return `${this.tag}${of}${this.random.below(2)}`;
+    return `${this.tag}${of}${this.one(NAMES)}`;
+  }
+
+  /** What the names of some keys of that family have before a colon. */
+  table(family: Family): string {
+    return tableOf(this.#tag, family);
   }
 
   anyKey(): string {

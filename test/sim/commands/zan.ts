@@ -1,7 +1,10 @@
 /** What ZanRedisDB's clients send and Redis's do not. */
 import type { Arguments, Draw, Family, Line } from './draw.ts';
 
-const typed: readonly (readonly [type: string, family: Family])[] = [
+export const typed: readonly (readonly [
+  type: 'KV' | 'HASH' | 'LIST' | 'SET' | 'ZSET',
+  family: Family,
+])[] = [
   ['KV', 's'],
   ['HASH', 'h'],
   ['LIST', 'l'],
@@ -41,8 +44,11 @@ const options = (draw: Draw): Line => [
   ...draw.maybe('COUNT', draw.int(1, 20)),
 ];
 
-/** Names of tables are what keys have before a colon; those drawn have none. */
-const TABLE = '{a}s';
+/** A type and a table that may have keys of it. */
+function typeAndTable(draw: Draw): Line {
+  const [type, family] = draw.one(typed);
+  return [type, draw.table(family)];
+}
 
 export const zanReads: Readonly<Record<string, Arguments>> = {
   'zan.exists': keysOfType,
@@ -52,6 +58,6 @@ export const zanReads: Readonly<Record<string, Arguments>> = {
     const cursor = draw.one(['', '', draw.member()]);
     return [type, draw.key(family), cursor, ...draw.maybe('REV'), ...options(draw)];
   },
-  'zan.scan': (draw) => [draw.one(typed)[0], TABLE, '', ...draw.maybe('REV'), ...options(draw)],
-  'zan.fullscan': (draw) => [draw.one(typed)[0], TABLE, '', ...options(draw)],
+  'zan.scan': (draw) => [...typeAndTable(draw), '', ...draw.maybe('REV'), ...options(draw)],
+  'zan.fullscan': (draw) => [...typeAndTable(draw), '', ...options(draw)],
 };
