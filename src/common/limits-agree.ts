@@ -19,10 +19,6 @@ export function assertAgreement(limits: typeof bounds): void {
     'strangers at the doors for HTTP and peers take none of the files of clients and engines',
   );
   assert(limits.requestBytesMax < limits.entryBytesHardMax, 'the largest request fits one entry');
-  assert(
-    limits.aclRulesMax <= limits.aclGlobCharactersMax,
-    'all patterns of a user are kept ready',
-  );
   assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
   assert(
     limits.entryBytesHardMax < limits.logBatchBytesMax,

@@ -321,8 +321,6 @@ export const limits = {
   /** Characters of a user's name, of its rules as they are stored, and of a client's line in the log. */
   aclNameMax: 128,
   aclRulesMax: 64 * KIB,
-  /** Of patterns that are kept ready to be asked; each character is an object there. */
-  aclGlobCharactersMax: 512 * KIB,
   aclLogClientMax: 1_024,
   aclLogEntriesMax: 128,
 

@@ -148,6 +148,8 @@ function mayHear({ channels }: Selector, name: Buffer, isPattern: boolean): bool
 /** Patterns that were asked for, of all users; some that nobody has any more may be among them. */
 const globs = new Map<string, Glob>();
 let globCharacters = 0;
+/** Each is an object; all patterns of some users at least are kept. */
+const GLOB_CHARACTERS_MAX = 8 * limits.aclRulesMax;
 
 function matches(pattern: string, text: Buffer): boolean {
   return matchesGlob(globs.get(pattern) ?? readGlob(pattern), text);
@@ -156,7 +158,7 @@ function matches(pattern: string, text: Buffer): boolean {
 function readGlob(pattern: string): Glob {
   const glob = parseGlob(Buffer.from(pattern, 'latin1'));
   globCharacters += pattern.length;
-  if (globCharacters > limits.aclGlobCharactersMax) {
+  if (globCharacters > GLOB_CHARACTERS_MAX) {
     globs.clear();
     globCharacters = pattern.length;
   }
