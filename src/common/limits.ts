@@ -59,8 +59,7 @@ export const limits = {
   execGrowthBytesMax: 256 * MIB, // what its SETRANGEs and SETBITs may pad
   /** Replies, and values put, of entries applied in one engine batch: beyond, the next ones are of another. */
   applyReplyBytes: 16 * MIB,
-  /** Changes of such a batch, held in memory: beyond, elements of new collections are stored early. */
-  applyHeldBytes: 32 * MIB,
+  applyHeldBytes: 32 * MIB, // changes of such a batch: beyond, elements are stored early
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
   /** What a command over keys of several partitions brings together, and what each of them gives
@@ -305,8 +304,7 @@ export const limits = {
   shownArgumentBytesMax: 128,
   /** Bound of the setting `slowlog-max-len`. */
   slowLogEntriesMax: 10_000,
-  /** Samples kept of one kind of latency. */
-  latencySamplesMax: 160,
+  latencySamplesMax: 160, // of one kind
   /** Clients of a node that may MONITOR, and what may wait for one of them before it is closed. */
   monitorsMax: 8,
   monitorQueueBytesMax: 8 * MIB,
