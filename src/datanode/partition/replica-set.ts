@@ -67,6 +67,8 @@ export class ReplicaSet {
     underLease: new Set(),
   };
   #arranging: Promise<void> = Promise.resolve();
+  /** By the newest table; asked for and not begun. */
+  #next: Promise<void> | undefined;
   /** Until what was found damaged last is on disk. */
   #noted: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -106,7 +108,12 @@ export class ReplicaSet {
   /** Resolves when what `table` asks of this node is done; a replica that fails is reported. */
   apply(table: WantedTable): Promise<void> {
     this.#table = table;
-    return this.#arrangeNext(() => this.#arrange());
+    // of many tables that come while one is carried out the last one counts
+    this.#next ??= this.#arrangeNext(() => {
+      this.#next = undefined;
+      return this.#arrange();
+    });
+    return this.#next;
   }
 
   /** A peer knows that the group was given up: nothing of it runs here, whatever the table says. */

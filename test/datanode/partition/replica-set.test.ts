@@ -138,3 +138,29 @@ test('one that could not be made is no fault any more once it is not wanted', as
   expect([...set.faults().keys()]).toEqual([]);
   expect(removed).toEqual([1]);
 });
+
+test('of the tables that come while one is carried out the last one is, and once', async () => {
+  const { set, soFar, finish } = scene(true);
+  const plans: number[] = [];
+  const apply = (epoch: number, replicas = birth) => {
+    const table = tableOf(epoch, replicas);
+    const read = () => {
+      plans.push(epoch);
+      return table.records;
+    };
+    return set.apply(
+      Object.defineProperty({ ...table }, 'records', { get: read, enumerable: true }),
+    );
+  };
+  const others = [on(1, 'n1'), on(2, 'n2'), on(4, 'n4')];
+  void apply(2, others);
+  await soFar();
+  for (const epoch of [3, 4, 5]) void apply(epoch, others);
+  const last = apply(6, others);
+  finish();
+  await last;
+  expect(plans).toEqual([2, 6]);
+  void apply(7, others);
+  await soFar();
+  expect(plans).toEqual([2, 6, 7]);
+});
