@@ -22,7 +22,13 @@ import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import type { Reply } from '../resp/reply.ts';
-import { type ApplyContext, type ApplyStep, applyExpiry } from './apply-lines.ts';
+import {
+  type ApplyContext,
+  type ApplyStep,
+  applyExpiry,
+  isPauseDue,
+  Weight,
+} from './apply-lines.ts';
 import {
   applyAfterFlush,
   applyBeforeFlush,
@@ -240,13 +246,15 @@ export class Applier {
     if (this.#isUnlooked) await removeEarly(this.#engine, this.#state.index);
     this.#isUnlooked = false;
     let batch = this.#newBatch();
+    let weight = new Weight(batch.txn);
+    let looked = 0;
     this.#pace.begin();
     for (const { entries } of work) {
       for (const entry of entries) {
         if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot
         assert(entry.index === batch.state.index + 1, () => `apply in order: ${entry.index}`);
-        // a few bytes may be long work, and a follower gathers hundreds of entries
-        if (this.#pace.isDue(true)) await this.#pace.pause();
+        // a follower gathers hundreds of entries, and a few bytes may be long work
+        if (isPauseDue(looked++, this.#pace, weight.isHeavy)) await this.#pace.pause();
         const isLarge = entry.kind === 'normal' && entry.data.length > LARGE_ENTRY_BYTES;
         const envelope = isLarge
           ? await decodeEnvelopeInSteps(entry.data, this.#pace)
@@ -257,6 +265,7 @@ export class Applier {
           await this.#write(batch);
           await this.#flush(entry, envelope, body, flushAt);
           batch = this.#newBatch();
+          weight = new Weight(batch.txn);
           continue;
         }
         const pending = this.#applyEntry(batch.txn, entry, envelope, batch.state);
@@ -264,6 +273,7 @@ export class Applier {
         if (heldBytes(batch) < limits.applyReplyBytes) continue;
         await this.#write(batch);
         batch = this.#newBatch();
+        weight = new Weight(batch.txn);
       }
     }
     await this.#write(batch);

@@ -34,6 +34,8 @@ export interface ApplyContext extends RunContext {
 
 /** Lines that count as one step of a turn's work. */
 const LINES_STEP = 16;
+/** Bytes of values put that are as long work: a line of a few bytes may rewrite megabytes. */
+const HEAVY_BYTES = 65_536;
 
 /** Knows which commands must not run again; asked in order. */
 export interface OnceGuard {
@@ -60,8 +62,9 @@ export function applyLines(
   once?: OnceGuard,
 ): ApplyStep | Promise<ApplyStep> {
   const replies: Reply[] = [];
+  const weight = new Weight(txn);
   for (let at = 0; at < lines.length; at++) {
-    if (isPauseDue(at, context.pace)) {
+    if (isPauseDue(at, context.pace, weight.isHeavy)) {
       return applyRest(undefined, { txn, lines, context, state, replies, once });
     }
     const reply = once?.before(txn, at) ?? applyLine(txn, lines[at]!, context);
@@ -93,6 +96,7 @@ async function applyRest(
     once?.after(txn, replies.length, given);
     replies.push(given);
   };
+  const weight = new Weight(txn);
   if (reply === undefined) await context.pace.pause();
   else done(await reply);
   while (replies.length < lines.length) {
@@ -100,18 +104,38 @@ async function applyRest(
     const given = once?.before(txn, at) ?? applyLine(txn, lines[at]!, context);
     // few are promises, and to await what is none costs as much as a short command
     done(given instanceof Promise ? await given : given);
-    if (isPauseDue(replies.length, context.pace)) await context.pace.pause();
+    const isHeavy = weight.isHeavy;
+    if (isPauseDue(replies.length, context.pace, isHeavy)) await context.pace.pause();
   }
   return { state, replies };
 }
 
+/** Tells when so much has been put that the clock is worth a look: at each short line it is not. */
+export class Weight {
+  readonly #txn: Pick<Txn, 'putBytes'>;
+  #seen: number;
+
+  constructor(txn: Pick<Txn, 'putBytes'>) {
+    this.#txn = txn;
+    this.#seen = txn.putBytes;
+  }
+
+  /** Since it was the last time. */
+  get isHeavy(): boolean {
+    if (this.#txn.putBytes - this.#seen < HEAVY_BYTES) return false;
+    this.#seen = this.#txn.putBytes;
+    return true;
+  }
+}
+
 /**
  * Whether others are to have their turn after `done` lines, or what is as long. The clock is looked at
- * behind each: a line of a few bytes may rewrite a value of megabytes. Not before the first, for which
- * whoever begins the entry looks.
+ * behind a step of them, and behind each that `isHeavy`. Not before the first, for which whoever begins
+ * the entry looks.
  */
-export function isPauseDue(done: number, pace: Pacing): boolean {
-  return done > 0 && pace.isDue(done % LINES_STEP !== LINES_STEP - 1);
+export function isPauseDue(done: number, pace: Pacing, isHeavy = true): boolean {
+  if (done % LINES_STEP === LINES_STEP - 1) return pace.isDue();
+  return isHeavy && done > 0 && pace.isDue(true);
 }
 
 /**

@@ -243,18 +243,24 @@ test('it gives way between clients looked up, between those served, and between 
   expect(ids.pauses).toBeGreaterThanOrEqual(MANY - 1);
 });
 
-test('commands without anybody who waits look at the clock behind each', async () => {
-  const glances: boolean[] = [];
-  const pace = {
-    isDue: (isGlance = false) => {
-      glances.push(isGlance);
-      return false;
-    },
-    pause: () => Promise.resolve(),
-  };
-  const lines = many((at) => line(`SET k${at} v`));
-  const part = { lines, waiting: undefined, once: undefined };
-  await applyCommands(new Txn(engine), part, { ...context, pace }, state);
-  expect(glances.length).toBe(MANY - 1);
-  expect(glances.filter((isGlance) => !isGlance).length).toBe(Math.floor(MANY / 16));
-});
+test.each([
+  ['short', 'v', Math.floor(MANY / 16)],
+  ['long', 'v'.repeat(70_000), MANY - 1],
+])(
+  '%s commands without anybody who waits look at the clock now and then',
+  async (_, value, looks) => {
+    const glances: boolean[] = [];
+    const pace = {
+      isDue: (isGlance = false) => {
+        glances.push(isGlance);
+        return false;
+      },
+      pause: () => Promise.resolve(),
+    };
+    const lines = many((at) => line(`SET k${at} ${value}`));
+    const part = { lines, waiting: undefined, once: undefined };
+    await applyCommands(new Txn(engine), part, { ...context, pace }, state);
+    expect(glances.length).toBe(looks);
+    expect(glances.filter((isGlance) => !isGlance).length).toBe(Math.floor(MANY / 16));
+  },
+);
