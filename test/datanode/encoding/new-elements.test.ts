@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
+import { EARLY_KEY } from '../../../src/datanode/encoding/early-elements.ts';
 import {
   type CollectionPlace,
   elementRange,
@@ -9,7 +10,7 @@ import {
 import { LARGE_RECORD_BYTES } from '../../../src/datanode/encoding/large-records.ts';
 import { NewPlaces } from '../../../src/datanode/encoding/new-elements.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { BatchOperation, BatchOperations } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 
@@ -85,6 +86,30 @@ test('an element of megabytes is sealed in steps, so it goes with the others', a
   txn.put(memberKey(made, 'large'), Buffer.alloc(LARGE_RECORD_BYTES));
   const { others: rest } = (await txn.batchInSteps(unhurried)).parted!;
   expect(namesOf(rest)).toEqual([...others, named('put', memberKey(made, 'large'))].sort());
+});
+
+test('of many, one that was stored before the rest and has gone again is deleted', async () => {
+  const engine = await openEngine();
+  const bytesMax = 1_000_000;
+  const txn = new Txn(engine, [], undefined, { engine, pace: unhurried, bytesMax });
+  txn.beginEntry(5);
+  const made: CollectionPlace = { slot: 7, version: txn.newVersion() };
+  const members = elementRange(tags.setMember, made);
+  const count = limits.engineWholeOperationsMax;
+  for (let at = 0; at < count; at++) txn.put(memberKey(made, `m${at}`), FLAGS);
+  expect(txn.heldBytes).toBeGreaterThan(bytesMax);
+  await txn.range(members);
+  expect(txn.heldBytes).toBe(0);
+  const gone = ['m0', `m${count - 1}`];
+  for (const member of gone) txn.del(memberKey(made, member));
+  for (let at = 0; at < count; at++) txn.put(memberKey(made, `n${at}`), FLAGS);
+  const batch = await txn.batchInSteps(unhurried);
+  const deleted = gone.map((member) => named('del', memberKey(made, member)));
+  expect(namesOf(batch.parted!.others)).toEqual([...deleted, named('del', EARLY_KEY)].sort());
+  await engine.write(batch);
+  const after = createView(engine);
+  for (const member of gone) expect(after.get(memberKey(made, member))).toBe(undefined);
+  for (const member of ['m1', 'n0']) expect(after.get(memberKey(made, member))).toEqual(FLAGS);
 });
 
 test('a batch that makes no collection is not told in two', async () => {
