@@ -22,13 +22,7 @@ import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import type { Reply } from '../resp/reply.ts';
-import {
-  type ApplyContext,
-  type ApplyStep,
-  applyExpiry,
-  isPauseDue,
-  Weight,
-} from './apply-lines.ts';
+import { type ApplyContext, type ApplyStep, applyExpiry, isPauseDue } from './apply-lines.ts';
 import {
   applyAfterFlush,
   applyBeforeFlush,
@@ -246,7 +240,6 @@ export class Applier {
     if (this.#isUnlooked) await removeEarly(this.#engine, this.#state.index);
     this.#isUnlooked = false;
     let batch = this.#newBatch();
-    let weight = new Weight(batch.txn);
     let looked = 0;
     this.#pace.begin();
     for (const { entries } of work) {
@@ -254,7 +247,7 @@ export class Applier {
         if (entry.index <= batch.state.index) continue; // replayed after a restart or a snapshot
         assert(entry.index === batch.state.index + 1, () => `apply in order: ${entry.index}`);
         // a follower gathers hundreds of entries, and a few bytes may be long work
-        if (isPauseDue(looked++, this.#pace, weight.isHeavy)) await this.#pace.pause();
+        if (isPauseDue(looked++, this.#pace, batch.weight.isHeavy)) await this.#pace.pause();
         const isLarge = entry.kind === 'normal' && entry.data.length > LARGE_ENTRY_BYTES;
         const envelope = isLarge
           ? await decodeEnvelopeInSteps(entry.data, this.#pace)
@@ -265,7 +258,6 @@ export class Applier {
           await this.#write(batch);
           await this.#flush(entry, envelope, body, flushAt);
           batch = this.#newBatch();
-          weight = new Weight(batch.txn);
           continue;
         }
         const pending = this.#applyEntry(batch.txn, entry, envelope, batch.state);
@@ -273,7 +265,6 @@ export class Applier {
         if (heldBytes(batch) < limits.applyReplyBytes) continue;
         await this.#write(batch);
         batch = this.#newBatch();
-        weight = new Weight(batch.txn);
       }
     }
     await this.#write(batch);

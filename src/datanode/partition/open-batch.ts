@@ -3,11 +3,13 @@ import type { Txn } from '../encoding/txn.ts';
 import type { Entry } from '../raft/message.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import type { AppliedEntry } from './applier.ts';
-import type { ApplyStep } from './apply-lines.ts';
+import { type ApplyStep, Weight } from './apply-lines.ts';
 import type { ReplicaState } from './state.ts';
 
 export interface OpenBatch {
   readonly txn: Txn;
+  /** Of what was applied since it was last asked. */
+  readonly weight: Weight;
   readonly applied: AppliedEntry[];
   state: ReplicaState;
   expiryEntries: number;
@@ -18,7 +20,8 @@ export interface OpenBatch {
 
 /** Behind `state`. */
 export function openBatch(txn: Txn, state: ReplicaState): OpenBatch {
-  return { txn, applied: [], state, expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
+  const counts = { expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
+  return { txn, weight: new Weight(txn), applied: [], state, ...counts };
 }
 
 /** What is kept until the batch is written. */
