@@ -59,9 +59,9 @@ export async function measureKvorum(scene: Scene): Promise<void> {
     const { clusterPort, gatewayPort } = kvorum;
     const keys = keysOf(gatewayPort);
     await keys.deleteAll();
-    const { keySpace, slots } = await benchmark.clusterKeySpace(clusterPort, keys);
+    const { keySpace, slots, tags } = await benchmark.clusterKeySpace(clusterPort, keys);
     scene.progress(`redis-benchmark --cluster uses ${slots} slots: -r ${keySpace} in each`);
-    const cluster = { port: clusterPort, cluster: true, keySpace };
+    const cluster = { port: clusterPort, cluster: true, keySpace, tags };
     const site = { scene, system: kvorum, accounting, keys };
     await fillDoor(scene, 'kvorum cluster', cluster);
     const underLease = leaseLoads(scene.options.full);

@@ -1,5 +1,7 @@
 /** Runs of redis-benchmark: its arguments, its figures, and which keys it draws with --cluster. */
+import { SLOT_COUNT } from '../src/common/hash.ts';
 import { run } from '../tools/children.ts';
+import type { keysOf } from './redis-door.ts';
 import { type TestName, testOf } from './tests.ts';
 
 /** The tool's -r: keys are drawn from this many. */
@@ -18,6 +20,8 @@ export interface Target {
   readonly cluster: boolean;
   /** The tool's -r. With --cluster it counts per slot the tool uses. */
   readonly keySpace: number;
+  /** The hash tags it puts keys under with --cluster, where they are few. */
+  readonly tags?: readonly string[] | undefined;
 }
 
 export interface Figures {
@@ -30,6 +34,9 @@ export interface Figures {
 const WARM_SECONDS = 1.5;
 const WARM_RUNS_MAX = 6;
 const WARM_GAIN_MAX = 1.07;
+
+/** A tool that uses more uses all of them, though a short run does not come to each. */
+const FEW_SLOTS_MAX = 256;
 
 /** A server slower than this, on top of the time any run may take, does not work. */
 const LEAST_PER_SECOND = 500;
@@ -127,17 +134,24 @@ function unquote(cell: string): string {
  * With --cluster the key is `key:{tag}:` and a number below -r, and the tag stands for a slot. Tools
  * before 7.4 use one slot of each node, later ones every slot (redis pull request 12986). So the
  * tool is asked: some requests with -r 1 write one key per slot it uses. Returns the -r for which
- * the whole key space is KEY_SPACE; expects a store without keys, and leaves such a store.
+ * the whole key space is KEY_SPACE, and the tags of a tool that uses few slots, for who is to ask for the
+ * same keys; expects a store without keys, and leaves such a store.
  */
 export async function clusterKeySpace(
   port: number,
-  keys: { count(): Promise<number>; deleteAll(): Promise<void> },
-): Promise<{ readonly keySpace: number; readonly slots: number }> {
+  keys: Pick<ReturnType<typeof keysOf>, 'count' | 'names' | 'deleteAll'>,
+): Promise<Pick<Target, 'keySpace' | 'tags'> & { readonly slots: number }> {
   const load = { test: 'SET', pipeline: 1, clients: 50, valueBytes: 100 } as const;
   await request({ port, cluster: true, keySpace: 1 }, load, 2_000);
   const seen = await keys.count();
+  const isEvery = seen > FEW_SLOTS_MAX;
+  const tags = isEvery ? undefined : (await keys.names()).map(tagOf);
   await keys.deleteAll();
   if (seen < 1) throw new Error('redis-benchmark --cluster wrote no key');
-  const slots = seen > 256 ? 16_384 : seen;
-  return { keySpace: Math.max(1, Math.round(KEY_SPACE / slots)), slots };
+  const slots = isEvery ? SLOT_COUNT : seen;
+  return { keySpace: Math.max(1, Math.round(KEY_SPACE / slots)), slots, tags };
+}
+
+function tagOf(key: string): string {
+  return /\{(.*?)\}/.exec(key)?.[1] ?? '';
 }

@@ -21,6 +21,8 @@ export async function writes(port: number): Promise<boolean> {
 export function keysOf(port: number) {
   return {
     count: async () => Number(await ask(port, 'dbsize')),
+    /** All of their names: of few keys. */
+    names: async () => (await ask(port, 'keys', '*')).split('\n'),
     deleteAll: async () => {
       const answer = await ask(port, 'flushall');
       if (answer !== 'OK') throw new Error(`FLUSHALL: ${answer}`);

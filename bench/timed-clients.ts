@@ -17,7 +17,7 @@ interface Place {
 }
 
 /** Told when a request is answered, or why it is not. */
-type Done = (failure: Error | undefined) => void;
+type Done = (failure: Error | undefined, reply?: unknown) => void;
 
 /** What is due is looked at this often: latencies are long by up to as much. */
 const LOOK_MS = 1;
@@ -66,12 +66,26 @@ export class TimedClients {
   failure: Error | undefined;
   #waiting = 0;
   #at = 0;
+  #gets = 0;
+  #found = 0;
 
   constructor(load: TimedLoad, places: readonly Place[]) {
     this.#load = load;
     this.#places = places;
     this.#value = 'x'.repeat(load.valueBytes);
     this.#drawZipf = zipf(load.keySpace);
+  }
+
+  /** What was measured so far does not count. */
+  forget(): void {
+    this.latencies = [];
+    this.#gets = 0;
+    this.#found = 0;
+  }
+
+  /** Of the GETs that were answered; undefined when none was. */
+  get foundShare(): number | undefined {
+    return this.#gets === 0 ? undefined : this.#found / this.#gets;
   }
 
   /** Resolves when all that was sent is answered. */
@@ -124,8 +138,11 @@ export class TimedClients {
   #send({ client, prefixes }: Place, dueMs: number, answered: () => void = () => {}): void {
     this.#waiting++;
     const prefix = prefixes[Math.floor(Math.random() * prefixes.length)]!;
-    const bytes = this.#request(prefix);
-    const done = (failure: Error | undefined) => {
+    const isGet = Math.random() < this.#load.getShare;
+    const bytes = this.#request(prefix, isGet);
+    const done: Done = (failure, reply) => {
+      if (isGet) this.#gets++;
+      if (isGet && reply !== null) this.#found++;
       this.#waiting--;
       this.failure ??= failure;
       this.latencies.push(performance.now() - dueMs);
@@ -141,20 +158,20 @@ export class TimedClients {
   }
 
   #orSentOn(prefix: string, bytes: string, done: Done, moves: number): Done {
-    return (failure) => {
+    return (failure, reply) => {
       if (failure === undefined || moves === 0 || !this.#moved.follow(prefix, failure)) {
-        return done(failure);
+        return done(failure, reply);
       }
       this.#sendTo(this.#moved.homeOf(prefix)!, prefix, bytes, done, moves - 1);
     };
   }
 
-  #request(prefix: string): string {
-    const { draw, keySpace, getShare } = this.#load;
+  #request(prefix: string, isGet: boolean): string {
+    const { draw, keySpace } = this.#load;
     const uniform = Math.random();
     const number = draw === 'zipf' ? this.#drawZipf(uniform) : Math.floor(uniform * keySpace);
     const key = prefix + String(number).padStart(12, '0');
-    if (Math.random() < getShare) return request('GET', key);
+    if (isGet) return request('GET', key);
     return request('SET', key, this.#value);
   }
 }

@@ -8,7 +8,7 @@ export interface TimedLoad {
   /** Each client talks to one node of the cluster, in turn, with keys of that node. */
   readonly cluster: boolean;
   /** Only keys of these hash tags, of a cluster; without them each node has one. */
-  readonly tags?: readonly string[];
+  readonly tags?: readonly string[] | undefined;
   /** Share of GETs; the rest are SETs. */
   readonly getShare: number;
   /** Keys are drawn evenly, or as a few are asked for most of the time (Zipf, exponent 0.99). */
@@ -18,6 +18,7 @@ export interface TimedLoad {
   readonly perSecond: number;
   readonly clients: number;
   readonly valueBytes: number;
+  /** Of each tag. */
   readonly keySpace: number;
   readonly warmSeconds: number;
   readonly seconds: number;
@@ -30,6 +31,8 @@ export interface TimedLoadResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
+  /** GETs that found their key; undefined where none was asked. */
+  readonly foundShare?: number | undefined;
   /** CPU seconds of this process while it measured. */
   readonly cpuSeconds: number;
 }

@@ -10,7 +10,7 @@ async function main(told: TimedLoad): Promise<TimedLoadResult> {
   const load = new TimedClients(told, await openPlaces(told));
   try {
     await load.run(told.warmSeconds);
-    load.latencies = [];
+    load.forget();
     process.stdout.write(`${BEGIN}\n`);
     const cpu = process.cpuUsage();
     const began = performance.now();
@@ -24,6 +24,7 @@ async function main(told: TimedLoad): Promise<TimedLoadResult> {
       p50Ms: at(0.5),
       p99Ms: at(0.99),
       p999Ms: at(0.999),
+      foundShare: load.foundShare,
       cpuSeconds: (user + system) / 1e6,
     };
   } finally {

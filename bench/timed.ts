@@ -60,7 +60,7 @@ export async function measureTimed(
   for (const { name, getShare, draw, rates } of timedPlans) {
     for (const rate of rates) {
       const told: TimedLoad = {
-        ...{ port: target.port, cluster: target.cluster, keySpace: target.keySpace },
+        ...target,
         ...{ getShare, draw, perSecond: rate, clients: CLIENTS, valueBytes: 100 },
         ...{ warmSeconds: Math.min(WARM_SECONDS, seconds), seconds },
       };
@@ -94,6 +94,10 @@ export function timedLines(rows: readonly TimedRow[]): TimedRow[] {
   });
 }
 
+function found(share: number): string {
+  return `${(share * 100).toFixed(0)} % found`;
+}
+
 /** A table for each plan: a line per rate and door. */
 export function timedReport(rows: readonly TimedRow[]): Sheet[] {
   const lines = timedLines(rows);
@@ -104,11 +108,12 @@ export function timedReport(rows: readonly TimedRow[]): Sheet[] {
     const title = isClosed
       ? `${name}, ${CLIENTS} clients one after the other`
       : `${name} at fixed rates, ms from when a request was due to its answer`;
-    const cells = same.map(({ door, rate, perSecond, p50Ms, p99Ms, p999Ms }) => {
+    const cells = same.map(({ door, rate, perSecond, p50Ms, p99Ms, p999Ms, foundShare }) => {
       const kept = isClosed || perSecond >= rate * KEPT_UP;
       const latencies = [p50Ms, p99Ms, p999Ms].map(round);
       const asked = isClosed ? '' : round(rate);
-      return [door, asked, round(perSecond), ...latencies, kept ? '' : 'not kept up'];
+      const notes = [kept ? [] : 'not kept up', foundShare === undefined ? [] : found(foundShare)];
+      return [door, asked, round(perSecond), ...latencies, notes.flat().join(', ')];
     });
     const head = ['', 'sent/s', 'answered/s', 'p50', 'p99', 'p99.9', ''];
     return [{ title, head, rows: cells }];

@@ -47,6 +47,27 @@ describe('requests at a fixed rate', () => {
     expect(sorted.at(-1)).toBeGreaterThan(450);
   });
 
+  test('it is told how many GETs found their key', async () => {
+    let asked = 0;
+    server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (chunk: Buffer) => {
+        const gets = chunk.toString().split('GET').length - 1;
+        for (let at = 0; at < gets; at++)
+          socket.write(asked++ % 4 === 0 ? '$1\r\nx\r\n' : '$-1\r\n');
+      });
+    });
+    await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
+    const load = { ...loadOf((server.address() as AddressInfo).port, 400), getShare: 1 };
+    const clients = new TimedClients(load, await openPlaces(load));
+    expect(clients.foundShare).toBeUndefined();
+    await clients.run(1);
+    clients.close();
+    expect(clients.foundShare).toBe(0.25);
+    clients.forget();
+    expect(clients.foundShare).toBeUndefined();
+  });
+
   test('an error of the server ends the load', async () => {
     server = createServer((socket) => {
       socket.on('error', () => {});
