@@ -41,7 +41,7 @@ test('a process ends although one of its threads waits for a disk', async () => 
     spawn(process.execPath, args, options),
   );
   expect(ended).toEqual(['why', 'SIGKILL']);
-}, 60_000);
+});
 
 test.skipIf(!canUnshare)(
   'so does the first process of a container',

@@ -74,4 +74,4 @@ test('it says why once, ends, and serves what it had answered when it is started
     .poll(() => client.get(`/x/${answered}`).catch(() => undefined), { timeout: 30_000 })
     .toMatchObject({ value: 'v'.repeat(20_000) });
   await client.put('/x/100', 'v');
-}, 120_000);
+});

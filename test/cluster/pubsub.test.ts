@@ -135,7 +135,7 @@ test('counts are right again after a node was killed and its subscribers came ba
   });
   await eventually(30_000, 'it hears', () => heard.includes('again'));
   expect(await connect(2).pubsub('NUMSUB', 'life')).toEqual(['life', 2]);
-}, 180_000);
+});
 
 test('keyspace notifications: set on one node, heard on another, of keys led by any', async () => {
   // the node that the test before has killed takes its leaders back: as in Redis, an event that
@@ -173,7 +173,7 @@ test('keyspace notifications: set on one node, heard on another, of keys led by 
     for (const key of keys) await writer.set(key, '2');
     return heard.size === 0;
   });
-}, 180_000);
+});
 
 test('a node that stands still costs its publishers messages, not memory', async () => {
   const [subscriber, publisher, near] = [connect(2), connect(0), connect(0)];

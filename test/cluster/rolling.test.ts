@@ -227,5 +227,5 @@ describe('a node that nobody can take over from', () => {
     const cluster = ended(await startCluster({ nodes: 1, partitions: 2, flags: ['--no-restart'] }));
     // it would wait five seconds for others
     expect(await terminate(cluster, 'datanode1')).toBeLessThan(5_000);
-  }, 120_000);
+  });
 });

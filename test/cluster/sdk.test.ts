@@ -263,4 +263,4 @@ test('a node is killed under load: nothing acknowledged is lost, nothing is done
     expect(value, key).toBeGreaterThanOrEqual(least);
     expect(value, key).toBeLessThanOrEqual(least + (unknown.get(key) ?? 0));
   }
-}, 180_000);
+});

@@ -31,7 +31,7 @@ beforeAll(async () => {
     return leaders.length === PARTITIONS && leaders.every(({ leader }) => leader.node_id !== '');
   });
   sdk = await ZanSdk.open('zan', `127.0.0.1:${cluster.ports.http}`);
-}, 180_000);
+});
 
 afterAll(async () => {
   sdk?.close();
@@ -180,7 +180,7 @@ test('leaders that are transferred: no error is left, and each write takes effec
   const after = moved();
   expect(after ?? 0, 'leaders did move').toBeGreaterThan(before ?? 0);
   for (const [key, count] of counts) expect(await sdk.do('get', key)).toBe(String(count));
-}, 180_000);
+});
 
 test('a leader that is killed: no error is left, and nothing acknowledged is lost', async () => {
   const written = new Map<string, string>();
@@ -206,4 +206,4 @@ test('a leader that is killed: no error is left, and nothing acknowledged is los
   expect(work.errors).toEqual([]);
   expect(written.size).toBeGreaterThan(8);
   for (const [key, value] of written) expect(await sdk.do('get', key), key).toBe(value);
-}, 180_000);
+});

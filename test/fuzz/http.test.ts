@@ -221,4 +221,4 @@ test('what is no HTTP is answered as that, and the next is served', async () => 
     expect(await talk(port, good[0]!)).toMatch(/^HTTP\/1.1 200 .*OK$/s);
   }
   expect(answered).toBeGreaterThan(100);
-}, 120_000);
+});

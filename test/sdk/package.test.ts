@@ -17,7 +17,7 @@ beforeAll(async () => {
   const { stdout } = await run('npm', args, { cwd: root, maxBuffer: 64 << 20 });
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
   tarball = join(folder, filename);
-}, 120_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -31,7 +31,7 @@ async function clean(name: string, args: readonly string[]): Promise<string> {
 
 test('publint', async () => {
   expect(await clean('publint', ['run', tarball, '--strict'])).toMatch(/All good|No problems/i);
-}, 120_000);
+});
 
 test('attw: types are found from ESM, CommonJS (require of ES modules) and bundlers', async () => {
   // Before Node.js 16 there were no export maps; CommonJS requires ES modules from 20.19 on.
@@ -39,4 +39,4 @@ test('attw: types are found from ESM, CommonJS (require of ES modules) and bundl
   const told = await clean('attw', [...args, '--no-emoji', '--no-color']);
   expect(told).toMatch(/kvorum\/sdk/);
   expect(told).toMatch(/kvorum\/testing/);
-}, 120_000);
+});

@@ -153,7 +153,7 @@ test('the lost two come back while nobody can tell them, and serve nothing', asy
   expect(await scene.ask('n1', 5_000, 'GET', 'k0')).toBe('new');
   cluster.meta.available = true;
   await scene.whole();
-}, 120_000);
+});
 
 test('the lost two come back with the store in reach, and are filled anew', async () => {
   const scene = new Scene('lost 2');
@@ -162,7 +162,7 @@ test('the lost two come back with the store in reach, and are filled anew', asyn
   for (const node of ['n2', 'n3']) scene.cluster.start(node);
   await scene.serves();
   await scene.whole();
-}, 120_000);
+});
 
 test('all three start again with the store away: they ask each other, and serve soon', async () => {
   const scene = new Scene('all back');
@@ -178,7 +178,7 @@ test('all three start again with the store away: they ask each other, and serve 
   expect(await scene.ask('n2', 5_000, 'GET', 'k0')).toBe('old');
   cluster.meta.available = true;
   expect(await scene.until(() => isWhole(cluster))).toBe(true);
-}, 120_000);
+});
 
 test.each([0, 1, 2, 3, 4, 6, 8, 11, 15, 25, 60, 200])(
   'the survivor loses power %i ms after the rebuild, the master with it',

@@ -121,7 +121,7 @@ test('a node whose log cannot be written hands its leaders over before it ends',
   expect(await scheduler.runUntil(() => isWhole(cluster), WITHIN_MS)).toBe(true);
   expect(writes.errors).toEqual([]);
   expect(cluster.broken).toEqual([]);
-}, 120_000);
+});
 
 test('a node’s leaders change the members of a few groups at a time, and in the end of all', async () => {
   const cluster = new SimCluster(plan);
@@ -141,7 +141,7 @@ test('a node’s leaders change the members of a few groups at a time, and in th
   expect(cluster.broken).toEqual([]);
   // two nodes are left to lead: one of them leads more groups than it may change at once
   expect(most).toBe(limits.membershipChangesPerNodeMax);
-}, 120_000);
+});
 
 test('an only replica moves, and no write of a client of its own node stays unknown', async () => {
   const cluster = new SimCluster({ ...plan, partitions: 6, replicas: 1 });
@@ -162,4 +162,4 @@ test('an only replica moves, and no write of a client of its own node stays unkn
   expect(writes.errors).toEqual([]);
   process.stdout.write(`moved ${began}: a write took ${writes.longestMs.toFixed(0)} ms at most\n`);
   expect(cluster.broken).toEqual([]);
-}, 120_000);
+});

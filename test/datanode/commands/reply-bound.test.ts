@@ -24,7 +24,7 @@ beforeAll(async () => {
     await partition.call('ZADD', 'zset', '1', member);
     await partition.call('SET', `string${at}`, member);
   }
-}, 120_000);
+});
 
 const strings = Array.from({ length: COUNT }, (_, at) => `string${at}`);
 
@@ -182,7 +182,7 @@ test('writes of a transaction are carried out, with what they answer left out be
   });
   expect(replyBytes(reply)).toBeLessThan(134_217_728);
   expect(await partition.call('LLEN', 'list')).toEqual({ kind: 'integer', value: 0 });
-}, 60_000);
+});
 
 test('SORT looks nothing up any more once its reply is too large', async () => {
   const sorted = await LonePartition.open();
@@ -196,4 +196,4 @@ test('SORT looks nothing up any more once its reply is too large', async () => {
     });
     expect(lookups.mock.calls.length).toBeLessThan(80);
   }
-}, 60_000);
+});

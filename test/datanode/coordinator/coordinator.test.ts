@@ -214,7 +214,7 @@ describe('a datanode on its control path', () => {
     expect(copy.refusals[0]!.message).toMatch(/another process is node n1 already, at h:1 with/);
     expect(original.refusals).toEqual([]);
     expect(copy.currents).toEqual([]);
-  }, 15_000);
+  });
 
   test('is refused on an older copy of its directory, and never current', async () => {
     const first = start({ bootId: 'first' }, 4);
@@ -242,7 +242,7 @@ describe('a datanode on its control path', () => {
     await lease.revoke();
     await expect.poll(() => later.currents.length, { timeout: 10_000 }).toBe(1);
     expect(later.refusals).toEqual([]);
-  }, 15_000);
+  });
 
   test('ends when another process has registered in its place', async () => {
     const original = start({ bootId: 'first' });

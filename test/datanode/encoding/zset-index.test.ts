@@ -147,7 +147,7 @@ test('ranks are those of a sorted array, whatever comes and goes', async () => {
     }),
     { numRuns: 6 },
   );
-}, 180_000);
+});
 
 describe('a large set', () => {
   test('grows one by one from either end, and goes, leaving nothing', async () => {
@@ -169,7 +169,7 @@ describe('a large set', () => {
     }
     const everything = { gte: Buffer.from([0x10]), lt: Buffer.from([0x40]) };
     expect(await readRange(subject.engine, everything)).toEqual([]);
-  }, 180_000);
+  });
 
   test('of 100,000 costs a bounded number of reads for each rank, score and change', async () => {
     const subject = await Subject.open();
@@ -210,7 +210,7 @@ describe('a large set', () => {
     // a block may have been full
     expect(subject.ranges).toBeLessThanOrEqual(20);
     await subject.agrees(4_001);
-  }, 180_000);
+  });
 });
 
 test('a tree that is split and joined in memory tells the same as one that was written', async () => {

@@ -150,7 +150,7 @@ test('counts of sorted sets are the same ones however entries are gathered, and 
     expect(await outcome(entries, together, pool)).toEqual(nothingKept);
   }
   expect(small.nodes).toBeLessThanOrEqual(3);
-}, 60_000);
+});
 
 test('what a follower that is behind gives back, to nobody, is not kept until it has caught up', async () => {
   const value = 'v'.repeat(1_048_576);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await trio.destroy();
-}, 30_000);
+});
 
 const former = () => trio.hosts.get('n3')!.local('default', 0, 1);
 
@@ -70,7 +70,7 @@ test('a leader whose group was given up meanwhile answers no read of a node that
   const { router, vouched } = routerOf({ node: 'n1', term: leader.term });
   expect(await router.execute(read(500))).toMatchObject([{ ok: false }]);
   expect(vouched).toEqual([undefined]);
-}, 40_000);
+});
 
 /** n3 comes back while the store is away, and reaches nobody. Resolves with the leader. */
 async function comeBackHeld(): Promise<Replica> {
@@ -91,7 +91,7 @@ test('what its follower would have answered is read from the leader', async () =
   const stale = { ...read(10_000), maxStalenessMs: 60_000 };
   expect(await router.execute(stale)).toMatchObject([{ ok: true }]);
   expect(vouched).toEqual([undefined]);
-}, 40_000);
+});
 
 test('once it is not held any more its node vouches again', async () => {
   const leader = await comeBackHeld();
@@ -103,4 +103,4 @@ test('once it is not held any more its node vouches again', async () => {
   expect(former()!.term).toBe(leader.term);
   expect(await router.execute(read(10_000))).toMatchObject([{ ok: true }]);
   expect(vouched).toEqual([undefined, 3]);
-}, 40_000);
+});

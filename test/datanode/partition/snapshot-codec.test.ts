@@ -93,7 +93,7 @@ describe('a snapshot stream', () => {
     const bytes = await stream(await filled(1, 4_000_000));
     const edges = Array.from({ length: bytes.length / 16 }, (_, at) => 16 * at);
     expect(decode(bytes, edges)).toHaveLength(1);
-  }, 15_000);
+  });
 
   test('has a header that decodes, or is refused when cut', () => {
     const confState = {

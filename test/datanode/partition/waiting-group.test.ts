@@ -69,7 +69,7 @@ test('what it gave is told by the next leader under the id, until it is confirme
   await eventually(10_000, 'nothing is kept any more', () =>
     [...trio.hosts.keys()].every((node) => !kept(node, '1') && !kept(node, '2')),
   );
-}, 30_000);
+});
 
 test('a leader that steps down sends them away, and the next one serves them once', async () => {
   await start();
@@ -84,7 +84,7 @@ test('a leader that steps down sends them away, and the next one serves them onc
     ['a', 'x'],
     ['a', 'y'],
   ]);
-}, 30_000);
+});
 
 test('withdrawn, it takes nothing; carried, it gets what the entry gives it', async () => {
   await start();

@@ -138,7 +138,7 @@ test('without a leader it waits on, and its connection ends when nobody can tell
   await other.ask('RPUSH foo x', ':1\r\n');
   const text = await client.until((all) => all.endsWith('x\r\n'));
   expect(text.slice(before)).toBe('*2\r\n$3\r\nfoo\r\n$1\r\nx\r\n');
-}, 20_000);
+});
 
 test('a leader that comes when the time is over is asked what was there', async () => {
   const [client, empty, other] = [await open(), await open(), await open()];

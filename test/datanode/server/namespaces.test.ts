@@ -14,13 +14,13 @@ beforeAll(async () => {
   node.startDriver();
   await node.start();
   for (const name of ['db3', 'shop']) await addNamespace(name);
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const client of clients) client.end();
   await node.stop();
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+});
 
 async function addNamespace(name: string): Promise<void> {
   await node.operator.createNamespace({ name, hash: 'slots', partitions: 2, replicas: 1 });
