@@ -44,7 +44,7 @@ export async function move(
 
 /**
  * The placedriver that is asked may be one that has not heard of the move yet. Throws CONFLICT when
- * it was given up, so that nothing is waited for.
+ * it was given up, so that nothing is waited for, and when it ended on another node.
  */
 async function untilMoved(
   api: Api,
@@ -56,8 +56,12 @@ async function untilMoved(
   let heard = false;
   for (;;) {
     const now = await api.get<PartitionAnswer>(path);
-    const stays = now.wanted.some(({ node }) => node === from);
-    if (now.settled && !stays) return now;
+    const holders = now.wanted.map(({ node }) => node);
+    const stays = holders.includes(from);
+    if (now.settled && !stays) {
+      if (holders.includes(to)) return now;
+      throw new KvorumError('CONFLICT', elsewhereText(partition, from, to, holders));
+    }
     if (heard && stays) {
       throw new KvorumError(
         'CONFLICT',
@@ -69,6 +73,19 @@ async function untilMoved(
     onWait(now);
     await sleep(LOOK_MS);
   }
+}
+
+/** The master sends a replica elsewhere when its new node is drained, or lost, on the way. */
+function elsewhereText(
+  partition: string,
+  from: string,
+  to: string,
+  holders: readonly string[],
+): string {
+  return (
+    `${partition} has left ${from}, but not for ${to}: its replicas are on ${holders.join(', ')}; ` +
+    `kvorum nodes shows whether ${to} is drained or away, the log of the placedrivers why`
+  );
 }
 
 export async function transferLeader(
