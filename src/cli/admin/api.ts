@@ -1,6 +1,6 @@
 /** The placedriver's /v1 from the command line: finds one that answers, and says why when none does. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
+import { type ErrorCode, KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
 import { hostPort } from '../../common/host-port.ts';
 import { readRunFiles } from '../run-file.ts';
 
@@ -89,8 +89,15 @@ function readAnswer<T>(answer: Response, text: string): T {
   const { message } = body;
   const why = typeof message === 'string' ? message : `${answer.url} answers ${answer.status}`;
   const token = answer.status === 401 || answer.status === 403;
-  throw new KvorumError('BAD_ARGUMENT', token ? `${why}; give --token or KVORUM_TOKEN` : why);
+  const code = refusals.get(answer.status) ?? 'BAD_ARGUMENT';
+  throw new KvorumError(code, token ? `${why}; give --token or KVORUM_TOKEN` : why);
 }
+
+/** What a verb may want to tell from the other refusals. */
+const refusals: ReadonlyMap<number, ErrorCode> = new Map([
+  [404, 'NOT_FOUND'],
+  [409, 'CONFLICT'],
+]);
 
 function parsed(text: string): unknown {
   try {

@@ -1,5 +1,6 @@
 /** `kvorum nodes` and `kvorum drain`. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from '../../common/errors.ts';
 import { hostPort } from '../../common/host-port.ts';
 import { Api, type ApiFlags, HEARD_MS } from './api.ts';
 import {
@@ -61,24 +62,31 @@ export async function drain(node: string, flags: DrainFlags): Promise<void> {
   await api.write('POST', `${path}/drain`);
   if (!flags.wait) {
     const text = `${node} is being emptied; kvorum nodes shows how far`;
-    return tell(flags, text, await api.get<NodeAnswer>(path));
+    return tell(flags, text, (await nodeIfKnown(api, path)) ?? forgotten(node));
   }
   const line = new ProgressLine(flags);
-  const now = await untilEmpty(api, path, line);
+  const now = (await untilEmpty(api, path, line)) ?? forgotten(node);
   line.end();
   const taken = `${node} is not drained any more: somebody took that back`;
   const done = `${node} holds nothing any more: it may be stopped for good`;
   tell(flags, now.draining === null ? taken : done, now);
 }
 
-/** Or until the drain is taken back. A placedriver may not have heard of it at first. */
-async function untilEmpty(api: Api, path: string, line: ProgressLine): Promise<NodeAnswer> {
+/**
+ * Or until the drain is taken back. A placedriver may not have heard of it at first. Undefined: the
+ * node is none of the cluster's any more, which one that is away is once it holds nothing.
+ */
+async function untilEmpty(
+  api: Api,
+  path: string,
+  line: ProgressLine,
+): Promise<NodeAnswer | undefined> {
   const heardByMs = performance.now() + HEARD_MS;
   let heard = false;
   for (;;) {
-    const now = await api.get<NodeAnswer>(path);
+    const now = await nodeIfKnown(api, path);
     const { stability } = await api.get<ClusterAnswer>('/v1/cluster');
-    const { draining } = now;
+    const draining = now?.draining ?? null;
     if (draining !== null) {
       heard = true;
       line.show(barLine(draining.progress, noteOf(draining, stability.frozen)));
@@ -86,6 +94,23 @@ async function untilEmpty(api: Api, path: string, line: ProgressLine): Promise<N
     } else if (heard || performance.now() > heardByMs) return now;
     await sleep(LOOK_MS);
   }
+}
+
+async function nodeIfKnown(api: Api, path: string): Promise<NodeAnswer | undefined> {
+  try {
+    return await api.get<NodeAnswer>(path);
+  } catch (failure) {
+    if (codeOf(failure) === 'NOT_FOUND') return undefined;
+    throw failure;
+  }
+}
+
+/** For programs: as the placedriver tells an empty node. When it went is not told any more. */
+function forgotten(name: string): NodeAnswer {
+  return {
+    ...{ name, alive: false, lostSinceMs: null, replicas: 0, leaders: 0 },
+    draining: { replicas: 0, left: 0, progress: 1, etaMs: null },
+  };
 }
 
 function noteOf(draining: NonNullable<NodeAnswer['draining']>, frozen: string | null): string {

@@ -11,6 +11,9 @@ import {
 import { drain } from '../../../src/cli/admin/nodes.ts';
 import { addAdminVerbs } from '../../../src/cli/admin/verbs.ts';
 
+/** The answer of a placedriver that does not know of it. */
+const unknown = { message: 'no node n1' };
+
 /** What a placedriver answers to one path after the other; the last answer stays. */
 let answers: Map<string, object[]>;
 let written: string[];
@@ -30,7 +33,9 @@ beforeEach(async () => {
     request.on('data', (chunk: Buffer) => read.push(chunk));
     request.on('end', () => read.length > 0 && bodies.push(JSON.parse(`${Buffer.concat(read)}`)));
     const known = answers.get(`${request.method} ${request.url}`) ?? [{}];
-    response.end(JSON.stringify(known.length > 1 ? known.shift() : known[0]));
+    const answer = known.length > 1 ? known.shift() : known[0];
+    if (answer === unknown) response.statusCode = 404;
+    response.end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -96,6 +101,45 @@ test('a move that is given up is not waited for, and the text says where to look
   answers.set(`GET ${place}`, [settled('n1', 'n2'), moving, settled('n1', 'n2')]);
   const moved = move('default/3', 'n2', 'n4', flags);
   await expect(moved).rejects.toThrow(/default\/3 stays on n2: .* look at the log of n4/);
+});
+
+test('a move that ends on another node is none, and the text says where the replicas are', async () => {
+  const moving = { ...settled('n1', 'n4'), settled: false };
+  const redirected = { ...settled('n1', 'n5'), settled: false };
+  answers.set(`GET ${place}`, [settled('n1', 'n2'), moving, redirected, settled('n1', 'n5')]);
+  const moved = move('default/3', 'n2', 'n4', flags);
+  await expect(moved).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(/has left n2, but not for n4: its replicas are on n1, n5; /),
+  });
+  expect(said).not.toContain('has moved');
+});
+
+describe('a drained node that is away is forgotten once it holds nothing', () => {
+  test('which is what a drain waits for', async () => {
+    answers.set('GET /v1/nodes/n1', [draining(4), draining(1), unknown]);
+    await drain('n1', flags);
+    expect(said).toContain('n1 holds nothing any more: it may be stopped for good\n');
+  });
+
+  test('also when that is before the first look', async () => {
+    answers.set('GET /v1/nodes/n1', [unknown]);
+    await drain('n1', { ...flags, wait: false });
+    expect(said).toContain('n1 is being emptied');
+    await drain('n1', flags);
+    expect(said).toContain('n1 holds nothing any more');
+  });
+
+  test('and programs are told so', async () => {
+    answers.set('GET /v1/nodes/n1', [draining(4), unknown]);
+    await drain('n1', { ...flags, json: true });
+    expect(JSON.parse(said)).toMatchObject({ name: 'n1', replicas: 0, draining: { left: 0 } });
+  });
+
+  test('but the one that was never known is an error', async () => {
+    answers.set('POST /v1/nodes/n1/drain', [unknown]);
+    await expect(drain('n1', flags)).rejects.toThrow(/^no node n1$/);
+  });
 });
 
 describe('--json', () => {
