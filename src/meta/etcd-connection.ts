@@ -134,10 +134,13 @@ export class EtcdConnection {
     return answer;
   }
 
-  /** Another member when there is no connection to one, as long as there are others. */
+  /**
+   * Another member when a call was not sent to one, as long as there are others; the only one is asked
+   * once more, over a new channel. All of it within one deadline.
+   */
   async #askAny<T>(what: string, ask: Ask<T>): Promise<T> {
     const deadline = this.clock.wallMs() + this.#timeoutMs;
-    for (let left = this.#members - 1; ; left--) {
+    for (let left = Math.max(this.#members - 1, 1); ; left--) {
       try {
         return await ask({ deadline });
       } catch (cause) {

@@ -51,7 +51,13 @@ function isSilence(failure: unknown): boolean {
   return failure instanceof GRPCUnavailableError || failure instanceof GRPCDeadlineExceededError;
 }
 
-/** There was no connection: nothing was sent, and another member may be asked. */
+/**
+ * Nothing was sent, so any call may be made again, the same or at another member: there was no
+ * connection, or the call still waited for one when the channel was closed. etcd3 closes all channels
+ * of a member, with what waits on them, when one call there finds it unavailable.
+ */
 export function wasNotSent(problem: string): boolean {
-  return /No connection established|Name resolution failed/.test(problem);
+  return /No connection established|Name resolution failed|Channel closed before call started/.test(
+    problem,
+  );
 }
