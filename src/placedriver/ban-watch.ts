@@ -32,6 +32,11 @@ export class BanWatch {
     this.#watch?.close();
   }
 
+  /** As far as is known. */
+  get isBanned(): boolean {
+    return this.#banned === true;
+  }
+
   /** Aborts when the ban that comes next begins. */
   get begun(): AbortSignal {
     return this.#begun.signal;

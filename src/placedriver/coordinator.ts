@@ -45,6 +45,8 @@ export class PlacedriverCoordinator {
   readonly #ban: BanWatch;
   #running: Promise<void> = Promise.resolve();
   #term: MasterTerm | undefined;
+  /** It was master, and has not been elected again. */
+  #isOver = false;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
@@ -59,6 +61,13 @@ export class PlacedriverCoordinator {
   /** For an operator's requests; undefined while another placedriver is master. */
   get operator(): Operator | undefined {
     return this.#term !== undefined && this.isMaster ? createOperator(this.#term) : undefined;
+  }
+
+  /** Why it is not master any more, also while the store still names it; undefined: none of that. */
+  get deposed(): 'banned' | 'ended' | undefined {
+    if (this.#ban.isBanned) return 'banned';
+    const isOver = this.#isOver || this.#term?.leadership.lost.aborted;
+    return isOver ? 'ended' : undefined;
   }
 
   start(): void {
@@ -94,9 +103,14 @@ export class PlacedriverCoordinator {
     const until = eitherSignal(this.#stop.signal, this.#ban.begun);
     try {
       const leadership = await store.campaign(keys.election, name, lease, until.signal);
+      this.#isOver = false;
       logger.info('this placedriver is master', { fence: leadership.revision });
-      await ensureCluster(this.#options);
-      await this.#serve(this.#termOf(leadership), until.signal);
+      try {
+        await ensureCluster(this.#options);
+        await this.#serve(this.#termOf(leadership), until.signal);
+      } finally {
+        this.#isOver = true;
+      }
     } finally {
       this.#term = undefined;
       until.release();

@@ -95,6 +95,7 @@ export async function serve(
     placement,
     token,
     operator: () => coordinator.operator,
+    deposed: () => coordinator.deposed,
     awayForMs: () => registration.awayForMs,
     rival: () => registration.rival,
   };

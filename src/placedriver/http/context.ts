@@ -20,6 +20,8 @@ export interface ApiContext {
   readonly token: string | undefined;
   /** While this placedriver is master. */
   operator(): Operator | undefined;
+  /** Why it is master no more, though the store may still name it; undefined: it may be about to be. */
+  deposed(): 'banned' | 'ended' | undefined;
   /** For how long the metadata store has been out of reach; undefined while it is not. */
   awayForMs(): number | undefined;
   /** Why it is not registered while another placedriver has its name; undefined: none has. */

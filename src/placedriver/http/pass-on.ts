@@ -2,11 +2,10 @@
  * A write that reached a placedriver that is not master is sent on to the one that is, once: whoever
  * gets it so and is not master either says so instead of sending it round.
  */
-import type { Clock } from '../../common/clock.ts';
 import { messageOf, systemCodeOf } from '../../common/errors.ts';
 import { hostPort } from '../../common/host-port.ts';
 import type { PlacedriverRecord } from '../../meta/schema.ts';
-import type { ClusterView } from '../view/cluster-view.ts';
+import type { ApiContext } from './context.ts';
 
 /** The placedriver that sent a request on. */
 export const PASSED_ON = 'kvorum-passed-on-by';
@@ -28,24 +27,20 @@ export interface PassedAnswer {
   readonly type: string;
 }
 
+/** Why a term is over, and who is elected: who lost it may have the next one as well. */
+const endings = {
+  banned: 'it is banned); another',
+  ended: 'its term has ended); the next',
+} as const;
+
+type Asked = Pick<ApiContext, 'name' | 'view' | 'clock' | 'rival' | 'deposed'>;
+
 export class PassOn {
-  readonly #name: string;
-  readonly #view: ClusterView;
-  readonly #clock: Clock;
-  readonly #rival: () => string | undefined;
+  readonly #context: Asked;
   readonly #timeoutMs: number;
 
-  constructor(
-    name: string,
-    view: ClusterView,
-    clock: Clock,
-    rival: () => string | undefined,
-    timeoutMs = TIMEOUT_MS,
-  ) {
-    this.#name = name;
-    this.#view = view;
-    this.#clock = clock;
-    this.#rival = rival;
+  constructor(context: Asked, timeoutMs = TIMEOUT_MS) {
+    this.#context = context;
     this.#timeoutMs = timeoutMs;
   }
 
@@ -57,22 +52,33 @@ export class PassOn {
 
   /** Or why it is sent to nobody. */
   #masterFor({ headers }: PassedRequest): PlacedriverRecord | string {
+    const { name: own, view } = this.#context;
     const sender = headers[PASSED_ON];
     if (sender !== undefined) {
-      return `${sender} took ${this.#name} for the master, which it is not (any more); try again`;
+      return `${sender} took ${own} for the master, which it is not (any more); try again`;
     }
-    const master = this.#view.ready ? this.#view.master : undefined;
+    const master = view.ready ? view.master : undefined;
     if (master === undefined) return 'no placedriver is master at the moment; try again';
-    if (master.name === this.#name)
-      return this.#rival() ?? `${this.#name} is about to be master; try again`;
-    const record = this.#view.picture.placedrivers().find(({ name }) => name === master.name);
+    if (master.name === own) return this.#whyNotOwn();
+    const record = view.picture.placedrivers().find(({ name }) => name === master.name);
     if (record !== undefined) return record;
     return `${master.name} is master, but has not told where it can be reached; try again`;
   }
 
+  /** The store names this one, which is not master: by another of its name, not yet, or no more. */
+  #whyNotOwn(): string {
+    const { name, rival, deposed } = this.#context;
+    const why = rival();
+    if (why !== undefined) return why;
+    const ended = deposed();
+    if (ended === undefined) return `${name} is about to be master; try again`;
+    return `${name} is master no more (${endings[ended]} is being elected; try again`;
+  }
+
   async #ask(master: PlacedriverRecord, request: PassedRequest): Promise<PassedAnswer> {
     const given = new AbortController();
-    const timer = this.#clock.setTimer(this.#timeoutMs, () => given.abort());
+    const { name, clock } = this.#context;
+    const timer = clock.setTimer(this.#timeoutMs, () => given.abort());
     const where = hostPort({ host: master.host, port: master.httpPort });
     const path = request.url.replace(SCHEME_AND_HOST, '');
     const { authorization } = request.headers;
@@ -81,7 +87,7 @@ export class PassOn {
       const answer = await fetch(`http://${where}${path}`, {
         method: request.method,
         headers: {
-          [PASSED_ON]: this.#name,
+          [PASSED_ON]: name,
           ...(typeof authorization === 'string' && { authorization }),
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },

@@ -37,8 +37,8 @@ export interface WriteOptions<Request extends WriteRequest> {
 export type AddWrite = <Request extends WriteRequest>(options: WriteOptions<Request>) => void;
 
 export function createWrites(app: FastifyInstance, context: ApiContext): AddWrite {
-  const { name, view, clock, logger } = context;
-  const passOn = new PassOn(name, view, clock, () => context.rival());
+  const { logger } = context;
+  const passOn = new PassOn(context);
   return <Request extends WriteRequest>(options: WriteOptions<Request>) => {
     app.route({
       method: options.method,

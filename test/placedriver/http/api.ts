@@ -125,6 +125,7 @@ export class ApiUnderTest {
       operator: () => (this.isMaster ? (this.operator ?? this.#operator()) : undefined),
       awayForMs: () => this.awayMs,
       rival: () => undefined,
+      deposed: () => undefined,
       setLogLevel: (level) => void this.levels.push(level),
     };
     const { view, store } = this;

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { localSockets } from '../../../src/cli/local-sockets.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
@@ -165,6 +165,51 @@ describe('two placedrivers', () => {
   });
 });
 
+describe('a master that has ended, and that the store names still', () => {
+  const path = '/cluster/pd/tombstone?node=pd9';
+  const said = async () => (await ask('pd1', 'POST', path)).body.message;
+  let lost: AbortController;
+
+  /** Its leases are not revoked in the store, as when that cannot be reached. */
+  beforeEach(async () => {
+    lost = new AbortController();
+    const connect = meta.connect.bind(meta);
+    vi.spyOn(meta, 'connect').mockImplementation(() => {
+      const client = connect();
+      const grant = client.grantLease.bind(client);
+      const grantLease = vi.spyOn(client, 'grantLease');
+      grantLease.mockImplementation(async (ttlMs) => {
+        const lease = await grant(ttlMs);
+        vi.spyOn(lease, 'revoke').mockRejectedValue(new Error('the store is away'));
+        vi.spyOn(lease, 'lost', 'get').mockReturnValue(lost.signal);
+        return lease;
+      });
+      return client;
+    });
+    await start('pd1');
+    await settled('pd1');
+  });
+
+  test('because it is banned: another is elected', async () => {
+    await store.put(
+      keys.ban('pd1'),
+      encodeRecord({ version: 1, name: 'pd1', sinceMs: 1 } as never),
+    );
+    await expect
+      .poll(said)
+      .toBe('pd1 is master no more (it is banned); another is being elected; try again');
+  });
+
+  test('because its lease has: it may be elected again', async () => {
+    const before = lost;
+    lost = new AbortController();
+    before.abort();
+    await expect
+      .poll(said)
+      .toBe('pd1 is master no more (its term has ended); the next is being elected; try again');
+  });
+});
+
 test('of two with one name the second says so, and is not master', async () => {
   await start('pd1');
   await settled('pd1');
@@ -198,9 +243,8 @@ describe('a master that does not answer', () => {
     await store.put(`${keys.election}1`, 'pd1');
     view.start();
     await expect.poll(() => view.ready && view.master?.name).toBe('pd1');
-    const answer = await new PassOn('pd2', view, systemClock, () => undefined, timeoutMs).send(
-      sent,
-    );
+    const own = { name: 'pd2', rival: () => undefined, deposed: () => undefined };
+    const answer = await new PassOn({ view, clock: systemClock, ...own }, timeoutMs).send(sent);
     await view.close();
     return { status: answer.status, message: JSON.parse(answer.body).message as string };
   }
