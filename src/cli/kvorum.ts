@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { messageOf } from '../common/errors.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { addAdminVerbs } from './admin/verbs.ts';
+import { dataDirectory } from './data-flag.ts';
 import { addDemoVerbs } from './demo/verbs.ts';
 import { endWhenUnread } from './unread-output.ts';
 
@@ -23,7 +24,7 @@ program
   .option('--nodes <n>', 'datanodes', '3')
   .option('--partitions <n>', 'partitions of the namespace default', '8')
   .option('--replicas <n>', 'replicas per partition (default: 3, or all nodes when fewer)')
-  .option('--data <dir>', 'data directory', 'kvorum-data')
+  .option('--data <dir>', 'data directory', dataDirectory, 'kvorum-data')
   .option('--port <port>', 'first gateway port (any key on any node)', '6379')
   .option('--cluster-port <port>', 'first cluster port (Redis Cluster clients)', '7001')
   .option('--http-port <port>', 'HTTP API of the placedriver', '18001')
@@ -36,7 +37,7 @@ program
 program
   .command('status')
   .description('show processes and partitions')
-  .option('--data <dir>', 'data directory of kvorum start', 'kvorum-data')
+  .option('--data <dir>', 'data directory of kvorum start', dataDirectory, 'kvorum-data')
   .option('--json', 'print JSON')
   .action(async (flags) => (await import('./status.ts')).status(flags));
 

@@ -155,6 +155,12 @@ describe('kvorum start', () => {
   }, 400_000);
 });
 
+test.each(['start', 'status', 'nodes'])('kvorum %s takes no empty --data', async (verb) => {
+  const { code, output } = await run([verb, '--data', '']);
+  expect(code).toBe(1);
+  expect(output).toContain("option '--data <dir>' argument '' is invalid. must name a directory");
+});
+
 test('kvorum --version tells the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect(await run(['--version'])).toEqual({ code: 0, output: `${version}\n` });

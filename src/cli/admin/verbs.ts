@@ -1,5 +1,6 @@
 /** The verbs that talk to a placedriver, and their options. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { dataDirectory } from '../data-flag.ts';
 
 export function addAdminVerbs(program: Command): void {
   addNamespaceVerbs(program);
@@ -17,7 +18,11 @@ function verb(parent: Command, usage: string, description: string): Command {
       // never `<urls...>`: that takes the arguments that follow for more of them
       .option('--url <url>', 'a placedriver, http://host:port; several: any one will do', several)
       // without a default: what was not given may be passed over, what was given may not
-      .option('--data <dir>', 'or the data directory of kvorum start (default: kvorum-data)')
+      .option(
+        '--data <dir>',
+        'or the data directory of kvorum start (default: kvorum-data)',
+        dataDirectory,
+      )
       .option('--token <token>', 'for writes, where one is configured (or KVORUM_TOKEN)')
       .option('--json', 'print JSON')
   );

@@ -187,6 +187,18 @@ test('no verb takes the usual data directory for one that was named', () => {
   expect(withData.map((verb) => verb.opts()['data'])).toEqual(withData.map(() => undefined));
 });
 
+test('no verb takes an empty data directory: it would be the current one', () => {
+  const program = new Command();
+  addAdminVerbs(program);
+  const all = program.commands.flatMap((verb) => [verb, ...verb.commands]);
+  const withData = all.flatMap(({ options }) => options.filter(({ long }) => long === '--data'));
+  expect(withData.length).toBeGreaterThan(8);
+  for (const { parseArg } of withData) {
+    expect(() => parseArg!('', undefined)).toThrow('must name a directory');
+    expect(parseArg!('d', undefined)).toBe('d');
+  }
+});
+
 describe('an option before the arguments takes none of them', () => {
   const rebuild = ['rebuild', '--survivor', 'n1', '--confirm', 'lose-data-of default/3'];
   const noWait = '--no-wait';
