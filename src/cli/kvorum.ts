@@ -36,7 +36,9 @@ program
 
 program
   .command('status')
-  .description('show processes and partitions')
+  .description(
+    'show processes and partitions; exit code 0 only when every process is alive, and there is one',
+  )
   .option('--data <dir>', 'data directory of kvorum start', dataDirectory, 'kvorum-data')
   .option('--json', 'print JSON')
   .action(async (flags) => (await import('./status.ts')).status(flags));

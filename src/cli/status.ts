@@ -64,10 +64,18 @@ export interface NodePartition {
   }[];
 }
 
+/** Exit code 1 for a cluster that does not run as a whole, or never did: `kvorum status && …`. */
 export async function status(flags: { readonly data: string; readonly json?: boolean }) {
-  const report = await collect(resolve(flags.data));
+  const data = resolve(flags.data);
+  const report = await collect(data);
   if (flags.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else print(report);
+  else print(report, data);
+  if (!isWhole(report)) process.exitCode = 1;
+}
+
+/** Every process that is planned, or has told of itself, is alive; and there is one. */
+export function isWhole({ processes }: Pick<StatusReport, 'processes'>): boolean {
+  return processes.length > 0 && processes.every(({ alive }) => alive);
 }
 
 export async function collect(dataDir: string): Promise<StatusReport> {
@@ -158,9 +166,11 @@ export function processText({ name, role, pid, ports, alive, logFile }: ProcessL
   return `${name}  ${role}  pid ${pid}  ${alive ? 'alive' : 'DEAD'}  ${doors.join(', ')}`;
 }
 
-function print(report: StatusReport): void {
+function print(report: StatusReport, data: string): void {
   const say = (line: string) => process.stdout.write(`${line}\n`);
-  if (report.processes.length === 0) say('no process has run here yet; start one: kvorum start');
+  if (report.processes.length === 0) {
+    say(`no process has run in ${data}: start a cluster there (kvorum start), or name its --data`);
+  }
   for (const line of report.processes) say(processText(line));
   for (const partition of report.partitions) {
     const replicas = partition.replicas.map(

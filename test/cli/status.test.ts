@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { birthOf, type RunFile, writeRunFile } from '../../src/cli/run-file.ts';
-import { collect, mergePartitions, type NodePartition, processText } from '../../src/cli/status.ts';
+import {
+  collect,
+  isWhole,
+  mergePartitions,
+  type NodePartition,
+  processText,
+} from '../../src/cli/status.ts';
 
 const members = [
   { node: 'n1', id: 1, match: 10 },
@@ -109,6 +115,19 @@ test.runIf(process.platform === 'linux')('another process of the same id is not 
   told('datanode1', { birth: birthOf(pid) });
   told('datanode2', { birth: 'another boot/1' });
   expect((await collect(data)).processes.map(({ alive }) => alive)).toEqual([true, false]);
+});
+
+test('a cluster is whole when all that is planned is alive, and something is', async () => {
+  const whole = async () => isWhole(await collect(data));
+  expect(await whole()).toBe(false);
+  expect(isWhole(await collect(join(data, 'tpyo')))).toBe(false);
+  markOf(1);
+  told('datanode1');
+  expect(await whole()).toBe(false);
+  told('placedriver1');
+  expect(await whole()).toBe(true);
+  told('placedriver1', { pid: 2 ** 22 + 1 });
+  expect(await whole()).toBe(false);
 });
 
 test('a datanode is asked at an address of IPv6 too', async () => {

@@ -80,16 +80,14 @@ export class TestCluster {
     return collect(this.data);
   }
 
-  /** The same by the command itself, a process. */
-  async statusByCommand(): Promise<StatusReport> {
-    const { stdout } = await execFileAsync(process.execPath, [
-      kvorum,
-      'status',
-      '--data',
-      this.data,
-      '--json',
-    ]);
-    return JSON.parse(stdout) as StatusReport;
+  /** The same by the command itself, a process, and how it ended. */
+  async statusByCommand(): Promise<StatusReport & { readonly code: number }> {
+    const args = [kvorum, 'status', '--data', this.data, '--json'];
+    const { stdout, code } = await execFileAsync(process.execPath, args).then(
+      (ended) => ({ ...ended, code: 0 }),
+      (failure: { stdout: string; code: number }) => failure,
+    );
+    return { ...(JSON.parse(stdout) as StatusReport), code };
   }
 
   pidOf(name: string): number {

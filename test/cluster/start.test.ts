@@ -81,6 +81,7 @@ describe('kvorum start', () => {
     const running = cluster;
     await allLed(running, 4);
     const report = await running.statusByCommand();
+    expect(report.code).toBe(0);
     expect(report.processes.map((line) => [line.name, line.role, line.alive])).toEqual([
       ['datanode1', 'datanode', true],
       ['datanode2', 'datanode', true],
@@ -95,7 +96,9 @@ describe('kvorum start', () => {
     running.kill('datanode2');
     await eventually(90_000, 'status shows the death', async () => {
       const after = await running.statusByCommand();
-      return after.processes.some((line) => line.name === 'datanode2' && !line.alive);
+      const dead = after.processes.some((line) => line.name === 'datanode2' && !line.alive);
+      expect(after.code).toBe(dead ? 1 : 0);
+      return dead;
     });
     const parent = running.process!;
     parent.stdout!.destroy(); // as `| head` does
@@ -153,6 +156,14 @@ describe('kvorum start', () => {
     running.process?.kill('SIGKILL');
     await allGone(pids);
   }, 400_000);
+});
+
+test('kvorum status of a directory where nothing has run ends with 1, and names it', async () => {
+  const { code, output } = await run(['status', '--data', '/nowhere/kvorum']);
+  expect([code, output]).toEqual([
+    1,
+    'no process has run in /nowhere/kvorum: start a cluster there (kvorum start), or name its --data\n',
+  ]);
 });
 
 test.each(['start', 'status', 'nodes'])('kvorum %s takes no empty --data', async (verb) => {
