@@ -391,6 +391,7 @@ export class Replica implements LocalPartition {
     if (this.#stopped) return;
     this.#leadership.handOver();
     this.#halt('the replica stopped after a fault');
+    this.#roles.lose();
     this.#closed = this.#release()
       .then(() => this.slot.engine.close())
       .catch((failure) => this.#world.logger.debug('closing', { error: messageOf(failure) }));

@@ -1,5 +1,5 @@
 /** Notices that a replica's role or its leader changed, and tells who has to act on it. */
-import type { ReplicaId } from '../../common/ids.ts';
+import type { ReplicaId, Term } from '../../common/ids.ts';
 import type { CatchingUp, Membership } from '../../meta/schema.ts';
 import type { RaftNode, RaftStatus, Role } from '../raft/ready.ts';
 import type { RoleNews } from './replica-world.ts';
@@ -19,6 +19,8 @@ export class RoleWatch {
   readonly #ground: RoleWatchGround;
   #leader: ReplicaId = 0;
   #role: Role = 'follower';
+  /** Told last. */
+  #term: Term = 0;
 
   constructor(ground: RoleWatchGround) {
     this.#ground = ground;
@@ -39,13 +41,27 @@ export class RoleWatch {
   /** Also when the members changed, or how far one of them is. */
   tell(): void {
     const { raft, membership, share, onRole } = this.#ground;
+    this.#term = raft.term;
     onRole({
       leader: this.#leader,
-      term: raft.term,
+      term: this.#term,
       own: this.#role === 'leader',
       membership: membership(),
       catchingUp: catchingUp(raft.status(), share),
     });
+  }
+
+  /**
+   * The replica failed, and has no turn any more in which it would notice: if it was told that it
+   * leads, nobody does so in that term now. The core is not asked, it may be what failed.
+   */
+  lose(): void {
+    if (this.#role !== 'leader') return;
+    this.#role = 'follower';
+    this.#leader = 0;
+    const { membership, onRole } = this.#ground;
+    const lost = { leader: this.#leader, term: this.#term, own: false };
+    onRole({ ...lost, membership: membership(), catchingUp: [] });
   }
 }
 

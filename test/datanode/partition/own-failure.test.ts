@@ -40,6 +40,33 @@ test('an append that contradicts what is committed stops the replica, on a node 
   expect(await trio.run('write', 'SET a 2')).toEqual(['+OK']);
 });
 
+test('a leader that fails where nobody can follow it is told to lead no more', async () => {
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  const leader = await trio.leader();
+  const node = `n${leader.id}`;
+  const { term } = leader;
+  const told = () => trio.news.get(node)!.at(-1)!;
+  await expect.poll(told).toMatchObject({ node, own: true, term });
+  for (const other of ['n1', 'n2', 'n3']) if (other !== node) await trio.stop(other);
+  leader.tick = () => {
+    throw new Error('nobody foresaw it');
+  };
+  await expect.poll(() => leader.stopped).toBe(true);
+  expect(told()).toMatchObject({ node: undefined, replica: 0, own: false, term });
+});
+
+test('a follower that fails has nothing to tell of the leader', async () => {
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  const leader = await trio.leader();
+  const node = leader.id === 1 ? 'n2' : 'n1';
+  const follower = trio.hosts.get(node)!.local('default', 0)!;
+  const told = () => trio.news.get(node)?.at(-1);
+  await expect.poll(told).toMatchObject({ node: `n${leader.id}`, own: false });
+  const before = trio.news.get(node)!.length;
+  follower.fail(new Error('nobody foresaw it'));
+  expect(trio.news.get(node)).toHaveLength(before);
+});
+
 test('what is durable is told to the others though one replica cannot bear it', () => {
   const durable: (() => void)[] = [];
   const log = { append: (_part: unknown, onDurable: () => void) => void durable.push(onDurable) };

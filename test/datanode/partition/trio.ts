@@ -10,6 +10,7 @@ import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { PartitionHost } from '../../../src/datanode/partition/host.ts';
+import type { LeaderNews } from '../../../src/datanode/partition/host-options.ts';
 import {
   defaultHostSettings,
   type HostSettings,
@@ -29,6 +30,8 @@ export class Trio {
   readonly hosts = new Map<string, PartitionHost>();
   readonly logs = new Map<string, RaftLog>();
   readonly faults: string[] = [];
+  /** Of leaders, by the node that told it. */
+  readonly news = new Map<string, LeaderNews[]>();
   /** Ordered pairs that hear nothing of each other: `from>to`. */
   readonly cut = new Set<string>();
   /** Who each node is now; a wiped one is somebody else. */
@@ -102,6 +105,7 @@ export class Trio {
       },
       notes: await ReplicaNotes.open(fsDisk, join(this.dir, node), this.incarnations.get(node)!),
       onLeader: (news) => {
+        this.news.set(node, [...(this.news.get(node) ?? []), news]);
         if (news.own) this.catchingUp.push(...news.catchingUp);
         if (news.own) this.reported(news.record.group, news.membership);
       },
