@@ -333,6 +333,7 @@ export class Datanode {
     for (const [group, { node, term }] of view.wantedLeaders()) {
       this.#routes.setLeader(group, node, term);
     }
+    for (const [group, led] of view.resignedLeaders()) this.#routes.resignLeader(group, led);
   }
 
   #takeNodes(view: ClusterView): void {

@@ -230,6 +230,11 @@ export class ClusterView {
     return this.#reports().filter(([, { resigned }]) => !resigned);
   }
 
+  /** Of the groups that are wanted, those that nobody leads in the term that was told last. */
+  resignedLeaders(): readonly (readonly [GroupId, LeaderRecord])[] {
+    return this.#reports().filter(([, { resigned }]) => resigned);
+  }
+
   /** Of the groups that are wanted: a report of another group tells nothing of these. */
   #reports(): readonly (readonly [GroupId, LeaderRecord])[] {
     const wanted: (readonly [GroupId, LeaderRecord])[] = [];

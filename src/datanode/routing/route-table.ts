@@ -14,6 +14,8 @@ interface NamespaceRoutes {
 interface Leadership {
   current: LeaderHint | undefined;
   last: LeaderHint | undefined;
+  /** The last one has said that it leads no more, and nobody else does in its term. */
+  resigned: boolean;
 }
 
 export class MutableRouteTable implements RouteTable {
@@ -50,10 +52,12 @@ export class MutableRouteTable implements RouteTable {
     );
   }
 
-  /** News of an older term than the newest known are ignored. */
+  /** News of an older term than the newest known are ignored, and of one that was resigned. */
   setLeader(group: GroupId, node: NodeId, term: Term): void {
-    const known = this.#leaders.get(group) ?? { current: undefined, last: undefined };
+    const known = this.#leadershipOf(group);
     if (known.last && term < known.last.term) return;
+    if (known.resigned && term === known.last?.term) return;
+    known.resigned = false;
     const changed = known.current?.node !== node || known.current.term !== term;
     const from = known.last?.node;
     known.current = { node, term };
@@ -74,6 +78,13 @@ export class MutableRouteTable implements RouteTable {
     if (known?.current?.node === hint.node && known.current.term === hint.term) {
       known.current = undefined;
     }
+  }
+
+  /** It leads no more in that term: until news of a newer one there is nobody to ask. */
+  resignLeader(group: GroupId, { node, term }: LeaderHint): void {
+    const known = this.#leadershipOf(group);
+    if (known.last && term < known.last.term) return;
+    this.#leaders.set(group, { current: undefined, last: { node, term }, resigned: true });
   }
 
   hasNamespace(namespace: Namespace): boolean {
@@ -117,6 +128,10 @@ export class MutableRouteTable implements RouteTable {
     return this.#leadership(namespace, partition)?.last;
   }
 
+  hasResigned(namespace: Namespace, partition: PartitionId): boolean {
+    return this.#leadership(namespace, partition)?.resigned === true;
+  }
+
   nodes(): ReadonlyMap<NodeId, NodeRecord> {
     return this.#nodes;
   }
@@ -139,6 +154,10 @@ export class MutableRouteTable implements RouteTable {
 
   #tell(group: GroupId): void {
     for (const listener of [...(this.#listeners.get(group) ?? [])]) listener();
+  }
+
+  #leadershipOf(group: GroupId): Leadership {
+    return this.#leaders.get(group) ?? { current: undefined, last: undefined, resigned: false };
   }
 
   #leadership(namespace: Namespace, partition: PartitionId): Leadership | undefined {

@@ -141,10 +141,12 @@ export class Router {
 
   /**
    * A hint is withdrawn when one request fails, and a leader that stays has no news to tell: while
-   * its node can be reached it is asked again.
+   * its node can be reached it is asked again. Not one that has said that it leads no more.
    */
   #lastReachable(namespace: Namespace, partition: PartitionId): LeaderHint | undefined {
-    const last = this.#options.routes.lastLeader(namespace, partition);
+    const { routes } = this.#options;
+    if (routes.hasResigned(namespace, partition)) return undefined;
+    const last = routes.lastLeader(namespace, partition);
     if (last === undefined || !this.#options.transport().isReachable(last.node)) return undefined;
     return last;
   }

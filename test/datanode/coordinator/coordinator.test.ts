@@ -380,9 +380,11 @@ describe('a datanode on its control path', () => {
     await expect.poll(stored).toEqual({ ...leaderRecord(0, 5, 7), resigned: true });
     await expect.poll(() => view()!.leads('n1')).toBe(0);
     expect(view()!.wantedLeaders()).toEqual([]);
+    expect(view()!.resignedLeaders()).toMatchObject([[7, { node: 'n1', term: 5 }]]);
     expect(view()!.memberships().get(7)).toEqual(leaderRecord(0, 5, 7).membership);
     coordinator.reportLeader(leaderRecord(0, 6, 7));
     await expect.poll(stored).toEqual(leaderRecord(0, 6, 7));
+    await expect.poll(() => view()!.resignedLeaders()).toEqual([]);
   });
 
   test('what it led of a namespace that was deleted is forgotten', async () => {

@@ -52,6 +52,23 @@ test('a withdrawn leader is remembered as the last; only the same hint withdraws
   expect(routes.leader('default', 0)).toEqual({ node: 'a', term: 5 });
 });
 
+test('a leader that resigned is none until one of a newer term is known', () => {
+  routes.setLeader(10, 'a', 5);
+  routes.resignLeader(10, { node: 'a', term: 4 });
+  expect(routes.leader('default', 0)).toEqual({ node: 'a', term: 5 });
+  expect(routes.hasResigned('default', 0)).toBe(false);
+  routes.resignLeader(10, { node: 'a', term: 5 });
+  routes.setLeader(10, 'a', 5);
+  expect(routes.leader('default', 0)).toBeUndefined();
+  expect(routes.hasResigned('default', 0)).toBe(true);
+  expect(routes.lastLeader('default', 0)).toEqual({ node: 'a', term: 5 });
+  routes.setLeader(10, 'b', 6);
+  expect(routes.leader('default', 0)).toEqual({ node: 'b', term: 6 });
+  expect(routes.hasResigned('default', 0)).toBe(false);
+  routes.resignLeader(11, { node: 'a', term: 3 });
+  expect(routes.hasResigned('default', 1)).toBe(true);
+});
+
 test('listeners hear of changes until they have heard enough', () => {
   let heard = 0;
   const undo = routes.onLeader(10, () => heard++);

@@ -198,6 +198,15 @@ test('the last leader is asked again while its node can be reached', async () =>
   expect(router.leader('default', 0)).toEqual({ node: 'other', term: 9 });
 });
 
+test('one that has said that it leads no more is not, though its node can be reached', async () => {
+  routes.setLeader(10, 'other', 9);
+  routes.resignLeader(10, { node: 'other', term: 9 });
+  expect(router.leader('default', 0)).toBeUndefined();
+  expect(router.leaderless()).toMatchObject([{ namespace: 'default', partition: 0 }]);
+  expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_LEADER' }]);
+  expect(sent).toEqual([]);
+});
+
 test.each(['BUSY', 'SESSION_LOST', 'TOO_LARGE'] as const)(
   'who refuses with %s leads all the same, and stays known',
   async (code) => {

@@ -1,4 +1,5 @@
 /** What nearly everybody gets wrong once: retries, snapshots that chase compaction, full disks. */
+import { KvorumError } from '../../../src/common/errors.ts';
 import { keys, type LeaderRecord } from '../../../src/meta/schema.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import type { Sent } from './scene.ts';
@@ -105,6 +106,52 @@ export const others: readonly Scenario[] = [
     await scene.until('a report of the next leader', () => !told().resigned);
     scene.expect(told().term > before.term, 'in a later term');
   }),
+
+  scenario(
+    'others: the only replica fails and its node is still shown as leading',
+    { replicas: 1 },
+    async (scene) => {
+      await scene.whole();
+      const leader = scene.leader();
+      const { items } = scene.cluster.meta;
+      const told = () => JSON.parse(items.get(keys.leader('default', 0))!.value) as LeaderRecord;
+      const before = told();
+      scene.expect(before.node === leader && !before.resigned, 'its leader is told');
+      const waits = (name: string) =>
+        scene.cluster.machine(name).life?.datanode?.readiness().ready === false;
+      scene.replica(leader)!.fail(new KvorumError('TOO_NEW', 'the scenario ends it'));
+      await scene.until('a report that nobody leads', () => told().resigned === true);
+      scene.expect(told().term === before.term, 'in the term that it led');
+      // those without a replica hear of it from the store
+      await scene.until('every node knows that nobody leads', () => scene.names.every(waits));
+      scene.restart(leader, 'process');
+      await scene.whole();
+      await scene.until('a report of the next leader', () => !told().resigned);
+      await scene.until('nodes that know it', () => !scene.names.some(waits));
+    },
+  ),
+
+  scenario(
+    'others: the replica of a leader fails while its followers are away',
+    {},
+    async (scene) => {
+      await scene.whole();
+      const [leader, followers] = [scene.leader(), scene.followers()];
+      const { items } = scene.cluster.meta;
+      const told = () => JSON.parse(items.get(keys.leader('default', 0))!.value) as LeaderRecord;
+      const { term } = told();
+      for (const name of followers) scene.cluster.crash(name, 'process');
+      scene.replica(leader)!.fail(new KvorumError('TOO_NEW', 'the scenario ends it'));
+      await scene.until('a report that nobody leads', () => told().resigned === true);
+      // two of three are a quorum without it
+      for (const name of followers) scene.cluster.start(name);
+      await scene.leaderAmong(...followers);
+      await scene.until('a report of the next leader', () => !told().resigned);
+      scene.expect(told().term > term, 'in a later term');
+      scene.restart(leader, 'process');
+      await scene.whole();
+    },
+  ),
 
   scenario('others: one full disk', { clients: 2 }, async (scene) => {
     await scene.whole();
