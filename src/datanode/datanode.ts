@@ -46,6 +46,7 @@ import { clusterFiguresOf } from './server/node-info.ts';
 import { RedisServer } from './server/server.ts';
 import { countStreams, receiveStream } from './snapshot-meter.ts';
 import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses } from './status.ts';
+import { stoppedReplicaFields } from './stopped-replica.ts';
 import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
@@ -85,7 +86,6 @@ export interface StopOptions {
 const READY_POLL_MS = 10;
 /** Time for the last messages to leave. */
 const HAND_OVER_MS = 50;
-const DISK_REMEDY = 'make room or mend the disk: the replica is opened again by itself';
 /** A group without a leader for this long does not keep the node from being ready. */
 const LEADERS_WAIT_MS = 5_000;
 
@@ -375,9 +375,8 @@ export class Datanode {
 
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {
     const { namespace, partition } = record;
-    const remedy = error.code === 'DISK_FAILED' ? { remedy: DISK_REMEDY } : {};
-    const fields = { namespace, partition, replica, code: error.code, error: error.message };
-    this.#options.logger.error('a replica stopped', { ...fields, ...remedy });
+    const fields = stoppedReplicaFields(record, replica, error);
+    this.#options.logger.error('a replica stopped', fields);
     if (error.code !== 'CORRUPT') return;
     const { node, incarnation } = this.#identity;
     const damage = { namespace, partition, replica, node, incarnation, reason: error.message };
