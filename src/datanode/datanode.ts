@@ -140,6 +140,7 @@ export class Datanode {
       local: (namespace, partition) =>
         this.#host.local(namespace, partition, this.#routes.groupOf(namespace, partition)),
       holds: (group) => this.#host.hold.holds(group),
+      faultOf: (group) => this.#host.faults().get(group),
       transport: () => this.#transport!,
       turns: this.#host.turns,
       cohorts: this.#host.cohorts,

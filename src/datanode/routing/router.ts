@@ -58,6 +58,8 @@ export interface RouterOptions {
   local(namespace: Namespace, partition: PartitionId): LocalPartition | undefined;
   /** This node's replica of the group takes part in nothing yet (`partition/return-hold.ts`). */
   holds(group: GroupId): boolean;
+  /** Why this node's replica of the group stopped after a fault; undefined: it did not. */
+  faultOf(group: GroupId): string | undefined;
   transport(): Pick<Transport, 'request' | 'isReachable'>;
   /** Those of the node: what is sent to other nodes leaves with the entries of this one's leaders. */
   readonly turns: Pick<Turns, 'request'>;
@@ -66,6 +68,7 @@ export interface RouterOptions {
 
 /** An answer may come this long after the deadline of what was asked. */
 const ANSWER_GRACE_MS = 2_000;
+const NO_REPLICA = 'this node has no replica of the partition';
 
 export class Router {
   /** Of clients that wait for an element. */
@@ -231,7 +234,9 @@ export class Router {
     const hint = this.leader(batch.namespace, batch.partition);
     if (hint === undefined) {
       this.seekLeader(batch, batch.deadlineMs);
-      return Promise.resolve(failed(batch, 'NO_LEADER', 'no leader known'));
+      const stopped = this.#stoppedHere(batch);
+      const why = stopped === undefined ? 'no leader known' : `no leader known, and ${stopped}`;
+      return Promise.resolve(failed(batch, 'NO_LEADER', why));
     }
     return this.#forward(batch, hint, signal);
   }
@@ -246,8 +251,16 @@ export class Router {
     const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
     const results = local
       ? await executeOfPeer(local, batch.kind === 'read' ? changedBatch(batch, { room }) : batch)
-      : failed(batch, 'NO_PARTITION', 'this node has no replica of the partition');
+      : failed(batch, 'NO_PARTITION', this.#stoppedHere(batch) ?? NO_REPLICA);
     return encodeResults(results, batch.protocol);
+  }
+
+  /** What became of this node's replica, if it stopped after a fault. */
+  #stoppedHere({ namespace, partition }: WaitPlace): string | undefined {
+    const { node, routes, faultOf } = this.#options;
+    const group = routes.groupOf(namespace, partition);
+    const fault = group === undefined ? undefined : faultOf(group);
+    return fault && `the replica on ${node} stopped after a fault: ${fault}`;
   }
 
   #members(namespace: Namespace, partition: PartitionId, group: GroupId): NodeId[] | undefined {

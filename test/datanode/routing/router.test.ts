@@ -33,10 +33,12 @@ let local: (LocalPartition & { isLeader: boolean }) | undefined;
 let request: (to: string, body: Buffer) => Promise<Buffer>;
 let reachable: boolean;
 let isHeld: boolean;
+let isStopped: boolean;
 /** How far the node's clock has been set ahead. */
 let aheadMs: number;
 let router: Router;
 const sent: string[] = [];
+const STOPPED = 'the replica on me stopped after a fault: a bit flipped';
 
 const batch = (kind: 'read' | 'write' = 'write'): CommandBatch => ({
   namespace: 'default',
@@ -54,6 +56,7 @@ beforeEach(() => {
   local = undefined;
   reachable = true;
   isHeld = false;
+  isStopped = false;
   aheadMs = 0;
   sent.length = 0;
   request = async () => encodeResults([{ ok: true, reply: OK }], 2);
@@ -64,6 +67,7 @@ beforeEach(() => {
     routes,
     ...company(),
     holds: (group) => isHeld && group === 10,
+    faultOf: (group) => (isStopped && group === 10 ? 'a bit flipped' : undefined),
     local: () => local,
     transport: () => ({
       request: (to, body) => {
@@ -232,6 +236,18 @@ test('a peer that has no replica says so', async () => {
   routes.setLeader(10, 'other', 9);
   request = (_to, body) => router.serve(body, asker());
   expect(await router.execute(batch())).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
+});
+
+test('a replica that stopped after a fault is told as such, here and by a peer', async () => {
+  isStopped = true;
+  expect(await router.execute(batch())).toMatchObject([
+    { code: 'NO_LEADER', message: `no leader known, and ${STOPPED}` },
+  ]);
+  routes.setLeader(10, 'other', 9);
+  request = (_to, body) => router.serve(body, asker());
+  expect(await router.execute(batch())).toMatchObject([
+    { ok: false, code: 'NO_PARTITION', message: STOPPED },
+  ]);
 });
 
 test('a client that a peer has waiting here holds up nothing else of that peer', async () => {
