@@ -348,8 +348,8 @@ export const limits = {
   metaKeyBytesMax: 4 * KIB,
   /** Keys and values of one transaction: below the 1.5 MiB that etcd takes unless told otherwise. */
   metaTxnBytesMax: 1.25 * MIB,
-  /** Replicas that one record names. */
-  metaReplicasMax: 64,
+  metaReplicasMax: 64, // that one record names
+  metaStoppedMax: 1_024, // replicas that stopped after a fault, as their node tells one by one
   namespaceNameMax: 255,
   /** Records of deleted groups; of more, those whose groups follow one another become one. */
   deletionsApartMax: 64,

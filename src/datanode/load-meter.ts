@@ -2,7 +2,9 @@
 import type { Clock } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
 import type { NodeId } from '../common/ids.ts';
+import { limits } from '../common/limits.ts';
 import { type LoadRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import type { PartitionHost } from './partition/host.ts';
 import { keyCounts } from './status.ts';
 
 /** Looking at every file costs some: sizes of files are this old at most. */
@@ -15,7 +17,7 @@ export interface LoadGround {
   readonly clock: Clock;
   readonly disk: Pick<Disk, 'bytesBelow'>;
   readonly dataDir: string;
-  readonly host: Parameters<typeof keyCounts>[0];
+  readonly host: Pick<PartitionHost, 'replicas' | 'stopped'>;
   memoryBytes(): number;
 }
 
@@ -38,6 +40,7 @@ export class LoadMeter {
     const { node, host, memoryBytes } = this.#ground;
     const diskBytes = await this.#diskBytes();
     const replicas = host.replicas();
+    const stopped = host.stopped().slice(0, limits.metaStoppedMax);
     const counts = [...keyCounts(host).values()];
     return {
       version: SCHEMA_VERSION,
@@ -47,6 +50,7 @@ export class LoadMeter {
       keys: counts.reduce((sum, { keys }) => sum + keys, 0),
       diskBytes,
       memoryBytes: memoryBytes(),
+      ...(stopped.length > 0 && { stopped }),
     };
   }
 

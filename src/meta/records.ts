@@ -130,6 +130,7 @@ export const recordKinds = {
       keys: index,
       diskBytes: index,
       memoryBytes: index,
+      stopped: z.array(count).max(limits.metaStoppedMax).exactOptional(),
     }),
     keyOf: (record) => keys.load(record.node),
     remedy: 'remove the key: the datanode writes it again',

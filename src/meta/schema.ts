@@ -80,6 +80,8 @@ export interface LoadRecord {
   readonly keys: number;
   readonly diskBytes: number;
   readonly memoryBytes: number;
+  /** Replicas that stopped after a fault, or could not be opened; absent when there are none. */
+  readonly stopped?: readonly ReplicaId[];
 }
 
 /** What the master has seen of a datanode; outlives the lease and the master. */

@@ -67,11 +67,18 @@ export async function listPartitions(name: string, flags: ApiFlags): Promise<voi
     one.leader?.node,
     one.leader?.term,
     one.wanted.map(({ node, replica }) => `${node}#${replica}`).join(' '),
-    stateOf(one),
+    partitionState(one),
   ]);
   for (const line of tableLines(['partition', 'leader', 'term', 'replicas', 'state'], rows)) {
     say(line);
   }
+}
+
+/** With the nodes whose replicas stopped after a fault: one that is led may have few left. */
+export function partitionState(one: PartitionAnswer): string {
+  const { stopped = [] } = one;
+  if (stopped.length === 0) return stateOf(one);
+  return `${stateOf(one)}, stopped on ${stopped.map(({ node }) => node).join(' ')}`;
 }
 
 function stateOf({ leader, actual, settled }: PartitionAnswer): string {

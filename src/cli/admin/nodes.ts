@@ -21,7 +21,7 @@ export async function listNodes(flags: ApiFlags): Promise<void> {
   if (flags.json) return sayJson(answer);
   const rows = answer.nodes.map((one) => [
     one.name,
-    stateOf(one, Date.now()),
+    nodeState(one, Date.now()),
     one.tags?.['dc_info'],
     one.address && hostPort({ host: one.address.host, port: one.address.gatewayPort }),
     one.replicas,
@@ -35,6 +35,12 @@ export async function listNodes(flags: ApiFlags): Promise<void> {
   const { master, nodes, stability } = await api.get<ClusterAnswer>('/v1/cluster');
   say(`master ${master ?? 'none'}, ${nodes.alive} alive, stable node count ${nodes.stable}`);
   if (stability.frozen) say(`nothing moves: ${stability.frozen}`);
+}
+
+/** With the replicas that stopped there after a fault. */
+export function nodeState(one: NodeAnswer, nowMs: number): string {
+  const { stopped = 0 } = one;
+  return stopped === 0 ? stateOf(one, nowMs) : `${stateOf(one, nowMs)}, ${stopped} stopped`;
 }
 
 function stateOf({ alive, lostSinceMs, draining }: NodeAnswer, nowMs: number): string {

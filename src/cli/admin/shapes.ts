@@ -8,6 +8,8 @@ export interface NodeAnswer {
   readonly tags?: Readonly<Record<string, string>>;
   readonly replicas: number;
   readonly leaders: number;
+  /** Absent: an older placedriver's, which does not tell. */
+  readonly stopped?: number;
   readonly load?: {
     readonly keys: number;
     readonly diskBytes: number;
@@ -45,6 +47,8 @@ export interface PartitionAnswer {
     readonly joint: boolean;
   } | null;
   readonly settled: boolean;
+  /** Absent: an older placedriver's, which does not tell. */
+  readonly stopped?: readonly { readonly node: string; readonly replica: number }[];
 }
 
 export interface ClusterAnswer {

@@ -54,6 +54,7 @@ function isNews(told: LoadRecord, now: LoadRecord): boolean {
     told.replicas !== now.replicas ||
     told.leaders !== now.leaders ||
     told.keys !== now.keys ||
+    told.stopped?.join() !== now.stopped?.join() ||
     moved(told.diskBytes, now.diskBytes) ||
     moved(told.memoryBytes, now.memoryBytes)
   );

@@ -205,9 +205,10 @@ export class PartitionHost {
   }
 
   /** Groups of this node that stopped after a fault, with the reason. */
-  faults(): ReadonlyMap<GroupId, string> {
-    return this.#set.faults();
-  }
+  readonly faults = (): ReadonlyMap<GroupId, string> => this.#set.faults();
+
+  /** The replicas that these are of, in order. */
+  readonly stopped = (): readonly ReplicaId[] => this.#set.stopped();
 
   onMessages(from: NodeId, messages: readonly GroupMessage[]): void {
     for (const { group, message } of messages) {

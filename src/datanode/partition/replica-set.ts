@@ -105,6 +105,11 @@ export class ReplicaSet {
     return new Map([...this.#faults].map(([group, { message }]) => [group, message]));
   }
 
+  /** The replicas that these are of, in order. */
+  stopped(): readonly ReplicaId[] {
+    return [...this.#faults.values()].map(({ id }) => id).sort((a, b) => a - b);
+  }
+
   /** Resolves when what `table` asks of this node is done; a replica that fails is reported. */
   apply(table: WantedTable): Promise<void> {
     this.#table = table;

@@ -86,10 +86,11 @@ export const nodeSchema = {
     capacity: numberOrNull,
     replicas: numberField,
     leaders: numberField,
+    stopped: { ...numberField, description: 'of its replicas, those that stopped after a fault' },
     load: told({ keys: numberField, diskBytes: numberField, memoryBytes: numberField }),
     draining: orNull(drain),
   },
-  required: ['name', 'alive', 'lostSinceMs', 'replicas', 'leaders', 'draining'],
+  required: ['name', 'alive', 'lostSinceMs', 'replicas', 'leaders', 'stopped', 'draining'],
   additionalProperties: false,
 };
 
@@ -122,6 +123,10 @@ export const partitionSchema = told({
     }),
   ),
   settled: flagField,
+  stopped: {
+    ...listOf(told({ node: textField, replica: numberField })),
+    description: 'replicas that stopped after a fault: /readyz and the log of the node say why',
+  },
 });
 
 export const operationSchema = told({

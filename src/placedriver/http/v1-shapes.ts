@@ -8,6 +8,7 @@ import {
 } from '../../meta/schema.ts';
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
+import { stoppedOf } from '../view/stopped-replicas.ts';
 import { type Move, movesUnderWay, nodesNeeded } from '../view/under-way.ts';
 import { byText } from './zan-shapes.ts';
 
@@ -17,6 +18,8 @@ const HOUR_MINUTES = 60;
 interface Holdings {
   readonly replicas: ReadonlyMap<NodeId, number>;
   readonly leaders: ReadonlyMap<NodeId, number>;
+  /** Of the replicas, those that stopped after a fault. */
+  readonly stopped: ReadonlyMap<NodeId, number>;
   /** Partitions that need the node: also those whose replica there is only about to go. */
   readonly needed: ReadonlyMap<NodeId, number>;
 }
@@ -24,16 +27,18 @@ interface Holdings {
 export function holdingsOf(picture: Picture): Holdings {
   const replicas = new Map<NodeId, number>();
   const leaders = new Map<NodeId, number>();
+  const stopped = new Map<NodeId, number>();
   const needed = new Map<NodeId, number>();
   const count = (counts: Map<NodeId, number>, node: NodeId) =>
     counts.set(node, (counts.get(node) ?? 0) + 1);
   for (const record of picture.shownPartitions()) {
     for (const { node } of record.replicas) count(replicas, node);
+    for (const { node } of stoppedOf(picture, record)) count(stopped, node);
     const leading = picture.leading(record);
     if (leading !== undefined) count(leaders, leading.node);
     for (const node of nodesNeeded(record, picture.leader(record))) count(needed, node);
   }
-  return { replicas, leaders, needed };
+  return { replicas, leaders, stopped, needed };
 }
 
 /** Names of all nodes: those that live, and those that the cluster has not forgotten. */
@@ -70,6 +75,7 @@ export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, n
     capacity: record?.capacity ?? null,
     replicas: held ?? 0,
     leaders: holdings.leaders.get(node) ?? 0,
+    stopped: holdings.stopped.get(node) ?? 0,
     load: load && {
       keys: load.keys,
       diskBytes: load.diskBytes,
@@ -151,6 +157,7 @@ export function partitionAnswer(picture: Picture, record: PartitionRecord) {
     leader: leader ? { node: leader.node, replica: leader.replica, term: leader.term } : null,
     actual: told ? told.membership : null,
     settled: isSettled(record, leader),
+    stopped: stoppedOf(picture, record).map(({ node, replica }) => ({ node, replica })),
   };
 }
 

@@ -68,6 +68,7 @@ const stats = told({
   datanodes: numberField,
   partitions: numberField,
   led: numberField,
+  stopped: { ...numberField, description: 'replicas that stopped after a fault' },
 });
 
 const reading = (summary: string, answer: object, more: object = {}) => ({

@@ -9,6 +9,7 @@ import {
 import { isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
+import { stoppedOf } from '../view/stopped-replicas.ts';
 
 /** A datanode; ports are texts. */
 export interface ZanNode {
@@ -153,13 +154,15 @@ export function zanNamespace(
 
 export interface ZanStats {
   /**
-   * Every partition is led, has the members it should have, all on living nodes that stay, and no
-   * upgrade is under way: another node may be taken away.
+   * Every partition is led, has the members it should have, all on living nodes that stay, none of
+   * them stopped, and no upgrade is under way: another node may be taken away.
    */
   readonly stable: boolean;
   readonly datanodes: number;
   readonly partitions: number;
   readonly led: number;
+  /** Ours: replicas that stopped after a fault, as their nodes told last. */
+  readonly stopped: number;
 }
 
 export function zanStats(picture: Picture): ZanStats {
@@ -172,13 +175,19 @@ export function zanStats(picture: Picture): ZanStats {
       isSettled(record, picture.leading(record)) &&
       record.replicas.every(({ node, incarnation }) => staying.get(node) === incarnation),
   );
-  const upgrading = picture.control()?.record.upgradeSinceMs !== undefined;
+  const stopped = records.reduce((sum, one) => sum + stoppedOf(picture, one).length, 0);
+  const calm = stopped === 0 && !isUpgrading(picture);
   return {
-    stable: records.length > 0 && led === records.length && whole && !upgrading,
+    stable: records.length > 0 && led === records.length && whole && calm,
     datanodes: alive.size,
     partitions: records.length,
     led,
+    stopped,
   };
+}
+
+function isUpgrading(picture: Picture): boolean {
+  return picture.control()?.record.upgradeSinceMs !== undefined;
 }
 
 /** Living nodes that nobody empties, and their incarnations. */

@@ -162,6 +162,11 @@ describe('a datanode on its control path', () => {
     await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
     load = { ...load, ...bytes(1_807, 3_000) };
     await expect.poll(told).toMatchObject({ value: encodeRecord(load) });
+    const whole = load;
+    for (const now of [{ ...load, stopped: [4] }, { ...load, stopped: [4, 7] }, whole]) {
+      load = now;
+      await expect.poll(told).toMatchObject({ value: encodeRecord(now) });
+    }
     await coordinator.stop();
     expect(await told()).toBeUndefined();
   });

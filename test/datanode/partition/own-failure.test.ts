@@ -37,6 +37,7 @@ test('an append that contradicts what is committed stops the replica, on a node 
   expect(trio.faults[0]).toContain('contradicts a committed entry');
   expect(follower.stopped).toBe(true);
   expect(host.faults().get(1)).toContain('contradicts');
+  expect(host.stopped()).toEqual([to]);
   expect(await trio.run('write', 'SET a 2')).toEqual(['+OK']);
 });
 

@@ -31,7 +31,7 @@ describe("ZanRedisDB's reads", () => {
     expect((await api.get('/datanodes')).body.nodes).toHaveLength(3);
     expect((await api.get('/datanodes')).body.nodes[0]).toEqual(n1);
     expect((await api.get('/namespaces')).body).toEqual({ namespaces: ['default'] });
-    const stats = { stable: true, master: true, datanodes: 3, partitions: 2, led: 2 };
+    const stats = { stable: true, master: true, datanodes: 3, partitions: 2, led: 2, stopped: 0 };
     expect((await api.get('/cluster/stats')).body).toMatchObject(stats);
   });
 
@@ -52,6 +52,20 @@ describe("ZanRedisDB's reads", () => {
     expect(await stable()).toBe(false);
     await api.put(keys.nodeState('n3'), state as { version: number });
     expect(await stable()).toBe(true);
+  });
+
+  test('tell that not all is well while a replica of a living node has stopped', async () => {
+    const carries = { replicas: 2, leaders: 0, keys: 0, diskBytes: 1, memoryBytes: 1 };
+    const told = async (stopped?: number[]) => {
+      const load = { version: 1, node: 'n3', ...carries, ...(stopped && { stopped }) };
+      await api.put(keys.load('n3'), load);
+      await api.seen();
+      return (await api.get('/cluster/stats')).body;
+    };
+    // the second is none of a partition's: it is on its way out
+    expect(await told([13, 99])).toMatchObject({ stable: false, led: 2, stopped: 1 });
+    // as an older build tells it
+    expect(await told()).toMatchObject({ stable: true, stopped: 0 });
   });
 
   test('/query tells each partition with its leader and replicas as nodes', async () => {

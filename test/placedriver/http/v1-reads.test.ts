@@ -162,6 +162,19 @@ test.each([
   );
 });
 
+test('a replica that stopped after a fault is shown at its partition and its node', async () => {
+  const load = { replicas: 2, leaders: 0, keys: 0, diskBytes: 1, memoryBytes: 1, stopped: [13] };
+  await api.put(keys.load('n3'), { version: 1, node: 'n3', ...load });
+  await api.seen();
+  const { partitions } = (await api.get('/v1/namespaces/default/partitions')).body;
+  expect(partitions).toMatchObject([
+    { settled: true, stopped: [] },
+    { settled: true, stopped: [{ node: 'n3', replica: 13 }] },
+  ]);
+  const { nodes } = (await api.get('/v1/nodes')).body;
+  expect(nodes).toMatchObject([{ stopped: 0 }, { stopped: 0 }, { replicas: 2, stopped: 1 }]);
+});
+
 test('/v1/operations tells moves, creations and deletions', async () => {
   expect((await api.get('/v1/operations')).body).toEqual({ operations: [] });
   await beginMove();
