@@ -202,8 +202,8 @@ export interface ServerInfo {
   readonly usage: ProcessUsage;
   /** The most of `usage.heapBytes` seen so far, four times a second. */
   readonly peakHeapBytes: number;
-  /** Where the gateway door listens; 0 before it does. */
-  readonly gatewayPort: number;
+  /** Where the cluster door listens; 0 before it does. */
+  readonly clusterPort: number;
   readonly clientsMax: number;
   readonly connectedClients: number;
   /** Over the last two seconds. */

@@ -104,15 +104,16 @@ const process: readonly RedisFamily[] = [
       'process_id',
       'master_replid',
     ],
-    read: ({ info: { facts, gatewayPort } }) => [
+    // as INFO at the cluster port, whose CLUSTER INFO is further down
+    read: ({ info: { facts, clusterPort } }) => [
       {
         labels: {
           role: 'master',
           redis_version: REDIS_VERSION,
-          redis_mode: 'standalone',
+          redis_mode: 'cluster',
           os: facts.os,
           maxmemory_policy: 'noeviction',
-          tcp_port: gatewayPort,
+          tcp_port: clusterPort,
           run_id: facts.runId,
           process_id: facts.processId,
           master_replid: facts.clusterRunId,

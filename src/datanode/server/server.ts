@@ -93,6 +93,7 @@ export class RedisServer {
   readonly #waiting: WaitingClients;
   #settings: ServerSettings;
   #gatewayPort = 0;
+  #clusterPort = 0;
   #nextId = 1;
   /** Clients that are being told that there are too many. */
   #refused = 0;
@@ -146,6 +147,7 @@ export class RedisServer {
     });
     this.#listeners.push(listener);
     if (door === 'gateway') this.#gatewayPort = listener.port;
+    if (door === 'cluster') this.#clusterPort = listener.port;
     this.#rates.start();
     return listener.port;
   }
@@ -167,7 +169,7 @@ export class RedisServer {
       facts,
       usage,
       peakHeapBytes: Math.max(this.#rates.peakHeapBytes, usage.heapBytes),
-      gatewayPort: this.#gatewayPort,
+      clusterPort: this.#clusterPort,
       clientsMax: this.#clientsMax,
       connectedClients: this.#connections.size,
       clientBuffers: this.#rates.clientBuffers(),

@@ -229,7 +229,7 @@ export const serverInfo: ServerInfo = {
     cpuSystemSeconds: 0.25,
   },
   peakHeapBytes: 4 * 1_048_576,
-  gatewayPort: 6_379,
+  clusterPort: 7_001,
   clientsMax: 10_000,
   connectedClients: 3,
   slowLog: { length: 2, newest: () => [slowEntry] },

@@ -30,7 +30,7 @@ test('counts calls, failures, rejections and errors by their code', async () => 
   expect(info.errorReplies).toBe(4);
   expect([...info.errorStats]).toEqual([['ERR', 4]]);
   expect(count('set')!.latency.count).toBe(3);
-  expect(info.gatewayPort).toBe(doors.gateway);
+  expect(info.clusterPort).toBe(doors.cluster);
   expect(info.inputBytes).toBeGreaterThan(wire('SET a 1').length * 8);
 });
 
