@@ -17,6 +17,15 @@ export const hostField = z
   .string()
   .regex(/^[A-Za-z0-9._:%-]{1,255}$/, 'a host name or address without a port, as 10.1.0.1');
 
+/** Every way to write that all addresses are meant, as `0.0.0.0` and `::`. */
+const EVERY_ADDRESS = /^(?:::ffff:)?[0:.]+$/i;
+
+/** The address that others are told: to them, `0.0.0.0` is their own machine. */
+export const toldHostField = hostField.refine((host) => !EVERY_ADDRESS.test(host), {
+  error: ({ input }) =>
+    `${input} is no address that others can reach: put it in \`listen\`, and their way to here in this`,
+});
+
 /** Of the metadata store: each once, with its scheme and without a slash at its end. */
 export const endpointsField = z
   .array(z.string().refine((text) => storeUrl(text) !== undefined, STORE_URL_WANTED))

@@ -6,6 +6,7 @@ import {
   nameField,
   portField,
   samePorts,
+  toldHostField,
 } from '../common/config-fields.ts';
 import { limits } from '../common/limits.ts';
 
@@ -18,18 +19,18 @@ const PERIOD_MS_MAX = 86_400_000;
 
 const announcedPort = portField.min(1);
 
-export const datanodeConfigSchema = z.strictObject({
+const fields = z.strictObject({
   /** Unique in the cluster; stays with the data directory. */
   name: nameField,
   'data-dir': z.string().min(1),
   /** Address that clients and peers are told. */
-  host: hostField.default('127.0.0.1'),
+  host: toldHostField.default('127.0.0.1'),
   /** Address to listen on; the announced one when absent. */
   listen: hostField.optional(),
   /** Where clients are told to connect, when it is not where the doors listen (NAT, containers). */
   announce: z
     .strictObject({
-      host: hostField.optional(),
+      host: toldHostField.optional(),
       /** Of the cluster port. */
       port: announcedPort.optional(),
       'gateway-port': announcedPort.optional(),
@@ -131,5 +132,17 @@ export const datanodeConfigSchema = z.strictObject({
     })
     .prefault({}),
 });
+
+type Fields = z.infer<typeof fields>;
+
+export const datanodeConfigSchema = fields.refine((config) => zanTwin(config) === undefined, {
+  path: ['zan', 'port'],
+  error: ({ input }) => `is the same as ports.${zanTwin(input as Fields)}: choose another one`,
+});
+
+/** The door of `ports` that has the port of `zan` as well; their own twins are refused there. */
+function zanTwin({ ports, zan }: Fields): string | undefined {
+  return samePorts({ ...ports, zan: zan?.port ?? 0 })?.[0];
+}
 
 export type DatanodeConfig = z.infer<typeof datanodeConfigSchema>;

@@ -1,6 +1,12 @@
 /** The placedriver's configuration: one schema is type, check and error text. */
 import { z } from 'zod';
-import { endpointsField, hostField, nameField, portField } from '../common/config-fields.ts';
+import {
+  endpointsField,
+  hostField,
+  nameField,
+  portField,
+  toldHostField,
+} from '../common/config-fields.ts';
 import { parseWindow } from './stability/balance-window.ts';
 import { defaultPlacementSettings, type PlacementSettings } from './term.ts';
 
@@ -72,7 +78,9 @@ const httpSchema = z
 const fields = z.strictObject({
   name: nameField,
   'data-dir': z.string().min(1),
-  host: hostField.default('127.0.0.1'),
+  /** Address that clients and other placedrivers are told. */
+  host: toldHostField.default('127.0.0.1'),
+  /** Address to listen on; the announced one when absent. */
   listen: hostField.optional(),
   ports: z.strictObject({ http: portField.default(18_001) }).prefault({}),
   http: httpSchema.prefault({}),

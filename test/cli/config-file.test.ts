@@ -55,6 +55,16 @@ describe('configuration files', () => {
       /ports: cluster and http/,
     ],
     [
+      'a port for a door and the clients of ZanRedisDB',
+      `${minimal}zan: { port: 7001 }\n`,
+      /zan\.port: is the same as ports\.cluster: choose another one/,
+    ],
+    [
+      'to clients the address ::',
+      `${minimal}announce: { host: "::" }\n`,
+      /announce\.host: :: is no address that others can reach: put it in `listen`/,
+    ],
+    [
       'a cache beyond 32 bits',
       `${minimal}limits: { engine-cache-bytes: 4294967296 }`,
       /engine-cache/,
@@ -73,6 +83,21 @@ describe('configuration files', () => {
     expect(() => parseConfig(text, 'n1.yaml', datanodeConfigSchema)).toThrow(message);
   });
 
+  test.each(['0.0.0.0', '::', '0', '0:0:0:0:0:0:0:0', '::ffff:0.0.0.0'])(
+    'tell nobody to connect to %s, where all may listen',
+    (host) => {
+      const datanode = (field: string) => {
+        const text = `${minimal}${field}: ${JSON.stringify(host)}\n`;
+        return () => parseConfig(text, 'n1.yaml', datanodeConfigSchema);
+      };
+      const refusal = /: host: .* is no address that others can reach: put it in `listen`/;
+      expect(datanode('host')).toThrow(refusal);
+      expect(datanode('listen')().listen).toBe(host);
+      const text = `name: p\ndata-dir: d\nmeta: { embedded: { port: 1 } }\nhost: "${host}"\n`;
+      expect(() => parseConfig(text, 'p.yaml', placedriverConfigSchema)).toThrow(refusal);
+    },
+  );
+
   test.each([
     ['two stores', '{ embedded: { port: 1 }, endpoints: ["a:1"] }', /meta: needs either endpoints/],
     ['a wrong port of the store', '{ embedded: { port: x } }', /meta\.embedded\.port: /],
@@ -85,6 +110,11 @@ describe('configuration files', () => {
   ])('of a placedriver with %s say so', (_what, meta, message) => {
     const text = `name: p\ndata-dir: d\nmeta: ${meta}\n`;
     expect(() => parseConfig(text, 'p.yaml', placedriverConfigSchema)).toThrow(message);
+  });
+
+  test('may leave any port to be chosen for several doors', () => {
+    const text = `${minimal.replace('{}', '{ http: 0, cluster: 0 }')}zan: { port: 0 }\n`;
+    expect(parseConfig(text, 'n1.yaml', datanodeConfigSchema).zan).toEqual({ port: 0 });
   });
 
   test('are read no further than a configuration is long', () => {
