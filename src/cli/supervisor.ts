@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import type { ProcessPlan } from './cluster-dir.ts';
 import { nodeEnvironment, nodeFlags } from './node-flags.ts';
 import type { RunFile } from './run-file.ts';
@@ -26,6 +26,8 @@ export interface SupervisorOptions {
   /** The `kvorum` command, run by this Node.js. */
   readonly script: string;
   readonly restart: boolean;
+  /** How long one that is not ready may make no progress; 90 s when absent. */
+  readonly readyMs?: number;
   say(line: string): void;
 }
 
@@ -37,6 +39,8 @@ interface Child {
   /** How the last process ended, while there is no other. */
   ended: string | undefined;
   startedMs: number;
+  /** Of its log, when it was started: what earlier ones wrote. */
+  logBytes: number;
   backoffMs: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -56,6 +60,7 @@ export class Supervisor {
       ready: false,
       ended: undefined,
       startedMs: 0,
+      logBytes: 0,
       backoffMs: BACKOFF_MIN_MS,
       timer: undefined,
     }));
@@ -81,6 +86,7 @@ export class Supervisor {
     const { plan } = child;
     rmSync(plan.runFile, { force: true });
     child.startedMs = Date.now();
+    child.logBytes = bytesOf(plan.logFile);
     // Standard input is the life line: it ends when this process does, however that happens.
     const { script } = this.#options;
     const running = spawn(
@@ -133,13 +139,14 @@ export class Supervisor {
 
   async #whenReady(child: Child): Promise<void> {
     const { plan } = child;
-    const progress = new Progress(plan, this.#options.say);
+    const { say, readyMs = READY_MS } = this.#options;
+    const progress = new Progress(plan, readyMs, say);
     while (Date.now() < progress.deadline && !this.#stopping) {
       const run = readRun(plan.runFile);
       if (run && run.pid === child.process?.pid) {
         const ports = Object.entries(run.ports).map(([door, port]) => `${door} ${port}`);
         child.ready = true;
-        this.#options.say(`${plan.name} ready (pid ${run.pid}; ${ports.join(', ')})`);
+        say(`${plan.name} ready (pid ${run.pid}; ${ports.join(', ')})`);
         return;
       }
       if (!this.#options.restart && child.ended !== undefined) {
@@ -149,22 +156,26 @@ export class Supervisor {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     if (this.#stopping) return;
+    const seconds = readyMs / 1_000;
     throw new Error(
-      `${plan.name} is not ready and got no further for ${READY_MS / 1000} s; see ${plan.logFile}`,
+      `${plan.name} is not ready and got no further for ${seconds} s; ${whereToLook(child)}`,
     );
   }
 }
 
 /** How far a datanode is that is not ready yet: its open replicas. */
 class Progress {
-  deadline = Date.now() + READY_MS;
+  deadline: number;
   readonly #plan: ProcessPlan;
+  readonly #readyMs: number;
   readonly #say: (line: string) => void;
   #nextMs = Date.now() + PROGRESS_MS;
   #open = 0;
 
-  constructor(plan: ProcessPlan, say: (line: string) => void) {
+  constructor(plan: ProcessPlan, readyMs: number, say: (line: string) => void) {
     this.#plan = plan;
+    this.#readyMs = readyMs;
+    this.deadline = Date.now() + readyMs;
     this.#say = say;
   }
 
@@ -176,7 +187,7 @@ class Progress {
     const open = await openReplicas(ports['http']);
     if (open <= this.#open) return;
     this.#open = open;
-    this.deadline = Date.now() + READY_MS;
+    this.deadline = Date.now() + this.#readyMs;
     this.#say(`${name} has opened ${open} replicas …`);
   }
 }
@@ -192,6 +203,20 @@ async function openReplicas(port: number | undefined): Promise<number> {
   } catch {
     return 0;
   }
+}
+
+/** What a log holds that nobody has written to since is of an earlier process, and misleads. */
+function whereToLook({ plan, logBytes }: Child): string {
+  if (bytesOf(plan.logFile) !== logBytes) return `see ${plan.logFile}`;
+  const before = logBytes === 0 ? '' : ', what is there is of earlier runs';
+  return (
+    `it has logged nothing to ${plan.logFile} since it was started${before}: the machine may ` +
+    'be busy, or its disk not answer'
+  );
+}
+
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function readRun(path: string): RunFile | undefined {

@@ -1,4 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -10,7 +17,7 @@ import { Supervisor } from '../../src/cli/supervisor.ts';
 const childScript = `
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 const config = process.argv[process.argv.indexOf('--config') + 1];
-const { name, runFile, runs, failures } = JSON.parse(readFileSync(config, 'utf8'));
+const { name, runFile, runs, failures, hangs } = JSON.parse(readFileSync(config, 'utf8'));
 appendFileSync(runs, Date.now() + '\\n');
 if (readFileSync(runs, 'utf8').trim().split('\\n').length <= failures) {
   process.stderr.write('first line\\nno luck\\n');
@@ -21,7 +28,7 @@ process.stdin.on('end', () => process.exit(0));
 process.on('SIGTERM', () => process.exit(0));
 // whole or not at all, as processes of kvorum do it
 writeFileSync(runFile + '.tmp', JSON.stringify({ name, pid: process.pid, ports: { gateway: 7 } }));
-renameSync(runFile + '.tmp', runFile);
+if (!hangs) renameSync(runFile + '.tmp', runFile);
 `;
 
 let dir: string;
@@ -43,7 +50,13 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-function plan(name: string, behaviour: { failures?: number } = {}): ProcessPlan {
+interface Behaviour {
+  readonly failures?: number;
+  /** It is never ready. */
+  readonly hangs?: boolean;
+}
+
+function plan(name: string, behaviour: Behaviour = {}): ProcessPlan {
   const config = join(dir, `${name}.json`);
   const runFile = join(dir, 'run', `${name}.json`);
   const runs = join(dir, `${name}.runs`);
@@ -51,8 +64,9 @@ function plan(name: string, behaviour: { failures?: number } = {}): ProcessPlan 
   return { name, role: 'datanode', config, runFile, logFile: join(dir, `${name}.log`), ports: {} };
 }
 
-function supervise(plans: readonly ProcessPlan[], restart = true): Supervisor {
-  supervisor = new Supervisor(plans, { script, restart, say: (line) => lines.push(line) });
+function supervise(plans: readonly ProcessPlan[], restart = true, readyMs = 90_000): Supervisor {
+  const say = (line: string) => void lines.push(line);
+  supervisor = new Supervisor(plans, { script, restart, readyMs, say });
   return supervisor;
 }
 
@@ -104,6 +118,22 @@ describe('a supervisor', () => {
   test('told not to restart, says at once who could not start', async () => {
     const starting = supervise([plan('n1'), plan('n2', { failures: 1 })], false).start();
     await expect(starting).rejects.toThrow(/^n2 ended with exit code 3: no luck; see .*n2\.log$/);
+  });
+
+  test('of one that is not ready tells its log only if there is something of it', async () => {
+    const log = join(dir, 'n1.log');
+    const why = async (logged: string) => {
+      const starting = supervise([plan('n1', { hangs: true })], true, 500).start();
+      // by now it is started
+      appendFileSync(log, logged);
+      const { message } = (await starting.catch((failure: Error) => failure)) as Error;
+      await supervisor!.stop();
+      return /^n1 is not ready and got no further for 0\.5 s; (.*)$/.exec(message)?.[1];
+    };
+    const nothing = `it has logged nothing to ${log} since it was started`;
+    expect(await why('')).toBe(`${nothing}: the machine may be busy, or its disk not answer`);
+    expect(await why('starting\n')).toBe(`see ${log}`);
+    expect(await why('')).toContain(`${nothing}, what is there is of earlier runs`);
   });
 
   test('told not to restart, leaves the dead dead', async () => {
