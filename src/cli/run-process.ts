@@ -4,6 +4,7 @@
  */
 
 import os from 'node:os';
+import { isatty } from 'node:tty';
 import { getHeapStatistics } from 'node:v8';
 import { systemClock } from '../common/clock.ts';
 import { messageOf } from '../common/errors.ts';
@@ -11,6 +12,7 @@ import { fsDisk } from '../common/fs-disk.ts';
 import type { Logger } from '../common/log.ts';
 import { systemRandom } from '../common/random.ts';
 import { tcpNetwork } from '../common/tcp.ts';
+import { KVORUM_VERSION } from '../common/version.ts';
 import { yieldingCompactions } from './compactions.ts';
 import { loadConfig } from './config-file.ts';
 import { endNow } from './end-now.ts';
@@ -55,6 +57,8 @@ interface Running {
 
 const STOP_MS = 15_000;
 const PARENT_ENDED = 'the parent ended';
+/** Asked at the start: one that has gone is none. */
+const onTerminal = [0, 1, 2].some((fd) => isatty(fd));
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
   plainGlobals();
@@ -70,6 +74,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
   const config = loadConfig(options.config, datanodeConfigSchema);
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
+  logStart(logger, options, config);
   const world = {
     clock: systemClock,
     random: systemRandom(),
@@ -103,6 +108,7 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
   const config = loadConfig(options.config, placedriverConfigSchema);
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
+  logStart(logger, options, config);
   const world = {
     clock: systemClock,
     random: systemRandom(),
@@ -116,6 +122,16 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
     fatal: (error: Error) => die(logger, error),
   };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));
+}
+
+/** A log outlives its processes: what follows is of this one, and of this build. */
+function logStart(
+  logger: Logger,
+  { config }: ProcessOptions,
+  { 'data-dir': dataDir }: { readonly 'data-dir': string },
+): void {
+  const { pid, version: node } = process;
+  logger.info('starting', { version: KVORUM_VERSION, pid, config, dataDir, node });
 }
 
 async function run(
@@ -161,21 +177,27 @@ function onEnd(lifeLine: boolean, end: (why: string) => void): void {
     process.stdin.on('end', () => once(PARENT_ENDED));
     process.stdin.on('error', () => once(PARENT_ENDED));
   } else {
-    process.on('SIGINT', () => once('SIGINT'));
+    // SIGHUP: the terminal closes. `nohup` cannot be known: Node.js takes back that it is ignored.
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => once(signal));
   }
 }
 
 /** A process that is still starting (it may wait for the metadata store) just ends. */
 function stop(running: Running | undefined, logger: Logger, why: string): void {
   logger.info('stopping', { why });
-  if (running === undefined) process.exit(0);
+  if (running === undefined) return exit(why);
   setTimeout(() => {
     die(logger, new Error(`not stopped within ${STOP_MS} ms`));
   }, STOP_MS).unref();
   running.stop({ handOver: why !== PARENT_ENDED }).then(
-    () => process.exit(0),
+    () => exit(why),
     (failure) => die(logger, failure instanceof Error ? failure : new Error(messageOf(failure))),
   );
+}
+
+/** Node.js sets its terminal back as it exits, and aborts where that has gone (SIGHUP). */
+function exit(why: string): never {
+  return why === 'SIGHUP' && onTerminal ? endNow() : process.exit(0);
 }
 
 function die(logger: Logger, error: Error): never {

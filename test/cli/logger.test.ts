@@ -1,4 +1,4 @@
-import fs, { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import fs, { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -24,6 +24,20 @@ test('a level that changes changes for the children too', () => {
       { name: 'pd1', msg: 'three', room: 'a', of: 4 },
       { name: 'pd1', msg: 'five', room: 'a' },
     ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a file that is copied and truncated, as it is rotated, begins anew without a hole', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kvorum-log-'));
+  try {
+    const file = join(folder, 'x.log');
+    const logger = createLogger('dn1', { level: 'info', file });
+    logger.info('one');
+    truncateSync(file);
+    logger.info('two');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ msg: 'two' });
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
+import { KVORUM_VERSION } from '../../src/common/version.ts';
 import { threadsOfOwnPriority } from '../cli/priorities.ts';
 import {
   allLed,
@@ -132,6 +133,34 @@ describe('kvorum start', () => {
       }
       child.stdin.end();
       await eventually(90_000, 'it ends', () => child.exitCode === 0);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  }, 400_000);
+
+  test('one run by hand says who it is, and takes the end of its terminal as SIGTERM', async () => {
+    directory = mkdtempSync(join(tmpdir(), 'kvorum-test-'));
+    const file = join(directory, 'p1.yaml');
+    const log = join(directory, 'p1.log');
+    writeFileSync(
+      file,
+      `name: p1\ndata-dir: ${directory}/p1\nports: { http: 0 }\n` +
+        `meta: { embedded: { port: 0 } }\nlog: { file: ${log} }\n`,
+    );
+    const child = spawn(process.execPath, [kvorum, 'placedriver', '--config', file], {
+      stdio: 'ignore',
+    });
+    try {
+      const lines = () => (existsSync(log) ? readFileSync(log, 'utf8') : '').trim().split('\n');
+      await eventually(90_000, 'it is ready', () => lines().some((line) => /"ready"/.test(line)));
+      expect(JSON.parse(lines()[0]!)).toMatchObject({
+        ...{ name: 'p1', msg: 'starting', version: KVORUM_VERSION, pid: child.pid },
+        ...{ config: file, dataDir: join(directory, 'p1'), node: process.version },
+      });
+      child.kill('SIGHUP');
+      await eventually(90_000, 'it ends', () => child.exitCode === 0);
+      const stopping = lines().find((line) => line.includes('"stopping"'));
+      expect(JSON.parse(stopping ?? '{}')).toMatchObject({ why: 'SIGHUP' });
     } finally {
       child.kill('SIGKILL');
     }
