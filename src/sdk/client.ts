@@ -389,6 +389,8 @@ export class Client extends Base {
       any: { place: this.#world.random.u32() },
     };
   }
-}
 
-addCommandMethods(Client.prototype);
+  static {
+    addCommandMethods(Client.prototype, (client, ...of) => client.#runner.run(...of));
+  }
+}

@@ -32,14 +32,23 @@ class Gatherer {
 
   /** Adds any command by its name. */
   call(name: string, ...args: readonly unknown[]): this {
-    this.#gathered.push({ name, given: args, bytes: false });
-    return this;
+    return Gatherer.add(this, name, args, false);
   }
 
   /** As `call`, with bytes in place of texts. */
   callBuffer(name: string, ...args: readonly unknown[]): this {
-    this.#gathered.push({ name, given: args, bytes: true });
-    return this;
+    return Gatherer.add(this, name, args, true);
+  }
+
+  /** Adds a command to `to`, and returns that. */
+  static add<G extends Gatherer>(
+    to: G,
+    name: string,
+    given: readonly unknown[],
+    bytes: boolean,
+  ): G {
+    to.#gathered.push({ name, given, bytes });
+    return to;
   }
 
   /** What was gathered; the next begins anew. */
@@ -122,7 +131,7 @@ export class Pipeline extends PipelineMethods {
 const succeeded = (value: Value): PipelineResult => [null, value];
 const failed = (error: ClientError): PipelineResult => [error, undefined];
 
-addCommandMethods(Pipeline.prototype);
+addCommandMethods(Pipeline.prototype, Gatherer.add);
 
 const TransactionMethods = Gatherer as unknown as With<Gathering<Transaction>>;
 
@@ -155,7 +164,7 @@ export class Transaction extends TransactionMethods {
   }
 }
 
-addCommandMethods(Transaction.prototype);
+addCommandMethods(Transaction.prototype, Gatherer.add);
 
 const WatchedMethods = Gatherer as unknown as With<Gathering<WatchedTransaction>>;
 
@@ -170,7 +179,7 @@ export class WatchedTransaction extends WatchedMethods {
   }
 }
 
-addCommandMethods(WatchedTransaction.prototype);
+addCommandMethods(WatchedTransaction.prototype, Gatherer.add);
 
 /** EXEC's array as results. */
 export function resultsOf(

@@ -50,6 +50,8 @@ export class Watched extends Reads {
   multi(): WatchedTransaction {
     return new WatchedTransaction();
   }
-}
 
-addCommandMethods(Watched.prototype);
+  static {
+    addCommandMethods(Watched.prototype, (watched, ...of) => watched.#read(...of));
+  }
+}

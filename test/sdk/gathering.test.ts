@@ -45,6 +45,27 @@ test('commands whose arguments are a list alone are typed as the others', async 
   expect(peers[0]?.commands).toEqual(['DEL a b', 'EXISTS a b', 'MGET a']);
 });
 
+test('as many arguments as the stack of a call holds are taken by every method', async () => {
+  const answers: Peer['script'] = ([name]) => (name === 'EXEC' ? '*1\r\n:7\r\n' : ':7\r\n');
+  const { client } = await scene([answers], { sessions: false });
+  // 640 KB of the megabyte that a stack has: not twice
+  const keys = Array.from({ length: 80_000 }, (_, at) => `k${at}`);
+  expect(await client.del(...keys)).toBe(7);
+  expect(await client.del(keys)).toBe(7);
+  expect(
+    await client
+      .pipeline()
+      .del(...keys)
+      .exec(),
+  ).toEqual([[null, 7]]);
+  expect(
+    await client
+      .multi()
+      .del(...keys)
+      .exec(),
+  ).toEqual([[null, 7]]);
+});
+
 test('a pipeline: every command has its result, in order, over all partitions', async () => {
   const script: Peer['script'] = ([name, key]) =>
     name === 'GET' ? bulk(`${key}!`) : '-WRONGTYPE of another kind\r\n';
