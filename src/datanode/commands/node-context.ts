@@ -63,7 +63,10 @@ export interface Session {
   lastCommandMs: number;
   /** Closes the connection once the replies before it are written. */
   closeAfterReply(): void;
-  /** Closes the connection now (CLIENT KILL). */
+  /**
+   * Closes the connection now (CLIENT KILL): from then on it is no client any more, and subscribes to
+   * nothing. `blocked` stays until its wait has ended.
+   */
   kill(): void;
   queued(): Queued;
   /**

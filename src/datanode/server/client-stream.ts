@@ -189,8 +189,10 @@ export class ClientStream {
     this.#endWhenAnswered();
   }
 
+  /** The client has gone for whoever asks from now on: the stream itself tells in a later turn. */
   destroy(): void {
     this.#stream.destroy();
+    this.#onClose();
   }
 
   #onData(chunk: Buffer): void {
@@ -363,6 +365,9 @@ export class ClientStream {
   #onClose(): void {
     if (this.#closed) return;
     this.#closed = true;
+    // of a chunk that is being walked nothing more is taken
+    this.#closing = true;
+    this.#parser.pause();
     this.#world.requests.note(this.#requestHolder, 0);
     this.output.forgetShared();
     this.#world.replies.note(this.#replyHolder, 0);

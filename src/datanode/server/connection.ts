@@ -78,7 +78,7 @@ export class Connection {
       connectedMs: world.clock.wallMs(),
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#takeNoMore(),
-      kill: () => stream.destroy(),
+      kill: () => this.#stream.destroy(),
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
       push: (reply) => this.#stream.tell(reply, this.#shown),
     });

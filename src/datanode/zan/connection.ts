@@ -47,7 +47,7 @@ export class ZanConnection implements ClientConnection {
       // nothing that subscribes is served here
       subscriber: createSubscriber(() => {}),
       closeAfterReply: () => this.#stream.beginClosing(),
-      kill: () => stream.destroy(),
+      kill: () => this.#stream.destroy(),
       queued: () => ({ ...this.#stream.queued, transaction: -1 }),
       push: (reply) => this.#stream.answer(reply),
     });

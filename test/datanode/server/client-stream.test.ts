@@ -42,15 +42,15 @@ class FakeStream implements ByteStream {
   }
 }
 
-/** Each request is `requestMs` of work. */
-function open(requestMs = 0) {
+/** Each request is `requestMs` of work, and then `after`. */
+function open(requestMs = 0, after: (client: ClientStream) => void = () => {}) {
   const clock = new ManualClock();
   const stream = new FakeStream();
   const requests: { readonly args: CommandLine; readonly slot: ReplySlot }[] = [];
   let closed = 0;
   const stats = new ServerStats();
   const memory = new ClientMemory(limits.clientsRequestBytesMax);
-  const client = new ClientStream(
+  const client: ClientStream = new ClientStream(
     stream,
     { clock, logger: silentLogger, stats, requests: memory, replies: memory },
     {
@@ -60,6 +60,7 @@ function open(requestMs = 0) {
       onRequest: (args, slot) => {
         requests.push({ args, slot });
         clock.spend(requestMs);
+        after(client);
       },
       onRoom: () => {},
       onInputEnd: () => {},
@@ -152,6 +153,24 @@ describe('a client', () => {
     await clock.step();
     expect(names()).toHaveLength(more);
     expect(stream.paused).toBe(false);
+  });
+
+  test('that is destroyed has gone at once, before its stream tells', async () => {
+    const { clock, stream, client, requests, send, names, closedTimes } = open(0, (its) =>
+      its.destroy(),
+    );
+    let told = () => {};
+    stream.destroy = () => {
+      told = () => stream.handlers!.onClose();
+    };
+    send('A', 'B');
+    expect(closedTimes()).toBe(1);
+    client.settle(requests[0]!.slot, OK);
+    told();
+    await clock.steps(3);
+    expect(names()).toEqual(['A']);
+    expect(stream.written).toBe('');
+    expect(closedTimes()).toBe(1);
   });
 
   test('that ends when all is answered is answered what comes until then', async () => {

@@ -360,3 +360,13 @@ test('CLIENT PAUSE holds back what comes, in order', async () => {
   expect(await said('CLIENT UNPAUSE', gateway)).toBe('+OK');
   await client.until((text) => text === '$-1\r\n+OK\r\n$1\r\n1\r\n');
 });
+
+test('who is killed is no client any more for what comes behind the KILL', async () => {
+  const gateway = await RawClient.open(doors.gateway);
+  clients.push(gateway);
+  expect(await said('get default:t:a')).toBe('$-1');
+  const kill = wire('CLIENT KILL TYPE normal SKIPME yes');
+  gateway.socket.write(kill + kill);
+  expect(await gateway.until((text) => text.length === 8)).toBe(':1\r\n:0\r\n');
+  await client.until(() => client.closed);
+});
