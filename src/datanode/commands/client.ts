@@ -92,24 +92,32 @@ const kill: Run = (args, context) => {
   if (args.length === 3) {
     const address = argument(args, 2).toString('latin1');
     const hit = context.sessions().filter(({ remote }) => remote === address);
-    end(hit, self);
-    return hit.length > 0 ? OK : error('ERR No such client');
+    return onceGone(hit, self, hit.length > 0 ? OK : error('ERR No such client'));
   }
   const filter = killFilter(args, (name) => context.acl.hasUser(name));
   if (typeof filter === 'string') return error(filter);
   const hit = context
     .sessions()
     .filter((session) => !(filter.skipMe && session === self) && filter.matches(session));
-  end(hit, self);
-  return integer(hit.length);
+  return onceGone(hit, self, integer(hit.length));
 };
 
-/** Oneself only after the reply. */
-function end(hit: readonly Session[], self: Session): void {
+/**
+ * Oneself only after the reply, which comes once none of the others waits for an element any more:
+ * what is stored after it is not for them. Where a leader that knows of a wait does not answer, that
+ * takes as long as such a wait is withdrawn for any client that has gone.
+ */
+function onceGone(hit: readonly Session[], self: Session, reply: Reply): Reply | Promise<Reply> {
+  const waits: Promise<boolean>[] = [];
   for (const session of hit) {
-    if (session === self) session.closeAfterReply();
-    else session.kill();
+    if (session === self) {
+      session.closeAfterReply();
+      continue;
+    }
+    session.kill();
+    if (session.blocked !== undefined) waits.push(session.blocked.end('gone'));
   }
+  return waits.length === 0 ? reply : Promise.all(waits).then(() => reply);
 }
 
 const ENDPOINT_TYPES = ['internal-ip', 'internal-fqdn', 'external-ip', 'external-fqdn', 'none'];

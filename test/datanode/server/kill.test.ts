@@ -1,6 +1,8 @@
 /** CLIENT KILL: who is killed is no client any more for whatever comes behind the KILL. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { eventually } from '../../cluster/cluster.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
+import type { ScriptedPartition } from './scripted-partition.ts';
 
 let doors: Doors;
 let killer: RawClient;
@@ -22,6 +24,14 @@ async function open(): Promise<RawClient> {
   return client;
 }
 
+async function blocked(count: number): Promise<void> {
+  await eventually(
+    30_000,
+    `${count} are blocked`,
+    () => doors.server.info().blockedClients === count,
+  );
+}
+
 /** What the killer's pipeline is answered, PING's at its end. */
 async function run(...commands: string[]): Promise<string> {
   const before = killer.text.length;
@@ -29,6 +39,83 @@ async function run(...commands: string[]): Promise<string> {
   const text = await killer.until((all) => all.slice(before).includes('+PONG\r\n'));
   return text.slice(before).replace('+PONG\r\n', '');
 }
+
+/** A client that waits for an element of {q}l, its id and its address. */
+async function waiter(command = 'BLPOP {q}l 0') {
+  const client = await open();
+  const id = (await client.ask('CLIENT ID', ':1\r\n')).slice(1, -2);
+  client.send(command);
+  await blocked(1);
+  const { address, port } = client.socket.address() as { address: string; port: number };
+  return { client, id, address: `${address}:${port}`, before: client.text };
+}
+
+/** The outcomes of withdrawals are not told before the result is called. */
+function keepWithdrawals(partitions: readonly ScriptedPartition[]): () => void {
+  let tell = () => {};
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  for (const partition of partitions) {
+    const wait = partition.wait.bind(partition);
+    partition.wait = async (request, gone) => {
+      if (request.withdraw) await told;
+      return wait(request, gone);
+    };
+  }
+  return tell;
+}
+
+describe('a client that waits and is killed', () => {
+  test.each([
+    [['CLIENT KILL ID ?', 'RPUSH {q}l v', 'LLEN {q}l'], ':1\r\n:1\r\n:1\r\n'],
+    [['CLIENT KILL @', 'RPUSH {q}l v', 'LLEN {q}l'], '+OK\r\n:1\r\n:1\r\n'],
+    [['CLIENT KILL TYPE normal', 'RPUSH {q}l v', 'LLEN {q}l'], ':1\r\n:1\r\n:1\r\n'],
+  ])('is given nothing of what comes behind: %j', async (commands, answer) => {
+    const { client, id, address, before } = await waiter();
+    const lines = commands.map((line) => line.replace('?', id).replace('@', address));
+    const { length } = killer.text;
+    killer.send(...lines);
+    const text = await killer.until((all) => all.length >= length + answer.length);
+    expect(text.slice(length)).toBe(answer);
+    await eventually(30_000, 'it is closed', () => client.closed);
+    expect(client.text).toBe(before);
+    await blocked(0);
+  });
+
+  test('is answered for only when its wait is withdrawn', async () => {
+    const { id } = await waiter();
+    const tell = keepWithdrawals(doors.partitions);
+    const { length } = killer.text;
+    killer.send(`CLIENT KILL ID ${id}`);
+    const other = await open();
+    await other.ask('PING', '+PONG\r\n');
+    await other.ask('PING', '+PONG\r\n');
+    expect(killer.text.length).toBe(length);
+    tell();
+    expect((await killer.until((all) => all.length > length)).slice(length)).toBe(':1\r\n');
+  });
+
+  test('is waited for no longer than any that goes, when its leader does not answer', async () => {
+    for (const partition of doors.partitions) partition.isLeader = false;
+    for (let group = 1; group <= 4; group++) doors.routes.setLeader(group, 'b', 1);
+    const { id } = await waiter();
+    expect(await run(`CLIENT KILL ID ${id}`)).toBe(':1\r\n');
+  });
+
+  test('while clients are paused does not run its command behind the pause', async () => {
+    await run('CLIENT PAUSE 60000 WRITE');
+    const client = await open();
+    client.send('PING', 'BLPOP {q}l 0');
+    await client.until((all) => all.includes('PONG'));
+    const waits = doors.partitions.map((partition) => vi.spyOn(partition, 'wait'));
+    const text = await run(
+      ...['CLIENT KILL TYPE normal', 'CLIENT UNPAUSE', 'RPUSH {q}l v', 'LLEN {q}l'],
+    );
+    expect(text).toBe(':1\r\n+OK\r\n:1\r\n:1\r\n');
+    for (const wait of waits) expect(wait).not.toHaveBeenCalled();
+  });
+});
 
 describe('who is killed', () => {
   test('is no client any more', async () => {
