@@ -22,6 +22,7 @@ import type { HoldBudget } from './hold-budget.ts';
 import type { LanePlace } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { type PushOutlet, pushesReply, silences } from './push-outlet.ts';
+import { killsOf, type Queued, type QueuedOfNode } from './queued.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { completeExec, type ExecTarget } from './transaction.ts';
 
@@ -201,25 +202,43 @@ function runExec(
     logger.error('command failed', { command: 'exec', error: messageOf(failure) });
     return error(`ERR exec failed inside the server: ${messageOf(failure)}`);
   };
-  const finish = (data: Reply) => {
-    pushes.hold();
-    void completeExec(queue, data, run, () => session.protocol)
-      .catch(failed)
-      .then((reply) => {
-        watch.answered(session, command, args, arrivedMs, reply);
-        ground.end(slot, reply);
-      });
+  const end = (reply: Reply) => {
+    watch.answered(session, command, args, arrivedMs, reply);
+    ground.end(slot, reply);
   };
-  if (one === undefined) return finish(EMPTY_ARRAY);
-  const { line, partition } = one;
-  const bytes = lineBytes(line);
-  lanes.push(ground.place(partition), {
-    slot,
-    line,
-    kind: 'write',
-    bytes,
-    arrivedMs,
-    settle: finish,
+  const finish = (items: ExecTarget['queue'], data: Reply) => {
+    pushes.hold();
+    void completeExec(items, data, run, () => session.protocol)
+      .catch(failed)
+      .then(end);
+  };
+  if (one === undefined) return finish(queue, EMPTY_ARRAY);
+  const { line, partition, isWatched } = one;
+  const propose = (items: ExecTarget['queue']) => {
+    const settle = (data: Reply) => finish(items, data);
+    const bytes = lineBytes(line);
+    lanes.push(ground.place(partition), { slot, line, kind: 'write', bytes, arrivedMs, settle });
+    lanes.start();
+  };
+  // where a watch may be broken nobody is killed before that is known
+  const kills = isWatched ? [] : killsOf(queue);
+  if (kills.length === 0) return propose(queue);
+  void runAhead(queue, kills, run).then(
+    (items) => (ground.gone().aborted ? end(CLIENT_GONE) : propose(items)),
+    (failure) => end(failed(failure)),
+  );
+}
+
+/** The queue, with the replies of those that have run now. */
+async function runAhead(
+  queue: ExecTarget['queue'],
+  ahead: readonly QueuedOfNode[],
+  run: (row: NodeCommand, line: CommandLine) => Reply | Promise<Reply>,
+): Promise<ExecTarget['queue']> {
+  const replies = new Map<Queued, Reply>();
+  for (const item of ahead) replies.set(item, await run(item.command, item.args));
+  return queue.map((item) => {
+    const reply = replies.get(item);
+    return reply === undefined ? item : { kind: 'known', reply };
   });
-  lanes.start();
 }

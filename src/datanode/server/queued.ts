@@ -5,9 +5,15 @@ import type { CommandLine } from '../partition/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';
 
+export interface QueuedOfNode {
+  readonly kind: 'node';
+  readonly command: NodeCommand;
+  readonly args: CommandLine;
+}
+
 export type Queued =
   | { readonly kind: 'data'; readonly line: CommandLine }
-  | { readonly kind: 'node'; readonly command: NodeCommand; readonly args: CommandLine }
+  | QueuedOfNode
   /** Its arguments are wrong: that is what it answers. */
   | { readonly kind: 'known'; readonly reply: Reply };
 
@@ -15,6 +21,23 @@ export type Queued =
 export function isJudgedLate({ command }: Target, args: CommandLine): boolean {
   const name = command && carriedOut(command, args).command.name;
   return name === 'sort' || name === 'sort_ro';
+}
+
+/** What tells of clients, or changes who they are: a KILL behind it does not run before it. */
+const OF_CLIENTS = /^(?:acl|auth|client|hello|info|pubsub)\b/;
+
+/**
+ * The CLIENT KILLs of a transaction that run ahead of what it stores, behind it or not: who is
+ * killed is given nothing of it, as in Redis, which serves those who wait after EXEC.
+ */
+export function killsOf(queue: readonly Queued[]): readonly QueuedOfNode[] {
+  const kills: QueuedOfNode[] = [];
+  for (const item of queue) {
+    if (item.kind !== 'node') continue;
+    if (item.command.name === 'client|kill') kills.push(item);
+    else if (OF_CLIENTS.test(item.command.name)) break;
+  }
+  return kills;
 }
 
 export function dataOf(queue: readonly Queued[]): readonly CommandLine[] {

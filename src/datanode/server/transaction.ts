@@ -61,7 +61,14 @@ export interface ExecTarget {
   readonly command: Command;
   readonly queue: readonly Queued[];
   /** Undefined when nothing of it is for a partition. */
-  readonly one: { readonly partition: PartitionId; readonly line: CommandLine } | undefined;
+  readonly one:
+    | {
+        readonly partition: PartitionId;
+        readonly line: CommandLine;
+        /** Keys are watched: it may be that nothing of the transaction happens. */
+        readonly isWatched: boolean;
+      }
+    | undefined;
 }
 
 export interface TransactionWorld {
@@ -280,7 +287,8 @@ export class Transaction {
     }
     const encoded = queue === open.queue ? open.encoded : undefined;
     const line = encoded?.finish(watching) ?? encodeExec(dataOf(queue), watching);
-    return { target: { kind: 'exec', command, queue, one: { partition, line } }, args };
+    const one = { partition, line, isWatched: watching !== undefined };
+    return { target: { kind: 'exec', command, queue, one }, args };
   }
 
   #isInSight({ namespace, partition, group }: Watching): boolean {

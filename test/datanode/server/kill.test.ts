@@ -1,5 +1,6 @@
 /** CLIENT KILL: who is killed is no client any more for whatever comes behind the KILL. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { NULL_ARRAY } from '../../../src/datanode/resp/reply.ts';
 import { eventually } from '../../cluster/cluster.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 import type { ScriptedPartition } from './scripted-partition.ts';
@@ -66,11 +67,30 @@ function keepWithdrawals(partitions: readonly ScriptedPartition[]): () => void {
   return tell;
 }
 
+/** Every EXEC finds that what it watched has changed. */
+function breakWatches(partitions: readonly ScriptedPartition[]): void {
+  for (const partition of partitions) {
+    const execute = partition.execute.bind(partition);
+    partition.execute = async (batch) => {
+      const isExec = /^exec$/i.test(batch.lines[0]![0]!.toString());
+      return isExec ? [{ ok: true, reply: NULL_ARRAY }] : execute(batch);
+    };
+  }
+}
+
 describe('a client that waits and is killed', () => {
   test.each([
     [['CLIENT KILL ID ?', 'RPUSH {q}l v', 'LLEN {q}l'], ':1\r\n:1\r\n:1\r\n'],
     [['CLIENT KILL @', 'RPUSH {q}l v', 'LLEN {q}l'], '+OK\r\n:1\r\n:1\r\n'],
     [['CLIENT KILL TYPE normal', 'RPUSH {q}l v', 'LLEN {q}l'], ':1\r\n:1\r\n:1\r\n'],
+    [
+      ['MULTI', 'CLIENT KILL ID ?', 'RPUSH {q}l v', 'EXEC', 'LLEN {q}l'],
+      '+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n:1\r\n',
+    ],
+    [
+      ['MULTI', 'RPUSH {q}l v', 'PING', 'CLIENT KILL ID ?', 'EXEC', 'LLEN {q}l'],
+      '+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n:1\r\n+PONG\r\n:1\r\n:1\r\n',
+    ],
   ])('is given nothing of what comes behind: %j', async (commands, answer) => {
     const { client, id, address, before } = await waiter();
     const lines = commands.map((line) => line.replace('?', id).replace('@', address));
@@ -114,6 +134,58 @@ describe('a client that waits and is killed', () => {
     );
     expect(text).toBe(':1\r\n+OK\r\n:1\r\n:1\r\n');
     for (const wait of waits) expect(wait).not.toHaveBeenCalled();
+  });
+});
+
+describe('in a transaction', () => {
+  test('nobody is killed when a watch is broken', async () => {
+    const { client, id } = await waiter();
+    const other = await open();
+    await run('WATCH {q}w');
+    breakWatches(doors.partitions);
+    const text = await run('MULTI', `CLIENT KILL ID ${id}`, 'RPUSH {q}l v', 'EXEC');
+    expect(text).toBe('+OK\r\n+QUEUED\r\n+QUEUED\r\n*-1\r\n');
+    await other.ask('RPUSH {q}l later', ':1\r\n');
+    await client.until((all) => all.endsWith('later\r\n'));
+  });
+
+  test('what tells of clients before the KILL tells of the killed', async () => {
+    const { id } = await waiter();
+    const text = await run(
+      'MULTI',
+      `CLIENT LIST ID ${id}`,
+      `CLIENT KILL ID ${id}`,
+      'GET x',
+      'EXEC',
+    );
+    expect(text).toMatch(/\*3\r\n\$\d+\r\nid=\d+ .*\n\r\n:1\r\n\$-1\r\n$/);
+  });
+
+  test('who kills itself is answered what its EXEC did, and closed', async () => {
+    const id = (await killer.ask('CLIENT ID', ':1\r\n')).slice(1, -2);
+    const { length } = killer.text;
+    killer.send('MULTI', 'RPUSH {q}l v', `CLIENT KILL ID ${id} SKIPME no`, 'EXEC', 'DEL {q}l');
+    await killer.until(() => killer.closed);
+    expect(killer.text.slice(length)).toBe('+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n');
+    const other = await open();
+    expect(await other.ask('LLEN {q}l', ':1\r\n')).toBe(':1\r\n');
+  });
+
+  test('nothing is stored when the killer goes before those that it kills have gone', async () => {
+    const { id } = await waiter();
+    const tell = keepWithdrawals(doors.partitions);
+    killer.send('MULTI', `CLIENT KILL ID ${id}`, 'RPUSH {q}l v', 'EXEC');
+    await eventually(30_000, 'the waiter is killed', () => {
+      return doors.server.info().connectedClients === 1;
+    });
+    killer.socket.resetAndDestroy();
+    await eventually(30_000, 'the killer has gone', () => {
+      return doors.server.info().connectedClients === 0;
+    });
+    tell();
+    const other = await open();
+    expect(await other.ask('LLEN {q}l', ':1\r\n')).toBe(':0\r\n');
+    expect(doors.server.info().errorStats.size).toBe(1);
   });
 });
 
