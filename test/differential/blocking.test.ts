@@ -16,7 +16,8 @@ const CLIENTS = 5;
 const WAIT_MS = 5_000;
 
 /** All of one slot. */
-const key = fc.constantFrom('{t}1', '{t}2', '{t}3');
+const KEYS = ['{t}1', '{t}2', '{t}3'];
+const key = fc.constantFrom(...KEYS);
 const member = fc.constantFrom('a', 'b', 'c', 'd');
 const score = fc.constantFrom('1', '-2.5', '3', 'inf');
 const end = fc.constantFrom('LEFT', 'RIGHT');
@@ -78,7 +79,15 @@ type Line = readonly string[];
 type Action =
   | { readonly kind: 'one'; readonly line: Line }
   | { readonly kind: 'multi'; readonly lines: readonly Line[] }
-  | { readonly kind: 'unblock'; readonly target: number; readonly reason: readonly string[] };
+  | { readonly kind: 'unblock'; readonly target: number; readonly reason: readonly string[] }
+  /** In a pipeline, or in a transaction with something before the KILL as well. */
+  | {
+      readonly kind: 'kill';
+      readonly target: number;
+      readonly inMulti: boolean;
+      readonly before: Line;
+      readonly behind: Line;
+    };
 
 /** What is stored in the place of something else wakes nobody there (exceptions.ts). */
 const store = fc
@@ -103,9 +112,21 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     target: fc.nat({ max: CLIENTS - 1 }),
     reason: fc.constantFrom([], ['TIMEOUT'], ['ERROR'], ['error'], ['WHY']),
   }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('kill' as const),
+      target: fc.nat({ max: CLIENTS - 1 }),
+      inMulti: fc.boolean(),
+      before: plain,
+      behind: plain,
+    }),
+  },
 );
 const step = fc.record({ on: fc.nat({ max: CLIENTS - 1 }), action });
 type Step = { readonly on: number; readonly action: Action };
+
+const KILL: Line = ['CLIENT', 'KILL'];
 
 const bytesOf = (line: Line) => line.map((word) => Buffer.from(word));
 const textOf = (reply: Buffer) => reply.toString('latin1');
@@ -113,12 +134,14 @@ const textOf = (reply: Buffer) => reply.toString('latin1');
 /** One server with several clients: what each was answered, and how much is still open. */
 class Side {
   readonly replies: string[][] = [];
-  readonly #clients: readonly Oracle[];
+  readonly #clients: Oracle[];
+  readonly #connect: () => Promise<Oracle>;
   readonly #control: Oracle;
   readonly #sent: number[];
   #ids: number[] = [];
 
-  private constructor(control: Oracle, clients: readonly Oracle[]) {
+  private constructor(connect: () => Promise<Oracle>, control: Oracle, clients: Oracle[]) {
+    this.#connect = connect;
     this.#control = control;
     this.#clients = clients;
     this.#sent = clients.map(() => 0);
@@ -127,11 +150,11 @@ class Side {
   static async open(to: string | number, protocol: Protocol): Promise<Side> {
     const connect = () => Oracle.connect(to, protocol);
     const side = new Side(
+      connect,
       await connect(),
       await Promise.all(Array.from({ length: CLIENTS }, connect)),
     );
-    const ids = side.#clients.map((client) => client.call(bytesOf(['CLIENT', 'ID'])));
-    side.#ids = (await Promise.all(ids)).map((reply) => Number(textOf(reply).slice(1)));
+    side.#ids = await Promise.all(side.#clients.map(idOf));
     return side;
   }
 
@@ -160,6 +183,19 @@ class Side {
     return textOf(await this.#control.call(bytesOf(line)));
   }
 
+  /** What the lines are answered, where KILL is the target's; another client takes its place. */
+  async kill(target: number, lines: readonly Line[]): Promise<readonly string[]> {
+    const kill = ['CLIENT', 'KILL', 'ID', String(this.#ids[target])];
+    const sent = lines.map((line) => bytesOf(line === KILL ? kill : line));
+    const replies = (await this.#control.callAll(sent)).map(textOf);
+    this.#clients[target]!.close();
+    const next = await this.#connect();
+    this.#clients[target] = next;
+    this.#ids[target] = await idOf(next);
+    this.#sent[target] = this.replies[target]!.length;
+    return replies;
+  }
+
   isOpen(on: number): boolean {
     return this.replies[on]!.length < this.#sent[on]!;
   }
@@ -180,6 +216,10 @@ class Side {
   }
 }
 
+async function idOf(client: Oracle): Promise<number> {
+  return Number(textOf(await client.call(bytesOf(['CLIENT', 'ID']))).slice(1));
+}
+
 async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const endMs = Date.now() + WAIT_MS; Date.now() < endMs; ) {
     if (await holds()) return;
@@ -198,6 +238,7 @@ async function perform(ours: Side, theirs: Side, { on, action }: Step): Promise<
     await agree(ours, theirs, `UNBLOCK ${target}`);
     return 1;
   }
+  if (action.kind === 'kill') return performKill(ours, theirs, action);
   if (theirs.isOpen(on)) return 0;
   const lines = action.kind === 'one' ? [action.line] : [['MULTI'], ...action.lines, ['EXEC']];
   for (const line of lines) for (const side of [theirs, ours]) side.send(on, line);
@@ -205,6 +246,22 @@ async function perform(ours: Side, theirs: Side, { on, action }: Step): Promise<
   const shown = `${on}: ${lines.map((line) => line.join(' ')).join('; ')}`;
   const waits = action.kind === 'one' && isBrief(action.line);
   if (waits) await eventually(() => !theirs.isOpen(on) && !ours.isOpen(on));
+  await agree(ours, theirs, shown);
+  return lines.length;
+}
+
+/** What is pushed before the KILL in the same transaction is not for who is killed; outside of one it may be. */
+async function performKill(
+  ours: Side,
+  theirs: Side,
+  { target, inMulti, before, behind }: Extract<Action, { readonly kind: 'kill' }>,
+): Promise<number> {
+  const commands = inMulti ? [['MULTI'], before, KILL, behind, ['EXEC']] : [KILL, behind];
+  const lines = [...commands, ...KEYS.map((name) => ['LRANGE', name, '0', '-1'])];
+  const [mine, other] = [await ours.kill(target, lines), await theirs.kill(target, lines)];
+  const shown = `KILL ${target}: ${lines.map((line) => line.join(' ')).join('; ')}`;
+  expect(mine, shown).toEqual(other);
+  await Promise.all([theirs.settle(target), ours.settle(target)]);
   await agree(ours, theirs, shown);
   return lines.length;
 }

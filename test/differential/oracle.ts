@@ -30,6 +30,14 @@ export class Oracle {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** In one write. */
+  callAll(lines: readonly (readonly Buffer[])[]): Promise<readonly Buffer[]> {
+    this.#socket.cork();
+    const replies = lines.map((words) => this.call(words));
+    this.#socket.uncork();
+    return Promise.all(replies);
+  }
+
   close(): void {
     this.#socket.destroy();
   }
