@@ -211,7 +211,7 @@ export interface ServerInfo {
   readonly connectedClients: number;
   /** Over the last two seconds. */
   readonly clientBuffers: ClientBuffers;
-  /** Those in a blocking command. */
+  /** Those in a blocking command, and those that have gone and may still be given an element. */
   readonly blockedClients: number;
   readonly totalConnections: number;
   readonly totalCommands: number;

@@ -173,7 +173,7 @@ export class RedisServer {
       clientsMax: this.#clientsMax,
       connectedClients: this.#connections.size,
       clientBuffers: this.#rates.clientBuffers(),
-      blockedClients: this.#sessions().filter(({ blocked }) => blocked !== undefined).length,
+      blockedClients: this.#waiting.size,
       totalConnections: stats.connections,
       totalCommands: stats.commands,
       rejectedConnections: stats.rejected,

@@ -25,6 +25,7 @@ export class WaitingClients {
   /** Drawn when the process began. */
   readonly #prefix: Buffer;
   #count = 0n;
+  #size = 0;
   readonly #unconfirmed = new Map<number, Unconfirmed>();
 
   /** `runId`: hex digits that no other run of a process has. */
@@ -34,8 +35,13 @@ export class WaitingClients {
     this.#prefix = Buffer.from(runId, 'hex');
   }
 
+  /** How many wait: of a client that has gone, until its wait is withdrawn. */
+  get size(): number {
+    return this.#size;
+  }
+
   block(request: Omit<BlockedRequest, 'id'>, waits: WithdrawalWaits): BlockedClient {
-    return new BlockedClient(
+    const blocked = new BlockedClient(
       {
         clock: this.#clock,
         router: this.#router,
@@ -44,6 +50,12 @@ export class WaitingClients {
       },
       { ...request, id: this.#newId() },
     );
+    this.#size++;
+    const over = () => {
+      this.#size--;
+    };
+    blocked.reply.then(over, over);
+    return blocked;
   }
 
   close(): void {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../cluster/cluster.ts';
 import { type Doors, openDoors, RawClient, rebuild } from './doors.ts';
+import { keepWithdrawals } from './scripted-partition.ts';
 
 let doors: Doors;
 const clients: RawClient[] = [];
@@ -96,6 +97,18 @@ test('a client that goes waits no more', async () => {
   client.send('BLPOP none 0');
   await blocked(1);
   client.end();
+  await blocked(0);
+});
+
+test('a client that goes is counted until nothing can be given to it', async () => {
+  const client = await open();
+  client.send('BLPOP none 0');
+  await blocked(1);
+  const tell = keepWithdrawals(doors.partitions);
+  client.end();
+  await eventually(30_000, 'it has gone', () => doors.server.info().connectedClients === 0);
+  expect(doors.server.info().blockedClients).toBe(1);
+  tell();
   await blocked(0);
 });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { NULL_ARRAY } from '../../../src/datanode/resp/reply.ts';
 import { eventually } from '../../cluster/cluster.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
-import type { ScriptedPartition } from './scripted-partition.ts';
+import { keepWithdrawals, type ScriptedPartition } from './scripted-partition.ts';
 
 let doors: Doors;
 let killer: RawClient;
@@ -49,22 +49,6 @@ async function waiter(command = 'BLPOP {q}l 0') {
   await blocked(1);
   const { address, port } = client.socket.address() as { address: string; port: number };
   return { client, id, address: `${address}:${port}`, before: client.text };
-}
-
-/** The outcomes of withdrawals are not told before the result is called. */
-function keepWithdrawals(partitions: readonly ScriptedPartition[]): () => void {
-  let tell = () => {};
-  const told = new Promise<void>((resolve) => {
-    tell = resolve;
-  });
-  for (const partition of partitions) {
-    const wait = partition.wait.bind(partition);
-    partition.wait = async (request, gone) => {
-      if (request.withdraw) await told;
-      return wait(request, gone);
-    };
-  }
-  return tell;
 }
 
 /** Every EXEC finds that what it watched has changed. */

@@ -108,3 +108,19 @@ export class ScriptedPartition implements LocalPartition {
     return results;
   }
 }
+
+/** The outcomes of withdrawals are not told before the result is called. */
+export function keepWithdrawals(partitions: readonly ScriptedPartition[]): () => void {
+  let tell = () => {};
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  for (const partition of partitions) {
+    const wait = partition.wait.bind(partition);
+    partition.wait = async (request, gone) => {
+      if (request.withdraw) await told;
+      return wait(request, gone);
+    };
+  }
+  return tell;
+}
