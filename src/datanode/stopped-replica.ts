@@ -7,7 +7,7 @@ import type { PartitionRecord } from '../meta/schema.ts';
 const DISK_REMEDY = 'make room or mend the disk: the replica is opened again by itself';
 const DEFECT_REMEDY =
   'a defect of kvorum: keep the stack and report it; the replica stays down until this datanode is ' +
-  'restarted, or it is moved to another one (kvorum move)';
+  'restarted, or, while the others are a quorum, it is moved to another one (kvorum move)';
 
 /** Why it stopped and what to do about it; of what nobody foresaw also where. */
 export function stoppedReplicaFields(
