@@ -1,15 +1,15 @@
 /**
  * Writes for partitions that other nodes lead, each batch under a session of this node's and a
  * sequence (decision 12): when its outcome is not known, because the connection to the leader broke
- * or another leads, it is asked for again under the same sequence until it is known. So a client of
- * a gateway sees no unknown outcome when a leader dies. A session belongs to one group and one life
- * of the node, and is opened through the group's log before its first batch.
+ * or another leads, it is asked for again under the same sequence until it is known, or its group is
+ * gone. So a client of a gateway sees no unknown outcome when a leader dies. A session belongs to one
+ * group and one life of the node, and is opened through the group's log before its first batch.
  *
  * Who sends under a session of its own (KV.ONCE) hears of an unknown outcome within the deadline, and
  * can ask again, maybe elsewhere.
  */
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
-import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
+import type { GroupId, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { type CommandBatch, changedBatch, type LineResult } from '../partition/batch.ts';
 import { mayAskAgain } from '../partition/proposals.ts';
@@ -22,6 +22,8 @@ export interface WriteGround extends PauseGround {
   leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
   /** The table has it as the partition's. */
   isGroupOf(namespace: Namespace, partition: PartitionId, group: GroupId): boolean;
+  /** As of EntriesAsked. */
+  members(namespace: Namespace, partition: PartitionId, group: GroupId): NodeId[] | undefined;
   /** One try; `signal` gives it up. */
   attempt(batch: CommandBatch, signal: AbortSignal): Promise<readonly LineResult[]>;
 }
@@ -172,6 +174,9 @@ export class ForwardedWrites {
         if (!mayAskAgain(batch)) untilMs = clock.monotonicMs() + limits.outcomeWaitMs;
       }
       if (this.#closed || clock.monotonicMs() >= untilMs) return unknown;
+      const members = this.#ground.members(batch.namespace, batch.partition, group);
+      if (members === undefined) return gone(batch);
+      if (members.length === 0) return unknown;
       await this.#pauses.pause(pauseMs, group);
       deadlineMs = Math.min(untilMs, clock.monotonicMs() + limits.holdMs);
       pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
@@ -214,6 +219,11 @@ function notProposed(batch: CommandBatch, [failed]: readonly LineResult[]): Line
   const code = failed?.ok === false && isNotProposed(failed.code) ? failed.code : 'BUSY';
   const message = `no session: ${text}`;
   return batch.lines.map(() => ({ ok: false, code, message }));
+}
+
+/** With all it held: whether this took effect there is nothing any more that could tell. */
+function gone({ lines }: CommandBatch): LineResult[] {
+  return lines.map(() => ({ ok: false, code: 'NO_PARTITION', message: 'the partition is gone' }));
 }
 
 function isNotProposed(code: ErrorCode): boolean {

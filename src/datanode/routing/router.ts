@@ -91,6 +91,7 @@ export class Router {
       bootId: options.bootId,
       leader: (namespace, partition) => this.leader(namespace, partition),
       isGroupOf: (...place) => this.#isGroupOf(...place),
+      members: (...place) => this.#members(...place),
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
       attempt: (batch, signal) => this.#attempt(batch, signal),
     });

@@ -18,6 +18,8 @@ let seen: string[];
 let leader: LeaderHint | undefined;
 /** Groups of the table. */
 let there: Set<number>;
+/** Those that were given up, their partitions rebuilt. */
+let rebuilt: Set<number>;
 let listeners: Set<() => void>;
 let writes: ForwardedWrites;
 
@@ -27,11 +29,16 @@ beforeEach(() => {
   leader = { node: 'a', term: 3 };
   listeners = new Set();
   there = new Set([10]);
+  rebuilt = new Set();
   writes = new ForwardedWrites({
     clock: systemClock,
     bootId: 'b00t',
     leader: () => leader,
     isGroupOf: (_namespace, _partition, group) => there.has(group),
+    members: (_namespace, _partition, group) => {
+      if (rebuilt.has(group)) return [];
+      return there.has(group) ? ['a', 'b'] : undefined;
+    },
     onLeader: (_group, listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -75,6 +82,31 @@ test('an outcome that is not known is asked for under the same sequence', async 
   expect(await write('INCR a')).toEqual([done]);
   expect(seen.slice(1)).toEqual(Array.from({ length: 4 }, () => 'INCR a gateway-b00t-1 1/1'));
   expect(writes.repeated).toBe(3);
+});
+
+describe('an outcome that is not known and that nobody can tell is not asked for', () => {
+  test('when the group was deleted with all it held', async () => {
+    script = [done, failed('OUTCOME_UNKNOWN')];
+    there.clear();
+    expect(await write('INCR a')).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
+    expect(writes.repeated).toBe(0);
+  });
+
+  test('also once this node hears of that, while it asks', async () => {
+    script = [done, failed('OUTCOME_UNKNOWN'), failed('NO_LEADER'), failed('NO_LEADER')];
+    script.push(...Array.from({ length: 60 }, () => failed('NO_LEADER')));
+    const written = write('INCR a');
+    await expect.poll(() => writes.repeated).toBeGreaterThan(1);
+    there.clear();
+    expect(await written).toMatchObject([{ ok: false, code: 'NO_PARTITION' }]);
+  });
+
+  test('when the partition was rebuilt from one of its replicas', async () => {
+    script = [done, failed('OUTCOME_UNKNOWN')];
+    rebuilt.add(10);
+    expect(await write('INCR a')).toEqual([failed('OUTCOME_UNKNOWN')]);
+    expect(writes.repeated).toBe(0);
+  });
 });
 
 test('what was not proposed goes back to whoever knows what must not overtake it', async () => {
@@ -131,6 +163,7 @@ describe('what nobody can tell is asked for within a bound', () => {
       bootId: 'b00t',
       leader: () => leader,
       isGroupOf: () => true,
+      members: () => ['a', 'b'],
       onLeader: () => () => {},
       attempt: async ({ lines, deadlineMs, once }) => {
         if (once === undefined) return [done];
