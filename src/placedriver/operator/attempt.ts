@@ -9,7 +9,7 @@ const AGAIN_MS = 50;
 
 /**
  * `act` resolves to whether its write was made. Throws LEASE_LOST when this placedriver is master no
- * more, CONFLICT when the records change all the time.
+ * more (the text ends as those which the command line waits out: `cli/admin/api`), CONFLICT when the records change all the time.
  */
 export async function attempt(term: MasterTerm, act: () => Promise<boolean>): Promise<void> {
   for (let count = 0; count < ATTEMPTS; count++) {
@@ -18,7 +18,8 @@ export async function attempt(term: MasterTerm, act: () => Promise<boolean>): Pr
     await sleep(term.clock, AGAIN_MS);
   }
   if (term.leadership.lost.aborted) {
-    throw new KvorumError('LEASE_LOST', 'this placedriver is master no more; ask again');
+    const text = 'this placedriver is master no more, and has not done it; try again';
+    throw new KvorumError('LEASE_LOST', text);
   }
   throw new KvorumError('CONFLICT', 'what this would change changes all the time; try again');
 }
