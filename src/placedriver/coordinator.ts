@@ -110,6 +110,7 @@ export class PlacedriverCoordinator {
         await this.#serve(this.#termOf(leadership), until.signal);
       } finally {
         this.#isOver = true;
+        logger.info('this placedriver is master no more', { fence: leadership.revision });
       }
     } finally {
       this.#term = undefined;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/common/clock.ts';
-import { silentLogger } from '../../src/common/log.ts';
+import { type Logger, silentLogger } from '../../src/common/log.ts';
 import { seededRandom } from '../../src/common/random.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
 import { decodeRecord, recordKinds } from '../../src/meta/records.ts';
@@ -34,14 +34,19 @@ function start(
   {
     placement = {},
     reads,
-  }: { placement?: Partial<PlacementSettings>; reads?: NamespaceRecord['reads'] } = {},
+    logger = silentLogger,
+  }: {
+    placement?: Partial<PlacementSettings>;
+    reads?: NamespaceRecord['reads'];
+    logger?: Logger;
+  } = {},
 ) {
   const client = meta.connect();
   const coordinator = new PlacedriverCoordinator({
     store: client,
     clock: systemClock,
     random: seededRandom(name),
-    logger: silentLogger,
+    logger,
     name,
     leaseTtlMs: 300,
     default: { nodes: 4, partitions: 6, replicas: 3, ...(reads && { reads }) },
@@ -217,7 +222,9 @@ describe('a placedriver', () => {
   });
 
   test('a master whose key is taken away, though its lease holds, campaigns anew', async () => {
-    const { coordinator } = start('pd1');
+    const told: string[] = [];
+    const logger = { ...silentLogger, info: (text: string) => void told.push(text) };
+    const { coordinator } = start('pd1', { logger });
     await expect.poll(() => coordinator.operator).toBeDefined();
     for (const { key } of (await store.range(keys.election)).items) await store.delete(key);
     const began = async () => {
@@ -227,6 +234,12 @@ describe('a placedriver', () => {
     await expect
       .poll(() => began().catch(() => undefined), { timeout: 30_000 })
       .toContain('"upgradeSinceMs"');
+    const terms = told.filter((text) => text.startsWith('this placedriver is master'));
+    expect(terms).toEqual([
+      'this placedriver is master',
+      'this placedriver is master no more',
+      'this placedriver is master',
+    ]);
   });
 
   test('gives way between its chores', async () => {
