@@ -206,6 +206,9 @@ export class Connection {
     slot.silent = session.replyMode !== 'on';
     if (session.replyMode === 'skip') session.replyMode = 'on';
     const direct = dispatch(line, this.#dispatchWorld);
+    // also of what is queued or refused: CLIENT LIST tells by it what a client did last, and when
+    session.lastCommand = direct.command?.name ?? '';
+    session.lastCommandMs = this.#world.clock.wallMs();
     const { target, args } = this.#transaction.divert(direct, line);
     if (target.kind === 'reply') {
       if (target.command === undefined && isHttp(line)) return this.#refuseBrowser();
@@ -213,8 +216,6 @@ export class Connection {
       if (runs) this.#show(slot, target.command!, line);
       return this.#answerAtOnce(target, slot);
     }
-    session.lastCommand = target.command.name;
-    session.lastCommandMs = this.#world.clock.wallMs();
     this.#show(slot, target.command, line, target.kind === 'exec' ? target.queue : undefined);
     const alone = blockingTarget(target, args) ?? target;
     if (alone.kind === 'one') {

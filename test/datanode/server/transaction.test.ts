@@ -268,7 +268,28 @@ test('CLIENT LIST tells who is in a transaction and how far, SLOWLOG nothing of 
   const other = await RawClient.open(doors.gateway);
   other.send('CLIENT LIST', 'ECHO end');
   const list = await other.until((all) => all.endsWith('$3\r\nend\r\n'));
-  expect(list).toMatch(/ flags=x .* multi=2 /);
+  expect(list).toMatch(/ flags=x .* multi=2 .* cmd=get /);
+  other.end();
+});
+
+test.each([
+  ['MULTI', 'multi'],
+  ['MULTI', 'SET a 1', 'set'],
+  ['MULTI', 'SET a 1', 'DISCARD', 'discard'],
+  ['MULTI', 'GET', 'get'],
+  ['WATCH a', 'SET a', 'set'],
+  ['PING', 'SET a x PX no', 'set'],
+  ['PING', 'NOSUCH', 'NULL'],
+])('CLIENT LIST tells what was sent last, run or not: %s, %s', async (...words) => {
+  const command = words.pop()!;
+  const [, id] = /:(\d+)/.exec(await ask('CLIENT ID'))!;
+  const before = client.text;
+  client.send(...words);
+  await client.until((all) => all.slice(before.length).split('\r\n').length > words.length);
+  const other = await RawClient.open(doors.gateway);
+  other.send(`CLIENT LIST ID ${id}`, 'ECHO end');
+  const list = await other.until((all) => all.endsWith('$3\r\nend\r\n'));
+  expect(list).toContain(` cmd=${command} `);
   other.end();
 });
 
