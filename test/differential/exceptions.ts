@@ -197,6 +197,11 @@ export const exceptions: readonly Exception[] = [
     reason: 'others could hold or hurt other clients; every write is on disks when it is answered',
   },
   {
+    commands: 'SLOWLOG and LATENCY of what ran in a transaction',
+    differs: 'EXEC with the time of all its commands; Redis tells each of them, and no EXEC',
+    reason: 'they are one entry of a log, and nobody knows how long one of them took',
+  },
+  {
     commands: 'AUTH and HELLO AUTH between MULTI and EXEC',
     differs: 'what is queued behind them runs by the rights of who sent EXEC, not of the new user',
     reason: 'data is one entry of the log, made before; who may not send a command cannot queue it',

@@ -22,8 +22,8 @@ export interface CommandWatchWorld {
   settings(): ServerSettings;
 }
 
-/** Waiting is what they are for: that they take long means nothing. */
-const patient = new Set(['exec', 'monitor']);
+/** Waiting is what it is for: that it takes long means nothing. */
+const patient = new Set(['monitor']);
 
 export class CommandWatch implements NodeWatch {
   readonly slowLog: SlowLog;

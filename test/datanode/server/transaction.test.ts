@@ -293,6 +293,17 @@ test.each([
   other.end();
 });
 
+test('a slow transaction is in SLOWLOG and LATENCY as its EXEC', async () => {
+  await ask('CONFIG SET slowlog-log-slower-than 0 latency-monitor-threshold 20');
+  const open = doors.partitions[a]!.shut();
+  client.send('SLOWLOG RESET', 'MULTI', 'SET a 1', 'EXEC');
+  await client.until(() => doors.partitions[a]!.batches.length === 1);
+  setTimeout(open, 40);
+  await client.until((all) => all.endsWith('*1\r\n+OK\r\n'));
+  expect(await ask('SLOWLOG GET 1')).toContain('*1\r\n$4\r\nEXEC\r\n');
+  expect(await ask('LATENCY LATEST')).toMatch(/^\*1\r\n\*4\r\n\$7\r\ncommand\r\n/);
+});
+
 test('what a user may not do is refused when it is queued, and EXEC with it', async () => {
   await ask('ACL SETUSER bob on nopass +@all -del ~a*', 'AUTH bob x');
   expect(await ask('MULTI', 'SET a 1', 'DEL a', 'SET b 1', 'EXEC')).toBe(
