@@ -6,7 +6,8 @@ import type { Command } from '../commands/command.ts';
 import type { Session } from '../commands/node-context.ts';
 import type { NodeWatch, PauseMode } from '../commands/node-watch.ts';
 import { resolveCommand } from '../commands/table.ts';
-import type { Reply } from '../resp/reply.ts';
+import { decodeReply } from '../resp/decode-reply.ts';
+import { OK, type Reply } from '../resp/reply.ts';
 import { ClientPause } from './client-pause.ts';
 import { LatencySpikes } from './latency-spikes.ts';
 import { Monitors } from './monitors.ts';
@@ -24,6 +25,25 @@ export interface CommandWatchWorld {
 
 /** Waiting is what it is for: that it takes long means nothing. */
 const patient = new Set(['monitor']);
+
+/** Of a reply that is not looked into: whether that command failed is not told. */
+const UNSEEN = OK;
+const LOOKED_INTO_BYTES_MAX = 65_536;
+/** So many take 2 ms. */
+const COUNTED_MAX = 16_384;
+
+/** Replies of the commands that EXEC ran, those of many bytes unseen; undefined: it ran none. */
+function itemsOf(replies: Reply): readonly Reply[] | undefined {
+  if (replies.kind === 'array') return replies.items;
+  if (replies.kind !== 'encoded' || !isArray(replies.bytes)) return undefined;
+  if (replies.bytes.length > LOOKED_INTO_BYTES_MAX) return [];
+  const decoded = decodeReply(replies.bytes);
+  return decoded.kind === 'array' ? decoded.items : undefined;
+}
+
+function isArray({ 0: first, 1: second }: Buffer): boolean {
+  return first === 0x2a && second !== 0x2d;
+}
 
 export class CommandWatch implements NodeWatch {
   readonly slowLog: SlowLog;
@@ -74,6 +94,20 @@ export class CommandWatch implements NodeWatch {
     const microseconds = (clock.monotonicMs() - sinceMs) * 1_000;
     stats.count(command.name, microseconds, reply, away);
     this.#look(session, command, args, microseconds);
+  }
+
+  /**
+   * What EXEC ran, before EXEC itself is `answered`: each command counts by its reply, with its
+   * share of the time. Of a queue so long that counting would hold the others up, EXEC alone counts.
+   */
+  ran(queue: readonly { readonly name: string }[], sinceMs: number, replies: Reply): void {
+    const items = queue.length > COUNTED_MAX ? undefined : itemsOf(replies);
+    if (items === undefined) return;
+    const { clock, stats } = this.#world;
+    const microseconds = ((clock.monotonicMs() - sinceMs) * 1_000) / queue.length;
+    queue.forEach(({ name }, at) => {
+      stats.count(name, microseconds, items[at] ?? UNSEEN);
+    });
   }
 
   #look(session: Session, command: Command, args: readonly Buffer[], microseconds: number): void {

@@ -268,8 +268,9 @@ export class Connection {
   #answerAtOnce(target: Extract<Target, { kind: 'reply' }>, slot: ReplySlot): void {
     const { stats } = this.#world;
     const { command, reply, called } = target;
-    if (command !== undefined && called) stats.count(command.name, 0, reply);
-    else stats.refuse(command?.name, reply);
+    if (command === undefined || !called) stats.refuse(command?.name, reply);
+    // what is queued is counted when it runs
+    else if (reply !== QUEUED) stats.count(command.name, 0, reply);
     this.#stream.settle(slot, reply);
   }
 

@@ -209,6 +209,10 @@ function runExec(
   const finish = (items: ExecTarget['queue'], data: Reply) => {
     pushes.hold();
     void completeExec(items, data, run, () => session.protocol)
+      .then((reply) => {
+        watch.ran(queue, arrivedMs, reply);
+        return reply;
+      })
       .catch(failed)
       .then(end);
   };
@@ -239,6 +243,6 @@ async function runAhead(
   for (const item of ahead) replies.set(item, await run(item.command, item.args));
   return queue.map((item) => {
     const reply = replies.get(item);
-    return reply === undefined ? item : { kind: 'known', reply };
+    return reply === undefined ? item : { name: item.name, kind: 'known', reply };
   });
 }

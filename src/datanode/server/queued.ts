@@ -6,16 +6,17 @@ import { error, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';
 
 export interface QueuedOfNode {
+  readonly name: string;
   readonly kind: 'node';
   readonly command: NodeCommand;
   readonly args: CommandLine;
 }
 
 export type Queued =
-  | { readonly kind: 'data'; readonly line: CommandLine }
+  | { readonly name: string; readonly kind: 'data'; readonly line: CommandLine }
   | QueuedOfNode
   /** Its arguments are wrong: that is what it answers. */
-  | { readonly kind: 'known'; readonly reply: Reply };
+  | { readonly name: string; readonly kind: 'known'; readonly reply: Reply };
 
 /** SORT reads keys that nobody names; that it may not is said at EXEC, as Redis does. */
 export function isJudgedLate({ command }: Target, args: CommandLine): boolean {
@@ -53,17 +54,19 @@ export function linesOf(queue: readonly Queued[]): readonly CommandLine[] {
 
 /** Undefined for what would have to run in several partitions. */
 export function queuedOf(target: Target, args: CommandLine): Queued | undefined {
+  const name = target.command?.name ?? '';
   switch (target.kind) {
     case 'reply':
-      return { kind: 'known', reply: target.reply };
+      return { kind: 'known', name, reply: target.reply };
     case 'node':
-      return { kind: 'node', command: target.command, args };
+      return { kind: 'node', name, command: target.command, args };
     case 'one':
-      return { kind: 'data', line: args };
+      return { kind: 'data', name, line: args };
     case 'gather':
       return undefined;
     default:
-      return target.parts.length === 1 ? { kind: 'data', line: target.parts[0]!.line } : undefined;
+      if (target.parts.length !== 1) return undefined;
+      return { kind: 'data', name, line: target.parts[0]!.line };
   }
 }
 

@@ -321,7 +321,7 @@ export class Transaction {
     if (refusals.size === 0) return queue;
     return queue.map((item) => {
       const reply = refusals.get(item);
-      return reply === undefined ? item : { kind: 'known', reply };
+      return reply === undefined ? item : { kind: 'known', name: item.name, reply };
     });
   }
 }

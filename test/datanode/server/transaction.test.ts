@@ -114,7 +114,7 @@ test('HELLO in a transaction: each reply is in the protocol of its moment', asyn
 });
 
 test('so are those that another node answered, in what they can still be', async () => {
-  const read = { kind: 'data', line: [Buffer.from('HGETALL')] } as const;
+  const read = { kind: 'data', name: 'hgetall', line: [Buffer.from('HGETALL')] } as const;
   const command = resolveCommand([Buffer.from('HELLO')]) as NodeCommand;
   const answered = async (from: Protocol, to: Protocol, bytes: string) => {
     let protocol = from;
@@ -122,7 +122,7 @@ test('so are those that another node answered, in what they can still be', async
       protocol = to;
       return OK;
     };
-    const queue = [read, { kind: 'node', command, args: [] } as const, read];
+    const queue = [read, { kind: 'node', name: 'hello', command, args: [] } as const, read];
     const data: Reply = { kind: 'encoded', bytes: Buffer.from(bytes) };
     const reply = await completeExec(queue, data, greet, () => protocol);
     return encodeReply(reply, from).toString();
@@ -291,6 +291,25 @@ test.each([
   const list = await other.until((all) => all.endsWith('$3\r\nend\r\n'));
   expect(list).toContain(` cmd=${command} `);
   other.end();
+});
+
+test('commands of a transaction are counted when it runs, each by what it answered', async () => {
+  await ask('CONFIG RESETSTAT', 'SET a x', 'MULTI', 'INCR a', 'GET a', 'DISCARD');
+  expect(await ask('INFO commandstats')).not.toMatch(/cmdstat_(incr|get):/);
+  await ask('MULTI', 'INCR a', 'INCR a', 'GET a', 'PING', 'SET a 1 EX no', 'EXEC');
+  const stats = await ask('INFO commandstats', 'INFO errorstats');
+  expect(stats).toMatch(/cmdstat_incr:calls=2,[^\r]*,rejected_calls=0,failed_calls=2\r/);
+  expect(stats).toMatch(/cmdstat_get:calls=1,[^\r]*,failed_calls=0\r/);
+  expect(stats).toMatch(/cmdstat_ping:calls=1,[^\r]*,failed_calls=0\r/);
+  expect(stats).toMatch(/cmdstat_set:calls=2,[^\r]*,failed_calls=1\r/);
+  expect(stats).toMatch(/errorstat_ERR:count=3\r/);
+});
+
+test('nothing of a transaction whose watch is broken is counted', async () => {
+  await ask('CONFIG RESETSTAT', 'WATCH a');
+  rebuild(doors, a);
+  expect(await ask('MULTI', 'GET a', 'EXEC')).toBe('+OK\r\n+QUEUED\r\n*-1\r\n');
+  expect(await ask('INFO commandstats')).not.toMatch(/cmdstat_get:/);
 });
 
 test('a slow transaction is in SLOWLOG and LATENCY as its EXEC', async () => {
