@@ -202,6 +202,73 @@ export const exceptions: readonly Exception[] = [
     reason: 'they are one entry of a log, and nobody knows how long one of them took',
   },
   {
+    commands: 'KEYS, PSUBSCRIBE and all with a pattern of several stars and nothing else (**)',
+    differs: 'the empty name fits as well; in Redis it fits a single star alone',
+    reason: 'stars in a row are one here, also where there is nothing for them to stand for',
+  },
+  {
+    commands: 'PUBLISH of a RESP3 client to a channel of its own',
+    differs: 'the message comes behind the reply, and behind that of EXEC; in 7.0 before it',
+    reason: 'as Redis does from 7.2 on',
+  },
+  {
+    commands: 'CLIENT LIST, CLIENT INFO',
+    differs:
+      'there is no flag d: that a watch is broken; LIST ID has each client once, by age, not in the order of the request',
+    reason: 'watches are looked at where the key is led, at EXEC; ids choose lines of one list',
+  },
+  {
+    commands: 'CLIENT TRACKING ON',
+    differs: 'refused, whatever its options; OFF is accepted',
+    reason: 'reads leave no trace, so nobody knows whom to tell that a key has changed',
+  },
+  {
+    commands: 'MONITOR of a client that monitors',
+    differs: 'OK again, where Redis answers nothing',
+    reason: 'every request has a reply',
+  },
+  {
+    commands: 'CLUSTER MEET, FORGET, ADDSLOTS, SETSLOT and all that change a cluster',
+    differs: 'refused on the cluster port, whatever their arguments, with a word about who does it',
+    reason: 'the placedriver places partitions',
+  },
+  {
+    commands: 'commands with keys of several slots, on the cluster port',
+    differs: 'carried out where one partition has all of them',
+    reason: 'what is atomic is the partition; a cluster’s client does not send such commands',
+  },
+  {
+    commands: 'CONFIG SET of what only answers: save, appendonly, maxmemory, timeout, port',
+    differs: 'refused as immutable; Redis sets them, or tells what is wrong with the value',
+    reason: 'they say what is true of kvorum; its settings are in the configuration file',
+  },
+  {
+    commands: 'CONFIG GET, INFO',
+    differs: 'there is nothing of allocator, forks, scripts and replication backlog',
+    reason: 'kvorum has none of them, and a made-up number would mislead who watches it',
+  },
+  {
+    commands: 'keyspace_hits and keyspace_misses of INFO',
+    differs: 'reads count; GETEX, GETDEL, GETSET, SET GET, COPY and SORT, which may write, do not',
+    reason: 'writes are applied on every replica alike, apart from who counts for clients',
+  },
+  {
+    commands: 'COMMAND INFO, COMMAND DOCS',
+    differs: 'key specifications have no notes; summaries are those of 7.2, without complexities',
+    reason: 'clients go by flags and positions; people read redis.io',
+  },
+  {
+    commands: 'WAIT',
+    differs:
+      'it never waits, and tells of the other replicas of a quorum, however many are asked for',
+    reason: 'a write is answered once a quorum has it on disk',
+  },
+  {
+    commands: 'DBSIZE behind SET EXAT or PXAT of a time that has passed',
+    differs: 'the key is gone at once; Redis counts it until somebody comes upon it',
+    reason: 'what has expired is never seen here',
+  },
+  {
     commands: 'AUTH and HELLO AUTH between MULTI and EXEC',
     differs: 'what is queued behind them runs by the rights of who sent EXEC, not of the new user',
     reason: 'data is one entry of the log, made before; who may not send a command cannot queue it',
