@@ -88,7 +88,7 @@ export class Call implements Entrant, Timed {
     // Given up while it waited: what has not been sent is certain to have no effect.
     const nowMs = this.#world.clock.monotonicMs();
     if (this.#plan.signal?.aborted) this.#onAbort();
-    else if (nowMs >= this.#dueMs) this.onTime(nowMs);
+    else if (nowMs >= this.#dueMs) this.#world.deadlines.overdue(this, nowMs);
     else this.#attempt();
   }
 

@@ -6,6 +6,13 @@ export interface Timed {
   onTime(nowMs: number): void;
 }
 
+/** How long a look holds the event loop: what many calls that are due come to takes seconds. */
+const TURN_MS = 5;
+/** Between two looks at the clock: most are not due, and take less time than that. */
+const VISITS = 64;
+/** Of those that are due as their turn comes, how many end before the next look has been. */
+const AT_ONCE_MAX = 256;
+
 export class Deadlines {
   readonly #clock: Clock;
   readonly #resolutionMs: number;
@@ -13,6 +20,10 @@ export class Deadlines {
   #timer: Timer | undefined;
   #dueMs = 0;
   #stoodStill = false;
+  /** A look is under way, perhaps for several turns. */
+  #looking = false;
+  /** Since the last look began. */
+  #atOnce = 0;
 
   constructor(clock: Clock, resolutionMs: number) {
     this.#clock = clock;
@@ -21,7 +32,16 @@ export class Deadlines {
 
   add(timed: Timed): void {
     this.#timed.add(timed);
-    if (this.#timer === undefined) this.#arm();
+    if (this.#timer === undefined && !this.#looking) this.#arm();
+  }
+
+  /**
+   * One that is due as its turn comes ends at once, and makes room for the next; behind many of them
+   * the others are left to the look.
+   */
+  overdue(timed: Timed, nowMs: number): void {
+    this.#atOnce++;
+    if (this.#atOnce <= AT_ONCE_MAX) timed.onTime(nowMs);
   }
 
   delete(timed: Timed): void {
@@ -43,8 +63,24 @@ export class Deadlines {
       this.#arm();
       return;
     }
-    for (const timed of this.#timed) timed.onTime(now);
-    if (this.#timed.size > 0 && this.#timer === undefined) this.#arm();
+    this.#looking = true;
+    this.#atOnce = 0;
+    this.#visit(this.#timed.values(), now);
+  }
+
+  /** Goes on in the next turn when it has taken long. */
+  #visit(left: Iterator<Timed>, nowMs: number): void {
+    const untilMs = this.#clock.monotonicMs() + TURN_MS;
+    let visits = 0;
+    for (let next = left.next(); !next.done; next = left.next()) {
+      next.value.onTime(nowMs);
+      visits++;
+      if (visits % VISITS !== 0 || this.#clock.monotonicMs() < untilMs) continue;
+      this.#clock.endOfTurn(() => this.#visit(left, nowMs));
+      return;
+    }
+    this.#looking = false;
+    if (this.#timed.size > 0) this.#arm();
   }
 
   /**
