@@ -12,23 +12,10 @@ import { isOnceLine } from '../commands/once-line.ts';
 import type { ProposeResult, Refusal } from '../raft/ready.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, EntryPlace, LineResult } from './batch.ts';
-import { lineBytes, type OnceLines } from './envelope.ts';
-import { growthOf } from './line-growth.ts';
+import { draftEntries, type EntryDraft, type Segment, type Waiter } from './entry-drafts.ts';
+import type { OnceLines } from './envelope.ts';
 import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
 import { witnessedWrite } from './witnessed.ts';
-
-/** A batch whose lines settle one after the other. */
-interface Waiter {
-  readonly batch: CommandBatch;
-  readonly results: LineResult[];
-  readonly resolve: (results: readonly LineResult[]) => void;
-}
-
-/** Consecutive lines of one batch within one entry. */
-interface Segment {
-  readonly waiter: Waiter;
-  count: number;
-}
 
 interface PendingEntry {
   readonly index: LogIndex;
@@ -37,15 +24,6 @@ interface PendingEntry {
   readonly segments: readonly Segment[];
   /** Those of it who can ask again have been told so. */
   told: boolean;
-}
-
-interface EntryDraft {
-  readonly lines: CommandLine[];
-  readonly once: OnceLines[];
-  readonly segments: Segment[];
-  bytes: number;
-  /** What its lines pad values by. */
-  paddedBytes: number;
 }
 
 const refusalCode = {
@@ -335,52 +313,4 @@ function fittingEntries(waiters: readonly Waiter[]): EntryDraft[] {
     waiter.resolve(failAll(waiter.batch, 'TOO_LARGE', why));
   }
   return draftEntries(waiters.filter((waiter) => !refused.has(waiter)));
-}
-
-/**
- * Packs lines into entries of at most entryBytesMax (one longer line has an entry of its own, and so
- * has a longer batch that takes effect as a whole).
- */
-function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
-  const drafts: EntryDraft[] = [];
-  for (const waiter of waiters) {
-    const { lines, once } = waiter.batch;
-    if (once === undefined) {
-      for (const line of lines) addTo(draftFor(drafts, [line]), waiter, line);
-      continue;
-    }
-    const draft = draftFor(drafts, lines);
-    draft.once.push({ first: draft.lines.length, count: lines.length, ...once });
-    for (const line of lines) addTo(draft, waiter, line);
-  }
-  return drafts;
-}
-
-/** The last of `drafts` when there is room in it for `lines`, whose bytes are counted; else a new one. */
-function draftFor(drafts: EntryDraft[], lines: readonly CommandLine[]): EntryDraft {
-  let bytes = 0;
-  let paddedBytes = 0;
-  for (const line of lines) {
-    bytes += lineBytes(line);
-    paddedBytes += growthOf(line);
-  }
-  let draft = drafts.at(-1);
-  const isFull =
-    draft !== undefined &&
-    draft.bytes > 0 &&
-    draft.bytes + draft.paddedBytes + bytes + paddedBytes > limits.entryBytesMax;
-  if (draft === undefined || isFull) {
-    draft = { lines: [], once: [], segments: [], bytes: 0, paddedBytes: 0 };
-    drafts.push(draft);
-  }
-  draft.bytes += bytes;
-  draft.paddedBytes += paddedBytes;
-  return draft;
-}
-
-function addTo({ lines, segments }: EntryDraft, waiter: Waiter, line: CommandLine): void {
-  lines.push(line);
-  const last = segments.at(-1);
-  if (last?.waiter === waiter) last.count++;
-  else segments.push({ waiter, count: 1 });
 }
