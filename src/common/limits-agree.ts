@@ -18,6 +18,10 @@ export function assertAgreement(limits: typeof bounds): void {
       limits.openFilesOwn,
     'strangers at the doors for HTTP and peers take none of the files of clients and engines',
   );
+  assert(
+    limits.proposalsPerPartitionMax * limits.rewrittenSmallBytes <= limits.execGrowthBytesMax,
+    'small values that one entry rewrites uncounted are no more than a transaction may rewrite',
+  );
   assert(limits.requestBytesMax < limits.entryBytesHardMax, 'the largest request fits one entry');
   assert(limits.valueBytesMax < limits.entryBytesHardMax, 'the largest value fits one entry');
   assert(

@@ -56,7 +56,10 @@ export const limits = {
   /** All replies of one transaction: beyond the first figure reads are refused; what a write would
    * answer beyond this one is left out. The same on every node: transactions run in apply. */
   execReplyBytesMax: 128 * MIB,
-  execGrowthBytesMax: 256 * MIB, // what its SETRANGEs and SETBITs may pad
+  execGrowthBytesMax: 256 * MIB, // what its commands may pad, or rewrite of what is stored
+  rewrittenSmallBytes: 4 * KIB, // smaller values are rewritten uncounted (`partition/value-sizes.ts`)
+  rewrittenLooksBytes: 32 * MIB, // of others, that a leader looks at in one turn, near enough
+  rewrittenLooksMax: 4_096, // keys that it looks at for one command
   /** Replies, and values put, of entries applied in one engine batch: beyond, the next ones are of another. */
   applyReplyBytes: 16 * MIB,
   applyHeldBytes: 32 * MIB, // changes of such a batch: beyond, elements are stored early
@@ -277,20 +280,16 @@ export const limits = {
   /** Of sessions (`partition/known-sessions.ts`): of one engine. */
   knownSessionRecordsMax: 32,
   knownSessionBytesMax: 512,
-  /**
-   * Nodes of counted trees that are kept between batches (`encoding/rank-trees.ts`), some 12 KiB
-   * each: of a replica, as many as two sets of a half million members have; of all of a node.
-   */
+  /** Nodes of counted trees that are kept between batches (`encoding/rank-trees.ts`), some 12 KiB
+   * each: of a replica, as many as two sets of a half million members have; of all of a node. */
   rankNodesOfReplica: 64,
   rankNodesOfAll: 1_024,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,
   /** What one connection brought is looked at so long in one turn of the event loop. */
   turnMs: 2,
-  /**
-   * Work on commands in one turn, and small steps of it (of some 64 items): what engine and sockets
-   * bring comes beside it, and the longest turns are to be below 4 ms.
-   */
+  /** Work on commands in one turn, and small steps of it (of some 64 items): what engine and sockets
+   * bring comes beside it, and the longest turns are to be below 4 ms. */
   workMs: 1.5,
   turnStepsMax: 32,
   /** Of one command: to look at more of them, and to run with more, are turns of their own. */

@@ -47,6 +47,15 @@ export function encodeExec(lines: readonly Line[], watched?: Watched): Line {
   return writer.finish(watched);
 }
 
+const LETTER_E = 0x65;
+const LOWER_CASE = 0x20;
+
+/** `EXEC …`; the first letter spares other lines the comparison. */
+export function isExecLine([name]: Line): boolean {
+  if (name?.length !== EXEC.length || (name[0]! | LOWER_CASE) !== LETTER_E) return false;
+  return name.toString('latin1').toUpperCase() === 'EXEC';
+}
+
 const BROKEN = Buffer.from('BROKEN');
 /**
  * In the place of an EXEC whose watch is broken, where the log has to say whether it has been carried
@@ -78,6 +87,25 @@ export function* execLines([, , , body]: Line): Generator<Line, void, unknown> {
   const reader = new ByteReader(body ?? Buffer.alloc(0));
   for (let left = reader.u32(); left > 0; left--) yield readLine(reader);
   reader.end();
+}
+
+/** Those of them whose names are `wanted`: of the others nothing is made. Throws ByteRangeError as well. */
+export function* execLinesOf(
+  [, , , body]: Line,
+  wanted: (name: Buffer) => boolean,
+): Generator<Line, void, unknown> {
+  const reader = new ByteReader(body ?? Buffer.alloc(0));
+  for (let left = reader.u32(); left > 0; left--) {
+    let args = reader.u32();
+    if (args === 0) continue;
+    const line = [reader.bytes()];
+    const isWanted = wanted(line[0]!);
+    while (--args > 0) {
+      if (isWanted) line.push(reader.bytes());
+      else reader.skip(reader.u32());
+    }
+    if (isWanted) yield line;
+  }
 }
 
 /** The first `count` arguments of each; throws ByteRangeError as well. */

@@ -2,7 +2,7 @@
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { lineBytes, type OnceLines } from './envelope.ts';
-import { growthOf } from './line-growth.ts';
+import type { ValueSizes, Weighing, Weights } from './value-sizes.ts';
 
 /** A batch whose lines settle one after the other. */
 export interface Waiter {
@@ -22,49 +22,91 @@ export interface EntryDraft {
   readonly once: OnceLines[];
   readonly segments: Segment[];
   bytes: number;
-  /** What its lines pad values by. */
-  paddedBytes: number;
+  /** Of values that its lines put and did not bring, and of each of them. */
+  valueBytes: number;
+  weights: Weights | undefined;
+}
+
+export interface Drafts {
+  readonly drafts: EntryDraft[];
+  /** How many of the waiters, the first ones, are in them. */
+  readonly count: number;
 }
 
 /**
- * Packs lines into entries of at most entryBytesMax (one longer line has an entry of its own, and so
- * has a longer batch that takes effect as a whole).
+ * Packs lines into entries of at most entryBytesMax, what they put of stored values included (one longer
+ * line has an entry of its own, and so has a longer batch that takes effect as a whole). `isFirst`:
+ * waiters are left for the next turn when stored values enough were looked at in this one.
  */
-export function draftEntries(waiters: readonly Waiter[]): EntryDraft[] {
+export function draftEntries(
+  waiters: readonly Waiter[],
+  values: ValueSizes,
+  isFirst = true,
+): Drafts {
   const drafts: EntryDraft[] = [];
+  let count = 0;
   for (const waiter of waiters) {
+    if (isFirst && count > 0 && values.isSpent) break;
+    count++;
     const { lines, once } = waiter.batch;
     if (once === undefined) {
-      for (const line of lines) addTo(draftFor(drafts, [line]), waiter, line);
+      for (const line of lines) addTo(draftFor(drafts, [line], values, true), waiter, line);
       continue;
     }
-    const draft = draftFor(drafts, lines);
+    const draft = draftFor(drafts, lines, values, false);
     draft.once.push({ first: draft.lines.length, count: lines.length, ...once });
     for (const line of lines) addTo(draft, waiter, line);
   }
-  return drafts;
+  return { drafts, count };
 }
 
 /** The last of `drafts` when there is room in it for `lines`, whose bytes are counted; else a new one. */
-function draftFor(drafts: EntryDraft[], lines: readonly CommandLine[]): EntryDraft {
+function draftFor(
+  drafts: EntryDraft[],
+  lines: readonly CommandLine[],
+  values: ValueSizes,
+  mayRefuse: boolean,
+): EntryDraft {
   let bytes = 0;
-  let paddedBytes = 0;
+  let weighing: Weighing | undefined;
   for (const line of lines) {
     bytes += lineBytes(line);
-    paddedBytes += growthOf(line);
+    weighing = values.weigh(line, mayRefuse, weighing);
   }
   let draft = drafts.at(-1);
-  const isFull =
-    draft !== undefined &&
-    draft.bytes > 0 &&
-    draft.bytes + draft.paddedBytes + bytes + paddedBytes > limits.entryBytesMax;
-  if (draft === undefined || isFull) {
-    draft = { lines: [], once: [], segments: [], bytes: 0, paddedBytes: 0 };
+  if (draft === undefined || !hasRoom(draft, bytes, weighing)) {
+    draft = { lines: [], once: [], segments: [], bytes: 0, valueBytes: 0, weights: undefined };
     drafts.push(draft);
   }
   draft.bytes += bytes;
-  draft.paddedBytes += paddedBytes;
+  if (weighing?.weights !== undefined) take(draft, weighing.weights);
   return draft;
+}
+
+/** Lines that put nothing stored, or what the draft puts in any case, add but their own bytes to it. */
+function hasRoom(draft: EntryDraft, bytes: number, weighing: Weighing | undefined): boolean {
+  if (draft.bytes === 0) return true;
+  let total = draft.bytes + bytes;
+  if (weighing === undefined || total > limits.entryBytesMax) return total <= limits.entryBytesMax;
+  let added = 0;
+  for (const [key, weight] of weighing.weights ?? []) added += addedTo(draft, key, weight);
+  if (added === 0 && weighing.weights !== undefined) return true;
+  total += draft.valueBytes + added;
+  return total <= limits.entryBytesMax;
+}
+
+function addedTo({ weights }: EntryDraft, key: string, weight: number): number {
+  return Math.max(0, weight - (weights?.get(key) ?? 0));
+}
+
+function take(draft: EntryDraft, weights: Weights): void {
+  for (const [key, weight] of weights) {
+    const added = addedTo(draft, key, weight);
+    if (added === 0) continue;
+    draft.valueBytes += added;
+    draft.weights ??= new Map();
+    draft.weights.set(key, weight);
+  }
 }
 
 function addTo({ lines, segments }: EntryDraft, waiter: Waiter, line: CommandLine): void {

@@ -8,13 +8,21 @@ import { assert } from '../../common/assert.ts';
 import { type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import { isExecLine } from '../commands/exec-line.ts';
 import { isOnceLine } from '../commands/once-line.ts';
 import type { ProposeResult, Refusal } from '../raft/ready.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, EntryPlace, LineResult } from './batch.ts';
-import { draftEntries, type EntryDraft, type Segment, type Waiter } from './entry-drafts.ts';
+import {
+  type Drafts,
+  draftEntries,
+  type EntryDraft,
+  type Segment,
+  type Waiter,
+} from './entry-drafts.ts';
 import type { OnceLines } from './envelope.ts';
 import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
+import { ValueSizes } from './value-sizes.ts';
 import { witnessedWrite } from './witnessed.ts';
 
 interface PendingEntry {
@@ -47,6 +55,12 @@ export class Proposals {
   #pendingLines = 0;
   /** Of the last entry that was applied. */
   #settledTerm: Term = 0;
+  readonly #values: ValueSizes;
+
+  /** `storedBytes`: of the value under a user's key; 0: there is none, or it is a collection. */
+  constructor(storedBytes: (key: Buffer) => number = () => 0) {
+    this.#values = new ValueSizes(storedBytes);
+  }
 
   get hasGathered(): boolean {
     return this.#gathered.length > 0;
@@ -80,7 +94,8 @@ export class Proposals {
   }
 
   /**
-   * Proposes all that was gathered, or refuses it as a whole. `encode` makes one entry of lines,
+   * Proposes what was gathered, or refuses it as a whole; some is left when stored values enough were
+   * looked at. `encode` makes one entry of lines,
    * `propose` appends entries that then have consecutive indexes.
    */
   flush(
@@ -96,7 +111,8 @@ export class Proposals {
       waiter.resolve(failAll(waiter.batch, 'CANCELLED', 'the deadline passed before proposing'));
       return false;
     });
-    const drafts = fittingEntries(live);
+    const { drafts, count } = this.#fittingEntries(live);
+    this.#leave(live.splice(count));
     if (drafts.length === 0) return;
     const result = this.#tried(live, () =>
       propose(drafts.map((draft) => encode(draft.lines, draft.once))),
@@ -109,6 +125,32 @@ export class Proposals {
       return;
     }
     this.#track(drafts, result.index, result.term);
+  }
+
+  /** They are proposed in the next turn. */
+  #leave(waiters: Waiter[]): void {
+    this.#gathered = waiters;
+    for (const { batch } of waiters) this.#gatheredLines += batch.lines.length;
+  }
+
+  /**
+   * The entries of `waiters`. What would be larger than an entry may be has no place in the log: it
+   * could not be sent to any follower, and nothing behind it would ever be committed. A transaction that
+   * rewrites too much could, and each replica would hold all of it at once.
+   */
+  #fittingEntries(waiters: readonly Waiter[]): Drafts {
+    this.#values.beginTurn();
+    const drafted = draftEntries(waiters, this.#values);
+    // such an entry has a single command, or a single batch that takes effect as a whole
+    const refused = new Map<Waiter, string>();
+    for (const draft of drafted.drafts) {
+      const why = tooLarge(draft);
+      if (why !== undefined) refused.set(draft.segments[0]!.waiter, why);
+    }
+    if (refused.size === 0) return drafted;
+    for (const [waiter, why] of refused) waiter.resolve(failAll(waiter.batch, 'TOO_LARGE', why));
+    const fitting = waiters.slice(0, drafted.count).filter((waiter) => !refused.has(waiter));
+    return { ...draftEntries(fitting, this.#values, false), count: drafted.count };
   }
 
   /** What fails in the midst of it leaves nobody waiting. */
@@ -126,6 +168,7 @@ export class Proposals {
 
   /** The entry at `index` was applied; `replies` are those of its lines (none for other kinds). */
   settle(index: LogIndex, term: Term, replies: readonly Reply[]): void {
+    this.#values.settled(index);
     for (;;) {
       const entry = this.#pending[0];
       if (entry === undefined || entry.index > index) break;
@@ -197,6 +240,7 @@ export class Proposals {
       this.#pending.push({ index, term, deadlineMs, segments: draft.segments, told: false });
       this.#pendingLines += draft.lines.length;
     });
+    this.#values.proposed(firstIndex + drafts.length - 1);
     if (last !== undefined && last.index >= firstIndex) this.#sortPending();
   }
 
@@ -294,23 +338,20 @@ function finish(waiter: Waiter): void {
   if (waiter.results.length === waiter.batch.lines.length) waiter.resolve(waiter.results);
 }
 
-/**
- * The entries of `waiters`. What would be larger than an entry may be has no place in the log: it could
- * not be sent to any follower, and nothing behind it would ever be committed.
- */
-function fittingEntries(waiters: readonly Waiter[]): EntryDraft[] {
-  const drafts = draftEntries(waiters);
-  // one that is as large has a single command, or a single batch that takes effect as a whole
-  const refused = new Map<Waiter, number>();
-  for (const { bytes, segments } of drafts) {
-    if (bytes > limits.entryBytesHardMax) refused.set(segments[0]!.waiter, bytes);
-  }
-  if (refused.size === 0) return drafts;
-  for (const [waiter, bytes] of refused) {
-    const why =
+/** Why `draft` cannot be proposed, or undefined. */
+function tooLarge({ bytes, valueBytes, lines, once }: EntryDraft): string | undefined {
+  if (bytes > limits.entryBytesHardMax) {
+    return (
       `a command of ${bytes} bytes, or a batch of so many, does not fit the ` +
-      `${limits.entryBytesHardMax} bytes that an entry of the log may have; nothing happened`;
-    waiter.resolve(failAll(waiter.batch, 'TOO_LARGE', why));
+      `${limits.entryBytesHardMax} bytes that an entry of the log may have; nothing happened`
+    );
   }
-  return draftEntries(waiters.filter((waiter) => !refused.has(waiter)));
+  // under a session it may have taken effect before, and has an entry of its own
+  const isRefusable = once.length === 0 && isExecLine(lines[0]!);
+  if (valueBytes <= limits.execGrowthBytesMax || !isRefusable) return undefined;
+  return (
+    'the commands of the transaction rewrite, or pad, stored values of more than ' +
+    `${limits.execGrowthBytesMax} bytes together (limits.execGrowthBytesMax), which each replica would ` +
+    'hold in memory; nothing happened: send them in several transactions, or without MULTI'
+  );
 }

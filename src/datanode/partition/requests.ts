@@ -21,6 +21,7 @@ import { Proposals } from './proposals.ts';
 import { reachOf, servedBefore } from './reach.ts';
 import { type ReadGround, Reads } from './reads.ts';
 import { type EntriesGround, RecentEntries } from './recent-entries.ts';
+import { storedBytes } from './value-sizes.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
 import { type Draft, Waiters } from './waiters.ts';
 import { Watches } from './watches.ts';
@@ -46,7 +47,7 @@ export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround {
 
 export class Requests {
   readonly #ground: RequestGround;
-  readonly #proposals = new Proposals();
+  readonly #proposals: Proposals;
   readonly #reads: Reads;
   readonly #followerReads: FollowerReads;
   readonly #watches: Watches;
@@ -58,6 +59,7 @@ export class Requests {
 
   constructor(ground: RequestGround, share: KeyShare) {
     this.#ground = ground;
+    this.#proposals = new Proposals((key) => this.#storedBytes(key));
     this.#recent = new RecentEntries(ground);
     const { random, raft, engine, nowMs } = ground;
     this.#cohort = ground.cohort;
@@ -281,6 +283,13 @@ export class Requests {
       (data) => this.#append(data, drafts),
     );
     this.#noteCohort();
+    if (this.#proposals.hasGathered) this.#ground.requestTurn();
+  }
+
+  /** What whoever does not lead proposes is refused: it need not look. */
+  #storedBytes(key: Buffer): number {
+    const { raft, engine } = this.#ground;
+    return raft.role === 'leader' ? storedBytes(engine(), key) : 0;
   }
 
   /** An entry of its own for those who wait for what is there already, or for confirmations. */
