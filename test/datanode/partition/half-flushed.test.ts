@@ -7,6 +7,7 @@ import { eventually } from '../../cluster/cluster.ts';
 import { Trio, textOf } from './trio.ts';
 
 const KEYS = Array.from({ length: 100 }, (_, at) => `k${at}`);
+const PATIENCE_MS = 60_000;
 let trio: Trio;
 let reached = () => {};
 const isHalfCleared = new Promise<void>((resolve) => {
@@ -52,15 +53,15 @@ function slowlyClearing(host: EngineHost): EngineHost {
   };
 }
 
-/** How many keys it shows; `waits` when it does not answer in a moment. */
-async function countAt(follower: Replica): Promise<string> {
+/** How many keys it shows; `waits` when it does not answer in a moment, or in so long. */
+async function countAt(follower: Replica, patienceMs = 200): Promise<string> {
   const answered = follower.execute({
     ...{ namespace: 'default', partition: 0, kind: 'read', protocol: 2, term: undefined },
     lines: [['EXISTS', ...KEYS].map((word) => Buffer.from(word))],
-    deadlineMs: performance.now() + 10_000,
-    maxStalenessMs: 10_000,
+    deadlineMs: performance.now() + PATIENCE_MS,
+    maxStalenessMs: PATIENCE_MS,
   });
-  const waits = new Promise<string>((resolve) => setTimeout(() => resolve('waits'), 200));
+  const waits = new Promise<string>((resolve) => setTimeout(() => resolve('waits'), patienceMs));
   return Promise.race([answered.then(([result]) => textOf(result!)), waits]);
 }
 
@@ -75,7 +76,7 @@ test('reads of a follower see all keys of before a FLUSHALL, or none', async () 
   const id = leader.id === 3 ? 2 : 3;
   const follower = trio.hosts.get(`n${id}`)!.local('default', 0)!;
   await trio.caughtUp(`n${id}`, leader.appliedIndex);
-  expect(await countAt(follower)).toBe(':100');
+  expect(await countAt(follower, PATIENCE_MS)).toBe(':100');
   // it hears nothing for a moment, in which the log goes on without it, and is compacted
   for (const other of [1, 2, 3].filter((one) => one !== id)) {
     trio.cut.add(`n${id}>n${other}`).add(`n${other}>n${id}`);
@@ -86,7 +87,7 @@ test('reads of a follower see all keys of before a FLUSHALL, or none', async () 
   await new Promise((resolve) => setTimeout(resolve, 500));
   const flushed = trio.run('write', 'FLUSHALL');
   await isHalfCleared;
-  expect(await countAt(follower)).toBe(':100');
+  expect(await countAt(follower, PATIENCE_MS)).toBe(':100');
   trio.cut.clear();
   await eventually(20_000, 'a snapshot is installed', () => follower.slot.engine !== old);
   expect(follower.appliedIndex).toBeGreaterThan(before);
