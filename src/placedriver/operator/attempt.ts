@@ -9,7 +9,8 @@ const AGAIN_MS = 50;
 
 /**
  * `act` resolves to whether its write was made. Throws LEASE_LOST when this placedriver is master no
- * more (the text ends as those which the command line waits out: `cli/admin/api`), CONFLICT when the records change all the time.
+ * more (with a text that ends as those which the command line waits out: `cli/admin/api`), CONFLICT
+ * when the records change all the time.
  */
 export async function attempt(term: MasterTerm, act: () => Promise<boolean>): Promise<void> {
   for (let count = 0; count < ATTEMPTS; count++) {
