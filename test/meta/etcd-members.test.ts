@@ -22,7 +22,7 @@ afterEach(() => sound.close());
 /** Codes of the calls that failed, of sixty to the sound member or the one at `port`. */
 async function failures(port: number): Promise<unknown[]> {
   const urls = [`http://127.0.0.1:${port}`, sound.url];
-  const store = connectEtcd({ ...world, urls, timeoutMs: 300 });
+  const store = connectEtcd({ ...world, urls, timeoutMs: 3_000 });
   const codes: unknown[] = [];
   for (let at = 0; at < 60; at++) {
     await store.put('/a', String(at)).catch((failure: { code: unknown }) => {
