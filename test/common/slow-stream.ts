@@ -9,6 +9,7 @@ export class SlowStream implements ByteStream {
   readonly local = 'here';
   handlers: StreamHandlers | undefined;
   ended = false;
+  isPaused = false;
   /** How many bytes each write takes at once. */
   room = Number.POSITIVE_INFINITY;
   /** What the system has. */
@@ -39,8 +40,13 @@ export class SlowStream implements ByteStream {
     }
   }
 
-  pause(): void {}
-  resume(): void {}
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+  }
 
   end(): void {
     this.ended = true;

@@ -62,7 +62,8 @@ export class Link {
   #flushAsked = false;
   #closed = false;
   #established = false;
-  #paused = false;
+  /** Who has no room for what comes; any of them holds it up. */
+  readonly #pausedBy = new Set<object>();
   #quietTicks = 0;
   /** Handed to the stream in all; and what the system had taken of it, and had not, at the last tick. */
   #written = 0;
@@ -103,6 +104,10 @@ export class Link {
     return this.#stream.bufferedBytes + this.#writer.length;
   }
 
+  get #isPaused(): boolean {
+    return this.#pausedBy.size > 0;
+  }
+
   get congested(): boolean {
     return this.outputBytes >= CONGESTED_BYTES;
   }
@@ -139,15 +144,15 @@ export class Link {
     this.#clock.endOfTurn(this.#flush);
   }
 
-  pause(): void {
-    if (this.#paused) return;
-    this.#paused = true;
-    this.#stream.pause();
+  /** Nothing is read until all who paused it have resumed it. */
+  pause(by: object): void {
+    if (this.#pausedBy.has(by)) return;
+    this.#pausedBy.add(by);
+    if (this.#pausedBy.size === 1) this.#stream.pause();
   }
 
-  resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
+  resume(by: object): void {
+    if (!this.#pausedBy.delete(by) || this.#isPaused) return;
     // what came meanwhile is heard from now on
     this.#quietTicks = 0;
     this.#stream.resume();
@@ -229,8 +234,8 @@ export class Link {
   readonly #beat = (): void => {
     this.#quietTicks = this.#isQuiet() ? this.#quietTicks + 1 : 0;
     const { keepaliveMs, silenceMs, untakenMs } = this.#settings;
-    if (this.#quietTicks * keepaliveMs > (this.#paused ? untakenMs : silenceMs)) {
-      const what = this.#paused
+    if (this.#quietTicks * keepaliveMs > (this.#isPaused ? untakenMs : silenceMs)) {
+      const what = this.#isPaused
         ? `nothing taken for ${untakenMs}`
         : `nothing heard for ${silenceMs}`;
       this.destroy(new Error(`${what} ms`));
@@ -245,10 +250,10 @@ export class Link {
     const taken = this.#written - buffered;
     // a keepalive that fits the system's buffer tells nothing; where it is not read, more may wait than
     // before though some was taken
-    const progress = this.#paused ? taken > this.#takenAtTick : buffered < this.#bufferedAtTick;
+    const progress = this.#isPaused ? taken > this.#takenAtTick : buffered < this.#bufferedAtTick;
     this.#bufferedAtTick = buffered;
     this.#takenAtTick = taken;
-    return !progress && !(this.#paused && buffered === 0);
+    return !progress && !(this.#isPaused && buffered === 0);
   }
 
   /** Our clocks, and what the other side needs to take the round trip out of its reading. */

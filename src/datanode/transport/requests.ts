@@ -374,10 +374,10 @@ export class RequestServer {
     if (output > 4 * max + limits.frameBytesMax) {
       this.#link.destroy(new Error('answers are not taken'));
     } else if (this.#runningBytes > max || output > max) {
-      this.#link.pause();
+      this.#link.pause(this);
       this.#link.requestFlush();
     } else {
-      this.#link.resume();
+      this.#link.resume(this);
     }
   }
 }

@@ -69,7 +69,7 @@ describe('a link that is not read', () => {
     opened.link.establish(opened.handlers);
     opened.stream.room = 0;
     if (bytes > 0) opened.link.write((w) => w.begin(channels.raft).raw(Buffer.alloc(bytes)).end());
-    opened.link.pause();
+    opened.link.pause(opened);
     return opened;
   }
 
@@ -100,10 +100,26 @@ describe('a link that is not read', () => {
     link.destroy();
   });
 
+  test('is read again when all who paused it have resumed it', () => {
+    const { stream, link } = open();
+    const [one, other] = [{}, {}];
+    link.pause(one);
+    link.pause(other);
+    link.pause(other);
+    link.resume(one);
+    expect(stream.isPaused).toBe(true);
+    link.resume(one);
+    expect(stream.isPaused).toBe(true);
+    link.resume(other);
+    expect(stream.isPaused).toBe(false);
+    link.destroy();
+  });
+
   test('has its silence counted anew once it is read again', async () => {
-    const { clock, link, closed } = paused(3_000_000);
+    const opened = paused(3_000_000);
+    const { clock, link, closed } = opened;
     await pass(clock, untakenMs - keepaliveMs);
-    link.resume();
+    link.resume(opened);
     await pass(clock, silenceMs - keepaliveMs);
     expect(link.closed).toBe(false);
     await pass(clock, 4 * keepaliveMs);
