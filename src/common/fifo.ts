@@ -1,0 +1,43 @@
+/** First in, first out; an array's `shift` moves all that is behind, once there are many. */
+
+const TAKEN_MAX = 1_024;
+
+export class Fifo<T> {
+  #items: T[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  /** The one that has waited longest. */
+  get first(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  /** The one that came last. */
+  get last(): T | undefined {
+    return this.length === 0 ? undefined : this.#items.at(-1);
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  /** Takes the first. */
+  shift(): T | undefined {
+    if (this.length === 0) return undefined;
+    const item = this.#items[this.#head++];
+    if (this.length === 0) this.clear();
+    else if (this.#head >= TAKEN_MAX && this.#head >= this.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#head = 0;
+  }
+}
