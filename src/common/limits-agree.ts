@@ -65,6 +65,10 @@ export function assertAgreement(limits: typeof bounds): void {
     limits.sessionUseNotedMs * 4 <= limits.sessionIdleMs,
     'a session in use does not end for being noted late',
   );
+  assert(
+    16 * limits.clientsMax <= limits.deliveries.waitingMax,
+    'of messages for all clients of a node so many wait that each is given several in one write',
+  );
 }
 
 function assertReplies(limits: typeof bounds): void {

@@ -83,6 +83,8 @@ export const limits = {
   subscriberOutputBytesMax: 32 * MIB,
   subscriberOutputSoftBytes: 8 * MIB,
   subscriberOutputSoftMs: 60_000,
+  /** Messages on their way to a node's clients (`pubsub/paced-delivery.ts`), in all and of one peer. */
+  deliveries: { waitingMax: 262_144, bytesMax: 8 * MIB, batchBytes: 64 * KIB, peerBytes: 64 * KIB },
   /** SUBSCRIBE and UNSUBSCRIBE wait this long at most for peers to know of it. */
   subscribeTellMs: 1_000,
 
@@ -324,10 +326,8 @@ export const limits = {
   // monitoring
   /** Partitions told one by one in INFO and /metrics, and namespaces in the latter. */
   infoPartitionsMax: 1_024,
-  /** A configuration file. */
-  configBytesMax: 256 * KIB,
-  /** Body of a request to the HTTP API. */
-  httpBodyBytesMax: 64 * KIB,
+  configBytesMax: 256 * KIB, // a configuration file
+  httpBodyBytesMax: 64 * KIB, // body of a request to the HTTP API
   /** Path and headers of one. */
   httpHeaderBytesMax: 16 * KIB,
   /** Until a request to an HTTP door is there as a whole. */

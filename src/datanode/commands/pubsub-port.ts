@@ -36,6 +36,8 @@ export interface PubSub {
   told(): Promise<void> | undefined;
   /** How many subscriptions of the cluster the message was handed to. */
   publish(kind: PublishKind, channel: Buffer, payload: Buffer): number;
+  /** The same for who can wait: while too much is on its way to this node's clients, it is held back. */
+  publishWhenRoom(kind: PublishKind, channel: Buffer, payload: Buffer): number | Promise<number>;
   /** Names that somebody in the cluster has subscribed to. */
   names(kind: SubscriptionKind): Iterable<Buffer>;
   /** How many these are. */

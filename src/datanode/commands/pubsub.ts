@@ -75,7 +75,8 @@ const publish =
   (args, { pubsub }) => {
     const channel = argument(args, 1);
     if (channel.length > limits.channelBytesMax) return error(channelTooLong(channel));
-    return integer(pubsub.publish(kind, channel, argument(args, 2)));
+    const reached = pubsub.publishWhenRoom(kind, channel, argument(args, 2));
+    return typeof reached === 'number' ? integer(reached) : reached.then(integer);
   };
 
 /** PUBSUB CHANNELS [pattern] */

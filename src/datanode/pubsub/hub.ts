@@ -8,6 +8,7 @@ import type { Clock } from '../../common/clock.ts';
 import type { NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
+import { ownList } from '../../common/own-bytes.ts';
 import {
   channelTooLong,
   type PublishKind,
@@ -16,16 +17,20 @@ import {
   type Subscriber,
   type SubscriptionKind,
 } from '../commands/pubsub-port.ts';
-import type { PubSubHandlers, Transport } from '../transport/transport.ts';
+import type { PostLink, PubSubHandlers, Transport } from '../transport/transport.ts';
 import { Announcer } from './announcer.ts';
 import { channelDelivery, patternDelivery } from './delivery.ts';
-import { decodePeerBody, encodePeerBody, isMessage } from './peer-codec.ts';
+import { PacedDelivery } from './paced-delivery.ts';
+import { decodePeerBody, encodePeerBody, isMessage, type PeerBody } from './peer-codec.ts';
+import { PostsWaiting } from './posts-waiting.ts';
 import { clusterCount, SubscriptionRegistry, subscriptionBytes, type Topic } from './registry.ts';
 
 export interface PubSubWorld {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+type PeerMessage = Extract<PeerBody, { type: 'message' }>;
 
 /** Losses are logged this often at most. */
 const LOG_PAUSE_MS = 10_000;
@@ -35,6 +40,8 @@ export class PubSubHub implements PubSub, PubSubHandlers {
   readonly #transport: () => Pick<Transport, 'post'> | undefined;
   readonly #registry: SubscriptionRegistry;
   readonly #announcer: Announcer;
+  readonly #local: PacedDelivery;
+  readonly #postsWaiting = new PostsWaiting();
   #lostMessages = 0;
   #slowSubscribers = 0;
   #loggedMs = Number.NEGATIVE_INFINITY;
@@ -43,6 +50,7 @@ export class PubSubHub implements PubSub, PubSubHandlers {
   constructor(world: PubSubWorld, transport: () => Pick<Transport, 'post'> | undefined) {
     this.#world = world;
     this.#transport = transport;
+    this.#local = new PacedDelivery(world.clock);
     this.#registry = new SubscriptionRegistry(({ kind, name }) =>
       this.#announcer.changed(kind, name),
     );
@@ -89,7 +97,7 @@ export class PubSubHub implements PubSub, PubSubHandlers {
 
   publish(kind: PublishKind, channel: Buffer, payload: Buffer): number {
     const audience = this.#registry.audience(kind, channel);
-    let reached = this.#deliver(audience, channel, payload);
+    let reached = this.#deliver(audience, this.#registry.version, channel, payload);
     const peers = peersOf(audience);
     if (peers.size === 0) return reached;
     const body = encodePeerBody({ type: 'message', kind, channel, payload });
@@ -98,6 +106,10 @@ export class PubSubHub implements PubSub, PubSubHandlers {
       else this.#lost(node);
     }
     return reached;
+  }
+
+  publishWhenRoom(kind: PublishKind, channel: Buffer, payload: Buffer): number | Promise<number> {
+    return this.#local.whenRoom(() => this.publish(kind, channel, payload));
   }
 
   *names(kind: SubscriptionKind): Iterable<Buffer> {
@@ -149,11 +161,11 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     this.#registry.forgetPeer(from);
   }
 
-  onPost(from: NodeId, bytes: Buffer): void {
+  /** Messages wait for their turn in order; what a peer tells of its clients takes effect at once. */
+  onPost(from: NodeId, bytes: Buffer, link: PostLink): void {
     const body = decodePeerBody(bytes);
     if (body.type === 'message') {
-      const { kind, channel, payload } = body;
-      this.#deliver(this.#registry.audience(kind, channel), channel, payload);
+      this.#onMessage(body, bytes.length, link);
     } else if (body.type === 'seen') {
       this.#announcer.onSeen(from, body.version);
     } else {
@@ -168,6 +180,22 @@ export class PubSubHub implements PubSub, PubSubHandlers {
 
   close(): void {
     this.#announcer.close();
+    this.#local.close();
+  }
+
+  /** It is for those who had subscribed when it came, whenever there is time for it. */
+  #onMessage(message: PeerMessage, bytes: number, link: PostLink): void {
+    const { version } = this.#registry;
+    if (this.#local.takesPosts) return this.#take(message, version);
+    this.#postsWaiting.add(link, bytes);
+    this.#local.postLater(() => {
+      this.#take(message, version);
+      this.#postsWaiting.remove(link, bytes);
+    });
+  }
+
+  #take({ kind, channel, payload }: PeerMessage, version: number): void {
+    this.#deliver(this.#registry.audience(kind, channel), version, channel, payload);
   }
 
   #post(to: NodeId, body: Buffer): boolean {
@@ -180,18 +208,20 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     }
   }
 
-  /** To this node's clients; how many subscriptions that were. */
-  #deliver(audience: readonly Topic[], channel: Buffer, payload: Buffer): number {
-    let reached = 0;
-    for (const { kind, name, local } of audience) {
-      if (local.size === 0) continue;
-      const delivery =
-        kind === 'pattern'
-          ? patternDelivery(name, channel, payload)
-          : channelDelivery(kind, channel, payload);
-      reached += local.size;
-      for (const subscriber of local) subscriber.deliver(delivery);
-    }
+  /** To this node's clients; how many subscriptions that are. */
+  #deliver(found: readonly Topic[], version: number, channel: Buffer, payload: Buffer): number {
+    const audience = found.filter(({ local }) => local.size > 0);
+    if (audience.length === 0) return 0;
+    // what waits is not to keep all that came with it
+    const [name, body] = this.#local.isBusy ? ownList([channel, payload]) : [channel, payload];
+    const deliveries = audience.map((topic) =>
+      topic.kind === 'pattern'
+        ? patternDelivery(topic.name, name!, body!)
+        : channelDelivery(topic.kind, name!, body!),
+    );
+    const bytes = name!.length + body!.length;
+    const reached = audience.reduce((sum, { local }) => sum + local.size, 0);
+    this.#local.deliver(audience, { version, deliveries, bytes });
     return reached;
   }
 

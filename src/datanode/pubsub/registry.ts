@@ -13,7 +13,8 @@ export interface Topic {
   readonly name: Buffer;
   /** Of a pattern. */
   readonly glob: Glob | undefined;
-  readonly local: Set<Subscriber>;
+  /** Each with the version of the registry since which it has subscribed, in that order. */
+  readonly local: Map<Subscriber, number>;
   readonly peers: Map<NodeId, number>;
 }
 
@@ -33,6 +34,7 @@ export class SubscriptionRegistry {
   readonly #byPeer = new Map<NodeId, Set<Topic>>();
   readonly #localTopics: Record<SubscriptionKind, number> = { channel: 0, pattern: 0, shard: 0 };
   readonly #onLocalChange: (topic: Topic) => void;
+  #version = 0;
   #subscribers = 0;
   #subscriptions = 0;
   #bytes = 0;
@@ -40,6 +42,11 @@ export class SubscriptionRegistry {
   /** `onLocalChange` runs after the count of this node's own subscriptions to a name changed. */
   constructor(onLocalChange: (topic: Topic) => void = () => {}) {
     this.#onLocalChange = onLocalChange;
+  }
+
+  /** Grows with every subscription: what was published at one is for those who had subscribed by then. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Clients of this node with a subscription. */
@@ -66,7 +73,7 @@ export class SubscriptionRegistry {
     const topic = this.#topics[kind].get(key) ?? this.#create(kind, key, name);
     own.set(key, topic.name);
     if (topic.local.size === 0) this.#localTopics[kind]++;
-    topic.local.add(subscriber);
+    topic.local.set(subscriber, ++this.#version);
     this.#subscriptions++;
     this.#bytes += subscriptionBytes(name);
     this.#onLocalChange(topic);
@@ -140,7 +147,7 @@ export class SubscriptionRegistry {
   #create(kind: SubscriptionKind, key: string, given: Buffer): Topic {
     const name = Buffer.from(given);
     const glob = kind === 'pattern' ? parseGlob(name) : undefined;
-    const topic: Topic = { kind, name, glob, local: new Set(), peers: new Map() };
+    const topic: Topic = { kind, name, glob, local: new Map(), peers: new Map() };
     this.#topics[kind].set(key, topic);
     return topic;
   }

@@ -14,7 +14,7 @@ import { decodeMessages } from './message-codec.ts';
 import { RequestServer } from './requests.ts';
 import type { StreamGate } from './stream-gate.ts';
 import { StreamReceiver } from './streams.ts';
-import type { TransportHandlers } from './transport.ts';
+import type { PostLink, TransportHandlers } from './transport.ts';
 
 const REFUSALS_REMEMBERED = 1_000;
 
@@ -111,12 +111,13 @@ export class Inbound {
     const from = hello.self.node;
     const requests = new RequestServer(link, from, handlers, this.#context.settings);
     const streams = new StreamReceiver(link, from, handlers, gate);
+    const posts: PostLink = { pause: () => link.pause(posts), resume: () => link.resume(posts) };
     return {
       onFrame: (channel, body) => {
         if (channel === channels.raft) handlers.onMessages(from, decodeMessages(body));
         else if (channel === channels.request) requests.onFrame(body);
         else if (channel === channels.stream) streams.onFrame(body);
-        else if (channel === channels.pubsub) handlers.pubsub?.onPost(from, body);
+        else if (channel === channels.pubsub) handlers.pubsub?.onPost(from, body, posts);
         else throw badFrame(`channel ${channel} after the handshake`);
       },
       onFlush: () => {

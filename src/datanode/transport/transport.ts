@@ -43,14 +43,21 @@ export interface TransportHandlers {
   readonly pubsub?: PubSubHandlers;
 }
 
+/** A link that brings posts. */
+export interface PostLink {
+  /** Nothing more is read of it, until `resume`; both may be asked for at any time, also twice. */
+  pause(): void;
+  resume(): void;
+}
+
 /** What goes out and what comes in are links of their own: each ends and begins by itself. */
 export interface PubSubHandlers {
   /** What is posted from now on reaches the peer, in order, until `onClosed`. */
   onOpen(to: NodeId): void;
   /** `unsent`: what was posted and never left. */
   onClosed(to: NodeId, unsent: readonly Buffer[]): void;
-  /** A body that the peer posted; throws BAD_FRAME, which closes the link. */
-  onPost(from: NodeId, body: Buffer): void;
+  /** A body that the peer posted over `link`; throws BAD_FRAME, which closes the link. */
+  onPost(from: NodeId, body: Buffer, link: PostLink): void;
   /** The peer's link to us has ended: what it told last holds no more. */
   onLost(from: NodeId): void;
 }

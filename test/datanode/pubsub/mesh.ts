@@ -2,6 +2,7 @@
 import { type LogFields, silentLogger } from '../../../src/common/log.ts';
 import { createSubscriber, type Subscriber } from '../../../src/datanode/commands/pubsub-port.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
+import type { PostLink } from '../../../src/datanode/transport/transport.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';
 
 export class Mesh {
@@ -16,6 +17,8 @@ export class Mesh {
   readonly unsent = new Map<string, readonly Buffer[]>();
   /** Links that take bodies and bring none. */
   readonly silent = new Set<string>();
+  /** Links that are not read. */
+  readonly paused = new Set<string>();
   readonly #epochs = new Map<string, number>();
   readonly #up = new Set<string>();
 
@@ -61,6 +64,13 @@ export class Mesh {
     end.cancel();
   }
 
+  #linkOf(link: string): PostLink {
+    return {
+      pause: () => void this.paused.add(link),
+      resume: () => void this.paused.delete(link),
+    };
+  }
+
   #post(from: string, to: string, body: Buffer): boolean {
     const link = `${from}>${to}`;
     if (!this.#up.has(link) || this.full.has(link)) return false;
@@ -70,7 +80,7 @@ export class Mesh {
     const epoch = this.#epochs.get(link);
     this.clock.setTimer(1, () => {
       if (this.#epochs.get(link) !== epoch || this.silent.has(link)) return;
-      this.hub(to).onPost(from, body);
+      this.hub(to).onPost(from, body, this.#linkOf(link));
     });
     return true;
   }
@@ -88,3 +98,19 @@ export function listener(): Listener {
 }
 
 export const bytes = (text: string) => Buffer.from(text, 'latin1');
+
+/** A link that tells whether it is read. */
+export function fakeLink(): PostLink & { readonly isPaused: boolean } {
+  let isPaused = false;
+  return {
+    get isPaused() {
+      return isPaused;
+    },
+    pause() {
+      isPaused = true;
+    },
+    resume() {
+      isPaused = false;
+    },
+  };
+}

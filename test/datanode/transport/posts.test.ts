@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { badFrame } from '../../../src/datanode/transport/frame.ts';
-import type { PubSubHandlers } from '../../../src/datanode/transport/transport.ts';
+import type { PostLink, PubSubHandlers } from '../../../src/datanode/transport/transport.ts';
 import { allReachable, eventually, introduce, startNode, type TestNode } from './nodes.ts';
 
 const started: TestNode[] = [];
@@ -87,4 +87,32 @@ test('a body that cannot be read ends the link, and it is made again', async () 
   expect(b.log).toContain('lost a');
   a.node.transport.post('b', Buffer.from('good'));
   await eventually('read', () => reads === 2);
+});
+
+test('what waits at the one who takes posts holds back who posts, and all of it arrives', async () => {
+  let link: PostLink | undefined;
+  let taken = 0;
+  const settings = { postBytesMax: 4_000_000, silenceMs: 200, untakenMs: 60_000 };
+  const [a, b] = [
+    await start('a', settings),
+    await start('b', settings, (_from, _body, from) => {
+      link = from;
+      if (++taken === 1) from.pause();
+    }),
+  ];
+  introduce(a.node, b.node);
+  await eventually('open', () => a.log.includes('open b') && allReachable(a.node, b.node));
+  const body = Buffer.alloc(100_000);
+  let posted = 0;
+  await eventually('held back', () => {
+    while (posted < 1_000 && a.node.transport.post('b', body)) posted++;
+    return link !== undefined && posted > 40 && !a.node.transport.post('b', body);
+  });
+  // longer than silence may last: it is not closed for being paused
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  while (a.node.transport.post('b', body)) posted++;
+  expect(taken).toBeLessThan(posted / 2);
+  link!.resume();
+  await eventually('all', () => taken === posted);
+  expect(b.log).not.toContain('lost a');
 });
