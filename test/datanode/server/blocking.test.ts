@@ -1,34 +1,25 @@
 /** Blocked clients at the doors; who is served is tested with real partitions. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../cluster/cluster.ts';
-import { type Doors, openDoors, RawClient, rebuild } from './doors.ts';
+import { type Doors, openDoors, type RawClient, rebuild } from './doors.ts';
+import { RawClients, whenBlocked } from './raw-clients.ts';
 import { keepWithdrawals } from './scripted-partition.ts';
 
 let doors: Doors;
-const clients: RawClient[] = [];
+const clients = new RawClients();
 
 beforeEach(async () => {
   doors = await openDoors(4, { holdMs: 300, outcomeMs: 300 });
 });
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.end();
+  clients.end();
   await doors.close();
 });
 
-async function open(door: 'gateway' | 'cluster' = 'gateway'): Promise<RawClient> {
-  const client = await RawClient.open(doors[door]);
-  clients.push(client);
-  return client;
-}
+const open = (door: 'gateway' | 'cluster' = 'gateway') => clients.open(doors[door]);
 
-async function blocked(count: number): Promise<void> {
-  await eventually(
-    30_000,
-    `${count} are blocked`,
-    () => doors.server.info().blockedClients === count,
-  );
-}
+const blocked = (count: number) => whenBlocked(doors, count);
 
 test('a blocked client runs nothing else until its time is over', async () => {
   const client = await open();

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { hasRedis, RealRedis } from '../commands/real-redis.ts';
-import { type Doors, openDoors, RawClient, wire } from './doors.ts';
+import { type Doors, openDoors, type RawClient, wire } from './doors.ts';
+import { RawClients } from './raw-clients.ts';
 
 /** Who says what, in this order; each line is answered before the next is sent. */
 type Script = readonly (readonly [client: string, line: string])[];
@@ -128,20 +129,16 @@ const scripts: Readonly<Record<string, Script>> = {
 };
 
 let doors: Doors;
-const clients: RawClient[] = [];
+const clients = new RawClients();
 beforeEach(async () => {
   doors = await openDoors();
 });
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.end();
+  clients.end();
   await doors.close();
 });
 
-async function open(to: number | string = doors.gateway): Promise<RawClient> {
-  const client = await RawClient.open(to);
-  clients.push(client);
-  return client;
-}
+const open = (to: number | string = doors.gateway) => clients.open(to);
 
 /**
  * What every client read, and how many lines all had read after each step. `enough`: the lines to

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRequestParser } from '../../../src/datanode/resp/request-parser.ts';
 import { ClientMemory, HELD_BYTES_MIN } from '../../../src/datanode/server/client-memory.ts';
-import { type Doors, openDoors, RawClient } from './doors.ts';
+import { type Doors, openDoors } from './doors.ts';
+import { RawClients } from './raw-clients.ts';
 
 function holder(name: string, gone: string[]) {
   return { letGo: (bytes: number) => gone.push(`${name} ${bytes}`) };
@@ -81,22 +82,18 @@ test('a request that has not come as a whole counts with its arguments', () => {
 
 describe('a node whose clients hold too much', () => {
   let doors: Doors;
-  const clients: RawClient[] = [];
+  const clients = new RawClients();
 
   beforeEach(async () => {
     doors = await openDoors(1, { requestsBytesMax: 10_000_000, repliesBytesMax: 20_000_000 });
   });
 
   afterEach(async () => {
-    for (const client of clients.splice(0)) client.end();
+    clients.end();
     await doors.close();
   });
 
-  async function open(): Promise<RawClient> {
-    const client = await RawClient.open(doors.gateway);
-    clients.push(client);
-    return client;
-  }
+  const open = () => clients.open(doors.gateway);
 
   /** 2.6 MB in memory, of 60 KB on the wire. */
   const holding = Buffer.from(`*1000000\r\n${'$0\r\n\r\n'.repeat(10_000)}`);
@@ -105,12 +102,14 @@ describe('a node whose clients hold too much', () => {
     const other = await open();
     const count = 5;
     for (let at = 0; at < count; at++) (await open()).socket.write(holding);
-    await expect.poll(() => clients.some(({ closed }) => closed), { timeout: 30_000 }).toBe(true);
+    await expect
+      .poll(() => clients.all.some(({ closed }) => closed), { timeout: 30_000 })
+      .toBe(true);
     expect(doors.warnings).toContain(
       'requests of clients take too much memory: whose take most is disconnected',
     );
     expect(await other.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
-    expect(clients.filter(({ closed }) => closed).length).toBeLessThan(count / 2);
+    expect(clients.all.filter(({ closed }) => closed).length).toBeLessThan(count / 2);
   });
 
   test('counts what transactions queue', async () => {
@@ -159,7 +158,7 @@ describe('a node whose clients hold too much', () => {
     other.send(`PUBLISH c ${message}`);
     await other.until((text) => text.includes(':8'));
     expect([doors.server.info().connectedClients, doors.warnings]).toEqual([9, []]);
-    for (const client of clients.slice(1)) {
+    for (const client of clients.all.slice(1)) {
       client.socket.resume();
       await client.until((text) => text.length > message.length);
     }

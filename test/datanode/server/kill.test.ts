@@ -2,12 +2,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { NULL_ARRAY } from '../../../src/datanode/resp/reply.ts';
 import { eventually } from '../../cluster/cluster.ts';
-import { type Doors, openDoors, RawClient } from './doors.ts';
+import { type Doors, openDoors, type RawClient } from './doors.ts';
+import { RawClients, whenBlocked } from './raw-clients.ts';
 import { keepWithdrawals, type ScriptedPartition } from './scripted-partition.ts';
 
 let doors: Doors;
 let killer: RawClient;
-const clients: RawClient[] = [];
+const clients = new RawClients();
 
 beforeEach(async () => {
   doors = await openDoors(4, { holdMs: 300, outcomeMs: 300 });
@@ -15,23 +16,13 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.end();
+  clients.end();
   await doors.close();
 });
 
-async function open(): Promise<RawClient> {
-  const client = await RawClient.open(doors.gateway);
-  clients.push(client);
-  return client;
-}
+const open = () => clients.open(doors.gateway);
 
-async function blocked(count: number): Promise<void> {
-  await eventually(
-    30_000,
-    `${count} are blocked`,
-    () => doors.server.info().blockedClients === count,
-  );
-}
+const blocked = (count: number) => whenBlocked(doors, count);
 
 /** What the killer's pipeline is answered, PING's at its end. */
 async function run(...commands: string[]): Promise<string> {

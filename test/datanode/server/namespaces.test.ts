@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LoneNode } from '../../storage/lone-node.ts';
-import { RawClient } from './doors.ts';
+import type { RawClient } from './doors.ts';
+import { RawClients } from './raw-clients.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'kvorum-namespaces-'));
 const node = new LoneNode(dir);
-const clients: RawClient[] = [];
+const clients = new RawClients();
 
 beforeAll(async () => {
   node.startDriver();
@@ -17,7 +18,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const client of clients) client.end();
+  clients.end();
   await node.stop();
   rmSync(dir, { recursive: true, force: true });
 });
@@ -26,11 +27,7 @@ async function addNamespace(name: string): Promise<void> {
   await node.operator.createNamespace({ name, hash: 'slots', partitions: 2, replicas: 1 });
 }
 
-async function open(door: 'gateway' | 'cluster' = 'gateway'): Promise<RawClient> {
-  const client = await RawClient.open(node.datanode.ports[door]);
-  clients.push(client);
-  return client;
-}
+const open = (door: 'gateway' | 'cluster' = 'gateway') => clients.open(node.datanode.ports[door]);
 
 async function asks(client: RawClient, ...script: (readonly [string, string])[]): Promise<void> {
   for (const [command, answer] of script) {
