@@ -71,7 +71,7 @@ export const memoryMutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/hot-engines.ts`,
-        find: 'this.#values.changing(key);',
+        find: 'if (isSmall) this.#values.changing(key);',
         replace: '',
       },
     ],

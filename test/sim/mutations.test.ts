@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Script } from 'node:vm';
+import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { mutations } from './mutations.ts';
 
@@ -15,6 +17,22 @@ test('every planted bug still has its place in the source, exactly one', () => {
   );
   expect(astray).toEqual([]);
   expect(mutations.length).toBeGreaterThanOrEqual(41);
+});
+
+test('each makes a program that can be loaded', () => {
+  const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 };
+  const broken = mutations.flatMap(({ name, edits }) =>
+    edits.flatMap(({ file, find, replace }) => {
+      const text = readFileSync(join(root, file), 'utf8').replace(find, () => replace);
+      try {
+        new Script(ts.transpileModule(text, { compilerOptions }).outputText);
+        return [];
+      } catch (failure) {
+        return [`${name}: ${failure}`];
+      }
+    }),
+  );
+  expect(broken).toEqual([]);
 });
 
 test.each(['0', 'two', '1.5', '-1', '1000'])(
