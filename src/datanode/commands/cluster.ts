@@ -47,7 +47,7 @@ function nodesText({ clusterNodes, nowMs }: NodeContext): string {
 
 function infoText(context: NodeContext): string {
   const fields = {
-    ...clusterFigures(context.clusterNodes(), context.clusterOk()),
+    ...clusterFigures(context.clusterNodes(), context.slotsLed()),
     total_cluster_links_buffer_limit_exceeded: 0,
   };
   return Object.entries(fields)

@@ -3,6 +3,7 @@ import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import type { AclView } from './acl-view.ts';
+import type { SlotsLed } from './cluster-figures.ts';
 import type { NodeWatch, SlowLogView } from './node-watch.ts';
 import type { PubSub, PubSubInfo, Subscriber } from './pubsub-port.ts';
 import type { GroupWitness } from './witness.ts';
@@ -253,8 +254,7 @@ export interface NodeContext {
   clusterNodes(): readonly ClusterNode[];
   /** All slots in order, with who follows. */
   slotRanges(): readonly SlotRange[];
-  /** False while some slot has never had a leader. */
-  clusterOk(): boolean;
+  slotsLed(): SlotsLed;
   /** False in a namespace whose keys are dealt out in another way. */
   hasSlots(): boolean;
   hasNamespace(namespace: Namespace): boolean;

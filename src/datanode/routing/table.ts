@@ -29,6 +29,8 @@ export interface RouteTable {
   leader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
   /** The newest leader ever known, for answers that must always cover every slot. */
   lastLeader(namespace: Namespace, partition: PartitionId): LeaderHint | undefined;
+  /** The newest leader ever known has said that it leads no more, and there is no news of another. */
+  hasResigned(namespace: Namespace, partition: PartitionId): boolean;
   nodes(): ReadonlyMap<NodeId, NodeRecord>;
   /** Every node seen since this process started. */
   knownNodes(): ReadonlyMap<NodeId, KnownNode>;

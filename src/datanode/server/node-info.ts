@@ -5,7 +5,7 @@ import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import { clientAddress, type PartitionRecord } from '../../meta/schema.ts';
 import type { AclView } from '../commands/acl-view.ts';
-import { type ClusterFigures, clusterFigures } from '../commands/cluster-figures.ts';
+import { type ClusterFigures, clusterFigures, type SlotsLed } from '../commands/cluster-figures.ts';
 import type {
   ClusterNode,
   Follower,
@@ -46,7 +46,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     sessions: () => world.sessions(),
     clusterNodes: () => clusterNodes(routes, node, session.namespace),
     slotRanges: () => slotRanges(routes, node, session.namespace),
-    clusterOk: () => everySlotHasLeader(routes, session.namespace),
+    slotsLed: () => slotsLed(routes, node, session.namespace),
     hasSlots: () => !routes.hasNamespace(session.namespace) || routes.hasSlots(session.namespace),
     hasNamespace: (namespace) => routes.hasNamespace(namespace),
     keyCounts: () => world.keyCounts(),
@@ -162,13 +162,19 @@ export function clusterFiguresOf(
 ): ClusterFigures | undefined {
   if (!routes.hasNamespace(namespace) || !routes.hasSlots(namespace)) return undefined;
   const nodes = clusterNodes(routes, myself, namespace);
-  return clusterFigures(nodes, everySlotHasLeader(routes, namespace));
+  return clusterFigures(nodes, slotsLed(routes, myself, namespace));
 }
 
-function everySlotHasLeader(routes: RouteTable, namespace: Namespace): boolean {
+function slotsLed(routes: RouteTable, myself: NodeId, namespace: Namespace): SlotsLed {
   const partitions = routes.partitions(namespace) ?? [];
-  return (
-    partitions.length > 0 &&
-    partitions.every(({ partition }) => routes.lastLeader(namespace, partition) !== undefined)
-  );
+  const sum = { isEverLed: partitions.length > 0, failed: 0, suspected: 0 };
+  for (const { partition, firstSlot, lastSlot } of partitions) {
+    const slots = lastSlot - firstSlot + 1;
+    const last = routes.lastLeader(namespace, partition);
+    if (last === undefined) sum.isEverLed = false;
+    const isHere = last?.node === myself || routes.nodes().has(last?.node ?? '');
+    if (!isHere || routes.hasResigned(namespace, partition)) sum.failed += slots;
+    else if (routes.leader(namespace, partition) === undefined) sum.suspected += slots;
+  }
+  return sum;
 }

@@ -6,6 +6,7 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
 import { Access } from '../../../src/datanode/acl/access.ts';
+import type { SlotsLed } from '../../../src/datanode/commands/cluster-figures.ts';
 import type {
   ClusterNode,
   Door,
@@ -122,6 +123,7 @@ export class FakeNode {
   info: ServerInfo = serverInfo;
   slotted = true;
   followers: readonly Follower[] = [];
+  slotsLed: SlotsLed = { isEverLed: true, failed: 0, suspected: 0 };
   nodes: readonly ClusterNode[] = [
     datanode(1, [[0, 8_191]]),
     datanode(2, [
@@ -162,7 +164,7 @@ export class FakeNode {
           .map((range) => ({ ...range, followers: this.followers }))
           .sort((a, b) => a.from - b.from),
       hasSlots: () => this.slotted,
-      clusterOk: () => true,
+      slotsLed: () => this.slotsLed,
       hasNamespace: (namespace) => namespace === 'default' || namespace === 'db2',
       keyCounts: async () => new Map([['default', { keys: 7, expires: 2 }]]),
       settings: () => this.settings,

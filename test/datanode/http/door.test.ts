@@ -25,7 +25,7 @@ function observed(faults = new Map<number, string>(), leaderless = [] as number[
     readiness: state,
     info: () => serverInfo,
     keyCounts: () => new Map([['default', { keys: 7, expires: 2 }]]),
-    cluster: () => clusterFigures(new FakeNode().nodes, true),
+    cluster: () => clusterFigures(new FakeNode().nodes, new FakeNode().slotsLed),
     status: () => ({
       node: 'n1',
       incarnation: 'i',

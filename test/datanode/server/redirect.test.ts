@@ -118,3 +118,26 @@ test('the cluster port sends clients to announced addresses', async () => {
   expect(await cluster.until((text) => text.includes('online'))).toContain('kv.example.org');
   cluster.end();
 });
+
+test('CLUSTER INFO counts the slots that nobody serves, and stays ok for those who are served', async () => {
+  const addresses = new Map(
+    [...doors.routes.knownNodes()].map(([name, { record }]) => [name, record]),
+  );
+  const slotsTold = async () => {
+    const cluster = await RawClient.open(doors.cluster);
+    const told = await cluster.ask('CLUSTER INFO', 'buffer_limit_exceeded');
+    cluster.end();
+    return ['state', 'slots_ok', 'slots_pfail', 'slots_fail'].map(
+      (name) => told.match(new RegExp(`cluster_${name}:(\\w+)`))![1],
+    );
+  };
+  expect(await slotsTold()).toEqual(['ok', '16384', '0', '0']);
+  doors.routes.withdrawLeader(1, { node: 'b', term: 7 });
+  expect(await slotsTold()).toEqual(['ok', '12288', '4096', '0']);
+  doors.routes.resignLeader(1, { node: 'b', term: 7 });
+  expect(await slotsTold()).toEqual(['ok', '12288', '0', '4096']);
+  doors.routes.setLeader(1, 'a', 8);
+  expect(await slotsTold()).toEqual(['ok', '16384', '0', '0']);
+  doors.routes.setNodes(new Map(), addresses);
+  expect(await slotsTold()).toEqual(['ok', '4096', '0', '12288']);
+});
