@@ -21,6 +21,7 @@ function filesBelow(folder: string, suffix = '.ts'): string[] {
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 const sources = filesBelow('src');
 const tests = filesBelow('test');
+const pages = ['ARCHITECTURE.md', 'README.md', ...filesBelow('docs', '.md')];
 
 interface Ban {
   readonly pattern: RegExp;
@@ -117,7 +118,7 @@ describe('what must not stay', () => {
     ['a path of one machine', /['"` (](?:\/work\/|\/home\/|\/root\/|\/Users\/)/],
   ];
   test.each(words)('%s', (_name, pattern) => {
-    const files = [...sources, ...filesBelow('configs', '.yaml'), 'README.md', 'ARCHITECTURE.md'];
+    const files = [...sources, ...filesBelow('configs', '.yaml'), ...pages];
     const found = files.flatMap((file) =>
       textOf(file)
         .split('\n')
@@ -145,12 +146,48 @@ describe('what comments point to', () => {
       ([, name]) => name,
     );
     const others = [...filesBelow('bench'), ...filesBelow('chaos'), ...filesBelow('tools')];
-    const pages = ['ARCHITECTURE.md', 'README.md', '.dependency-cruiser.cjs'];
-    const named = [...sources, ...tests, ...others, ...pages].flatMap((file) =>
+    const files = [...sources, ...tests, ...others, ...pages, '.dependency-cruiser.cjs'];
+    const named = files.flatMap((file) =>
       [...textOf(file).matchAll(/\bdecision (\d+[a-z]?)/g)].map(([, name]) => ({ file, name })),
     );
     expect(named.filter(({ name }) => !listed.includes(name))).toEqual([]);
     expect(listed.filter((name) => !named.some((one) => one.name === name))).toEqual([]);
+  });
+});
+
+describe('what pages point to', () => {
+  const headings = (page: string) =>
+    [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    );
+
+  test('links lead to a file, and to a heading of it', () => {
+    const astray = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+        .filter(([, path, heading]) => {
+          const target = path === '' ? page : join(dirname(page), path!);
+          if (!existsSync(join(root, target))) return true;
+          return heading !== undefined && !headings(target).includes(heading);
+        })
+        .map(([link]) => `${page}: ${link}`),
+    );
+    expect(astray).toEqual([]);
+  });
+
+  test('rooms and files that ARCHITECTURE.md and docs/cluster.md name are there', () => {
+    const others = [...filesBelow('bench'), ...filesBelow('test', '.ts')];
+    const known = [...sources, ...others].map((file) => `/${file.replace(/\.ts$/, '')}/`);
+    const rooms = new Set(sources.flatMap((file) => file.split('/').slice(1, -1)));
+    const named = ['ARCHITECTURE.md', 'docs/cluster.md'].flatMap((page) =>
+      [...textOf(page).matchAll(/`([a-z]+(?:\/[a-z0-9.-]+)+)`/g)]
+        .map(([, name]) => name!.replace(/\.ts$/, ''))
+        .filter((name) => rooms.has(name.split('/')[0]!)),
+    );
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter((name) => !known.some((file) => file.includes(`/${name}/`)))).toEqual([]);
   });
 });
 
