@@ -127,8 +127,14 @@ describe('configuration files', () => {
   test('in configs/ are valid', () => {
     const load = (name: string) =>
       readFileSync(new URL(`../../configs/${name}`, import.meta.url), 'utf8');
-    parseConfig(load('datanode.yaml'), 'datanode.yaml', datanodeConfigSchema);
-    parseConfig(load('placedriver.yaml'), 'placedriver.yaml', placedriverConfigSchema);
-    parseConfig(load('placedriver-etcd.yaml'), 'placedriver-etcd.yaml', placedriverConfigSchema);
+    for (const name of ['datanode.yaml', 'three-machines/datanode.yaml']) {
+      parseConfig(load(name), name, datanodeConfigSchema);
+    }
+    const drivers = [
+      'placedriver.yaml',
+      'placedriver-etcd.yaml',
+      'three-machines/placedriver.yaml',
+    ];
+    for (const name of drivers) parseConfig(load(name), name, placedriverConfigSchema);
   });
 });
