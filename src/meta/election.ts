@@ -4,7 +4,7 @@
  */
 import { KvorumError, messageOf } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
-import type { Leadership, Lease, MetaItem, MetaStore } from './store.ts';
+import type { Leadership, Lease, MetaEvent, MetaItem, MetaStore } from './store.ts';
 
 /** See MetaStore.campaign. */
 export async function campaign(
@@ -45,14 +45,15 @@ interface Candidacy {
   readonly since: Revision;
 }
 
+/** Resolves with the create revision of its key once no other candidate has an older one. */
 function untilOldest(
   store: MetaStore,
   { prefix, key, since }: Candidacy,
   lease: Lease,
   signal?: AbortSignal,
-): Promise<number> {
+): Promise<Revision> {
   return new Promise((resolve, reject) => {
-    const candidates = new Map<string, MetaItem>();
+    const candidates = new Candidates(key);
     const finish = (settle: () => void) => {
       watch.close();
       lease.lost.removeEventListener('abort', onLost);
@@ -63,28 +64,18 @@ function untilOldest(
     const onAbort = () =>
       finish(() => reject(new KvorumError('CANCELLED', messageOf(signal?.reason))));
     const look = (revision: Revision) => {
-      const own = candidates.get(key);
-      if (own === undefined) {
-        // taken away, though the lease holds: it would wait for ever
-        if (revision >= since) onLost();
-        return;
-      }
-      const oldest = [...candidates.values()].every(
-        (item) => item.createRevision >= own.createRevision,
-      );
-      if (oldest) finish(() => resolve(own.createRevision));
+      const { own } = candidates;
+      // taken away, though the lease holds: it would wait for ever
+      if (own === undefined && revision >= since) onLost();
+      else if (own !== undefined && candidates.isOldest(own)) finish(() => resolve(own));
     };
     const watch = store.watch(prefix, {
       onList(items, revision) {
-        candidates.clear();
-        for (const item of items) candidates.set(item.key, item);
+        candidates.list(items);
         look(revision);
       },
       onEvents(events, revision) {
-        for (const event of events) {
-          if (event.type === 'put') candidates.set(event.item.key, event.item);
-          else candidates.delete(event.key);
-        }
+        candidates.change(events);
         look(revision);
       },
     });
@@ -93,6 +84,37 @@ function untilOldest(
     if (lease.lost.aborted) onLost();
     else if (signal?.aborted) onAbort();
   });
+}
+
+/** When each candidate's key was made, as a watch tells it. */
+class Candidates {
+  readonly #key: string;
+  readonly #madeAt = new Map<string, Revision>();
+
+  /** `key`: one's own. */
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  get own(): Revision | undefined {
+    return this.#madeAt.get(this.#key);
+  }
+
+  list(items: readonly MetaItem[]): void {
+    this.#madeAt.clear();
+    for (const { key, createRevision } of items) this.#madeAt.set(key, createRevision);
+  }
+
+  change(events: readonly MetaEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'put') this.#madeAt.set(event.item.key, event.item.createRevision);
+      else this.#madeAt.delete(event.key);
+    }
+  }
+
+  isOldest(own: Revision): boolean {
+    return [...this.#madeAt.values()].every((revision) => revision >= own);
+  }
 }
 
 function lostLease(key: string): KvorumError {
