@@ -76,46 +76,49 @@ export class EtcdWatch implements Watch {
       return;
     }
     this.#stream = stream;
-    const probe = new WatchProbe(this.#connection);
     const ended = new AbortController();
-    let stopped = () => {};
+    const stopped = () => ended.abort();
+    this.#stop.signal.addEventListener('abort', stopped, { once: true });
     try {
-      await new Promise<void>((resolve, reject) => {
-        stopped = resolve;
-        stream.on('error', reject);
-        stream.on('end', () => resolve());
-        stream.on('data', (response: IWatchResponse) => {
-          try {
-            probe.heard(Number(response.header.revision));
-            if (this.#connection.admit(response.header)) {
-              // A member that lags, or a store that went back: a linearizable read tells.
-              this.#connection.verify().catch(reject);
-            }
-            if (!this.#onResponse(response)) resolve();
-          } catch (failure) {
-            reject(failure);
-          }
-        });
-        this.#stop.signal.addEventListener('abort', stopped, { once: true });
-        stream.write({
-          create_request: {
-            key: Buffer.from(this.#prefix),
-            range_end: endOf(this.#prefix),
-            start_revision: this.#seen! + 1,
-          },
-        });
-        const ask = () => stream.write({ progress_request: {} });
-        probe.untilBehind(ask, ended.signal).then(
-          () => reject(new Error('its member tells nothing new; another may')),
-          () => {},
-        );
-      });
+      await this.#listen(stream, ended.signal);
     } finally {
       ended.abort();
       this.#stop.signal.removeEventListener('abort', stopped);
       if (this.#stream === stream) this.#stream = undefined;
       drop(stream);
     }
+  }
+
+  /** Asks for what comes after what was seen, and tells it until the stream ends, or nobody listens. */
+  #listen(stream: WatchStream, ended: AbortSignal): Promise<void> {
+    const probe = new WatchProbe(this.#connection);
+    return new Promise((resolve, reject) => {
+      stream.on('error', reject);
+      stream.on('end', () => resolve());
+      stream.on('data', (response: IWatchResponse) => {
+        try {
+          probe.heard(Number(response.header.revision));
+          // a member that lags, or a store that went back: a linearizable read tells
+          if (this.#connection.admit(response.header)) this.#connection.verify().catch(reject);
+          if (!this.#onResponse(response)) resolve();
+        } catch (failure) {
+          reject(failure);
+        }
+      });
+      ended.addEventListener('abort', () => resolve(), { once: true });
+      stream.write({
+        create_request: {
+          key: Buffer.from(this.#prefix),
+          range_end: endOf(this.#prefix),
+          start_revision: this.#seen! + 1,
+        },
+      });
+      const ask = () => stream.write({ progress_request: {} });
+      probe.untilBehind(ask, ended).then(
+        () => reject(new Error('its member tells nothing new; another may')),
+        () => {},
+      );
+    });
   }
 
   /** False: the store has cancelled the watch. */
