@@ -99,17 +99,7 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
     if (kind === undefined || (protocol !== 2 && protocol !== 3)) {
       throw new ByteRangeError('unknown kind or protocol');
     }
-    const lines: CommandLine[] = [];
-    let name: Buffer = NO_BYTES;
-    for (let left = bounded(reader.u32(), limits.requestArgumentsMax); left > 0; left--) {
-      const count = bounded(reader.u32(), limits.requestArgumentsMax);
-      if (count === 0) throw new ByteRangeError('a command without a name');
-      name = reader.bytesOr(name);
-      const line = listFor(count, name);
-      line[0] = name;
-      for (let at = 1; at < count; at++) line[at] = reader.bytes();
-      lines.push(line);
-    }
+    const lines = decodeLines(reader);
     reader.end();
     return {
       namespace,
@@ -125,6 +115,22 @@ export function decodeBatch(body: Buffer, nowMs: number): CommandBatch {
       deadlineMs: nowMs + leftMs,
     };
   });
+}
+
+/** Equal names, one after the other, become one Buffer. */
+function decodeLines(reader: ByteReader): CommandLine[] {
+  const lines: CommandLine[] = [];
+  let name: Buffer = NO_BYTES;
+  for (let left = bounded(reader.u32(), limits.requestArgumentsMax); left > 0; left--) {
+    const count = bounded(reader.u32(), limits.requestArgumentsMax);
+    if (count === 0) throw new ByteRangeError('a command without a name');
+    name = reader.bytesOr(name);
+    const line = listFor(count, name);
+    line[0] = name;
+    for (let at = 1; at < count; at++) line[at] = reader.bytes();
+    lines.push(line);
+  }
+  return lines;
 }
 
 function isSet(flag: number): boolean {
