@@ -9,7 +9,7 @@ import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { anyAborted } from '../../common/either-signal.ts';
 import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
-import type { Revision, Term } from '../../common/ids.ts';
+import type { Incarnation, Revision, Term } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import {
@@ -291,39 +291,9 @@ export class DatanodeCoordinator {
 
   /** Resolves when the registration has ended. */
   async #register(record: NodeRecord): Promise<void> {
-    const { store, logger } = this.#options;
+    const { logger } = this.#options;
     const lease = await this.#holdLease();
-    const key = keys.node(record.node);
-    const known = await store.get(key);
-    const name = await store.get(keys.incarnation(record.node));
-    const alive = known && decodeRecord(recordKinds.node, key, known.value);
-    const named = name && decodeRecord(recordKinds.incarnation, name.key, name.value);
-    const holder = alive ?? named;
-    const incarnation = holder?.incarnation ?? record.incarnation;
-    if (incarnation !== record.incarnation) {
-      await lease.revoke().catch(() => {});
-      throw new KvorumError(
-        'CONFLICT',
-        `the name ${record.node} belongs to incarnation ${incarnation}; this data directory is ` +
-          `incarnation ${record.incarnation}: give it another name, or start it empty`,
-      );
-    }
-    const other = alive?.bootId === record.bootId ? undefined : alive;
-    if (other && (this.#registeredAt !== undefined || isElsewhere(other, record))) {
-      if (this.#mayBeFormer()) throw stillThere(other);
-      await lease.revoke().catch(() => {});
-      throw sameNode(other);
-    }
-    const told = await this.#life.begin(record, named);
-    const { succeeded, revision } = await store.transaction(
-      [
-        { key, modRevision: known?.modRevision ?? 0 },
-        { key: keys.incarnation(record.node), modRevision: name?.modRevision ?? 0 },
-      ],
-      [{ type: 'put', key, value: encodeRecord(record), lease }, told],
-    );
-    if (!succeeded)
-      throw new KvorumError('STORE_UNAVAILABLE', 'the registration changed meanwhile');
+    const revision = await this.#writeRegistration(record, lease);
     logger.info('registered', { node: record.node });
     this.#registeredAt ??= revision;
     this.#tellCurrent();
@@ -334,6 +304,53 @@ export class DatanodeCoordinator {
     ended.abort();
     await telling;
     if (lease.lost.aborted) logger.warn('the lease was lost; registering again');
+  }
+
+  /** Resolves with its revision. Throws CONFLICT when the name is another's. */
+  async #writeRegistration(record: NodeRecord, lease: Lease): Promise<Revision> {
+    const { store } = this.#options;
+    const key = keys.node(record.node);
+    const known = await store.get(key);
+    const name = await store.get(keys.incarnation(record.node));
+    const alive = known && decodeRecord(recordKinds.node, key, known.value);
+    const named = name && decodeRecord(recordKinds.incarnation, name.key, name.value);
+    const refused = this.#refusedBy(record, alive, (alive ?? named)?.incarnation);
+    if (refused !== undefined) {
+      await lease.revoke().catch(() => {});
+      throw refused;
+    }
+    const told = await this.#life.begin(record, named);
+    const { succeeded, revision } = await store.transaction(
+      [
+        { key, modRevision: known?.modRevision ?? 0 },
+        { key: keys.incarnation(record.node), modRevision: name?.modRevision ?? 0 },
+      ],
+      [{ type: 'put', key, value: encodeRecord(record), lease }, told],
+    );
+    if (succeeded) return revision;
+    throw new KvorumError('STORE_UNAVAILABLE', 'the registration changed meanwhile');
+  }
+
+  /**
+   * Why `record` is never to be written beside who is registered (`alive`), and the incarnation that has
+   * its name (`named`). Throws while that may still end by itself.
+   */
+  #refusedBy(
+    record: NodeRecord,
+    alive: NodeRecord | undefined,
+    named: Incarnation | undefined,
+  ): KvorumError | undefined {
+    if (named !== undefined && named !== record.incarnation) {
+      return new KvorumError(
+        'CONFLICT',
+        `the name ${record.node} belongs to incarnation ${named}; this data directory is ` +
+          `incarnation ${record.incarnation}: give it another name, or start it empty`,
+      );
+    }
+    if (alive === undefined || alive.bootId === record.bootId) return undefined;
+    if (this.#registeredAt === undefined && !isElsewhere(alive, record)) return undefined;
+    if (this.#mayBeFormer()) throw stillThere(alive);
+    return sameNode(alive);
   }
 }
 
