@@ -55,6 +55,16 @@ interface Asked {
   readonly consistency: Consistency;
 }
 
+/** A command that is to find its partitions. */
+interface Placing {
+  readonly name: string;
+  readonly row: CommandRow | undefined;
+  readonly line: ParsedCall['line'];
+  readonly asked: Asked;
+  readonly trace: CommandTrace | undefined;
+  readonly placed: How['placed'];
+}
+
 /** How a command is run that is part of something else. */
 export interface How {
   /** Of something under way: it is taken while the client closes. */
@@ -137,14 +147,11 @@ export class Runner {
       const reply = await traceCommand(context, (trace) => {
         const options = watched === undefined ? parsed.options : fresh(watched);
         const asked = this.#asked(options, how.askedMs);
-        const placed = (partition: PartitionId | undefined) => {
-          if (trace !== undefined) trace.partition = partition;
-          how.placed?.(partition);
-        };
-        const place = (table: PartitionTable) =>
-          this.#place(lower, row, parsed, asked, table, trace, placed);
+        const { placed } = how;
+        const placing = { name: lower, row, line: parsed.line, asked, trace, placed };
         const table = this.#table;
-        return table ? place(table) : this.#whenTable(asked).then(place);
+        if (table !== undefined) return this.#place(placing, table);
+        return this.#whenTable(asked).then((late) => this.#place(placing, late));
       });
       return decodeReply(lower, reply, bytes);
     } finally {
@@ -280,21 +287,16 @@ export class Runner {
     };
   }
 
-  #place(
-    name: string,
-    row: CommandRow | undefined,
-    { line }: ParsedCall,
-    asked: Asked,
-    table: PartitionTable,
-    trace: CommandTrace | undefined,
-    placed: (partition: PartitionId | undefined) => void,
-  ): Promise<Reply> {
+  #place(placing: Placing, table: PartitionTable): Promise<Reply> {
+    const { name, row, line, asked, trace } = placing;
     const keys = keysOf(row, line);
     if (keys.length === 0) refuseOfOneNode(table, name, line);
     const partitions = keys.map((key) => table.partitionOf(bytesOf(key)));
     const [first] = partitions;
     const together = partitions.every((one) => one === first);
-    placed(together ? first : undefined);
+    const partition = together ? first : undefined;
+    if (trace !== undefined) trace.partition = partition;
+    placing.placed?.(partition);
     const units = keys.length > 1 ? keys.map((key) => table.unitOf(bytesOf(key))) : [];
     if (units.some((unit) => unit !== units[0])) {
       const parts = splitLine(
@@ -302,7 +304,7 @@ export class Runner {
         line,
         units.map((unit, at) => ({ unit: unit!, partition: partitions[at]! })),
       );
-      if (parts !== undefined) return this.#runParts(name, row, parts, asked, trace);
+      if (parts !== undefined) return this.#runParts(placing, parts);
     }
     const blocking = row?.kind === 'blocking';
     const plan: CallPlan = {
@@ -313,20 +315,14 @@ export class Runner {
       blocking,
       timeoutMs: blocking && !asked.timeoutGiven ? Number.POSITIVE_INFINITY : asked.timeoutMs,
       // Keys of several partitions are brought together by whatever node is asked.
-      partition: together ? first : undefined,
+      partition,
       key: together && row?.kind === 'write' ? keys[0] : undefined,
     };
     return this.#call(plan, trace);
   }
 
   /** Each part is retried by itself; when one fails the whole does, and says what the others did. */
-  async #runParts(
-    name: string,
-    row: CommandRow | undefined,
-    parts: readonly Part[],
-    asked: Asked,
-    trace: CommandTrace | undefined,
-  ): Promise<Reply> {
+  async #runParts({ name, row, asked, trace }: Placing, parts: readonly Part[]): Promise<Reply> {
     const effect = row?.kind === 'read' ? 'read' : 'write';
     for (const { line } of parts) refuseTooLarge(line);
     const calls = parts.map(({ partition, line }) =>
