@@ -72,46 +72,23 @@ export async function serve(
   token: string | undefined,
 ): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const { name, host } = config;
-  const version = KVORUM_VERSION;
-  const leaseTtlMs = config.timing['lease-ttl-ms'];
-  const options = { ...world, store, name, leaseTtlMs };
-  const placement = placementSettingsOf(config);
+  const options = { ...world, store, name, leaseTtlMs: config.timing['lease-ttl-ms'] };
   const view = new ClusterView(options);
   const registration = new Registration(options);
   const coordinator = new PlacedriverCoordinator({
     ...options,
     default: config.default,
-    placement,
+    placement: placementSettingsOf(config),
     known: (key) => view.kept(key),
     mayCampaign: (signal) => registration.registered(signal),
   });
   const loop = new LoopMeter(world.clock);
-  const isMaster = () => coordinator.isMaster;
-  const probes = createProbes({ name, version, store, view, loop, isMaster });
-  const context = {
-    ...options,
-    version,
-    view,
-    placement,
-    token,
-    operator: () => coordinator.operator,
-    deposed: () => coordinator.deposed,
-    awayForMs: () => registration.awayForMs,
-    rival: () => registration.rival,
-  };
-  const address = { host: config.listen ?? host, port: config.ports.http };
-  const http = await startHttp(address, context, probes).catch((failure) => {
-    throw listenFailure(failure, address, 'ports.http');
-  });
+  const parts = { ...options, token, view, registration, coordinator, loop };
+  const http = await openDoor(config, parts);
   view.start();
   coordinator.start();
-  registration.start({
-    version: SCHEMA_VERSION,
-    name,
-    host,
-    httpPort: http.port,
-    build: version,
-  });
+  const build = KVORUM_VERSION;
+  registration.start({ version: SCHEMA_VERSION, name, host, httpPort: http.port, build });
   loop.start();
   return {
     port: http.port,
@@ -123,6 +100,37 @@ export async function serve(
       await view.close();
     },
   };
+}
+
+interface DoorParts extends PlacedriverWorld {
+  readonly store: MetaStore;
+  readonly name: string;
+  readonly leaseTtlMs: number;
+  readonly token: string | undefined;
+  readonly view: ClusterView;
+  readonly registration: Registration;
+  readonly coordinator: PlacedriverCoordinator;
+  readonly loop: LoopMeter;
+}
+
+/** The HTTP API and the probes, over what the other parts know. */
+function openDoor(config: PlacedriverConfig, parts: DoorParts): ReturnType<typeof startHttp> {
+  const { registration, coordinator } = parts;
+  const version = KVORUM_VERSION;
+  const probes = createProbes({ ...parts, version, isMaster: () => coordinator.isMaster });
+  const context = {
+    ...parts,
+    version,
+    placement: placementSettingsOf(config),
+    operator: () => coordinator.operator,
+    deposed: () => coordinator.deposed,
+    awayForMs: () => registration.awayForMs,
+    rival: () => registration.rival,
+  };
+  const address = { host: config.listen ?? config.host, port: config.ports.http };
+  return startHttp(address, context, probes).catch((failure) => {
+    throw listenFailure(failure, address, 'ports.http');
+  });
 }
 
 /** Rejects with BAD_CONFIG for a token or a file that cannot be used. */
