@@ -12,11 +12,11 @@ function typeOf({ subscriber }: Session): string {
 }
 
 function flagsOf(session: Session, inTransaction: boolean): string {
-  const { monitors, subscriber, readOnly, noEvict, noTouch, blocked } = session;
+  const { monitors, subscriber, readOnly, noEvict, noTouch, blocked, heldBack } = session;
   const flags = [
     [monitors, 'O'],
     [isSubscribed(subscriber), 'P'],
-    [blocked !== undefined, 'b'],
+    [blocked !== undefined || heldBack, 'b'],
     [inTransaction, 'x'],
     [readOnly, 'r'],
     [noEvict, 'e'],

@@ -53,6 +53,8 @@ export interface Session {
   replyMode: 'on' | 'off' | 'skip';
   /** Set while it is in a blocking command; `end` resolves to whether that ended its wait. */
   blocked: { readonly end: (how: Ending) => Promise<boolean> } | undefined;
+  /** CLIENT PAUSE holds it back: CLIENT UNBLOCK does not end that. */
+  heldBack: boolean;
   noEvict: boolean;
   noTouch: boolean;
   /** It is told every command of this node's clients. */

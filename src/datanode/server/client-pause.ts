@@ -24,6 +24,11 @@ export class ClientPause {
     this.#clock = clock;
   }
 
+  /** How many clients it holds back. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   pause(durationMs: number, mode: PauseMode): void {
     this.#endMs = Math.max(this.#mode ? this.#endMs : 0, this.#clock.monotonicMs() + durationMs);
     if (this.#mode !== 'all') this.#mode = mode;

@@ -197,15 +197,15 @@ export class Connection {
   }
 
   #dispatch(line: CommandLine, slot: ReplySlot): void {
-    const { watch } = this.#world;
-    if (watch.clientPause.holds(line, () => this.#transaction.lines)) {
+    const direct = dispatch(line, this.#dispatchWorld);
+    // what is turned away waits for nothing, as in Redis
+    if (isCarriedOut(direct) && this.#isPaused(line)) {
       return this.#holdBack({ args: line, slot });
     }
     const { session } = this;
     slot.protocol = session.protocol;
     slot.silent = session.replyMode !== 'on';
     if (session.replyMode === 'skip') session.replyMode = 'on';
-    const direct = dispatch(line, this.#dispatchWorld);
     // also of what is queued or refused: CLIENT LIST tells by it what a client did last, and when
     session.lastCommand = direct.command?.name ?? '';
     session.lastCommandMs = this.#world.clock.wallMs();
@@ -255,11 +255,17 @@ export class Connection {
     this.#stream.destroy();
   }
 
+  #isPaused(line: CommandLine): boolean {
+    return this.#world.watch.clientPause.holds(line, () => this.#transaction.lines);
+  }
+
   /** Clients are paused: this request and those after it wait until they are not. */
   #holdBack(waiting: Waiting): void {
     if (this.#inputEnded) return this.#stream.destroy();
+    this.session.heldBack = true;
     this.#heldBack = this.#world.watch.clientPause.whenOver(() => {
       this.#heldBack = undefined;
+      this.session.heldBack = false;
       this.#waiting.unshift(waiting);
       this.#dispatchWaiting();
     });
@@ -362,4 +368,9 @@ export class Connection {
     this.#world.watch.stopMonitor(this.session);
     this.#world.onClose(this);
   }
+}
+
+/** Not turned away: the command itself answers, now or later. */
+function isCarriedOut(target: Target): boolean {
+  return target.kind !== 'reply' || target.called;
 }

@@ -173,7 +173,7 @@ export class RedisServer {
       clientsMax: this.#clientsMax,
       connectedClients: this.#connections.size,
       clientBuffers: this.#rates.clientBuffers(),
-      blockedClients: this.#waiting.size,
+      blockedClients: this.#waiting.size + this.#watch.clientPause.waiting,
       totalConnections: stats.connections,
       totalCommands: stats.commands,
       rejectedConnections: stats.rejected,

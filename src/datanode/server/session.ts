@@ -31,6 +31,7 @@ export function createSession(start: SessionStart): Session {
     notified: false,
     replyMode: 'on',
     blocked: undefined,
+    heldBack: false,
     noEvict: false,
     noTouch: false,
     monitors: false,

@@ -46,6 +46,7 @@ export class FakeSession implements Session {
   notified = false;
   replyMode: 'on' | 'off' | 'skip' = 'on';
   blocked: Session['blocked'];
+  heldBack = false;
   noEvict = false;
   noTouch = false;
   monitors = false;

@@ -1,5 +1,6 @@
 /** Commands of a node over real sockets: byte for byte as a stock redis-server, in both protocols. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../cluster/cluster.ts';
 import { hasRedis, RealRedis } from '../commands/real-redis.ts';
 import { type Doors, openDoors, RawClient } from './doors.ts';
 
@@ -318,6 +319,48 @@ describe('a node', () => {
     two.end();
     expect(await one.ask('PING', '+PONG\r\n')).toBe('+PONG\r\n');
     one.end();
+    await doors.close();
+  });
+
+  test('what is turned away does not wait for the end of a pause', async () => {
+    const doors = await openDoors(2);
+    const client = await RawClient.open(doors.gateway);
+    const denied = "-NOPERM this user has no permissions to run the 'del' command\r\n";
+    for (const [command, answer] of [
+      ['ACL SETUSER reader on >pw +@all -del ~a', '+OK\r\n'],
+      ['CLIENT PAUSE 60000 WRITE', '+OK\r\n'],
+      ['SET a', "-ERR wrong number of arguments for 'set' command\r\n"],
+      ['AUTH reader pw', '+OK\r\n'],
+      ['DEL a', denied],
+      ['MULTI', '+OK\r\n'],
+      ['DEL a', denied],
+      ['EXEC', '-EXECABORT Transaction discarded because of previous errors.\r\n'],
+      ['CLIENT UNPAUSE', '+OK\r\n'],
+    ] as const) {
+      expect(await client.ask(command, answer)).toBe(answer);
+    }
+    client.end();
+    await doors.close();
+  });
+
+  test('who is held back by a pause is shown as blocked, and CLIENT UNBLOCK is not for it', async () => {
+    const doors = await openDoors(2);
+    const [one, two] = await Promise.all([
+      RawClient.open(doors.gateway),
+      RawClient.open(doors.gateway),
+    ]);
+    const id = (await bytesOf(two, 'CLIENT ID')).slice(1, -2);
+    await bytesOf(one, 'CLIENT PAUSE 60000 WRITE');
+    two.send('SET a 1');
+    await eventually(10_000, 'it is held back', () => doors.server.info().blockedClients === 1);
+    expect(await bytesOf(one, `CLIENT LIST ID ${id}`)).toContain(' flags=b ');
+    expect(await bytesOf(one, `CLIENT UNBLOCK ${id}`)).toBe(':0\r\n');
+    await bytesOf(one, 'CLIENT UNPAUSE');
+    await two.until((text) => text.endsWith('+OK\r\n'));
+    expect(doors.server.info().blockedClients).toBe(0);
+    expect(await bytesOf(one, `CLIENT LIST ID ${id}`)).toContain(' flags=N ');
+    one.end();
+    two.end();
     await doors.close();
   });
 
