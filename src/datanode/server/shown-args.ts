@@ -8,12 +8,21 @@ const AS_THEY_ARE_MAX = 4;
 /** Memory that they may keep alive, each. */
 const MEMORY_KEPT_MAX = 16_384;
 
+/** Also of settings that there are none of: who sets them for Redis's sake sends a secret all the same. */
+const secretSettings = [
+  'requirepass',
+  'masterauth',
+  'masteruser',
+  'tls-key-file-pass',
+  'tls-client-key-file-pass',
+];
+
 /** Of these, which arguments must not be seen by who looks at other clients' commands. */
 const secrets: ReadonlyMap<string, (args: readonly Buffer[]) => (at: number) => boolean> = new Map([
   ['auth', () => () => true],
   ['hello', helloSecrets],
   ['acl|setuser', () => (at) => at > 1],
-  ['config|set', (args) => (at) => isWord(args[at - 1], 'requirepass')],
+  ['config|set', (args) => (at) => secretSettings.some((name) => isWord(args[at - 1], name))],
 ]);
 
 function helloSecrets(args: readonly Buffer[]): (at: number) => boolean {

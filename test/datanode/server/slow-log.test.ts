@@ -64,6 +64,9 @@ test('arguments are shown cut, and secrets not at all', () => {
     'hz',
     '1',
   ]);
+  for (const name of ['masterauth', 'MasterUser', 'tls-key-file-pass']) {
+    expect(shown('config|set', 'config', 'set', name, 'p')[3]).toBe('(redacted)');
+  }
 });
 
 test('short requests are shown as they came, unless they would keep much memory', () => {
