@@ -332,7 +332,7 @@ function selectorView(selector: Selector): SelectorView {
 }
 
 function noRights({ name, flags }: Command): Denial | undefined {
-  return flags.includes('no_auth') ? undefined : { reason: 'command', object: name };
+  return flags.includes('no_auth') ? undefined : { reason: 'command', object: name, at: 0 };
 }
 
 function refusalText({ reason, object }: Denial): string {

@@ -13,9 +13,11 @@ import type { KeyPattern, Selector, User } from './user.ts';
 export interface Denial {
   readonly reason: 'command' | 'key' | 'channel';
   readonly object: string;
+  /** Which argument it is. */
+  readonly at: number;
 }
 
-/** Of several selectors' denials the most telling one is the answer. */
+/** Of several selectors' denials the most telling one is the answer, the furthest of those alike. */
 const telling: readonly Denial['reason'][] = ['command', 'key', 'channel'];
 
 /**
@@ -28,10 +30,14 @@ export function denialOf(user: User, row: Command, request: readonly Buffer[]): 
   for (const selector of [user.root, ...user.selectors]) {
     const denial = denialBy(selector, command, args);
     if (denial === undefined) return undefined;
-    const isWorse = !worst || telling.indexOf(denial.reason) > telling.indexOf(worst.reason);
-    if (isWorse) worst = denial;
+    if (worst === undefined || isMoreTelling(denial, worst)) worst = denial;
   }
   return worst;
+}
+
+function isMoreTelling(one: Denial, other: Denial): boolean {
+  const more = telling.indexOf(one.reason) - telling.indexOf(other.reason);
+  return more > 0 || (more === 0 && one.at > other.at);
 }
 
 function denialBy(
@@ -39,7 +45,7 @@ function denialBy(
   command: Command,
   args: readonly Buffer[],
 ): Denial | undefined {
-  if (!mayRun(selector, command, args)) return { reason: 'command', object: command.name };
+  if (!mayRun(selector, command, args)) return { reason: 'command', object: command.name, at: 0 };
   return keyDenial(selector, command, args) ?? channelDenial(selector, command, args);
 }
 
@@ -64,13 +70,13 @@ function keyDenial(
   command: Command,
   args: readonly Buffer[],
 ): Denial | undefined {
-  if (command.readsAnyKey && !readsAll(selector)) return { reason: 'key', object: '*' };
+  if (command.readsAnyKey && !readsAll(selector)) return { reason: 'key', object: '*', at: 0 };
   const { keys } = selector;
   // channels stand where keys would, so that a cluster client finds their slot
   if (keys === 'all' || command.flags.includes('pubsub')) return undefined;
   const uses = keyUses(command, args, keysOf(command, args));
   const denied = uses.find((use) => !keys.some((pattern) => allows(pattern, use)));
-  return denied && { reason: 'key', object: denied.key.toString('latin1') };
+  return denied && denialAt('key', denied.key, args);
 }
 
 function allows({ pattern, read, write }: KeyPattern, { key, flags }: KeyUse): boolean {
@@ -119,7 +125,11 @@ function channelDenial(
   if (which === undefined) return undefined;
   const wanted = which === 'first' ? args.slice(1, 2) : args.slice(1);
   const denied = wanted.find((channel) => !mayHear(selector, channel, which === 'patterns'));
-  return denied && { reason: 'channel', object: denied.toString('latin1') };
+  return denied && denialAt('channel', denied, args);
+}
+
+function denialAt(reason: Denial['reason'], what: Buffer, args: readonly Buffer[]): Denial {
+  return { reason, object: what.toString('latin1'), at: args.indexOf(what) };
 }
 
 /** Whether each subscription is allowed by one of the user's selectors. */

@@ -272,7 +272,8 @@ function commandProblem(what: string, allow: boolean): string | undefined {
     return third === undefined && allow ? undefined : UNKNOWN;
   }
   const isKnown = command.subcommands.some((row) => row.name === `${name}|${second}`);
-  if (!isKnown) return UNKNOWN;
+  // in Redis it has no subcommands: its first arguments are allowed, whatever they are
+  if (!isKnown) return name === 'debug' && allow && third === undefined ? undefined : UNKNOWN;
   return third === undefined ? undefined : NO_FIRST_ARGUMENT;
 }
 

@@ -76,7 +76,7 @@ function dryRun(table: Table): Run {
     const sub =
       line[1] && found?.subcommands?.find((row) => row.name === `${found.name}|${word(line[1]!)}`);
     const command = sub ?? found;
-    if (command === undefined) {
+    if (command === undefined || (command.subcommands !== undefined && line.length > 1)) {
       return error(`ERR Command '${argument(line, 0).toString('utf8', 0, SHOWN_MAX)}' not found`);
     }
     const { arity } = command;

@@ -35,3 +35,16 @@ test('no more patterns are kept than their bound says', () => {
   for (const one of [...users, users[19]!, users[0]!]) mayRun(one, ['get', 'a']);
   expect(glob.parseGlob).toHaveBeenCalledTimes(21);
 });
+
+test('of what no selector allows the one is told that the furthest of them came to', () => {
+  const rules = ['+mget', '~key', '(+mget ~key ~other)', '+subscribe', '&a', '(+subscribe &a &b)'];
+  const user = changeUser(newUser('alice'), rules) as User;
+  const denied = (...words: string[]) => {
+    const args = words.map((word) => Buffer.from(word));
+    return denialOf(user, resolveCommand(args)!, args)?.object;
+  };
+  expect(denied('mget', 'other', 'third')).toBe('third');
+  expect(denied('mget', 'key', 'other', 'third')).toBe('third');
+  expect(denied('mget', 'third', 'other')).toBe('third');
+  expect(denied('subscribe', 'b', 'c')).toBe('c');
+});

@@ -148,7 +148,11 @@ test('channels are allowed by pattern', () => {
     );
   const alice = user('+@all', '&news.*');
   expect(reason(alice, 'publish', 'news.a', 'x')).toBeUndefined();
-  expect(reason(alice, 'publish', 'other', 'x')).toEqual({ reason: 'channel', object: 'other' });
+  expect(reason(alice, 'publish', 'other', 'x')).toEqual({
+    reason: 'channel',
+    object: 'other',
+    at: 1,
+  });
   expect(reason(alice, 'subscribe', 'news.a', 'other')?.object).toBe('other');
   expect(reason(alice, 'psubscribe', 'news.*')).toBeUndefined();
   expect(reason(alice, 'psubscribe', 'news.a*')?.reason).toBe('channel');
