@@ -4,6 +4,8 @@
  */
 import type { Clock } from '../../src/common/clock.ts';
 import { codeOf, messageOf } from '../../src/common/errors.ts';
+import { GroupStates } from '../../src/placedriver/balance/group-states.ts';
+import { balanceView } from '../../src/placedriver/balance-view.ts';
 import {
   holdingsOf,
   nodeAnswer,
@@ -12,6 +14,7 @@ import {
   partitionsOf,
 } from '../../src/placedriver/http/v1-shapes.ts';
 import { zanNamespace } from '../../src/placedriver/http/zan-shapes.ts';
+import { defaultPlacementSettings } from '../../src/placedriver/term.ts';
 import type { ClusterView } from '../../src/placedriver/view/cluster-view.ts';
 import type { Answered } from './sim-http.ts';
 
@@ -38,7 +41,9 @@ function answer(view: ClusterView, clock: Clock, { pathname, searchParams }: URL
   if (pathname === '/v1/nodes') {
     const holdings = holdingsOf(picture);
     const nowMs = clock.wallMs();
-    const nodes = nodeNames(picture).map((one) => nodeAnswer(picture, one, holdings, nowMs));
+    const states = () => new GroupStates(balanceView(picture, defaultPlacementSettings, nowMs));
+    const answer = (one: string) => nodeAnswer(picture, one, holdings, nowMs, states);
+    const nodes = nodeNames(picture).map(answer);
     return { status: 200, body: { nodes } };
   }
   if (root === 'v1' && word === 'namespaces' && what === 'partitions') {

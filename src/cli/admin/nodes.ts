@@ -123,5 +123,6 @@ function noteOf(draining: NonNullable<NodeAnswer['draining']>, frozen: string | 
   if (draining.left === 0) return 'empty';
   const left = `${draining.left} of ${draining.replicas} replicas left`;
   if (frozen !== null) return `${left}; stands still: ${frozen}`;
+  if (draining.waitsFor) return `${left}; ${draining.waitsFor}`;
   return draining.etaMs === null ? left : `${left}, about ${durationText(draining.etaMs)}`;
 }

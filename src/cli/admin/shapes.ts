@@ -20,6 +20,8 @@ export interface NodeAnswer {
     readonly left: number;
     readonly progress: number;
     readonly etaMs: number | null;
+    /** Absent: an older placedriver's, which does not tell. */
+    readonly waitsFor?: string | null;
   } | null;
 }
 

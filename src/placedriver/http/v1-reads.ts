@@ -1,11 +1,13 @@
 /** GET /v1/…: what ZanRedisDB's routes cannot say. */
 import type { FastifyInstance } from 'fastify';
 import { KvorumError } from '../../common/errors.ts';
+import type { NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { runInSlices } from '../../common/slices.ts';
 import { plannedMoves } from '../balance/dry-run.ts';
-import { isSettled } from '../balance/group-states.ts';
+import { GroupStates, isSettled } from '../balance/group-states.ts';
 import { balanceView } from '../balance-view.ts';
+import type { Picture } from '../picture.ts';
 import type { ApiContext } from './context.ts';
 import {
   answers,
@@ -111,19 +113,27 @@ function clusterNow(context: ApiContext) {
   };
 }
 
-function addNodeReads(app: FastifyInstance, { view, clock }: ApiContext): void {
+function addNodeReads(app: FastifyInstance, { view, clock, placement }: ApiContext): void {
+  const statesAt = (picture: Picture, nowMs: number) => {
+    let states: GroupStates | undefined;
+    return () => (states ??= new GroupStates(balanceView(picture, placement, nowMs)));
+  };
   app.get('/v1/nodes', reading('all datanodes', told({ nodes: listOf(nodeSchema) })), async () => {
     const { picture } = view;
     const holdings = holdingsOf(picture);
     const nowMs = clock.wallMs();
-    return { nodes: nodeNames(picture).map((one) => nodeAnswer(picture, one, holdings, nowMs)) };
+    const states = statesAt(picture, nowMs);
+    const answer = (one: NodeId) => nodeAnswer(picture, one, holdings, nowMs, states);
+    return { nodes: nodeNames(picture).map(answer) };
   });
   app.get<{ Params: { node: string } }>(
     '/v1/nodes/:node',
     reading('one datanode', nodeSchema, { node: nodeName }),
     async ({ params: { node } }) => {
       const { picture } = view;
-      const found = nodeAnswer(picture, node, holdingsOf(picture), clock.wallMs());
+      const nowMs = clock.wallMs();
+      const states = statesAt(picture, nowMs);
+      const found = nodeAnswer(picture, node, holdingsOf(picture), nowMs, states);
       return found ?? missing(`no node ${node}`);
     },
   );

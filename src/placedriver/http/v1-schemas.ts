@@ -48,6 +48,7 @@ const drain = told({
   left: numberField,
   progress: { ...numberField, description: '0 to 1' },
   etaMs: numberOrNull,
+  waitsFor: { ...textOrNull, description: 'which groups cannot do without the node yet, and why' },
 });
 
 const clientAddress = {

@@ -6,8 +6,9 @@ import {
   type NamespaceRecord,
   type PartitionRecord,
 } from '../../meta/schema.ts';
-import { isSettled } from '../balance/group-states.ts';
+import { type GroupStates, isSettled } from '../balance/group-states.ts';
 import type { Picture } from '../picture.ts';
+import { drainWaits } from '../view/drain-waits.ts';
 import { stoppedOf } from '../view/stopped-replicas.ts';
 import { type Move, movesUnderWay, nodesNeeded } from '../view/under-way.ts';
 import { byText } from './zan-shapes.ts';
@@ -49,8 +50,14 @@ export function nodeNames(picture: Picture): NodeId[] {
   return byText([...new Set([...alive, ...seen, ...held])], (name) => name);
 }
 
-/** Undefined: no such node. */
-export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, nowMs: number) {
+/** Undefined: no such node. `states` is asked for only where a drain goes on. */
+export function nodeAnswer(
+  picture: Picture,
+  node: NodeId,
+  holdings: Holdings,
+  nowMs: number,
+  states: () => GroupStates,
+) {
   const record = picture.aliveNode(node);
   const state = picture.nodeState(node);
   const held = holdings.replicas.get(node);
@@ -81,8 +88,22 @@ export function nodeAnswer(picture: Picture, node: NodeId, holdings: Holdings, n
       diskBytes: load.diskBytes,
       memoryBytes: load.memoryBytes,
     },
-    draining: drainAnswer(state?.draining, holdings.needed.get(node) ?? 0, nowMs),
+    draining: nodeDrain(picture, node, holdings, nowMs, states),
   };
+}
+
+/** With what keeps the rest of it from going on. */
+function nodeDrain(
+  picture: Picture,
+  node: NodeId,
+  { needed }: Holdings,
+  nowMs: number,
+  states: () => GroupStates,
+) {
+  const drain = drainAnswer(picture.nodeState(node)?.draining, needed.get(node) ?? 0, nowMs);
+  if (drain === null) return null;
+  const waitsFor = drain.left === 0 ? undefined : drainWaits(picture, states(), node);
+  return { ...drain, waitsFor: waitsFor ?? null };
 }
 
 /**

@@ -115,6 +115,17 @@ test('a move that ends on another node is none, and the text says where the repl
   expect(said).not.toContain('has moved');
 });
 
+test('a drain that waits for groups that nobody leads says so', async () => {
+  const { draining: goes, ...node } = draining(2);
+  const waiting = {
+    ...node,
+    draining: { ...goes, waitsFor: 'default/3 cannot move: nobody leads' },
+  };
+  answers.set('GET /v1/nodes/n1', [draining(4), waiting, draining(0)]);
+  await drain('n1', flags);
+  expect(said).toContain('2 of 4 replicas left; default/3 cannot move: nobody leads\n');
+});
+
 describe('a drained node that is away is forgotten once it holds nothing', () => {
   test('which is what a drain waits for', async () => {
     answers.set('GET /v1/nodes/n1', [draining(4), draining(1), unknown]);

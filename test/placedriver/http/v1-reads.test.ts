@@ -121,6 +121,44 @@ test('a drain is not over while a group still counts on what the node holds', as
   expect(await operations()).toEqual([]);
 });
 
+test('a drain tells which groups cannot do without the node, and what to do about it', async () => {
+  const draining = { sinceMs: 1, replicas: 2 };
+  await api.put(keys.nodeState('n3'), { version: 1, node: 'n3', firstSeenMs: 1, draining });
+  await api.seen();
+  const waitsFor = async () => (await api.get('/v1/nodes/n3')).body.draining.waitsFor;
+  expect(await waitsFor()).toBeNull(); // it only has nowhere to go yet
+  await api.store.transaction([], [{ type: 'delete', key: keys.node('n2') }]);
+  await api.seen();
+  expect(await waitsFor()).toBe(
+    'default/0, default/1 cannot move: too few of its other replicas are on living nodes; start n2',
+  );
+  const record = partitionRecord('default', 1, ['n1', 'n2', 'n3']);
+  await api.put(keys.leader('default', 1), { ...leaderRecord(record), resigned: true });
+  await api.seen();
+  expect(await waitsFor()).toMatch(
+    /living nodes; start n2; default\/1 cannot move: nobody leads; /,
+  );
+  await api.store.transaction([], [{ type: 'delete', key: keys.node('n1') }]);
+  await api.seen();
+  const told = 'default/0, default/1 cannot move: nobody leads; start n1, n2';
+  expect(await waitsFor()).toBe(told);
+  const { nodes } = (await api.get('/v1/nodes')).body;
+  expect(nodes.at(-1)).toMatchObject({ name: 'n3', draining: { waitsFor: told } });
+});
+
+test('a drain waits for no group that nobody leads and that has left the node', async () => {
+  const draining = { sinceMs: 1, replicas: 2 };
+  await api.put(keys.nodeState('n4'), { version: 1, node: 'n4', firstSeenMs: 1, draining });
+  const wanted = await beginMove();
+  const leader = leaderRecord(wanted, 'n1', { epoch: 1, voters: [1, 2, 3], learners: [99] });
+  const waitsFor = async () => (await api.get('/v1/nodes/n4')).body.draining.waitsFor;
+  expect(await waitsFor()).toBeNull(); // it is under way
+  await api.put(keys.leader('default', 0), { ...leader, resigned: true });
+  await api.put(keys.leader('default', 1), { ...leader, partition: 1, resigned: true });
+  await api.seen();
+  expect(await waitsFor()).toBe('default/0 cannot move: nobody leads');
+});
+
 test('a partition shows what is wanted, what is, and whether that is the same', async () => {
   await beginMove();
   const { body } = await api.get('/v1/namespaces/default/partitions/0');
