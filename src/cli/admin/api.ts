@@ -20,6 +20,7 @@ const MASTERLESS_MS = 15_000;
 const RETRY_MS = 500;
 /** After this a placedriver has heard of what its master has written. */
 export const HEARD_MS = 5_000;
+const HEARD_LOOK_MS = 50;
 const DEFAULT_DATA = 'kvorum-data';
 const DEFAULT_URL = 'http://127.0.0.1:18001';
 
@@ -80,6 +81,22 @@ export class Api {
       'STORE_UNAVAILABLE',
       `no placedriver answers (${failures.join('; ')}); name one with --url http://host:port`,
     );
+  }
+}
+
+/**
+ * What `read` resolves to once it is as was just written: who answers, be it the master, hears of that
+ * from the store, a moment later. When somebody else has changed it since, what it is then.
+ */
+export async function untilHeard<T>(
+  read: () => Promise<T>,
+  isAsWritten: (now: T) => boolean,
+): Promise<T> {
+  const untilMs = performance.now() + HEARD_MS;
+  for (;;) {
+    const now = await read();
+    if (isAsWritten(now) || performance.now() > untilMs) return now;
+    await sleep(HEARD_LOOK_MS);
   }
 }
 

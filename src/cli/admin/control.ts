@@ -1,6 +1,7 @@
 /** `kvorum balance`, `upgrade` and `stable-nodes`: switches of the whole cluster. */
+import { isDeepStrictEqual } from 'node:util';
 import { KvorumError } from '../../common/errors.ts';
-import { Api, type ApiFlags } from './api.ts';
+import { Api, type ApiFlags, untilHeard } from './api.ts';
 import { say, sayJson, tableLines } from './print.ts';
 import type { ClusterAnswer, PlannedAnswer } from './shapes.ts';
 
@@ -16,7 +17,10 @@ export async function balance(state: string | undefined, flags: BalanceFlags): P
     ...(flags.window !== undefined && { window: windowOf(flags.window) }),
   };
   if (Object.keys(change).length > 0) await api.write('PUT', '/v1/control/balance', change);
-  const cluster = await api.get<ClusterAnswer>('/v1/cluster');
+  const wanted = Object.entries(change);
+  const cluster = await clusterOnce(api, ({ balance: now }) =>
+    wanted.every(([name, value]) => isDeepStrictEqual(now[name as keyof typeof now], value)),
+  );
   const planned = await api.get<PlannedAnswer>('/v1/moves/planned');
   if (flags.json) return sayJson({ ...cluster.balance, planned });
   const { enabled, window } = cluster.balance;
@@ -37,7 +41,10 @@ export async function upgrade(step: string | undefined, flags: ApiFlags): Promis
     }
     await api.write('PUT', '/v1/control/upgrade', { on: step === 'begin' });
   }
-  const { upgrade: mode } = await api.get<ClusterAnswer>('/v1/cluster');
+  const { upgrade: mode } = await clusterOnce(
+    api,
+    ({ upgrade: now }) => step === undefined || now.on === (step === 'begin'),
+  );
   if (flags.json) return sayJson(mode);
   say(
     mode.on
@@ -49,10 +56,21 @@ export async function upgrade(step: string | undefined, flags: ApiFlags): Promis
 export async function stableNodes(count: number | undefined, flags: ApiFlags): Promise<void> {
   const api = new Api(flags);
   if (count !== undefined) await api.write('PUT', '/v1/control/stable-nodes', { count });
-  const { nodes, stability } = await api.get<ClusterAnswer>('/v1/cluster');
+  const { nodes, stability } = await clusterOnce(
+    api,
+    ({ nodes: now }) => count === undefined || now.stable === count,
+  );
   if (flags.json) return sayJson(nodes);
   say(`stable node count ${nodes.stable}, ${nodes.alive} datanodes alive`);
   if (stability.frozen !== null) say(`nothing moves: ${stability.frozen}`);
+}
+
+/** As it is once `isAsWritten`. */
+function clusterOnce(
+  api: Api,
+  isAsWritten: (now: ClusterAnswer) => boolean,
+): Promise<ClusterAnswer> {
+  return untilHeard(() => api.get<ClusterAnswer>('/v1/cluster'), isAsWritten);
 }
 
 function isOn(verb: string, state: string): boolean {

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { balance as balanceVerb, stableNodes, upgrade } from '../../../src/cli/admin/control.ts';
 import { move, rebuild, transferLeader } from '../../../src/cli/admin/moves.ts';
 import {
   createNamespace,
@@ -45,7 +46,15 @@ beforeEach(async () => {
     said += String(text);
     return true;
   });
-  answers.set('GET /v1/cluster', [{ stability: { frozen: null, unbalanced: null } }]);
+  answers.set('GET /v1/cluster', [cluster()]);
+});
+
+const cluster = (more: object = {}) => ({
+  stability: { frozen: null, unbalanced: null },
+  nodes: { alive: 4, stable: 4, draining: 0 },
+  balance: { enabled: false, window: null },
+  upgrade: { on: true, sinceMs: 1 },
+  ...more,
 });
 
 afterEach(async () => {
@@ -73,6 +82,29 @@ describe('a placedriver that has not heard of what its master has written', () =
     await move('default/3', 'n2', 'n4', flags);
     expect(answers.get(`GET ${place}`)).toHaveLength(1);
     expect(said).toContain('default/3 has moved from n2 to n4\n');
+  });
+
+  test('does not say that upgrade mode, balancing or the stable node count are as before', async () => {
+    const balance = { enabled: true, window: { from: '22:00', to: '06:00' } };
+    const nodes = { alive: 4, stable: 6, draining: 0 };
+    const before = cluster({ upgrade: { on: false, sinceMs: null }, balance, nodes });
+    answers.set('GET /v1/moves/planned', [{ frozen: null, unbalanced: null, moves: [] }]);
+    const told = [];
+    for (const act of [
+      () => upgrade('begin', flags),
+      () => balanceVerb('off', { ...flags, window: 'any' }),
+      () => stableNodes(4, flags),
+    ]) {
+      answers.set('GET /v1/cluster', [before, before, cluster()]);
+      said = '';
+      await act();
+      told.push(said);
+    }
+    expect(told).toEqual([
+      'upgrade mode: no replica moves until kvorum upgrade done\n',
+      'replicas do not move to be more even\nnothing is to move\n',
+      'stable node count 4, 4 datanodes alive\n',
+    ]);
   });
 
   test('does not end a drain either', async () => {
