@@ -235,11 +235,21 @@ export class Router {
     const hint = this.leader(batch.namespace, batch.partition);
     if (hint === undefined) {
       this.seekLeader(batch, batch.deadlineMs);
-      const stopped = this.#stoppedHere(batch);
-      const why = stopped === undefined ? 'no leader known' : `no leader known, and ${stopped}`;
-      return Promise.resolve(failed(batch, 'NO_LEADER', why));
+      return Promise.resolve(failed(batch, 'NO_LEADER', this.#whyNobody(batch)));
     }
     return this.#forward(batch, hint, signal);
+  }
+
+  /** Also where a leader lives that only this node is cut off from: others may serve. */
+  #whyNobody({ namespace, partition }: WaitPlace): string {
+    const { node, routes } = this.#options;
+    const last = routes.hasResigned(namespace, partition)
+      ? undefined
+      : routes.lastLeader(namespace, partition);
+    const isOther = last !== undefined && last.node !== node;
+    const but = isOther ? ` but ${last.node}, which ${node} cannot reach` : '';
+    const stopped = this.#stoppedHere({ namespace, partition });
+    return `no leader known${but}${stopped === undefined ? '' : `, and ${stopped}`}`;
   }
 
   /** The other end: a peer's batch for a replica of this node. */

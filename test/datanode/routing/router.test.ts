@@ -194,6 +194,26 @@ test('a failure keeps its code, and the hint is withdrawn', async () => {
   expect(router.leader('default', 0)).toBeUndefined();
 });
 
+test('a leader that only this node cannot reach is told as one', async () => {
+  const NOBODY = 'no leader known';
+  const told = async () => {
+    const [result] = await router.execute(batch());
+    return result?.ok === false && result.code === 'NO_LEADER' ? result.message : result;
+  };
+  reachable = false;
+  request = () => Promise.reject(new KvorumError('PEER_UNREACHABLE', 'no connection to other'));
+  routes.setLeader(10, 'me', 8);
+  expect(await told()).toBe(NOBODY);
+  routes.setLeader(10, 'other', 9);
+  await router.execute(batch());
+  expect(await told()).toBe(`${NOBODY} but other, which me cannot reach`);
+  isStopped = true;
+  expect(await told()).toBe(`${NOBODY} but other, which me cannot reach, and ${STOPPED}`);
+  isStopped = false;
+  routes.resignLeader(10, { node: 'other', term: 9 });
+  expect(await told()).toBe(NOBODY);
+});
+
 test('the last leader is asked again while its node can be reached', async () => {
   routes.setLeader(10, 'other', 9);
   request = async () => encodeResults([{ ok: false, code: 'NOT_LEADER', message: 'not now' }], 2);
