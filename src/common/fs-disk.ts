@@ -139,21 +139,34 @@ class FsFile implements DiskFile {
   }
 
   async pwrite(offset: number, bytes: Uint8Array): Promise<void> {
-    await writeAll(this.#handle.fd, offset, bytes);
+    await this.#naming(writeAll(this.#handle.fd, offset, bytes));
   }
 
   /** One system call, so one hop to a thread and back, where write and sync are two each. */
   async pwriteSynced(offset: number, bytes: Uint8Array): Promise<void> {
     this.#synced ??= open(this.path, constants.O_WRONLY | constants.O_DSYNC);
-    await writeAll((await this.#synced).fd, offset, bytes);
+    const { fd } = await this.#synced;
+    await this.#naming(writeAll(fd, offset, bytes));
   }
 
   fdatasync(): Promise<void> {
-    return this.#handle.datasync();
+    return this.#naming(this.#handle.datasync());
   }
 
   truncate(size: number): Promise<void> {
-    return this.#handle.truncate(size);
+    return this.#naming(this.#handle.truncate(size));
+  }
+
+  /** Of what is open Node.js names no path, and a node has more than one disk. */
+  async #naming<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof Error && !('path' in error)) {
+        Object.assign(error, { path: this.path, message: `${error.message} '${this.path}'` });
+      }
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

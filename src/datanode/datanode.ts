@@ -46,7 +46,7 @@ import { clusterFiguresOf } from './server/node-info.ts';
 import { RedisServer } from './server/server.ts';
 import { countStreams, receiveStream } from './snapshot-meter.ts';
 import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses } from './status.ts';
-import { stoppedReplicaFields } from './stopped-replica.ts';
+import { StoppedReplicas } from './stopped-replica.ts';
 import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
@@ -119,6 +119,7 @@ export class Datanode {
   readonly #pubsub: PubSubHub;
   readonly #keyEvents: KeyEventPublisher;
   readonly #clientsRoom: ClientsRoom;
+  readonly #stopped: StoppedReplicas;
   readonly #server: RedisServer;
   readonly #coordinator: DatanodeCoordinator;
   #transport: Transport | undefined;
@@ -127,6 +128,7 @@ export class Datanode {
 
   constructor(options: DatanodeOptions, { identity, log, notes }: DataDir) {
     this.#options = options;
+    this.#stopped = new StoppedReplicas(options.clock, options.logger);
     this.#identity = identity;
     this.#log = log;
     this.#pubsub = new PubSubHub(options, () => this.#transport);
@@ -375,11 +377,9 @@ export class Datanode {
   }
 
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {
-    const { namespace, partition } = record;
-    const fields = stoppedReplicaFields(record, replica, error);
-    this.#options.logger.error('a replica stopped', fields);
+    this.#stopped.tell(record, replica, error);
     if (error.code !== 'CORRUPT') return;
-    const { node, incarnation } = this.#identity;
+    const [{ namespace, partition }, { node, incarnation }] = [record, this.#identity];
     const damage = { namespace, partition, replica, node, incarnation, reason: error.message };
     this.#coordinator.reportDamage({ version: SCHEMA_VERSION, ...damage });
   }

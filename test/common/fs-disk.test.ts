@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,4 +40,20 @@ test('what vanishes while the bytes below are summed leaves the others in the su
   for (const name of ['0', 'b', 'below/b', 'c']) await writeFile(join(dir, name), '12345');
   expect(await fsDisk.bytesBelow(dir)).toBe(20);
   expect(await fsDisk.bytesBelow(join(dir, 'none'))).toBe(0);
+});
+
+test.skipIf(!existsSync('/dev/full'))('a write that fails names its file', async () => {
+  const file = await fsDisk.open('/dev/full', 'write');
+  try {
+    const writes = [file.pwrite(0, Buffer.of(1)), file.pwriteSynced(0, Buffer.of(1))];
+    for (const write of writes) {
+      await expect(write).rejects.toMatchObject({
+        code: 'ENOSPC',
+        message: expect.stringMatching(/no space left on device, write '\/dev\/full'$/),
+      });
+    }
+    await expect(file.truncate(1)).rejects.toThrow(`'${file.path}'`);
+  } finally {
+    await file.close();
+  }
 });

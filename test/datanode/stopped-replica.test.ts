@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { faultOf, KvorumError } from '../../src/common/errors.ts';
-import { stoppedReplicaFields } from '../../src/datanode/stopped-replica.ts';
+import type { LogFields } from '../../src/common/log.ts';
+import { StoppedReplicas, stoppedReplicaFields } from '../../src/datanode/stopped-replica.ts';
 
 const place = { namespace: 'default', partition: 3 };
 
@@ -23,4 +24,26 @@ test('of a full disk it says what to do, and of damage the text itself says it',
   expect(full).not.toHaveProperty('stack');
   const damaged = stoppedReplicaFields(place, 7, new KvorumError('CORRUPT', 'a bit flipped'));
   expect(damaged).toEqual({ ...place, replica: 7, code: 'CORRUPT', error: 'a bit flipped' });
+});
+
+test('of a replica that the disk stops again and again it tells once a minute', () => {
+  const lines: LogFields[] = [];
+  let nowMs = 0;
+  const stopped = new StoppedReplicas(
+    { monotonicMs: () => nowMs },
+    { error: (_text, fields = {}) => void lines.push(fields) },
+  );
+  const full = new KvorumError('DISK_FAILED', 'no room');
+  for (; nowMs < 120_000; nowMs += 2_000) {
+    for (const replica of [7, 8]) stopped.tell(place, replica, full);
+  }
+  expect(lines.map((fields) => [fields['replica'], fields['again']])).toEqual([
+    [7, undefined],
+    [8, undefined],
+    [7, 29],
+    [8, 29],
+  ]);
+  // damage ends it for good
+  stopped.tell(place, 7, new KvorumError('CORRUPT', 'a bit flipped'));
+  expect(lines.at(-1)).toMatchObject({ replica: 7, code: 'CORRUPT', again: 29 });
 });
