@@ -20,8 +20,9 @@ import {
 } from '../encoding/expiry.ts';
 import { keyAfter } from '../encoding/key.ts';
 import { readSlice } from '../encoding/read-ahead.ts';
-import { type Engine, limited } from '../engine/engine.ts';
+import { type Engine, type KeyRange, limited } from '../engine/engine.ts';
 import type { DueKey } from './envelope.ts';
+import { IndexStarts } from './index-starts.ts';
 
 /** Keys deleted by one entry, and hashes of which it deletes fields. */
 const KEYS_PER_ENTRY = 1_000;
@@ -54,6 +55,7 @@ export class Expiry {
   readonly #ground: ExpiryGround;
   readonly #logger: Logger;
   readonly #options: ExpiryOptions;
+  readonly #starts = new IndexStarts();
   /** No deadline in (applied time, bound) exists; −Infinity while unknown. */
   #boundMs = Number.NEGATIVE_INFINITY;
   /** Keys already past for good but not yet deleted remain in the index. */
@@ -78,6 +80,7 @@ export class Expiry {
     this.#leading = true;
     this.#proposed = false;
     this.#boundMs = Number.NEGATIVE_INFINITY;
+    this.#starts.forget();
     this.#scan();
   }
 
@@ -95,6 +98,7 @@ export class Expiry {
   onApplied(earliestDeadlineMs: number, expiredEntry: boolean): void {
     this.#boundMs = Math.min(this.#boundMs, earliestDeadlineMs);
     this.#writtenMs = Math.min(this.#writtenMs, earliestDeadlineMs);
+    this.#starts.written(earliestDeadlineMs);
     if (!expiredEntry) return;
     this.#proposed = false;
     this.#boundMs = Number.NEGATIVE_INFINITY;
@@ -125,6 +129,7 @@ export class Expiry {
   replaced(): void {
     this.#boundMs = Number.NEGATIVE_INFINITY;
     this.#writtenMs = Number.NEGATIVE_INFINITY;
+    this.#starts.forget();
   }
 
   /** Nothing will fall due before something is written, or this replica leads. */
@@ -150,8 +155,8 @@ export class Expiry {
   async #proposeDue(): Promise<void> {
     try {
       const nowMs = this.#ground.nowMs();
-      const keys = await this.#read('keys', 0, nowMs, KEYS_PER_ENTRY);
-      const hashes = await this.#read('fields', 0, nowMs, HASHES_PER_ENTRY);
+      const keys = await this.#readDue('keys', nowMs, KEYS_PER_ENTRY);
+      const hashes = await this.#readDue('fields', nowMs, HASHES_PER_ENTRY);
       const due = [...keys, ...hashes];
       if (!this.#leading || !this.#ground.propose(due)) this.#proposed = false;
     } catch (failure) {
@@ -160,21 +165,34 @@ export class Expiry {
     }
   }
 
-  /** As many as `limit`; fewer where their keys fill a slice of megabytes. */
-  async #read(
-    expiring: Expiring,
-    fromMs: number,
-    toMs: number,
-    limit: number,
-  ): Promise<ExpiryEntry[]> {
-    const found: ExpiryEntry[] = [];
-    let range = expiryRange(expiring, fromMs, toMs);
+  /** Those up to `toMs`, which may have been there for long. */
+  async #readDue(expiring: Expiring, toMs: number, limit: number): Promise<ExpiryEntry[]> {
+    const { look, range } = this.#starts.begin(expiring, expiryRange(expiring, 0, toMs));
+    let found: Buffer[] = [];
+    try {
+      found = await this.#read(range, limit);
+    } finally {
+      this.#starts.end(look, found[0]);
+    }
+    return found.map(decodeExpiryKey);
+  }
+
+  /** The first behind `afterMs`. */
+  async #readNext(expiring: Expiring, afterMs: number): Promise<ExpiryEntry[]> {
+    const range = expiryRange(expiring, afterMs + 1, Number.MAX_SAFE_INTEGER);
+    return (await this.#read(range, 1)).map(decodeExpiryKey);
+  }
+
+  /** The keys of as many as `limit`; fewer where they fill a slice of megabytes. */
+  async #read(within: KeyRange, limit: number): Promise<Buffer[]> {
+    const found: Buffer[] = [];
+    let range = within;
     let bytes = 0;
     while (found.length < limit && bytes < limits.rangeSliceBytes) {
       const left = limited(range, limit - found.length);
       const { pairs, ended } = await readSlice(this.#ground.engine(), left);
       for (const [key] of pairs) {
-        found.push(decodeExpiryKey(key));
+        found.push(key);
         bytes += key.length;
       }
       if (ended) break;
@@ -193,10 +211,10 @@ export class Expiry {
   async #scanNext(): Promise<void> {
     const coveredMs = this.#ground.appliedTimeMs();
     try {
-      const [key] = await this.#read('keys', coveredMs + 1, Number.MAX_SAFE_INTEGER, 1);
-      const [hash] = await this.#read('fields', coveredMs + 1, Number.MAX_SAFE_INTEGER, 1);
-      const keysBehind = (await this.#read('keys', 0, coveredMs, 1)).length > 0;
-      const fieldsBehind = (await this.#read('fields', 0, coveredMs, 1)).length > 0;
+      const [key] = await this.#readNext('keys', coveredMs);
+      const [hash] = await this.#readNext('fields', coveredMs);
+      const keysBehind = (await this.#readDue('keys', coveredMs, 1)).length > 0;
+      const fieldsBehind = (await this.#readDue('fields', coveredMs, 1)).length > 0;
       this.#backlog = keysBehind || fieldsBehind;
       const ahead = Math.min(key?.deadlineMs ?? NEVER, hash?.deadlineMs ?? NEVER);
       this.#boundMs = fieldsBehind ? coveredMs : Math.min(ahead, this.#writtenMs);

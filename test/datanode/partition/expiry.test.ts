@@ -175,6 +175,12 @@ test('reads of a follower see no time at which a deadline passes that no entry h
 /** A leader whose entries are applied at once, over so many keys that are due. */
 async function backlogOf(count: number, keyBytes = 1, expiresUnread = true) {
   const engine = await engineWith([]);
+  const looks: Buffer[] = [];
+  const iterate = engine.iterate.bind(engine);
+  engine.iterate = (range) => {
+    looks.push(range.gte);
+    return iterate(range);
+  };
   const txn = new Txn(engine);
   txn.beginEntry(1);
   for (let at = 0; at < count; at++) {
@@ -200,7 +206,7 @@ async function backlogOf(count: number, keyBytes = 1, expiresUnread = true) {
   const expiry = new Expiry(ground, silentLogger, options);
   expiry.lead();
   await turns();
-  return { expiry, proposed };
+  return { expiry, proposed, looks };
 }
 
 const SOON = { timeout: 20_000 };
@@ -219,6 +225,17 @@ test('an entry takes a thousand keys, and a tick brings as many as a backlog nee
   expiry.tick();
   await rest();
   expect(proposed.length).toBe(5);
+});
+
+test('nobody walks over the entries of keys that have gone, again and again', async () => {
+  const { expiry, proposed, looks } = await backlogOf(2_500);
+  expiry.tick();
+  await expect.poll(() => proposed.length, SOON).toBe(3);
+  await rest();
+  const ofKeys = looks.filter((gte) => gte[0] === tags.expiry && gte.readUIntBE(3, 6) <= 50);
+  const fromTheBeginning = ofKeys.filter((gte) => gte.length === 9);
+  // one when it comes to lead, which finds the first
+  expect([fromTheBeginning.length, ofKeys.length > 20]).toEqual([1, true]);
 });
 
 test('an entry with long keys has fewer', async () => {
