@@ -2,7 +2,8 @@
 import { parseInteger } from '../encoding/string.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, NOT_AN_INTEGER, SYNTAX_ERROR, word } from './args.ts';
-import { clientLine, killFilter, listFilter } from './client-line.ts';
+import { killFilter, listFilter } from './client-filter.ts';
+import { clientLine } from './client-line.ts';
 import { type Command, type CommandFlag, NO_KEYS, type NodeCommand, node } from './command.ts';
 import { isNameTooLong, isPlainName, nameRefusal, nameTooLong } from './connection.ts';
 import { helpReply } from './help.ts';
