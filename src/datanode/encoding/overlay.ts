@@ -11,7 +11,12 @@ import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { ELEMENT_PREFIX_BYTES } from './element-key.ts';
 import { sortStepwise } from './stepwise-sort.ts';
 import { tags } from './tags.ts';
-import type { Change } from './txn.ts';
+
+/** One change of a Txn as observers see it; `after` is undefined for a deletion. */
+export interface Change {
+  readonly key: Buffer;
+  readonly after: Buffer | undefined;
+}
 
 /** A change, and its key as a string; undefined: the string is all there is. */
 export interface Named {

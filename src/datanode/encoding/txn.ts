@@ -25,7 +25,7 @@ import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
 import { ManyNew, NewApart } from './new-elements.ts';
 import { OverlaidRanges } from './overlaid-ranges.ts';
-import { keyOf, type Named, Overlay } from './overlay.ts';
+import { type Change, keyOf, type Named, Overlay } from './overlay.ts';
 import { RankTrees } from './rank-trees.ts';
 import { readSlice } from './read-ahead.ts';
 import { openRecord, sealRecord } from './record.ts';
@@ -63,12 +63,6 @@ const LOOKED_STEP = 512;
 /** More changes than these, or bytes of them, are sealed in steps. */
 const CHANGES_AT_ONCE_MAX = 512;
 const CHANGED_BYTES_AT_ONCE_MAX = LARGE_RECORD_BYTES;
-
-/** One change of a Txn as observers see it; `after` is undefined for a deletion. */
-export interface Change {
-  readonly key: Buffer;
-  readonly after: Buffer | undefined;
-}
 
 /** What a Txn changed, all in all. */
 export interface ChangeSet {
