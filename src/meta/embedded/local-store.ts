@@ -37,32 +37,18 @@ export interface LocalStoreOptions {
   onFailure(error: KvorumError): void;
 }
 
-/** Per command: its request on the wire and in the log, and what it does to the state. */
+/** What each command does to the state; its payload is the request as it came over the wire. */
 const commands = {
-  put: {
-    codec: putRequestCodec,
-    run: (s: StoreState, p: Buffer) => s.put(putRequestCodec.decode(p)),
-  },
-  delete: {
-    codec: deleteRequestCodec,
-    run: (s: StoreState, p: Buffer) => s.delete(deleteRequestCodec.decode(p)),
-  },
-  transaction: {
-    codec: txnRequestCodec,
-    run: (s: StoreState, p: Buffer) => s.transaction(txnRequestCodec.decode(p)),
-  },
-  compact: {
-    codec: compactRequestCodec,
-    run: (s: StoreState, p: Buffer) => s.compact(compactRequestCodec.decode(p)),
-  },
-  grant: {
-    codec: leaseGrantRequestCodec,
-    run: (s: StoreState, p: Buffer) => s.grantLease(leaseGrantRequestCodec.decode(p)),
-  },
-  revoke: {
-    codec: leaseIdCodec,
-    run: (s: StoreState, p: Buffer) => s.revokeLease(leaseIdCodec.decode(p).id),
-  },
+  put: (state: StoreState, payload: Buffer) => state.put(putRequestCodec.decode(payload)),
+  delete: (state: StoreState, payload: Buffer) => state.delete(deleteRequestCodec.decode(payload)),
+  transaction: (state: StoreState, payload: Buffer) =>
+    state.transaction(txnRequestCodec.decode(payload)),
+  compact: (state: StoreState, payload: Buffer) =>
+    state.compact(compactRequestCodec.decode(payload)),
+  grant: (state: StoreState, payload: Buffer) =>
+    state.grantLease(leaseGrantRequestCodec.decode(payload)),
+  revoke: (state: StoreState, payload: Buffer) =>
+    state.revokeLease(leaseIdCodec.decode(payload).id),
 } as const;
 
 const commandOf = new Map<number, CommandName>(
@@ -83,7 +69,7 @@ function replay(state: StoreState, { command, payload }: LogRecord): void {
     return;
   }
   try {
-    commands[name].run(state, payload);
+    commands[name](state, payload);
   } catch (error) {
     if (name !== 'compact' || !isCompacted(error)) throw error;
   }
@@ -164,14 +150,12 @@ export class LocalStore {
     name: N,
     payload: Buffer,
   ): Promise<{
-    readonly result: ReturnType<(typeof commands)[N]['run']>;
+    readonly result: ReturnType<(typeof commands)[N]>;
     readonly header: Header;
   }> {
     this.#journal.admit();
     const before = this.state.revision;
-    const result = commands[name].run(this.state, payload) as ReturnType<
-      (typeof commands)[N]['run']
-    >;
+    const result = commands[name](this.state, payload) as ReturnType<(typeof commands)[N]>;
     const header = this.#headerOf(this.state.revision);
     const always = name === 'grant' || name === 'revoke' || name === 'compact';
     if (always || header.revision !== before) {
