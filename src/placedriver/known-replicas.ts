@@ -1,4 +1,5 @@
 /** Where a group's replicas are, as far as its wanted record says, and what becomes of it. Pure. */
+import type { Incarnation, NodeId, ReplicaId } from '../common/ids.ts';
 import type { LeaderRecord, PartitionRecord, ReplicaRecord } from '../meta/schema.ts';
 
 /**
@@ -9,6 +10,20 @@ import type { LeaderRecord, PartitionRecord, ReplicaRecord } from '../meta/schem
 export function knownReplicas({ birth, replicas, move }: PartitionRecord): ReplicaRecord[] {
   const all = [...birth, ...(move?.from ? [move.from] : []), ...replicas];
   return [...new Map(all.map((one) => [one.replica, one])).values()];
+}
+
+interface Losses {
+  /** The nodes that live, and in which life. */
+  readonly alive: ReadonlyMap<NodeId, Incarnation>;
+  readonly damaged: { has(replica: ReplicaId): boolean };
+}
+
+/** On a living node that has not lost it. */
+export function isWhole(
+  { node, incarnation, replica }: ReplicaRecord,
+  { alive, damaged }: Losses,
+): boolean {
+  return alive.get(node) === incarnation && !damaged.has(replica);
 }
 
 /**

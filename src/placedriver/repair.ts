@@ -12,7 +12,7 @@ import type {
   PartitionRecord,
   ReplicaRecord,
 } from '../meta/schema.ts';
-import { knownReplicas, refillsOf, waitsForLost } from './known-replicas.ts';
+import { isWhole, knownReplicas, refillsOf, waitsForLost } from './known-replicas.ts';
 
 export interface RepairView<P extends { readonly record: PartitionRecord }> {
   readonly partitions: readonly P[];
@@ -64,13 +64,6 @@ export function planRepairs<P extends { readonly record: PartitionRecord }>(
 interface Nodes {
   readonly alive: ReadonlyMap<NodeId, Incarnation>;
   readonly damaged: ReadonlyMap<ReplicaId, string>;
-}
-
-function isWhole(
-  { node, incarnation, replica }: ReplicaRecord,
-  { alive, damaged }: Nodes,
-): boolean {
-  return alive.get(node) === incarnation && !damaged.has(replica);
 }
 
 function planRepair<P extends { readonly record: PartitionRecord }>(

@@ -6,6 +6,7 @@ import { KvorumError } from '../../common/errors.ts';
 import type { Incarnation, NodeId, ReplicaId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { LeaderRecord, PartitionRecord, ReplicaRecord } from '../../meta/schema.ts';
+import { isWhole } from '../known-replicas.ts';
 
 export interface RebuildView {
   readonly record: PartitionRecord;
@@ -57,7 +58,7 @@ function checkQuorumLost(
 ): void {
   const voters = votersOf(view);
   const whole = members.filter(
-    (member) => voters.includes(member.replica) && isWhole(view, member),
+    (member) => voters.includes(member.replica) && isWhole(member, view),
   );
   const joint = view.leader?.membership.joint === true;
   const quorum = joint ? whole.length * 2 >= voters.length : whole.length * 2 > voters.length;
@@ -106,7 +107,7 @@ function survivorOf(view: RebuildView, members: readonly ReplicaRecord[]): Repli
   if (damaged.has(found.replica)) {
     throw conflict(view, `the replica of node ${node} is damaged: name another node`);
   }
-  const better = members.find((of) => voters.includes(of.replica) && isWhole(view, of));
+  const better = members.find((of) => voters.includes(of.replica) && isWhole(of, view));
   if (!voters.includes(found.replica) && better !== undefined) {
     const text = `the replica of node ${node} was only being filled`;
     throw conflict(view, `${text}: name ${better.node}, which voted`);
@@ -117,10 +118,6 @@ function survivorOf(view: RebuildView, members: readonly ReplicaRecord[]): Repli
 /** As last reported; a group that never reported has those of its birth. */
 function votersOf({ record, leader }: RebuildView): readonly ReplicaId[] {
   return leader?.membership.voters ?? record.birth.map(({ replica }) => replica);
-}
-
-function isWhole({ alive, damaged }: RebuildView, member: ReplicaRecord): boolean {
-  return alive.get(member.node) === member.incarnation && !damaged.has(member.replica);
 }
 
 function conflict({ record }: RebuildView, why: string): KvorumError {
