@@ -76,21 +76,13 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
   const logger = createLogger(config.name, config.log);
   logStart(logger, options, config);
   const world = {
-    clock: systemClock,
-    random: systemRandom(),
+    ...hostWorld(logger),
     network: tcpNetwork,
-    disk: fsDisk,
-    logger,
-    processId: process.pid,
     configFile: options.config,
-    isAlive,
-    birthOf,
-    sockets: localSockets(logger),
     os: `${os.type()} ${os.release()} ${os.machine()}`,
     systemMemoryBytes: os.totalmem(),
     openFilesMax: files,
     usage: processUsage,
-    fatal: (error: Error) => die(logger, error),
   };
   await run(config, 'datanode', options, logger, async () => {
     const thread = await yieldingCompactions();
@@ -109,7 +101,13 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
   logStart(logger, options, config);
-  const world = {
+  const world = { ...hostWorld(logger), setLogLevel: logger.setLevel };
+  await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));
+}
+
+/** What processes of either role are given of the host. */
+function hostWorld(logger: Logger) {
+  return {
     clock: systemClock,
     random: systemRandom(),
     disk: fsDisk,
@@ -118,10 +116,8 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
     isAlive,
     birthOf,
     sockets: localSockets(logger),
-    setLogLevel: logger.setLevel,
     fatal: (error: Error) => die(logger, error),
   };
-  await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));
 }
 
 /** A log outlives its processes: what follows is of this one, and of this build. */
