@@ -321,7 +321,8 @@ export const limits = {
   aclNameMax: 128,
   aclRulesMax: 64 * KIB,
   aclLogClientMax: 1_024,
-  aclLogEntriesMax: 128,
+  /** Bound of the setting `acllog-max-len`; an entry takes less than 2 KiB. */
+  aclLogEntriesMax: 1_024,
 
   // monitoring
   /** Partitions told one by one in INFO and /metrics, and namespaces in the latter. */

@@ -51,6 +51,8 @@ export interface AccessWorld {
   readonly random: Random;
   readonly store: UserStore;
   sessions(): readonly Session[];
+  /** How many refusals are kept to be shown. */
+  logEntriesMax(): number;
 }
 
 const UNKNOWN_USERS = error(
@@ -74,13 +76,14 @@ const SEEN_POLL_MS = 2;
 
 export class Access implements AclView {
   readonly #world: AccessWorld;
-  readonly #log = new AclLog();
+  readonly #log: AclLog;
   /** Whose commands are changing users just now: they end with their reply, if they do. */
   readonly #changing = new Set<Session>();
   #users: ReadonlyMap<string, User> | undefined;
 
   constructor(world: AccessWorld) {
     this.#world = world;
+    this.#log = new AclLog(() => world.logEntriesMax());
   }
 
   /**

@@ -7,8 +7,13 @@ const SAME_WITHIN_MS = 60_000;
 export type Refusal = Pick<AclLogEntry, 'reason' | 'context' | 'object' | 'user' | 'client'>;
 
 export class AclLog {
+  readonly #entriesMax: () => number;
   #entries: AclLogEntry[] = [];
   #nextId = 0;
+
+  constructor(entriesMax: () => number) {
+    this.#entriesMax = entriesMax;
+  }
 
   add(refusal: Refusal, nowMs: number): void {
     const { reason, context, user } = refusal;
@@ -30,7 +35,7 @@ export class AclLog {
       createdMs: before?.createdMs ?? nowMs,
       updatedMs: nowMs,
     });
-    if (this.#entries.length > limits.aclLogEntriesMax) this.#entries.pop();
+    this.#entries.splice(this.#entriesMax());
   }
 
   newest(count: number): readonly AclLogEntry[] {

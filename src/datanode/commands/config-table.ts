@@ -51,12 +51,16 @@ const shown = (name: string, value?: ShownRow['value']): ShownRow => ({
   value,
 });
 
+/** What INFO latencystats tells of each command: Redis's defaults. */
+export const LATENCY_PERCENTILES = [50, 99, 99.9];
+
 const settings: readonly SettingRow[] = [
   setting('maxclients', 1, 1_000_000),
   setting('hold-ms', 0, 60_000),
   setting('slowlog-log-slower-than', -1, Number.MAX_SAFE_INTEGER),
   setting('slowlog-max-len', 0, limits.slowLogEntriesMax),
   setting('latency-monitor-threshold', 0, Number.MAX_SAFE_INTEGER),
+  setting('acllog-max-len', 0, limits.aclLogEntriesMax),
 ];
 
 /** Events are published wherever partitions are led. */
@@ -99,7 +103,8 @@ const facts: readonly ShownRow[] = [
   shown('port'),
   shown('value-bytes-max'),
   shown('cluster-enabled', isCluster),
-  shown('acllog-max-len', String(limits.aclLogEntriesMax)),
+  // what a new user may hear of: nothing
+  shown('acl-pubsub-default', 'resetchannels'),
   shown('activedefrag', 'no'),
   shown('appendfsync', 'always'),
   shown('appendonly', 'yes'),
@@ -107,6 +112,8 @@ const facts: readonly ShownRow[] = [
   shown('client-query-buffer-limit', String(limits.connectionInFlightBytesMax)),
   shown('databases', '1'),
   shown('io-threads', '1'),
+  shown('latency-tracking', 'yes'),
+  shown('latency-tracking-info-percentiles', LATENCY_PERCENTILES.join(' ')),
   shown('lazyfree-lazy-expire', 'yes'),
   shown('lazyfree-lazy-server-del', 'yes'),
   shown('lazyfree-lazy-user-del', 'yes'),

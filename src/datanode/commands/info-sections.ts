@@ -5,6 +5,7 @@
  * whole text, so no field may be the end of an earlier one's name.
  */
 import { REDIS_VERSION } from '../../common/version.ts';
+import { LATENCY_PERCENTILES } from './config-table.ts';
 import { isClusterDoor, type NodeContext, type ServerInfo } from './node-context.ts';
 
 export type Fields = Readonly<Record<string, string | number>>;
@@ -178,16 +179,13 @@ const errorstats: Section['fields'] = (_context, { errorStats }) =>
     [...errorStats].map(([code, count]) => [`errorstat_${code}`, `count=${count}`]),
   );
 
-/** Redis's default percentiles. */
-const PERCENTILES = [50, 99, 99.9];
-
 const latencystats: Section['fields'] = (_context, { commandStats }) =>
   Object.fromEntries(
     [...commandStats]
       .filter(([, { calls }]) => calls > 0)
       .map(([name, { latency }]) => [
         `latency_percentiles_usec_${name}`,
-        PERCENTILES.map((p) => `p${p}=${latency.percentile(p).toFixed(3)}`).join(','),
+        LATENCY_PERCENTILES.map((p) => `p${p}=${latency.percentile(p).toFixed(3)}`).join(','),
       ]),
   );
 

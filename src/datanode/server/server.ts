@@ -114,7 +114,10 @@ export class RedisServer {
     const settings = () => this.#settings;
     this.#waiting = new WaitingClients(clock, router, options.facts.runId);
     const sessions = () => this.#sessions();
-    this.#access = new Access({ clock, random, store: options.userStore, sessions });
+    this.#access = new Access({
+      ...{ clock, random, store: options.userStore, sessions },
+      logEntriesMax: () => settings().aclLogEntriesMax,
+    });
     new LeaderMoves({ node: options.node, clock, random, routes: router.routes, sessions });
     this.#watch = new CommandWatch({ clock, logger, stats: this.#stats, settings });
     this.#world = {

@@ -10,6 +10,7 @@ const fields: ReadonlyMap<string, keyof ServerSettings> = new Map([
   ['slowlog-log-slower-than', 'slowLogMicroseconds'],
   ['slowlog-max-len', 'slowLogEntriesMax'],
   ['latency-monitor-threshold', 'latencyThresholdMs'],
+  ['acllog-max-len', 'aclLogEntriesMax'],
 ]);
 
 export function showSettings(settings: ServerSettings, port: number): ReadonlyMap<string, string> {

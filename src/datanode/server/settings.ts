@@ -22,6 +22,7 @@ export interface ServerSettings {
   readonly slowLogEntriesMax: number;
   /** Commands that take this long are spikes of latency; 0: none are. */
   readonly latencyThresholdMs: number;
+  readonly aclLogEntriesMax: number;
 }
 
 export const defaultServerSettings: ServerSettings = {
@@ -36,4 +37,5 @@ export const defaultServerSettings: ServerSettings = {
   slowLogMicroseconds: 10_000,
   slowLogEntriesMax: 128,
   latencyThresholdMs: 0,
+  aclLogEntriesMax: 128,
 };

@@ -22,6 +22,7 @@ test('without a copy of the users nobody is served', () => {
     random: seededRandom('users'),
     store: new MemoryUsers(),
     sessions: () => [node.session],
+    logEntriesMax: () => 128,
   });
   for (const line of ['get a', 'ping', 'hello', 'auth default x', 'acl setuser default on']) {
     expect(refusal(node, line, acl)).toMatch(/^LOADING this node has no copy of the users/);

@@ -103,6 +103,7 @@ export class FakeNode {
     ['value-bytes-max', '16777216'],
     ['maxclients', '10000'],
     ['slowlog-max-len', '128'],
+    ['acllog-max-len', '128'],
     ['notify-keyspace-events', ''],
   ]);
   readonly watchSettings = { ...defaultServerSettings, latencyThresholdMs: 100 };
@@ -118,6 +119,7 @@ export class FakeNode {
     random: seededRandom('users'),
     store: this.users,
     sessions: () => [this.session, ...this.others],
+    logEntriesMax: () => 128,
   });
   statisticsResets = 0;
   activeExpire = true;
