@@ -4,7 +4,7 @@ import type { Collection } from '../encoding/collection.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
-import { dropMember, type Entry, openZset, readZset } from '../encoding/zset.ts';
+import { type Entry, openZset, readZset } from '../encoding/zset.ts';
 import { buildZset, ScoredList } from '../encoding/zset-build.ts';
 import { fitsSmall } from '../encoding/zset-header.ts';
 import {
@@ -17,6 +17,7 @@ import {
   scoreSpan,
   walkSpan,
 } from '../encoding/zset-range.ts';
+import { removeSpan } from '../encoding/zset-removal.ts';
 import { bulk, EMPTY_ARRAY, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
@@ -189,10 +190,10 @@ function* runRemRange(
   if (zset === 'wrong-type') return WRONG_TYPE;
   const before = zset.size;
   const span = before > 0 ? yield* spanOf(view, zset, range, false) : undefined;
-  if (span !== undefined) yield* walkSpan(span, (entry) => dropMember(view, zset, entry));
-  const removed = before - zset.size;
-  const reply = integer(removed);
-  return removed > 0 ? yield* finishZset(view, zset, { event, reply }) : reply;
+  if (span === undefined) return integer(0);
+  const left = yield* removeSpan(view, zset, span);
+  const reply = integer(before - left.size);
+  return left.size < before ? yield* finishZset(view, left, { event, reply }) : reply;
 }
 
 const readColumn = { ...zsetColumn, flags: ['readonly'] } as const;

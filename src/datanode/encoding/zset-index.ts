@@ -37,6 +37,16 @@ export function* countBefore(view: View, zset: Collection, bound: Buffer): Slice
   return block.before + (yield* countRange({ ...blockRange(zset.place, block), lt: bound }));
 }
 
+/** How many elements lie in `range`, give or take two blocks: nothing is walked over. */
+export function roughCount(view: View, zset: Collection, { gte, lt }: KeyRange): number {
+  if (!isCounted(zset)) return 0;
+  const whole = elementRange(tags.zsetScore, zset.place);
+  const tree = treeOf(view, zset.place);
+  const before = (bound: Buffer) => tree.blockOf(scoreOrder(bound)).before;
+  const first = gte.compare(whole.gte) <= 0 ? 0 : before(gte);
+  return (lt.compare(whole.lt) >= 0 ? zset.size : before(lt)) - first;
+}
+
 /** The zsetScore key of the element that `rank` others lie before; undefined beyond the last. */
 export function* keyAtRank(view: View, zset: Collection, rank: number): Slices<Buffer | undefined> {
   if (rank >= zset.size) return undefined;
