@@ -23,6 +23,7 @@ import { PLAIN_STRING, type PlainString, type Version } from './header.ts';
 import { isExpiryKey } from './key.ts';
 import { ElementNames } from './key-name.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
+import { LateDeletion } from './late-deletion.ts';
 import { ManyNew, NewApart } from './new-elements.ts';
 import { OverlaidRanges } from './overlaid-ranges.ts';
 import { type Change, keyOf, type Named, Overlay } from './overlay.ts';
@@ -275,7 +276,7 @@ export class Txn implements WriteView {
     this.#settle();
     this.checkReads();
     this.#observe();
-    return this.#overlay.map((named) => operationOf(named));
+    return this.#overlay.map((named) => operationAtOnce(named));
   }
 
   /** The same for the engine, which may be told in it what it may store early. */
@@ -290,7 +291,7 @@ export class Txn implements WriteView {
     await this.#opener.checkInSteps(pace);
     this.#ranges.end();
     this.#observe();
-    const isMany = this.#isMaking && this.#overlay.size > limits.engineWholeOperationsMax;
+    const isMany = this.#isMaking && this.#isOfMany;
     const isStored = (name: string) => this.#early?.holdsName(name) === true;
     const many = isMany ? new ManyNew(this.#overlay, this.#sinceIndex, isStored) : undefined;
     const others = await this.#sealInSteps(pace, many);
@@ -304,6 +305,7 @@ export class Txn implements WriteView {
     const others = many?.others ?? this.#listOfChanges();
     const elements = new ElementNames();
     this.#elements = elements;
+    const operationOf = this.#isOfMany ? lateOperationOf : operationAtOnce;
     let bytes = 0;
     let looked = 0;
     for (let at = 0; at < this.#overlay.size; at++) {
@@ -329,7 +331,11 @@ export class Txn implements WriteView {
 
   /** An array, which is walked sooner, unless it would be so long that growing it takes a while. */
   #listOfChanges(): BatchOperation[] | SteadyList<BatchOperation> {
-    return this.#overlay.size > limits.engineWholeOperationsMax ? new SteadyList() : [];
+    return this.#isOfMany ? new SteadyList() : [];
+  }
+
+  get #isOfMany(): boolean {
+    return this.#overlay.size > limits.engineWholeOperationsMax;
   }
 
   #observe(): void {
@@ -344,11 +350,16 @@ export class Txn implements WriteView {
   }
 }
 
-function operationOf(named: Named, key = keyOf(named)): BatchOperation {
+function operationAtOnce(named: Named, key = keyOf(named)): BatchOperation {
   const { name, after } = named;
   return after === undefined
     ? { type: 'del', key, name }
     : { type: 'put', key, value: sealRecord(key, after), name };
+}
+
+function lateOperationOf(named: Named, key: Buffer): BatchOperation {
+  const isKept = named.after !== undefined || named.key !== undefined;
+  return isKept ? operationAtOnce(named, key) : new LateDeletion(named.name);
 }
 
 /** Whether nodes of counted trees may lie in `range`. */

@@ -274,6 +274,39 @@ describe('records of megabytes', () => {
   });
 });
 
+describe('deletions', () => {
+  const unhurried = { isDue: () => false, pause: async () => {} };
+
+  async function deleted(count: number) {
+    const txn = new Txn(await openEngine());
+    for (let at = 0; at < count; at++) txn.del(key(String(at)));
+    txn.put(key('last'), value('stays'));
+    return [...(await txn.batchInSteps(unhurried))];
+  }
+
+  test('of many hold no keys beside those of the changes, and are what few are', async () => {
+    const many = await deleted(20_000);
+    expect(many.slice(0, -1).map(({ type, key }) => [type, key.toString('latin1')])).toEqual(
+      Array.from({ length: 20_000 }, (_, at) => ['del', `\x10${at}`]),
+    );
+    expect(many.at(-1)).toMatchObject({ type: 'put', key: key('last') });
+    expect(many.filter((operation) => Object.hasOwn(operation, 'key')).length).toBeLessThan(2_000);
+    const few = await deleted(1_000);
+    expect(few.every((operation) => Object.hasOwn(operation, 'key'))).toBe(true);
+  });
+
+  test('of many are written to an engine', async () => {
+    const engine = await openEngine();
+    const filling = new Txn(engine);
+    for (let at = 0; at < 20_000; at++) filling.put(key(String(at)), value('x'));
+    await engine.write(await filling.batchInSteps(unhurried));
+    const txn = new Txn(engine);
+    for (let at = 1; at < 20_000; at++) txn.del(key(String(at)));
+    await engine.write(await txn.batchInSteps(unhurried));
+    expect(await walk(all, (range) => readRange(engine, range))).toEqual(['\x100=x']);
+  });
+});
+
 function seeded(pairs: readonly (readonly [string, string])[]) {
   const never = { getSync: () => undefined, getMany: async () => [], iterate: neverIterated };
   const txn = new Txn(never);
