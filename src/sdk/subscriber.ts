@@ -8,6 +8,8 @@ import type { Address } from '../common/network.ts';
 import { checkNames } from './arguments.ts';
 import type { Argument, Connection, ConnectionEvents, PushKind } from './connection.ts';
 import { ownError, ReplyError } from './errors.ts';
+import { refuseTooLarge } from './request-size.ts';
+import { namesOfLines } from './subscribe-lines.ts';
 
 /** Events and what their listeners are given; those that end in `Buffer` are given bytes. */
 export interface SubscriberEvents {
@@ -144,6 +146,8 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     checkNames(kind, names);
     if (this.#closed) throw ownError('CLOSED', 'the subscriber is closed');
     if (names.length === 0) throw ownError('BAD_ARGUMENT', `${kind} needs a name`);
+    const line = [kind.toUpperCase(), ...names];
+    refuseTooLarge(line);
     const added = names.filter((name) => !this.#wanted[kind].has(name));
     for (const name of added) this.#wanted[kind].add(name);
     const forget = () => {
@@ -152,7 +156,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     let before: Connection | undefined;
     while (this.#connection !== undefined && this.#connection !== before) {
       before = this.#connection;
-      const error = await this.#send(before, [kind.toUpperCase(), ...names]);
+      const error = await this.#send(before, line);
       if (error === undefined) return;
       if (error instanceof ReplyError) {
         forget();
@@ -266,7 +270,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     );
     if (outcomes.includes('lost')) {
       if (this.#refusal?.connection === connection) this.#refuse(waiting, this.#refusal.cause);
-      else this.#waiting.unshift(...waiting);
+      else this.#waiting = [...waiting, ...this.#waiting];
       const next = this.#connection;
       if (this.#closed) this.#rejectWaiting('the subscriber was closed');
       // it was made before this was heard, and knows nothing of those who wait
@@ -295,13 +299,29 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
     this.#timer = undefined;
   }
 
-  /** One that is refused is wanted no more, and keeps no other from being heard. */
+  /** In several lines: all names together may be more than one request may be. */
   async #subscribeKind(
     connection: Connection,
     kind: Kind,
-    names: readonly string[],
+    all: readonly string[],
     refused: Map<string, Error>,
   ): Promise<'lost' | 'settled'> {
+    for (const names of namesOfLines(all)) {
+      const outcome = await this.#subscribeNames(connection, kind, names, refused);
+      if (outcome === 'lost') return 'lost';
+    }
+    return 'settled';
+  }
+
+  /** One that is refused is wanted no more, and keeps no other from being heard. */
+  async #subscribeNames(
+    connection: Connection,
+    kind: Kind,
+    found: readonly string[],
+    refused: Map<string, Error>,
+  ): Promise<'lost' | 'settled'> {
+    // some may have been given up while what comes before them was sent
+    const names = found.filter((name) => this.#wanted[kind].has(name));
     if (names.length === 0) return 'settled';
     const error = await this.#send(connection, [kind.toUpperCase(), ...names]);
     if (error === undefined) return 'settled';
@@ -313,7 +333,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
       return 'settled';
     }
     const each = await Promise.all(
-      names.map((one) => this.#subscribeKind(connection, kind, [one], refused)),
+      names.map((one) => this.#subscribeNames(connection, kind, [one], refused)),
     );
     return each.includes('lost') ? 'lost' : 'settled';
   }

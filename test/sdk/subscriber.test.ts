@@ -214,3 +214,53 @@ describe('over TCP', () => {
     await call;
   });
 });
+
+test('however many wait for the next node are told of the one behind it', async () => {
+  const { clock, opened, subscriber, settle } = await subscribed();
+  opened[0]!.close();
+  const names = Array.from({ length: 150_000 }, (_, at) => `c${at}`);
+  const calls = Promise.all(names.map((name) => subscriber.subscribe(name)));
+  await settle();
+  clock.run(10);
+  opened[1]!.close();
+  await settle();
+  clock.run(10);
+  while (opened[2]!.pending > 0) {
+    opened[2]!.answer();
+    await settle();
+  }
+  await calls;
+});
+
+describe('all names together are more than one request may be', () => {
+  test('a call is refused, and leaves nothing behind', async () => {
+    const { opened, subscriber } = await subscribed();
+    const names = Array.from({ length: 1_000 }, (_, at) => `${at}`.padEnd(65_536, '.'));
+    await expect(subscriber.subscribe(...names)).rejects.toMatchObject({ code: 'BAD_ARGUMENT' });
+    expect(opened[0]!.lines).toEqual(['SUBSCRIBE news']);
+  });
+
+  test('the next node is asked in several lines, and not for what was given up meanwhile', async () => {
+    const { clock, opened, subscriber, settle } = await subscribed();
+    const long = Array.from({ length: 100 }, (_, at) => `${at}`.padEnd(65_536, '.'));
+    const all = subscriber.subscribe(...long);
+    opened[0]!.answer();
+    await all;
+    opened[0]!.close();
+    await settle();
+    clock.run(10);
+    const [next] = opened.slice(1);
+    expect(next!.lines).toHaveLength(1);
+    void subscriber.unsubscribe(long.at(-1)!);
+    while (next!.pending > 0) {
+      next!.answer();
+      await settle();
+    }
+    const asked = next!.lines.filter((line) => line.startsWith('SUBSCRIBE'));
+    expect(asked).toHaveLength(2);
+    expect(asked.flatMap((line) => line.split(' ').slice(1))).toEqual([
+      'news',
+      ...long.slice(0, -1),
+    ]);
+  });
+});
