@@ -32,6 +32,8 @@ export interface CallPlan {
   readonly effect: 'read' | 'write';
   /** Waits at the server: it has a connection for itself, and no time limit but the caller's. */
   readonly blocking: boolean;
+  /** Of one that blocks: without a reply for so long after it was sent, nobody will answer. */
+  readonly silentMs?: number | undefined;
   readonly partition: PartitionId | undefined;
   /** A key of the partition; undefined: it is not run in a session. */
   readonly key: Argument | undefined;

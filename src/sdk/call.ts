@@ -194,11 +194,12 @@ export class Call implements Entrant, Timed {
     this.#failed(isCertain ? failure : 'clusterChanged', this.#replyError(text));
   }
 
-  /** Blocking commands and writes without a session wait as long as the caller lets them. */
+  /** Writes without a session wait as long as the caller lets them, or what blocks is held. */
   #silentMs(): number {
-    const { clock, attemptTimeoutMs } = this.#world;
-    if (this.#plan.blocking || this.#effect() === 'write') return Number.POSITIVE_INFINITY;
-    return clock.monotonicMs() + attemptTimeoutMs * 2 ** Math.min(this.#silences, 2);
+    const nowMs = this.#world.clock.monotonicMs();
+    if (this.#effect() === 'write')
+      return nowMs + (this.#plan.silentMs ?? Number.POSITIVE_INFINITY);
+    return nowMs + this.#world.attemptTimeoutMs * 2 ** Math.min(this.#silences, 2);
   }
 
   /** False: the attempt goes on when the session has been opened. */
@@ -252,8 +253,7 @@ export class Call implements Entrant, Timed {
       case 'reply':
         // it is not the answer to what was asked
         if (firstError !== undefined) return this.#refused(address, firstError, undefined);
-        this.#settle({ ok: true, reply: last.reply, attempts: this.#attempts });
-        return;
+        return this.#settle({ ok: true, reply: last.reply, attempts: this.#attempts });
       case 'error':
         this.#refused(address, last.text, firstError);
         return;

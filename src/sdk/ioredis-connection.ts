@@ -4,7 +4,8 @@
  * becomes of a command is told once, and `retry.ts` decides.
  */
 import { Command, Redis } from 'ioredis';
-import type { Clock } from '../common/clock.ts';
+import type { Clock, Timer } from '../common/clock.ts';
+import { limits } from '../common/limits.ts';
 import type { Address } from '../common/network.ts';
 import {
   type Argument,
@@ -41,6 +42,7 @@ class IoredisConnection implements Connection {
   #corked = false;
   #failure: Error | undefined;
   #refused = false;
+  #entry: Timer | undefined;
 
   constructor(settings: ConnectionSettings, events: ConnectionEvents, clock: Clock) {
     const { address, username, password, connectTimeoutMs } = settings;
@@ -67,6 +69,7 @@ class IoredisConnection implements Connection {
       reconnectOnError: null,
     });
     this.#redis.on('error', (error: Error) => this.#fail(error));
+    this.#redis.on('connect', () => this.#limitEntry());
     this.#redis.on('ready', () => this.#enter());
     this.#redis.on('close', () => this.#end());
     this.#redis.on('end', () => this.#end());
@@ -93,6 +96,18 @@ class IoredisConnection implements Connection {
     this.#end();
   }
 
+  /** Whoever accepts and says nothing would keep what waits for ever: ioredis bounds no handshake. */
+  #limitEntry(): void {
+    if (this.#state !== 'connecting') return;
+    const { host, port } = this.address;
+    const late = () => {
+      if (this.#state !== 'connecting') return;
+      this.#failure = new Error(`${host}:${port} accepts connections and says nothing`);
+      this.close();
+    };
+    this.#entry = this.#clock.setTimer(limits.sdkSilentMs, () => this.#clock.endOfTurn(late));
+  }
+
   /** Selects the namespace, and lets what has waited follow it. */
   #enter(): void {
     const { namespace, readOnly } = this.#settings;
@@ -114,6 +129,7 @@ class IoredisConnection implements Connection {
   #open(): void {
     if (this.#state !== 'connecting') return;
     this.#state = 'ready';
+    this.#entry?.cancel();
     const waiting = this.#waiting;
     this.#waiting = [];
     // Whoever hears of it may send at once: what has waited comes first.
@@ -191,6 +207,7 @@ class IoredisConnection implements Connection {
   #end(): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
+    this.#entry?.cancel();
     const waiting = this.#waiting;
     this.#waiting = [];
     // First those that hear of the end through ioredis: they were sent earlier.

@@ -4,6 +4,7 @@
  */
 import type { PartitionId } from '../common/ids.ts';
 import { type ParsedCall, parseCall } from './arguments.ts';
+import { heldMs } from './blocking-time.ts';
 import { Call } from './call.ts';
 import type { CallPlan, CallResult, CallWorld } from './call-plan.ts';
 import type { CallOptions, Consistency, WatchOptions } from './command-types.ts';
@@ -314,6 +315,7 @@ export class Runner {
       effect: row?.kind === 'read' ? 'read' : 'write',
       blocking,
       timeoutMs: blocking && !asked.timeoutGiven ? Number.POSITIVE_INFINITY : asked.timeoutMs,
+      silentMs: blocking ? heldMs(name, line) + this.#options.timeoutMs : undefined,
       // Keys of several partitions are brought together by whatever node is asked.
       partition,
       key: together && row?.kind === 'write' ? keys[0] : undefined,
