@@ -1,7 +1,11 @@
 /**
  * One listener per signal, however many calls share it: Node.js warns of a leak when a signal has more
- * than ten.
+ * than ten. So many at a time hear that it aborts: the others in the turns that follow, since what
+ * many calls come to takes a second or two.
  */
+import { systemClock } from '../common/clock.ts';
+
+const TURN_MAX = 256;
 
 const listeners = new WeakMap<
   AbortSignal,
@@ -15,7 +19,7 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
     const all = new Set<() => void>();
     const tell = () => {
       listeners.delete(signal);
-      for (const one of all) one();
+      tellSome(all.values());
     };
     own = { tell, all };
     listeners.set(signal, own);
@@ -29,4 +33,13 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
     listeners.delete(signal);
     signal.removeEventListener('abort', tell);
   };
+}
+
+function tellSome(left: Iterator<() => void>): void {
+  for (let told = 0; told < TURN_MAX; told++) {
+    const { done, value } = left.next();
+    if (done) return;
+    value();
+  }
+  systemClock.endOfTurn(() => tellSome(left));
 }

@@ -87,8 +87,8 @@ export class Call implements Entrant, Timed {
     this.#state = 'begun';
     // Given up while it waited: what has not been sent is certain to have no effect.
     const nowMs = this.#world.clock.monotonicMs();
-    if (this.#plan.signal?.aborted) this.#onAbort();
-    else if (nowMs >= this.#dueMs) this.#world.deadlines.overdue(this, nowMs);
+    const isOver = nowMs >= this.#dueMs || this.#plan.signal?.aborted;
+    if (isOver) this.#world.deadlines.overdue(this, nowMs);
     else this.#attempt();
   }
 
@@ -99,6 +99,7 @@ export class Call implements Entrant, Timed {
   }
 
   onTime(nowMs: number): void {
+    if (this.#plan.signal?.aborted) return this.#onAbort();
     if (nowMs >= this.#dueMs) {
       const { timeoutMs, name, partition } = this.#plan;
       const uncertain = this.#isUncertain();

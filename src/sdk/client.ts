@@ -4,7 +4,6 @@ import type { Readable } from 'node:stream';
 import { sleep } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import { parseWatch, refuseArguments, refuseCallback } from './arguments.ts';
-import { Call } from './call.ts';
 import type { CallWorld } from './call-plan.ts';
 import type { ClientChange } from './changes.ts';
 import type { ClientEvents, ClientStatus, NodeInfo } from './client-events.ts';
@@ -28,7 +27,7 @@ import { Subscriber } from './subscriber.ts';
 import type { PartitionTable } from './table.ts';
 import { TableGate } from './table-gate.ts';
 import type { Commands } from './typed-commands.ts';
-import { Watch, type WatchBody, type WatchResult } from './watch.ts';
+import type { WatchBody, WatchResult } from './watch.ts';
 import { Window } from './window.ts';
 import {
   type ClientWorld,
@@ -67,6 +66,8 @@ export class Client extends Base {
   readonly #state: ClientState = new ClientState(this as unknown as EventEmitter<ClientEvents>);
   readonly #watches: Window;
   #closing: Promise<void> | undefined;
+  /** All calls that were under way at the end have been rejected. */
+  #ended: Promise<void> | undefined;
   readonly #gate: TableGate;
 
   /**
@@ -111,7 +112,7 @@ export class Client extends Base {
       consistency: settings.consistency,
       watches: this.#watches,
       begin: (inside) => this.#begin(inside),
-      whenTable: (...given) => this.#gate.wait(...given),
+      gate: this.#gate,
     });
     if (!settings.lazyConnect) this.#begin();
   }
@@ -272,8 +273,7 @@ export class Client extends Base {
   async whenWritable(): Promise<void> {
     // none may wait for the partitions
     if (this.#settings.maxQueued === 0) await this.connect().catch(() => {});
-    await this.#gate.room();
-    await this.#window.room();
+    await this.#runner.room();
   }
 
   /**
@@ -292,7 +292,10 @@ export class Client extends Base {
     return 'OK';
   }
 
-  /** Closes at once: calls under way are rejected with `CLOSED`, or `OUTCOME_UNKNOWN` for sent writes. */
+  /**
+   * Closes at once: calls under way are rejected with `CLOSED`, or `OUTCOME_UNKNOWN` for sent writes,
+   * tens of thousands of them over several turns of the event loop.
+   */
   disconnect(): void {
     this.#closing ??= Promise.resolve();
     this.#end();
@@ -327,10 +330,12 @@ export class Client extends Base {
       const late = sleep(clock, this.#settings.timeoutMs, given.signal).catch(() => {});
       await Promise.race([this.drain(), late]);
       given.abort();
-      if (this.#sessions !== undefined) await closeSessions(this.#sessions, this.#runner);
+      // not after a disconnect() meanwhile: nothing would be sent any more
+      const open = this.status === 'end' ? undefined : this.#sessions;
+      if (open !== undefined) await closeSessions(open, this.#runner);
     }
     this.#end();
-    await this.#lookup.stop();
+    await Promise.all([this.#ended, this.#lookup.stop()]);
   }
 
   #end(): void {
@@ -339,10 +344,7 @@ export class Client extends Base {
     // What waits for its turn must not be sent now because others are ended before it.
     this.#window.close();
     this.#watches.close();
-    for (const one of this.#deadlines.all()) {
-      if (one instanceof Call || one instanceof Watch) one.close();
-    }
-    this.#gate.settle();
+    this.#ended = this.#deadlines.close();
     this.#pool.close();
     this.emit('end');
   }
@@ -351,7 +353,7 @@ export class Client extends Base {
     const { source } = this.#settings;
     const seeds = source.kind === 'datanodes' ? source.addresses : [];
     this.#pool.retain([...table.addresses(), ...seeds]);
-    this.#gate.settle();
+    this.#gate.letIn();
     // Whoever hears of it may send at once: what has waited comes first.
     await undefined;
     if (this.#state.status !== 'end') this.#state.onTable(table);

@@ -4,6 +4,8 @@ import type { Clock, Timer } from '../common/clock.ts';
 export interface Timed {
   /** Called every `resolutionMs`, near enough. */
   onTime(nowMs: number): void;
+  /** Ends it because the client does. */
+  close?(): void;
 }
 
 /** How long a look holds the event loop: what many calls that are due come to takes seconds. */
@@ -48,9 +50,9 @@ export class Deadlines {
     this.#timed.delete(timed);
   }
 
-  /** All that are under way. */
-  all(): readonly Timed[] {
-    return [...this.#timed];
+  /** Ends all that are under way, the oldest first; resolves when they have. */
+  close(): Promise<void> {
+    return new Promise((resolve) => this.#visit((timed) => timed.close?.(), resolve));
   }
 
   /** A process that was busy first reads what has come meanwhile: that is no silence. */
@@ -65,22 +67,27 @@ export class Deadlines {
     }
     this.#looking = true;
     this.#atOnce = 0;
-    this.#visit(this.#timed.values(), now);
+    this.#visit(
+      (timed) => timed.onTime(now),
+      () => {
+        this.#looking = false;
+        if (this.#timed.size > 0) this.#arm();
+      },
+    );
   }
 
   /** Goes on in the next turn when it has taken long. */
-  #visit(left: Iterator<Timed>, nowMs: number): void {
+  #visit(tell: (timed: Timed) => void, done: () => void, left = this.#timed.values()): void {
     const untilMs = this.#clock.monotonicMs() + TURN_MS;
     let visits = 0;
     for (let next = left.next(); !next.done; next = left.next()) {
-      next.value.onTime(nowMs);
+      tell(next.value);
       visits++;
       if (visits % VISITS !== 0 || this.#clock.monotonicMs() < untilMs) continue;
-      this.#clock.endOfTurn(() => this.#visit(left, nowMs));
+      this.#clock.endOfTurn(() => this.#visit(tell, done, left));
       return;
     }
-    this.#looking = false;
-    if (this.#timed.size > 0) this.#arm();
+    done();
   }
 
   /**

@@ -24,6 +24,7 @@ import { decodeReply, type Value } from './replies.ts';
 import { refuseTooLarge } from './request-size.ts';
 import { failureOfWrite, mergeReplies, type Part, splitLine } from './split.ts';
 import type { PartitionTable } from './table.ts';
+import type { TableGate } from './table-gate.ts';
 import { type BatchTrace, type CommandTrace, traceBatch, traceCommand } from './tracing.ts';
 import { Watch, type WatchBody, type WatchResult } from './watch.ts';
 import type { Window } from './window.ts';
@@ -40,11 +41,8 @@ export interface RunnerOptions {
    * under way (`inside`) once it has closed.
    */
   begin(inside: boolean): void;
-  /**
-   * Resolves with the first table; rejects when the client is closed, or `timeoutMs` have passed, or
-   * too many wait for it already; `isExtra`: it does not count.
-   */
-  whenTable(timeoutMs: number, signal?: AbortSignal, isExtra?: boolean): Promise<PartitionTable>;
+  /** Who waits for the first table. */
+  readonly gate: TableGate;
 }
 
 /** The options of a call with the client's own filled in. */
@@ -94,18 +92,21 @@ export class Runner {
   /** Undefined: the partitions are known; otherwise resolves when they are. Throws CLOSED. */
   ready(): Promise<unknown> | undefined {
     this.#options.begin(false);
-    const { timeoutMs, whenTable } = this.#options;
-    return this.#table ? undefined : whenTable(timeoutMs, undefined, true);
+    const { timeoutMs, gate } = this.#options;
+    return gate.table ? undefined : gate.wait(timeoutMs, undefined, true);
   }
 
   /** More than half of the commands that may wait do; if none may: the next would have to. */
   get isCrowded(): boolean {
-    return this.#options.world.window.isCrowded;
+    const { world, gate } = this.#options;
+    return gate.isCrowded || world.window.isCrowded;
   }
 
   /** Resolves when that is no more so. */
-  room(): Promise<void> {
-    return this.#options.world.window.room();
+  async room(): Promise<void> {
+    const { world, gate } = this.#options;
+    await gate.room();
+    await world.window.room();
   }
 
   /** Counts `run` as one of those that `idle` waits for. */
@@ -243,12 +244,13 @@ export class Runner {
     return { kind, namespace: this.#options.namespace, commands };
   }
 
+  /** Undefined: not known, or others wait who came before. */
   get #table(): PartitionTable | undefined {
-    return this.#options.world.lookup.table;
+    return this.#options.gate.table;
   }
 
   #whenTable({ timeoutMs, signal }: Pick<Asked, 'timeoutMs' | 'signal'>): Promise<PartitionTable> {
-    return this.#options.whenTable(timeoutMs, signal);
+    return this.#options.gate.wait(timeoutMs, signal);
   }
 
   /** A line for a partition, begun at once and outside of the window. */

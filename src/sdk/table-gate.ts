@@ -1,4 +1,7 @@
-/** Who waits for the first table of partitions: in the order in which they came. */
+/**
+ * Who waits for the first table of partitions: in the order in which they came, and so do those who
+ * come while they are let in.
+ */
 import type { Clock } from '../common/clock.ts';
 import { onAbort } from './abort-signals.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
@@ -19,11 +22,15 @@ interface Waiter extends Timed {
   settle(): void;
 }
 
+/** Who is let in in one turn of the event loop: each begins to be sent in it. */
+const TURN_MAX = 1_000;
+
 export class TableGate {
   readonly #options: TableGateOptions;
   readonly #waiters = new Set<Waiter>();
   /** Commands among them. */
   #waiting = 0;
+  #letsIn = false;
   /** Called when it is crowded no more. */
   #whenRoom: (() => void)[] = [];
 
@@ -36,9 +43,19 @@ export class TableGate {
     return this.#waiting;
   }
 
+  /** Undefined: it is not known, or commands wait that are to be sent first. */
+  get table(): PartitionTable | undefined {
+    return this.#waiting === 0 ? this.#options.lookup.table : undefined;
+  }
+
+  /** More than half of the commands that may wait do. */
+  get isCrowded(): boolean {
+    return this.#waiting * 2 > this.#options.waitingMax;
+  }
+
   /** Resolves when at most half of the commands that may wait do. */
   room(): Promise<void> {
-    if (!this.#isCrowded) return Promise.resolve();
+    if (!this.isCrowded) return Promise.resolve();
     return new Promise((resolve) => this.#whenRoom.push(resolve));
   }
 
@@ -48,7 +65,8 @@ export class TableGate {
    */
   wait(timeoutMs: number, signal?: AbortSignal, isExtra = false): Promise<PartitionTable> {
     const { clock, deadlines, lookup, waitingMax, isClosed } = this.#options;
-    if (lookup.table !== undefined) return Promise.resolve(lookup.table);
+    const { table: open } = this;
+    if (open !== undefined) return Promise.resolve(open);
     if (!isExtra && this.#waiting >= waitingMax) {
       return Promise.reject(ownError('QUEUE_FULL', 'too many commands wait for the partitions'));
     }
@@ -73,6 +91,7 @@ export class TableGate {
       const waiter: Waiter = {
         isExtra,
         settle,
+        close: settle,
         onTime: (nowMs) => {
           if (nowMs >= dueMs) settle();
         },
@@ -85,19 +104,28 @@ export class TableGate {
     });
   }
 
-  /** The table is there, or will not come. */
-  settle(): void {
-    for (const waiter of [...this.#waiters]) waiter.settle();
+  /** The table is there. */
+  letIn(): void {
+    if (!this.#letsIn) this.#letSomeIn(this.#waiters.values());
   }
 
-  get #isCrowded(): boolean {
-    return this.#waiting * 2 > this.#options.waitingMax;
+  #letSomeIn(left: Iterator<Waiter>): void {
+    this.#letsIn = true;
+    for (let ofTurn = 0; ofTurn < TURN_MAX; ofTurn++) {
+      const { done, value } = left.next();
+      if (done) {
+        this.#letsIn = false;
+        return;
+      }
+      value.settle();
+    }
+    this.#options.clock.endOfTurn(() => this.#letSomeIn(left));
   }
 
   #delete(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter) || waiter.isExtra) return;
     this.#waiting--;
-    if (this.#isCrowded) return;
+    if (this.isCrowded) return;
     for (const tell of this.#whenRoom.splice(0)) tell();
   }
 }

@@ -102,6 +102,20 @@ describe('the client ends', () => {
     expect(client.status).toBe('end');
   });
 
+  test('disconnected while it closes, it closes no sessions over what is gone', async () => {
+    const { client } = await scene([([name]) => (name === 'GET' ? 'hang' : ok([name!], null!))], {
+      sessions: true,
+    });
+    await client.set('a', 1);
+    const call = code(client.get('a'));
+    const closed = client.close();
+    const began = performance.now();
+    client.disconnect();
+    await closed;
+    expect(await call).toBe('CLOSED');
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
   test('closed while it connects, it makes no more connections', async () => {
     const peers = [await Peer.start(() => 'hang'), await Peer.start(() => 'hang')];
     for (const peer of peers) ends.push(() => peer.stop());
