@@ -37,7 +37,13 @@ function addNamespaceVerbs(program: Command): void {
       .option('--replicas <n>', 'replicas per partition, 1 to 7', whole)
       .option('--tag <tag>', 'only on nodes with these tags, each name or name=value', several)
       .option('--reads <mode>', 'linearizable, or lease (faster, trusts clocks)');
-  options(verb(namespaces, 'create <name>', 'make a namespace'))
+  options(
+    verb(
+      namespaces,
+      'create <name>',
+      'make a namespace: --partitions and --replicas must be given',
+    ),
+  )
     .option('--partitions <n>', '1 to 1024; never changes', whole)
     .option('--hash <kind>', 'slots (Redis Cluster) or murmur3 (ZanRedisDB); never changes')
     .action(async (name, _flags, command) =>

@@ -94,9 +94,9 @@ export class Proposals {
   }
 
   /**
-   * Proposes what was gathered, or refuses it as a whole; some is left when stored values enough were
-   * looked at. `encode` makes one entry of lines,
-   * `propose` appends entries that then have consecutive indexes.
+   * Proposes what was gathered, or refuses it as a whole. Some is left for the next turn when enough
+   * stored values were looked at in this one. `encode` makes one entry of lines; `propose` appends
+   * entries, which then have consecutive indexes.
    */
   flush(
     nowMs: number,

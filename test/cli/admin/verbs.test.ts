@@ -274,6 +274,16 @@ describe('an option before the arguments takes none of them', () => {
   });
 });
 
+test('the help of namespaces create names what a placedriver refuses to do without', () => {
+  const program = new Command('kvorum');
+  addAdminVerbs(program);
+  const namespaces = program.commands.find((command) => command.name() === 'namespaces')!;
+  const help = namespaces.commands
+    .find((command) => command.name() === 'create')!
+    .helpInformation();
+  expect(help).toContain('--partitions and --replicas must be given');
+});
+
 test('several urls and tags are given by commas, or again', async () => {
   const [url] = flags.url;
   answers.set('GET /v1/cluster', [{ upgrade: { on: true } }]);
