@@ -38,7 +38,7 @@ export async function updateNamespace(name: string, flags: NamespaceFlags): Prom
     throw new KvorumError('BAD_ARGUMENT', 'nothing to change: give --replicas, --tag or --reads');
   }
   await new Api(flags).write('PATCH', `/v1/namespaces/${encodeURIComponent(name)}`, body);
-  const text = `namespace ${name} is to be so; kvorum partitions ${name} shows how far it is`;
+  const text = `namespace ${name} is changed; kvorum partitions ${name} shows how far its nodes are with that`;
   tell(flags, text, { name, ...body, state: 'ready' });
 }
 
