@@ -17,9 +17,10 @@ default options but for what is named. "Error replies" are what the library or t
 that a node answered. "Unknown" are writes answered with \`UNKNOWNOUTCOME\`, which no client without a
 session may be. "Lost" are requests without an answer: their connection ended with the node's process,
 and the library gave them up instead of sending them again (a tool that ends with its connection counts
-once), or it failed by itself: the words in brackets are its own. So does redis-py 4.3.4: \`IndexError\` when it follows a MOVED with
-read_from_replicas (it counts on along the replicas of the slot's former leader), \`cannot pickle\`
-when it learns the nodes anew and has lost its connection to one.
+once), or it failed by itself: the words in brackets are its own. redis-py 4.3.4 fails by itself with
+\`IndexError\` when it follows a MOVED with read_from_replicas (it counts on along the replicas of the
+slot's former leader), and with \`cannot pickle\` when it learns the nodes anew and has lost its
+connection to one.
 
 A client of the gateway port is connected to the first node; in its rows that node is not restarted.
 From npm come ioredis and node-redis, from Debian what its scripting languages at hand have: redis-py
