@@ -350,4 +350,54 @@ export const exceptions: readonly Exception[] = [
     differs: 'rules are kept as they were given',
     reason: 'as Redis does from 7.2 on; 7.0 makes categories and single commands of them',
   },
+  {
+    commands: 'HELLO of a client that has not said who it is',
+    differs: 'the error names HELLO <proto> AUTH',
+    reason: 'as Redis does from 7.2 on',
+  },
+  {
+    commands: 'HELLO with several AUTH, one of them wrong',
+    differs: 'the last one decides',
+    reason: 'as Redis does from 7.2 on; 7.0 tries each',
+  },
+  {
+    commands: 'SLOWLOG and LATENCY of BLPOP and all that may block',
+    differs: 'they are not told; Redis tells how long they took beside their wait',
+    reason: 'the element comes with the entry that brought it: nobody knows what was its share',
+  },
+  {
+    commands: 'SLOWLOG of MULTI, and of what is queued',
+    differs: 'they are not told, even if slowlog-log-slower-than is 0',
+    reason: 'they are answered as they come, and take no time worth a line',
+  },
+  {
+    commands: 'BLPOP and all that block, of a user who may not do that any more',
+    differs: 'who waited before is served, as in 7.0; 7.2 answers NOPERM',
+    reason: 'rights are asked when a command comes, and it is the leader of the key that serves it',
+  },
+  {
+    commands: 'CONFIG SET of a number that is out of range',
+    differs: 'the range told is kvorum’s: slowlog-max-len to 10,000, acllog-max-len to 1,024',
+    reason: 'what a node keeps in memory is bounded',
+  },
+  {
+    commands: 'SHUTDOWN',
+    differs: 'refused, whatever their arguments, with a word about what to do',
+    reason: 'who may stop a process is not for clients to say: its supervisor would start it again',
+  },
+  {
+    commands: 'those of scripts, streams, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
+    differs: 'they are unknown commands; rules of users may name them',
+    reason: 'there are none here, and raft replicates',
+  },
+  {
+    commands: 'SPUBLISH in MULTI beside a key of another slot, on the cluster port',
+    differs: 'carried out, where Redis answers EXEC with CROSSSLOT',
+    reason: 'a message is no part of a partition’s entry',
+  },
+  {
+    commands: 'MULTI on the follower-read port behind READONLY',
+    differs: 'what is queued is MOVED, reads as well, and so are SPUBLISH and SSUBSCRIBE',
+    reason: 'a transaction is an entry of the leader’s log; shard channels belong to the leader',
+  },
 ];

@@ -102,11 +102,16 @@ function myself({ clusterNodes }: NodeContext): Reply {
     : bulk(own.clusterNodeId);
 }
 
-const replicas: Run = (args, { clusterNodes }) => {
-  const id = argument(args, 2).toString('latin1');
-  const known = clusterNodes().some(({ clusterNodeId }) => clusterNodeId === id);
-  return known ? array([]) : error(`ERR Unknown node ${id}`);
-};
+/** The same of every node that there is, named by its id. */
+const ofNode =
+  (reply: Reply): Run =>
+  (args, { clusterNodes }) => {
+    const id = argument(args, 2).toString('latin1');
+    const known = clusterNodes().some(({ clusterNodeId }) => clusterNodeId === id);
+    return known ? reply : error(`ERR Unknown node ${id}`);
+  };
+
+const replicas = ofNode(array([]));
 
 const text = (make: (context: NodeContext) => string): Run => {
   return (_args, context) => ({ kind: 'verbatim', format: 'txt', text: make(context) });
@@ -163,7 +168,7 @@ const subcommands: readonly Command[] = [
   sub('replicas', 3, '5.0.0', 'Returns no replicas: raft has them.', replicas),
   sub('slaves', 3, '3.0.0', 'Returns no replicas: raft has them.', replicas),
   sub('links', 2, '7.0.0', 'Returns no links of a cluster bus.', () => array([])),
-  sub('count-failure-reports', 3, '3.0.0', 'Returns 0: leases find failures.', () => integer(0)),
+  sub('count-failure-reports', 3, '3.0.0', 'Returns 0: leases find failures.', ofNode(integer(0))),
   ...MANAGED.map((name) => sub(name, -2, '3.0.0', 'Refused: the placedriver does it.', managed)),
   sub('help', 2, '5.0.0', 'Lists the subcommands.', () => helpReply('cluster', subcommands)),
 ];

@@ -62,6 +62,7 @@ test('CLUSTER MYID, KEYSLOT, REPLICAS, LINKS', async () => {
   expect(await ask(node, 'CLUSTER KEYSLOT {foo}bar')).toBe(':12182\r\n');
   expect(await ask(node, `CLUSTER REPLICAS ${'2'.repeat(40)}`)).toBe('*0\r\n');
   expect(await ask(node, 'CLUSTER REPLICAS x')).toBe('-ERR Unknown node x\r\n');
+  expect(await ask(node, 'CLUSTER COUNT-FAILURE-REPORTS x')).toBe('-ERR Unknown node x\r\n');
   expect(await ask(node, 'CLUSTER LINKS')).toBe('*0\r\n');
 });
 
