@@ -70,6 +70,11 @@ export interface EngineIterator {
 
 /** The state at one moment; holds resources until closed. */
 export interface EngineSnapshot extends EngineReader {
+  /**
+   * It will be held for long: from now on it is only iterated, forwards and with values, and what it
+   * costs the writes meanwhile is less (`kept-state.ts`).
+   */
+  keep?(): void;
   close(): Promise<void>;
 }
 

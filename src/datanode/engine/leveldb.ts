@@ -25,6 +25,7 @@ import type {
   KeyRange,
   KeyValue,
 } from './engine.ts';
+import { KeptState } from './kept-state.ts';
 import {
   endLargeWrite,
   type LargeWriteSizes,
@@ -34,6 +35,7 @@ import {
 import { engineError, guard } from './level-errors.ts';
 import { LevelLogSync, LOG_PADDING, makeLevelDirectory } from './level-sync.ts';
 import { runClearing } from './pool-share.ts';
+import { rangeOptions } from './range-options.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
 import { prepareInSteps, type Turn, turnsOf, writeInSteps } from './write-steps.ts';
@@ -61,6 +63,8 @@ export interface LevelHostOptions {
   readonly cacheBytes: number;
   /** Of one engine (LevelDB may hold two); by default a share of `cacheBytes`, 8 MiB at most. */
   readonly writeBufferBytes?: number;
+  /** Of a table; a test's. */
+  readonly fileBytes?: number;
   /** Gives the turns between the steps of a large batch; the system's by default. */
   readonly clock?: Clock;
   /** What goes in parts; a test's. */
@@ -155,7 +159,7 @@ class LevelHost implements EngineHost {
       writeBufferSize,
       // blocks of tables beyond the 1,000 that LevelDB maps per process
       cacheSize: Math.max(CACHE_BYTES_MIN, share - 2 * writeBufferSize),
-      maxFileSize: 8 * MIB,
+      maxFileSize: this.#options.fileBytes ?? 8 * MIB,
     };
   }
 
@@ -266,14 +270,27 @@ class LevelIterator implements EngineIterator {
 
 class LevelSnapshot extends LevelReader implements EngineSnapshot {
   readonly #handle: Snapshot;
+  readonly #keep: () => KeptState;
+  #kept: KeptState | undefined;
 
   constructor(path: string, level: Level, handle: Snapshot) {
     super(path, level, handle);
     this.#handle = handle;
+    const options = { snapshot: handle, highWaterMarkBytes: ITERATOR_CHUNK_BYTES };
+    this.#keep = () => new KeptState(path, level.iterator<Buffer, Buffer>(options), handle);
   }
 
-  close(): Promise<void> {
-    return this.#handle.close();
+  keep(): void {
+    this.#kept ??= this.#keep();
+  }
+
+  override iterate(range: KeyRange): EngineIterator {
+    return this.#kept?.iterate(range) ?? super.iterate(range);
+  }
+
+  async close(): Promise<void> {
+    await this.#kept?.close();
+    await this.#handle.close();
   }
 }
 
@@ -380,19 +397,4 @@ class LevelEngine extends LevelReader implements Engine {
     await guard(this.#path, this.#level.close());
     this.#onClose();
   }
-}
-
-/** classic-level takes a limit for 32 bits with a sign: what lies beyond would wrap around, 2³² to 0. */
-const LIMIT_MAX = 2 ** 31 - 1;
-/** No limit. */
-const ALL = -1;
-
-function rangeOptions(range: KeyRange): {
-  gte: Buffer;
-  lt: Buffer;
-  reverse: boolean;
-  limit: number;
-} {
-  const { gte, lt, reverse = false, limit = ALL } = range;
-  return { gte, lt, reverse, limit: limit > LIMIT_MAX ? ALL : limit };
 }

@@ -51,6 +51,7 @@ export class PendingReader implements EngineReader {
 /** Of a state: `layers` do not change. */
 export class PendingSnapshot extends PendingReader implements EngineSnapshot {
   readonly #close: () => Promise<void>;
+  readonly #keep: () => void;
 
   constructor(beneath: EngineSnapshot, layers: readonly Pending[], check: () => void) {
     let kept = layers;
@@ -58,10 +59,15 @@ export class PendingSnapshot extends PendingReader implements EngineSnapshot {
       check();
       return kept;
     });
+    this.#keep = () => beneath.keep?.();
     this.#close = () => {
       kept = [];
       return beneath.close();
     };
+  }
+
+  keep(): void {
+    this.#keep();
   }
 
   close(): Promise<void> {

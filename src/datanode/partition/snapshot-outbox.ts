@@ -87,6 +87,7 @@ export class SnapshotOutbox {
       void engineSnapshot.close();
       return 'unavailable';
     }
+    engineSnapshot.keep?.();
     const { index, term, confState } = state;
     if (this.#captured) this.#release(this.#captured);
     const { random } = this.#wire;

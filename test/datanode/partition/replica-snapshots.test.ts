@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { seededRandom } from '../../../src/common/random.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
+import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { EngineSlot } from '../../../src/datanode/partition/engine-slot.ts';
 import type { AppendWork, LogWriter } from '../../../src/datanode/partition/log-writer.ts';
@@ -138,9 +139,15 @@ test('tells what has gone of a snapshot that is on its way, and nothing afterwar
       for await (const _ of chunks) shares.push(outbox.share(message.to));
     },
   };
-  const outbox = new SnapshotOutbox(wire as unknown as SnapshotWire, 1, () => engine, 2);
+  const keep = vi.fn();
+  const kept = () => Object.assign(engine.snapshot(), { keep });
+  const approximateBytes = () => engine.approximateBytes();
+  const holding: Partial<Engine> = { snapshot: kept, approximateBytes };
+  const outbox = new SnapshotOutbox(wire as unknown as SnapshotWire, 1, () => holding as Engine, 2);
   const taken = outbox.take(1);
   expect(taken).toMatchObject({ index });
+  // it is held for as long as the stream takes
+  expect(keep).toHaveBeenCalledOnce();
   expect(outbox.share(message.to)).toBeUndefined();
   await outbox.send(message);
   expect(shares.length).toBeGreaterThan(2);

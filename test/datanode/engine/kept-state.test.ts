@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { fsDisk } from '../../../src/common/fs-disk.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import type { Engine, EngineReader } from '../../../src/datanode/engine/engine.ts';
+import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
+import { withWriteBehind } from '../../../src/datanode/engine/write-behind.ts';
+
+const MIB = 1024 * 1024;
+const KEYS = 300;
+const ALL = { gte: Buffer.alloc(0), lt: Buffer.of(0xff) };
+
+let dir: string;
+let engine: Engine;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kvorum-kept-'));
+  // small tables: there are many ends of them
+  const sizes = { cacheBytes: 32 * MIB, writeBufferBytes: MIB, fileBytes: MIB };
+  const host = createLevelHost({ dir, disk: fsDisk, logger: silentLogger, ...sizes });
+  ({ engine } = await withWriteBehind(host, { clock: systemClock }).open('1-0'));
+});
+
+afterEach(async () => {
+  await engine.close();
+  await rm(dir, { recursive: true });
+});
+
+const keyOf = (at: number) => Buffer.from(`k${String(at).padStart(4, '0')}`);
+
+/** `round` is what the value tells. */
+function write(at: number, round: number): Promise<void> {
+  const value = Buffer.alloc(20_000 + ((at * 37 + round * 11) % 900), 'x');
+  value.writeUInt32BE(round);
+  return engine.write([{ type: 'put', key: keyOf(at), value }]);
+}
+
+/** The rounds that all values tell, in the order of their keys. */
+async function roundsOf(reader: EngineReader, step: number, range = ALL): Promise<number[]> {
+  const iterator = reader.iterate(range);
+  const rounds: number[] = [];
+  for (;;) {
+    const pairs = await iterator.next(step);
+    if (pairs.length === 0) break;
+    for (const [, value] of pairs) rounds.push(value.readUInt32BE());
+  }
+  await iterator.close();
+  return rounds;
+}
+
+test('while a state is kept a point read finds what was written last', async () => {
+  const last = Array<number>(KEYS).fill(1);
+  for (let at = 0; at < KEYS; at++) await write(at, 1);
+  const snapshot = engine.snapshot();
+  snapshot.keep?.();
+  const stale = new Set<number>();
+  for (let round = 2; round < 12; round++) {
+    for (let step = 0; step < KEYS; step++) {
+      const at = (step * 113) % KEYS;
+      last[at] = round;
+      await write(at, round);
+      if (step % 25 > 0) continue;
+      last.forEach((wanted, key) => {
+        if (engine.getSync(keyOf(key))?.readUInt32BE() !== wanted) stale.add(key);
+      });
+    }
+  }
+  expect([...stale]).toEqual([]);
+  expect(await roundsOf(snapshot, 100)).toEqual(Array(KEYS).fill(1));
+  await snapshot.close();
+}, 60_000);
+
+test('who reads a kept state together finds it as it was, each from where he is', async () => {
+  for (let at = 0; at < KEYS; at++) await write(at, at);
+  await engine.sync();
+  const snapshot = engine.snapshot();
+  snapshot.keep?.();
+  for (let at = 0; at < KEYS; at += 2) await write(at, KEYS);
+  const range = { gte: keyOf(10), lt: keyOf(200), limit: 150 };
+  const read = await Promise.all([
+    roundsOf(snapshot, 7),
+    roundsOf(snapshot, 50),
+    roundsOf(snapshot, 20, range),
+  ]);
+  const wanted = Array.from({ length: KEYS }, (_, at) => at);
+  expect(read).toEqual([wanted, wanted, wanted.slice(10, 160)]);
+  await snapshot.close();
+  await snapshot.close();
+}, 60_000);
+
+test('a state that is kept ends with its engine', async () => {
+  await write(1, 1);
+  await engine.sync();
+  const snapshot = engine.snapshot();
+  snapshot.keep?.();
+  await engine.close();
+  await expect(snapshot.iterate(ALL).next(1)).rejects.toMatchObject({ code: 'STOPPING' });
+  await snapshot.close();
+}, 60_000);
