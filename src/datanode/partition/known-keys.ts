@@ -16,8 +16,14 @@
 import { type Clock, sleep } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
 import { isElementKey, isMemberKey, memberRange } from '../encoding/element-key.ts';
-import { isRecordKey, recordRange } from '../encoding/key.ts';
-import type { BatchOperation, BatchOperations, Engine, KeyRange } from '../engine/engine.ts';
+import { isRecordKey, keyAfter, recordRange } from '../encoding/key.ts';
+import type {
+  BatchOperation,
+  BatchOperations,
+  Engine,
+  KeyRange,
+  KeyValue,
+} from '../engine/engine.ts';
 import { FilterMemory, KeyFilter } from './key-filter.ts';
 
 /** Of a scan: keys that are read and added between two pauses, a half millisecond's work. */
@@ -199,24 +205,31 @@ export class KnownKeys {
     }
   }
 
-  /** All that the engine held at a moment after the beginning of `filter`. */
+  /** All that the engine held at the beginning of `filter`; of what comes later that is told. */
   async #addStored(filter: KeyFilter): Promise<void> {
     const { clock } = this.#world;
     // behind it, what was handed over before the filter began to be told is in the engine
     await this.#engine.write([]);
     if (this.#next !== filter) return;
-    const iterator = this.#engine.iterate({ ...this.#world.kind.range, keysOnly: true });
+    let { range } = this.#world.kind;
+    for (;;) {
+      const beganMs = clock.monotonicMs();
+      const pairs = await this.#slice(range);
+      if (this.#next !== filter || pairs.length === 0) return;
+      if (!pairs.every(([key]) => !this.#isOne(key) || filter.add(key) !== 'full'))
+        return this.#drop();
+      range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+      const tookMs = clock.monotonicMs() - beganMs;
+      const pauseMs = Math.max(PAUSE_MIN_MS, Math.min(PAUSE_MAX_MS, tookMs * PAUSE_SHARE));
+      await sleep(clock, pauseMs, this.#closing.signal);
+    }
+  }
+
+  /** By an iterator of its own: no state is held while others write (`engine/kept-state`). */
+  async #slice(range: KeyRange): Promise<KeyValue[]> {
+    const iterator = this.#engine.iterate({ ...range, keysOnly: true });
     try {
-      for (;;) {
-        const beganMs = clock.monotonicMs();
-        const pairs = await iterator.next(SLICE_KEYS);
-        if (this.#next !== filter || pairs.length === 0) return;
-        if (!pairs.every(([key]) => !this.#isOne(key) || filter.add(key) !== 'full'))
-          return this.#drop();
-        const tookMs = clock.monotonicMs() - beganMs;
-        const pauseMs = Math.max(PAUSE_MIN_MS, Math.min(PAUSE_MAX_MS, tookMs * PAUSE_SHARE));
-        await sleep(clock, pauseMs, this.#closing.signal);
-      }
+      return await iterator.next(SLICE_KEYS);
     } finally {
       await iterator.close();
     }

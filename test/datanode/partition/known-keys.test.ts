@@ -178,6 +178,38 @@ describe('an engine that was opened with data', () => {
     for (let at = 0; at < 600; at++) expect(engine.getSync(keyOf(at))).toBeDefined();
   });
 
+  test('is looked through by iterators that last for a slice', async () => {
+    const host = createMemoryHost();
+    let held = 0;
+    const open: EngineHost['open'] = async (name) => {
+      const { engine, report } = await host.open(name);
+      const iterate = engine.iterate.bind(engine);
+      const counted = (range: KeyRange) => {
+        const iterator = iterate(range);
+        held++;
+        return {
+          next: (count: number) => iterator.next(count),
+          close: () => {
+            held--;
+            return iterator.close();
+          },
+        };
+      };
+      Object.assign(engine, { iterate: counted });
+      return { engine, report };
+    };
+    const heldAtPauses: number[] = [];
+    const setTimer: Clock['setTimer'] = (delayMs, run) => {
+      heldAtPauses.push(held);
+      return systemClock.setTimer(delayMs, run);
+    };
+    const node = new Node({ clock: { ...systemClock, setTimer } }, { ...hostOf(host), open });
+    const engine = await opened(node);
+    node.asksFor(engine, MISSES);
+    await node.complete(engine);
+    expect(heldAtPauses).toEqual([0, 0, 0]);
+  });
+
   test('is looked through with pauses, and what is put meanwhile is known', async () => {
     const waits: number[] = [];
     let runs: (() => void)[] = [];
