@@ -38,6 +38,8 @@ interface Child {
   ready: boolean;
   /** How the last process ended, while there is no other. */
   ended: string | undefined;
+  /** How the one before ended, if there was one. */
+  before: string | undefined;
   startedMs: number;
   /** Of its log, when it was started: what earlier ones wrote. */
   logBytes: number;
@@ -59,6 +61,7 @@ export class Supervisor {
       process: undefined,
       ready: false,
       ended: undefined,
+      before: undefined,
       startedMs: 0,
       logBytes: 0,
       backoffMs: BACKOFF_MIN_MS,
@@ -125,6 +128,7 @@ export class Supervisor {
   #died(child: Child, how: string): void {
     child.process = undefined;
     child.ended = how;
+    child.before = how;
     if (this.#stopping) return;
     const { name } = child.plan;
     if (!this.#options.restart) {
@@ -206,7 +210,8 @@ async function openReplicas(port: number | undefined): Promise<number> {
 }
 
 /** What a log holds that nobody has written to since is of an earlier process, and misleads. */
-function whereToLook({ plan, logBytes }: Child): string {
+function whereToLook({ plan, logBytes, before: how }: Child): string {
+  if (how !== undefined) return `it ${how}; see ${plan.logFile}`;
   if (bytesOf(plan.logFile) !== logBytes) return `see ${plan.logFile}`;
   const before = logBytes === 0 ? '' : ', what is there is of earlier runs';
   return (

@@ -136,6 +136,13 @@ describe('a supervisor', () => {
     expect(await why('')).toContain(`${nothing}, what is there is of earlier runs`);
   });
 
+  test('of one that ends again and again tells how it did', async () => {
+    const starting = supervise([plan('n1', { failures: 100 })], true, 500).start();
+    await expect(starting).rejects.toThrow(
+      /^n1 is not ready .* 0\.5 s; it ended with exit code 3: no luck; see .*n1\.log$/,
+    );
+  });
+
   test('told not to restart, leaves the dead dead', async () => {
     await supervise([plan('n1')], false).start();
     process.kill(pidOf('n1'), 'SIGKILL');
