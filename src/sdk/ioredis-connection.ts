@@ -69,7 +69,11 @@ class IoredisConnection implements Connection {
       reconnectOnError: null,
     });
     this.#redis.on('error', (error: Error) => this.#fail(error));
-    this.#redis.on('connect', () => this.#limitEntry());
+    this.#redis.on('connect', () => {
+      // what could not be sent would keep it half open, for as long as nobody reads it
+      this.#redis.stream.once('end', () => this.close());
+      this.#limitEntry();
+    });
     this.#redis.on('ready', () => this.#enter());
     this.#redis.on('close', () => this.#end());
     this.#redis.on('end', () => this.#end());

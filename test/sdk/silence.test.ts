@@ -67,3 +67,41 @@ test('one that owes the answer to what blocks for longer than that takes', async
   expect(performance.now() - began).toBeGreaterThan(450);
   expect(peers[0]!.commands).toHaveLength(2);
 });
+
+test('one that ends its side and reads no more, with much on its way to it', async () => {
+  const { nodes } = await startPeers([([, key]) => bulk(key!)], ends);
+  const sockets = new Set<Socket>();
+  const leader = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket.on('error', () => {}));
+    // of CLIENT, SELECT and GET
+    socket.on('data', (chunk) =>
+      socket.write('+OK\r\n'.repeat(chunk.toString().split('*').length - 1)),
+    );
+  });
+  const port = await new Promise<number>((resolve) => {
+    leader.listen(0, '127.0.0.1', () => resolve((leader.address() as { port: number }).port));
+  });
+  ends.push(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const { get } = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [{ name: 'leader', port }, ...nodes],
+    partitions: [{ leader: 'leader', replicas: ['leader', 'n0'] }],
+  });
+  const client = new Client({ placedrivers: ['p:1'], sessions: false, timeoutMs: 5_000 }, { get });
+  ends.push(() => client.disconnect());
+  expect(await client.get('a')).toBe('OK');
+  for (const socket of sockets) socket.pause();
+  const value = Buffer.alloc(1_000_000);
+  const writes = Array.from({ length: 30 }, () => client.set('a', value));
+  const unknown = Promise.all(
+    writes.map((write) => expect(write).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  leader.close();
+  for (const socket of sockets) socket.end();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(await client.get('a')).toBe('a');
+  await unknown;
+});
