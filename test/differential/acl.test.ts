@@ -166,7 +166,8 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
     'a: ACL LOG',
     'a: CONFIG SET acllog-max-len x',
     'a: CONFIG SET acllog-max-len 128',
-    'a: CONFIG GET acl-pubsub-default latency-tracking',
+    'a: CONFIG GET acl-pubsub-default',
+    'a: CONFIG GET latency-tracking',
     'a: CONFIG GET latency-tracking-info-percentiles',
   ],
   'EXEC asks again': [
