@@ -198,8 +198,8 @@ export class Call implements Entrant, Timed {
   /** Writes without a session wait as long as the caller lets them, or what blocks is held. */
   #silentMs(): number {
     const nowMs = this.#world.clock.monotonicMs();
-    if (this.#effect() === 'write')
-      return nowMs + (this.#plan.silentMs ?? Number.POSITIVE_INFINITY);
+    const { silentMs = Number.POSITIVE_INFINITY } = this.#plan;
+    if (this.#effect() === 'write') return nowMs + silentMs;
     return nowMs + this.#world.attemptTimeoutMs * 2 ** Math.min(this.#silences, 2);
   }
 
@@ -256,8 +256,7 @@ export class Call implements Entrant, Timed {
         if (firstError !== undefined) return this.#refused(address, firstError, undefined);
         return this.#settle({ ok: true, reply: last.reply, attempts: this.#attempts });
       case 'error':
-        this.#refused(address, last.text, firstError);
-        return;
+        return this.#refused(address, last.text, firstError);
       case 'unsent':
         this.#dropBorrowed();
         this.#unsent(address, last.cause);
