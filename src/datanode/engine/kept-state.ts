@@ -1,98 +1,107 @@
 /**
- * A state of a LevelDB that is held for long while others write. LevelDB keeps two versions of a key
- * that is overwritten while it has a snapshot from before, and version 1.20, which classic-level has,
- * may end a table between them and let the first of the two tables go a level deeper alone: a point
- * read then finds the older version in the level above (its issue 320, mended in 1.22). That lasts
- * beyond the snapshot, and a restart.
+ * A state of a LevelDB that is iterated while others write. LevelDB keeps two versions of a key that is
+ * overwritten while it has a snapshot from before, and version 1.20, which classic-level has, may end a
+ * table between them and let the first of the two tables go a level deeper alone: a point read then
+ * finds the older version in the level above (its issue 320, mended in 1.22). That lasts beyond the
+ * snapshot, and a restart.
  *
- * So such a state is held by an iterator. That needs its snapshot only while it is made: from then on it
- * holds the tables and the memory that it reads, and what is written meanwhile has one version of each
- * key. All that read the state share the iterator, which is put where each of them goes on.
+ * So such a state is held by iterators, one for each direction. They need its snapshot only while they are
+ * made: from then on they hold the tables and the memory that they read, and what is written meanwhile
+ * has one version of each key. All that read the state share them, and put them where each goes on.
  */
 import { assert } from '../../common/assert.ts';
 import { limits } from '../../common/limits.ts';
 import type { EngineIterator, KeyRange, KeyValue } from './engine.ts';
 import { engineError } from './level-errors.ts';
+import { keyBehind, type LevelIterating, NO_VALUE } from './level-handles.ts';
 
-/** An iterator over all there is, made with a snapshot. */
+/** One direction of it. */
 interface Source {
-  seek(key: Buffer): void;
-  nextv(count: number): Promise<[Buffer, Buffer][]>;
-  close(): Promise<void>;
+  readonly iterating: LevelIterating;
+  /** Whose next pair is the iterator's. */
+  at: KeptIterator | undefined;
+  reading: Promise<unknown>;
 }
-
-/** Its `_close` gives it back to LevelDB; what `close` does besides lets nobody read on. */
-type Handle = object & { _close?(): Promise<void> };
-
-const AFTER = Buffer.alloc(1);
 
 export class KeptState {
   readonly #path: string;
-  readonly #source: Source;
-  /** Whose next pair is the source's. */
-  #at: KeptIterator | undefined;
-  #reading: Promise<unknown> = Promise.resolve();
+  readonly #forwards: Source;
+  readonly #backwards: Source;
 
-  /** `source` was made with the snapshot of `handle`, which is given back. */
-  constructor(path: string, source: Source, handle: Handle) {
+  /** `iterate` makes an iterator over all there is, of the state. */
+  constructor(path: string, iterate: (reverse: boolean) => LevelIterating) {
     this.#path = path;
-    this.#source = source;
-    void handle._close?.();
-    // to give it back twice would be a fault in LevelDB's memory
-    handle._close = async () => {};
+    this.#forwards = sourceOf(iterate(false));
+    this.#backwards = sourceOf(iterate(true));
   }
 
   iterate(range: KeyRange): EngineIterator {
-    assert(!range.reverse && !range.keysOnly, 'what is kept is read forwards, with values');
-    return new KeptIterator(range, (iterator, from, count) => this.#read(iterator, from, count));
+    const source = range.reverse ? this.#backwards : this.#forwards;
+    return new KeptIterator(range, (...asked) => this.#read(source, ...asked));
   }
 
-  close(): Promise<void> {
-    return this.#source.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#forwards.iterating.close(), this.#backwards.iterating.close()]);
   }
 
-  /** One after the other. */
-  #read(iterator: KeptIterator, from: Buffer, count: number): Promise<KeyValue[]> {
-    const read = this.#reading.then(async () => {
+  /** One after the other. `from`: forwards the first that may be read, backwards the first that may not. */
+  #read(source: Source, by: KeptIterator, from: Buffer, count: number): Promise<KeyValue[]> {
+    const { iterating } = source;
+    const read = source.reading.then(async () => {
       try {
-        if (this.#at !== iterator) this.#source.seek(from);
-        this.#at = iterator;
-        return await this.#source.nextv(count);
+        if (source.at === by) return await iterating.nextv(count);
+        source.at = by;
+        iterating.seek(from);
+        const pairs = await iterating.nextv(count);
+        if (source === this.#forwards || pairs[0]?.[0].equals(from) !== true) return pairs;
+        return pairs.length > 1 ? pairs.slice(1) : await iterating.nextv(count);
       } catch (error) {
         throw engineError(this.#path, error);
       }
     });
-    this.#reading = read.catch(() => {});
+    source.reading = read.catch(() => {});
     return read;
   }
 }
 
-type Read = (iterator: KeptIterator, from: Buffer, count: number) => Promise<KeyValue[]>;
+function sourceOf(iterating: LevelIterating): Source {
+  return { iterating, at: undefined, reading: Promise.resolve() };
+}
+
+type Read = (by: KeptIterator, from: Buffer, count: number) => Promise<KeyValue[]>;
 
 class KeptIterator implements EngineIterator {
-  readonly #lt: Buffer;
+  readonly #range: KeyRange;
   readonly #read: Read;
-  #from: Buffer;
+  /** What is left of the range. */
+  #gte: Buffer;
+  #lt: Buffer;
   #left: number;
 
-  constructor({ gte, lt, limit = Number.POSITIVE_INFINITY }: KeyRange, read: Read) {
-    this.#from = gte;
-    this.#lt = lt;
-    this.#left = limit;
+  constructor(range: KeyRange, read: Read) {
+    this.#range = range;
+    this.#gte = range.gte;
+    this.#lt = range.lt;
+    this.#left = range.limit ?? Number.POSITIVE_INFINITY;
     this.#read = read;
   }
 
   async next(count: number): Promise<KeyValue[]> {
     assert(count >= 1, () => `an iterator's step is at least 1, not ${count}`);
     const wanted = Math.min(count, this.#left, limits.scanCountMax);
-    if (wanted === 0) return [];
-    const read = await this.#read(this, this.#from, wanted);
-    const end = read.findIndex(([key]) => key.compare(this.#lt) >= 0);
-    const pairs = end < 0 ? read : read.slice(0, end);
-    this.#left = end < 0 && read.length > 0 ? this.#left - pairs.length : 0;
+    if (wanted === 0 || this.#gte.compare(this.#lt) >= 0) return [];
+    const { reverse = false, keysOnly = false } = this.#range;
+    const read = await this.#read(this, reverse ? this.#lt : this.#gte, wanted);
+    const pairs = this.#within(read);
     const last = pairs.at(-1);
-    if (last !== undefined) this.#from = Buffer.concat([last[0], AFTER]);
-    return pairs;
+    this.#left = last === undefined ? 0 : this.#left - pairs.length;
+    if (last !== undefined && reverse) this.#lt = last[0];
+    else if (last !== undefined) this.#gte = keyBehind(last[0]);
+    return keysOnly ? pairs.map(([key]) => [key, NO_VALUE]) : pairs;
+  }
+
+  #within(read: KeyValue[]): KeyValue[] {
+    return read.filter(([key]) => key.compare(this.#gte) >= 0 && key.compare(this.#lt) < 0);
   }
 
   /** The state is closed by who keeps it. */

@@ -72,7 +72,10 @@ export interface PartTarget {
    * have their turns meanwhile.
    */
   prepare(operations: Iterator<BatchOperation>, bytes: number): Promise<PreparedPart>;
+  /** The state of now, held until it is closed. */
   snapshot(): EngineSnapshot;
+  /** States that were taken before rest on `before` from now on. */
+  restOn(before: () => EngineSnapshot): Promise<void>;
 }
 
 export class LargeWrites {
@@ -110,6 +113,7 @@ export class LargeWrites {
   async write(operations: BatchOperations): Promise<void> {
     const before = new SharedSnapshot(this.#target.snapshot());
     this.#before = before;
+    await this.#target.restOn(() => before.share());
     const { parted } = operations;
     if (parted === undefined) await this.#writeRedone(operations);
     else await this.#writeParted(parted);

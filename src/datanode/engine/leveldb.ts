@@ -7,11 +7,10 @@
  * has left too (LevelDB never syncs those), while writes go on. After a failed write or sync the
  * engine takes no further one: LevelDB would go on after a hole in its log.
  */
-import { ClassicLevel, type Iterator, type Snapshot } from 'classic-level';
+import { ClassicLevel, type Snapshot } from 'classic-level';
 import { assert } from '../../common/assert.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
-import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import { UnderWay } from '../../common/under-way.ts';
 import type {
@@ -19,13 +18,11 @@ import type {
   Engine,
   EngineHost,
   EngineIterator,
-  EngineReader,
   EngineReport,
   EngineSnapshot,
   KeyRange,
-  KeyValue,
 } from './engine.ts';
-import { KeptState } from './kept-state.ts';
+import { HeldStates } from './held-states.ts';
 import {
   endLargeWrite,
   type LargeWriteSizes,
@@ -33,9 +30,10 @@ import {
   type PartTarget,
 } from './large-write.ts';
 import { engineError, guard } from './level-errors.ts';
+import type { LevelHandle, LevelReading } from './level-handles.ts';
+import { LevelReader } from './level-reader.ts';
 import { LevelLogSync, LOG_PADDING, makeLevelDirectory } from './level-sync.ts';
 import { runClearing } from './pool-share.ts';
-import { rangeOptions } from './range-options.ts';
 import { verifyLevelDirectory, verifyLevelTables } from './verify.ts';
 import { WriteQueue } from './write-queue.ts';
 import { prepareInSteps, type Turn, turnsOf, writeInSteps } from './write-steps.ts';
@@ -50,7 +48,9 @@ const WRITE_BUFFER_BYTES_MAX = 8 * MIB;
 /** Budget shares are cut for at least this many engines: the partitions of a new cluster. */
 const ENGINES_EXPECTED_MIN = 8;
 const ITERATOR_CHUNK_BYTES = 1 * MIB;
-const NO_VALUE = Buffer.alloc(0);
+const BUFFERS = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
+/** Keys of a range that are cleared at once. */
+const CLEARED_STEP = 4_096;
 const NAME = /^\d+-\d+$/;
 const REMOVED_PREFIX = 'removed-';
 
@@ -132,7 +132,7 @@ class LevelHost implements EngineHost {
       await level.open();
       await disk.syncDir(path);
       const batch = (operations: BatchOperations) => writeInSteps(level, operations, turn);
-      const ended = await endLargeWrite(new LevelReader(path, level), batch);
+      const ended = await endLargeWrite(new LevelReader(path, reading(level)), batch);
       if (ended !== 'nothing')
         logger.warn('large write cut off by a crash', { engine: name, ended });
     } catch (error) {
@@ -201,97 +201,23 @@ class LevelHost implements EngineHost {
   }
 }
 
-/** Reads at the newest state, or at that of a snapshot. */
-class LevelReader implements EngineReader {
-  readonly #path: string;
-  readonly #level: Level;
-  readonly #snapshot: Snapshot | undefined;
-  readonly #options: { keyEncoding: 'buffer'; valueEncoding: 'buffer'; snapshot?: Snapshot };
-
-  constructor(path: string, level: Level, snapshot?: Snapshot) {
-    this.#path = path;
-    this.#level = level;
-    this.#snapshot = snapshot;
-    this.#options = { keyEncoding: 'buffer', valueEncoding: 'buffer' };
-    if (snapshot) this.#options.snapshot = snapshot;
-  }
-
-  getSync(key: Buffer): Buffer | undefined {
-    try {
-      return this.#snapshot ? this.#level.getSync(key, this.#options) : this.#level.getSync(key);
-    } catch (error) {
-      throw engineError(this.#path, error);
-    }
-  }
-
-  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    try {
-      return await this.#level.getMany([...keys], this.#options);
-    } catch (error) {
-      throw engineError(this.#path, error);
-    }
-  }
-
-  iterate(range: KeyRange): EngineIterator {
-    return new LevelIterator(this.#path, this.#level, range, this.#snapshot);
-  }
-}
-
-class LevelIterator implements EngineIterator {
-  readonly #path: string;
-  readonly #iterator: Iterator<Level, Buffer, Buffer>;
-  readonly #keysOnly: boolean;
-
-  constructor(path: string, level: Level, range: KeyRange, snapshot: Snapshot | undefined) {
-    this.#path = path;
-    this.#keysOnly = range.keysOnly === true;
-    this.#iterator = level.iterator<Buffer, Buffer>({
-      ...rangeOptions(range),
-      values: !this.#keysOnly,
-      highWaterMarkBytes: ITERATOR_CHUNK_BYTES,
-      ...(snapshot ? { snapshot } : {}),
-    });
-  }
-
-  async next(count: number): Promise<KeyValue[]> {
-    assert(count >= 1, () => `an iterator's step is at least 1, not ${count}`);
-    try {
-      const pairs = await this.#iterator.nextv(Math.min(count, limits.scanCountMax));
-      return this.#keysOnly ? pairs.map(([key]) => [key, NO_VALUE]) : pairs;
-    } catch (error) {
-      throw engineError(this.#path, error);
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#iterator.close();
-  }
-}
-
-class LevelSnapshot extends LevelReader implements EngineSnapshot {
-  readonly #handle: Snapshot;
-  readonly #keep: () => KeptState;
-  #kept: KeptState | undefined;
-
-  constructor(path: string, level: Level, handle: Snapshot) {
-    super(path, level, handle);
-    this.#handle = handle;
-    const options = { snapshot: handle, highWaterMarkBytes: ITERATOR_CHUNK_BYTES };
-    this.#keep = () => new KeptState(path, level.iterator<Buffer, Buffer>(options), handle);
-  }
-
-  keep(): void {
-    this.#kept ??= this.#keep();
-  }
-
-  override iterate(range: KeyRange): EngineIterator {
-    return this.#kept?.iterate(range) ?? super.iterate(range);
-  }
-
-  async close(): Promise<void> {
-    await this.#kept?.close();
-    await this.#handle.close();
-  }
+/** `level` as it is read here. */
+function reading(level: Level): LevelReading {
+  const handleOf = (snapshot: LevelHandle) => ({ snapshot: snapshot as Snapshot });
+  return {
+    getSync: (key, snapshot) =>
+      snapshot === undefined
+        ? level.getSync(key)
+        : level.getSync(key, { ...BUFFERS, ...handleOf(snapshot) }),
+    getMany: (keys) => level.getMany([...keys], BUFFERS),
+    iterate: (options) =>
+      level.iterator<Buffer, Buffer>({
+        ...options,
+        ...handleOf(options.snapshot),
+        highWaterMarkBytes: ITERATOR_CHUNK_BYTES,
+      }),
+    snapshot: () => level.snapshot(),
+  };
 }
 
 interface EngineWorld {
@@ -309,34 +235,40 @@ class LevelEngine extends LevelReader implements Engine {
   readonly #level: Level;
   readonly #writes: WriteQueue;
   readonly #large: LargeWrites;
+  readonly #states: HeldStates;
   readonly #logs: LevelLogSync;
   readonly #onClose: () => void;
   readonly #syncing = new UnderWay();
   #closing: Promise<void> | undefined;
 
   constructor(path: string, level: Level, { disk, turn, onClose, largeWrites }: EngineWorld) {
-    super(path, level);
+    super(path, reading(level));
     this.#path = path;
     this.#level = level;
     this.#onClose = onClose;
     this.#logs = new LevelLogSync(disk, path);
     const batch = (operations: BatchOperations) =>
       guard(path, writeInSteps(level, operations, turn));
-    const snapshot = () => new LevelSnapshot(path, level, level.snapshot());
+    const states = new HeldStates(path, reading(level), turn);
+    this.#states = states;
     const prepare: PartTarget['prepare'] = async (operations, bytes) => {
       // the end of the part before may have been this turn's work
       await turn.next();
       const part = await guard(path, prepareInSteps(level, operations, bytes, turn));
       return { ...part, write: () => guard(path, part.write()) };
     };
-    this.#large = new LargeWrites({ batch, prepare, snapshot }, largeWrites);
+    const snapshot = () => states.holdBySnapshot();
+    const restOn: PartTarget['restOn'] = (before) => states.restOn(before);
+    this.#large = new LargeWrites({ batch, prepare, snapshot, restOn }, largeWrites);
     this.#writes = new WriteQueue({
       batch: (operations) =>
-        this.#large.isLarge(operations) ? this.#large.write(operations) : batch(operations),
+        this.#large.isLarge(operations)
+          ? this.#large.write(operations)
+          : states.write(operations, () => batch(operations)),
       clear: (range) =>
         guard(
           path,
-          runClearing(() => level.clear(rangeOptions(range))),
+          states.clear(() => this.#clear(range)),
         ),
     });
   }
@@ -357,8 +289,7 @@ class LevelEngine extends LevelReader implements Engine {
   }
 
   snapshot(): EngineSnapshot {
-    const shared = this.#large.snapshot();
-    return shared ?? new LevelSnapshot(this.#path, this.#level, this.#level.snapshot());
+    return this.#large.snapshot() ?? this.#states.hold();
   }
 
   write(operations: BatchOperations): Promise<void> {
@@ -367,6 +298,21 @@ class LevelEngine extends LevelReader implements Engine {
 
   clearRange(range: KeyRange): Promise<void> {
     return this.#writes.clear(range);
+  }
+
+  /** In steps: LevelDB's own clearing holds a snapshot for its time (`kept-state`). */
+  async #clear(range: KeyRange): Promise<void> {
+    const iterator = this.iterate({ ...range, keysOnly: true });
+    try {
+      for (;;) {
+        const keys = await iterator.next(CLEARED_STEP);
+        const [first, last] = [keys[0], keys.at(-1)];
+        if (first === undefined || last === undefined) return;
+        await runClearing(() => this.#level.clear({ gte: first[0], lte: last[0] }));
+      }
+    } finally {
+      await iterator.close();
+    }
   }
 
   approximateBytes(): Promise<number> {

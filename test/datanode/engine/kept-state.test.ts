@@ -39,7 +39,11 @@ function write(at: number, round: number): Promise<void> {
 }
 
 /** The rounds that all values tell, in the order of their keys. */
-async function roundsOf(reader: EngineReader, step: number, range = ALL): Promise<number[]> {
+async function roundsOf(
+  reader: Pick<EngineReader, 'iterate'>,
+  step: number,
+  range = ALL,
+): Promise<number[]> {
   const iterator = reader.iterate(range);
   const rounds: number[] = [];
   for (;;) {
@@ -51,27 +55,44 @@ async function roundsOf(reader: EngineReader, step: number, range = ALL): Promis
   return rounds;
 }
 
-test('while a state is kept a point read finds what was written last', async () => {
-  const last = Array<number>(KEYS).fill(1);
-  for (let at = 0; at < KEYS; at++) await write(at, 1);
-  const snapshot = engine.snapshot();
-  snapshot.keep?.();
-  const stale = new Set<number>();
-  for (let round = 2; round < 12; round++) {
-    for (let step = 0; step < KEYS; step++) {
-      const at = (step * 113) % KEYS;
-      last[at] = round;
-      await write(at, round);
-      if (step % 25 > 0) continue;
-      last.forEach((wanted, key) => {
-        if (engine.getSync(keyOf(key))?.readUInt32BE() !== wanted) stale.add(key);
-      });
+/** Somebody who reads on while others write, by what he holds. */
+const readers = {
+  'a state that is kept': () => {
+    const snapshot = engine.snapshot();
+    snapshot.keep?.();
+    return snapshot;
+  },
+  'a state of which single keys are read': () => engine.snapshot(),
+  'an iterator': () => {
+    const iterator = engine.iterate(ALL);
+    return { iterate: () => iterator, close: async () => {} };
+  },
+} as const;
+
+test.each(Object.entries(readers))(
+  'beside %s a point read finds the newest',
+  async (_, hold) => {
+    const last = Array<number>(KEYS).fill(1);
+    for (let at = 0; at < KEYS; at++) await write(at, 1);
+    const held = hold();
+    const stale = new Set<number>();
+    for (let round = 2; round < 12; round++) {
+      for (let step = 0; step < KEYS; step++) {
+        const at = (step * 113) % KEYS;
+        last[at] = round;
+        await write(at, round);
+        if (step % 25 > 0) continue;
+        last.forEach((wanted, key) => {
+          if (engine.getSync(keyOf(key))?.readUInt32BE() !== wanted) stale.add(key);
+        });
+      }
     }
-  }
-  expect([...stale]).toEqual([]);
-  expect(await roundsOf(snapshot, 100)).toEqual(Array(KEYS).fill(1));
-  await snapshot.close();
-}, 60_000);
+    expect([...stale]).toEqual([]);
+    expect(await roundsOf(held, 100)).toEqual(Array(KEYS).fill(1));
+    await held.close();
+  },
+  60_000,
+);
 
 test('who reads a kept state together finds it as it was, each from where he is', async () => {
   for (let at = 0; at < KEYS; at++) await write(at, at);

@@ -48,7 +48,7 @@ async function batchesOf(
     await engine.write(batches.at(-1)!);
   };
   const large = new LargeWrites(
-    { batch, prepare: preparing(batch), snapshot: () => engine.snapshot() },
+    { batch, prepare: preparing(batch), snapshot: () => engine.snapshot(), restOn: async () => {} },
     { ...sizes, partBytes },
   );
   expect(large.isLarge(operations)).toBe(true);
@@ -97,7 +97,12 @@ describe('a large write', () => {
       });
     };
     const large: LargeWrites = new LargeWrites(
-      { batch, prepare: preparing(batch), snapshot: () => engine.snapshot() },
+      {
+        batch,
+        prepare: preparing(batch),
+        snapshot: () => engine.snapshot(),
+        restOn: async () => {},
+      },
       sizes,
     );
     await large.write(operations);
@@ -118,7 +123,12 @@ describe('a large write', () => {
       await engine.write([...part]);
     };
     const large = new LargeWrites(
-      { batch, prepare: preparing(batch), snapshot: () => engine.snapshot() },
+      {
+        batch,
+        prepare: preparing(batch),
+        snapshot: () => engine.snapshot(),
+        restOn: async () => {},
+      },
       sizes,
     );
     await expect(large.write(operations)).rejects.toThrow('the disk is full');
@@ -132,6 +142,7 @@ describe('a large write', () => {
       batch,
       prepare: preparing(batch),
       snapshot: () => expect.fail('nothing is written'),
+      restOn: async () => {},
     };
     const large = new LargeWrites(target, sizes);
     expect(large.isLarge([put('a', 'x'.repeat(100)), put('b', ''), put('c', '')])).toBe(false);
@@ -184,7 +195,8 @@ describe('a large write that tells what nobody can come upon before the rest', (
       await engine.write([...part]);
     };
     const snapshot = () => engine.snapshot();
-    const large = new LargeWrites({ batch, prepare: preparing(batch), snapshot }, sizes);
+    const target = { batch, prepare: preparing(batch), snapshot, restOn: async () => {} };
+    const large = new LargeWrites(target, sizes);
     await expect(large.write(withOthers([]))).rejects.toThrow('the disk is full');
     expect(engine.getSync(key('n1'))?.toString()).toBe(long);
     expect(large.before!.getSync(key('n1'))).toBe(undefined);

@@ -1,0 +1,162 @@
+/** States of a LevelDB, held while it is written to in every way, beside a model of what they are. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
+import { fsDisk } from '../../../src/common/fs-disk.ts';
+import { silentLogger } from '../../../src/common/log.ts';
+import { type Random, seededRandom } from '../../../src/common/random.ts';
+import type {
+  BatchOperation,
+  Engine,
+  EngineHost,
+  EngineReader,
+  EngineSnapshot,
+  KeyRange,
+} from '../../../src/datanode/engine/engine.ts';
+import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
+import { withWriteBehind } from '../../../src/datanode/engine/write-behind.ts';
+
+const KEYS = 200;
+const STATES_MAX = 6;
+
+let dir: string;
+let host: EngineHost;
+let engine: Engine;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kvorum-held-'));
+  const largeWrites = {
+    operationsMin: 40,
+    bytesMax: 4_000,
+    operationsMax: 120,
+    partBytes: 1_000,
+    redoBytes: 1_000,
+  };
+  const options = { dir, disk: fsDisk, logger: silentLogger, cacheBytes: 1 << 24, largeWrites };
+  host = createLevelHost({ ...options, writeBufferBytes: 65_536, fileBytes: 1 << 20 });
+});
+
+afterEach(async () => {
+  await engine.close();
+  await rm(dir, { recursive: true });
+});
+
+type Model = ReadonlyMap<string, string>;
+
+const nameOf = (at: number) => `k${String(at).padStart(4, '0')}`;
+const keyOf = (at: number) => Buffer.from(nameOf(at));
+
+function drawRange(random: Random): KeyRange {
+  const [one, other] = [random.below(KEYS + 1), random.below(KEYS + 1)];
+  const limit = random.below(3) === 0 ? { limit: 1 + random.below(50) } : {};
+  const ends = { gte: keyOf(Math.min(one, other)), lt: keyOf(Math.max(one, other)) };
+  return { ...ends, ...limit, reverse: random.below(2) === 0, keysOnly: random.below(3) === 0 };
+}
+
+function wantedOf(model: Model, { gte, lt, limit, reverse, keysOnly }: KeyRange): string[] {
+  const names = [...model.keys()].sort().filter((name) => name >= `${gte}` && name < `${lt}`);
+  if (reverse) names.reverse();
+  return names.slice(0, limit).map((name) => `${name}=${keysOnly ? '' : model.get(name)}`);
+}
+
+async function readRange(reader: EngineReader, range: KeyRange, step: number): Promise<string[]> {
+  const iterator = reader.iterate(range);
+  const read: string[] = [];
+  for (;;) {
+    const pairs = await iterator.next(step);
+    if (pairs.length === 0) break;
+    for (const [key, value] of pairs) read.push(`${key}=${value.toString('latin1', 0, 12)}`);
+  }
+  await iterator.close();
+  return read;
+}
+
+function drawWrite(random: Random, round: number, model: Map<string, string>): BatchOperation[] {
+  const count = [1, 8, 30, 90, 160][random.below(5)]!;
+  return Array.from({ length: count }, (_, of): BatchOperation => {
+    const at = random.below(KEYS);
+    if (random.below(4) === 0) {
+      model.delete(nameOf(at));
+      return { type: 'del', key: keyOf(at) };
+    }
+    const value = `${round}-${of}`.padEnd(12, '.');
+    model.set(nameOf(at), value);
+    return {
+      type: 'put',
+      key: keyOf(at),
+      value: Buffer.from(value + 'x'.repeat(random.below(900))),
+    };
+  });
+}
+
+async function expectState(state: EngineReader, model: Model, random: Random): Promise<void> {
+  for (let look = 0; look < 5; look++) {
+    const at = random.below(KEYS);
+    expect(state.getSync(keyOf(at))?.toString('latin1', 0, 12)).toBe(model.get(nameOf(at)));
+  }
+  const ranges = [drawRange(random), drawRange(random)];
+  const read = await Promise.all(
+    ranges.map((range) => readRange(state, range, 1 + random.below(40))),
+  );
+  expect(read).toEqual(ranges.map((range) => wantedOf(model, range)));
+}
+
+test.each([false, true])(
+  'a state stays as it was (write-behind: %s)',
+  async (isBehind) => {
+    const engines = isBehind ? withWriteBehind(host, { clock: systemClock }) : host;
+    ({ engine } = await engines.open('1-0'));
+    const random = seededRandom(`held ${isBehind}`);
+    const model = new Map<string, string>();
+    const held: { readonly state: EngineSnapshot; readonly model: Model }[] = [];
+    for (let round = 0; round < 150; round++) {
+      const before = new Map(model);
+      const isClearing = random.below(25) === 0;
+      const range = drawRange(random);
+      if (isClearing)
+        for (const name of [...model.keys()]) if (inside(name, range)) model.delete(name);
+      const writing = isClearing
+        ? engine.clearRange({ gte: range.gte, lt: range.lt })
+        : engine.write(drawWrite(random, round, model));
+      // some begin while it is written, and have all of it or nothing
+      if (!isClearing && random.below(2) === 0 && held.length < STATES_MAX) {
+        if (random.below(2) === 0) await new Promise((resolve) => setImmediate(resolve));
+        const state = engine.snapshot();
+        const changed = [...new Set([...before.keys(), ...model.keys()])].filter(
+          (name) => before.get(name) !== model.get(name),
+        );
+        const has = (name: string) => state.getSync(Buffer.from(name))?.toString('latin1', 0, 12);
+        const isAfter = changed.length > 0 && has(changed[0]!) === model.get(changed[0]!);
+        held.push({ state, model: isAfter ? new Map(model) : before });
+      }
+      if (isClearing && held.length < STATES_MAX) {
+        await new Promise((resolve) => setImmediate(resolve));
+        const state = engine.snapshot();
+        held.push({ state, model: await modelOf(state) });
+      }
+      await writing;
+      if (random.below(3) === 0 && held.length < STATES_MAX) {
+        held.push({ state: engine.snapshot(), model: new Map(model) });
+      }
+      for (const one of held) await expectState(one.state, one.model, random);
+      if (held.length > 0 && random.below(3) === 0) {
+        await held.splice(random.below(held.length), 1)[0]!.state.close();
+      }
+      await expectState(engine, model, random);
+    }
+    for (const { state } of held) await state.close();
+  },
+  60_000,
+);
+
+/** Of one that may have a part of what is being cleared. */
+async function modelOf(state: EngineReader): Promise<Model> {
+  const read = await readRange(state, { gte: keyOf(0), lt: keyOf(KEYS) }, 50);
+  return new Map(read.map((pair) => pair.split('=') as [string, string]));
+}
+
+function inside(name: string, { gte, lt }: KeyRange): boolean {
+  return name >= `${gte}` && name < `${lt}`;
+}
