@@ -209,6 +209,8 @@ class HeldState implements EngineSnapshot {
     this.#isClosed = true;
     this.#onClose();
     this.#was.clear();
+    // at once, though a read of it may be under way
+    giveBack(this.#handle);
     await this.#kept?.close();
     await this.#rest?.close();
     await this.#handle.close();

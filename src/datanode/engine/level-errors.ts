@@ -9,6 +9,13 @@ export async function guard<Result>(path: string, work: Promise<Result>): Promis
   }
 }
 
+/** Of what is read when the engine is closed. */
+const ended: ReadonlySet<string> = new Set([
+  'LEVEL_DATABASE_NOT_OPEN',
+  'LEVEL_ITERATOR_NOT_OPEN',
+  'LEVEL_SNAPSHOT_NOT_OPEN',
+]);
+
 /** LevelDB's and the disk's errors as ours: the code says damage, disk fault or misuse. */
 export function engineError(path: string, error: unknown): KvorumError {
   if (error instanceof KvorumError) return error;
@@ -19,7 +26,7 @@ export function engineError(path: string, error: unknown): KvorumError {
   if (code === 'LEVEL_LOCKED') {
     return new KvorumError('DISK_FAILED', `${text}; another process uses it`, { cause: error });
   }
-  if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') {
+  if (code !== undefined && ended.has(code)) {
     return new KvorumError('STOPPING', `${path}: the engine is closed`, { cause: error });
   }
   return new KvorumError('DISK_FAILED', text, { cause: error });

@@ -55,13 +55,23 @@ export function keyBehind(key: Buffer): Buffer {
   return next;
 }
 
+type Closing = { _close?: () => Promise<void> };
+
+/** Has it given back once, whoever asks: its user at once, or LevelDB's end. Twice would spoil memory. */
+export function givenBackOnce<Handle extends LevelHandle>(handle: Handle): Handle {
+  let close = (handle as Closing)._close;
+  const once = async () => {
+    const giving = close;
+    close = undefined;
+    await giving?.call(handle);
+  };
+  return Object.assign(handle, { _close: once });
+}
+
 /**
  * Gives the snapshot back to LevelDB at once, whoever was made with it; `close` does so when all of these
  * are closed. It must not be read by any more.
  */
 export function giveBack(handle: LevelHandle): void {
-  const { _close: close } = handle as { _close?: () => Promise<void> };
-  void close?.call(handle);
-  // twice would be a fault in LevelDB's memory
-  Object.assign(handle, { _close: async () => {} });
+  void (handle as Closing)._close?.();
 }

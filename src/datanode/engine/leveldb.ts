@@ -30,7 +30,7 @@ import {
   type PartTarget,
 } from './large-write.ts';
 import { engineError, guard } from './level-errors.ts';
-import type { LevelHandle, LevelReading } from './level-handles.ts';
+import { givenBackOnce, type LevelHandle, type LevelReading } from './level-handles.ts';
 import { LevelReader } from './level-reader.ts';
 import { LevelLogSync, LOG_PADDING, makeLevelDirectory } from './level-sync.ts';
 import { runClearing } from './pool-share.ts';
@@ -216,7 +216,7 @@ function reading(level: Level): LevelReading {
         ...handleOf(options.snapshot),
         highWaterMarkBytes: ITERATOR_CHUNK_BYTES,
       }),
-    snapshot: () => level.snapshot(),
+    snapshot: () => givenBackOnce(level.snapshot()),
   };
 }
 

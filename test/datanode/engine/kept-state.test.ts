@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/common/clock.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import type { Engine, EngineReader } from '../../../src/datanode/engine/engine.ts';
+import { engineError } from '../../../src/datanode/engine/level-errors.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { withWriteBehind } from '../../../src/datanode/engine/write-behind.ts';
 
@@ -120,4 +121,19 @@ test('a state that is kept ends with its engine', async () => {
   await engine.close();
   await expect(snapshot.iterate(ALL).next(1)).rejects.toMatchObject({ code: 'STOPPING' });
   await snapshot.close();
+}, 60_000);
+
+test('who reads an engine, or a state of it, that is closed meanwhile is told so', async () => {
+  for (let at = 0; at < KEYS; at++) await write(at, 1);
+  const snapshot = engine.snapshot();
+  const iterators = [engine.iterate(ALL), snapshot.iterate(ALL)];
+  for (const iterator of iterators) await iterator.next(1);
+  await engine.close();
+  for (const iterator of iterators) {
+    await expect(iterator.next(1)).rejects.toMatchObject({ code: 'STOPPING' });
+    await iterator.close();
+  }
+  await snapshot.close();
+  const late = Object.assign(new Error('not open'), { code: 'LEVEL_SNAPSHOT_NOT_OPEN' });
+  expect(engineError('engines/1-0', late)).toMatchObject({ code: 'STOPPING' });
 }, 60_000);
