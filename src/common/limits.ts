@@ -240,12 +240,12 @@ export const limits = {
    * written in parts, after redo records; bytes of both. */
   engineWholeBytesMax: 4 * MIB,
   engineWholeOperationsMax: 16_384,
+  /** What a state that is held may remember of keys that are written meanwhile. */
+  engineStateBytesMax: 32 * MIB,
   enginePartBytes: 256 * KIB,
   engineRedoBytes: 32 * KIB,
-  /**
-   * Written behind (`engine/write-behind.ts`): batches of at most so many operations and bytes, so long;
-   * and how much of them, of one engine, makes it time. As much again waits at most, and a batch more.
-   */
+  /** Written behind (`engine/write-behind.ts`): batches of at most so many operations and bytes, so long;
+   * how much of them, of one engine, makes it time. As much again waits at most, and a batch more. */
   engineBehindBatchOperationsMax: 512,
   engineBehindBatchBytesMax: 64 * KIB,
   engineBehindMs: 10,

@@ -237,6 +237,7 @@ class SimEngine implements Engine {
           this.#hashBefore = tail.hash.value;
           return image.snapshot();
         },
+        remember: async () => {},
         restOn: async () => {},
       },
       ways.largeWrites,

@@ -9,6 +9,7 @@
  * LevelDB's memory, where no compaction comes.
  */
 import { assert } from '../../common/assert.ts';
+import { limits } from '../../common/limits.ts';
 import type {
   BatchOperation,
   BatchOperations,
@@ -30,6 +31,8 @@ export class HeldStates {
   readonly #path: string;
   readonly #level: LevelReading;
   readonly #turn: Turn;
+  /** What one may remember. */
+  readonly #bytesMax: number;
   /** Those that a write has to do with. */
   readonly #open = new Set<HeldState>();
   /** What is being written. */
@@ -37,10 +40,16 @@ export class HeldStates {
   /** A range is, of which nobody knows what it had. */
   #isClearing = false;
 
-  constructor(path: string, level: LevelReading, turn: Turn) {
+  constructor(
+    path: string,
+    level: LevelReading,
+    turn: Turn,
+    bytesMax: number = limits.engineStateBytesMax,
+  ) {
     this.#path = path;
     this.#level = level;
     this.#turn = turn;
+    this.#bytesMax = bytesMax;
   }
 
   /** The state of now. */
@@ -61,7 +70,7 @@ export class HeldStates {
   /** Carries `write` out, of which those that are open have nothing; no other may be under way. */
   write(operations: BatchOperations, write: () => Promise<void>): Promise<void> {
     this.#inFlight = operations;
-    const written = this.#open.size === 0 ? write() : this.#setApart(operations).then(write);
+    const written = this.#open.size === 0 ? write() : this.remember(operations).then(write);
     return written.finally(() => {
       this.#inFlight = undefined;
     });
@@ -81,22 +90,31 @@ export class HeldStates {
   /** Those that are open rest on `before`, the state of now, while more is written than to remember. */
   async restOn(before: () => EngineSnapshot): Promise<void> {
     for (const state of [...this.#open]) {
-      await this.#eachStep(state.overlapping, (operation) => state.noteOverlapping(operation));
+      await this.#eachStep(state.overlapping, (operation) =>
+        state.noteOverlapping(operation, this.#bytesMax),
+      );
       state.restOn(before);
     }
   }
 
-  async #setApart(operations: BatchOperations): Promise<void> {
+  /** Those that are open are set apart, and remember what the keys are that are about to be written. */
+  async remember(operations: BatchOperations): Promise<void> {
     const states = [...this.#open];
     for (const state of states) {
-      await this.#eachStep(state.overlapping, (operation) => state.noteOverlapping(operation));
+      await this.#eachStep(state.overlapping, (operation) =>
+        state.noteOverlapping(operation, this.#bytesMax),
+      );
       state.setApart();
     }
     await this.#eachStep(operations, ({ key, name = nameOf(key) }) => {
       const asking = states.filter((state) => state.asks(name));
       if (asking.length === 0) return;
       const was = this.#level.getSync(key);
-      for (const state of asking) state.note(name, was);
+      for (const state of asking) {
+        state.note(name, was);
+        // nothing has been written yet that it has not remembered
+        if (state.bytes > this.#bytesMax) state.restOn(() => this.holdBySnapshot());
+      }
     });
   }
 
@@ -116,6 +134,8 @@ export class HeldStates {
 }
 
 const NOTHING: BatchOperations = [];
+/** What a key takes beside its name and its value. */
+const NOTE_BYTES = 150;
 
 class HeldState implements EngineSnapshot {
   readonly #path: string;
@@ -123,8 +143,11 @@ class HeldState implements EngineSnapshot {
   readonly #onClose: () => void;
   /** Of the write during which it began. */
   overlapping: BatchOperations;
+  /** What is remembered takes in memory, near enough. */
+  bytes = 0;
   readonly #handle: LevelHandle;
   #isIterated = false;
+  #staysHeld = false;
   #isClosed = false;
   /** Set once it is held by iterators. */
   #kept: KeptState | undefined;
@@ -178,30 +201,40 @@ class HeldState implements EngineSnapshot {
   /** Its snapshot is needed no more. */
   setApart(): void {
     this.overlapping = NOTHING;
-    if (this.#kept !== undefined || this.#isClosed) return;
+    if (this.#kept !== undefined || this.#isClosed || this.#staysHeld) return;
     const snapshot = this.#handle;
     this.#kept = new KeptState(this.#path, (reverse) => this.#level.iterate({ reverse, snapshot }));
     giveBack(snapshot);
   }
 
   restOn(before: () => EngineSnapshot): void {
-    if (this.#isClosed || this.#rest !== undefined) return;
+    if (this.#isClosed || this.#staysHeld || this.#rest !== undefined) return;
     this.setApart();
     this.#rest = before();
     this.#onClose();
   }
 
-  /** By its own snapshot, which does not have it, or does: that is what is to be remembered. */
-  noteOverlapping({ key, name = nameOf(key) }: BatchOperation): void {
-    if (this.#kept === undefined && !this.#isClosed) this.#was.set(name, this.getSync(key));
+  /**
+   * By its own snapshot, which does not have it, or does: that is what is to be remembered; of more than
+   * may be the snapshot stays.
+   */
+  noteOverlapping({ key, name = nameOf(key) }: BatchOperation, bytesMax: number): void {
+    if (this.#kept !== undefined || this.#isClosed || this.#staysHeld) return;
+    this.note(name, this.getSync(key));
+    if (this.bytes <= bytesMax) return;
+    this.#staysHeld = true;
+    this.#was.clear();
+    this.#onClose();
   }
 
   asks(name: string): boolean {
-    return !this.#isClosed && !this.#was.has(name);
+    if (this.#isClosed || this.#kept === undefined || this.#rest !== undefined) return false;
+    return !this.#was.has(name);
   }
 
   note(name: string, was: Buffer | undefined): void {
     this.#was.set(name, was);
+    this.bytes += NOTE_BYTES + name.length + (was?.length ?? 0);
   }
 
   async close(): Promise<void> {

@@ -72,9 +72,11 @@ export interface PartTarget {
    * have their turns meanwhile.
    */
   prepare(operations: Iterator<BatchOperation>, bytes: number): Promise<PreparedPart>;
-  /** The state of now, held until it is closed. */
-  snapshot(): EngineSnapshot;
-  /** States that were taken before rest on `before` from now on. */
+  /** The state of now. `isHeld`: by a snapshot of the store, until it is closed. */
+  snapshot(isHeld: boolean): EngineSnapshot;
+  /** States that were taken before remember what `operations` change of them. */
+  remember(operations: BatchOperations): Promise<void>;
+  /** The same for what is too much to remember: they rest on `before`. */
   restOn(before: () => EngineSnapshot): Promise<void>;
 }
 
@@ -111,9 +113,11 @@ export class LargeWrites {
   }
 
   async write(operations: BatchOperations): Promise<void> {
-    const before = new SharedSnapshot(this.#target.snapshot());
+    const isTooMuch = operations.length > this.#sizes.operationsMax;
+    const before = new SharedSnapshot(this.#target.snapshot(isTooMuch));
     this.#before = before;
-    await this.#target.restOn(() => before.share());
+    if (isTooMuch) await this.#target.restOn(() => before.share());
+    else await this.#target.remember(operations);
     const { parted } = operations;
     if (parted === undefined) await this.#writeRedone(operations);
     else await this.#writeParted(parted);

@@ -69,6 +69,8 @@ export interface LevelHostOptions {
   readonly clock?: Clock;
   /** What goes in parts; a test's. */
   readonly largeWrites?: LargeWriteSizes;
+  /** What a state that is held may remember; a test's. */
+  readonly stateBytesMax?: number;
 }
 
 /** Engines in LevelDB directories below `options.dir`. */
@@ -126,7 +128,7 @@ class LevelHost implements EngineHost {
       valueEncoding: 'buffer',
       ...this.#sizes(await this.list()),
     });
-    const { clock = systemClock, largeWrites } = this.#options;
+    const { clock = systemClock, largeWrites, stateBytesMax } = this.#options;
     const turn = turnsOf(clock);
     try {
       await level.open();
@@ -140,7 +142,13 @@ class LevelHost implements EngineHost {
       throw engineError(path, error);
     }
     const onClose = () => this.#engines.delete(name);
-    const engine = new LevelEngine(path, level, { disk, turn, onClose, largeWrites });
+    const engine = new LevelEngine(path, level, {
+      disk,
+      turn,
+      onClose,
+      largeWrites,
+      stateBytesMax,
+    });
     return { engine, report: started };
   }
 
@@ -225,6 +233,7 @@ interface EngineWorld {
   readonly turn: Turn;
   readonly onClose: () => void;
   readonly largeWrites: LargeWriteSizes | undefined;
+  readonly stateBytesMax: number | undefined;
 }
 
 /** Behind every key: those begin with a tag. */
@@ -241,7 +250,8 @@ class LevelEngine extends LevelReader implements Engine {
   readonly #syncing = new UnderWay();
   #closing: Promise<void> | undefined;
 
-  constructor(path: string, level: Level, { disk, turn, onClose, largeWrites }: EngineWorld) {
+  constructor(path: string, level: Level, world: EngineWorld) {
+    const { disk, turn, onClose, largeWrites, stateBytesMax } = world;
     super(path, reading(level));
     this.#path = path;
     this.#level = level;
@@ -249,7 +259,7 @@ class LevelEngine extends LevelReader implements Engine {
     this.#logs = new LevelLogSync(disk, path);
     const batch = (operations: BatchOperations) =>
       guard(path, writeInSteps(level, operations, turn));
-    const states = new HeldStates(path, reading(level), turn);
+    const states = new HeldStates(path, reading(level), turn, stateBytesMax);
     this.#states = states;
     const prepare: PartTarget['prepare'] = async (operations, bytes) => {
       // the end of the part before may have been this turn's work
@@ -257,9 +267,14 @@ class LevelEngine extends LevelReader implements Engine {
       const part = await guard(path, prepareInSteps(level, operations, bytes, turn));
       return { ...part, write: () => guard(path, part.write()) };
     };
-    const snapshot = () => states.holdBySnapshot();
-    const restOn: PartTarget['restOn'] = (before) => states.restOn(before);
-    this.#large = new LargeWrites({ batch, prepare, snapshot, restOn }, largeWrites);
+    const target: PartTarget = {
+      batch,
+      prepare,
+      snapshot: (isHeld) => (isHeld ? states.holdBySnapshot() : states.hold()),
+      remember: (operations) => states.remember(operations),
+      restOn: (before) => states.restOn(before),
+    };
+    this.#large = new LargeWrites(target, largeWrites);
     this.#writes = new WriteQueue({
       batch: (operations) =>
         this.#large.isLarge(operations)

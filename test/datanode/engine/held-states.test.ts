@@ -15,18 +15,24 @@ import type {
   EngineSnapshot,
   KeyRange,
 } from '../../../src/datanode/engine/engine.ts';
+import { HeldStates } from '../../../src/datanode/engine/held-states.ts';
+import { givenBackOnce, type LevelReading } from '../../../src/datanode/engine/level-handles.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { withWriteBehind } from '../../../src/datanode/engine/write-behind.ts';
+import { turnsOf } from '../../../src/datanode/engine/write-steps.ts';
 
 const KEYS = 200;
 const STATES_MAX = 6;
 
 let dir: string;
-let host: EngineHost;
 let engine: Engine;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kvorum-held-'));
+});
+
+/** `stateBytesMax`: what a state may remember; by default all that happens here. */
+function createHost(stateBytesMax?: number): EngineHost {
   const largeWrites = {
     operationsMin: 40,
     bytesMax: 4_000,
@@ -35,8 +41,13 @@ beforeEach(async () => {
     redoBytes: 1_000,
   };
   const options = { dir, disk: fsDisk, logger: silentLogger, cacheBytes: 1 << 24, largeWrites };
-  host = createLevelHost({ ...options, writeBufferBytes: 65_536, fileBytes: 1 << 20 });
-});
+  const sizes = { writeBufferBytes: 65_536, fileBytes: 1 << 20 };
+  return createLevelHost({
+    ...options,
+    ...sizes,
+    ...(stateBytesMax !== undefined && { stateBytesMax }),
+  });
+}
 
 afterEach(async () => {
   await engine.close();
@@ -103,15 +114,20 @@ async function expectState(state: EngineReader, model: Model, random: Random): P
   expect(read).toEqual(ranges.map((range) => wantedOf(model, range)));
 }
 
-test.each([false, true])(
-  'a state stays as it was (write-behind: %s)',
-  async (isBehind) => {
+test.each([
+  [false, undefined],
+  [true, undefined],
+  [false, 20_000],
+] as const)(
+  'a state stays as it was (write-behind: %s; remembers %s)',
+  async (isBehind, bytes) => {
+    const host = createHost(bytes);
     const engines = isBehind ? withWriteBehind(host, { clock: systemClock }) : host;
     ({ engine } = await engines.open('1-0'));
     const random = seededRandom(`held ${isBehind}`);
     const model = new Map<string, string>();
     const held: { readonly state: EngineSnapshot; readonly model: Model }[] = [];
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < 100; round++) {
       const before = new Map(model);
       const isClearing = random.below(25) === 0;
       const range = drawRange(random);
@@ -156,6 +172,44 @@ async function modelOf(state: EngineReader): Promise<Model> {
   const read = await readRange(state, { gte: keyOf(0), lt: keyOf(KEYS) }, 50);
   return new Map(read.map((pair) => pair.split('=') as [string, string]));
 }
+
+test('no snapshot of LevelDB is open while it is written, unless there is too much to remember', async () => {
+  let open = 0;
+  const level: LevelReading = {
+    getSync: () => Buffer.alloc(1_000),
+    getMany: async () => [],
+    iterate: () => ({ seek: () => undefined, nextv: async () => [], close: async () => undefined }),
+    snapshot: () => {
+      open++;
+      const _close = async () => void open--;
+      return givenBackOnce({ _close, close: async () => undefined });
+    },
+  };
+  const states = new HeldStates('1-0', level, turnsOf(systemClock), 10_000);
+  const operations = (count: number): BatchOperation[] =>
+    Array.from({ length: count }, (_, at) => ({ type: 'del', key: keyOf(at) }));
+  const openWhile = async (count: number, during?: () => unknown) => {
+    let seen = -1;
+    const writing = states.write(operations(count), async () => {
+      seen = open;
+    });
+    during?.();
+    await writing;
+    return seen;
+  };
+  const held = [states.hold(), states.hold()];
+  expect([open, await openWhile(3), await openWhile(3, () => held.push(states.hold()))]).toEqual([
+    2, 0, 1,
+  ]);
+  expect(await openWhile(2)).toBe(0);
+  held.push(states.hold());
+  await states.remember(operations(4));
+  expect(open).toBe(0);
+  expect(await openWhile(20)).toBe(held.length);
+  for (const state of held) await state.close();
+  await states.clear(async () => expect(open).toBe(0));
+  expect(open).toBe(0);
+});
 
 function inside(name: string, { gte, lt }: KeyRange): boolean {
   return name >= `${gte}` && name < `${lt}`;

@@ -48,7 +48,13 @@ async function batchesOf(
     await engine.write(batches.at(-1)!);
   };
   const large = new LargeWrites(
-    { batch, prepare: preparing(batch), snapshot: () => engine.snapshot(), restOn: async () => {} },
+    {
+      batch,
+      prepare: preparing(batch),
+      snapshot: () => engine.snapshot(),
+      remember: async () => {},
+      restOn: async () => {},
+    },
     { ...sizes, partBytes },
   );
   expect(large.isLarge(operations)).toBe(true);
@@ -101,6 +107,7 @@ describe('a large write', () => {
         batch,
         prepare: preparing(batch),
         snapshot: () => engine.snapshot(),
+        remember: async () => {},
         restOn: async () => {},
       },
       sizes,
@@ -115,6 +122,35 @@ describe('a large write', () => {
     }
   });
 
+  test.each([
+    [8, ['state', 'remember 8', 'batch']],
+    [11, ['state by snapshot', 'rest on it', 'batch']],
+  ] as const)(
+    'of %i operations has states that are held remember, if it is little',
+    async (count, wanted) => {
+      const engine = await engineOf([]);
+      const told: string[] = [];
+      const batch = async () => void told.push('batch');
+      const target = {
+        batch,
+        prepare: preparing(batch),
+        snapshot: (isHeld: boolean) => {
+          told.push(isHeld ? 'state by snapshot' : 'state');
+          return engine.snapshot();
+        },
+        remember: async ({ length }: BatchOperations) => void told.push(`remember ${length}`),
+        restOn: async () => void told.push('rest on it'),
+      };
+      const operations = Array.from({ length: count }, (_, at) => ({
+        type: 'put' as const,
+        key: key(`k${at}`),
+        value: Buffer.alloc(8),
+      }));
+      await new LargeWrites(target, sizes).write(operations);
+      expect(told.slice(0, 3)).toEqual(wanted);
+    },
+  );
+
   test('whose part fails leaves readers with what was there', async () => {
     const engine = await engineOf([stored]);
     let left = 8;
@@ -127,6 +163,7 @@ describe('a large write', () => {
         batch,
         prepare: preparing(batch),
         snapshot: () => engine.snapshot(),
+        remember: async () => {},
         restOn: async () => {},
       },
       sizes,
@@ -142,6 +179,7 @@ describe('a large write', () => {
       batch,
       prepare: preparing(batch),
       snapshot: () => expect.fail('nothing is written'),
+      remember: async () => {},
       restOn: async () => {},
     };
     const large = new LargeWrites(target, sizes);
@@ -195,7 +233,13 @@ describe('a large write that tells what nobody can come upon before the rest', (
       await engine.write([...part]);
     };
     const snapshot = () => engine.snapshot();
-    const target = { batch, prepare: preparing(batch), snapshot, restOn: async () => {} };
+    const target = {
+      batch,
+      prepare: preparing(batch),
+      snapshot,
+      remember: async () => {},
+      restOn: async () => {},
+    };
     const large = new LargeWrites(target, sizes);
     await expect(large.write(withOthers([]))).rejects.toThrow('the disk is full');
     expect(engine.getSync(key('n1'))?.toString()).toBe(long);
