@@ -90,9 +90,7 @@ export class HeldStates {
   /** Those that are open rest on `before`, the state of now, while more is written than to remember. */
   async restOn(before: () => EngineSnapshot): Promise<void> {
     for (const state of [...this.#open]) {
-      await this.#eachStep(state.overlapping, (operation) =>
-        state.noteOverlapping(operation, this.#bytesMax),
-      );
+      await this.#noteOverlapping(state);
       state.restOn(before);
     }
   }
@@ -101,21 +99,25 @@ export class HeldStates {
   async remember(operations: BatchOperations): Promise<void> {
     const states = [...this.#open];
     for (const state of states) {
-      await this.#eachStep(state.overlapping, (operation) =>
-        state.noteOverlapping(operation, this.#bytesMax),
-      );
+      await this.#noteOverlapping(state);
       state.setApart();
     }
     await this.#eachStep(operations, ({ key, name = nameOf(key) }) => {
       const asking = states.filter((state) => state.asks(name));
       if (asking.length === 0) return;
-      const was = this.#level.getSync(key);
+      const was = told(this.#path, () => this.#level.getSync(key));
       for (const state of asking) {
         state.note(name, was);
         // nothing has been written yet that it has not remembered
         if (state.bytes > this.#bytesMax) state.restOn(() => this.holdBySnapshot());
       }
     });
+  }
+
+  #noteOverlapping(state: HeldState): Promise<void> {
+    return this.#eachStep(state.overlapping, (operation) =>
+      state.noteOverlapping(operation, this.#bytesMax),
+    );
   }
 
   async #eachStep(
@@ -172,13 +174,13 @@ class HeldState implements EngineSnapshot {
   getSync(key: Buffer): Buffer | undefined {
     assert(!this.#isIterated, 'a state that is kept is only iterated');
     if (this.#kept === undefined) {
-      return this.#told(() => this.#level.getSync(key, this.#handle));
+      return told(this.#path, () => this.#level.getSync(key, this.#handle));
     }
     const name = nameOf(key);
     const was = this.#was.get(name);
     if (was !== undefined || this.#was.has(name)) return was;
     return this.#rest === undefined
-      ? this.#told(() => this.#level.getSync(key))
+      ? told(this.#path, () => this.#level.getSync(key))
       : this.#rest.getSync(key);
   }
 
@@ -248,13 +250,14 @@ class HeldState implements EngineSnapshot {
     await this.#rest?.close();
     await this.#handle.close();
   }
+}
 
-  #told<Value>(read: () => Value): Value {
-    try {
-      return read();
-    } catch (error) {
-      throw engineError(this.#path, error);
-    }
+/** In our words: a damaged record that is met before a write is damage, no failure of that write. */
+function told<Value>(path: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw engineError(path, error);
   }
 }
 

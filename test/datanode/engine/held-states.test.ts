@@ -211,6 +211,23 @@ test('no snapshot of LevelDB is open while it is written, unless there is too mu
   expect(open).toBe(0);
 });
 
+test('a damaged record that is to be remembered is told as damage', async () => {
+  const damage = Object.assign(new Error('block checksum mismatch'), { code: 'LEVEL_CORRUPTION' });
+  const level: LevelReading = {
+    getSync: () => {
+      throw damage;
+    },
+    getMany: async () => [],
+    iterate: () => ({ seek: () => undefined, nextv: async () => [], close: async () => undefined }),
+    snapshot: () => ({ close: async () => undefined }),
+  };
+  const states = new HeldStates('1-0', level, turnsOf(systemClock));
+  const state = states.hold();
+  const writing = states.write([{ type: 'del', key: keyOf(1) }], () => expect.fail('not written'));
+  await expect(writing).rejects.toMatchObject({ code: 'CORRUPT' });
+  await state.close();
+});
+
 function inside(name: string, { gte, lt }: KeyRange): boolean {
   return name >= `${gte}` && name < `${lt}`;
 }
