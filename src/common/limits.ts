@@ -1,8 +1,11 @@
 /**
- * Every bound of the product. Relations between bounds are asserted at load. Units end the names.
- * At a bound there is back-pressure or a clear error, never silent growth.
+ * Every bound of the product: here those of a datanode, in files beside this one those of the control
+ * path and of the SDK. Relations between bounds are asserted at load. Units end the names. At a bound
+ * there is back-pressure or a clear error, never silent growth.
  */
+import { controlLimits } from './control-limits.ts';
 import { assertAgreement } from './limits-agree.ts';
+import { sdkLimits } from './sdk-limits.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -311,6 +314,8 @@ export const limits = {
   monitorQueueBytesMax: 8 * MIB,
   /** Commands of one transaction that a monitor is shown; of the others it hears how many they are. */
   monitorExecLinesMax: 512,
+  /** Partitions told one by one in INFO and /metrics, and namespaces in the latter. */
+  infoPartitionsMax: 1_024,
 
   /** Lines of a process's own log that cannot be written: kept until there is room, or lost beyond. */
   logLinesKeptBytesMax: 1 * MIB,
@@ -324,77 +329,8 @@ export const limits = {
   /** Bound of the setting `acllog-max-len`; an entry takes less than 2 KiB. */
   aclLogEntriesMax: 1_024,
 
-  // monitoring
-  /** Partitions told one by one in INFO and /metrics, and namespaces in the latter. */
-  infoPartitionsMax: 1_024,
-  configBytesMax: 256 * KIB, // a configuration file
-  httpBodyBytesMax: 64 * KIB, // body of a request to the HTTP API
-  /** Path and headers of one. */
-  httpHeaderBytesMax: 16 * KIB,
-  /** Until a request to an HTTP door is there as a whole. */
-  httpRequestMs: 30_000,
-  /** Connections of an HTTP door, and of others that are being told that there is no room. */
-  httpConnectionsMax: { datanode: 32, placedriver: 1_024 },
-  httpRefusedMax: 4,
-  /** What happened to the cluster lately, as a placedriver tells it. */
-  clusterEventsMax: 10_000,
-
-  /** Work of a placedriver's plans in one turn of the event loop; a step more at most. */
-  planSliceMs: 5,
-
-  // metadata
-  metaValueBytesMax: 1 * MIB,
-  metaTxnOperationsMax: 128,
-  metaKeyBytesMax: 4 * KIB,
-  /** Keys and values of one transaction: below the 1.5 MiB that etcd takes unless told otherwise. */
-  metaTxnBytesMax: 1.25 * MIB,
-  metaReplicasMax: 64, // that one record names
-  metaStoppedMax: 1_024, // replicas that stopped after a fault, as their node tells one by one
-  namespaceNameMax: 255,
-  /** Records of deleted groups; of more, those whose groups follow one another become one. */
-  deletionsApartMax: 64,
-  namespacePartitionsMax: 1_024,
-  namespaceReplicasMax: 7,
-  namespaceTagsMax: 16,
-  namespaceTagMax: 255,
-  /** Groups given up that one record names: more rebuilds of a partition are refused. */
-  metaRebuildsMax: 64,
-  metaRequestBytesMax: 2 * MIB,
-  /** Keys and values that live in the embedded store. */
-  metaDataBytesMax: 256 * MIB,
-  metaLeasesMax: 100_000,
-  metaLeaseSecondsMax: 31_536_000,
-  /** Events kept for watches that lag; older ones are compacted away. */
-  metaHistoryEventsMax: 50_000,
-  metaHistoryBytesMax: 64 * MIB,
-  metaWatchesPerStreamMax: 1_024,
-  metaWatchResponseBytes: 1 * MIB,
-  /** The embedded store's log is replaced by a snapshot once it is this large. */
-  metaLogBytes: 8 * MIB,
-  metaLogBatchBytesMax: 16 * MIB,
-  metaWritesWaitingMax: 16_384,
-  metaReadsWaitingMax: 4_096,
-
-  // sdk
-  /** Random bytes of a session's id; on the wire it is their hex. */
-  sessionIdBytes: 16,
-  /** Sessions that a client closes when it ends: the others are collected by their groups. */
-  sdkSessionClosesMax: 4_096,
-  sdkBlockingIdleMax: 8,
-  /** Transactions of a client that watch keys at a time: each has a connection. */
-  sdkWatchesMax: 64,
-  /** Changes of a client's state kept for a reader that lags; the oldest are dropped. */
-  sdkChangesMax: 1_024,
-  /** A connection that owes replies and has given none for so long is replaced. */
-  sdkSilentMs: 10_000,
-  /** The same of one for commands without keys, such as WAIT, which may take as long as they are told. */
-  sdkSilentAnyMs: 60_000,
-  /** For an answer of another placedriver than the usual one, which is asked after it. */
-  sdkOtherPlacedriverMs: 500,
-  /** How often connections to nodes that have gone are looked at. */
-  sdkLeavingLookMs: 100,
-  /** Between two questions of a subscriber whether its node is there. */
-  sdkPingMs: 3_000,
+  ...controlLimits,
+  ...sdkLimits,
 } as const;
 
 assertAgreement(limits);
