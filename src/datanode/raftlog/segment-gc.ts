@@ -6,16 +6,15 @@
  * an entry's place and nothing else, so one that a crash cut off needs no undoing.
  */
 import { assert } from '../../common/assert.ts';
-import type { DiskFile } from '../../common/disk.ts';
-import type { KvorumError } from '../../common/errors.ts';
 import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Entry } from '../raft/message.ts';
-import { decodeEntry } from './format.ts';
+import type { BatchQueue } from './batch-queue.ts';
+import { readEntry } from './entry-reads.ts';
 import type { ReplicaState } from './replica-log.ts';
 import type { RecordPlace, Segment, SegmentSet } from './segment.ts';
 
-export interface Move {
+interface Move {
   readonly state: ReplicaState;
   readonly entry: Entry;
   /** Where it was read from. */
@@ -24,17 +23,16 @@ export interface Move {
 
 export interface SegmentGcHost {
   readonly segments: SegmentSet;
+  readonly queue: BatchQueue;
   readonly segmentBytes: number;
   replicas(): Iterable<ReplicaState>;
   durableSeq(): number;
   durableSegment(): number;
-  move(moves: readonly Move[]): void;
   flush(): Promise<void>;
   /** Resolves once others had their turn. */
   nextTurn(): Promise<void>;
   stopped(): boolean;
   failed(error: unknown): void;
-  corrupt(path: string, offset: number, what: string): KvorumError;
 }
 
 export class SegmentGc {
@@ -100,28 +98,41 @@ export class SegmentGc {
         }
         index = Math.max(next, state.firstIndex());
         if (found.length === 0) continue;
-        const moves = await this.#read(segment, state, found);
+        const moves = await readMoves(segment, state, found);
         if (this.#host.stopped()) return;
-        this.#host.move(moves);
+        addMoves(this.#host.queue, moves);
         await this.#host.flush();
       }
     }
     assert(segment.liveEntries === 0, () => `nothing is left in segment ${segment.number}`);
   }
+}
 
-  async #read(segment: Segment, state: ReplicaState, found: readonly Found[]): Promise<Move[]> {
-    const file: DiskFile = segment.opened;
-    const moves: Move[] = [];
-    for (const { index, place } of found) {
-      const bytes = await file.pread(place.offset, place.bytes);
-      const record = decodeEntry(bytes, 0, segment.number);
-      if (record?.replica !== state.replica || record.entry.index !== index) {
-        const what = `entry ${index} of replica ${state.replica} is not sound`;
-        throw this.#host.corrupt(segment.path, place.offset, what);
-      }
-      moves.push({ state, entry: record.entry, place });
-    }
-    return moves;
+async function readMoves(
+  segment: Segment,
+  state: ReplicaState,
+  found: readonly Found[],
+): Promise<Move[]> {
+  const moves: Move[] = [];
+  for (const { index, place } of found) {
+    const entry = await readEntry(segment, place, state.replica, index);
+    moves.push({ state, entry, place });
+  }
+  return moves;
+}
+
+/** Copies entries forward; each changes its place once the copy is in the file. */
+function addMoves(queue: BatchQueue, moves: readonly Move[]): void {
+  let bytes = 0;
+  for (const move of moves) bytes += move.place.bytes;
+  const batch = queue.gather(bytes);
+  for (const { state, entry, place } of moves) {
+    if (!state.isAt(entry.index, place)) continue; // dropped while it was read
+    const offset = batch.addEntry('moved', state.replica, entry);
+    const target = { segment: batch.place.segment, offset, bytes: place.bytes };
+    batch.onWritten.push(() => {
+      if (state.isAt(entry.index, place)) state.move(entry.index, entry.term, target);
+    });
   }
 }
 

@@ -17,14 +17,14 @@ import { WriteWatch } from '../../common/write-watch.ts';
 import type { Entry } from '../raft/message.ts';
 import type { Batch } from './batch.ts';
 import { BatchQueue } from './batch-queue.ts';
-import { damaged, diskFailed } from './damage.ts';
-import { decodeEntry } from './format.ts';
+import { diskFailed } from './damage.ts';
+import { readEntries } from './entry-reads.ts';
 import { LogState } from './log-state.ts';
 import { checkPart, encodePart, partBytes, splitPart } from './part.ts';
 import type { LogAppend, LogUrgency, RaftLog, RaftLogStats, ReplicaLog } from './raft-log.ts';
 import { recover } from './recovery.ts';
-import { type RecordPlace, type Segment, SegmentSet } from './segment.ts';
-import { type Move, SegmentGc } from './segment-gc.ts';
+import { type RecordPlace, SegmentSet } from './segment.ts';
+import { SegmentGc } from './segment-gc.ts';
 import { SparedEntries } from './spared-entries.ts';
 
 export interface SharedLogOptions {
@@ -130,11 +130,11 @@ class SharedLog implements RaftLog {
     });
     this.#gc = new SegmentGc({
       segments: this.#segments,
+      queue: this.#queue,
       segmentBytes: this.#segmentBytes,
       replicas: () => this.#state.replicas.values(),
       durableSeq: () => this.#durableSeq,
       durableSegment: () => this.#durableSegment,
-      move: (moves) => this.#move(moves),
       flush: () => this.flush(),
       nextTurn: () => this.#nextTurn(),
       stopped: () => this.#closed || this.#failure !== undefined,
@@ -144,7 +144,6 @@ class SharedLog implements RaftLog {
             ? error
             : diskFailed(this.#dir, 'removing an old segment', error),
         ),
-      corrupt: (path, offset, what) => damaged(path, offset, what),
     });
   }
 
@@ -358,43 +357,11 @@ class SharedLog implements RaftLog {
   }
 
   #read(replica: ReplicaId, places: readonly RecordPlace[], from: LogIndex): Entry[] {
-    const first = must(places[0], 'there is something to read');
-    const last = must(places.at(-1), 'there is something to read');
-    const segment = must(this.#segments.get(first.segment), `segment ${first.segment} is known`);
-    const bytes = this.#readBytes(segment, first.offset, last.offset + last.bytes);
-    const entries: Entry[] = [];
-    for (const [i, place] of places.entries()) {
-      const record = decodeEntry(bytes, place.offset - first.offset, segment.number);
-      if (record?.replica !== replica || record.entry.index !== from + i) {
-        const what = `entry ${from + i} of replica ${replica} is not sound`;
-        throw this.#fail(damaged(segment.path, place.offset, what));
-      }
-      entries.push(record.entry);
-    }
-    return entries;
-  }
-
-  #readBytes(segment: Segment, from: number, to: number): Buffer {
     if (this.#ended) throw new KvorumError('STOPPING', 'the raft log is closed');
     try {
-      return segment.opened.preadSync(from, to - from);
-    } catch (cause) {
-      throw this.#fail(diskFailed(segment.path, 'reading', cause));
-    }
-  }
-
-  /** Copies entries forward; each changes its place once the copy is in the file. */
-  #move(moves: readonly Move[]): void {
-    let bytes = 0;
-    for (const move of moves) bytes += move.place.bytes;
-    const batch = this.#queue.gather(bytes);
-    for (const { state, entry, place } of moves) {
-      if (!state.isAt(entry.index, place)) continue; // dropped while it was read
-      const offset = batch.addEntry('moved', state.replica, entry);
-      const target = { segment: batch.place.segment, offset, bytes: place.bytes };
-      batch.onWritten.push(() => {
-        if (state.isAt(entry.index, place)) state.move(entry.index, entry.term, target);
-      });
+      return readEntries(this.#segments, replica, places, from);
+    } catch (error) {
+      throw error instanceof KvorumError ? this.#fail(error) : error;
     }
   }
 }
