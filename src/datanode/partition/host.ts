@@ -1,39 +1,30 @@
 /**
  * All replicas of a node: gives each turn to those with something to do, ticks them and hands them
- * their messages. Which of them run is the matter of `replica-set.ts`.
+ * their messages. Which of them run is the matter of `replica-set.ts`, and what they are given of
+ * their node that of `replica-worlds.ts`.
  */
-
 import { must } from '../../common/assert.ts';
-import type { Timer } from '../../common/clock.ts';
 import { KvorumError } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId, ReplicaId } from '../../common/ids.ts';
-import { limits } from '../../common/limits.ts';
+import { TimerSet } from '../../common/timer-set.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
-import { RankPool } from '../encoding/rank-trees.ts';
+import type { EngineHost } from '../engine/engine.ts';
 import { withWriteBehind } from '../engine/write-behind.ts';
 import type { GroupMessage, Transport } from '../transport/transport.ts';
-import { Cohorts } from './cohort.ts';
-import { CommitNews } from './commit-news.ts';
-import { wantedOf } from './convergence.ts';
-import { Courier } from './courier.ts';
+import type { Cohorts } from './cohort.ts';
 import { Departures } from './departures.ts';
 import { GoneMembers } from './gone-members.ts';
 import type { HostOptions } from './host-options.ts';
 import { knownWorld, withHotRanges } from './hot-engines.ts';
-import { KeyEventGate } from './key-event-gate.ts';
-import { LateAppends } from './late-appends.ts';
 import { giveAwayAll } from './leave.ts';
 import { MemberNodes } from './member-nodes.ts';
 import { PartitionMeters } from './meters.ts';
 import { removeOtherGenerations } from './open-replica.ts';
 import { Orphans } from './orphans.ts';
-import { Pace } from './pace.ts';
 import { PeerRequests } from './peer-requests.ts';
-import { Places } from './places.ts';
-import { PromptNodes } from './prompt-nodes.ts';
 import type { Replica } from './replica.ts';
 import { ReplicaSet, type WantedTable } from './replica-set.ts';
-import type { ReplicaWorld, RoleNews } from './replica-world.ts';
+import { ReplicaWorlds } from './replica-worlds.ts';
 import { ReturnHold } from './return-hold.ts';
 import { SleepWatch } from './sleep-watch.ts';
 import { sleepersOf } from './sleepers.ts';
@@ -48,8 +39,7 @@ const NO_GROUP = 0;
 
 export class PartitionHost {
   readonly meters = new PartitionMeters();
-  /** When writes leave this node, and who is called at the end of a turn. */
-  readonly cohorts: Cohorts;
+  /** Who is called at the end of a turn. */
   readonly turns: Turns;
   /** Which groups' replicas take part in nothing yet. */
   readonly hold: ReturnHold;
@@ -60,68 +50,29 @@ export class PartitionHost {
   readonly #orphans: Orphans;
   readonly #upkeep: Upkeep;
   readonly #sleepWatch: SleepWatch;
-  /** Groups whose membership this node's leaders are changing, and those they hand over. */
-  readonly #changing = new Places(limits.membershipChangesPerNodeMax);
-  readonly #transfers = new Places(limits.leaderTransfersPerNodeMax);
   readonly #departures = new Departures();
-  readonly #prompt = new PromptNodes(this.#members);
+  readonly #worlds: ReplicaWorlds;
   readonly #requests: PeerRequests;
-  readonly #pace: Pace;
-  readonly #ranks = new RankPool();
-  readonly #lateAppends: LateAppends;
   readonly #ticks: Ticks;
   readonly #gone = new GoneMembers((...asked) => this.hold.askWhy(...asked));
   #underLease: ReadonlySet<Namespace> = new Set();
+  readonly #timers: TimerSet;
   #transport: Transport | undefined;
-  #courier: Courier | undefined;
-  #news: CommitNews | undefined;
-  #timers = new Set<Timer>();
-  #stopped = false;
 
   constructor(options: HostOptions) {
-    const { clock, settings } = options;
-    const after = (delayMs: number, run: () => void) => this.#after(delayMs, run);
-    const known = knownWorld(clock, settings, options.random.fork('known records'));
-    const behind = withWriteBehind(options.engines, {
-      clock,
-      batchBytesMax: settings.behindBatchBytesMax,
-      onFailure: (name, error) => this.#onEngineFailure(name, error),
-    });
-    this.#options = { ...options, engines: withHotRanges(behind, known) };
-    this.#set = new ReplicaSet({
-      ...this.#options,
-      worldOf: (record, id, replica) => this.#worldOf(record, id, replica),
-      onOpened: (replica) => this.#onOpened(replica),
-      onRemoved: (group) => {
-        this.#members.forget(group);
-        this.#gone.forget(group);
-        this.#ticks.changed();
-      },
-      onFault: (...fault) => this.#onFault(...fault),
-      after,
-    });
-    this.cohorts = new Cohorts(options.clock);
-    this.turns = new Turns(options.clock);
-    this.#lateAppends = new LateAppends(after);
-    this.#pace = new Pace(options.clock);
-    this.#stand = new Stand(options.random, after);
+    const { clock, random, settings } = options;
+    this.#timers = new TimerSet(clock);
+    const { after } = this.#timers;
+    this.#options = { ...options, engines: this.#engines(options) };
+    this.#worlds = this.#createWorlds();
+    this.#set = this.#createSet();
+    this.turns = new Turns(clock);
+    this.#stand = new Stand(random, after);
     const campaignMs = settings.orphanCampaignMs;
     this.#orphans = new Orphans({ ...options, stand: this.#stand, campaignMs, after });
-    this.hold = new ReturnHold({
-      nodeOf: (group, replica) => this.#members.nodeOf(group, replica),
-      request: (to, body, timeoutMs) => this.#transport!.request(to, body, timeoutMs),
-      after,
-      onReleased: (group) => this.#standFirst(this.#set.get(group)),
-      onGivenUp: (group) => this.#set.deny(group),
-    });
+    this.hold = this.#createHold();
     this.#ticks = this.#createTicks();
-    this.#sleepWatch = new SleepWatch({
-      era: () => this.#ticks.era,
-      sleepers: () => sleepersOf(this.#set, this.#members),
-      peers: () => this.#members.nodes().filter((node) => node !== options.node),
-      send: (to, message) => this.#transport?.send(to, NO_GROUP, message),
-      request: (...asked) => this.#transport!.request(...asked),
-    });
+    this.#sleepWatch = this.#createSleepWatch();
     this.#requests = new PeerRequests(this.#set, this.#members, this.#departures, this.#sleepWatch);
     this.#upkeep = new Upkeep({
       ...options,
@@ -134,12 +85,7 @@ export class PartitionHost {
   /** Begins ticking; messages to peers go through `transport`. */
   async start(transport: Transport): Promise<void> {
     this.#transport = transport;
-    const courier = new Courier(this.#members, transport);
-    this.#courier = courier;
-    this.#news = new CommitNews({
-      after: (delayMs, run) => this.#after(delayMs, run),
-      send: (group, message) => courier.send(group, message),
-    });
+    this.#worlds.start(transport);
     await removeOtherGenerations(this.#options.engines, this.#options.log, this.#options.logger);
     this.#ticks.start();
     this.#upkeep.start();
@@ -157,6 +103,11 @@ export class PartitionHost {
     this.#ticks.changed();
     for (const group of changed) this.#set.get(group)?.wake();
     return this.#set.apply(table);
+  }
+
+  /** When writes leave this node. */
+  get cohorts(): Cohorts {
+    return this.#worlds.cohorts;
   }
 
   /** How reads of the namespace are to be confirmed. */
@@ -282,9 +233,8 @@ export class PartitionHost {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
     this.#ticks.stop();
-    for (const timer of this.#timers) timer.cancel();
+    this.#timers.end();
     await this.#set.settle();
     await this.#upkeep.stop();
     await this.#set.stop();
@@ -315,66 +265,72 @@ export class PartitionHost {
     error: KvorumError,
     failed: Replica | undefined,
   ): void {
-    this.#changing.give(record.group);
-    this.#transfers.give(record.group);
+    this.#worlds.release(record.group);
     this.#ticks.changed();
     if (error.code === 'CORRUPT' && failed) this.#upkeep.locate(failed, this.#options.logger);
     this.#options.onReplicaFault(record, id, error);
   }
 
-  #worldOf(record: PartitionRecord, id: ReplicaId, replica: () => Replica): ReplicaWorld {
-    const { clock, random, log, engines, notes, settings } = this.#options;
-    const { namespace, partition, group } = record;
-    const courier = must(this.#courier, 'replicas are opened after the start');
-    const news = must(this.#news, 'replicas are opened after the start');
-    return {
-      clock,
-      random,
-      log,
-      engines,
-      settings,
-      meters: this.meters,
-      pace: this.#pace,
-      cohort: this.cohorts.join(() => this.#requestTurn(replica())),
-      ranks: this.#ranks,
-      logger: this.#options.logger.child({ namespace, partition, replica: id }),
-      send: (message) => news.send(group, message),
-      isReachable: (member) => courier.isReachable(group, member),
-      snapshotProgress: ({ to }, snapshot) => courier.askProgress(group, to, snapshot),
-      streamSnapshot: (message, header, chunks) => courier.stream(group, message, header, chunks),
-      requestTurn: () => this.#requestTurn(replica()),
-      requestLateAppends: () => this.#lateAppends.request(replica()),
-      onRole: (news) => this.#onRole(record, news),
-      keyEvents: new KeyEventGate(this.#options.keyEvents, namespace, replica),
-      onFault: (error) => this.#set.fault(record, id, error),
-      wanted: () => wantedOf(this.#members.record(group) ?? record),
-      underLease: () => this.#underLease.has(namespace) && notes.mayPromise(id),
-      beginChange: () => this.#changing.take(group),
-      endChange: () => this.#changing.give(group),
-      mayLead: (member) => this.#mayLead(group, member),
-      beginTransfer: () => this.#transfers.take(group),
-      endTransfer: () => this.#transfers.give(group),
-      judgeRace: (...race) => this.#prompt.judge(group, ...race),
-      wallMs: (member) => courier.wallMs(group, member),
-    };
-  }
-
-  #mayLead(group: GroupId, member: ReplicaId): boolean {
-    const node = this.#members.nodeOf(group, member);
-    if (node === undefined || this.#departures.isLeaving(node)) return false;
-    return this.#transport?.isReachable(node) === true;
-  }
-
-  #onRole(birth: PartitionRecord, { leader, ...news }: RoleNews): void {
-    const { group } = birth;
-    const record = this.#members.record(group) ?? birth;
-    const node = leader === 0 ? undefined : this.#members.nodeOf(group, leader);
-    this.#options.onLeader({ ...news, record, node, replica: leader });
-  }
-
-  #requestTurn(replica: Replica): void {
+  readonly #requestTurn = (replica: Replica): void => {
     this.turns.request(replica);
     this.#ticks.stir(replica);
+  };
+
+  /** Engines that write behind, and of which the node remembers what need not be read. */
+  #engines({ clock, random, engines, settings }: HostOptions): EngineHost {
+    const behind = withWriteBehind(engines, {
+      clock,
+      batchBytesMax: settings.behindBatchBytesMax,
+      onFailure: (name, error) => this.#onEngineFailure(name, error),
+    });
+    return withHotRanges(behind, knownWorld(clock, settings, random.fork('known records')));
+  }
+
+  #createWorlds(): ReplicaWorlds {
+    return new ReplicaWorlds(this.#options, {
+      meters: this.meters,
+      members: this.#members,
+      departures: this.#departures,
+      after: this.#timers.after,
+      requestTurn: this.#requestTurn,
+      underLease: (namespace) => this.#underLease.has(namespace),
+      onFault: (record, id, error) => this.#set.fault(record, id, error),
+    });
+  }
+
+  #createSet(): ReplicaSet {
+    return new ReplicaSet({
+      ...this.#options,
+      worldOf: (record, id, replica) => this.#worlds.worldOf(record, id, replica),
+      onOpened: (replica) => this.#onOpened(replica),
+      onRemoved: (group) => {
+        this.#members.forget(group);
+        this.#gone.forget(group);
+        this.#ticks.changed();
+      },
+      onFault: (...fault) => this.#onFault(...fault),
+      after: this.#timers.after,
+    });
+  }
+
+  #createHold(): ReturnHold {
+    return new ReturnHold({
+      nodeOf: (group, replica) => this.#members.nodeOf(group, replica),
+      request: (to, body, timeoutMs) => this.#transport!.request(to, body, timeoutMs),
+      after: this.#timers.after,
+      onReleased: (group) => this.#standFirst(this.#set.get(group)),
+      onGivenUp: (group) => this.#set.deny(group),
+    });
+  }
+
+  #createSleepWatch(): SleepWatch {
+    return new SleepWatch({
+      era: () => this.#ticks.era,
+      sleepers: () => sleepersOf(this.#set, this.#members),
+      peers: () => this.#members.nodes().filter((node) => node !== this.#options.node),
+      send: (to, message) => this.#transport?.send(to, NO_GROUP, message),
+      request: (...asked) => this.#transport!.request(...asked),
+    });
   }
 
   #createTicks(): Ticks {
@@ -388,13 +344,5 @@ export class PartitionHost {
       onStirred: (replica) => this.#upkeep.watch(replica),
       onTicks: (ticks) => this.#sleepWatch.tick(ticks),
     });
-  }
-
-  #after(delayMs: number, run: () => void): void {
-    const timer = this.#options.clock.setTimer(delayMs, () => {
-      this.#timers.delete(timer);
-      if (!this.#stopped) run();
-    });
-    this.#timers.add(timer);
   }
 }
