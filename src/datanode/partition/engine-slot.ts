@@ -6,6 +6,7 @@
  */
 import type { LogIndex, ReplicaId } from '../../common/ids.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
+import { engineName } from './engine-names.ts';
 import { GarbageRemoval } from './garbage-removal.ts';
 import type { ReceivedSnapshot } from './snapshot-inbox.ts';
 
@@ -56,7 +57,7 @@ export class EngineSlot {
     this.#garbage = new GarbageRemoval(engine);
     return async () => {
       await old.close();
-      await this.#engines.remove(`${this.#replica}-${generation - 1}`);
+      await this.#engines.remove(engineName(this.#replica, generation - 1));
     };
   }
 }

@@ -55,8 +55,12 @@ export class GroupTime {
     return false;
   }
 
-  /** After a restart: a leader's first entry must not be older than the log's last. */
-  observeLog(log: ReplicaLog): void {
+  /**
+   * After a restart: a leader's first entry must be older neither than what is applied, which was left
+   * at `appliedMs`, nor than the last entry of the log.
+   */
+  resume(appliedMs: number, log: ReplicaLog): void {
+    this.observe(appliedMs);
     const last = log.lastIndex();
     const lowest = Math.max(log.firstIndex(), last - UNTIMED_ENTRIES_MAX);
     for (let index = last; index >= lowest; index--) {

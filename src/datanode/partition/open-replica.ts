@@ -12,6 +12,7 @@ import type { Engine, EngineHost } from '../engine/engine.ts';
 import { EMPTY_CONF } from '../raft/conf-change.ts';
 import { NONE } from '../raft/message.ts';
 import type { RaftLog, ReplicaLog } from '../raftlog/raft-log.ts';
+import { engineName, replicaOfEngine } from './engine-names.ts';
 import type { ReplicaNotes } from './replica-notes.ts';
 import type { OpenReplica } from './replica-world.ts';
 import { decodeState, encodeState, type ReplicaState } from './state.ts';
@@ -83,7 +84,7 @@ async function reopenReplica(
   const { engines, logger, notes } = stores;
   // a life before this one, in this process, may have queued what is not durable yet
   await stores.log.flush();
-  const name = `${id}-${log.generation}`;
+  const name = engineName(id, log.generation);
   const { engine, report } = await engines.open(name);
   if (report.cutBytes > 0) {
     logger.warn('engine log cut after a crash; the rest is applied again from the raft log', {
@@ -131,7 +132,7 @@ export async function checkLogHoldsEngines(
 ): Promise<void> {
   if (log.replicas().length > 0) return;
   for (const name of await engines.list()) {
-    if (log.isTombstone(Number(name.split('-')[0]))) continue;
+    if (log.isTombstone(replicaOfEngine(name))) continue;
     const index = await appliedIn(engines, name);
     if (index <= BIRTH_INDEX) continue;
     throw new KvorumError(
@@ -161,7 +162,9 @@ export async function removeOtherGenerations(
   log: RaftLog,
   logger: Logger,
 ): Promise<void> {
-  const used = new Set(log.replicas().map((id) => `${id}-${log.replica(id)?.generation ?? 0}`));
+  const used = new Set(
+    log.replicas().map((id) => engineName(id, log.replica(id)?.generation ?? 0)),
+  );
   for (const name of await engines.list()) {
     if (used.has(name)) continue;
     logger.info('removing an engine no replica uses', { engine: name });

@@ -16,6 +16,7 @@ import type { Logger } from '../../common/log.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
 import type { EngineHost } from '../engine/engine.ts';
 import type { RaftLog } from '../raftlog/raft-log.ts';
+import { replicaOfEngine } from './engine-names.ts';
 import type { HostSettings } from './host-settings.ts';
 import { openReplica } from './open-replica.ts';
 import { Replica } from './replica.ts';
@@ -220,7 +221,7 @@ export class ReplicaSet {
     await log.flush();
     const gone = new Set(ids);
     for (const name of await engines.list()) {
-      if (gone.has(Number(name.split('-', 1)[0]))) await engines.remove(name);
+      if (gone.has(replicaOfEngine(name))) await engines.remove(name);
     }
     await notes.forget(ids);
     for (const replica of ids) logger.info('replica removed for good', { replica });

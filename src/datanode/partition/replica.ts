@@ -19,6 +19,7 @@ import { type AppliedBatch, type AppliedEntry, Applier } from './applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from './batch.ts';
 import { compactLog } from './compaction.ts';
 import { Effects } from './effects.ts';
+import { engineName } from './engine-names.ts';
 import { EngineSlot } from './engine-slot.ts';
 import type { DueKey } from './envelope.ts';
 import { Expiry } from './expiry.ts';
@@ -69,8 +70,7 @@ export class Replica implements LocalPartition {
     this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
     this.slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
     this.#time = new GroupTime(world, this.id, () => this.state.confState.voters);
-    this.#time.observe(open.state.timeMs);
-    this.#time.observeLog(this.#log);
+    this.#time.resume(open.state.timeMs, this.#log);
     this.#writer = new LogWriter(world.log, this.#log, open.id);
     this.#applier = this.#createApplier(open);
     this.#snapshots = this.#createSnapshots(open);
@@ -229,9 +229,9 @@ export class Replica implements LocalPartition {
     compactLog(this.#world, this.id, this.#log, this.slot.syncedIndex, needed);
   }
 
-  /** Directory of the engine that is in use now. */
+  /** The engine in use; from when a snapshot's is to take its place, that one. */
   get engineName(): string {
-    return `${this.id}-${this.#log.generation}`;
+    return engineName(this.id, this.#log.generation);
   }
 
   get stopped(): boolean {

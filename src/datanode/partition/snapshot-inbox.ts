@@ -12,6 +12,7 @@ import { LoneTimer } from '../../common/lone-timer.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineHost } from '../engine/engine.ts';
+import { engineName } from './engine-names.ts';
 import { SnapshotDecoder, type SnapshotHeader, type SnapshotMessage } from './snapshot-codec.ts';
 import { decodeState, isSameConf, type ReplicaState } from './state.ts';
 
@@ -120,11 +121,7 @@ export class SnapshotInbox {
   /** Nobody asks for it. What the disk does not let go is removed at the next start. */
   async #remove({ engine, generation }: Pick<Filling, 'engine' | 'generation'>): Promise<void> {
     await engine.close();
-    await this.#engines.remove(this.#nameOf(generation));
-  }
-
-  #nameOf(generation: number): string {
-    return `${this.#replica}-${generation}`;
+    await this.#engines.remove(engineName(this.#replica, generation));
   }
 
   /** Hands out the snapshot raft accepted. */
@@ -183,7 +180,7 @@ export class SnapshotInbox {
     const old = this.#takePartial();
     if (old !== undefined) await this.#remove(old);
     if (offset !== 0) throw new KvorumError('CONFLICT', 'that part of the snapshot is not here');
-    const name = this.#nameOf(generation);
+    const name = engineName(this.#replica, generation);
     await this.#engines.remove(name);
     const { engine } = await this.#engines.open(name);
     return { id, generation, engine, decoder: new SnapshotDecoder(), bytes: 0 };
