@@ -2,35 +2,28 @@
  * A whole datanode from parts that are handed in: raft log, partitions, transport, doors and the
  * control path. `main.ts` hands in the real world, the simulator a simulated one.
  */
-import { type Clock, sleep } from '../common/clock.ts';
-import type { Disk } from '../common/disk.ts';
+import { sleep } from '../common/clock.ts';
 import type { KvorumError } from '../common/errors.ts';
 import type { Readiness } from '../common/http/probe-routes.ts';
 import type { Incarnation, ReplicaId } from '../common/ids.ts';
-import type { Logger } from '../common/log.ts';
-import type { Network } from '../common/network.ts';
-import type { Random } from '../common/random.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
-import type { MetaStore } from '../meta/store.ts';
 import { ClientsRoom } from './clients-room.ts';
 import type { ClusterFigures } from './commands/cluster-figures.ts';
-import type { ProcessUsage, ServerInfo } from './commands/node-context.ts';
+import type { ServerInfo } from './commands/node-context.ts';
 import { NOTIFY_SETTING } from './commands/notify-flags.ts';
-import type { DatanodeConfig } from './config.ts';
 import type { ClusterView, ViewChange } from './coordinator/cluster-view.ts';
 import { DatanodeCoordinator } from './coordinator/coordinator.ts';
 import type { Identity } from './coordinator/identity.ts';
 import { MetaUserStore } from './coordinator/user-store.ts';
-import { type DataDir, type LogTuning, openDataDir } from './data-dir.ts';
+import { type DataDir, openDataDir } from './data-dir.ts';
+import type { DatanodeOptions } from './datanode-options.ts';
 import { depart } from './departure.ts';
 import { doorSettings } from './door-settings.ts';
-import type { EngineHost } from './engine/engine.ts';
 import type { NodeStatus } from './http/server.ts';
+import { LeaderReports } from './leader-reports.ts';
 import { LoadMeter } from './load-meter.ts';
 import { PartitionHost } from './partition/host.ts';
-import type { LeaderNews } from './partition/host-options.ts';
-import type { HostSettings } from './partition/host-settings.ts';
 import type { Replica } from './partition/replica.ts';
 import type { ReplicaNotes } from './partition/replica-notes.ts';
 import { peerAddresses } from './peers.ts';
@@ -39,7 +32,7 @@ import { PubSubHub } from './pubsub/hub.ts';
 import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { replicaSettings } from './replica-settings.ts';
-import { type DatanodePorts, leaderRecord, nodeRecord } from './reports.ts';
+import { type DatanodePorts, nodeRecord } from './reports.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { clusterFiguresOf } from './server/node-info.ts';
@@ -47,37 +40,9 @@ import { RedisServer } from './server/server.ts';
 import { countStreams, receiveStream } from './snapshot-meter.ts';
 import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses } from './status.ts';
 import { StoppedReplicas } from './stopped-replica.ts';
-import type { TransportSettings } from './transport/settings.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
 import { listenForZan } from './zan/door.ts';
-
-export interface DatanodeOptions {
-  readonly config: DatanodeConfig;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly network: Network;
-  readonly disk: Disk;
-  readonly logger: Logger;
-  readonly engines: EngineHost;
-  readonly store: MetaStore;
-  readonly processId: number;
-  readonly configFile: string;
-  readonly os: string;
-  readonly systemMemoryBytes: number;
-  readonly openFilesMax?: number | undefined;
-  usage(): ProcessUsage;
-  /** What a real cluster leaves at its defaults. */
-  readonly tuning?: DatanodeTuning;
-  /** The node cannot go on: its disk failed, or its name belongs to another. */
-  fatal(error: Error): void;
-}
-
-export interface DatanodeTuning {
-  readonly host?: Partial<HostSettings>;
-  readonly transport?: Partial<TransportSettings>;
-  readonly log?: LogTuning;
-}
 
 export interface StopOptions {
   readonly handOver?: boolean;
@@ -122,6 +87,7 @@ export class Datanode {
   readonly #stopped: StoppedReplicas;
   readonly #server: RedisServer;
   readonly #coordinator: DatanodeCoordinator;
+  readonly #leaderReports: LeaderReports;
   #transport: Transport | undefined;
   #ports: DatanodePorts | undefined;
   #opened = false;
@@ -150,6 +116,7 @@ export class Datanode {
     this.#clientsRoom = new ClientsRoom(options, () => this.#host.replicas().length);
     this.#server = this.#createServer();
     this.#coordinator = this.#createCoordinator(notes);
+    this.#leaderReports = new LeaderReports(this.#routes, this.#host.meters, this.#coordinator);
   }
 
   get incarnation(): Incarnation {
@@ -190,6 +157,16 @@ export class Datanode {
   /** What INFO and /metrics tell. */
   info(): ServerInfo {
     return this.#server.info();
+  }
+
+  /** What CLUSTER INFO tells of the default namespace. */
+  cluster(): ClusterFigures | undefined {
+    return clusterFiguresOf(this.#routes, this.#identity.node, 'default');
+  }
+
+  /** Keys, and those with a deadline, of the partitions this node leads. */
+  keyCounts(): KeyCounts {
+    return keyCounts(this.#host);
   }
 
   /** Opens transport, doors and the control path; see `ready` for when it serves. */
@@ -249,7 +226,7 @@ export class Datanode {
       notes,
       settings: { ...replicaSettings(config), ...this.#options.tuning?.host },
       keyEvents: this.#keyEvents,
-      onLeader: (news) => this.#onLeader(news),
+      onLeader: (news) => this.#leaderReports.hear(news),
       onReplicaFault: (record, replica, error) => this.#onReplicaFault(record, replica, error),
     });
   }
@@ -357,25 +334,6 @@ export class Datanode {
     });
   }
 
-  #onLeader(news: LeaderNews): void {
-    const { node, term, own } = news;
-    const { namespace, partition, group } = news.record;
-    if (this.#routes.groupOf(namespace, partition) !== group) return;
-    if (node === undefined) {
-      if (news.replica === 0) this.#coordinator.resign(news.record, term);
-      const hint = this.#routes.leader(namespace, partition);
-      if (hint === undefined) return;
-      this.#host.meters.leaderLosses++;
-      this.#routes.withdrawLeader(group, hint);
-      return;
-    }
-    const known = this.#routes.leader(namespace, partition);
-    this.#routes.setLeader(group, node, term);
-    if (!own) return;
-    if (known?.term !== term) this.#host.meters.electionsWon++;
-    this.#coordinator.reportLeader(leaderRecord(node, news));
-  }
-
   #onReplicaFault(record: PartitionRecord, replica: ReplicaId, error: KvorumError): void {
     this.#stopped.tell(record, replica, error);
     if (error.code !== 'CORRUPT') return;
@@ -386,15 +344,5 @@ export class Datanode {
 
   #isReady(): boolean {
     return this.#opened && this.#router.leaderless().length === 0;
-  }
-
-  /** What CLUSTER INFO tells of the default namespace. */
-  cluster(): ClusterFigures | undefined {
-    return clusterFiguresOf(this.#routes, this.#identity.node, 'default');
-  }
-
-  /** Keys, and those with a deadline, of the partitions this node leads. */
-  keyCounts(): KeyCounts {
-    return keyCounts(this.#host);
   }
 }

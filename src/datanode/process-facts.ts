@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { KVORUM_VERSION } from '../common/version.ts';
 import type { ProcessFacts } from './commands/node-context.ts';
-import type { DatanodeOptions } from './datanode.ts';
+import type { DatanodeOptions } from './datanode-options.ts';
 
 export function processFacts(options: DatanodeOptions, clusterId: string): ProcessFacts {
   const { config, clock, random, processId, configFile, os, systemMemoryBytes } = options;
