@@ -5,6 +5,7 @@
 import type { Timer } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';
 import { onAbort } from './abort-signals.ts';
+import { AttemptPath } from './attempt-path.ts';
 import type { CallPlan, CallResult, CallWorld } from './call-plan.ts';
 import type { Argument, Connection } from './connection.ts';
 import type { Timed } from './deadlines.ts';
@@ -26,7 +27,7 @@ import {
   movedTo,
 } from './retry.ts';
 import { linesUnder, sessionError, type Ticket } from './sessions.ts';
-import { noteMoved, noteSilent, targetOf } from './targets.ts';
+import { noteMoved, noteSilent } from './targets.ts';
 import { type Entrant, laneOf } from './window.ts';
 
 interface Sent {
@@ -49,9 +50,7 @@ export class Call implements Entrant, Timed {
   /** The outcome of an earlier attempt is unknown. */
   #maybeDone = false;
   #ticket: Ticket | undefined;
-  #borrowed: Connection | undefined;
-  /** The present attempt goes to a follower-read port. */
-  #atFollower = false;
+  readonly #path: AttemptPath;
   /** Lets those begin that came after it. */
   #goOn: (() => void) | undefined;
   #timer: Timer | undefined;
@@ -65,6 +64,7 @@ export class Call implements Entrant, Timed {
     this.#world = world;
     this.#plan = plan;
     this.#done = done;
+    this.#path = new AttemptPath(world, plan);
     this.#failingMs = plan.askedMs;
     this.#dueMs = plan.askedMs + plan.timeoutMs;
     this.#ticket = plan.ticket;
@@ -138,7 +138,7 @@ export class Call implements Entrant, Timed {
   #attempt(): void {
     if (this.#state !== 'begun') return;
     if (this.#plan.key !== undefined && !this.#enterSession(this.#plan.key)) return;
-    const connection = this.#connection();
+    const connection = this.#path.take(this.#attempts);
     if (connection === undefined) {
       this.#attempts++;
       this.#failed('unsent', this.#world.lookup.error ?? new Error('no datanode is known'));
@@ -228,18 +228,6 @@ export class Call implements Entrant, Timed {
     this.#settle({ ok: false, error, attempts: this.#attempts });
   }
 
-  #connection(): Connection | undefined {
-    const { pool } = this.#world;
-    const { blocking, alone } = this.#plan;
-    const target = targetOf(this.#world, this.#plan, this.#attempts);
-    if (target === undefined) return undefined;
-    const { role, address } = target;
-    this.#atFollower = role === 'follower';
-    if (this.#atFollower || !(blocking || alone)) return pool.shared(role, address);
-    this.#borrowed = pool.borrow(address);
-    return this.#borrowed;
-  }
-
   #heard(number: number, answered: Answered): void {
     if (this.#state !== 'begun') return;
     const { last, firstError } = answered;
@@ -258,11 +246,11 @@ export class Call implements Entrant, Timed {
       case 'error':
         return this.#refused(address, last.text, firstError);
       case 'unsent':
-        this.#dropBorrowed();
+        this.#path.drop();
         this.#unsent(address, last.cause);
         return;
       case 'lost':
-        this.#dropBorrowed();
+        this.#path.drop();
         this.#failed('lost', last.cause);
     }
   }
@@ -306,7 +294,7 @@ export class Call implements Entrant, Timed {
   #unsent(address: Address, cause: Error): void {
     const refusal = this.#world.pool.refusal(address);
     // follower-read ports serve no namespace but the user's own: leaders serve them all
-    if (refusal === undefined || this.#atFollower) {
+    if (refusal === undefined || this.#path.isAtFollower) {
       this.#failed('unsent', cause);
       return;
     }
@@ -322,8 +310,8 @@ export class Call implements Entrant, Timed {
     this.#lastCause = cause;
     if (failure === 'silent') {
       this.#silences++;
-      this.#dropBorrowed();
-    } else this.#giveBack();
+      this.#path.drop();
+    } else this.#path.giveBack();
     const now = clock.monotonicMs();
     const attempted: Attempted = {
       effect: this.#effect(),
@@ -378,23 +366,13 @@ export class Call implements Entrant, Timed {
     this.#unlisten?.();
     if (this.#ticket !== undefined) this.#ticket.session.release(this.#ticket.sequence);
     // Whoever still waits at the server is taken out of its queue by closing the connection.
-    if (this.#sent === undefined) this.#giveBack();
-    else this.#dropBorrowed();
+    if (this.#sent === undefined) this.#path.giveBack();
+    else this.#path.drop();
     this.#done(result);
     this.#goOn?.();
     if (urgent) return;
     const lane = laneOf(partition, blocking);
     if (waited) window.withdraw(lane, this);
     else window.leave(lane);
-  }
-
-  #giveBack(): void {
-    if (this.#borrowed !== undefined) this.#world.pool.giveBack(this.#borrowed);
-    this.#borrowed = undefined;
-  }
-
-  #dropBorrowed(): void {
-    this.#borrowed?.close();
-    this.#borrowed = undefined;
   }
 }
