@@ -33,6 +33,18 @@ export const endpointsField = z
   .refine(haveOneScheme, STORE_URLS_WANTED)
   .transform((texts) => [...new Set(texts.map((text) => storeUrl(text) ?? text))]);
 
+/** Where name, pid and ports are told to `kvorum status`; none when absent. */
+export const runFileField = z.string().optional();
+
+/** The process's own log. */
+export const logField = z
+  .strictObject({
+    level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+    /** JSON lines go here; to standard output when absent. */
+    file: z.string().optional(),
+  })
+  .default({ level: 'info' });
+
 /** The first two ports that are the same; 0 is any free port, and never the same. */
 export function samePorts(ports: Readonly<Record<string, number>>): [string, string] | undefined {
   const names = Object.keys(ports);

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import {
   endpointsField,
   hostField,
+  logField,
   nameField,
   portField,
+  runFileField,
   samePorts,
   toldHostField,
 } from '../common/config-fields.ts';
@@ -57,15 +59,8 @@ const fields = z.strictObject({
   tags: z.record(z.string(), z.string()).default({}),
   /** Replicas it is to hold at most; the placedriver knows no bound when absent. */
   capacity: z.number().int().min(1).max(1_000_000).optional(),
-  /** Where name, pid and ports are told to `kvorum status`; none when absent. */
-  'run-file': z.string().optional(),
-  log: z
-    .strictObject({
-      level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-      /** JSON lines go here; to standard output when absent. */
-      file: z.string().optional(),
-    })
-    .default({ level: 'info' }),
+  'run-file': runFileField,
+  log: logField,
   limits: z
     .strictObject({
       maxclients: z.number().int().min(1).max(1_000_000).default(10_000),

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import {
   endpointsField,
   hostField,
+  logField,
   nameField,
   portField,
+  runFileField,
   toldHostField,
 } from '../common/config-fields.ts';
 import { parseWindow } from './stability/balance-window.ts';
@@ -99,13 +101,8 @@ const fields = z.strictObject({
     })
     .prefault({}),
   placement: placementSchema.prefault({}),
-  'run-file': z.string().optional(),
-  log: z
-    .strictObject({
-      level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-      file: z.string().optional(),
-    })
-    .default({ level: 'info' }),
+  'run-file': runFileField,
+  log: logField,
   timing: z
     .strictObject({ 'lease-ttl-ms': z.number().int().min(1_000).max(600_000).default(10_000) })
     .prefault({}),
