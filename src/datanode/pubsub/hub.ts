@@ -186,7 +186,7 @@ export class PubSubHub implements PubSub, PubSubHandlers {
   /** It is for those who had subscribed when it came, whenever there is time for it. */
   #onMessage(message: PeerMessage, bytes: number, link: PostLink): void {
     const { version } = this.#registry;
-    if (this.#local.takesPosts) return this.#take(message, version);
+    if (this.#local.mayTakePost()) return this.#take(message, version);
     this.#postsWaiting.add(link, bytes);
     this.#local.postLater(() => {
       this.#take(message, version);

@@ -4,7 +4,7 @@
  * become a batch, of which each subscriber is given all that is for it before the next one: one write for
  * many messages. Who leaves is given no more; who came after a message was published is not given it.
  *
- * What waits is bounded. Beyond, publishers and what peers post are held back (`whenRoom`, `takesPosts`);
+ * What waits is bounded. Beyond, publishers and what peers post are held back (`whenRoom`, `mayTakePost`);
  * who cannot wait, as events of keys cannot, has the oldest served at once, as much as it brought.
  */
 import type { Clock } from '../../common/clock.ts';
@@ -33,7 +33,10 @@ interface Batch {
 
 /** What one message takes in the queue beside its bytes. */
 const MESSAGE_OVERHEAD_BYTES = 256;
-/** Each that was served in a turn costs a write at its end, and so does each byte, which the clock tells late. */
+/**
+ * Of one turn. Who was served is written to at its end, which costs time by the number of clients and by
+ * the bytes, and by then the clock could only tell that it was too much.
+ */
 const SERVED_MAX = 128;
 const SERVED_BYTES_MAX = 2 * 1024 * 1024;
 /** Deliveries between two looks at the clock. */
@@ -98,8 +101,8 @@ export class PacedDelivery {
     return new Promise((resolve) => this.#publishers.push(() => resolve(publish())));
   }
 
-  /** Whether what a peer posts now may be taken in this turn. */
-  get takesPosts(): boolean {
+  /** Whether what a peer has just posted may be taken in this turn: to be asked once for each. */
+  mayTakePost(): boolean {
     this.#begin();
     if (++this.#unlooked >= LOOKED_DELIVERIES) this.#look();
     return !this.#isOver && this.#posts.length === 0 && this.hasRoom;
@@ -138,13 +141,14 @@ export class PacedDelivery {
     return batch;
   }
 
+  /** The first that comes in a turn begins its share. */
   #begin(): void {
     if (this.#sinceMs !== undefined) return;
     this.#sinceMs = this.#clock.monotonicMs();
     this.#clock.endOfTurn(() => this.#endTurn());
   }
 
-  /** The share of the next turn begins. */
+  /** The next turn has a share of its own, which what waits begins. */
   #endTurn(): void {
     this.#sinceMs = undefined;
     this.#served.clear();

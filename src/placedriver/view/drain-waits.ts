@@ -8,7 +8,7 @@ import { nodesNeeded } from './under-way.ts';
 
 type Known = Pick<Picture, 'shownPartitions' | 'leader' | 'leading'>;
 
-/** Of partitions, those named. */
+/** Partitions that are named; of the others it is told how many they are. */
 const SHOWN = 3;
 
 /**
@@ -43,7 +43,7 @@ function whyStuck(
   // what is being moved already is not held back by others
   if (from === undefined || away.length === 0 || !states.isSettled(record)) return undefined;
   const why = states.whyNot(record, { from, adds: true });
-  return why && `${why}${remedy}`;
+  return why === undefined ? undefined : `${why}${remedy}`;
 }
 
 /** Those that the group has, as its leader told last; until one did, all that there may be. */
