@@ -20,8 +20,12 @@ export interface RequestParserOptions {
   onProtocolError(text: string): void;
   /** Longest bulk string; default limits.valueBytesMax. */
   readonly bulkBytesMax?: number;
-  /** Whether the client may send more than it needs to say who it is; by default it may. */
-  mayBeLarge?(): boolean;
+  /**
+   * Whether the client may send more than it needs to say who it is; by default it may. Undefined:
+   * that is not known yet. Then what is larger waits where it is, and is asked about again when more
+   * comes, or by `resume`.
+   */
+  mayBeLarge?(): boolean | undefined;
 }
 
 export interface RequestParser {
@@ -153,8 +157,10 @@ class GuardedParser implements RequestParser {
         return this.#fail('Protocol error: invalid multibulk length');
       }
       if (count <= 0) return end - start;
-      if (count > limits.requestArgumentsUnknownMax && !this.#mayBeLarge()) {
-        return this.#fail('Protocol error: unauthenticated multibulk length');
+      if (count > limits.requestArgumentsUnknownMax) {
+        const may = this.#mayBeLarge();
+        if (may === undefined) return 0;
+        if (!may) return this.#fail('Protocol error: unauthenticated multibulk length');
       }
       this.#argsLeft = count;
       this.#argsCount = count;
@@ -189,8 +195,10 @@ class GuardedParser implements RequestParser {
       if (length === undefined || length < 0 || length > this.#bulkBytesMax) {
         return this.#fail('Protocol error: invalid bulk length');
       }
-      if (length > limits.requestBulkBytesUnknownMax && !this.#mayBeLarge()) {
-        return this.#fail('Protocol error: unauthenticated bulk length');
+      if (length > limits.requestBulkBytesUnknownMax) {
+        const may = this.#mayBeLarge();
+        if (may === undefined) break;
+        if (!may) return this.#fail('Protocol error: unauthenticated bulk length');
       }
       // told as it is announced: memory for a large bulk is asked for long before all of it is there
       if (this.#requestBytes + end - start + length + 2 > limits.requestBytesMax) {
@@ -253,8 +261,9 @@ class GuardedParser implements RequestParser {
     return this.#failed ? 0 : length;
   }
 
-  #mayBeLarge(): boolean {
-    return this.#options.mayBeLarge?.() ?? true;
+  #mayBeLarge(): boolean | undefined {
+    const { mayBeLarge } = this.#options;
+    return mayBeLarge === undefined ? true : mayBeLarge();
   }
 
   #inline(bytes: Buffer): number {

@@ -31,8 +31,11 @@ export interface StreamOwner {
   readonly lanes: Pick<LaneSet, 'start'>;
   /** Of replies to what comes in now. */
   protocol(): Protocol;
-  /** Whether what comes in now may be more than a client needs to say who it is. */
-  mayBeLarge(): boolean;
+  /**
+   * Whether what comes in now may be more than a client needs to say who it is. Undefined: what came
+   * before it tells, which has not run yet; then `lookAgain` when it has.
+   */
+  mayBeLarge(): boolean | undefined;
   /** In order; `slot` is where its reply goes. */
   onRequest(args: CommandLine, slot: ReplySlot): void;
   /** There may be room for replies again: see `mayStart`. */
@@ -59,6 +62,8 @@ export class ClientStream {
   #flushAsked = false;
   /** There is no room for more. */
   #paused = false;
+  /** What comes next is large, and nobody knew whether it may be when it was last asked. */
+  #inDoubt = false;
   /** Reads on in a later turn. */
   #resting = false;
   /** Handed over before anything else is. */
@@ -83,7 +88,7 @@ export class ClientStream {
     this.output = new Output(stream, this.#replies, world);
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
-      mayBeLarge: () => owner.mayBeLarge(),
+      mayBeLarge: () => this.#mayBeLarge(),
       onRequest: (args, bytes) => this.#onRequest(args, bytes),
       onProtocolError: (text) => this.#onProtocolError(text),
     });
@@ -167,6 +172,11 @@ export class ClientStream {
     if (isNext || this.output.waitingBytes <= limits.connectionOutputReadsBytes) return true;
     this.#again.add(slot);
     return false;
+  }
+
+  /** It may be known now whether the client may send what is large. */
+  lookAgain(): void {
+    if (this.#inDoubt) this.#regulate();
   }
 
   /** Takes nothing more; ends with the last reply, which is yet to come. */
@@ -299,8 +309,15 @@ export class ClientStream {
     this.endWhenAnswered();
   }
 
+  #mayBeLarge(): boolean | undefined {
+    const may = this.#owner.mayBeLarge();
+    this.#inDoubt = may === undefined;
+    return may;
+  }
+
   #isFull(): boolean {
     return (
+      (this.#inDoubt && this.#mayBeLarge() === undefined) ||
       this.#replies.length >= limits.connectionInFlightMax ||
       this.#replies.requestBytes >= this.#inFlightBytesMax() ||
       this.#stream.bufferedBytes > limits.connectionOutputPauseBytes

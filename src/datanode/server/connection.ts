@@ -41,6 +41,8 @@ import { TurnShare } from './turn-share.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
 
+const RESET = 'reset';
+
 export class Connection {
   readonly session: Session;
   readonly #world: ConnectionWorld;
@@ -56,6 +58,8 @@ export class Connection {
   /** Of its namespace's partitions when it was dispatched. */
   #exclusiveBirth: GroupId = NO_GROUP;
   #waiting: Waiting[] = [];
+  /** What waits, or runs alone, may be a RESET: who the client is behind it nobody knows. */
+  #mayForget = false;
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
   /** What runs alone shares each turn with other clients. */
@@ -90,8 +94,7 @@ export class Connection {
     this.#stream = new ClientStream(stream, world, {
       lanes: this.#lanes,
       protocol: () => this.session.protocol,
-      // behind an AUTH that has not run yet nobody knows
-      mayBeLarge: () => this.#isHeldUp() || world.access.mayBeKnown(this.session),
+      mayBeLarge: () => this.#mayBeLarge(),
       onRequest: (args, slot) => this.#onRequest(args, slot),
       onRoom: () => this.#onRoom(),
       onInputEnd: () => this.#onInputEnd(),
@@ -190,6 +193,13 @@ export class Connection {
     if (this.#ended) this.#drop(slot);
     else if (this.#isHeldUp()) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
+    if (this.#isHeldUp() && isReset(args)) this.#mayForget = true;
+  }
+
+  /** Behind an AUTH that has not run yet nobody knows. */
+  #mayBeLarge(): boolean | undefined {
+    const isKnown = this.#world.access.mayBeKnown(this.session);
+    return this.#isHeldUp() && (this.#mayForget || !isKnown) ? undefined : isKnown;
   }
 
   #isHeldUp(): boolean {
@@ -342,6 +352,8 @@ export class Connection {
       else this.#dispatch(args, slot);
     }
     if (at < waiting.length) this.#waiting = [...waiting.slice(at), ...this.#waiting];
+    if (!this.#isHeldUp()) this.#mayForget = false;
+    this.#stream.lookAgain();
     this.#lanes.start();
   }
 
@@ -368,6 +380,10 @@ export class Connection {
     this.#world.watch.stopMonitor(this.session);
     this.#world.onClose(this);
   }
+}
+
+function isReset([name]: CommandLine): boolean {
+  return name!.length === RESET.length && name!.toString('latin1').toLowerCase() === RESET;
 }
 
 /** Not turned away: the command itself answers, now or later. */

@@ -59,7 +59,8 @@ export class ZanConnection implements ClientConnection {
     this.#stream = new ClientStream(stream, world, {
       lanes: this.#lanes,
       protocol: () => this.session.protocol,
-      mayBeLarge: () => this.#held !== undefined || world.access.mayBeKnown(this.session),
+      // behind an AUTH that is held back nobody knows
+      mayBeLarge: () => world.access.mayBeKnown(this.session) || (this.#held ? undefined : false),
       onRequest: (args, slot) => this.#onRequest(args, slot),
       onRoom: () => this.#lanes.pumpAll(),
       onInputEnd: () => {
@@ -154,6 +155,7 @@ export class ZanConnection implements ClientConnection {
     this.#held = undefined;
     held?.forget();
     for (const sent of held?.requests ?? []) this.#take(sent);
+    this.#stream.lookAgain();
   }
 
   #runNode(command: NodeCommand, sent: Sent): void {

@@ -202,6 +202,58 @@ const broken: readonly (readonly [string, string])[] = [
   [`*1\r\n${'x'.repeat(40)}\r\n`, "Protocol error: expected '$', got 'x'"],
 ];
 
+describe('what is more than a stranger may send', () => {
+  const { requestArgumentsUnknownMax, requestBulkBytesUnknownMax } = limits;
+  const words = (count: number) => Array.from({ length: count }, () => Buffer.from('w'));
+  const most = wire([
+    ...words(requestArgumentsUnknownMax - 1),
+    Buffer.alloc(requestBulkBytesUnknownMax),
+  ]);
+  const larger = [
+    ['multibulk', wire(words(requestArgumentsUnknownMax + 1))],
+    ['bulk', wire([Buffer.from('w'), Buffer.alloc(requestBulkBytesUnknownMax + 1)])],
+  ] as const;
+
+  /** Who may be large is asked for each time. */
+  const stranger = (mayBeLarge: () => boolean | undefined) => {
+    const errors: string[] = [];
+    const counts: number[] = [];
+    const parser = createRequestParser({
+      mayBeLarge,
+      onRequest: (args) => counts.push(args.length),
+      onProtocolError: (text) => errors.push(text),
+    });
+    return { parser, counts, errors };
+  };
+
+  test.each(larger)('is an error as it is announced: %s', (what, bytes) => {
+    const { parser, counts, errors } = stranger(() => false);
+    parser.feed(most);
+    parser.feed(bytes);
+    expect(counts).toEqual([requestArgumentsUnknownMax]);
+    expect(errors).toEqual([`Protocol error: unauthenticated ${what} length`]);
+  });
+
+  test.each(larger)('waits while nobody knows whose it is: %s', (what, bytes) => {
+    for (const turnsOut of [true, false]) {
+      for (const cut of [9, 1_000, bytes.length]) {
+        let may: boolean | undefined;
+        const { parser, counts, errors } = stranger(() => may);
+        for (let at = 0; at < bytes.length; at += cut) parser.feed(bytes.subarray(at, at + cut));
+        parser.feed(wire(words(2)));
+        expect([counts, errors]).toEqual([[], []]);
+        expect(parser.heldBytes).toBeGreaterThanOrEqual(bytes.length);
+        may = turnsOut;
+        parser.resume();
+        const text = `Protocol error: unauthenticated ${what} length`;
+        expect(errors).toEqual(turnsOut ? [] : [text]);
+        const whole = what === 'bulk' ? 2 : requestArgumentsUnknownMax + 1;
+        expect(counts).toEqual(turnsOut ? [whole, 2] : []);
+      }
+    }
+  });
+});
+
 describe('protocol errors', () => {
   test.each(broken)('%j', (bytes, text) => {
     const { parser, requests, errors } = collect(512 * 1024 * 1024);

@@ -1,6 +1,6 @@
 /** The doors of a node over scripted partitions, on real sockets. */
 import { connect, type Socket } from 'node:net';
-import { systemClock } from '../../../src/common/clock.ts';
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import { initialShare } from '../../../src/common/hash.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { type Logger, silentLogger } from '../../../src/common/log.ts';
@@ -84,6 +84,7 @@ export async function openDoors(
   settings: Partial<ServerSettings> = {},
   hash: Hash = 'slots',
   clientsRoom = Number.POSITIVE_INFINITY,
+  clock: Clock = systemClock,
 ): Promise<Doors> {
   const records = Array.from({ length: count }, (_, at) => record(at, count, hash));
   const partitions = await Promise.all(
@@ -122,7 +123,7 @@ export async function openDoors(
   };
   const server = new RedisServer({
     node: 'a',
-    clock: systemClock,
+    clock,
     random: seededRandom('doors'),
     network: tcpNetwork,
     logger,

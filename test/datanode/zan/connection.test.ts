@@ -372,6 +372,25 @@ test('CLIENT PAUSE holds back what comes, in order', async () => {
   await client.until((text) => text === '$-1\r\n+OK\r\n$1\r\n1\r\n');
 });
 
+test.each([
+  ['pw', '+OK\r\n'],
+  ['wrong', '-WRONGPASS'],
+])('what is large waits behind an AUTH %s that is held back', async (password, answer) => {
+  const gateway = await RawClient.open(doors.gateway);
+  clients.push(gateway);
+  expect(await said('CONFIG SET requirepass pw', gateway)).toBe('+OK');
+  expect(await said('CLIENT PAUSE 60000 ALL', gateway)).toBe('+OK');
+  const fresh = await connect();
+  const words = Array.from({ length: 10 }, () => 'default:t:a').join(' ');
+  fresh.send(`AUTH ${password}`, `MGET ${words}`);
+  const held = () => doors.server.info().blockedClients === 1;
+  await fresh.until(held);
+  expect(await said('CLIENT UNPAUSE', gateway)).toBe('+OK');
+  const text = await fresh.until((so) => fresh.closed || so.endsWith('$-1\r\n'.repeat(10)));
+  expect(text.startsWith(answer)).toBe(true);
+  expect(text.includes('unauthenticated multibulk length')).toBe(password === 'wrong');
+});
+
 test('who is killed is no client any more for what comes behind the KILL', async () => {
   const gateway = await RawClient.open(doors.gateway);
   clients.push(gateway);
