@@ -1,5 +1,6 @@
 /** What comes of an attempt that was given up for its silence, while or after the next is under way. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
 import { Client } from '../../src/sdk/client.ts';
 import type { ClientError } from '../../src/sdk/errors.ts';
 import { scriptedPlacedriver, startPeers } from './peer.ts';
@@ -39,15 +40,22 @@ function open<Value>() {
   return { promise, resolve };
 }
 
+const attemptTimeoutMs = 200;
+
 async function scene(): Promise<Scene> {
   const asked: string[] = [];
   const answers = [0, 1].map(() => open<string>());
   const retry = open<void>();
   let attempts = 0;
+  // stands still but for the first silence: no other is to be one, however slow the machine is
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
   const script = (line: readonly string[]) => {
     if (['KV.SESSION', 'CLIENT', 'SELECT', 'READONLY'].includes(line[0]!)) return undefined;
     asked.push(line.slice(line[0] === 'KV.ONCE' ? 3 : 0).join(' '));
-    if (++attempts === 2) retry.resolve();
+    attempts++;
+    if (attempts === 1) nowMs += attemptTimeoutMs;
+    if (attempts === 2) retry.resolve();
     return answers[attempts - 1]?.promise;
   };
   const { nodes } = await startPeers([script, script], ends);
@@ -57,8 +65,8 @@ async function scene(): Promise<Scene> {
     partitions: [{ leader: 'n0', replicas: ['n0', 'n1'] }],
   });
   const client = new Client(
-    { placedrivers: ['p:1'], attemptTimeoutMs: 200, backoffMaxMs: 20 },
-    { get: driver.get },
+    { placedrivers: ['p:1'], attemptTimeoutMs, backoffMaxMs: 20 },
+    { get: driver.get, clock },
   );
   ends.push(() => client.disconnect());
   return {
