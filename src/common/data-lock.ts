@@ -4,11 +4,13 @@
  * name that follows from that very lock: one process alone gets it. What it was given for a lock that
  * has been replaced meanwhile is worth nothing, which it sees when it looks again. That the
  * holder lives, its socket tells (`lock-socket`), or its process id: the first is seen from other
- * containers too, the second also where no socket can be.
+ * containers too, the second also where no socket can be. A socket also tells of a process whose lock
+ * somebody has removed, or replaced by an older one: it goes on writing.
  */
+import type { Clock } from './clock.ts';
 import { type Disk, readFile } from './disk.ts';
 import { KvorumError, messageOf, systemCodeOf } from './errors.ts';
-import { holdSocket, type LocalSockets, removeDeadSockets, socketOf } from './lock-socket.ts';
+import { holdSocket, type LocalSockets, socketOf, socketThatStays } from './lock-socket.ts';
 import type { Random } from './random.ts';
 
 export interface DataLock {
@@ -18,6 +20,7 @@ export interface DataLock {
 
 /** Who asks, and what the machine knows of other processes. */
 export interface LockWorld {
+  readonly clock: Clock;
   readonly disk: Disk;
   readonly random: Random;
   readonly processId: number;
@@ -87,6 +90,7 @@ async function take(world: LockWorld, dataDir: string): Promise<DataLock> {
   const socket = await holdSocket(world, lock, own.id);
   try {
     await takeAs(own, world, dataDir, lock);
+    await assertAlone(own, world, dataDir, lock);
   } catch (failure) {
     await socket.close();
     throw failure;
@@ -116,9 +120,21 @@ async function takeAs(own: Holder, world: LockWorld, dataDir: string, lock: stri
       await disk.rename(place, lock);
     }
     await removeLeftovers(disk, dataDir);
-    await removeDeadSockets(world, dataDir);
     return;
   }
+}
+
+/** Gives the lock back, and throws, when a process goes on here that the lock did not name. */
+async function assertAlone(own: Holder, world: LockWorld, dataDir: string, lock: string) {
+  const other = await socketThatStays(world, dataDir, socketOf(lock, own.id ?? ''));
+  if (other === undefined) return;
+  await release(world.disk, lock, own);
+  throw new KvorumError(
+    'BAD_CONFIG',
+    `${dataDir} is in use by the process that listens at ${other}, which ${lock} did not name ` +
+      `(somebody removed it, or put an older one back); stop that process (fuser ${other} tells ` +
+      'which it is), or give this one its own data-dir',
+  );
 }
 
 /** The lock, or the last of the claims that follow it: whose process ended before it had the lock. */

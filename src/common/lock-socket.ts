@@ -4,8 +4,10 @@
  * first process is number 1; a socket of the file system is reached from everywhere, and the kernel
  * takes it from who dies, however that happens.
  */
+import { type Clock, sleep } from './clock.ts';
 import type { Disk } from './disk.ts';
 import { systemCodeOf } from './errors.ts';
+import { limits } from './limits.ts';
 
 export interface LocalSockets {
   /**
@@ -23,6 +25,7 @@ interface SocketWorld {
 }
 
 const NAME = /^lock\.socket-/;
+const POLL_MS = 5;
 
 /** Where the holder of the lock with this id listens. */
 export function socketOf(lock: string, id: string): string {
@@ -59,13 +62,40 @@ export async function holdSocket(
   }
 }
 
-/** Removes the sockets of dead processes; those that wait for the lock keep theirs. */
-export async function removeDeadSockets(
+/** Removes the sockets of dead processes, and names those of others that live. */
+async function removeDeadSockets(
   { disk, sockets }: SocketWorld,
   dataDir: string,
-): Promise<void> {
+  own: string,
+): Promise<string[]> {
+  const alive: string[] = [];
   for (const name of await disk.list(dataDir)) {
     const path = `${dataDir}/${name}`;
-    if (NAME.test(name) && !(await sockets.answers(path))) await disk.removeTree(path);
+    if (!NAME.test(name) || path === own) continue;
+    if (await sockets.answers(path)) alive.push(path);
+    else await disk.removeTree(path);
   }
+  return alive;
+}
+
+/**
+ * The socket of another process that stays, to be asked by who has got the lock; undefined when there is
+ * none. Those that wanted it at the same time see that it is taken, and close theirs; one that does not
+ * had the directory before, and somebody removed its lock or put an older one back.
+ */
+export async function socketThatStays(
+  world: SocketWorld & { readonly clock: Clock },
+  dataDir: string,
+  own: string,
+): Promise<string | undefined> {
+  const { clock, sockets } = world;
+  const untilMs = clock.monotonicMs() + limits.lockOthersMs;
+  // who comes later finds the lock taken
+  for (const other of await removeDeadSockets(world, dataDir, own)) {
+    while (await sockets.answers(other)) {
+      if (clock.monotonicMs() >= untilMs) return other;
+      await sleep(clock, POLL_MS);
+    }
+  }
+  return undefined;
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { localSockets } from '../../src/cli/local-sockets.ts';
+import { systemClock } from '../../src/common/clock.ts';
 import { lockDataDir } from '../../src/common/data-lock.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { silentLogger } from '../../src/common/log.ts';
@@ -87,6 +88,7 @@ describe.skipIf(process.platform !== 'linux')('a data directory on a real disk',
   const start = (at: number) =>
     lockDataDir(
       {
+        clock: systemClock,
         disk: fsDisk,
         random: seededRandom(at),
         processId: 1,

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/common/clock.ts';
 import { type DataLock, lockDataDir } from '../../src/common/data-lock.ts';
 import type { Disk } from '../../src/common/disk.ts';
 import { messageOf } from '../../src/common/errors.ts';
@@ -32,6 +33,7 @@ class Machine {
   readonly alive = new Map<number, string | undefined>();
   readonly holders = new Set<number>();
   holdersMost = 0;
+  readonly #clock: SimClock;
   readonly #place: Place;
   /** Who listens at the socket with this id. */
   readonly #listening = new Map<string, number>();
@@ -40,8 +42,9 @@ class Machine {
     this.#place = place;
     this.random = seededRandom(seed);
     this.scheduler = new Scheduler(this.random);
-    const clock = new SimClock(this.scheduler);
-    this.disk = new SimDisk({ random: this.random.fork('disk'), clock, latencyMs: 1 });
+    this.#clock = new SimClock(this.scheduler);
+    const random = this.random.fork('disk');
+    this.disk = new SimDisk({ random, clock: this.#clock, latencyMs: 1 });
   }
 
   /** Rejects with the refusal; does nothing more once the process is dead. */
@@ -50,6 +53,7 @@ class Machine {
     const disk = this.#diskOf(processId);
     const lock = await lockDataDir(
       {
+        clock: this.#clock,
         disk,
         random: this.random.fork(`process ${processId}`),
         ...this.#seenBy(processId, birth),
@@ -270,6 +274,25 @@ describe('a data directory that several containers have', () => {
     await expect(machine.until(machine.take(11, 'boot/11'))).rejects.toThrow(refused(10));
   });
 
+  test.each([
+    ['was removed by hand', undefined],
+    ['was replaced by an older one', '9 0123456789abcdef boot/9\n'],
+  ])('is held by who listens here, also when its lock %s', async (_, older) => {
+    const machine = new Machine('by hand', containers);
+    const first = await machine.until(machine.take(10, 'boot/10'));
+    await machine.until(machine.disk.unlink('/d/lock'));
+    if (older !== undefined) await machine.write('lock', older);
+    await expect(machine.until(machine.take(11, 'boot/11'))).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringMatching(
+        /^\/d is in use by the process that listens at (\/d\/lock\.socket-[0-9a-f]+), which \/d\/lock did not name .*; stop that process \(fuser \1 tells/,
+      ),
+    });
+    expect((await machine.names()).filter(isSocket)).toHaveLength(1);
+    await machine.until(first.release());
+    await machine.until(machine.take(12, 'boot/12'));
+  });
+
   test('keeps the lock that older builds read', async () => {
     const machine = new Machine('format', containers);
     await machine.until(machine.take(10, 'boot/10'));
@@ -363,6 +386,7 @@ describe('processes that want it at once', () => {
     const take = (processId: number) =>
       lockDataDir(
         {
+          clock: systemClock,
           disk: fsDisk,
           random: seededRandom(processId),
           processId,
