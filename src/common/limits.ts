@@ -173,8 +173,6 @@ export const limits = {
   // raft log
   logSegmentBytes: 64 * MIB,
   logBatchBytesMax: 128 * MIB,
-  /** Those who wanted a data directory together have left by then (`lock-socket.ts`). */
-  lockOthersMs: 5_000,
   /** A write that its disk has not answered by then counts as failed (`write-watch.ts`). */
   logStallMs: 20_000,
   /** Entries of all groups kept in memory, for what is applied next and followers that lag a little. */

@@ -7,7 +7,6 @@
 import { type Clock, sleep } from './clock.ts';
 import type { Disk } from './disk.ts';
 import { systemCodeOf } from './errors.ts';
-import { limits } from './limits.ts';
 
 export interface LocalSockets {
   /**
@@ -25,6 +24,8 @@ interface SocketWorld {
 }
 
 const NAME = /^lock\.socket-/;
+/** Those who wanted the directory together have left by then. */
+const OTHERS_MS = 5_000;
 const POLL_MS = 5;
 
 /** Where the holder of the lock with this id listens. */
@@ -89,7 +90,7 @@ export async function socketThatStays(
   own: string,
 ): Promise<string | undefined> {
   const { clock, sockets } = world;
-  const untilMs = clock.monotonicMs() + limits.lockOthersMs;
+  const untilMs = clock.monotonicMs() + OTHERS_MS;
   // who comes later finds the lock taken
   for (const other of await removeDeadSockets(world, dataDir, own)) {
     while (await sockets.answers(other)) {
