@@ -115,12 +115,8 @@ class FsFile implements DiskFile {
     const buffer = Buffer.allocUnsafe(length);
     let filled = 0;
     while (filled < length) {
-      const { bytesRead } = await this.#handle.read(
-        buffer,
-        filled,
-        length - filled,
-        offset + filled,
-      );
+      const read = this.#handle.read(buffer, filled, length - filled, offset + filled);
+      const { bytesRead } = await this.#naming(read);
       if (bytesRead === 0) break;
       filled += bytesRead;
     }

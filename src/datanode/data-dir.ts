@@ -1,7 +1,7 @@
 /** A node's data directory: identity, raft log, notes on replicas. Opened before anything. */
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
-import { codeOf, type KvorumError, messageOf } from '../common/errors.ts';
+import { codeOf, KvorumError, messageOf, systemCodeOf } from '../common/errors.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import type { MetaStore } from '../meta/store.ts';
@@ -33,6 +33,14 @@ export interface LogTuning
 }
 
 const RETRY_MS = 50;
+const notOursCodes: ReadonlySet<string | undefined> = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'EISDIR',
+  'ENOTDIR',
+  'EEXIST',
+]);
 
 /** What a data directory holds of a node: who it is, its log, and what it knows to be damaged. */
 export interface DataDir {
@@ -45,14 +53,26 @@ export interface DataDir {
 export async function openDataDir(options: DataDirOptions): Promise<DataDir> {
   const { disk, config, logger } = options;
   const dir = config['data-dir'];
-  await endQuarantine(disk, dir);
   try {
-    return await openParts(options, dir);
+    await endQuarantine(disk, dir);
+    return await openParts(options, dir).catch(async (failure: unknown) => {
+      if (codeOf(failure) !== 'CORRUPT') throw failure;
+      await quarantine(disk, dir, failure, logger);
+      return openParts(options, dir);
+    });
   } catch (failure) {
-    if (codeOf(failure) !== 'CORRUPT') throw failure;
-    await quarantine(disk, dir, failure, logger);
-    return openParts(options, dir);
+    throw refusalOf(failure, dir);
   }
+}
+
+/** What this process may not read or write, or what lies in the place of a file, is no damage. */
+function refusalOf(cause: unknown, dir: string): unknown {
+  if (!notOursCodes.has(systemCodeOf(cause))) return cause;
+  const text =
+    `data-dir ${dir} cannot be used (${messageOf(cause)}); let the user that runs this process read ` +
+    'and write all of it, and put back what somebody moved or replaced. If that cannot be done, move ' +
+    'the directory away: the node comes back empty and is filled by its peers';
+  return new KvorumError('BAD_CONFIG', text, { cause });
 }
 
 /** Throws CORRUPT when the directory as a whole cannot be trusted. */

@@ -57,3 +57,17 @@ test.skipIf(!existsSync('/dev/full'))('a write that fails names its file', async
     await file.close();
   }
 });
+
+test('a read that fails names its file', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'kvorum-disk-'));
+  made.push(dir);
+  const file = await fsDisk.open(dir, 'read');
+  try {
+    await expect(file.pread(0, 1)).rejects.toMatchObject({
+      code: 'EISDIR',
+      message: expect.stringContaining(`'${dir}'`),
+    });
+  } finally {
+    await file.close();
+  }
+});

@@ -76,3 +76,20 @@ test('notes of a newer build are refused, and nothing is set aside', async () =>
   expect(await disk.list('/d')).toEqual(['identity', 'log', 'replicas']);
   expect(await readFile(disk, '/d/replicas', 1_000)).toEqual(before);
 });
+
+test.each([
+  ['EACCES', 'open'],
+  ['EISDIR', 'pread'],
+] as const)('what is not for this process is no damage: %s', async (code, operation) => {
+  await writeChecked(disk, '/d/identity', { version: 1, node: 'n1', incarnation: 'i' });
+  disk.failNext(operation, { code });
+  await expect(open()).rejects.toMatchObject({
+    code: 'BAD_CONFIG',
+    message: expect.stringMatching(
+      new RegExp(
+        `^data-dir /d cannot be used \\(${code}: .*/d/identity.*\\); let the user that runs`,
+      ),
+    ),
+  });
+  expect(await disk.list('/d')).toEqual(['identity', 'log']);
+});

@@ -8,7 +8,7 @@ import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { anyAborted } from '../../common/either-signal.ts';
-import { codeOf, KvorumError, messageOf } from '../../common/errors.ts';
+import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { Incarnation, Revision, Term } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
@@ -223,7 +223,7 @@ export class DatanodeCoordinator {
     });
   }
 
-  /** A damaged picture is as good as none: the metadata store has the table. */
+  /** A picture that is damaged, or cannot be read, is as good as none: the metadata store has the table. */
   async #readTable(): Promise<ClusterImage | undefined> {
     const { disk, dataDir, logger } = this.#options;
     const remedy = 'waiting for the metadata store instead';
@@ -233,8 +233,7 @@ export class DatanodeCoordinator {
       logger.warn('the saved table is of another version', { version: image.version, remedy });
       return undefined;
     } catch (failure) {
-      if (codeOf(failure) !== 'CORRUPT') throw failure;
-      logger.error('the saved table is damaged', { error: messageOf(failure) });
+      logger.error('the saved table cannot be used', { error: messageOf(failure), remedy });
       return undefined;
     }
   }

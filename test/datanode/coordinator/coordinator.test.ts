@@ -355,6 +355,16 @@ describe('a datanode on its control path', () => {
     await expect.poll(() => view()?.partitions()).toEqual([partition]);
   });
 
+  test('a saved picture that cannot be read is as good as none', async () => {
+    await store.put(keys.namespace('default'), namespace(true));
+    await store.put(keys.partition('default', 0), encodeRecord(partition));
+    await writeChecked(disk, '/d/table', { version: 1, places: {} });
+    disk.failNext('open', { code: 'EACCES', path: '/d/table' });
+    const { started, view } = start();
+    await started;
+    await expect.poll(() => view()?.partitions()).toEqual([partition]);
+  });
+
   test('reports a leader only ever to a higher term', async () => {
     const { coordinator, started } = start();
     await started;
