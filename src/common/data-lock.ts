@@ -165,7 +165,8 @@ async function read(disk: Disk, path: string): Promise<Found | undefined> {
     text = (await readFile(disk, path, LOCK_BYTES_MAX)).toString();
   } catch (failure) {
     if (systemCodeOf(failure) === 'ENOENT') return undefined;
-    throw failure;
+    if (notAllowedCodes.has(systemCodeOf(failure))) throw failure;
+    throw noLock(path, failure);
   }
   const fields = /^(\d+)(?: ([0-9a-f]+)(?: (\S+))?)?\n$/.exec(text);
   const processId = Number(fields?.[1]);
@@ -227,6 +228,12 @@ async function removeLeftovers(disk: Disk, dataDir: string): Promise<void> {
 
 async function release(disk: Disk, lock: string, own: Holder): Promise<void> {
   if ((await read(disk, lock))?.holder?.id === own.id) await disk.removeTree(lock);
+}
+
+/** A directory, or a file that is too long for one. */
+function noLock(path: string, cause: unknown): KvorumError {
+  const text = `${path} is no lock of kvorum (${messageOf(cause)}); move it away`;
+  return new KvorumError('BAD_CONFIG', text, { cause });
 }
 
 function inUse(dataDir: string, lock: string, { processId }: Holder): KvorumError {

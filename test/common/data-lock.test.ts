@@ -207,6 +207,16 @@ describe('a data directory', () => {
     expect(await machine.names()).toEqual(['lock']);
   });
 
+  test('is refused with what is no lock, and its remedy', async () => {
+    const machine = new Machine('no lock');
+    await machine.write('lock', 'x'.repeat(2_000));
+    await expect(machine.until(machine.take(10))).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      message:
+        '/d/lock is no lock of kvorum (/d/lock: 2000 bytes, more than 1024 allowed); move it away',
+    });
+  });
+
   test('on a full disk says where room is needed', async () => {
     const machine = new Machine('full');
     machine.disk.failNext('pwrite', { code: 'ENOSPC' });
