@@ -143,10 +143,10 @@ function select(args: readonly Buffer[], { session, acl, hasNamespace }: NodeCon
   return OK;
 }
 
-function reset({ session, watch, acl, pubsub }: NodeContext): Reply {
+function reset({ session, watch, acl, pubsub }: NodeContext): Reply | Promise<Reply> {
   acl.forget(session);
   watch.stopMonitor(session);
-  pubsub.unsubscribeAll(session.subscriber);
+  const ends = pubsub.unsubscribeAll(session.subscriber);
   session.protocol = 2;
   session.clientName = '';
   session.readOnly = false;
@@ -155,7 +155,8 @@ function reset({ session, watch, acl, pubsub }: NodeContext): Reply {
   session.noEvict = false;
   session.noTouch = false;
   session.witnesses = undefined;
-  return { kind: 'simple', text: 'RESET' };
+  const reply: Reply = { kind: 'simple', text: 'RESET' };
+  return ends?.then(() => reply) ?? reply;
 }
 
 const shape = {

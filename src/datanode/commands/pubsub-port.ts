@@ -22,16 +22,25 @@ export interface Delivery {
 export interface Subscriber {
   /** Names by their bytes as latin1, in the order they came; only the registry changes them. */
   readonly subscriptions: Readonly<Record<SubscriptionKind, Map<string, Buffer>>>;
+  /** Its connection is over: it is given nothing more, and subscribes to nothing. */
+  ended: boolean;
   deliver(delivery: Delivery): void;
 }
 
 export interface PubSub {
+  /**
+   * Makes many changes, some in each turn, behind those that were asked for before; undefined when they
+   * are made already, else it resolves once they are.
+   */
+  inTurns(steps: Iterator<unknown, void>): Promise<void> | undefined;
   /** The text of an error when the node takes no such subscriptions any more. */
   refusal(names: readonly Buffer[]): string | undefined;
   subscribe(subscriber: Subscriber, kind: SubscriptionKind, name: Buffer): void;
   unsubscribe(subscriber: Subscriber, kind: SubscriptionKind, name: Buffer): void;
-  /** RESET, and the end of the connection. */
-  unsubscribeAll(subscriber: Subscriber): void;
+  /** RESET; as `inTurns`. */
+  unsubscribeAll(subscriber: Subscriber): Promise<void> | undefined;
+  /** The connection is over: its subscriptions go, some in each turn. */
+  end(subscriber: Subscriber): void;
   /** Resolves once the reachable peers know of every subscription so far; undefined: they do. */
   told(): Promise<void> | undefined;
   /** How many subscriptions of the cluster the message was handed to. */
@@ -60,10 +69,14 @@ export interface PubSubInfo {
 
 /** A client without subscriptions. */
 export function createSubscriber(deliver: (delivery: Delivery) => void): Subscriber {
-  return {
+  const subscriber: Subscriber = {
     subscriptions: { channel: new Map(), pattern: new Map(), shard: new Map() },
-    deliver,
+    ended: false,
+    deliver: (delivery) => {
+      if (!subscriber.ended) deliver(delivery);
+    },
   };
+  return subscriber;
 }
 
 /** Redis counts channels and patterns together, shard channels apart. */

@@ -2,7 +2,7 @@
 
 import { limits } from '../../common/limits.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
-import { array, bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
+import { array, bulk, error, integer, NULL, type Protocol, type Reply } from '../resp/reply.ts';
 import { argument } from './args.ts';
 import {
   ALL_KEYS,
@@ -25,21 +25,60 @@ import {
 
 type Run = NodeCommand['run'];
 
+/** Confirmations that are joined to one piece. */
+const JOINED = 512;
+
 /** One push for each name, in the place of a reply. */
-function confirmations(
+class Confirmations {
+  readonly #joined: Buffer[] = [];
+  #pushes: Buffer[] = [];
+
+  add(word: string, name: Buffer | undefined, count: number, protocol: Protocol): void {
+    const items = [bulk(word), name === undefined ? NULL : bulk(name), integer(count)];
+    this.#pushes.push(encodeReply({ kind: 'push', items }, protocol));
+    if (this.#pushes.length === JOINED) this.#join();
+  }
+
+  get reply(): Reply {
+    this.#join();
+    return { kind: 'encoded', bytes: Buffer.concat(this.#joined) };
+  }
+
+  #join(): void {
+    this.#joined.push(Buffer.concat(this.#pushes));
+    this.#pushes = [];
+  }
+}
+
+/**
+ * Changes subscriptions in steps: no command of many names holds up all others. `change` says what is
+ * wrong, before the first. Confirmed once the peers know.
+ */
+function inTurns(
   word: string,
   kind: SubscriptionKind,
-  { session }: NodeContext,
+  { pubsub, session }: NodeContext,
   names: readonly (Buffer | undefined)[],
-  change: (name: Buffer) => void,
-): Reply {
-  const pushes = names.map((name) => {
-    if (name !== undefined) change(name);
-    const count = integer(subscriptionCount(session.subscriber, kind));
-    const items = [bulk(word), name === undefined ? NULL : bulk(name), count];
-    return encodeReply({ kind: 'push', items }, session.protocol);
-  });
-  return { kind: 'encoded', bytes: Buffer.concat(pushes) };
+  change: { readonly refusal: () => string | undefined; readonly make: (name: Buffer) => void },
+): Reply | Promise<Reply> {
+  const confirmations = new Confirmations();
+  let refusal: string | undefined;
+  function* steps(): Generator<void, void> {
+    // others may have changed theirs since this came
+    refusal = change.refusal();
+    if (refusal !== undefined) return;
+    for (const name of names) {
+      if (name !== undefined) change.make(name);
+      const count = subscriptionCount(session.subscriber, kind);
+      yield confirmations.add(word, name, count, session.protocol);
+    }
+  }
+  const finish = () => {
+    if (refusal !== undefined) return error(refusal);
+    const { reply } = confirmations;
+    return pubsub.told()?.then(() => reply) ?? reply;
+  };
+  return pubsub.inTurns(steps())?.then(finish) ?? finish();
 }
 
 /** SUBSCRIBE channel [channel ...]: confirmed once the peers know, so no later message is missed. */
@@ -48,12 +87,10 @@ const subscribe =
   (args, context) => {
     const { pubsub, session } = context;
     const names = args.slice(1);
-    const refusal = pubsub.refusal(names);
-    if (refusal !== undefined) return error(refusal);
-    const reply = confirmations(word, kind, context, names, (name) =>
-      pubsub.subscribe(session.subscriber, kind, name),
-    );
-    return pubsub.told()?.then(() => reply) ?? reply;
+    return inTurns(word, kind, context, names, {
+      refusal: () => pubsub.refusal(names),
+      make: (name) => pubsub.subscribe(session.subscriber, kind, name),
+    });
   };
 
 /** UNSUBSCRIBE [channel [channel ...]]: confirmed when no PUBLISH counts it any more. */
@@ -63,10 +100,10 @@ const unsubscribe =
     const { pubsub, session } = context;
     const own = [...session.subscriber.subscriptions[kind].values()];
     const names = args.length > 1 ? args.slice(1) : own.length > 0 ? own : [undefined];
-    const reply = confirmations(word, kind, context, names, (name) =>
-      pubsub.unsubscribe(session.subscriber, kind, name),
-    );
-    return pubsub.told()?.then(() => reply) ?? reply;
+    return inTurns(word, kind, context, names, {
+      refusal: () => undefined,
+      make: (name) => pubsub.unsubscribe(session.subscriber, kind, name),
+    });
   };
 
 /** PUBLISH channel message; to a longer name nobody can have subscribed, and patterns take their time. */

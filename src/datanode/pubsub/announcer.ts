@@ -16,19 +16,28 @@ export interface AnnouncerWorld {
   post(to: NodeId, body: Buffer): boolean;
   localCount(kind: SubscriptionKind, name: Buffer): number;
   /** Every name that clients of this node have subscribed to. */
-  localNames(): Iterable<{ readonly kind: SubscriptionKind; readonly name: Buffer }>;
+  localNames(): Iterable<Name>;
 }
 
 interface Feed {
   /** The peer forgets what it knows at the next frame. */
   anew: boolean;
+  /** Names that were there when it began anew; undefined: all of them are among the unsent, or told. */
+  walk: Iterator<Name> | undefined;
   /** Names whose count it has not been told. */
   unsent: Set<string>;
-  /** Versions below belong to an earlier link. */
+  /** Versions below belong to an earlier link; this one comes with frames that others follow. */
   readonly base: number;
   seen: number;
+  /** When it was sent something last, or answered. */
+  stirredMs: number;
   /** It let somebody wait in vain; nobody waits for it until it answers. */
   late: boolean;
+}
+
+interface Name {
+  readonly kind: SubscriptionKind;
+  readonly name: Buffer;
 }
 
 interface Waiter {
@@ -38,8 +47,8 @@ interface Waiter {
 
 /** What did not fit is tried again after this long. */
 const RETRY_MS = 10;
-/** Frames for one peer in one turn. */
-const FRAMES_PER_TURN = 4;
+/** Names in one frame: a step of the peer's, and of this node's, which looks at the clock behind each. */
+const FRAME_NAMES = 512;
 /** Names waiting for one peer beyond which it is told everything anew. */
 const UNSENT_MAX = 2 * limits.subscriptionsMax;
 
@@ -70,7 +79,11 @@ export class Announcer {
 
   onOpen(to: NodeId): void {
     const base = ++this.#version;
-    const feed: Feed = { anew: true, unsent: new Set(), base, seen: 0, late: false };
+    // what it is told in the end has a version of its own
+    this.#version++;
+    const stirredMs = this.#world.clock.monotonicMs();
+    const fresh = { unsent: new Set<string>(), base, seen: 0, stirredMs, late: false };
+    const feed: Feed = { anew: true, walk: undefined, ...fresh };
     this.#beginAnew(feed);
     this.#feeds.set(to, feed);
     this.#askFlush();
@@ -84,8 +97,9 @@ export class Announcer {
   onSeen(from: NodeId, version: number): void {
     const feed = this.#feeds.get(from);
     if (feed === undefined || version < feed.base) return;
-    feed.seen = Math.max(feed.seen, version);
+    if (version > feed.base) feed.seen = Math.max(feed.seen, version);
     feed.late = false;
+    feed.stirredMs = this.#world.clock.monotonicMs();
     this.#settle();
   }
 
@@ -109,7 +123,7 @@ export class Announcer {
   #beginAnew(feed: Feed): void {
     feed.anew = true;
     feed.unsent = new Set();
-    for (const { kind, name } of this.#world.localNames()) feed.unsent.add(keyOf(kind, name));
+    feed.walk = this.#world.localNames()[Symbol.iterator]();
   }
 
   #askFlush(): void {
@@ -118,44 +132,69 @@ export class Announcer {
     this.#world.clock.endOfTurn(() => this.#flush());
   }
 
+  /** A share of this turn for all peers, one frame each by turns. */
   #flush(): void {
     this.#flushAsked = false;
-    let waits = false;
-    for (const [to, feed] of this.#feeds) waits = this.#tell(to, feed) || waits;
-    if (!waits || this.#retry !== undefined) return;
-    this.#retry = this.#world.clock.setTimer(RETRY_MS, () => {
+    const { clock } = this.#world;
+    const sinceMs = clock.monotonicMs();
+    let open = [...this.#feeds];
+    let isFull = false;
+    do {
+      open = open.filter(([to, feed]) => {
+        const told = this.#tell(to, feed);
+        if (told === 'full') isFull = true;
+        return told === 'more';
+      });
+    } while (open.length > 0 && clock.monotonicMs() - sinceMs < limits.turnMs);
+    if (open.length > 0) this.#askFlush();
+    if (isFull) this.#retryLater();
+  }
+
+  #retryLater(): void {
+    this.#retry ??= this.#world.clock.setTimer(RETRY_MS, () => {
       this.#retry = undefined;
       this.#flush();
     });
   }
 
-  /** True when something is left to tell. */
-  #tell(to: NodeId, feed: Feed): boolean {
-    for (let frames = 0; feed.anew || feed.unsent.size > 0; frames++) {
-      if (frames === FRAMES_PER_TURN) return true;
-      const { keys, counts } = this.#take(feed);
-      const version = keys.length === feed.unsent.size ? this.#version : 0;
-      const body = encodePeerBody({ type: 'counts', anew: feed.anew, version, counts });
-      if (!this.#world.post(to, body)) return true;
-      feed.anew = false;
-      for (const key of keys) feed.unsent.delete(key);
-    }
-    return false;
+  /** One frame; whether more is to be told, or the peer takes none. */
+  #tell(to: NodeId, feed: Feed): 'all' | 'more' | 'full' {
+    const { keys, counts } = this.#take(feed);
+    if (keys.length === 0 && !feed.anew) return 'all';
+    const isLast = feed.walk === undefined && keys.length === feed.unsent.size;
+    // an answer to those before says that it is at it, and satisfies nobody
+    const version = isLast ? this.#version : feed.base;
+    const body = encodePeerBody({ type: 'counts', anew: feed.anew, version, counts });
+    if (!this.#world.post(to, body)) return 'full';
+    feed.anew = false;
+    feed.stirredMs = this.#world.clock.monotonicMs();
+    for (const key of keys) feed.unsent.delete(key);
+    return isLast ? 'all' : 'more';
   }
 
   /** As many names as fit a frame; they stay unsent until the frame is taken. */
   #take(feed: Feed): { keys: string[]; counts: NameCount[] } {
+    this.#walkOn(feed);
     const keys: string[] = [];
     const counts: NameCount[] = [];
     let bytes = 0;
     for (const key of feed.unsent) {
-      if (bytes >= limits.subscriptionFrameBytes) break;
+      if (keys.length === FRAME_NAMES || bytes >= limits.subscriptionFrameBytes) break;
       const { kind, name } = nameOf(key);
       keys.push(key);
       counts.push({ kind, name, count: this.#world.localCount(kind, name) });
       bytes += name.length + 8;
     }
     return { keys, counts };
+  }
+
+  /** Takes names from the walk, as far as a frame may have room for them. */
+  #walkOn(feed: Feed): void {
+    while (feed.walk !== undefined && feed.unsent.size < FRAME_NAMES) {
+      const { value, done } = feed.walk.next();
+      if (done) feed.walk = undefined;
+      else feed.unsent.add(keyOf(value.kind, value.name));
+    }
   }
 
   #seenByAll(): number {
@@ -176,14 +215,27 @@ export class Announcer {
   }
 
   /** The first waiter's; those behind it get theirs when it is their turn. */
-  #armPatience(): void {
+  #armPatience(delayMs: number = limits.subscribeTellMs): void {
     const first = this.#waiters[0];
     if (first === undefined || this.#patience !== undefined) return;
-    this.#patience = this.#world.clock.setTimer(limits.subscribeTellMs, () => {
+    this.#patience = this.#world.clock.setTimer(delayMs, () => {
       this.#patience = undefined;
-      for (const feed of this.#feeds.values()) if (feed.seen < first.version) feed.late = true;
-      this.#settle();
+      this.#onPatienceOver(first.version);
     });
+  }
+
+  /** A peer that is being told, or answers, is late for nobody. */
+  #onPatienceOver(version: number): void {
+    const { subscribeTellMs } = limits;
+    const now = this.#world.clock.monotonicMs();
+    let longestMs = Number.NEGATIVE_INFINITY;
+    for (const feed of this.#feeds.values()) {
+      if (feed.seen >= version || feed.late) continue;
+      if (now - feed.stirredMs >= subscribeTellMs) feed.late = true;
+      else longestMs = Math.max(longestMs, feed.stirredMs);
+    }
+    this.#settle();
+    if (longestMs > Number.NEGATIVE_INFINITY) this.#armPatience(longestMs + subscribeTellMs - now);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Logger } from '../../common/log.ts';
 import { ownList } from '../../common/own-bytes.ts';
 import {
   channelTooLong,
+  isSubscribed,
   type PublishKind,
   type PubSub,
   type PubSubInfo,
@@ -24,6 +25,7 @@ import { PacedDelivery } from './paced-delivery.ts';
 import { decodePeerBody, encodePeerBody, isMessage, type PeerBody } from './peer-codec.ts';
 import { PostsWaiting } from './posts-waiting.ts';
 import { clusterCount, SubscriptionRegistry, subscriptionBytes, type Topic } from './registry.ts';
+import { SharedTurns, type Steps } from './shared-turns.ts';
 
 export interface PubSubWorld {
   readonly clock: Clock;
@@ -31,6 +33,7 @@ export interface PubSubWorld {
 }
 
 type PeerMessage = Extract<PeerBody, { type: 'message' }>;
+type PeerCounts = Extract<PeerBody, { type: 'counts' }>;
 
 /** Losses are logged this often at most. */
 const LOG_PAUSE_MS = 10_000;
@@ -41,6 +44,7 @@ export class PubSubHub implements PubSub, PubSubHandlers {
   readonly #registry: SubscriptionRegistry;
   readonly #announcer: Announcer;
   readonly #local: PacedDelivery;
+  readonly #changes: SharedTurns;
   readonly #postsWaiting = new PostsWaiting();
   #lostMessages = 0;
   #slowSubscribers = 0;
@@ -51,6 +55,7 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     this.#world = world;
     this.#transport = transport;
     this.#local = new PacedDelivery(world.clock);
+    this.#changes = new SharedTurns(world.clock);
     this.#registry = new SubscriptionRegistry(({ kind, name }) =>
       this.#announcer.changed(kind, name),
     );
@@ -87,8 +92,17 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     this.#registry.unsubscribe(subscriber, kind, name);
   }
 
-  unsubscribeAll(subscriber: Subscriber): void {
-    this.#registry.unsubscribeAll(subscriber);
+  inTurns(steps: Steps): Promise<void> | undefined {
+    return this.#changes.run(steps);
+  }
+
+  unsubscribeAll(subscriber: Subscriber): Promise<void> | undefined {
+    return this.#changes.run(this.#registry.unsubscribeAll(subscriber));
+  }
+
+  end(subscriber: Subscriber): void {
+    subscriber.ended = true;
+    if (isSubscribed(subscriber)) void this.unsubscribeAll(subscriber);
   }
 
   told(): Promise<void> | undefined {
@@ -158,10 +172,10 @@ export class PubSubHub implements PubSub, PubSubHandlers {
   }
 
   onLost(from: NodeId): void {
-    this.#registry.forgetPeer(from);
+    void this.#changes.run(this.#registry.forgetPeer(from));
   }
 
-  /** Messages wait for their turn in order; what a peer tells of its clients takes effect at once. */
+  /** Messages wait for their turn in order, and so does what a peer tells of its clients. */
   onPost(from: NodeId, bytes: Buffer, link: PostLink): void {
     const body = decodePeerBody(bytes);
     if (body.type === 'message') {
@@ -169,18 +183,29 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     } else if (body.type === 'seen') {
       this.#announcer.onSeen(from, body.version);
     } else {
-      if (body.anew) this.#registry.forgetPeer(from);
-      for (const { kind, name, count } of body.counts) {
-        this.#registry.setPeerCount(from, kind, name, count);
-      }
-      if (body.version === 0) return;
-      this.#post(from, encodePeerBody({ type: 'seen', version: body.version }));
+      this.#onCounts(from, body, bytes.length, link);
     }
   }
 
   close(): void {
     this.#announcer.close();
     this.#local.close();
+    this.#changes.close();
+  }
+
+  #onCounts(from: NodeId, body: PeerCounts, bytes: number, link: PostLink): void {
+    const waits = this.#changes.run(this.#noted(from, body));
+    if (waits === undefined) return;
+    this.#postsWaiting.add(link, bytes);
+    void waits.then(() => this.#postsWaiting.remove(link, bytes));
+  }
+
+  *#noted(from: NodeId, { anew, counts, version }: PeerCounts): Generator<void, void> {
+    if (anew) yield* this.#registry.forgetPeer(from);
+    for (const { kind, name, count } of counts) {
+      yield this.#registry.setPeerCount(from, kind, name, count);
+    }
+    if (version !== 0) this.#post(from, encodePeerBody({ type: 'seen', version }));
   }
 
   /** It is for those who had subscribed when it came, whenever there is time for it. */

@@ -5,7 +5,7 @@
 import type { NodeId } from '../../common/ids.ts';
 import { type Glob, matchesGlob, parseGlob } from '../commands/glob.ts';
 import type { PublishKind, Subscriber, SubscriptionKind } from '../commands/pubsub-port.ts';
-import { isSubscribed } from '../commands/pubsub-port.ts';
+import { isSubscribed, subscriptionKinds } from '../commands/pubsub-port.ts';
 
 /** A name that somebody has subscribed to. */
 export interface Topic {
@@ -64,11 +64,11 @@ export class SubscriptionRegistry {
     return this.#localTopics[kind];
   }
 
-  /** `name` is copied. Nothing happens when the client has subscribed before. */
+  /** `name` is copied. Nothing happens when the client has subscribed before, or is gone. */
   subscribe(subscriber: Subscriber, kind: SubscriptionKind, name: Buffer): void {
     const key = name.toString('latin1');
     const own = subscriber.subscriptions[kind];
-    if (own.has(key)) return;
+    if (own.has(key) || subscriber.ended) return;
     if (!isSubscribed(subscriber)) this.#subscribers++;
     const topic = this.#topics[kind].get(key) ?? this.#create(kind, key, name);
     own.set(key, topic.name);
@@ -92,10 +92,11 @@ export class SubscriptionRegistry {
     this.#onLocalChange(topic);
   }
 
-  unsubscribeAll(subscriber: Subscriber): void {
-    for (const kind of ['channel', 'pattern', 'shard'] as const) {
-      for (const name of [...subscriber.subscriptions[kind].values()]) {
-        this.unsubscribe(subscriber, kind, name);
+  /** In steps: one for each subscription. */
+  *unsubscribeAll(subscriber: Subscriber): Generator<void, void> {
+    for (const kind of subscriptionKinds) {
+      for (const name of subscriber.subscriptions[kind].values()) {
+        yield this.unsubscribe(subscriber, kind, name);
       }
     }
   }
@@ -115,8 +116,9 @@ export class SubscriptionRegistry {
     else this.#byPeer.set(node, new Set([topic]));
   }
 
-  forgetPeer(node: NodeId): void {
-    for (const topic of [...(this.#byPeer.get(node) ?? [])]) this.#dropPeer(topic, node);
+  /** In steps: one for each name. */
+  *forgetPeer(node: NodeId): Generator<void, void> {
+    for (const topic of this.#byPeer.get(node) ?? []) yield this.#dropPeer(topic, node);
   }
 
   /** Everybody who gets a message of this channel: its own topic first, then matching patterns. */

@@ -261,7 +261,7 @@ export class RedisServer {
 
   #onClose(connection: ClientConnection): void {
     this.#connections.delete(connection);
-    this.#options.pubsub.unsubscribeAll(connection.session.subscriber);
+    this.#options.pubsub.end(connection.session.subscriber);
     if (this.#connections.size === 0) this.#allClosed?.();
   }
 

@@ -119,6 +119,108 @@ describe('SUBSCRIBE is confirmed', () => {
   });
 });
 
+/** A clock on which each look takes a little. */
+function slowClock(mesh: Mesh): void {
+  const now = mesh.clock.monotonicMs.bind(mesh.clock);
+  mesh.clock.monotonicMs = () => {
+    mesh.clock.spend(0.2);
+    return now();
+  };
+}
+
+describe('many names', () => {
+  const names = Array.from({ length: 20_000 }, (_, at) => bytes(`n${at}`));
+
+  function* all(mesh: Mesh, one: Listener) {
+    for (const name of names) yield mesh.hub('a').subscribe(one, 'channel', name);
+  }
+
+  test('are told, heard of and given up in many turns, and SUBSCRIBE is confirmed behind them', async () => {
+    const mesh = new Mesh('a', 'b');
+    await mesh.run();
+    slowClock(mesh);
+    const one = listener();
+    const made = mesh.hub('a').inTurns(all(mesh, one));
+    expect(one.subscriptions.channel.size).toBeLessThan(2_000);
+    await mesh.clock.until(made!);
+    const before = mesh.sent.get('a>b')!.length;
+    const told = mesh.hub('a').told()!;
+    await mesh.clock.step();
+    expect(mesh.sent.get('a>b')!.length - before).toBeLessThan(15);
+    await mesh.clock.until(told);
+    expect(mesh.hub('b').count('channel', names.at(-1)!)).toBe(1);
+    expect(mesh.hub('b').nameCount('channel')).toBe(names.length);
+    mesh.hub('a').end(one);
+    expect(one.subscriptions.channel.size).toBeGreaterThan(18_000);
+    await mesh.run(1_000);
+    expect([one.subscriptions.channel.size, mesh.hub('b').nameCount('channel')]).toEqual([0, 0]);
+  });
+
+  test('nobody who has left is given anything, or subscribes to more', async () => {
+    const mesh = new Mesh('a');
+    slowClock(mesh);
+    const one = listener();
+    const made = mesh.hub('a').inTurns(all(mesh, one))!;
+    mesh.hub('a').end(one);
+    mesh.hub('a').publish('channel', names[0]!, bytes('too late'));
+    await mesh.clock.until(made);
+    await mesh.run(1_000);
+    expect(one.heard).toEqual([]);
+    expect([mesh.hub('a').nameCount('channel'), mesh.hub('a').info().clients]).toEqual([0, 0]);
+  });
+
+  test('are waited for as long as a peer goes on to hear of them', async () => {
+    const mesh = new Mesh('a', 'b');
+    await mesh.run();
+    const one = listener();
+    for (const name of names) mesh.hub('a').subscribe(one, 'channel', name);
+    const told = mesh.hub('a').told()!;
+    // a frame a turn, and all of them take longer than a silent peer may
+    const now = mesh.clock.monotonicMs.bind(mesh.clock);
+    mesh.clock.monotonicMs = () => {
+      mesh.clock.spend(limits.subscribeTellMs / 40);
+      return now();
+    };
+    const beganMs = mesh.clock.monotonicMs();
+    await mesh.clock.until(told);
+    expect(mesh.clock.monotonicMs() - beganMs).toBeGreaterThan(limits.subscribeTellMs);
+    expect(mesh.hub('b').nameCount('channel')).toBe(names.length);
+  });
+
+  test('are known to a peer whose link is new only when it has heard of all of them', async () => {
+    const mesh = new Mesh('a', 'b', 'c');
+    await mesh.run();
+    mesh.silent.add('a>c');
+    const one = listener();
+    for (const name of names) mesh.hub('a').subscribe(one, 'channel', name);
+    const told = mesh.hub('a').told()!;
+    await mesh.run(50);
+    mesh.cut('a', 'b');
+    mesh.silent.clear();
+    mesh.open('a', 'b');
+    mesh.hub('a').subscribe(one, 'channel', bytes('x'));
+    slowClock(mesh);
+    await mesh.clock.until(told);
+    expect(mesh.hub('b').nameCount('channel')).toBe(names.length + 1);
+  });
+
+  test('of a peer that is lost, and comes back, hold as it told them last', async () => {
+    const mesh = new Mesh('a', 'b');
+    await mesh.run();
+    const one = listener();
+    for (const name of names) mesh.hub('a').subscribe(one, 'channel', name);
+    await mesh.run(1_000);
+    slowClock(mesh);
+    mesh.cut('a', 'b');
+    expect(mesh.hub('b').nameCount('channel')).toBeGreaterThan(18_000);
+    mesh.hub('a').unsubscribe(one, 'channel', names[0]!);
+    mesh.open('a', 'b');
+    await mesh.run(3_000);
+    expect(mesh.hub('b').nameCount('channel')).toBe(names.length - 1);
+    expect(mesh.hub('b').count('channel', names[0]!)).toBe(0);
+  });
+});
+
 describe('a peer that is away or does not keep up', () => {
   test('loses messages, which are counted and logged once in a while', async () => {
     const mesh = new Mesh('a', 'b');

@@ -94,7 +94,7 @@ export interface Listener extends Subscriber {
 export function listener(): Listener {
   const heard: string[] = [];
   const one = createSubscriber((delivery) => heard.push(delivery.encoded(3).toString('latin1')));
-  return { ...one, heard };
+  return Object.assign(one, { heard });
 }
 
 export const bytes = (text: string) => Buffer.from(text, 'latin1');
