@@ -130,8 +130,8 @@ export const exceptions: readonly Exception[] = [
   {
     commands: 'RESTORE',
     differs:
-      'a value beyond 60 MiB or 1,048,576 elements is refused, payloads of version 11 are taken',
-    reason: 'no other request may carry more either; version 11 is that of Redis 7.2',
+      'a value beyond 60 MiB or 1,048,576 elements is refused, payloads of versions 11 and 12 are taken',
+    reason: 'no other request may carry more either; these versions are those of Redis 7.2 and 7.4',
   },
   {
     commands: 'DUMP',
@@ -140,8 +140,8 @@ export const exceptions: readonly Exception[] = [
   },
   {
     commands: 'DUMP of a hash whose fields have deadlines',
-    differs: 'the fields come without them, where Redis keeps them from 7.4 on; COPY and RENAME do',
-    reason: 'the encodings that hold them (types 24 and 25, version 12) no older Redis restores',
+    differs: 'the bytes: version 12 and type 24 whatever its size, as Redis writes it from 7.4 on',
+    reason: 'no older Redis has deadlines of fields',
   },
   {
     commands: 'OBJECT REFCOUNT',

@@ -6,6 +6,7 @@ import {
   length,
   listpack,
   text,
+  time,
   value,
   ziplist,
   zipmap,
@@ -14,6 +15,8 @@ import {
 const items = ['a', '1', 'bc', '-3', 'x'.repeat(70), '1000000', '', '7'];
 const score = Buffer.alloc(8);
 score.writeDoubleLE(1.5);
+const later = 1_800_000_000_000;
+const soon = ['b', '2', String(later + 1)];
 
 export const rdbValues: readonly Buffer[] = [
   value(rdbTypes.string, text('some string')),
@@ -41,4 +44,8 @@ export const rdbValues: readonly Buffer[] = [
   value(rdbTypes.zsetListpack, text(listpack(['a', '1', 'b', '-inf']))),
   value(rdbTypes.listQuicklist2, length(2), length(2), text(listpack(items)), length(1), text('z')),
   value(rdbTypes.setListpack, text(listpack(items))),
+  value(rdbTypes.hashMetadata, time(later), length(1), length(9), text('a'), text('1')),
+  value(rdbTypes.hashListpackEx, time(later), text(listpack(['a', '1', '0', ...soon]))),
+  value(rdbTypes.hashMetadataEarly, length(1), length(later), text('a'), text('1')),
+  value(rdbTypes.hashListpackExEarly, text(listpack(['a', '1', '0', ...soon]))),
 ];

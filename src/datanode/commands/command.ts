@@ -60,6 +60,11 @@ export type GatheredType = 'string' | 'set' | 'zset';
 export interface RunContext extends KeyShare {
   /** The entry's time, or the leader's group time for reads: milliseconds since 1970. */
   readonly nowMs: number;
+  /**
+   * Of the RDB format, as far as DUMP and RESTORE know it; by default all that this build does. In a
+   * write what all builds know that apply its entry.
+   */
+  readonly rdbVersion?: number;
   /** Uniform in [0, 1); drawn from the entry's seed in a write. */
   random(): number;
 }

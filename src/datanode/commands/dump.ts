@@ -2,25 +2,36 @@
 import { slotOfKey } from '../../common/hash.ts';
 import { limits } from '../../common/limits.ts';
 import { SteadyList } from '../../common/steady-list.ts';
-import { type CollectionType, elementRange, isCollectionType } from '../encoding/element-key.ts';
+import {
+  type CollectionType,
+  decodeDueMs,
+  dueRange,
+  elementRange,
+  isCollectionType,
+} from '../encoding/element-key.ts';
+import { hasDeadlines } from '../encoding/hash-header.ts';
 import { decodeCollection, type Header } from '../encoding/header.ts';
 import { keyAfter } from '../encoding/key.ts';
 import { type Found, findKey } from '../encoding/keyspace.ts';
 import { decodeRdbValue, type RdbValue } from '../encoding/rdb-decode.ts';
 import {
+  type DumpTimes,
   dumpedTags,
   encodeRdbElement,
   encodeRdbLength,
   encodeRdbString,
+  encodeRdbTime,
   longestOf,
   rdbTypeByte,
 } from '../encoding/rdb-elements.ts';
-import { openRdbPayload, sealRdbPayload } from '../encoding/rdb-payload.ts';
+import { openRdbPayload, rdbVersions, sealRdbPayload } from '../encoding/rdb-payload.ts';
 import { RdbBoundError, RdbError } from '../encoding/rdb-reader.ts';
 import { storeRdbValue } from '../encoding/rdb-store.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { eachItem, type Slices } from '../encoding/slices.ts';
 import { parseInteger } from '../encoding/string.ts';
+import { tags } from '../encoding/tags.ts';
 import type { View, WriteView } from '../encoding/view.ts';
+import { limited } from '../engine/engine.ts';
 import { bulk, error, NULL, OK, type Reply } from '../resp/reply.ts';
 import {
   argument,
@@ -53,30 +64,46 @@ const BAD_PAYLOAD = error('ERR DUMP payload version or checksum are wrong');
 const BAD_DATA = error('ERR Bad data format');
 
 /** DUMP key */
-function runDump(view: View, key: Buffer, { nowMs }: RunContext): RunResult {
-  const found = findKey(view, key, nowMs);
+function runDump(view: View, key: Buffer, context: RunContext): RunResult {
+  const found = findKey(view, key, context.nowMs);
   const { live } = found;
   if (!live) return NULL;
-  if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, nowMs);
+  if (live.type === 'hash') return dumpHash(found, live, context);
+  const times = { nowMs: context.nowMs, earliestMs: undefined };
+  if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, times);
   return atOnce(sealed([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
 }
 
-function* sealed(parts: Iterable<Buffer>): Slices<Reply> {
-  return bulk(yield* sealRdbPayload(parts));
+function* sealed(parts: Iterable<Buffer>, version?: number): Slices<Reply> {
+  return bulk(yield* sealRdbPayload(parts, version));
+}
+
+/** With the deadlines of its fields, if one has any and the reader is to know of them. */
+function* dumpHash(found: Found, live: Header, context: RunContext): Slices<Reply> {
+  const { nowMs, rdbVersion = rdbVersions.withFieldDeadlines } = context;
+  let earliestMs: number | undefined;
+  const { version, extra } = decodeCollection(found.place, live.body);
+  if (rdbVersion >= rdbVersions.withFieldDeadlines && hasDeadlines(extra.length)) {
+    const place = { slot: slotOfKey(found.key), version };
+    const later = elementRange(tags.hashDue, place);
+    const [next] = yield limited({ ...later, gte: dueRange(place, nowMs).lt }, 1);
+    earliestMs = next && decodeDueMs(next[0]);
+  }
+  return yield* dumpCollection(found, live, 'hash', { nowMs, earliestMs });
 }
 
 function* dumpCollection(
   found: Found,
   live: Header,
   type: CollectionType,
-  nowMs: number,
+  times: DumpTimes,
 ): Slices<Reply> {
   const { version } = decodeCollection(found.place, live.body);
   const parts = new SteadyList<Buffer>();
   let [count, bytes] = [0, 0];
   let range = elementRange(dumpedTags[type], { slot: slotOfKey(found.key), version });
   for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
-    const elements = pairs.map((pair) => encodeRdbElement(type, pair, nowMs));
+    const elements = pairs.map((pair) => encodeRdbElement(type, pair, times));
     count += elements.filter(({ length }) => length > 0).length;
     // one copy for each slice, not the pairs that its elements are part of
     const encoded = Buffer.concat(elements.flat());
@@ -86,7 +113,12 @@ function* dumpCollection(
     range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
   }
   if (count === 0) return NULL;
-  return yield* sealed(withHead([rdbTypeByte(type), encodeRdbLength(count)], parts));
+  const { earliestMs } = times;
+  if (earliestMs === undefined) {
+    return yield* sealed(withHead([rdbTypeByte(type), encodeRdbLength(count)], parts));
+  }
+  const head = [rdbTypeByte('hashMetadata'), encodeRdbTime(earliestMs), encodeRdbLength(count)];
+  return yield* sealed(withHead(head, parts), rdbVersions.withFieldDeadlines);
 }
 
 /** One behind the other, each time it is gone through. */
@@ -140,14 +172,14 @@ function parseRestore(args: readonly Buffer[]): RestoreRequest {
 function* runRestore(
   view: WriteView,
   request: RestoreRequest,
-  { nowMs }: RunContext,
+  { nowMs, rdbVersion = rdbVersions.withFieldDeadlines }: RunContext,
 ): Slices<Reply> {
   const found = findKey(view, request.key, nowMs);
   if (found.live && !request.replace) return BUSY_KEY;
   const ttl = parseInteger(request.ttl);
   if (ttl === undefined) return NOT_INTEGER;
   if (ttl < 0) return BAD_TTL;
-  const body = yield* openRdbPayload(request.payload);
+  const body = yield* openRdbPayload(request.payload, rdbVersion);
   if (body === undefined) return BAD_PAYLOAD;
   const value = yield* decoded(body);
   if ('kind' in value) return value;
@@ -155,14 +187,24 @@ function* runRestore(
   const expiry = { value: ttl, unit: 'milliseconds', relative: !request.absolute } as const;
   // A deadline that no number holds: Redis's wraps around into the past.
   const deadlineMs = ttl === 0 ? 0 : (deadlineOf(expiry, nowMs, false) ?? nowMs);
-  if (ttl !== 0 && deadlineMs <= nowMs) {
+  if ((ttl !== 0 && deadlineMs <= nowMs) || (yield* hasExpired(value, nowMs))) {
     deleteKey(view, found);
     return OK;
   }
-  yield* storeRdbValue(view, found, value, deadlineMs);
+  yield* storeRdbValue(view, found, value, { nowMs, deadlineMs });
   if (found.live) view.notify?.('new', 'new', request.key);
   view.notify?.('generic', 'restore', request.key);
   return OK;
+}
+
+/** All of its fields have. */
+function* hasExpired(value: RdbValue, nowMs: number): Slices<boolean> {
+  if (value.type !== 'hash' || !value.mayExpire) return false;
+  let live = 0;
+  yield* eachItem(value.elements, ([, , deadlineMs]) => {
+    if (deadlineMs === 0 || deadlineMs > nowMs) live++;
+  });
+  return live === 0;
 }
 
 function* decoded(body: Buffer): Slices<RdbValue | Reply> {

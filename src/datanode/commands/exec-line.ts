@@ -95,11 +95,14 @@ export function* execLinesOf(
   wanted: (name: Buffer) => boolean,
 ): Generator<Line, void, unknown> {
   const reader = new ByteReader(body ?? Buffer.alloc(0));
+  // mostly the same
+  let name: Buffer = Buffer.alloc(0);
   for (let left = reader.u32(); left > 0; left--) {
     let args = reader.u32();
     if (args === 0) continue;
-    const line = [reader.bytes()];
-    const isWanted = wanted(line[0]!);
+    name = reader.bytesOr(name);
+    const line = [name];
+    const isWanted = wanted(name);
     while (--args > 0) {
       if (isWanted) line.push(reader.bytes());
       else reader.skip(reader.u32());

@@ -1,4 +1,6 @@
 /** Tells a command that is sent under a session from others, without the command table. */
+/** Where the command begins that KV.ONCE carries. */
+export const CARRIED_AT = 4;
 const LETTER_K = 0x6b;
 const LOWER_CASE = 0x20;
 const NAME = 'kv.once';

@@ -32,12 +32,11 @@ import {
 } from './command.ts';
 import { helpReply } from './help.ts';
 import { DONE, decodeKept, encodeKept } from './kept-reply.ts';
+import { CARRIED_AT } from './once-line.ts';
 
 type Line = readonly Buffer[];
 type Resolve = (line: Line) => Command | undefined;
 
-/** Where the command begins that KV.ONCE carries. */
-export const CARRIED_AT = 4;
 const ID = /^[\x21-\x7e]{8,64}$/;
 const NUMBER = /^[1-9]\d{0,15}$/;
 

@@ -6,7 +6,7 @@ import { ByteRangeError } from '../../common/bytes.ts';
 import { KvorumError } from '../../common/errors.ts';
 import { type Command, carriedOut } from './command.ts';
 import { execHeads } from './exec-line.ts';
-import { CARRIED_AT } from './once.ts';
+import { CARRIED_AT } from './once-line.ts';
 
 type Line = readonly Buffer[];
 type Resolve = (line: Line) => Command | undefined;

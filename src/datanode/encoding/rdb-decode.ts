@@ -1,10 +1,11 @@
 /**
- * Values as Redis serializes them (DUMP, RDB files up to version 11, Redis 7.2): strings, lists,
+ * Values as Redis serializes them (DUMP, RDB files up to version 12, Redis 7.4): strings, lists,
  * sets, hashes and sorted sets in all encodings they ever had. Pure: bytes in, elements out.
  */
 
 import { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
+import { countedFields, packedFields, type RdbField } from './rdb-fields.ts';
 import { intsetEntries, listpackEntries, ziplistEntries, zipmapEntries } from './rdb-packed.ts';
 import { RdbError, RdbReader } from './rdb-reader.ts';
 import { eachItem, type Slices } from './slices.ts';
@@ -14,7 +15,9 @@ export type RdbValue =
   | { readonly type: 'list' | 'set'; readonly elements: SteadyList<Buffer> }
   | {
       readonly type: 'hash';
-      readonly elements: SteadyList<readonly [field: Buffer, value: Buffer]>;
+      readonly elements: SteadyList<RdbField>;
+      /** Of an encoding that has room for deadlines, whether there are any or not. */
+      readonly mayExpire: boolean;
     }
   | {
       readonly type: 'zset';
@@ -39,6 +42,10 @@ export const rdbTypes = {
   zsetListpack: 17,
   listQuicklist2: 18,
   setListpack: 20,
+  hashMetadataEarly: 22,
+  hashListpackExEarly: 23,
+  hashMetadata: 24,
+  hashListpackEx: 25,
 } as const;
 
 /** How a node of a quicklist of the second kind is stored. */
@@ -76,14 +83,23 @@ function* readValue(reader: RdbReader, type: number): Slices<RdbValue> {
       return yield* set(intsetEntries(reader, reader.string()));
     case rdbTypes.setListpack:
       return yield* set(listpackEntries(reader, reader.string()));
+    case rdbTypes.hashMetadataEarly:
+      return yield* hash(countedFields(reader), true);
+    case rdbTypes.hashMetadata:
+      return yield* hash(countedFields(reader, reader.time()), true);
+    case rdbTypes.hashListpackEx:
+      reader.time();
+      return yield* hash(packedFields(reader), true);
+    case rdbTypes.hashListpackExEarly:
+      return yield* hash(packedFields(reader), true);
     case rdbTypes.hash:
-      return yield* hash(strings(reader, reader.length() * 2));
+      return yield* hash(fieldsOf(strings(reader, reader.length() * 2)));
     case rdbTypes.hashZipmap:
-      return yield* hash(zipmapEntries(reader, reader.string()));
+      return yield* hash(fieldsOf(zipmapEntries(reader, reader.string())));
     case rdbTypes.hashZiplist:
-      return yield* hash(ziplistEntries(reader, reader.string()));
+      return yield* hash(fieldsOf(ziplistEntries(reader, reader.string())));
     case rdbTypes.hashListpack:
-      return yield* hash(listpackEntries(reader, reader.string()));
+      return yield* hash(fieldsOf(listpackEntries(reader, reader.string())));
     case rdbTypes.zset:
     case rdbTypes.zsetText:
       return yield* zset(scoredMembers(reader, type));
@@ -121,10 +137,14 @@ function* set(members: Iterable<Buffer>): Slices<RdbValue> {
   return { type: 'set', elements };
 }
 
-function* hash(flat: Iterable<Buffer>): Slices<RdbValue> {
-  const elements = yield* collected(pairsOf(flat));
+function* hash(fields: Iterable<RdbField>, mayExpire = false): Slices<RdbValue> {
+  const elements = yield* collected(fields);
   yield* refuseTwins(elements, ([field]) => field);
-  return { type: 'hash', elements };
+  return { type: 'hash', elements, mayExpire };
+}
+
+function* fieldsOf(flat: Iterable<Buffer>): Generator<RdbField> {
+  for (const [field, value] of pairsOf(flat)) yield [field, value, 0];
 }
 
 function* zset(scored: Iterable<readonly [Buffer, number]>): Slices<RdbValue> {

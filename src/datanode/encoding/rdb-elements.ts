@@ -1,8 +1,9 @@
 /**
- * The parts of a DUMP, in the oldest encodings: plain strings, and scores as doubles. Deadlines of
- * single hash fields have no place in them: the fields are dumped without.
+ * The parts of a DUMP, in the oldest encodings: plain strings, and scores as doubles. Fields of a
+ * hash come with their deadlines where one has any: each counted from the earliest, which stands
+ * before them.
  */
-import { readU64 } from '../../common/bytes.ts';
+import { readU64, writeU32, writeU64 } from '../../common/bytes.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { type CollectionType, decodeMember, decodeScore, elementFlags } from './element-key.ts';
 import { type RdbValue, rdbTypes } from './rdb-decode.ts';
@@ -18,16 +19,26 @@ export const dumpedTags = {
   zset: tags.zsetScore,
 } as const;
 
-export function rdbTypeByte(type: CollectionType | 'string'): Buffer {
+export function rdbTypeByte(type: CollectionType | 'string' | 'hashMetadata'): Buffer {
   return Buffer.from([rdbTypes[type]]);
 }
 
+/** Also any other whole number. */
 export function encodeRdbLength(length: number): Buffer {
   if (length < 0x40) return Buffer.from([length]);
   if (length < 0x4000) return Buffer.from([0x40 | (length >> 8), length & 0xff]);
-  const encoded = Buffer.alloc(5);
-  encoded[0] = 0x80;
-  encoded.writeUInt32BE(length, 1);
+  const isWide = length > 0xffff_ffff;
+  const encoded = Buffer.alloc(isWide ? 9 : 5);
+  encoded[0] = isWide ? 0x81 : 0x80;
+  if (isWide) writeU64(encoded, length, 1);
+  else writeU32(encoded, length, 1);
+  return encoded;
+}
+
+/** What stands before the fields of a hash that are dumped with deadlines: the earliest of these. */
+export function encodeRdbTime(timeMs: number): Buffer {
+  const encoded = Buffer.alloc(8);
+  encoded.writeBigUInt64LE(BigInt(timeMs));
   return encoded;
 }
 
@@ -35,11 +46,17 @@ export function encodeRdbString(bytes: Buffer): readonly Buffer[] {
   return [encodeRdbLength(bytes.length), bytes];
 }
 
+/** At which time a value is dumped, and the earliest deadline of its fields; undefined: without any. */
+export interface DumpTimes {
+  readonly nowMs: number;
+  readonly earliestMs: number | undefined;
+}
+
 /** What an element is in a DUMP; empty when it has expired. */
 export function encodeRdbElement(
   type: CollectionType,
   [key, value]: KeyValue,
-  nowMs: number,
+  { nowMs, earliestMs }: DumpTimes,
 ): readonly Buffer[] {
   switch (type) {
     case 'list':
@@ -49,7 +66,12 @@ export function encodeRdbElement(
     case 'hash': {
       const deadlineMs = deadlineOf(key, value);
       if (deadlineMs > 0 && deadlineMs <= nowMs) return [];
-      return [...encodeRdbString(decodeMember(key)), ...encodeRdbString(contentOf(key, value))];
+      const name = encodeRdbString(decodeMember(key));
+      const field = [...name, ...encodeRdbString(contentOf(key, value))];
+      if (earliestMs === undefined) return field;
+      // 0 is no deadline, so the earliest is 1
+      const after = deadlineMs === 0 ? 0 : deadlineMs - earliestMs + 1;
+      return [encodeRdbLength(after), ...field];
     }
     case 'zset': {
       const score = Buffer.alloc(8);
@@ -94,4 +116,4 @@ export function* longestOf(value: RdbValue): Slices<number> {
 }
 
 /** Of any type of collection. */
-type Element = Buffer | readonly [Buffer, Buffer | number];
+type Element = Buffer | readonly [Buffer, Buffer | number, ...number[]];

@@ -5,17 +5,26 @@
 import { crc64 } from './crc64.ts';
 import { eachItem, giveWay, type Slices } from './slices.ts';
 
-/** Any Redis from 5.0 on reads what is written with it. */
-const WRITTEN_VERSION = 9;
-/** Redis 7.2's. */
-const READ_VERSION_MAX = 11;
+/** Versions of the RDB format. */
+export const rdbVersions = {
+  /** Any Redis from 5.0 on reads what is written with it. */
+  plain: 9,
+  /** Redis 7.2's: no field of a hash has a deadline. */
+  withoutFieldDeadlines: 11,
+  /** Redis 7.4's. */
+  withFieldDeadlines: 12,
+} as const;
+
 const VERSION_BYTES = 2;
 const CRC_BYTES = 8;
 /** Bytes copied at once: new memory costs more than the copy, half a millisecond in all. */
 const COPIED_BYTES = 1_048_576;
 
-/** `parts`: type and value. */
-export function* sealRdbPayload(parts: Iterable<Buffer>): Slices<Buffer> {
+/** `parts`: type and value; `version`: of the RDB format that has both. */
+export function* sealRdbPayload(
+  parts: Iterable<Buffer>,
+  version: number = rdbVersions.plain,
+): Slices<Buffer> {
   let length = 0;
   yield* eachItem(parts, (part) => {
     length += part.length;
@@ -24,7 +33,7 @@ export function* sealRdbPayload(parts: Iterable<Buffer>): Slices<Buffer> {
   yield* giveWay();
   const payload = Buffer.allocUnsafeSlow(length + VERSION_BYTES + CRC_BYTES);
   yield* joinInto(payload, parts);
-  payload.writeUInt16LE(WRITTEN_VERSION, length);
+  payload.writeUInt16LE(version, length);
   const body = payload.subarray(0, payload.length - CRC_BYTES);
   payload.set(yield* crc64(body), body.length);
   return payload;
@@ -47,11 +56,17 @@ function* joinInto(payload: Buffer, parts: Iterable<Buffer>): Slices<void> {
   }
 }
 
-/** Type and value (a view); undefined when version or checksum are wrong. */
-export function* openRdbPayload(payload: Buffer): Slices<Buffer | undefined> {
+/** The version of the RDB format that a payload names, right or wrong; 0: it is too short. */
+export function rdbVersionOf(payload: Buffer): number {
+  const versionAt = payload.length - CRC_BYTES - VERSION_BYTES;
+  return versionAt < 0 ? 0 : payload.readUInt16LE(versionAt);
+}
+
+/** Type and value (a view); undefined when the checksum is wrong, or the version above the given one. */
+export function* openRdbPayload(payload: Buffer, versionMax: number): Slices<Buffer | undefined> {
   const crcAt = payload.length - CRC_BYTES;
   const versionAt = crcAt - VERSION_BYTES;
-  if (versionAt < 0 || payload.readUInt16LE(versionAt) > READ_VERSION_MAX) return undefined;
+  if (versionAt < 0 || rdbVersionOf(payload) > versionMax) return undefined;
   const sum = yield* crc64(payload.subarray(0, crcAt));
   if (!sum.equals(payload.subarray(crcAt))) return undefined;
   return payload.subarray(0, versionAt);

@@ -18,6 +18,9 @@ export class RdbBoundError extends RdbError {
 /** What a string's length byte means when its upper bits are set. */
 const [INT8, INT16, INT32, LZF] = [0, 1, 2, 3];
 
+/** What a length of 64 bits begins with. */
+const WIDE_LENGTH = 0x81;
+
 /** Counts what is read for one value against what one request could have carried. */
 class Budget {
   #bytes: number = limits.requestBytesMax;
@@ -89,6 +92,11 @@ export class RdbReader {
     return this.raw(4).readUInt32LE(0);
   }
 
+  /** A time: milliseconds since 1970. */
+  time(): number {
+    return wholeNumber(this.raw(8).readBigUInt64LE(0));
+  }
+
   f64(): number {
     return this.raw(8).readDoubleLE(0);
   }
@@ -108,6 +116,13 @@ export class RdbReader {
     return this.#lengthAfter(first);
   }
 
+  /** A number that is stored as a length. */
+  number(): number {
+    if (this.peek() !== WIDE_LENGTH) return this.length();
+    this.u8();
+    return wholeNumber(this.raw(8).readBigUInt64BE(0));
+  }
+
   string(): Buffer {
     const first = this.u8();
     if (first >> 6 === 3) return this.#encodedString(first & 0x3f);
@@ -118,7 +133,7 @@ export class RdbReader {
     if (first >> 6 === 0) return first;
     if (first >> 6 === 1) return ((first & 0x3f) << 8) | this.u8();
     if (first === 0x80) return this.raw(4).readUInt32BE(0);
-    if (first === 0x81) {
+    if (first === WIDE_LENGTH) {
       const length = this.raw(8).readBigUInt64BE(0);
       if (length <= limits.requestBytesMax) return Number(length);
       throw new RdbError(`the length ${length} is out of bounds`);
@@ -150,4 +165,9 @@ export class RdbReader {
     if (string === undefined) throw new RdbError('its compression is broken');
     return string;
   }
+}
+
+function wholeNumber(value: bigint): number {
+  if (value > Number.MAX_SAFE_INTEGER) throw new RdbError(`the number ${value} is out of bounds`);
+  return Number(value);
 }

@@ -1,7 +1,7 @@
 /** A value decoded from a DUMP, put into the view by what its type's own writes are made of. */
 import type { SteadyList } from '../../common/steady-list.ts';
 import { newCollection } from './collection.ts';
-import { expectFields, reopenHash, saveHash, setField } from './hash.ts';
+import { expectFields, reopenHash, saveHash, setField, setFieldDeadline } from './hash.ts';
 import type { Found } from './keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from './list.ts';
 import type { RdbValue } from './rdb-decode.ts';
@@ -14,13 +14,20 @@ import { buildZset, ScoredList } from './zset-build.ts';
 
 type Pair<Value> = readonly [member: Buffer, value: Value];
 
-/** Takes the place of whatever is under the key. `deadlineMs` 0: none. */
+/** When a value ends (`deadlineMs` 0: never), and as of when its fields are looked at. */
+export interface StoreTimes {
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+/** Takes the place of whatever is under the key. */
 export function* storeRdbValue(
   view: WriteView,
   found: Found,
   value: RdbValue,
-  deadlineMs: number,
+  times: StoreTimes,
 ): Slices<void> {
+  const { deadlineMs } = times;
   switch (value.type) {
     case 'string':
       storeString(view, found, value.bytes, deadlineMs);
@@ -38,7 +45,7 @@ export function* storeRdbValue(
       break;
     }
     case 'hash':
-      yield* storeHash(view, found, value.elements, deadlineMs);
+      yield* storeHash(view, found, value, times);
       break;
     case 'zset':
       yield* storeZset(view, found, value.elements, deadlineMs);
@@ -60,17 +67,21 @@ function* storeList(
   saveList(view, list);
 }
 
-/** Fields come without deadlines, so no time is asked for. */
+/** Fields that have expired are left out. */
 function* storeHash(
   view: WriteView,
   found: Found,
-  elements: SteadyList<Pair<Buffer>>,
-  deadlineMs: number,
+  { elements, mayExpire }: Extract<RdbValue, { type: 'hash' }>,
+  { nowMs, deadlineMs }: StoreTimes,
 ): Slices<void> {
-  const hash = reopenHash(newCollection(view, found, 'hash'), 0);
+  const hash = reopenHash(newCollection(view, found, 'hash'), nowMs);
   expectFields(hash, elements.length);
-  yield* eachItem(elements, ([field, text]) => {
-    setField(view, hash, field, text);
+  // Redis's has it from the beginning, and never goes back to one without deadlines
+  if (mayExpire && hash.encoding === 'listpack') hash.encoding = 'listpackex';
+  yield* eachItem(elements, ([name, value, fieldMs]) => {
+    if (fieldMs > 0 && fieldMs <= nowMs) return;
+    setField(view, hash, name, value);
+    if (fieldMs > 0) setFieldDeadline(view, hash, name, { value, deadlineMs: 0 }, fieldMs);
   });
   hash.collection.deadlineMs = deadlineMs;
   saveHash(view, hash, undefined);

@@ -15,6 +15,7 @@ import { removeEarly } from '../encoding/early-removal.ts';
 import { findEmptying } from '../encoding/emptying.ts';
 import { redisDataRange } from '../encoding/key.ts';
 import { type RankPool, RankTrees } from '../encoding/rank-trees.ts';
+import { rdbVersions } from '../encoding/rdb-payload.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { type ChangeSet, createView, Txn } from '../encoding/txn.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -361,11 +362,15 @@ export class Applier {
     return stateAt(entry, before, Math.max(before.timeMs, timeMs));
   }
 
-  #contextOf({ seed }: Envelope, { timeMs }: ReplicaState): ApplyContext {
+  #contextOf({ seed, body }: Envelope, { timeMs }: ReplicaState): ApplyContext {
     const random = seededRandom(seed);
     const { firstSlot, lastSlot, murmur3 } = this.#share;
+    const knowsDeadlines = body.family === 'redis' && body.fieldDeadlines === true;
+    const { withFieldDeadlines, withoutFieldDeadlines } = rdbVersions;
+    const rdbVersion = knowsDeadlines ? withFieldDeadlines : withoutFieldDeadlines;
     const pace = this.#pace;
-    return { nowMs: timeMs, random: () => random.float(), firstSlot, lastSlot, murmur3, pace };
+    const uniform = () => random.float();
+    return { nowMs: timeMs, random: uniform, rdbVersion, firstSlot, lastSlot, murmur3, pace };
   }
 
   #applyEnvelope(

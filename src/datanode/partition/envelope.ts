@@ -8,7 +8,8 @@
  *                  has only if there are any: waiters (waiter-codec.ts); from apply version 3 on,
  *                  which an entry has only if there are any: u32 batches that take effect once,
  *                  each: u32 first command, u32 commands, u32 length, session id, u64 sequence,
- *                  u64 lowest sequence without an answer
+ *                  u64 lowest sequence without an answer; apply version 4, which an entry has only
+ *                  if there are such commands: DUMP and RESTORE know the deadlines of hash fields
  *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
  *                  length, engine key of the header
  */
@@ -16,6 +17,7 @@ import { asBuffer, ByteRangeError, ByteReader, ByteWriter, readU64 } from '../..
 import { hasRoom, surround } from '../../common/bytes-with-room.ts';
 import { KvorumError } from '../../common/errors.ts';
 import { listFor } from '../../common/list-for.ts';
+import { knowsFieldDeadlines } from '../commands/dump-lines.ts';
 import type { OnceMark } from '../encoding/sessions.ts';
 import type { Pacing } from '../encoding/slices.ts';
 import type { CommandLine } from './batch.ts';
@@ -23,11 +25,12 @@ import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.t
 
 const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-const APPLY_VERSION = 3;
+const APPLY_VERSION = 4;
 /** That of entries without what came later: older builds apply them as well. */
 const PLAIN_VERSION = 1;
 const WAITING_VERSION = 2;
 const ONCE_VERSION = 3;
+const FIELD_DEADLINES_VERSION = 4;
 
 const FAMILY = { redis: 1, topic: 2, schema: 3, internal: 4 } as const;
 const INTERNAL = { time: 1, expire: 2 } as const;
@@ -60,6 +63,8 @@ export type EnvelopeBody =
       readonly lines: readonly CommandLine[];
       readonly waiting?: WaitingPart;
       readonly once?: readonly OnceLines[];
+      /** Told by decoding: DUMP and RESTORE know of deadlines of hash fields. */
+      readonly fieldDeadlines?: true;
     }
   | { readonly family: 'internal'; readonly operation: 'time' }
   | {
@@ -112,18 +117,27 @@ function encode(
   apart?: Buffer,
 ): { readonly entry: Buffer; readonly cut: number } {
   const { waiting, once } = body.family === 'redis' ? body : NEITHER;
+  const version = applyVersionOf(body);
   const writer = new ByteWriter(HEADER_BYTES + bytes)
     .u8(ENVELOPE_VERSION)
     .u8(FAMILY[body.family])
-    .u16(once ? ONCE_VERSION : waiting ? WAITING_VERSION : PLAIN_VERSION)
+    .u16(version)
     .u64(timeMs)
     .u32(seed);
   let cut = 0;
   if (body.family === 'redis') cut = encodeLines(writer, body.lines, apart);
   else encodeInternal(writer, body);
-  if (waiting ?? once) encodeWaiting(writer, waiting ?? NOBODY);
-  if (once !== undefined) encodeOnce(writer, once);
+  if (version >= WAITING_VERSION) encodeWaiting(writer, waiting ?? NOBODY);
+  if (version >= ONCE_VERSION) encodeOnce(writer, once ?? []);
   return { entry: writer.finish(), cut };
+}
+
+/** The lowest of which all that is in it can be told. */
+function applyVersionOf(body: EnvelopeBody): number {
+  if (body.family !== 'redis') return PLAIN_VERSION;
+  if (body.lines.some(knowsFieldDeadlines)) return FIELD_DEADLINES_VERSION;
+  if (body.once !== undefined) return ONCE_VERSION;
+  return body.waiting === undefined ? PLAIN_VERSION : WAITING_VERSION;
 }
 
 const NEITHER = { waiting: undefined, once: undefined };
@@ -233,9 +247,13 @@ function decodeBody(
     const waiting = decodeWaiting(reader);
     if (applyVersion < ONCE_VERSION) return { family: 'redis', lines, waiting };
     const once = decodeOnce(reader, lines.length);
-    return isNobody(waiting)
-      ? { family: 'redis', lines, once }
-      : { family: 'redis', lines, waiting, once };
+    return {
+      family: 'redis',
+      lines,
+      ...(!isNobody(waiting) && { waiting }),
+      ...(once.length > 0 && { once }),
+      ...(applyVersion >= FIELD_DEADLINES_VERSION && { fieldDeadlines: true }),
+    };
   }
   if (family !== FAMILY.internal) throw new ByteRangeError(`unknown entry family ${family}`);
   const operation = reader.u8();

@@ -14,7 +14,7 @@ import {
   type WriteRun,
 } from '../commands/command.ts';
 import type { Door } from '../commands/node-context.ts';
-import { CARRIED_AT } from '../commands/once.ts';
+import { CARRIED_AT } from '../commands/once-line.ts';
 import { cursorOf, parseCursor, partitionOfCursor, positionOf } from '../commands/scan-cursor.ts';
 import { wrongShape } from '../commands/server-row.ts';
 import { resolveCommand } from '../commands/table.ts';

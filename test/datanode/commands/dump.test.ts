@@ -1,23 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { writeU64 } from '../../../src/common/bytes.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { openCollection, saveCollection } from '../../../src/datanode/encoding/collection.ts';
-import {
-  encodeListKey,
-  encodeMemberKey,
-  LIST_ORIGIN,
-} from '../../../src/datanode/encoding/element-key.ts';
-import { tags } from '../../../src/datanode/encoding/tags.ts';
+import { encodeListKey, LIST_ORIGIN } from '../../../src/datanode/encoding/element-key.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { decodeRdbValue, openRdbPayload, sealRdbPayload } from '../encoding/at-once.ts';
-import { compressedRun, length, text, value } from '../encoding/rdb-forms.ts';
+import { compressedRun, length, listpack, text, time, value } from '../encoding/rdb-forms.ts';
 import { LonePartition } from './lone-partition.ts';
 
 const OK = { kind: 'simple', text: 'OK' };
 
 /** Puts elements under `k` directly. */
 async function filled(
-  type: 'hash' | 'list',
+  type: 'list',
   size: number,
   put: (txn: Txn, place: Parameters<typeof encodeListKey>[0], at: number) => void,
 ): Promise<LonePartition> {
@@ -51,22 +45,48 @@ describe('DUMP', () => {
     expect(await partition.call('DUMP', 'copy')).toEqual(reply);
   });
 
-  test('leaves out fields that have expired, and deadlines of the others', async () => {
-    const fields = ['gone', 'later', 'plain'];
-    const partition = await filled('hash', fields.length, (txn, place, at) => {
-      const deadline = Buffer.alloc(9);
-      deadline[0] = 1;
-      writeU64(deadline, at === 0 ? 1_000 : 9_000_000_000_000, 1);
-      const head = at === 2 ? Buffer.from([0]) : deadline;
-      const key = encodeMemberKey(tags.hashField, place, Buffer.from(fields[at]!));
-      txn.put(key, Buffer.concat([head, Buffer.from('v')]));
-    });
+  test('leaves out fields that have expired, and keeps the deadlines of the others', async () => {
+    const partition = await LonePartition.open();
+    await partition.call('HSET', 'k', 'gone', 'v', 'soon', 'v', 'later', 'v', 'plain', 'v');
+    const at = (ms: number) => String(partition.nowMs + ms);
+    for (const [field, ms] of Object.entries({ gone: 1, soon: 500, later: 90_000_000 })) {
+      await partition.call('HPEXPIREAT', 'k', at(ms), 'FIELDS', '1', field);
+    }
+    partition.nowMs += 2;
     const reply = await partition.call('DUMP', 'k');
     if (reply.kind !== 'bulk') throw new Error(`DUMP answered ${reply.kind}`);
+    const earliest = time(Number(at(498)));
+    expect(reply.bytes.subarray(0, 10)).toEqual(value(24, earliest, length(3)));
+    expect(reply.bytes.readUInt16LE(reply.bytes.length - 10)).toBe(12);
     const decoded = decodeRdbValue(openRdbPayload(reply.bytes)!);
     if (decoded.type !== 'hash') throw new Error(`a ${decoded.type}`);
-    const shown = Array.from(decoded.elements, ([field, content]) => `${field}=${content}`);
-    expect(shown.sort()).toEqual(['later=v', 'plain=v']);
+    const shown = Array.from(decoded.elements, ([field, , ms]) => `${field}=${ms}`);
+    const [soon, later] = [at(498), at(89_999_998)];
+    expect(shown.sort()).toEqual([`later=${later}`, 'plain=0', `soon=${soon}`]);
+
+    expect(await partition.call('RESTORE', 'copy', '0', reply.bytes)).toEqual(OK);
+    expect(await partition.call('DUMP', 'copy')).toEqual(reply);
+    expect(await partition.call('OBJECT', 'ENCODING', 'copy')).toMatchObject({
+      bytes: Buffer.from('listpackex'),
+    });
+    const asked = ['FIELDS', '3', 'later', 'plain', 'soon'];
+    expect(await partition.call('HPEXPIRETIME', 'copy', ...asked)).toMatchObject({
+      items: [{ value: Number(later) }, { value: -1 }, { value: Number(soon) }],
+    });
+    partition.nowMs = Number(soon);
+    expect(await partition.call('HGET', 'copy', 'soon')).toMatchObject({ kind: 'null' });
+    expect(await partition.expire('copy')).toBeGreaterThanOrEqual(0);
+    expect(await partition.call('HLEN', 'copy')).toMatchObject({ value: 2 });
+  });
+
+  test('of a hash of which no field has a deadline any more is as of any other', async () => {
+    const partition = await LonePartition.open();
+    await partition.call('HSET', 'k', 'f', 'v', 'g', 'v');
+    const plain = await partition.call('DUMP', 'k');
+    await partition.call('HEXPIRE', 'k', '100', 'FIELDS', '1', 'f');
+    expect(await partition.call('DUMP', 'k')).not.toEqual(plain);
+    await partition.call('HPERSIST', 'k', 'FIELDS', '1', 'f');
+    expect(await partition.call('DUMP', 'k')).toEqual(plain);
   });
 
   test('of more than one request may carry is refused', async () => {
@@ -100,6 +120,34 @@ describe('RESTORE', () => {
     const payload = sealRdbPayload([value(5, length(1), text('a'.repeat(65)), score)]);
     expect(await partition.call('RESTORE', 'k', '0', payload)).toEqual(OK);
     expect(await partition.call('DUMP', 'k')).toEqual({ kind: 'bulk', bytes: payload });
+  });
+
+  test('leaves out fields whose deadline has passed, and makes nothing of none', async () => {
+    const partition = await LonePartition.open();
+    const past = String(partition.nowMs);
+    const fields = (...flat: string[]) =>
+      sealRdbPayload([value(25, time(Number(past)), text(listpack(flat)))], 12);
+    expect(
+      await partition.call('RESTORE', 'k', '0', fields('a', '1', past, 'b', '2', '0')),
+    ).toEqual(OK);
+    expect(await partition.call('HLEN', 'k')).toMatchObject({ value: 1 });
+    expect(await partition.call('OBJECT', 'ENCODING', 'k')).toMatchObject({
+      bytes: Buffer.from('listpackex'),
+    });
+    expect(await partition.call('RESTORE', 'k', '0', fields('a', '1', past), 'REPLACE')).toEqual(
+      OK,
+    );
+    expect(await partition.call('EXISTS', 'k')).toMatchObject({ value: 0 });
+    expect(await partition.call('DBSIZE')).toMatchObject({ value: 0 });
+  });
+
+  test('takes versions up to that of Redis 7.4', async () => {
+    const partition = await LonePartition.open();
+    const string = [value(0, text('a'))];
+    expect(await partition.call('RESTORE', 'k', '0', sealRdbPayload(string, 12))).toEqual(OK);
+    expect(await partition.call('RESTORE', 'l', '0', sealRdbPayload(string, 13))).toMatchObject({
+      text: 'ERR DUMP payload version or checksum are wrong',
+    });
   });
 
   test('refuses a string that is longer than a value may be', async () => {

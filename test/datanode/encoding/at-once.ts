@@ -12,5 +12,7 @@ function finished<Result>(run: Slices<Result>): Result {
 
 export const crc64 = (bytes: Uint8Array) => finished(crc.crc64(bytes));
 export const decodeRdbValue = (bytes: Buffer) => finished(decode.decodeRdbValue(bytes));
-export const sealRdbPayload = (parts: readonly Buffer[]) => finished(payload.sealRdbPayload(parts));
-export const openRdbPayload = (bytes: Buffer) => finished(payload.openRdbPayload(bytes));
+export const sealRdbPayload = (parts: readonly Buffer[], version?: number) =>
+  finished(payload.sealRdbPayload(parts, version));
+export const openRdbPayload = (bytes: Buffer) =>
+  finished(payload.openRdbPayload(bytes, payload.rdbVersions.withFieldDeadlines));

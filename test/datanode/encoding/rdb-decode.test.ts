@@ -9,6 +9,7 @@ import {
   length,
   listpack,
   text,
+  time,
   value,
   ziplist,
   zipmap,
@@ -67,7 +68,37 @@ const hashForms: readonly (readonly [string, Buffer])[] = [
 ];
 
 test.each(hashForms)('a hash of %s', (_name, bytes) => {
-  expect(shown(bytes)).toEqual(pairs);
+  expect(shown(bytes)).toEqual(pairs.map(([field, content]) => [field, content, 0]));
+});
+
+describe('hashes whose fields have deadlines', () => {
+  const DAY_MS = 86_400_000;
+  const FIRST_MS = 1_700_000_000_000;
+  const deadlines = [0, FIRST_MS, FIRST_MS + 5, FIRST_MS + 100 * DAY_MS, FIRST_MS + 0x3fff];
+  const fields = deadlines.map((deadlineMs, at) => [`f${at}`, `${at}`, deadlineMs] as const);
+  const after = (deadlineMs: number) => length(deadlineMs && deadlineMs - FIRST_MS + 1);
+  const parts = (deadlineOf: (deadlineMs: number) => Buffer) =>
+    fields.flatMap(([field, content, ms]) => [deadlineOf(ms), text(field), text(content)]);
+  const packed = text(listpack(fields.flat().map(String)));
+  const { hashMetadata, hashListpackEx, hashMetadataEarly, hashListpackExEarly } = rdbTypes;
+
+  test.each([
+    ['fields', value(hashMetadata, time(FIRST_MS), length(fields.length), ...parts(after))],
+    ['a listpack', value(hashListpackEx, time(FIRST_MS), packed)],
+    ['a listpack of which none has any left', value(hashListpackEx, time(0), packed)],
+    ['fields, early', value(hashMetadataEarly, length(fields.length), ...parts(length))],
+    ['a listpack, early', value(hashListpackExEarly, packed)],
+  ])('of %s', (_name, bytes) => {
+    expect(shown(bytes)).toEqual(fields);
+    expect(decodeRdbValue(bytes)).toMatchObject({ mayExpire: true });
+  });
+
+  test('are written with lengths of 64 bits where they are that far', () => {
+    const far = 2 ** 40 + 7;
+    expect(length(far).toString('hex')).toBe('810000010000000007');
+    const bytes = value(hashMetadata, time(1), length(1), length(far), text('f'), text('v'));
+    expect(shown(bytes)).toEqual([['f', 'v', far]]);
+  });
 });
 
 describe('sets', () => {
@@ -139,6 +170,7 @@ describe('strings', () => {
 });
 
 describe('what is refused', () => {
+  const WIDEST = Buffer.from('81ffffffffffffffff', 'hex');
   const nan = Buffer.alloc(8);
   nan.writeDoubleLE(Number.NaN);
   const long = ziplist(['a', 'b']);
@@ -160,6 +192,12 @@ describe('what is refused', () => {
     ['a member twice', value(rdbTypes.set, length(2), text('a'), text('a'))],
     ['a field twice', value(rdbTypes.hashListpack, text(listpack(['a', '1', 'a', '2'])))],
     ['a field without a value', value(rdbTypes.hashListpack, text(listpack(['a', '1', 'b'])))],
+    ['a deadline no number holds', value(24, time(0), length(1), WIDEST, text('a'), text('b'))],
+    ['a deadline beyond all', value(24, time(0), length(1), length(2 ** 49), text('a'), text('b'))],
+    ['a field without a deadline', value(25, time(0), text(listpack(['a', '1', '0', 'b', '2'])))],
+    ['a deadline as a word', value(25, time(0), text(listpack(['a', '1', 'x'])))],
+    ['a deadline before all', value(25, time(0), text(listpack(['a', '1', '-5'])))],
+    ['an earliest deadline that is cut', value(25, Buffer.alloc(7))],
     ['a score that is no number', value(rdbTypes.zset, length(1), text('a'), nan)],
     ['a score as a word', value(rdbTypes.zsetListpack, text(listpack(['a', 'one'])))],
     [

@@ -1,5 +1,9 @@
 /** Values in the encodings that Redis had over the years, built as their descriptions say. */
-import { encodeRdbLength, encodeRdbString } from '../../../src/datanode/encoding/rdb-elements.ts';
+import {
+  encodeRdbLength,
+  encodeRdbString,
+  encodeRdbTime,
+} from '../../../src/datanode/encoding/rdb-elements.ts';
 
 const bytesOf = (text: string | Buffer) =>
   typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
@@ -10,6 +14,7 @@ export function text(bytes: string | Buffer): Buffer {
 }
 
 export const length = encodeRdbLength;
+export const time = encodeRdbTime;
 
 export function value(type: number, ...parts: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([type]), ...parts]);

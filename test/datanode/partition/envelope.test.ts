@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { allocateWithRoom } from '../../../src/common/bytes-with-room.ts';
+import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import {
   decodeEnvelope,
   decodeEnvelopeInSteps,
@@ -125,6 +126,30 @@ describe('log entries', () => {
         `${'00000005424c504f50'}${'000000016b'}${'0000000130'}` +
         `${'00000001'}${'0000000163'}`,
     );
+  });
+
+  test('with dumps that may have deadlines of fields are of the fourth', () => {
+    const payload = (version: number) => Buffer.from([0, 0, version, ...Buffer.alloc(9)]);
+    const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+    const restore = (version: number) => [...words('Restore k 0'), payload(version)];
+    const session = words('KV.ONCE session-1 1 1');
+    const versionOf = (...lines: Buffer[][]) => {
+      const data = encodeEnvelope({ timeMs: 1, seed: 7, body: { family: 'redis', lines } });
+      const { body } = decodeEnvelope(data);
+      const known = data.readUInt16BE(2) === 4 ? { fieldDeadlines: true } : {};
+      expect(body).toEqual({ family: 'redis', lines, ...known });
+      return data.readUInt16BE(2);
+    };
+    const exec = (...lines: Buffer[][]) => [...encodeExec([words('SET a 1'), ...lines])];
+    expect(versionOf(words('SET dump restore'), words('RESTORE k 0'), restore(11))).toBe(1);
+    expect(versionOf(exec(words('SET dump restore'), restore(9)))).toBe(1);
+    expect(versionOf(words('SET k v'), restore(12))).toBe(4);
+    expect(versionOf(exec(restore(12)))).toBe(4);
+    expect(versionOf(exec(words('DUMP k')))).toBe(4);
+    expect(versionOf([...session, ...restore(12)])).toBe(4);
+    expect(versionOf([...session, ...restore(11)])).toBe(1);
+    expect(versionOf([...session, ...exec(restore(12))])).toBe(4);
+    expect(versionOf([...session, ...words('DUMP k')])).toBe(4);
   });
 
   test('of a newer version, or cut, are refused with the remedy', () => {

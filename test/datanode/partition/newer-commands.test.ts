@@ -4,6 +4,7 @@ import { systemClock } from '../../../src/common/clock.ts';
 import { codeOf, messageOf } from '../../../src/common/errors.ts';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import type * as table from '../../../src/datanode/commands/table.ts';
+import { encodeRdbTime } from '../../../src/datanode/encoding/rdb-elements.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../src/datanode/partition/applier.ts';
 import type { CommandLine } from '../../../src/datanode/partition/batch.ts';
@@ -12,6 +13,8 @@ import { KeyEventGate } from '../../../src/datanode/partition/key-event-gate.ts'
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
 import type { CarriedWaiter } from '../../../src/datanode/partition/waiter-codec.ts';
 import { EMPTY_CONF } from '../../../src/datanode/raft/conf-change.ts';
+import { OK, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { sealRdbPayload } from '../encoding/at-once.ts';
 import { Trio } from './trio.ts';
 
 /** A command that the build of the moment lacks. */
@@ -34,10 +37,11 @@ const BEGIN: ReplicaState = {
 };
 
 /** What two entries come to, the second of which has `body`. */
-async function applied(body: EnvelopeBody) {
+async function applied(body: EnvelopeBody, as = (entry: Buffer) => entry) {
   const { engine } = await createMemoryHost().open('1-0');
   const faults: unknown[] = [];
   const indexes: number[] = [];
+  const replies: Reply[] = [];
   const applier = new Applier(
     systemClock,
     engine,
@@ -47,18 +51,21 @@ async function applied(body: EnvelopeBody) {
       mayGather: () => false,
       applyConfChange: () => EMPTY_CONF,
       onClear: () => {},
-      onApplied: (entries) => indexes.push(...entries.map(({ index }) => index)),
+      onApplied: (entries) => {
+        indexes.push(...entries.map(({ index }) => index));
+        for (const entry of entries) replies.push(...entry.replies);
+      },
       keyEvents: new KeyEventGate(undefined, 'default', () => ({ isLeader: false, term: 0 })),
       onFault: (failure) => faults.push(failure),
     },
   );
   const first: EnvelopeBody = { family: 'redis', lines: [wordsOf('SET a 1')] };
   for (const [at, each] of [first, body].entries()) {
-    const data = encodeEnvelope({ timeMs: 6_000, seed: 1, body: each });
+    const data = as(encodeEnvelope({ timeMs: 6_000, seed: 1, body: each }));
     applier.enqueue([{ kind: 'normal', index: 10 + at, term: 2, data }], () => {});
     await applier.whenIdle();
   }
-  return { faults, indexes, state: applier.state };
+  return { faults, indexes, replies, state: applier.state };
 }
 
 const redis = (...lines: CommandLine[]): EnvelopeBody => ({ family: 'redis', lines });
@@ -101,6 +108,34 @@ test('a command that is known and no write, or malformed, is refused by every bu
   const lines = ['GET a', 'SET a 1 NX XX', 'EXEC', 'OBJECT', 'OBJECT ENCODING a'].map(wordsOf);
   const { faults, state } = await applied(redis(...lines, nested));
   expect([faults, state.index]).toEqual([[], 11]);
+});
+
+test('RESTORE and DUMP do in an entry of an older build what they did there', async () => {
+  const [field, soon] = ['f', 'v'].map((text) => Buffer.from([1, ...Buffer.from(text)]));
+  const parts = [Buffer.of(24), encodeRdbTime(10_000), Buffer.from([1, 1]), field!, soon!];
+  const newer = sealRdbPayload(parts, 12);
+  const restore = (payload: Buffer) => [...wordsOf('RESTORE k 0'), payload];
+  const commands = ['HSET h f v', 'HEXPIRE h 9 FIELDS 1 f', 'DUMP h'];
+  const body = redis(restore(newer), encodeExec(commands.map(wordsOf)));
+  const now = await applied(body);
+  const before = await applied(body, (entry) => {
+    if (entry.readUInt16BE(2) !== 4) return entry;
+    // as the other would have written it: its version, and nothing that came later
+    const bare = entry.subarray(0, entry.length - 16);
+    bare.writeUInt16BE(1, 2);
+    return bare;
+  });
+  expect(now.faults.concat(before.faults)).toEqual([]);
+  expect(now.replies[1]).toEqual(OK);
+  expect(before.replies[1]).toMatchObject({
+    text: 'ERR DUMP payload version or checksum are wrong',
+  });
+  const [dumped, early] = [now, before].map(({ replies }) => {
+    const reply = replies.at(-1);
+    const last = reply?.kind === 'array' ? reply.items.at(-1) : undefined;
+    return last?.kind === 'bulk' ? last.bytes[0] : last;
+  });
+  expect([dumped, early]).toEqual([24, 4]);
 });
 
 test('one of three replicas of an older build stops undamaged, and goes on once upgraded', async () => {
