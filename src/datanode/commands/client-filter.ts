@@ -1,6 +1,7 @@
 /** The words by which CLIENT LIST and CLIENT KILL choose clients. */
 import { parseInteger } from '../encoding/string.ts';
 import { argument, SYNTAX_ERROR, word } from './args.ts';
+import { userOf } from './client-line.ts';
 import type { Session } from './node-context.ts';
 import { isSubscribed } from './pubsub-port.ts';
 
@@ -88,7 +89,7 @@ function killTest(
       return ({ local }) => local === text;
     case 'user':
       if (!isUser(text)) return `ERR No such user '${text.slice(0, 128)}'`;
-      return ({ user }) => user === text;
+      return (session) => userOf(session) === text;
     case 'type': {
       const type = clientType(value);
       return type === undefined ? unknownType(value) : (session) => typeOf(session) === type;

@@ -16,6 +16,11 @@ function flagsOf(session: Session, inTransaction: boolean): string {
   return flags.map(([is, flag]) => (is ? flag : '')).join('') || 'N';
 }
 
+/** Whom it counts as: who has not said who it is, is the default user, with rights or without. */
+export function userOf({ user }: Session): string {
+  return user || 'default';
+}
+
 /**
  * One line of CLIENT LIST: Redis 7.2's fields in its order, and the namespace. `command`: what it runs,
  * or ran last.
@@ -56,7 +61,7 @@ export function clientLine(
     'tot-mem': requestBytes + replyBytes,
     events: 'r',
     cmd: command || 'NULL',
-    user: session.user,
+    user: userOf(session),
     redir: -1,
     resp: session.protocol,
     'lib-name': session.libraryName,

@@ -44,6 +44,20 @@ test('CLIENT LIST of many gives way in between, and shows each once', async () =
   expect(node.slept).toEqual([0, 0]);
 });
 
+test('who has not said who it is counts as the default user', async () => {
+  node.session.user = '';
+  node.others[0]!.user = '';
+  node.others[1]!.user = 'bob';
+  const list = await ask(node, 'CLIENT LIST');
+  expect([...list.matchAll(/ user=(\S*) /g)].map(([, user]) => user)).toEqual([
+    'default',
+    'default',
+    'bob',
+  ]);
+  expect(await ask(node, 'CLIENT KILL USER default')).toBe(':1\r\n');
+  expect(node.others.map(({ ended }) => ended)).toEqual(['killed', 'no']);
+});
+
 test('CLIENT KILL by address, by filters, and oneself after the reply', async () => {
   expect(await ask(node, 'CLIENT KILL 127.0.0.1:50002')).toBe('+OK\r\n');
   expect(node.others[0]!.ended).toBe('killed');
