@@ -79,6 +79,8 @@ export class Access implements AclView {
   readonly #log: AclLog;
   /** Whose commands are changing users just now: they end with their reply, if they do. */
   readonly #changing = new Set<Session>();
+  /** Waits for an element, of connections that were closed. */
+  readonly #waits = new Set<Promise<unknown>>();
   #users: ReadonlyMap<string, User> | undefined;
 
   constructor(world: AccessWorld) {
@@ -100,8 +102,16 @@ export class Access implements AclView {
     for (const session of this.#world.sessions()) {
       if (session.user === '' || mayStay(session, users.get(session.user))) continue;
       if (this.#changing.has(session)) session.closeAfterReply();
-      else session.kill();
+      else this.#kill(session);
     }
+  }
+
+  #kill(session: Session): void {
+    session.kill();
+    const wait = session.blocked?.end('gone');
+    if (wait === undefined) return;
+    this.#waits.add(wait);
+    void wait.finally(() => this.#waits.delete(wait));
   }
 
   /** The one guard: what the session is answered instead of the command's reply. */
@@ -266,6 +276,8 @@ export class Access implements AclView {
       while (this.#rulesOf(name) !== edit.rules && clock.monotonicMs() < untilMs) {
         await sleep(clock, SEEN_POLL_MS);
       }
+      // what is stored behind the change is not for those whom it has ended, as with CLIENT KILL
+      await Promise.all(this.#waits);
       return undefined;
     } catch (failure) {
       return `ERR the users could not be changed, try again: ${messageOf(failure)}`;

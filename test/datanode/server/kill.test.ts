@@ -1,4 +1,5 @@
 /** CLIENT KILL: who is killed is no client any more for whatever comes behind the KILL. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { NULL_ARRAY } from '../../../src/datanode/resp/reply.ts';
 import { eventually } from '../../cluster/cluster.ts';
@@ -33,8 +34,9 @@ async function run(...commands: string[]): Promise<string> {
 }
 
 /** A client that waits for an element of {q}l, its id and its address. */
-async function waiter(command = 'BLPOP {q}l 0') {
+async function waiter(command = 'BLPOP {q}l 0', user?: string) {
   const client = await open();
+  if (user !== undefined) await client.ask(`AUTH ${user} x`, '+OK\r\n');
   const id = (await client.ask('CLIENT ID', ':1\r\n')).slice(1, -2);
   client.send(command);
   await blocked(1);
@@ -78,18 +80,23 @@ describe('a client that waits and is killed', () => {
     await blocked(0);
   });
 
-  test('is answered for only when its wait is withdrawn', async () => {
-    const { id } = await waiter();
-    const tell = keepWithdrawals(doors.partitions);
-    const { length } = killer.text;
-    killer.send(`CLIENT KILL ID ${id}`);
-    const other = await open();
-    await other.ask('PING', '+PONG\r\n');
-    await other.ask('PING', '+PONG\r\n');
-    expect(killer.text.length).toBe(length);
-    tell();
-    expect((await killer.until((all) => all.length > length)).slice(length)).toBe(':1\r\n');
-  });
+  test.each(['CLIENT KILL ID ?', 'ACL DELUSER bob'])(
+    'by %s is answered for only when its wait is withdrawn',
+    async (command) => {
+      await killer.ask('ACL SETUSER bob on nopass ~* +@all', '+OK\r\n');
+      const { id } = await waiter('BLPOP {q}l 0', 'bob');
+      const tell = keepWithdrawals(doors.partitions);
+      const { length } = killer.text;
+      killer.send(command.replace('?', id));
+      await sleep(50);
+      const other = await open();
+      await other.ask('PING', '+PONG\r\n');
+      await other.ask('PING', '+PONG\r\n');
+      expect(killer.text.length).toBe(length);
+      tell();
+      expect((await killer.until((all) => all.length > length)).slice(length)).toBe(':1\r\n');
+    },
+  );
 
   test('is waited for no longer than any that goes, when its leader does not answer', async () => {
     for (const partition of doors.partitions) partition.isLeader = false;
