@@ -3,8 +3,6 @@
  * leaders, reports its own leaders, and keeps the last picture on disk to serve from while the
  * metadata store is away.
  */
-
-import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import { type Clock, sleep } from '../../common/clock.ts';
 import type { Disk } from '../../common/disk.ts';
 import { anyAborted } from '../../common/either-signal.ts';
@@ -23,16 +21,11 @@ import {
   SCHEMA_VERSION,
 } from '../../meta/schema.ts';
 import type { Lease, MetaStore, Watch } from '../../meta/store.ts';
-import {
-  type ClusterImage,
-  ClusterView,
-  everythingChanged,
-  IMAGE_VERSION,
-  type ViewChange,
-} from './cluster-view.ts';
+import { ClusterView, everythingChanged, type ViewChange } from './cluster-view.ts';
 import { Life, type LifeNotes } from './life.ts';
 import { LoadReporter } from './load-reporter.ts';
 import { Reporter } from './reporter.ts';
+import { SavedTable } from './saved-table.ts';
 
 export interface DatanodeCoordinatorOptions {
   readonly store: MetaStore;
@@ -58,7 +51,6 @@ const RETRY_MS = 500;
 const FORMER_LEASES = 2;
 /** Of tries that fail one after the other: while the store is away, a line about every minute. */
 const TOLD_EVERY = 60;
-const SAVE_DELAY_MS = 50;
 /** A picture is saved at least this often, so that it is never far behind its store. */
 const REVISIONS_UNSAVED_MAX = 10_000;
 const SETTING_POLL_MS = 5;
@@ -74,13 +66,12 @@ export class DatanodeCoordinator {
   readonly #loads: LoadReporter;
   readonly #life: Life;
   readonly #stop = new AbortController();
+  readonly #saved: SavedTable;
   #view: ClusterView;
   #savedRevision: Revision = 0;
   #watch: Watch | undefined;
   #lease: Lease | undefined;
   #registering: Promise<void> = Promise.resolve();
-  #saving: Promise<void> | undefined;
-  #unsaved = false;
   /** Until it has begun to register. */
   #own: NodeRecord | undefined;
   #refused = false;
@@ -96,6 +87,7 @@ export class DatanodeCoordinator {
     this.#leaders = new Reporter({ ...options, kind: recordKinds.leader, isKnown: isKnownLeader });
     this.#loads = new LoadReporter(options);
     this.#life = new Life(options.notes);
+    this.#saved = new SavedTable(options, this.#stop.signal);
     this.#damages = new Reporter({ ...options, kind: recordKinds.damage, isKnown: () => true });
   }
 
@@ -105,7 +97,7 @@ export class DatanodeCoordinator {
 
   /** Serves from the disk's picture at once; registration and watch follow in the background. */
   async start(record: NodeRecord): Promise<void> {
-    const image = await this.#readTable();
+    const image = await this.#saved.read();
     if (image !== undefined) {
       this.#view = ClusterView.fromImage(image, (problem) => this.#onProblem(problem));
       this.#options.onChange(this.#view, everythingChanged);
@@ -166,7 +158,7 @@ export class DatanodeCoordinator {
     await this.#damages.stop();
     await this.#registering;
     await this.#lease?.revoke().catch(() => {});
-    await this.#saving;
+    await this.#saved.settled();
   }
 
   #changed(change: ViewChange, revision: Revision): void {
@@ -177,8 +169,7 @@ export class DatanodeCoordinator {
     const changed = Object.values(change).includes(true);
     if (!changed && revision < this.#savedRevision + REVISIONS_UNSAVED_MAX) return;
     this.#savedRevision = revision;
-    this.#unsaved = true;
-    this.#saving ??= this.#save();
+    this.#saved.save(() => this.#view.image());
     this.#options.onChange(this.#view, change);
     this.#seenRevision = revision;
     this.#tellCurrent();
@@ -221,36 +212,6 @@ export class DatanodeCoordinator {
     this.#options.logger.error('metadata that cannot be used: what was last read stays', {
       problem,
     });
-  }
-
-  /** A picture that is damaged, or cannot be read, is as good as none: the metadata store has the table. */
-  async #readTable(): Promise<ClusterImage | undefined> {
-    const { disk, dataDir, logger } = this.#options;
-    const remedy = 'waiting for the metadata store instead';
-    try {
-      const image = await readChecked<ClusterImage>(disk, `${dataDir}/table`, remedy);
-      if (image === undefined || image.version === IMAGE_VERSION) return image;
-      logger.warn('the saved table is of another version', { version: image.version, remedy });
-      return undefined;
-    } catch (failure) {
-      logger.error('the saved table cannot be used', { error: messageOf(failure), remedy });
-      return undefined;
-    }
-  }
-
-  /** Changes of a short while are written together. */
-  async #save(): Promise<void> {
-    const { clock, disk, dataDir, logger } = this.#options;
-    while (this.#unsaved) {
-      await sleep(clock, SAVE_DELAY_MS, this.#stop.signal).catch(() => {});
-      this.#unsaved = false;
-      try {
-        await writeChecked(disk, `${dataDir}/table`, this.#view.image());
-      } catch (failure) {
-        logger.warn('the table could not be saved', { error: messageOf(failure) });
-      }
-    }
-    this.#saving = undefined;
   }
 
   async #keepRegistered(record: NodeRecord): Promise<void> {
