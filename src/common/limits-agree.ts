@@ -4,19 +4,18 @@ import type { limits as bounds } from './limits.ts';
 
 export function assertAgreement(limits: typeof bounds): void {
   assertReplies(limits);
+  assertEntries(limits);
+  assertDoors(limits);
+  assertNodes(limits);
+  assertMetadata(limits);
+}
+
+/** Entries, and what goes with them into a log batch, a frame and memory. */
+function assertEntries(limits: typeof bounds): void {
   assert(limits.entryBytesMax <= limits.entryBytesHardMax, 'an entry fits its hard bound');
   assert(
     2 * limits.waitersPerPartitionMax <= limits.servedRepliesMax,
     'whoever waits may be served twice over before anything is confirmed',
-  );
-  assert(
-    limits.openFilesOwn + limits.clientsLeast < limits.openFilesMin * 0.8,
-    'with the least files there may be, and a fifth of them for tables, some clients are let in',
-  );
-  assert(
-    limits.httpConnectionsMax.datanode + limits.httpRefusedMax + limits.transportStrangersMax <
-      limits.openFilesOwn,
-    'strangers at the doors for HTTP and peers take none of the files of clients and engines',
   );
   assert(
     limits.proposalsPerPartitionMax * limits.rewrittenSmallBytes <= limits.execGrowthBytesMax,
@@ -33,34 +32,21 @@ export function assertAgreement(limits: typeof bounds): void {
     'zeros are written chunk by chunk',
   );
   assert(limits.entryBytesHardMax < limits.frameBytesMax, 'the largest entry fits one frame');
+}
+
+/** Who is let in, and how long what is asked for waits. */
+function assertDoors(limits: typeof bounds): void {
   assert(
-    limits.metaValueBytesMax + limits.metaKeyBytesMax <= limits.metaTxnBytesMax,
-    'the largest metadata value fits a transaction',
+    limits.openFilesOwn + limits.clientsLeast < limits.openFilesMin * 0.8,
+    'with the least files there may be, and a fifth of them for tables, some clients are let in',
   );
   assert(
-    limits.gatherBytesMax + limits.entryBytesHardMax <= limits.frameBytesMax,
-    'what one partition gives to a gathering fits a frame, with a value beyond the bound',
-  );
-  assert(
-    limits.engineBehindOperations + limits.engineBehindBatchOperationsMax <=
-      limits.engineWholeOperationsMax,
-    'what is written behind is never written in parts',
+    limits.httpConnectionsMax.datanode + limits.httpRefusedMax + limits.transportStrangersMax <
+      limits.openFilesOwn,
+    'strangers at the doors for HTTP and peers take none of the files of clients and engines',
   );
   assert(limits.followerAskMs < limits.holdMs, 'a read that fails at a follower can go elsewhere');
-  assert(
-    (limits.hotValuesBytes & (limits.hotValuesBytes - 1)) === 0 &&
-      4 * limits.hotValueBytes <= limits.hotValuesBytes,
-    'a value that may be kept takes no more than a quarter of its ring',
-  );
   assert(limits.holdMs < limits.outcomeWaitMs, 'an outcome is waited for beyond one election');
-  assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
-  assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
-  assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
-  assert(
-    limits.peerSmallRequestBytesMax + limits.frameSmallBytesMax < limits.peerQueueBytesMax,
-    'requests never keep a peer from reading the raft messages beside them',
-  );
-  assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');
   assert(
     limits.sessionUseNotedMs * 4 <= limits.sessionIdleMs,
     'a session in use does not end for being noted late',
@@ -71,6 +57,40 @@ export function assertAgreement(limits: typeof bounds): void {
   );
 }
 
+/** What a node keeps of its engines and sends to its peers. */
+function assertNodes(limits: typeof bounds): void {
+  assert(
+    limits.gatherBytesMax + limits.entryBytesHardMax <= limits.frameBytesMax,
+    'what one partition gives to a gathering fits a frame, with a value beyond the bound',
+  );
+  assert(limits.gatherBytesMax <= limits.gatherNodeBytesMax, 'one gathering fits the budget');
+  assert(
+    limits.engineBehindOperations + limits.engineBehindBatchOperationsMax <=
+      limits.engineWholeOperationsMax,
+    'what is written behind is never written in parts',
+  );
+  assert(
+    (limits.hotValuesBytes & (limits.hotValuesBytes - 1)) === 0 &&
+      4 * limits.hotValueBytes <= limits.hotValuesBytes,
+    'a value that may be kept takes no more than a quarter of its ring',
+  );
+  assert(
+    limits.peerSmallRequestBytesMax + limits.frameSmallBytesMax < limits.peerQueueBytesMax,
+    'requests never keep a peer from reading the raft messages beside them',
+  );
+  assert(limits.snapshotChunkBytes < limits.frameBytesMax, 'a snapshot chunk fits one frame');
+}
+
+function assertMetadata(limits: typeof bounds): void {
+  assert(
+    limits.metaValueBytesMax + limits.metaKeyBytesMax <= limits.metaTxnBytesMax,
+    'the largest metadata value fits a transaction',
+  );
+  assert(limits.metaTxnBytesMax < limits.metaRequestBytesMax, 'a transaction fits a request');
+  assert(limits.metaRequestBytesMax < limits.metaLogBatchBytesMax, 'a request fits a log batch');
+}
+
+/** What may wait of replies, of one client and of all. */
 function assertReplies(limits: typeof bounds): void {
   assert(
     limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,

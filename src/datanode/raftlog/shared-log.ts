@@ -128,23 +128,7 @@ class SharedLog implements RaftLog {
       segmentBytes: this.#segmentBytes,
       batchBytesMax: this.#batchBytesMax,
     });
-    this.#gc = new SegmentGc({
-      segments: this.#segments,
-      queue: this.#queue,
-      segmentBytes: this.#segmentBytes,
-      replicas: () => this.#state.replicas.values(),
-      durableSeq: () => this.#durableSeq,
-      durableSegment: () => this.#durableSegment,
-      flush: () => this.flush(),
-      nextTurn: () => this.#nextTurn(),
-      stopped: () => this.#closed || this.#failure !== undefined,
-      failed: (error) =>
-        this.#fail(
-          error instanceof KvorumError
-            ? error
-            : diskFailed(this.#dir, 'removing an old segment', error),
-        ),
-    });
+    this.#gc = this.#createGc();
   }
 
   async open(): Promise<void> {
@@ -247,6 +231,24 @@ class SharedLog implements RaftLog {
     }
     this.#ended = true;
     await this.#segments.close();
+  }
+
+  #createGc(): SegmentGc {
+    return new SegmentGc({
+      segments: this.#segments,
+      queue: this.#queue,
+      segmentBytes: this.#segmentBytes,
+      replicas: () => this.#state.replicas.values(),
+      durableSeq: () => this.#durableSeq,
+      durableSegment: () => this.#durableSegment,
+      flush: () => this.flush(),
+      nextTurn: () => this.#nextTurn(),
+      stopped: () => this.#closed || this.#failure !== undefined,
+      failed: (error) => {
+        const isTold = error instanceof KvorumError;
+        this.#fail(isTold ? error : diskFailed(this.#dir, 'removing an old segment', error));
+      },
+    });
   }
 
   #flushSoon(urgency: LogUrgency): void {
