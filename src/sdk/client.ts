@@ -20,7 +20,7 @@ import { Pipeline, Transaction } from './pipeline.ts';
 import { Pool } from './pool.ts';
 import type { Value } from './replies.ts';
 import { Runner } from './runner.ts';
-import { type ScanOptions, type ScanStep, scanPlaces, scanSteps, scanStream } from './scan.ts';
+import { elementStream, keySteps, keyStream, type ScanOptions, type ScanStep } from './scan.ts';
 import { closeSessions, makeSessions } from './session-calls.ts';
 import type { Sessions } from './sessions.ts';
 import { Subscriber } from './subscriber.ts';
@@ -215,34 +215,27 @@ export class Client extends Base {
    * one node.
    */
   scanKeys(options: ScanOptions = {}): AsyncGenerator<ScanStep, void, undefined> {
-    return scanSteps(
-      (args) => this.call('scan', ...args) as Promise<readonly [string, readonly string[]]>,
-      options,
-      () => {
-        const content = this.#lookup.table?.content;
-        return content && scanPlaces(content.hash, content.partitions.length);
-      },
-    );
+    return keySteps(this.#send, options, () => this.#lookup.table?.content);
   }
 
   /** `scanKeys` as an object stream of arrays of keys. */
   scanStream(options: ScanOptions = {}): Readable {
-    return scanStream(this.scanKeys(options));
+    return keyStream(this.scanKeys(options));
   }
 
   /** Fields and values of a hash, one after the other, in arrays. */
   hscanStream(key: Key, options: ScanOptions = {}): Readable {
-    return this.#elementStream('hscan', key, options);
+    return elementStream(this.#send, 'hscan', key, options);
   }
 
   /** Members of a set, in arrays. */
   sscanStream(key: Key, options: ScanOptions = {}): Readable {
-    return this.#elementStream('sscan', key, options);
+    return elementStream(this.#send, 'sscan', key, options);
   }
 
   /** Members and scores of a sorted set, one after the other, in arrays. */
   zscanStream(key: Key, options: ScanOptions = {}): Readable {
-    return this.#elementStream('zscan', key, options);
+    return elementStream(this.#send, 'zscan', key, options);
   }
 
   /**
@@ -306,11 +299,7 @@ export class Client extends Base {
     return this.close();
   }
 
-  #elementStream(name: string, key: Key, options: ScanOptions): Readable {
-    const step = (args: readonly unknown[]) =>
-      this.call(name, key, ...args) as Promise<readonly [string, readonly string[]]>;
-    return scanStream(scanSteps(step, options, () => undefined));
-  }
+  readonly #send = (name: string, ...args: readonly unknown[]) => this.call(name, ...args);
 
   /** `inside`: for something that was under way when it began to close. */
   #begin(inside = false): void {

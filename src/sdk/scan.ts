@@ -5,7 +5,8 @@
  */
 import { Readable } from 'node:stream';
 import { SLOT_COUNT } from '../common/hash.ts';
-import type { CallOptions } from './command-types.ts';
+import type { CallOptions, Key } from './command-types.ts';
+import type { TableContent } from './table.ts';
 
 export interface ScanOptions extends CallOptions {
   /** Only keys (fields, members) of this glob pattern. */
@@ -27,33 +28,57 @@ export interface ScanStep {
   readonly progress: number;
 }
 
-/** Sends one step; resolves with the next cursor and what was found. */
-type Step = (
-  args: readonly unknown[],
-) => Promise<readonly [cursor: string, found: readonly string[]]>;
+/** Sends a command of the walk, options of the call last. */
+type Send = (name: string, ...args: readonly unknown[]) => Promise<unknown>;
+
+interface Found {
+  readonly cursor: string;
+  readonly found: readonly string[];
+}
 
 const HASHES = 2 ** 32;
 
-/** How many places there are: in namespaces with slots, and those of murmur3 with so many partitions. */
-export function scanPlaces(hash: 'slots' | 'murmur3', partitions: number): number {
-  if (hash === 'slots') return SLOT_COUNT * HASHES;
-  return partitions * SLOT_COUNT * Math.ceil(HASHES / partitions);
+/** `content`: of the table of partitions, asked for at each step; undefined while it is not known. */
+export async function* keySteps(
+  send: Send,
+  options: ScanOptions,
+  content: () => TableContent | undefined,
+): AsyncGenerator<ScanStep, void, undefined> {
+  for await (const { cursor, found } of stepsOf(send, ['scan'], options)) {
+    const progress = cursor === '0' ? 1 : Math.min(1, Number(cursor) / placesOf(content()));
+    yield { keys: found, cursor, progress };
+  }
 }
 
-/** `places`: asked at each step; undefined while the partitions are not known. */
-export async function* scanSteps(
-  step: Step,
+/** The elements of one collection as an object stream; `name` is HSCAN or one of its like. */
+export function elementStream(send: Send, name: string, key: Key, options: ScanOptions): Readable {
+  return streamOf(stepsOf(send, [name, key], options), ({ found }) => found);
+}
+
+/** An object stream of the keys of such steps. */
+export function keyStream(steps: AsyncIterable<ScanStep>): Readable {
+  return streamOf(steps, ({ keys }) => keys);
+}
+
+async function* stepsOf(
+  send: Send,
+  [name, ...key]: readonly [string, ...Key[]],
   options: ScanOptions,
-  places: () => number | undefined,
-): AsyncGenerator<ScanStep, void, undefined> {
+): AsyncGenerator<Found, void, undefined> {
   let cursor = options.cursor ?? '0';
   do {
-    const [next, keys] = await step([cursor, ...scanArguments(options)]);
+    const reply = await send(name, ...key, cursor, ...scanArguments(options));
+    const [next, found] = reply as readonly [cursor: string, found: readonly string[]];
     cursor = next;
-    const all = places() ?? SLOT_COUNT * HASHES;
-    const progress = cursor === '0' ? 1 : Math.min(1, Number(cursor) / all);
-    yield { keys, cursor, progress };
+    yield { cursor, found };
   } while (cursor !== '0');
+}
+
+/** How many places for keys there are, in order of the cursor; as with slots while that is not known. */
+function placesOf(content: TableContent | undefined): number {
+  if (content?.hash !== 'murmur3') return SLOT_COUNT * HASHES;
+  const partitions = content.partitions.length;
+  return partitions * SLOT_COUNT * Math.ceil(HASHES / partitions);
 }
 
 function scanArguments({ match, count, type, cursor: _, ...options }: ScanOptions): unknown[] {
@@ -65,10 +90,16 @@ function scanArguments({ match, count, type, cursor: _, ...options }: ScanOption
   ];
 }
 
-/** An object stream of the arrays that steps have found, empty ones left out. */
-export function scanStream(steps: AsyncIterable<ScanStep>): Readable {
-  async function* found() {
-    for await (const { keys } of steps) if (keys.length > 0) yield keys;
+/** Of the arrays that steps have found, empty ones left out. */
+function streamOf<Step>(
+  steps: AsyncIterable<Step>,
+  foundIn: (step: Step) => readonly string[],
+): Readable {
+  async function* arrays() {
+    for await (const step of steps) {
+      const found = foundIn(step);
+      if (found.length > 0) yield found;
+    }
   }
-  return Readable.from(found(), { objectMode: true, highWaterMark: 1 });
+  return Readable.from(arrays(), { objectMode: true, highWaterMark: 1 });
 }
