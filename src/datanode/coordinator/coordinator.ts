@@ -53,6 +53,8 @@ const FORMER_LEASES = 2;
 const TOLD_EVERY = 60;
 /** A picture is saved at least this often, so that it is never far behind its store. */
 const REVISIONS_UNSAVED_MAX = 10_000;
+/** By then whoever was elected, if anyone, has said so. */
+const ELECTED_MS = 5_000;
 const SETTING_POLL_MS = 5;
 /** Somebody else may have set it anew. */
 const SETTING_WAIT_MS = 1_000;
@@ -119,17 +121,27 @@ export class DatanodeCoordinator {
   }
 
   /**
-   * Nobody leads the group in this term, as a replica of this node knows. If that is what led in it,
-   * its report says so; a leader of a newer term is never written over (`isKnownLeader`).
+   * Nobody leads the group in this term, as a replica here knows. If it led in that its report says so; if
+   * before, once nobody was elected for a while. No later leader is written over (`isKnownLeader`).
    */
   resign({ namespace, partition, group }: PartitionRecord, term: Term): void {
     const key = keys.leader(namespace, partition);
     const led = this.#led.get(key);
     if (led === undefined) return;
+    if (led.group !== group) this.#led.delete(key);
+    else if (led.term === term) this.#resign(key, led);
+    else void this.#betweenTerms(key, led);
+  }
+
+  #resign(key: string, led: LeaderRecord): void {
+    if (this.#led.get(key) !== led) return;
     this.#led.delete(key);
-    if (led.group === group && led.term === term) {
-      this.#leaders.report(key, { ...led, resigned: true });
-    }
+    this.#leaders.report(key, { ...led, resigned: true });
+  }
+
+  async #betweenTerms(key: string, led: LeaderRecord): Promise<void> {
+    await sleep(this.#options.clock, ELECTED_MS, this.#stop.signal).catch(() => {});
+    if (!this.#stop.signal.aborted) this.#resign(key, led);
   }
 
   /**

@@ -402,6 +402,46 @@ describe('a datanode on its control path', () => {
     await expect.poll(() => view()!.resignedLeaders()).toEqual([]);
   });
 
+  test.each(['nobody', 'another node', 'this node'])(
+    'a leader that stepped down for a later term says so unless one is elected: %s',
+    async (elected) => {
+      const waits: (() => void)[] = [];
+      const setTimer: Clock['setTimer'] = (delayMs, run) => {
+        if (delayMs < 5_000) return systemClock.setTimer(delayMs, run);
+        waits.push(run);
+        return { cancel: () => {} };
+      };
+      clock = { ...systemClock, setTimer };
+      const { coordinator, started, view } = start();
+      await started;
+      const key = keys.leader('default', 0);
+      const stored = async () => JSON.parse((await store.get(key))!.value) as LeaderRecord;
+      const next = leaderRecord(0, 6, 7);
+      const there: LeaderRecord = { ...next, node: 'n2' };
+      const wanted = { ...partition, group: 7 };
+      await store.put(keys.namespace('default'), namespace(true));
+      await store.put(keys.partition('default', 0), encodeRecord(wanted));
+      await expect.poll(() => view()?.partitions()).toEqual([wanted]);
+      coordinator.reportLeader(leaderRecord(0, 5, 7));
+      await expect.poll(async () => (await store.get(key))?.value).toContain('"term":5');
+      coordinator.resign(wanted, 6);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(await stored()).toEqual(leaderRecord(0, 5, 7));
+      if (elected === 'another node') await store.put(key, encodeRecord(there));
+      if (elected === 'this node') {
+        meta.available = false;
+        coordinator.reportLeader(next);
+      }
+      expect(waits).toHaveLength(1);
+      for (const wake of waits) wake();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      meta.available = true;
+      const gone = { ...leaderRecord(0, 5, 7), resigned: true };
+      const left = { nobody: gone, 'another node': there, 'this node': next }[elected];
+      await expect.poll(stored).toEqual(left);
+    },
+  );
+
   test('what it led of a namespace that was deleted is forgotten', async () => {
     const { coordinator, started, view } = start();
     await started;
