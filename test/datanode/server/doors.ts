@@ -178,6 +178,7 @@ export async function openDoors(
 export class RawClient {
   readonly socket: Socket;
   #text = '';
+  #heardMs = 0;
   closed = false;
   #waiting: (() => void)[] = [];
 
@@ -185,6 +186,7 @@ export class RawClient {
     this.socket = socket;
     socket.on('data', (chunk) => {
       this.#text += chunk.toString('latin1');
+      this.#heardMs = Date.now();
       for (const wake of this.#waiting.splice(0)) wake();
     });
     socket.on('close', () => {
@@ -211,11 +213,12 @@ export class RawClient {
     this.socket.write(commands.map(wire).join(''));
   }
 
-  /** Resolves with all text so far once it satisfies `enough`; rejects after forty seconds. */
+  /** Resolves with all text so far once it satisfies `enough`; rejects after forty silent seconds. */
   async until(enough: (text: string) => boolean): Promise<string> {
-    const deadline = Date.now() + 40_000;
+    const startedMs = Date.now();
     while (!enough(this.#text)) {
-      if (Date.now() > deadline) throw new Error(`waited in vain; so far: ${this.#text}`);
+      if (Date.now() > Math.max(startedMs, this.#heardMs) + 40_000)
+        throw new Error(`waited in vain; so far: ${this.#text.slice(-10_000)}`);
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
         setTimeout(resolve, 50);
