@@ -96,6 +96,7 @@ async function reopenReplica(
   try {
     const state = readState(engine, name);
     checkFits(state, log, name);
+    checkIsOf(state, record, id, name);
     const taken = await takeOver(stores, engine, record, id, state);
     return { id, record, engine, state: taken, promised: notes.mayPromise(id) };
   } catch (failure) {
@@ -118,6 +119,28 @@ function checkFits(state: ReplicaState, log: ReplicaLog, name: string): void {
     'CORRUPT',
     `engine ${name} is applied up to ${state.index}, but the raft log holds ` +
       `${log.firstIndex()} to ${log.lastIndex()}: data was lost on this node`,
+  );
+}
+
+/**
+ * Ids are never given twice, so a state that names none of the group's members is another group's: its
+ * engine was put in the place of this one. Who was removed is not among the members, but knows of others.
+ */
+function checkIsOf(
+  { index, confState }: ReplicaState,
+  { birth, replicas }: PartitionRecord,
+  id: ReplicaId,
+  name: string,
+): void {
+  if (index === 0) return;
+  const { voters, votersOutgoing, learners, learnersNext } = confState;
+  const members = new Set([...voters, ...votersOutgoing, ...learners, ...learnersNext]);
+  if (members.has(id)) return;
+  if ([...birth, ...replicas].some(({ replica }) => members.has(replica))) return;
+  throw new KvorumError(
+    'CORRUPT',
+    `engine ${name} holds the data of replicas ${[...members].join(', ')}, which are of another ` +
+      `group than replica ${id}: it was put in the place of this one's`,
   );
 }
 

@@ -2,8 +2,11 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
+import { sealRecord } from '../../../src/datanode/encoding/record.ts';
+import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { type NodeStores, openReplica } from '../../../src/datanode/partition/open-replica.ts';
+import { encodeState } from '../../../src/datanode/partition/state.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
 import type { PartitionRecord } from '../../../src/meta/schema.ts';
 import { SimDisk } from '../../sim/disk.ts';
@@ -60,4 +63,35 @@ test('one that was just made is there after a loss of power', async () => {
     clock.clear();
     expect((await clock.until(open())).state).toEqual(state);
   }
+});
+
+/** Opens replica 1, puts into its engine what a group of `members` had applied, and opens it again. */
+async function openWithStateOf(members: readonly number[]): Promise<unknown> {
+  const clock = new ManualClock();
+  const disk = new SimDisk({ random: seededRandom('put there'), clock });
+  const files = { disk: disk.session(), dir: 'raftlog', clock, logger: silentLogger };
+  const log = await clock.until(openSharedLog({ ...files, onFailure: () => {} }));
+  const engines = createMemoryHost();
+  const notes = { mayPromise: () => false };
+  const stores = { log, engines, logger: silentLogger, notes } as unknown as NodeStores;
+  const open = () => openReplica(stores, record as unknown as PartitionRecord, 1);
+  const { engine, state } = await clock.until(open());
+  const confState = { ...state.confState, voters: members };
+  const value = sealRecord(STATE_KEY, encodeState({ ...state, confState }));
+  await engine.write([{ type: 'put', key: STATE_KEY, value }]);
+  await engine.close();
+  return clock.until(open());
+}
+
+test('it refuses the engine of another group that was put in the place of its own', async () => {
+  await expect(openWithStateOf([7, 8, 9])).rejects.toMatchObject({
+    code: 'CORRUPT',
+    message: expect.stringMatching(
+      /^engine 1-0 holds the data of replicas 7, 8, 9, which are of another group than replica 1:/,
+    ),
+  });
+});
+
+test('it opens that of its group: also when it is a member no more', async () => {
+  for (const members of [[1], [1, 7, 8], [2, 3, 9]]) await openWithStateOf(members);
 });
