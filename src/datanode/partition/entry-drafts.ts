@@ -8,7 +8,7 @@ import type { ValueSizes, Weighing, Weights } from './value-sizes.ts';
 export interface Waiter {
   readonly batch: CommandBatch;
   readonly results: LineResult[];
-  readonly resolve: (results: readonly LineResult[]) => void;
+  resolve: (results: readonly LineResult[]) => void;
 }
 
 /** Consecutive lines of one batch within one entry. */

@@ -13,25 +13,16 @@ import { isOnceLine } from '../commands/once-line.ts';
 import type { ProposeResult, Refusal } from '../raft/ready.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, EntryPlace, LineResult } from './batch.ts';
-import {
-  type Drafts,
-  draftEntries,
-  type EntryDraft,
-  type Segment,
-  type Waiter,
-} from './entry-drafts.ts';
+import { type Drafts, draftEntries, type EntryDraft, type Waiter } from './entry-drafts.ts';
 import type { OnceLines } from './envelope.ts';
 import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
+import { type AskedEntry, askedBefore, isLarge } from './repeated-writes.ts';
 import { ValueSizes } from './value-sizes.ts';
 import { witnessedWrite } from './witnessed.ts';
 
-interface PendingEntry {
+interface PendingEntry extends AskedEntry {
   readonly index: LogIndex;
   readonly term: Term;
-  readonly deadlineMs: number;
-  readonly segments: readonly Segment[];
-  /** Those of it who can ask again have been told so. */
-  told: boolean;
 }
 
 const refusalCode = {
@@ -82,6 +73,8 @@ export class Proposals {
   }
 
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
+    const known = askedBefore(this.#pending, batch);
+    if (known !== undefined) return known;
     if (this.count + batch.lines.length > limits.proposalsPerPartitionMax) {
       return Promise.resolve(
         failAll(batch, 'BUSY', `more than ${limits.proposalsPerPartitionMax} writes are waiting`),
@@ -237,7 +230,8 @@ export class Proposals {
     drafts.forEach((draft, offset) => {
       const deadlineMs = Math.max(...draft.segments.map((s) => s.waiter.batch.deadlineMs));
       const index = firstIndex + offset;
-      this.#pending.push({ index, term, deadlineMs, segments: draft.segments, told: false });
+      const asked = { deadlineMs, segments: draft.segments, isLarge: isLarge(draft), told: false };
+      this.#pending.push({ index, term, ...asked });
       this.#pendingLines += draft.lines.length;
     });
     this.#values.proposed(firstIndex + drafts.length - 1);
