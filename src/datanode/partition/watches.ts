@@ -24,6 +24,7 @@ import { observableName } from '../encoding/key-name.ts';
 import type { Change } from '../encoding/overlay.ts';
 import type { ChangeSet } from '../encoding/txn.ts';
 import type { View } from '../encoding/view.ts';
+import { encodeReply } from '../resp/encode-reply.ts';
 import { error, NULL_ARRAY } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { type Watch, WatchBook } from './watch-book.ts';
@@ -48,6 +49,8 @@ const OUTGROWN = error(
   `EXECABORT Transaction discarded because more than ${limits.watchKeysMax} keys, or more than ` +
     `${limits.watchBytesMax} bytes of them, are watched`,
 );
+
+const NIL = encodeReply(NULL_ARRAY, 2);
 
 export class Watches {
   readonly #ground: WatchGround;
@@ -84,10 +87,13 @@ export class Watches {
     const watch = this.#book.find(watched.token);
     if (watch !== undefined && this.#isIntact(watch, watched)) return this.#takeExec(batch, watch);
     if (watch !== undefined && !watch.leaving) this.#book.remove(watch);
-    if (exec !== first) return this.#take({ ...batch, lines: [carrying(first, BROKEN_EXEC)] });
-    if (batch.once !== undefined) return this.#take({ ...batch, lines: [BROKEN_EXEC] });
-    const reply = watch?.outgrown === true ? OUTGROWN : NULL_ARRAY;
-    return Promise.resolve([{ ok: true, reply }]);
+    const broken = watch?.outgrown === true ? OUTGROWN : NULL_ARRAY;
+    if (exec === first && batch.once === undefined) {
+      return Promise.resolve([{ ok: true, reply: broken }]);
+    }
+    const lines = [exec === first ? BROKEN_EXEC : carrying(first, BROKEN_EXEC)];
+    const results = this.#take({ ...batch, lines });
+    return broken === OUTGROWN ? results.then((told) => told.map(outgrownIfNil)) : results;
   }
 
   /**
@@ -255,6 +261,12 @@ export class Watches {
       }
     }
   }
+}
+
+/** The log has it that this has not been carried out; why it never will be is known here alone. */
+function outgrownIfNil(result: LineResult): LineResult {
+  if (!result.ok || !encodeReply(result.reply, 2).equals(NIL)) return result;
+  return { ...result, reply: OUTGROWN };
 }
 
 /** Their key's record, or an element of it, was changed. */

@@ -18,7 +18,7 @@ import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { Watches } from '../../../src/datanode/partition/watches.ts';
-import { NULL_ARRAY, OK } from '../../../src/datanode/resp/reply.ts';
+import { NULL_ARRAY, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 
 let engine: Engine;
 let watches: Watches;
@@ -36,10 +36,13 @@ let inSteps = false;
 let settled = true;
 /** Of records, by the watches. */
 let reads = 0;
+/** What the log answers. */
+let answer: Reply = OK;
 
 beforeEach(async () => {
   ({ engine } = await createMemoryHost().open('1-0'));
   [term, nowMs, gathered, settle, index, settled, reads] = [1, 1_000, [], [], 0, true, 0];
+  answer = OK;
   watches = new Watches({
     view: () => {
       const view = createView(engine);
@@ -61,7 +64,7 @@ beforeEach(async () => {
         failNext = undefined;
         return Promise.resolve(batch.lines.map(() => failed));
       }
-      const results: LineResult[] = batch.lines.map(() => ({ ok: true, reply: OK }));
+      const results: LineResult[] = batch.lines.map(() => ({ ok: true, reply: answer }));
       return new Promise((resolve) => settle.push(() => resolve(results)));
     },
   });
@@ -70,7 +73,15 @@ beforeEach(async () => {
 const bytes = (text: string) => Buffer.from(text);
 
 function gather(...lines: (readonly Buffer[])[]): Promise<readonly LineResult[]> {
+  return gatherOnce(undefined, ...lines);
+}
+
+function gatherOnce(
+  once: CommandBatch['once'],
+  ...lines: (readonly Buffer[])[]
+): Promise<readonly LineResult[]> {
   return watches.gather({
+    ...(once && { once }),
     namespace: 'default',
     partition: 0,
     kind: 'write',
@@ -487,6 +498,33 @@ describe.each([
       const told = expect.stringMatching(/^EXECABORT .* watched$/);
       expect(result).toEqual({ ok: true, reply: { kind: 'error', text: told } });
     });
+
+    test.each([
+      ['forwarded', undefined],
+      ['of a client’s session', ['KV.ONCE', 'session-1', '1', '1'].map(bytes)],
+    ])(
+      'of too many keys none is kept, and an EXEC that is %s says so as well, unless it has run',
+      async (_, words) => {
+        const once =
+          words === undefined ? { id: bytes('gateway-1'), sequence: 1, low: 1 } : undefined;
+        for (const [reply, told] of [
+          [NULL_ARRAY, { kind: 'error', text: expect.stringMatching(/^EXECABORT .* watched$/) }],
+          [
+            { kind: 'array', items: [OK] },
+            { kind: 'array', items: [OK] },
+          ],
+        ] as const) {
+          watch('u', ...many(0, limits.watchKeysMax + 1));
+          const exec = encodeExec([line('SET out 1')], { token: 'u', calls: 1 });
+          settled = true;
+          answer = reply;
+          const asked = gatherOnce(once, [...(words ?? []), ...exec]);
+          for (const done of settle.splice(0)) done();
+          expect(await asked).toEqual([{ ok: true, reply: told }]);
+          expect(gathered.at(-1)!.lines[0]!.at(-1)).toEqual(BROKEN_EXEC.at(-1));
+        }
+      },
+    );
 
     test('of too many bytes in all the oldest watches are forgotten', async () => {
       const length = limits.watchBytesMax / 2;
