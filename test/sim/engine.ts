@@ -206,8 +206,8 @@ class SimEngine implements Engine {
   readonly #tail: Tail;
   readonly #ways: Ways;
   readonly #large: LargeWrites;
-  /** While a large write is under way: that of the state before. */
-  #hashBefore = 0;
+  /** While a large write is under way: of the state before. */
+  #hashBefore: number | undefined;
   #isFirstPart = true;
   readonly #writes: WriteQueue;
   readonly #logs: LevelLogSync;
@@ -233,25 +233,22 @@ class SimEngine implements Engine {
       {
         batch: (operations) => this.#append(operations),
         prepare: preparing((operations) => this.#append(operations)),
-        snapshot: () => {
-          this.#hashBefore = tail.hash.value;
-          return image.snapshot();
-        },
+        stored: image,
+        hold: () => image.snapshot(),
         remember: async () => {},
-        restOn: async () => {},
       },
       ways.largeWrites,
     );
     this.#large = large;
-    this.getSync = (key) => (large.before ?? image).getSync(key);
-    this.getMany = (keys) => (large.before ?? image).getMany(keys);
-    this.iterate = (range) => (large.before ?? image).iterate(range);
+    this.getSync = (key) => (large.shown ?? image).getSync(key);
+    this.getMany = (keys) => (large.shown ?? image).getMany(keys);
+    this.iterate = (range) => (large.ranges ?? image).iterate(range);
     this.snapshot = () => large.snapshot() ?? image.snapshot();
     this.approximateBytes = async () => image.approximateBytes();
     this.#writes = new WriteQueue({
       batch: (operations) =>
         this.#begin(() =>
-          large.isLarge(operations) ? large.write(operations) : this.#append(operations),
+          large.isLarge(operations) ? this.#writeLarge(operations) : this.#append(operations),
         ),
       clear: (range) => this.#begin(async () => this.#append(await this.#deletes(range))),
     });
@@ -260,7 +257,11 @@ class SimEngine implements Engine {
   /** Of what readers see once `pending` is written. */
   hashAfter(pending: readonly BatchOperation[]): number {
     // what is pending may be what is being written in parts: whatever of it is there, it comes over it
-    if (this.#large.before !== undefined && pending.length === 0) return this.#hashBefore;
+    if (this.#hashBefore !== undefined && pending.length === 0) {
+      const { shown } = this.#large;
+      if (shown === undefined) return this.#hashBefore;
+      return this.#tail.hash.valueAfter((key) => this.#image.peek(key), [...shown.operations()]);
+    }
     return this.#tail.hash.valueAfter((key) => this.#image.peek(key), pending);
   }
 
@@ -294,6 +295,13 @@ class SimEngine implements Engine {
     await this.#tail.file.close();
     this.#image.close();
     this.#on.close();
+  }
+
+  /** When it fails readers go on to see what they saw. */
+  async #writeLarge(operations: BatchOperations): Promise<void> {
+    this.#hashBefore = this.#tail.hash.value;
+    await this.#large.write(operations);
+    this.#hashBefore = undefined;
   }
 
   #begin(write: () => Promise<void>): Promise<void> {

@@ -52,7 +52,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${engine}/large-write.ts`,
-        find: 'this.#before = before;',
+        find: 'this.#shown = shown;',
         replace: '',
       },
     ],

@@ -3,6 +3,7 @@
  * which must not be held while anything is written (`kept-state`). So before the next write it is set
  * apart: iterators hold what it is for ranges, and for single keys it remembers what each key was
  * that has been written since. Most states are over before anything is written, and cost nothing more.
+ * One that would have to remember too much is lost to who reads single keys of it (`lost-state`).
  *
  * One that began during a write may not have it, so what that write changes is remembered as well, by
  * its snapshot, before the next one begins. Until then all that is newer than the snapshot lies in
@@ -21,10 +22,10 @@ import { KeptState } from './kept-state.ts';
 import { engineError } from './level-errors.ts';
 import { giveBack, type LevelHandle, type LevelReading } from './level-handles.ts';
 import { LevelIterator } from './level-reader.ts';
+import { LostStateError } from './lost-state.ts';
 import type { Turn } from './write-steps.ts';
 
-/** Keys that are looked up before the clock is asked, and how long a turn of that is. */
-const STEP = 64;
+/** How long a turn of keys that are looked up is. */
 const TURN_MS = 0.75;
 
 export class HeldStates {
@@ -37,8 +38,6 @@ export class HeldStates {
   readonly #open = new Set<HeldState>();
   /** What is being written. */
   #inFlight: BatchOperations | undefined;
-  /** A range is, of which nobody knows what it had. */
-  #isClearing = false;
 
   constructor(
     path: string,
@@ -54,7 +53,6 @@ export class HeldStates {
 
   /** The state of now. */
   hold(): EngineSnapshot {
-    if (this.#isClearing) return this.holdBySnapshot();
     const state: HeldState = new HeldState(this.#path, this.#level, this.#inFlight, () =>
       this.#open.delete(state),
     );
@@ -62,12 +60,10 @@ export class HeldStates {
     return state;
   }
 
-  /** As `hold`, but no write has to do with it: its snapshot is held until it is closed. */
-  holdBySnapshot(): EngineSnapshot {
-    return new HeldState(this.#path, this.#level, undefined, () => undefined);
-  }
-
-  /** Carries `write` out, of which those that are open have nothing; no other may be under way. */
+  /**
+   * Carries `write` out, of which those that are open have nothing; no other may be under way. What it
+   * changes beside `operations` is nothing that they could have been asked for.
+   */
   write(operations: BatchOperations, write: () => Promise<void>): Promise<void> {
     this.#inFlight = operations;
     const written = this.#open.size === 0 ? write() : this.remember(operations).then(write);
@@ -76,48 +72,23 @@ export class HeldStates {
     });
   }
 
-  /** The same for what removes more than may be remembered. */
-  async clear(clear: () => Promise<void>): Promise<void> {
-    this.#isClearing = true;
-    try {
-      await this.restOn(() => this.holdBySnapshot());
-      await clear();
-    } finally {
-      this.#isClearing = false;
-    }
-  }
-
-  /** Those that are open rest on `before`, the state of now, while more is written than to remember. */
-  async restOn(before: () => EngineSnapshot): Promise<void> {
-    for (const state of [...this.#open]) {
-      await this.#noteOverlapping(state);
-      state.restOn(before);
-    }
-  }
-
   /** Those that are open are set apart, and remember what the keys are that are about to be written. */
   async remember(operations: BatchOperations): Promise<void> {
-    const states = [...this.#open];
+    let states = [...this.#open];
     for (const state of states) {
-      await this.#noteOverlapping(state);
+      await this.#eachStep(state.overlapping, (operation) =>
+        state.noteOverlapping(operation, this.#bytesMax),
+      );
       state.setApart();
     }
     await this.#eachStep(operations, ({ key, name = nameOf(key) }) => {
+      if (states.length === 0) return;
       const asking = states.filter((state) => state.asks(name));
       if (asking.length === 0) return;
       const was = told(this.#path, () => this.#level.getSync(key));
-      for (const state of asking) {
-        state.note(name, was);
-        // nothing has been written yet that it has not remembered
-        if (state.bytes > this.#bytesMax) state.restOn(() => this.holdBySnapshot());
-      }
+      for (const state of asking) state.note(name, was, this.#bytesMax);
+      states = states.filter((state) => state.isRemembering);
     });
-  }
-
-  #noteOverlapping(state: HeldState): Promise<void> {
-    return this.#eachStep(state.overlapping, (operation) =>
-      state.noteOverlapping(operation, this.#bytesMax),
-    );
   }
 
   async #eachStep(
@@ -125,10 +96,9 @@ export class HeldStates {
     look: (operation: BatchOperation) => void,
   ): Promise<void> {
     let sinceMs = this.#turn.nowMs();
-    let looked = 0;
     for (const operation of operations) {
       look(operation);
-      if (++looked % STEP !== 0 || this.#turn.nowMs() - sinceMs < TURN_MS) continue;
+      if (this.#turn.nowMs() - sinceMs < TURN_MS) continue;
       await this.#turn.next();
       sinceMs = this.#turn.nowMs();
     }
@@ -146,17 +116,15 @@ class HeldState implements EngineSnapshot {
   /** Of the write during which it began. */
   overlapping: BatchOperations;
   /** What is remembered takes in memory, near enough. */
-  bytes = 0;
+  #bytes = 0;
   readonly #handle: LevelHandle;
   #isIterated = false;
-  #staysHeld = false;
+  #isLost = false;
   #isClosed = false;
   /** Set once it is held by iterators. */
   #kept: KeptState | undefined;
   /** By their names, what the keys were that have been written since. */
   readonly #was = new Map<string, Buffer | undefined>();
-  /** Of the others; undefined: the LevelDB as it is now. */
-  #rest: EngineSnapshot | undefined;
 
   constructor(
     path: string,
@@ -173,15 +141,16 @@ class HeldState implements EngineSnapshot {
 
   getSync(key: Buffer): Buffer | undefined {
     assert(!this.#isIterated, 'a state that is kept is only iterated');
-    if (this.#kept === undefined) {
-      return told(this.#path, () => this.#level.getSync(key, this.#handle));
-    }
+    assert(!this.#isClosed, 'a state that is closed is not read');
+    if (this.#isLost) throw new LostStateError(this.#path);
+    if (this.#kept === undefined) return this.#stored(key, this.#handle);
     const name = nameOf(key);
     const was = this.#was.get(name);
-    if (was !== undefined || this.#was.has(name)) return was;
-    return this.#rest === undefined
-      ? told(this.#path, () => this.#level.getSync(key))
-      : this.#rest.getSync(key);
+    return was !== undefined || this.#was.has(name) ? was : this.#stored(key);
+  }
+
+  #stored(key: Buffer, handle?: LevelHandle): Buffer | undefined {
+    return told(this.#path, () => this.#level.getSync(key, handle));
   }
 
   async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
@@ -196,6 +165,7 @@ class HeldState implements EngineSnapshot {
 
   keep(): void {
     this.#isIterated = true;
+    this.#was.clear();
     this.setApart();
     this.#onClose();
   }
@@ -203,40 +173,37 @@ class HeldState implements EngineSnapshot {
   /** Its snapshot is needed no more. */
   setApart(): void {
     this.overlapping = NOTHING;
-    if (this.#kept !== undefined || this.#isClosed || this.#staysHeld) return;
+    if (this.#kept !== undefined || this.#isClosed) return;
     const snapshot = this.#handle;
     this.#kept = new KeptState(this.#path, (reverse) => this.#level.iterate({ reverse, snapshot }));
     giveBack(snapshot);
   }
 
-  restOn(before: () => EngineSnapshot): void {
-    if (this.#isClosed || this.#staysHeld || this.#rest !== undefined) return;
-    this.setApart();
-    this.#rest = before();
-    this.#onClose();
+  /** By its own snapshot, which does not have it, or does: that is what is to be remembered. */
+  noteOverlapping({ key, name = nameOf(key) }: BatchOperation, bytesMax: number): void {
+    if (this.#kept !== undefined || !this.isRemembering || this.#was.has(name)) return;
+    this.note(name, this.#stored(key, this.#handle), bytesMax);
   }
 
-  /**
-   * By its own snapshot, which does not have it, or does: that is what is to be remembered; of more than
-   * may be the snapshot stays.
-   */
-  noteOverlapping({ key, name = nameOf(key) }: BatchOperation, bytesMax: number): void {
-    if (this.#kept !== undefined || this.#isClosed || this.#staysHeld) return;
-    this.note(name, this.getSync(key));
-    if (this.bytes <= bytesMax) return;
-    this.#staysHeld = true;
-    this.#was.clear();
-    this.#onClose();
+  get isRemembering(): boolean {
+    return !this.#isClosed && !this.#isIterated && !this.#isLost;
   }
 
   asks(name: string): boolean {
-    if (this.#isClosed || this.#kept === undefined || this.#rest !== undefined) return false;
-    return !this.#was.has(name);
+    return this.isRemembering && !this.#was.has(name);
   }
 
-  note(name: string, was: Buffer | undefined): void {
-    this.#was.set(name, was);
-    this.bytes += NOTE_BYTES + name.length + (was?.length ?? 0);
+  /** Beyond `bytesMax` it is lost, and has no more to do with writes. */
+  note(name: string, was: Buffer | undefined, bytesMax: number): void {
+    this.#bytes += NOTE_BYTES + name.length + (was?.length ?? 0);
+    if (this.#bytes <= bytesMax) {
+      this.#was.set(name, was);
+      return;
+    }
+    this.#isLost = true;
+    this.#was.clear();
+    this.setApart();
+    this.#onClose();
   }
 
   async close(): Promise<void> {
@@ -247,7 +214,6 @@ class HeldState implements EngineSnapshot {
     // at once, though a read of it may be under way
     giveBack(this.#handle);
     await this.#kept?.close();
-    await this.#rest?.close();
     await this.#handle.close();
   }
 }

@@ -16,14 +16,14 @@
  * What a crash leaves is a prefix of these batches. Whoever opens the store removes redo records
  * that have no mark and what an undo record tells of, and with a mark carries the operations out
  * once more, from the first on: that some of them have been makes no difference. Nobody sees a
- * part: until the last is written readers are given the state before (`before`). When a part fails
- * that stays so; nothing is written any more then, and the next opening ends it.
+ * part: readers find the state before until the mark is there, and all of it from then on
+ * (`shown-write.ts`). When a part fails that stays so; nothing is written any more then, and the next
+ * opening ends it.
  */
 import { limits } from '../../common/limits.ts';
 import type {
   BatchOperation,
   BatchOperations,
-  EngineIterator,
   EngineReader,
   EngineSnapshot,
   KeyRange,
@@ -43,6 +43,8 @@ import {
   redoKey,
   UNDO,
 } from './redo.ts';
+import { SharedState } from './shared-state.ts';
+import { type ShownStore, ShownWrite } from './shown-write.ts';
 
 export interface LargeWriteSizes {
   /** A write of so few operations never goes in parts, one of more than `bytesMax` does. */
@@ -64,40 +66,43 @@ const largeWriteSizes: LargeWriteSizes = {
 };
 
 /** The store beneath. */
-export interface PartTarget {
+export interface PartTarget extends ShownStore {
   /** Atomic; none is begun before the one before it has ended. */
   batch(operations: BatchOperations): Promise<void>;
   /**
    * Makes the next operations a batch, of about `bytes`, while the one before may be written; others
-   * have their turns meanwhile.
+   * have their turns meanwhile. States that are held have nothing to do with what it changes.
    */
   prepare(operations: Iterator<BatchOperation>, bytes: number): Promise<PreparedPart>;
-  /** The state of now. `isHeld`: by a snapshot of the store, until it is closed. */
-  snapshot(isHeld: boolean): EngineSnapshot;
-  /** States that were taken before remember what `operations` change of them. */
+  /** States that are held remember what `operations` change of them. */
   remember(operations: BatchOperations): Promise<void>;
-  /** The same for what is too much to remember: they rest on `before`. */
-  restOn(before: () => EngineSnapshot): Promise<void>;
 }
 
 export class LargeWrites {
   readonly #target: PartTarget;
   readonly #sizes: LargeWriteSizes;
-  #before: SharedSnapshot | undefined;
+  /** Without what is stored beside the data, and without elements to which nothing leads yet. */
+  #before: SharedState | undefined;
+  #shown: ShownWrite | undefined;
 
   constructor(target: PartTarget, sizes: LargeWriteSizes = largeWriteSizes) {
     this.#target = target;
     this.#sizes = sizes;
   }
 
-  /** What readers see while a large write is under way; undefined: what is stored. */
-  get before(): EngineReader | undefined {
-    return this.#before;
+  /** Where single keys of one are found that has happened and is being carried out. */
+  get shown(): ShownWrite | undefined {
+    return this.#shown;
   }
 
-  /** One of that state, if a large write is under way. */
+  /** Whose ranges are to be read while a large write is under way; undefined: those that are stored. */
+  get ranges(): Pick<EngineReader, 'iterate'> | undefined {
+    return this.#shown ?? this.#before;
+  }
+
+  /** A state that begins while a large write is under way; undefined: that of what is stored. */
   snapshot(): EngineSnapshot | undefined {
-    return this.#before?.share();
+    return this.#shown?.snapshot() ?? this.#before?.share();
   }
 
   isLarge(operations: BatchOperations): boolean {
@@ -113,26 +118,33 @@ export class LargeWrites {
   }
 
   async write(operations: BatchOperations): Promise<void> {
-    const isTooMuch = operations.length > this.#sizes.operationsMax;
-    const before = new SharedSnapshot(this.#target.snapshot(isTooMuch));
-    this.#before = before;
-    if (isTooMuch) await this.#target.restOn(() => before.share());
-    else await this.#target.remember(operations);
+    this.#before = new SharedState(this.#target.hold());
     const { parted } = operations;
     if (parted === undefined) await this.#writeRedone(operations);
     else await this.#writeParted(parted);
-    this.#before = undefined;
-    before.release();
+    this.#endBefore();
   }
 
   async #writeRedone(operations: BatchOperations): Promise<void> {
-    const { batch } = this.#target;
+    const { batch, remember } = this.#target;
+    const shown = new ShownWrite(this.#target);
     let records = 0;
     for (const part of partsOf(operations, this.#sizes.redoBytes)) {
+      shown.add(part);
       await batch([encodeRedo(records++, part)]);
     }
     await batch([encodeMark(records)]);
-    await this.#writeParts(thenRemoval(operations, records));
+    this.#shown = shown;
+    this.#endBefore();
+    try {
+      await remember(operations);
+      await this.#writeParts(thenRemoval(operations, records));
+    } catch (error) {
+      shown.failed(error);
+      throw error;
+    }
+    this.#shown = undefined;
+    shown.landed();
   }
 
   async #writeParted({ prefixes, unreached, others }: PartedOperations): Promise<void> {
@@ -141,6 +153,12 @@ export class LargeWrites {
     await this.#writeParts(unreached[Symbol.iterator]());
     if (this.isLarge(others)) await this.#writeRedone(others);
     else await batch([...others, { type: 'del', key: UNDO }]);
+  }
+
+  #endBefore(): void {
+    const before = this.#before;
+    this.#before = undefined;
+    before?.release();
   }
 
   async #writeParts(operations: Iterator<BatchOperation>): Promise<void> {
@@ -256,65 +274,4 @@ function* partsOf(
 
 function sizeOf(operation: BatchOperation): number {
   return operation.key.length + (operation.type === 'put' ? operation.value.length : 0);
-}
-
-/** A snapshot for the readers of a state, and for whoever takes a snapshot of it. */
-class SharedSnapshot implements EngineReader {
-  readonly #snapshot: EngineSnapshot;
-  #users = 1;
-
-  constructor(snapshot: EngineSnapshot) {
-    this.#snapshot = snapshot;
-  }
-
-  getSync(key: Buffer): Buffer | undefined {
-    return this.#snapshot.getSync(key);
-  }
-
-  getMany(keys: readonly Buffer[]): ReturnType<EngineReader['getMany']> {
-    return this.#snapshot.getMany(keys);
-  }
-
-  /** It may be read when the write has ended long since. */
-  iterate(range: KeyRange): EngineIterator {
-    const iterator = this.#snapshot.iterate(range);
-    const leave = this.#join();
-    return {
-      next: (count) => iterator.next(count),
-      close: async () => {
-        await iterator.close();
-        await leave();
-      },
-    };
-  }
-
-  share(): EngineSnapshot {
-    return {
-      getSync: (key) => this.getSync(key),
-      getMany: (keys) => this.getMany(keys),
-      iterate: (range) => this.iterate(range),
-      close: this.#join(),
-    };
-  }
-
-  /** Returns how to leave; to do so again makes no difference. */
-  #join(): () => Promise<void> {
-    this.#users++;
-    let leave = (): Promise<void> => {
-      leave = async () => {};
-      return this.#leave();
-    };
-    return () => leave();
-  }
-
-  /** The write that it was taken for has ended. */
-  release(): void {
-    this.#leave().catch(() => {
-      // the store is closing, and its snapshots with it
-    });
-  }
-
-  async #leave(): Promise<void> {
-    if (--this.#users === 0) await this.#snapshot.close();
-  }
 }

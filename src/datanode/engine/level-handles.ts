@@ -24,7 +24,6 @@ export interface IteratingOptions {
 /** A LevelDB. */
 export interface LevelReading {
   getSync(key: Buffer, snapshot?: LevelHandle): Buffer | undefined;
-  getMany(keys: readonly Buffer[], snapshot?: LevelHandle): Promise<(Buffer | undefined)[]>;
   iterate(options: IteratingOptions): LevelIterating;
   snapshot(): LevelHandle;
 }

@@ -33,12 +33,9 @@ export class LevelReader implements EngineReader {
     }
   }
 
+  /** One after the other: LevelDB's own way to get many holds a snapshot, and writes may come meanwhile. */
   async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    try {
-      return await this.#level.getMany(keys);
-    } catch (error) {
-      throw engineError(this.#path, error);
-    }
+    return keys.map((key) => this.getSync(key));
   }
 
   iterate(range: KeyRange): EngineIterator {

@@ -14,6 +14,7 @@ import type { Disk } from '../../common/disk.ts';
 import type { Logger } from '../../common/log.ts';
 import { UnderWay } from '../../common/under-way.ts';
 import type {
+  BatchOperation,
   BatchOperations,
   Engine,
   EngineHost,
@@ -21,6 +22,7 @@ import type {
   EngineReport,
   EngineSnapshot,
   KeyRange,
+  KeyValue,
 } from './engine.ts';
 import { HeldStates } from './held-states.ts';
 import {
@@ -49,8 +51,10 @@ const WRITE_BUFFER_BYTES_MAX = 8 * MIB;
 const ENGINES_EXPECTED_MIN = 8;
 const ITERATOR_CHUNK_BYTES = 1 * MIB;
 const BUFFERS = { keyEncoding: 'buffer', valueEncoding: 'buffer' } as const;
-/** Keys of a range that are cleared at once. */
+/** Keys of a range that are read at once to be cleared. */
 const CLEARED_STEP = 4_096;
+/** Bytes of keys that LevelDB's own clearing removes in one batch: its snapshot is open no longer. */
+const CLEARED_BATCH_BYTES = 16 * KIB;
 const NAME = /^\d+-\d+$/;
 const REMOVED_PREFIX = 'removed-';
 
@@ -217,7 +221,6 @@ function reading(level: Level): LevelReading {
       snapshot === undefined
         ? level.getSync(key)
         : level.getSync(key, { ...BUFFERS, ...handleOf(snapshot) }),
-    getMany: (keys) => level.getMany([...keys], BUFFERS),
     iterate: (options) =>
       level.iterator<Buffer, Buffer>({
         ...options,
@@ -226,6 +229,22 @@ function reading(level: Level): LevelReading {
       }),
     snapshot: () => givenBackOnce(level.snapshot()),
   };
+}
+
+/** The removals of `keys`, as many in one as LevelDB's clearing carries out in one batch. */
+function* clearingSteps(keys: readonly KeyValue[]): Generator<BatchOperation[], void, unknown> {
+  let step: BatchOperation[] = [];
+  let bytes = 0;
+  for (const [key] of keys) {
+    if (bytes + key.length > CLEARED_BATCH_BYTES && step.length > 0) {
+      yield step;
+      step = [];
+      bytes = 0;
+    }
+    step.push({ type: 'del', key });
+    bytes += key.length;
+  }
+  if (step.length > 0) yield step;
 }
 
 interface EngineWorld {
@@ -257,50 +276,42 @@ class LevelEngine extends LevelReader implements Engine {
     this.#level = level;
     this.#onClose = onClose;
     this.#logs = new LevelLogSync(disk, path);
-    const batch = (operations: BatchOperations) =>
-      guard(path, writeInSteps(level, operations, turn));
     const states = new HeldStates(path, reading(level), turn, stateBytesMax);
     this.#states = states;
+    const batch = (operations: BatchOperations) =>
+      states.write(operations, () => guard(path, writeInSteps(level, operations, turn)));
     const prepare: PartTarget['prepare'] = async (operations, bytes) => {
       // the end of the part before may have been this turn's work
       await turn.next();
       const part = await guard(path, prepareInSteps(level, operations, bytes, turn));
-      return { ...part, write: () => guard(path, part.write()) };
+      return { ...part, write: () => states.write([], () => guard(path, part.write())) };
     };
     const target: PartTarget = {
       batch,
       prepare,
-      snapshot: (isHeld) => (isHeld ? states.holdBySnapshot() : states.hold()),
+      stored: new LevelReader(path, reading(level)),
+      hold: () => states.hold(),
       remember: (operations) => states.remember(operations),
-      restOn: (before) => states.restOn(before),
     };
     this.#large = new LargeWrites(target, largeWrites);
     this.#writes = new WriteQueue({
       batch: (operations) =>
-        this.#large.isLarge(operations)
-          ? this.#large.write(operations)
-          : states.write(operations, () => batch(operations)),
-      clear: (range) =>
-        guard(
-          path,
-          states.clear(() => this.#clear(range)),
-        ),
+        this.#large.isLarge(operations) ? this.#large.write(operations) : batch(operations),
+      clear: (range) => guard(path, this.#clear(range)),
     });
   }
 
   override getSync(key: Buffer): Buffer | undefined {
-    const { before } = this.#large;
-    return before === undefined ? super.getSync(key) : before.getSync(key);
+    const { shown } = this.#large;
+    return shown === undefined ? super.getSync(key) : shown.getSync(key);
   }
 
-  override getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    const { before } = this.#large;
-    return before === undefined ? super.getMany(keys) : before.getMany(keys);
+  override async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
+    return keys.map((key) => this.getSync(key));
   }
 
   override iterate(range: KeyRange): EngineIterator {
-    const { before } = this.#large;
-    return before === undefined ? super.iterate(range) : before.iterate(range);
+    return this.#large.ranges?.iterate(range) ?? super.iterate(range);
   }
 
   snapshot(): EngineSnapshot {
@@ -315,19 +326,24 @@ class LevelEngine extends LevelReader implements Engine {
     return this.#writes.clear(range);
   }
 
-  /** In steps: LevelDB's own clearing holds a snapshot for its time (`kept-state`). */
+  /** In steps of one batch each: LevelDB's own clearing holds a snapshot for its time (`kept-state`). */
   async #clear(range: KeyRange): Promise<void> {
     const iterator = this.iterate({ ...range, keysOnly: true });
     try {
       for (;;) {
         const keys = await iterator.next(CLEARED_STEP);
-        const [first, last] = [keys[0], keys.at(-1)];
-        if (first === undefined || last === undefined) return;
-        await runClearing(() => this.#level.clear({ gte: first[0], lte: last[0] }));
+        if (keys.length === 0) return;
+        for (const step of clearingSteps(keys)) await this.#clearStep(step);
       }
     } finally {
       await iterator.close();
     }
+  }
+
+  #clearStep(operations: readonly BatchOperation[]): Promise<void> {
+    const [first, last] = [operations[0]!, operations.at(-1)!];
+    const clear = () => runClearing(() => this.#level.clear({ gte: first.key, lte: last.key }));
+    return this.#states.write(operations, clear);
   }
 
   approximateBytes(): Promise<number> {

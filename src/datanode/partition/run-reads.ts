@@ -8,6 +8,7 @@ import { ReadAhead } from '../encoding/read-ahead.ts';
 import type { Pacing, Slices } from '../encoding/slices.ts';
 import type { Lookups, View } from '../encoding/view.ts';
 import type { Engine, EngineSnapshot } from '../engine/engine.ts';
+import { LostStateError } from '../engine/lost-state.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { type ApplyContext, type Begun, beginRanges, orTooLarge, runReply } from './apply-lines.ts';
@@ -75,10 +76,9 @@ export function runReads(
       if (view.bytesRead < LARGE_RECORD_BYTES || at === lines.length - 1) continue;
       if (!view.opener.isDone && room?.mayBeginLarge === false) return undefined;
     }
-    const source = snapshotOf(engine);
-    view.moveTo(source.snapshot);
+    const source = new StateSource(engine, view);
     const first = isRun ? begun : undefined;
-    const rest = runOnSnapshot(batch, first, source, view, { pace, ...context }, results);
+    const rest = runOnStates(batch, first, engine, source, view, { pace, ...context }, results);
     return rest.then(() => checked(results, view.opener, pace));
   }
   if (view.opener.isDone) return results;
@@ -108,6 +108,7 @@ class BatchView implements View {
   moveTo(snapshot: EngineSnapshot): void {
     this.#reader = snapshot;
     this.#isStill = true;
+    this.#kept = undefined;
   }
 
   get(key: Buffer): Buffer | undefined {
@@ -150,51 +151,82 @@ function begin(run: Slices<Reply>, hot: HotRanges | undefined, pace: Pacing): Re
   return begun.done ? begun.value : { run, begun };
 }
 
-interface SnapshotSource {
-  readonly snapshot: EngineSnapshot;
-  /** Keeps what is read of it. */
-  readonly fill: Fill | undefined;
+/** A batch whose states are lost so often, one after the other, is to be sent again. */
+const LOST_STATES_MAX = 3;
+
+/** A state of the engine, and what is read of its ranges. */
+class StateSource {
+  readonly #snapshot: EngineSnapshot;
+  /** Keeps what is read. */
+  readonly #fill: Fill | undefined;
+  readonly ranges: ReadAhead;
+
+  /** Of this turn; single keys are looked for by `view`. */
+  constructor(engine: ReadEngine, view: BatchView) {
+    this.#snapshot = engine.snapshot();
+    this.#fill = engine.hot?.open();
+    this.ranges = new ReadAhead(this.#snapshot, this.#fill?.keep);
+    view.moveTo(this.#snapshot);
+  }
+
+  async end(): Promise<void> {
+    this.#fill?.end();
+    await this.ranges.end();
+    await this.#snapshot.close();
+  }
 }
 
-function snapshotOf(engine: ReadEngine): SnapshotSource {
-  return { snapshot: engine.snapshot(), fill: engine.hot?.open() };
-}
-
-/** Appends to `results`. `first`: the line behind them, when it was begun. */
-async function runOnSnapshot(
+/**
+ * Appends to `results`. `first`: the line behind them, when it was begun. When the state is lost, since
+ * too much is written over it, the line that found that begins anew, on what is behind those writes.
+ */
+async function runOnStates(
   batch: CommandBatch,
   first: BegunRun | undefined,
-  { snapshot, fill }: SnapshotSource,
+  engine: ReadEngine,
+  source: StateSource,
+  view: BatchView,
+  context: ApplyContext,
+  results: LineResult[],
+): Promise<void> {
+  for (let lost = 0; ; lost++) {
+    try {
+      await runOnState(batch, lost === 0 ? first : undefined, source, view, context, results);
+      return;
+    } catch (failure) {
+      if (!(failure instanceof LostStateError) || lost === LOST_STATES_MAX) throw failure;
+    } finally {
+      await source.end();
+    }
+    await engine.write([]);
+    source = new StateSource(engine, view);
+  }
+}
+
+async function runOnState(
+  batch: CommandBatch,
+  first: BegunRun | undefined,
+  { ranges }: StateSource,
   view: BatchView,
   context: ApplyContext,
   results: LineResult[],
 ): Promise<void> {
   const { lines } = batch;
   const from = results.length;
-  const onSource = ({ run, begun }: BegunRun) => runReply(run, source, context.pace, begun);
+  const onSource = ({ run, begun }: BegunRun) => runReply(run, ranges, context.pace, begun);
   const runLine = (at: number) => {
     const started = startLine(batch, at, view, context);
     return 'kind' in started ? started : onSource({ run: started, begun: undefined });
   };
-  const source = new ReadAhead(snapshot, fill?.keep);
-  try {
-    let bytes = results.reduce(
-      (sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0),
-      0,
-    );
-    for (let at = from; at < lines.length; at++) {
-      if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
-      // what waits for its check is held in memory, and beyond some of it checked in one go
-      if (!view.opener.isDone) await view.opener.checkInSteps(context.pace);
-      if (context.pace.isDue(true)) await context.pace.pause();
-      const reply = first && at === from ? await onSource(first) : await runLine(at);
-      bytes += replyBytes(reply);
-      results.push({ ok: true, reply });
-    }
-  } finally {
-    fill?.end();
-    await source.end();
-    await snapshot.close();
+  let bytes = results.reduce((sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0), 0);
+  for (let at = from; at < lines.length; at++) {
+    if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
+    // what waits for its check is held in memory, and beyond some of it checked in one go
+    if (!view.opener.isDone) await view.opener.checkInSteps(context.pace);
+    if (context.pace.isDue(true)) await context.pace.pause();
+    const reply = first && at === from ? await onSource(first) : await runLine(at);
+    bytes += replyBytes(reply);
+    results.push({ ok: true, reply });
   }
 }
 

@@ -14,6 +14,7 @@ import { UnderWay } from '../../common/under-way.ts';
 import { STATE_KEY } from '../encoding/system.ts';
 import { createView } from '../encoding/txn.ts';
 import type { Engine, EngineReader, EngineSnapshot } from '../engine/engine.ts';
+import { LostStateError } from '../engine/lost-state.ts';
 import type { PeerMessage, Snapshot } from '../raft/message.ts';
 import {
   encodeSnapshotChunks,
@@ -97,9 +98,15 @@ export class SnapshotOutbox {
     return snapshot;
   }
 
+  /** Undefined: there is none, or it is lost, since too much is being written over it. */
   #stateIn(reader: EngineReader): ReplicaState | undefined {
-    const bytes = createView(reader).get(STATE_KEY);
-    return bytes && decodeState(bytes, `replica ${this.#replica}`);
+    try {
+      const bytes = createView(reader).get(STATE_KEY);
+      return bytes && decodeState(bytes, `replica ${this.#replica}`);
+    } catch (failure) {
+      if (failure instanceof LostStateError) return undefined;
+      throw failure;
+    }
   }
 
   /** Index of the captured snapshot while somebody may still need it. */

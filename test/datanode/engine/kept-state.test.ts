@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
-import type { Engine, EngineReader } from '../../../src/datanode/engine/engine.ts';
+import type { BatchOperation, Engine, EngineReader } from '../../../src/datanode/engine/engine.ts';
 import { engineError } from '../../../src/datanode/engine/level-errors.ts';
 import { createLevelHost } from '../../../src/datanode/engine/leveldb.ts';
 import { withWriteBehind } from '../../../src/datanode/engine/write-behind.ts';
@@ -21,7 +21,11 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kvorum-kept-'));
   // small tables: there are many ends of them
   const sizes = { cacheBytes: 32 * MIB, writeBufferBytes: MIB, fileBytes: MIB };
-  const host = createLevelHost({ dir, disk: fsDisk, logger: silentLogger, ...sizes });
+  const largeWrites = {
+    ...{ operationsMin: 20, bytesMax: MIB, operationsMax: 100 },
+    ...{ partBytes: 256 * 1_024, redoBytes: 32 * 1_024 },
+  };
+  const host = createLevelHost({ dir, disk: fsDisk, logger: silentLogger, ...sizes, largeWrites });
   ({ engine } = await withWriteBehind(host, { clock: systemClock }).open('1-0'));
 });
 
@@ -33,10 +37,14 @@ afterEach(async () => {
 const keyOf = (at: number) => Buffer.from(`k${String(at).padStart(4, '0')}`);
 
 /** `round` is what the value tells. */
-function write(at: number, round: number): Promise<void> {
+function put(at: number, round: number): BatchOperation {
   const value = Buffer.alloc(20_000 + ((at * 37 + round * 11) % 900), 'x');
   value.writeUInt32BE(round);
-  return engine.write([{ type: 'put', key: keyOf(at), value }]);
+  return { type: 'put', key: keyOf(at), value };
+}
+
+function write(at: number, round: number): Promise<void> {
+  return engine.write([put(at, round)]);
 }
 
 /** The rounds that all values tell, in the order of their keys. */
@@ -93,6 +101,50 @@ test.each(Object.entries(readers))(
     await held.close();
   },
   60_000,
+);
+
+/** Writes that a state can hardly remember, or not at all, or that take long. */
+const writes = {
+  'of many operations': async (last: number[], round: number) => {
+    const places = Array.from({ length: 120 }, (_, step) => (step * 113 + round) % KEYS);
+    await engine.write(places.map((at) => put(at, round)));
+    for (const at of places) last[at] = round;
+  },
+  'that clear ranges': async (last: number[], round: number) => {
+    const from = (round * 71) % (KEYS - 100);
+    await engine.clearRange({ gte: keyOf(from), lt: keyOf(from + 100) });
+    last.fill(0, from, from + 100);
+  },
+} as const;
+
+test.each(Object.entries(writes))(
+  'after writes %s, with states held beside them, a point read finds the newest',
+  async (_, writeMuch) => {
+    const last = Array<number>(KEYS).fill(1);
+    for (let at = 0; at < KEYS; at++) await write(at, 1);
+    const held = [engine.snapshot()];
+    const stale = new Set<number>();
+    for (let round = 2; round < 20; round++) {
+      const writing = writeMuch(last, round);
+      await new Promise((resolve) => setImmediate(resolve));
+      held.push(engine.snapshot());
+      await writing;
+      for (let step = 0; step < 60; step++) {
+        const at = (step * 113 + round) % KEYS;
+        last[at] = round;
+        await write(at, round);
+        if (step % 15 > 0) continue;
+        last.forEach((wanted, key) => {
+          if ((engine.getSync(keyOf(key))?.readUInt32BE() ?? 0) !== wanted) stale.add(key);
+        });
+      }
+      if (round % 5 === 0) await held.splice(1, 1)[0]!.close();
+    }
+    expect([...stale]).toEqual([]);
+    expect(await roundsOf(held[0]!, 100)).toEqual(Array(KEYS).fill(1));
+    for (const state of held) await state.close();
+  },
+  120_000,
 );
 
 test('who reads a kept state together finds it as it was, each from where he is', async () => {

@@ -5,6 +5,7 @@ import type {
   BatchOperation,
   BatchOperations,
   Engine,
+  EngineSnapshot,
 } from '../../../src/datanode/engine/engine.ts';
 import { endLargeWrite, LargeWrites } from '../../../src/datanode/engine/large-write.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
@@ -35,6 +36,12 @@ async function engineOf(batches: readonly Batch[]): Promise<Engine> {
 const textOf = async (engine: Engine) =>
   (await readAll(engine)).map(([name, value]) => `${name}=${value}`).join(' ');
 
+const beneath = (engine: Engine) => ({
+  stored: engine,
+  hold: () => engine.snapshot(),
+  remember: async () => {},
+});
+
 /** The batches that `operations` become on a store that holds `stored`. */
 async function batchesOf(
   stored: Batch,
@@ -51,9 +58,7 @@ async function batchesOf(
     {
       batch,
       prepare: preparing(batch),
-      snapshot: () => engine.snapshot(),
-      remember: async () => {},
-      restOn: async () => {},
+      ...beneath(engine),
     },
     { ...sizes, partBytes },
   );
@@ -85,92 +90,77 @@ describe('a large write', () => {
     await expectWholeOrNothing(batches, markAt, { before, after });
   });
 
-  test('is seen by nobody before its end, and by snapshots of the time before never', async () => {
+  test('is seen by nobody before its mark, and as a whole from then on, while it is carried out', async () => {
     const engine = await engineOf([stored]);
-    const before = await textOf(engine);
+    const [before, after] = await Promise.all(
+      [[stored], [stored, operations]].map(async (batches) => textOf(await engineOf(batches))),
+    );
+    let isMarked = false;
     const seen: string[] = [];
-    const snapshots: { text(): Promise<string>; close(): Promise<void> }[] = [];
+    const states: { state: EngineSnapshot; isAfter: boolean }[] = [];
+    const late: Promise<string>[] = [];
     const batch = async (part: BatchOperations) => {
       await engine.write(part);
-      expect(large.before!.getSync(key('a'))?.toString()).toBe('old');
-      expect((await large.before!.getMany([key('b')]))[0]?.toString()).toBe('old');
-      const pairs = await readAll(large.before!);
-      seen.push(pairs.map(([name, value]) => `${name}=${value}`).join(' '));
-      const snapshot = large.snapshot()!;
-      snapshots.push({
-        text: () => textOf(snapshot as Engine),
-        close: () => snapshot.close(),
-      });
+      isMarked ||= [...part].some((one) => one.key.equals(REDO_MARK) && one.type === 'put');
+      const { shown } = large;
+      // the mark's own batch has not ended yet
+      const isAfter = shown !== undefined;
+      if (!isMarked) expect(isAfter).toBe(false);
+      const reader = shown ?? engine;
+      seen.push(`${isAfter} ${reader.getSync(key('a'))} ${(await reader.getMany([key('b')]))[0]}`);
+      if (shown) late.push(textOf({ iterate: (range) => shown.iterate(range) } as Engine));
+      states.push({ state: large.snapshot() ?? engine.snapshot(), isAfter });
     };
     const large: LargeWrites = new LargeWrites(
-      {
-        batch,
-        prepare: preparing(batch),
-        snapshot: () => engine.snapshot(),
-        remember: async () => {},
-        restOn: async () => {},
-      },
+      { batch, prepare: preparing(batch), ...beneath(engine) },
       sizes,
     );
-    await large.write(operations);
-    expect([...new Set(seen)]).toEqual([before]);
-    expect(large.before).toBe(undefined);
-    expect(large.snapshot()).toBe(undefined);
-    for (const snapshot of snapshots) {
-      expect(await snapshot.text()).toBe(before);
-      await snapshot.close();
+    const textsOf = (isAfter: boolean) =>
+      states.filter((one) => one.isAfter === isAfter).map(({ state }) => textOf(state as Engine));
+    const writing = large.write(operations);
+    await writing;
+    expect([...new Set(seen)]).toEqual(['false old old', 'true second undefined']);
+    expect([large.shown, large.ranges, large.snapshot()]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    await engine.write([put('a', 'later'), put('e', 'later')]);
+    expect(new Set(await Promise.all(late))).toEqual(new Set([after]));
+    expect(new Set(await Promise.all(textsOf(true)))).toEqual(new Set([after]));
+    expect(new Set(await Promise.all(textsOf(false)))).toEqual(new Set([before]));
+    for (const { state } of states) {
+      if (states.find((one) => one.state === state)!.isAfter)
+        expect(state.getSync(key('a'))?.toString()).toBe('second');
+      await state.close();
     }
   });
 
-  test.each([
-    [8, ['state', 'remember 8', 'batch']],
-    [11, ['state by snapshot', 'rest on it', 'batch']],
-  ] as const)(
-    'of %i operations has states that are held remember, if it is little',
-    async (count, wanted) => {
-      const engine = await engineOf([]);
-      const told: string[] = [];
-      const batch = async () => void told.push('batch');
-      const target = {
-        batch,
-        prepare: preparing(batch),
-        snapshot: (isHeld: boolean) => {
-          told.push(isHeld ? 'state by snapshot' : 'state');
-          return engine.snapshot();
-        },
-        remember: async ({ length }: BatchOperations) => void told.push(`remember ${length}`),
-        restOn: async () => void told.push('rest on it'),
-      };
-      const operations = Array.from({ length: count }, (_, at) => ({
-        type: 'put' as const,
-        key: key(`k${at}`),
-        value: Buffer.alloc(8),
-      }));
-      await new LargeWrites(target, sizes).write(operations);
-      expect(told.slice(0, 3)).toEqual(wanted);
-    },
-  );
+  test('has states that are held remember what it changes once it has happened', async () => {
+    const engine = await engineOf([]);
+    const told: string[] = [];
+    const batch = async (part: BatchOperations) => void told.push(`batch of ${part.length}`);
+    const remember = async ({ length }: BatchOperations) => void told.push(`remember ${length}`);
+    const target = { batch, prepare: preparing(batch), ...beneath(engine), remember };
+    const operations = Array.from({ length: 11 }, (_, at) => del(`k${at}`));
+    await new LargeWrites(target, sizes).write(operations);
+    const markAt = told.indexOf('remember 11') - 1;
+    expect(markAt).toBe(Math.ceil((11 * 2) / sizes.redoBytes));
+  });
 
-  test('whose part fails leaves readers with what was there', async () => {
+  test('whose part fails leaves readers with what it is, and who waits for ranges is told', async () => {
     const engine = await engineOf([stored]);
-    let left = 8;
     const batch = async (part: Iterable<BatchOperation>) => {
-      if (--left < 0) throw new Error('the disk is full');
+      if ([...part].some((one) => one.key.equals(key('f')))) throw new Error('the disk is full');
       await engine.write([...part]);
     };
-    const large = new LargeWrites(
-      {
-        batch,
-        prepare: preparing(batch),
-        snapshot: () => engine.snapshot(),
-        remember: async () => {},
-        restOn: async () => {},
-      },
-      sizes,
-    );
+    const target = { batch, prepare: preparing(batch), ...beneath(engine) };
+    const large = new LargeWrites(target, sizes);
     await expect(large.write(operations)).rejects.toThrow('the disk is full');
-    expect(engine.getSync(key('a'))?.toString()).not.toBe('old');
-    expect(large.before!.getSync(key('a'))?.toString()).toBe('old');
+    expect(large.shown!.getSync(key('a'))?.toString()).toBe('second');
+    expect(engine.getSync(key('f'))).toBe(undefined);
+    expect(large.shown!.getSync(key('f'))?.toString()).toBe('new');
+    await expect(textOf(large.snapshot() as Engine)).rejects.toThrow('the disk is full');
   });
 
   test('is one of many operations and many bytes', () => {
@@ -178,9 +168,9 @@ describe('a large write', () => {
     const target = {
       batch,
       prepare: preparing(batch),
-      snapshot: () => expect.fail('nothing is written'),
+      stored: { getSync: () => undefined },
+      hold: () => expect.fail('nothing is written'),
       remember: async () => {},
-      restOn: async () => {},
     };
     const large = new LargeWrites(target, sizes);
     expect(large.isLarge([put('a', 'x'.repeat(100)), put('b', ''), put('c', '')])).toBe(false);
@@ -232,18 +222,11 @@ describe('a large write that tells what nobody can come upon before the rest', (
       if (--left < 0) throw new Error('the disk is full');
       await engine.write([...part]);
     };
-    const snapshot = () => engine.snapshot();
-    const target = {
-      batch,
-      prepare: preparing(batch),
-      snapshot,
-      remember: async () => {},
-      restOn: async () => {},
-    };
+    const target = { batch, prepare: preparing(batch), ...beneath(engine) };
     const large = new LargeWrites(target, sizes);
     await expect(large.write(withOthers([]))).rejects.toThrow('the disk is full');
     expect(engine.getSync(key('n1'))?.toString()).toBe(long);
-    expect(large.before!.getSync(key('n1'))).toBe(undefined);
+    expect(await textOf(large.snapshot() as Engine)).toBe(await textOf(await engineOf([stored])));
   });
 
   test('has an undo record of these bytes; a damaged one stops the recovery', async () => {

@@ -3,6 +3,7 @@ import { seededRandom } from '../../../src/common/random.ts';
 import { sealRecord } from '../../../src/datanode/encoding/record.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
+import { LostStateError } from '../../../src/datanode/engine/lost-state.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { EngineSlot } from '../../../src/datanode/partition/engine-slot.ts';
 import type { AppendWork, LogWriter } from '../../../src/datanode/partition/log-writer.ts';
@@ -53,6 +54,18 @@ function snapshotsOf(engines: MemoryHost, ground: Partial<SnapshotGround>): Repl
     },
   );
 }
+
+test('a state of which too much is being written over is sent later', async () => {
+  const { engine } = await createMemoryHost().open('9-0');
+  const close = vi.fn(async () => {});
+  const getSync = () => {
+    throw new LostStateError('9-0');
+  };
+  const target = { ...engine, snapshot: () => ({ getSync, close }) } as unknown as Engine;
+  const outbox = new SnapshotOutbox({} as SnapshotWire, 1 as never, () => target, 1 as never);
+  expect(outbox.take(1 as never)).toBe('unavailable');
+  expect(close).toHaveBeenCalledOnce();
+});
 
 test('a replica that stops before it has switched to a snapshot lets its engine go', async () => {
   const engines = createMemoryHost();

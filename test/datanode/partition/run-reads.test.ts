@@ -1,10 +1,11 @@
 /** Batches of reads whose ranges are known: they share the time of a turn with everybody else. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { must } from '../../../src/common/assert.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { LostStateError } from '../../../src/datanode/engine/lost-state.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../src/datanode/partition/apply-lines.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
@@ -79,6 +80,37 @@ test('a turn that has had its time reads no more of what is known', async () => 
   run(1);
   clock.ms += limits.workMs;
   expect(run(1)).toBeInstanceOf(Promise);
+});
+
+test.each([
+  [1, 2],
+  [3, 4],
+  [4, undefined],
+])('a state that is lost %i times is taken anew, if it is not too often', async (lost, states) => {
+  const { engine, run } = await setup();
+  const opened: string[] = [];
+  const snapshot = engine.snapshot.bind(engine);
+  const write = vi.spyOn(engine, 'write');
+  engine.snapshot = () => {
+    const state = snapshot();
+    const { length } = opened;
+    opened.push('open');
+    const getSync = (key: Buffer) => {
+      if (length < lost) throw new LostStateError('1-0');
+      return state.getSync(key);
+    };
+    const close = () => {
+      opened[length] = 'closed';
+      return state.close();
+    };
+    return { getSync, getMany: state.getMany, iterate: (range) => state.iterate(range), close };
+  };
+  const results = Promise.resolve(run(3));
+  if (states === undefined) await expect(results).rejects.toMatchObject({ code: 'BUSY' });
+  else expect(sizes(await results)).toEqual(['an array', 'an array', 'an array']);
+  expect(opened).toEqual(Array(states ?? 4).fill('closed'));
+  // behind what it was lost of
+  expect(write.mock.calls).toEqual(Array(opened.length - 1).fill([[]]));
 });
 
 /** A batch over strings of so many bytes, each read of which takes a turn's time. */
