@@ -70,39 +70,27 @@ export class MetricsPage<Source> {
   #register(family: Family<Source>): void {
     const { name, help } = family;
     const labelNames = [...(family.labels ?? [])];
-    const registers = [this.#registry];
     if (family.type === 'histogram') {
-      this.#registry.registerMetric(
-        new CountedHistogram({ name, help, labelNames, registers: [] }, () =>
-          this.#read(family.read),
-        ),
-      );
+      const read = () => this.#read(family.read);
+      const histogram = new CountedHistogram({ name, help, labelNames, registers: [] }, read);
+      this.#registry.registerMetric(histogram);
       return;
     }
     const read = () => this.#read(family.read);
+    const config = { name, help, labelNames, registers: [this.#registry] };
     if (family.type === 'gauge') {
       new Gauge({
-        name,
-        help,
-        labelNames,
-        registers,
+        ...config,
         collect() {
-          this.reset();
-          if (labelNames.length === 0) this.remove();
-          for (const { labels, value } of read()) this.set(labels, value);
+          for (const { labels, value } of afresh(this, labelNames, read)) this.set(labels, value);
         },
       });
       return;
     }
     new Counter({
-      name,
-      help,
-      labelNames,
-      registers,
+      ...config,
       collect() {
-        this.reset();
-        if (labelNames.length === 0) this.remove();
-        for (const { labels, value } of read()) this.inc(labels, value);
+        for (const { labels, value } of afresh(this, labelNames, read)) this.inc(labels, value);
       },
     });
   }
@@ -114,6 +102,18 @@ export class MetricsPage<Source> {
     if (reading === undefined) return [];
     return isList(reading) ? reading : [{ labels: {}, value: reading }];
   }
+}
+
+/** What is read now, to be put into `metric` in the place of what it told before. */
+function afresh(
+  metric: Gauge | Counter,
+  labelNames: readonly string[],
+  read: () => readonly Labelled<number>[],
+): readonly Labelled<number>[] {
+  metric.reset();
+  // one without labels is 0 again by that, which nobody may have read
+  if (labelNames.length === 0) metric.remove();
+  return read();
 }
 
 /** An event loop that is watched a hundred times a second never rests. */
