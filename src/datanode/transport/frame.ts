@@ -24,6 +24,8 @@ export const channels = { control: 0, raft: 1, request: 2, stream: 3, pubsub: 4 
 
 export const controlKinds = { hello: 1, welcome: 2, refusal: 3, keepalive: 4 } as const;
 export const requestKinds = { request: 1, answer: 2, failure: 3, cancel: 4 } as const;
+/** What kind and id take at most, before the body of a request or an answer. */
+export const REQUEST_HEAD_BYTES = 16;
 export const streamKinds = {
   open: 1,
   chunk: 2,

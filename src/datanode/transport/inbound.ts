@@ -11,7 +11,7 @@ import { badFrame, channels } from './frame.ts';
 import { decodeGreeting, encodeWelcome, type Hello, refusalOf } from './handshake.ts';
 import { Link, type LinkHandlers } from './link.ts';
 import { decodeMessages } from './message-codec.ts';
-import { RequestServer } from './requests.ts';
+import { RequestServer } from './request-server.ts';
 import type { StreamGate } from './stream-gate.ts';
 import { StreamReceiver } from './streams.ts';
 import type { PostLink, TransportHandlers } from './transport.ts';

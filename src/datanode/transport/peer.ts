@@ -14,7 +14,7 @@ import { isBulk, messageBytes } from './message-codec.ts';
 import { FRAME_TARGET_BYTES, MessageQueue } from './message-queue.ts';
 import { PeerClock } from './peer-clock.ts';
 import { PostQueue } from './post-queue.ts';
-import { RequestClient } from './requests.ts';
+import { RequestClient } from './request-client.ts';
 import type { StreamGate } from './stream-gate.ts';
 import { StreamSender } from './streams.ts';
 import type { PeerAddress } from './transport.ts';

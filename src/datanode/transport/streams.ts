@@ -15,7 +15,7 @@ import type { NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { BodyReader, badFrame, channels, streamKinds } from './frame.ts';
 import type { Link } from './link.ts';
-import { errorCode } from './requests.ts';
+import { errorCode } from './request-client.ts';
 import type { StreamGate } from './stream-gate.ts';
 import type { TransportHandlers } from './transport.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import type { Link } from '../../../src/datanode/transport/link.ts';
-import { RequestClient } from '../../../src/datanode/transport/requests.ts';
+import { RequestClient } from '../../../src/datanode/transport/request-client.ts';
 import { defaultTransportSettings } from '../../../src/datanode/transport/settings.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';
 
