@@ -35,18 +35,18 @@ export interface Drafts {
 
 /**
  * Packs lines into entries of at most entryBytesMax, what they put of stored values included (one longer
- * line has an entry of its own, and so has a longer batch that takes effect as a whole). `isFirst`:
- * waiters are left for the next turn when stored values enough were looked at in this one.
+ * line has an entry of its own, and so has a longer batch that takes effect as a whole). `mayLeave`:
+ * once enough stored values were looked at in this turn, the waiters behind are left for the next.
  */
 export function draftEntries(
   waiters: readonly Waiter[],
   values: ValueSizes,
-  isFirst = true,
+  mayLeave = true,
 ): Drafts {
   const drafts: EntryDraft[] = [];
   let count = 0;
   for (const waiter of waiters) {
-    if (isFirst && count > 0 && values.isSpent) break;
+    if (mayLeave && count > 0 && values.isSpent) break;
     count++;
     const { lines, once } = waiter.batch;
     if (once === undefined) {

@@ -143,6 +143,7 @@ export class Proposals {
     if (refused.size === 0) return drafted;
     for (const [waiter, why] of refused) waiter.resolve(failAll(waiter.batch, 'TOO_LARGE', why));
     const fitting = waiters.slice(0, drafted.count).filter((waiter) => !refused.has(waiter));
+    // all of them were looked at: none is left now
     return { ...draftEntries(fitting, this.#values, false), count: drafted.count };
   }
 
