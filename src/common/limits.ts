@@ -118,6 +118,8 @@ export const limits = {
    * or what takes effect as a whole, may be larger, and beyond the hard bound it is refused. */
   entryBytesMax: 4 * MIB,
   entryBytesHardMax: 64 * MIB,
+
+  // what waits in a partition, and sessions
   /** Connections whose WATCH a partition remembers; beyond, the oldest one's EXEC answers nil. */
   watchesPerPartitionMax: 10_000,
   /** Keys of one watch, and bytes it takes in memory; with more its EXEC answers an error. */
@@ -163,6 +165,8 @@ export const limits = {
   sessionsBytesMax: 64 * MIB,
   /** What one use of a session removes at most: of its own old replies, and of ended sessions. */
   sessionSweepMax: 64,
+
+  // replicas of a node
   /** Replicas that a node opens at the same time. */
   replicasOpenedAtOnceMax: 8,
   /** Groups led by one node whose membership changes at the same time. */
@@ -228,8 +232,6 @@ export const limits = {
 
   // engine
   engineSyncIntervalMs: 250,
-  /** The longest delay of a timer (24.8 days): Node.js fires a longer one at once. */
-  timerMsMax: 2_147_483_647,
   /** Stored tables are read through once in a while to find damage nobody reads. */
   scrubPauseMs: 3_600_000,
   scrubBytesPerSecond: 8 * MIB,
@@ -254,6 +256,8 @@ export const limits = {
   engineBehindMs: 10,
   engineBehindOperations: 1_024,
   engineBehindBytes: 256 * KIB,
+
+  // reads of ranges, and what is kept of what was read
   scanCountMax: 10_000,
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,
@@ -291,7 +295,11 @@ export const limits = {
   rankNodesOfAll: 1_024,
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,
-  /** What one connection brought is looked at so long in one turn of the event loop. */
+
+  // turns of the event loop
+  /** The longest delay of a timer (24.8 days): Node.js fires a longer one at once. */
+  timerMsMax: 2_147_483_647,
+  /** What one connection brought is looked at so long in one turn. */
   turnMs: 2,
   /** Work on commands in one turn, and small steps of it (of some 64 items): what engine and sockets
    * bring comes beside it, and the longest turns are to be below 4 ms. */
