@@ -137,6 +137,40 @@ test('otherwise to the leader, in its term', async () => {
   expect(term).toBe(9);
 });
 
+test('a read of a follower is answered here, unless the replica takes part in nothing', async () => {
+  local = replica(false);
+  routes.setLeader(10, 'other', 9);
+  const read = () => router.execute({ ...batch('read'), maxStalenessMs: 100 });
+  expect(await read()).toEqual([{ ok: true, reply: OK }]);
+  expect(sent).toEqual([]);
+  isHeld = true;
+  expect(await read()).toMatchObject([{ ok: true }]);
+  expect(sent).toEqual(['other']);
+});
+
+test('a write is not run by the group that took the place of its own while it was on its way', async () => {
+  local = replica(false);
+  routes.setLeader(10, 'other', 9);
+  const ran: CommandBatch[] = [];
+  request = async (to) => {
+    if (to === 'me') throw new KvorumError('PEER_UNREACHABLE', 'no connection to itself');
+    // the session is open, and nothing else has been sent
+    routes.setPartitions([{ ...partitionRecord(0, 1), group: 11 }]);
+    local = {
+      ...replica(true),
+      execute: async (each) => {
+        ran.push(each);
+        return [{ ok: true, reply: OK }];
+      },
+    };
+    return encodeResults([{ ok: true, reply: OK }], 2);
+  };
+  const [result] = await router.execute({ ...batch(), group: 10 });
+  expect(sent[0]).toBe('other');
+  expect(result?.ok).toBe(false);
+  expect(ran).toEqual([]);
+});
+
 const lostResults = () => [
   {
     ok: false,
