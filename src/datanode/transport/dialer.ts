@@ -40,6 +40,11 @@ export interface DialerEvents {
   onEstablished?(peer: Self): void;
 }
 
+/** What ends a connection that lasted so long is news. */
+const STEADY_MS = 10_000;
+const TOLD_AGAIN_MS = 60_000;
+const REASONS_MAX = 16;
+
 export class Dialer {
   readonly #context: TransportContext;
   readonly #node: NodeId;
@@ -50,7 +55,8 @@ export class Dialer {
   #retry: Timer | undefined;
   #stopped = false;
   #failures = 0;
-  #logged: string | undefined;
+  /** Why there was no connection lately, and when that was told. */
+  readonly #told = new Map<string, number>();
 
   constructor(
     context: TransportContext,
@@ -133,12 +139,16 @@ export class Dialer {
       return;
     }
     this.#failures = 0;
-    this.#logged = undefined;
+    const upMs = this.#context.clock.monotonicMs();
+    for (const [reason, atMs] of this.#told) {
+      if (upMs - atMs >= TOLD_AGAIN_MS) this.#told.delete(reason);
+    }
     const handlers = this.#events.onUp(link);
     link.establish({
       ...handlers,
       onClose: (error) => {
         handlers.onClose(error);
+        if (this.#context.clock.monotonicMs() - upMs >= STEADY_MS) this.#told.clear();
         this.#failed(error ? messageOf(error) : 'closed by the peer');
       },
     });
@@ -147,19 +157,21 @@ export class Dialer {
 
   #failed(reason: string): void {
     if (this.#stopped) return;
-    const { settings, random, clock, logger } = this.#context;
-    if (this.#logged !== reason) {
-      this.#logged = reason;
-      const address = `${this.#address.host}:${this.#address.port}`;
-      logger.warn('no connection to peer', {
-        peer: this.#node,
-        kind: this.#kind,
-        address,
-        reason,
-      });
-    }
+    const { settings, random, clock } = this.#context;
+    this.#tell(reason);
     const doubled = settings.backoffMinMs * 2 ** Math.min(this.#failures++, 20);
     const delayMs = Math.min(doubled, settings.backoffMaxMs) * (0.5 + random.float() / 2);
     this.#retry = clock.setTimer(delayMs, () => this.start());
+  }
+
+  /** Once, until a connection has lasted; and again after a while where they come and go all the time. */
+  #tell(reason: string): void {
+    if (this.#told.has(reason)) return;
+    const { clock, logger } = this.#context;
+    if (this.#told.size >= REASONS_MAX) this.#told.clear();
+    this.#told.set(reason, clock.monotonicMs());
+    const { host, port } = this.#address;
+    const fields = { peer: this.#node, kind: this.#kind, address: `${host}:${port}`, reason };
+    logger.warn('no connection to peer', fields);
   }
 }

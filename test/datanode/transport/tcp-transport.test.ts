@@ -99,6 +99,18 @@ describe('messages', () => {
   });
 });
 
+test('two processes that are one node, and take its links from each other, log that once', async () => {
+  const a = await start('a');
+  const twins = [await start('b', { bootId: 'one' }), await start('b', { bootId: 'two' })];
+  a.transport.setPeers(new Map([['b', twins[0]!.address]]));
+  for (const twin of twins) twin.transport.setPeers(new Map([['a', a.address]]));
+  const ups = () => twins[0]!.events.filter((event) => event === 'a up').length;
+  await eventually('they come and go', () => ups() >= 10);
+  const told = twins[0]!.warnings.map(({ fields }) => `${fields['kind']}: ${fields['reason']}`);
+  expect(told.length).toBeGreaterThan(0);
+  expect(told).toEqual([...new Set(told)]);
+});
+
 describe('the handshake', () => {
   const reasons = (node: TestNode) => node.warnings.map(({ fields }) => String(fields['reason']));
 
