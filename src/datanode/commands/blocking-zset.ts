@@ -14,7 +14,7 @@ import {
 } from './blocking.ts';
 import { type Command, NO_KEYS, type RunContext, write } from './command.ts';
 import { zsetColumn } from './zset.ts';
-import { drop, pairOf, parseMPop, runMPop, takeEntries, zpopEvent } from './zset-pop.ts';
+import { drop, pairOf, parseMPop, runMPop, takeEntries } from './zset-pop.ts';
 
 interface Pop {
   readonly keys: readonly Buffer[];
@@ -35,7 +35,7 @@ function* runPop(view: WriteView, { keys, highest }: Pop, { nowMs }: RunContext)
     if (zset.size === 0) continue;
     const entries = yield* takeEntries(zset, highest, 1);
     const reply = array([bulk(key), ...[...entries].flatMap(pairOf)]);
-    return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
+    return yield* drop(view, zset, entries, highest, reply);
   }
   return NULL_ARRAY;
 }

@@ -3,9 +3,10 @@
 import { SteadyList } from '../../common/steady-list.ts';
 import { eachItem, GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { WriteView } from '../encoding/view.ts';
-import { dropMember, type Entry, openZset } from '../encoding/zset.ts';
+import { type Entry, openZset } from '../encoding/zset.ts';
 import type { OpenZset } from '../encoding/zset-header.ts';
 import { walkSpan, wholeSpan } from '../encoding/zset-range.ts';
+import { removeEnd } from '../encoding/zset-removal.ts';
 import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { ReplyPile, ReplyRoom } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';
@@ -14,7 +15,7 @@ import { scoreReply } from './score-args.ts';
 import { zsetColumn } from './zset.ts';
 import { countedKeys } from './zset-keys.ts';
 import { entriesReply } from './zset-range.ts';
-import { type Ending, finishZset } from './zset-save.ts';
+import { finishZset } from './zset-save.ts';
 
 interface PopRequest {
   readonly key: Buffer;
@@ -53,7 +54,7 @@ function* runPop(
     count === undefined
       ? array([...entries].flatMap(pairOf))
       : yield* entriesReply(entries, true, 'a smaller count');
-  return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
+  return yield* drop(view, zset, entries, highest, reply);
 }
 
 /** ZMPOP numkeys key [key ...] MIN | MAX [COUNT count] */
@@ -90,7 +91,7 @@ export function* runMPop(
     const pile = new ReplyPile('array', 'a smaller count');
     yield* eachItem(entries, (entry) => pile.add(array(pairOf(entry))));
     const reply = array([bulk(key), pile.reply()]);
-    return yield* drop(view, zset, entries, { event: zpopEvent(highest), reply });
+    return yield* drop(view, zset, entries, highest, reply);
   }
   return NULL_ARRAY;
 }
@@ -110,20 +111,16 @@ export function* takeEntries(
   return entries;
 }
 
+/** What was taken goes, and is what the command answers. */
 export function* drop(
   view: WriteView,
   zset: OpenZset,
-  entries: Iterable<Entry>,
-  ending: Ending,
+  entries: SteadyList<Entry>,
+  highest: boolean,
+  reply: Reply,
 ): Slices<Reply> {
-  yield* eachItem(entries, (entry) => {
-    dropMember(view, zset, entry);
-  });
-  return yield* finishZset(view, zset, ending);
-}
-
-export function zpopEvent(highest: boolean): string {
-  return highest ? 'zpopmax' : 'zpopmin';
+  const left = yield* removeEnd(view, zset, entries, highest);
+  return yield* finishZset(view, left, { event: highest ? 'zpopmax' : 'zpopmin', reply });
 }
 
 export function pairOf({ member, score }: Entry): Reply[] {

@@ -4,10 +4,11 @@
  * removes all of a million members changes a record, not two of each, which every replica would hold in
  * memory until all of them are written.
  */
+import type { SteadyList } from '../../common/steady-list.ts';
 import { scoreOrder } from './element-key.ts';
-import type { Slices } from './slices.ts';
+import { eachItem, type Slices } from './slices.ts';
 import type { WriteView } from './view.ts';
-import { dropMember, newZset, putNewScore } from './zset.ts';
+import { dropMember, type Entry, newZset, putNewScore } from './zset.ts';
 import { flagsOfZset, type OpenZset, setFlags, zsetFlags } from './zset-header.ts';
 import { Blocks, countBefore, countBlocks, roughCount } from './zset-index.ts';
 import { countSpan, rankSpan, type Span, walkSpan, wholeSpan } from './zset-range.ts';
@@ -24,11 +25,29 @@ interface Ranks {
 /** Removes what lies in `span`, a forward one; results in the set to save, which may be another one. */
 export function* removeSpan(view: WriteView, zset: OpenZset, span: Span): Slices<OpenZset> {
   const ranks = yield* ranksOf(view, zset, span);
-  if (ranks !== undefined && zset.size - ranks.count < ranks.count) {
-    return yield* othersOf(view, zset, ranks);
-  }
+  if (ranks !== undefined && isMost(zset, ranks)) return yield* othersOf(view, zset, ranks);
   yield* walkSpan(span, (entry) => dropMember(view, zset, entry));
   return zset;
+}
+
+/** Removes `entries`, which are those at one end; results likewise. */
+export function* removeEnd(
+  view: WriteView,
+  zset: OpenZset,
+  entries: SteadyList<Entry>,
+  highest: boolean,
+): Slices<OpenZset> {
+  const count = entries.length;
+  const ranks = { first: highest ? zset.size - count : 0, count };
+  if (count >= COUNTED_MIN && isMost(zset, ranks)) return yield* othersOf(view, zset, ranks);
+  yield* eachItem(entries, (entry) => {
+    dropMember(view, zset, entry);
+  });
+  return zset;
+}
+
+function isMost(zset: OpenZset, { count }: Ranks): boolean {
+  return zset.size - count < count;
 }
 
 /** Which members those are; undefined: few, or it is not known without walking over them. */

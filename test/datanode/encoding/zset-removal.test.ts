@@ -41,6 +41,29 @@ test.each([
 });
 
 test.each([
+  ['lowest', 'ZPOPMIN z 30000', 0, 30_000],
+  ['highest', 'ZPOPMAX z 39990', 10, SIZE],
+  ['all', 'ZPOPMIN z 100000', 0, SIZE],
+  ['few', 'ZPOPMIN z 200', 0, 200],
+  ['not half', 'ZPOPMAX z 19000', 21_000, SIZE],
+])('who takes the %s is given them, and the others stay', async (_name, line, from, to) => {
+  const { partition, call, changes } = await scene();
+  const members = async (...words: string[]) =>
+    replyText(await partition.call(...words)).match(/m\d+/g) ?? [];
+  const before = await members('ZRANGE', 'z', '0', '-1');
+  const popped = await members(...line.split(' '));
+  const most = Math.min(to - from, SIZE - (to - from));
+  expect(changes()).toBeLessThan(2.3 * most + 50);
+  const given = before.slice(from, to);
+  expect(popped).toEqual(line.includes('MAX') ? given.reverse() : given);
+  const left = [...before.slice(0, from), ...before.slice(to)];
+  expect(await members('ZRANGE', 'z', '0', '-1')).toEqual(left);
+  expect(await call('ZCARD z')).toBe(`(integer) ${left.length}`);
+  if (left.length === 0) return;
+  expect(await call(`ZRANK z ${left.at(-1)}`)).toBe(`(integer) ${left.length - 1}`);
+});
+
+test.each([
   ['from the beginning', 'ZREMRANGEBYRANK z 0 29999', 0, 30_000],
   ['at the end', 'ZREMRANGEBYRANK z -25000 -1', 15_000, SIZE],
   ['in the midst by rank', 'ZREMRANGEBYRANK z 7 39900', 7, 39_901],
