@@ -12,6 +12,7 @@ import {
   saveList,
   shrinkEncoding,
 } from '../encoding/list.ts';
+import { copyPart } from '../encoding/list-edit.ts';
 import { dropElements, walkList } from '../encoding/list-walk.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
@@ -123,14 +124,34 @@ function* checkReply(view: View, list: OpenList, from: ListEnd, count: number): 
   });
 }
 
+/** From here on what is left is put down anew when it is less than what goes. */
+const MOST_MIN = 16_384;
+
 function* popElements(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
   const taken = Math.min(count, list.size);
+  if (taken >= MOST_MIN && list.size - taken < taken) {
+    return yield* popMost(view, list, end, taken);
+  }
   if (taken > POPPED_UNSEEN_MAX) yield* checkReply(view, list, end, taken);
   const pile = new ReplyPile('array', 'a smaller count');
   yield* dropElements(view, list, end, taken, (element) => pile.add(bulk(element)));
   shrinkEncoding(list);
   saveList(view, list);
   tellChange(view, 'list', popEvents[end], list);
+  return pile.reply();
+}
+
+/** Removes none of them by itself: every replica would hold that in memory until it is written. */
+function* popMost(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
+  const pile = new ReplyPile('array', 'a smaller count');
+  yield* walkList(view, list, { from: end, skip: 0, count }, (element) => {
+    pile.add(bulk(element));
+    return true;
+  });
+  const left = yield* copyPart(view, list, end === 'left' ? count : 0, list.size - count);
+  shrinkEncoding(left);
+  saveList(view, left);
+  tellChange(view, 'list', popEvents[end], left);
   return pile.reply();
 }
 

@@ -210,7 +210,7 @@ export function* trimList(
 }
 
 /** A dense list of its own, to be saved under the same key: what it leaves becomes garbage. */
-function* copyPart(
+export function* copyPart(
   view: WriteView,
   list: OpenList,
   first: number,
