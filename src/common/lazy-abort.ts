@@ -1,5 +1,6 @@
 /** Tells that whoever asked has gone, those who look. */
 export interface Gone {
+  readonly isGone: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -8,6 +9,10 @@ export class LazyAbort implements Gone {
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: unknown;
+
+  get isGone(): boolean {
+    return this.#aborted;
+  }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

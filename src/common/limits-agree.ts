@@ -93,6 +93,14 @@ function assertMetadata(limits: typeof bounds): void {
 /** What may wait of replies, of one client and of all. */
 function assertReplies(limits: typeof bounds): void {
   assert(
+    limits.rangeBatchBytes <= limits.connectionOutputPauseBytes,
+    'of ranges that a client does not take no more is made than may wait for it, and a reply',
+  );
+  assert(
+    limits.replyBytesMax <= limits.rangeReads.largeBytes,
+    'one read of ranges alone does not have the others rest',
+  );
+  assert(
     limits.batchReplyBytes + limits.replyBytesMax + limits.valueBytesMax < limits.frameBytesMax,
     'the replies of a batch fit a frame',
   );

@@ -68,6 +68,10 @@ export const limits = {
   applyHeldBytes: 32 * MIB, // changes of such a batch: beyond, elements are stored early
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
+  /** Reads of ranges that a node has under way (`partition/range-room.ts`): so many small ones, of so many
+   * bytes, and large ones, of all of which one alone goes on beyond so many; replies of one batch. */
+  rangeReads: { smallMax: 16, smallBytes: 64 * KIB, largeMax: 4, largeBytes: 64 * MIB },
+  rangeBatchBytes: 768 * KIB,
   /** What a command over keys of several partitions brings together, and what each of them gives
    * before more is asked of one at a time; of all such commands of a node that need more. */
   gatherBytesMax: 64 * MIB,
@@ -262,19 +266,15 @@ export const limits = {
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,
   rangeSliceBytes: 1 * MIB,
-  /**
-   * What was read lately of collections and is kept (`partition/hot-ranges.ts`): of all engines of a
-   * node, and of one collection. A batch that changes more keys makes all of its engine forgotten.
-   */
+  /** What was read lately of collections and is kept (`partition/hot-ranges.ts`): of all engines of a
+   * node, and of one collection. A batch that changes more keys makes all of its engine forgotten. */
   hotRangesBytes: 16 * MIB,
   hotRangeBytes: 128 * KIB,
   hotRangePairs: 256,
   hotChangesMax: 1_024,
-  /**
-   * Filters of the keys that are there (`partition/known-keys.ts`): of all engines of a node; records
+  /** Filters of the keys that are there (`partition/known-keys.ts`): of all engines of a node; records
    * put by one batch, beyond which an engine's filter is dropped; reads that found nothing before one
-   * is made of what an engine holds, and how many times more they are after each that was dropped.
-   */
+   * is made of what an engine holds, and how many times more they are after each that was dropped. */
   keyFiltersBytes: 32 * MIB,
   keyFilterChangesMax: 8_192,
   keyFilterMisses: 50_000,

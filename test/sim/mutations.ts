@@ -632,7 +632,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/reads.ts`,
-        find: 'if (!this.#ground.expirySettled(nowMs)) return;',
+        find: 'if (!this.#ground.expirySettled(nowMs)) return giveBackAll(next.reads);',
         replace: '',
       },
     ],

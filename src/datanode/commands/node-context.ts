@@ -194,6 +194,8 @@ export interface LogInfo {
 export interface ReplicaMeters {
   readonly lookups: { readonly hits: number; readonly misses: number };
   readonly expiredKeys: number;
+  /** Reads of ranges that are under way, and that wait for those; what large ones have in memory. */
+  readonly ranges: { readonly underWay: number; readonly waiting: number; readonly bytes: number };
   readonly apply: LatencyHistogram;
   readonly electionsWon: number;
   readonly leaderLosses: number;

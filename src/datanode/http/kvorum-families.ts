@@ -98,6 +98,21 @@ const node: readonly KvorumFamily[] = [
     'Requests that had to wait for a leader',
     ({ info }) => info.heldTotal,
   ),
+  gauge(
+    'range_reads',
+    'Reads of ranges that are under way',
+    ({ info }) => info.replicas.ranges.underWay,
+  ),
+  gauge(
+    'range_reads_waiting',
+    'Reads of ranges that wait until others have ended',
+    ({ info }) => info.replicas.ranges.waiting,
+  ),
+  gauge(
+    'range_reads_bytes',
+    'What large reads of ranges have in memory',
+    ({ info }) => info.replicas.ranges.bytes,
+  ),
 ];
 
 const raft: readonly KvorumFamily[] = [

@@ -12,6 +12,7 @@ import type {
   ReplicaId,
   Term,
 } from '../../common/ids.ts';
+import type { Gone } from '../../common/lazy-abort.ts';
 import type { Room } from '../../common/room.ts';
 import type { ReadRun } from '../commands/command.ts';
 import type { Witness } from '../commands/witness.ts';
@@ -55,13 +56,18 @@ export interface CommandBatch {
   readonly witness?: boolean | undefined;
   /** Of reads that another node sent here: they run once it takes what it is answered. */
   readonly room?: Room | undefined;
+  /** Of reads: once it has gone nobody waits for them. */
+  readonly asker?: Gone | undefined;
 }
 
 /** So that a field which is new is not forgotten. */
 type WholeBatch = { readonly [Field in keyof Required<CommandBatch>]: CommandBatch[Field] };
 
 type BatchChanges = Partial<
-  Pick<CommandBatch, 'lines' | 'prepared' | 'term' | 'vouchedBy' | 'once' | 'deadlineMs' | 'room'>
+  Pick<
+    CommandBatch,
+    'lines' | 'prepared' | 'term' | 'vouchedBy' | 'once' | 'deadlineMs' | 'room' | 'asker'
+  >
 >;
 
 /** `batch` with other fields: a literal without a spread, so that all batches have one shape. */
@@ -70,6 +76,7 @@ export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeB
   const { lines = batch.lines, prepared = batch.prepared } = changes;
   const { term = batch.term, once = batch.once, deadlineMs = batch.deadlineMs } = changes;
   const { vouchedBy = batch.vouchedBy, room = batch.room } = changes;
+  const asker = 'asker' in changes ? changes.asker : batch.asker;
   return {
     namespace,
     partition,
@@ -85,6 +92,7 @@ export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeB
     maxStalenessMs,
     witness,
     room,
+    asker,
   };
 }
 

@@ -7,7 +7,7 @@
  *
  * One proof serves all reads until it is too old; it is renewed before that while there are reads.
  */
-import { must } from '../../common/assert.ts';
+import { assert } from '../../common/assert.ts';
 import type { ErrorCode } from '../../common/errors.ts';
 import type { KeyShare } from '../../common/hash.ts';
 import type { LogIndex } from '../../common/ids.ts';
@@ -18,8 +18,9 @@ import type { ReadState } from '../raft/ready.ts';
 import type { CommandBatch, LineResult } from './batch.ts';
 import { resultsOfFailed } from './failed-read.ts';
 import { failAll } from './proposals.ts';
+import { giveBack, giveBackAll, isGone, RangeLine, type RangeRead } from './range-line.ts';
 import type { ReadGround } from './reads.ts';
-import { isLate, isSinglePoint, runReads } from './run-reads.ts';
+import { isLate, isSinglePoint, type ReadOutcome, runReads } from './run-reads.ts';
 import { seenBy, witnessed } from './witnessed.ts';
 
 export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySettled'> {
@@ -32,13 +33,11 @@ export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySe
   hurry(): void;
 }
 
-interface WaitingRead {
-  readonly batch: CommandBatch;
+interface WaitingRead extends RangeRead {
   readonly maxAgeMs: number;
-  readonly singlePoint: boolean;
   /** A proof that was asked for since is young enough in any case. */
   readonly arrivedMs: number;
-  readonly giveUpMs: number;
+  giveUpMs: number;
   readonly resolve: (results: readonly LineResult[]) => void;
 }
 
@@ -57,6 +56,8 @@ export class FollowerReads {
   readonly #ground: FollowerReadGround;
   readonly #share: KeyShare;
   #waiting: WaitingRead[] = [];
+  /** They may run, and wait for other ranges of the node. */
+  readonly #line: RangeLine<WaitingRead>;
   #asked: { readonly context: number; readonly sentMs: number }[] = [];
   /** Ascending; only the first may be applied here. */
   #proofs: Proof[] = [];
@@ -66,11 +67,12 @@ export class FollowerReads {
   constructor(ground: FollowerReadGround, share: KeyShare) {
     this.#ground = ground;
     this.#share = share;
+    this.#line = new RangeLine(ground.ranges, (read) => this.#onPlace(read));
   }
 
   /** Batches that are not answered yet. */
   get count(): number {
-    return this.#waiting.length + this.#running;
+    return this.#waiting.length + this.#line.length + this.#running;
   }
 
   /** Fails with NO_LEADER when no leader proves in time how old the state is. */
@@ -81,8 +83,8 @@ export class FollowerReads {
     const nowMs = this.#ground.monotonicMs();
     const giveUpMs = Math.min(batch.deadlineMs, nowMs + limits.followerAskMs);
     return new Promise((resolve) => {
-      const singlePoint = isSinglePoint(batch);
-      this.#waiting.push({ batch, maxAgeMs, singlePoint, arrivedMs: nowMs, giveUpMs, resolve });
+      const range = { singlePoint: isSinglePoint(batch), size: 'small', place: undefined } as const;
+      this.#waiting.push({ batch, ...range, maxAgeMs, arrivedMs: nowMs, giveUpMs, resolve });
       this.resume();
       this.#askWhenDue(maxAgeMs, nowMs);
     });
@@ -103,14 +105,21 @@ export class FollowerReads {
 
   /** Runs whatever may run now. */
   resume(): void {
-    if (this.#waiting.length === 0 || this.#ground.clearing()) return;
+    if (this.#waiting.length === 0) return;
+    if (this.#ground.clearing()) return giveBackAll(this.#waiting);
     const proof = this.#appliedProof();
-    if (proof === undefined) return this.#hurry();
+    if (proof === undefined) {
+      giveBackAll(this.#waiting);
+      return this.#hurry();
+    }
     const ageMs = this.#ground.monotonicMs() - proof.sentMs;
     const writing = this.#ground.writing();
     const mayRun = ({ arrivedMs, maxAgeMs, singlePoint }: WaitingRead) =>
       (ageMs <= maxAgeMs || proof.sentMs >= arrivedMs) && (singlePoint || !writing);
-    if (!this.#waiting.some(mayRun)) return this.#hurry();
+    if (!this.#waiting.some(mayRun)) {
+      if (!writing) giveBackAll(this.#waiting);
+      return this.#hurry();
+    }
     const nowMs = this.#ground.readTimeMs();
     if (nowMs === undefined) return;
     const { firstSlot, lastSlot, murmur3 } = this.#share;
@@ -149,12 +158,13 @@ export class FollowerReads {
 
   /** Once per tick: asks again, and gives up on what no leader answered. */
   tick(): void {
-    if (this.#waiting.length === 0) return;
     const nowMs = this.#ground.monotonicMs();
+    this.#expireLine(nowMs);
+    if (this.#waiting.length === 0) return;
     this.#waiting = this.#waiting.filter((read) => {
       if (read.giveUpMs > nowMs) return true;
       const why = 'no leader told in time how old the state of this follower is';
-      read.resolve(failAll(read.batch, 'NO_LEADER', why));
+      this.#finish(read, failAll(read.batch, 'NO_LEADER', why));
       return false;
     });
     this.resume();
@@ -162,8 +172,35 @@ export class FollowerReads {
   }
 
   failAll(code: ErrorCode, message: string): void {
-    for (const read of this.#waiting) read.resolve(failAll(read.batch, code, message));
+    const reads = [...this.#waiting, ...this.#line.take()];
     this.#waiting = [];
+    for (const read of reads) this.#finish(read, failAll(read.batch, code, message));
+  }
+
+  #expireLine(nowMs: number): void {
+    const why = 'other reads take all the memory that ranges may have on this node';
+    const isOver = (read: WaitingRead) =>
+      isGone(read) || read.batch.deadlineMs + limits.applyWaitMs <= nowMs;
+    for (const read of this.#line.take(isOver)) {
+      this.#finish(read, failAll(read.batch, 'BUSY', why));
+    }
+  }
+
+  /** It is judged anew how old the state is: it has waited since. */
+  #onPlace(read: WaitingRead): void {
+    const nowMs = this.#ground.monotonicMs();
+    const proof = this.#appliedProof();
+    const isOld = proof === undefined || nowMs - proof.sentMs > read.maxAgeMs;
+    read.giveUpMs = nowMs + limits.followerAskMs;
+    this.#waiting.unshift(read);
+    if (isOld || this.#ground.clearing()) giveBack(read);
+    else this.resume();
+    this.#askWhenDue(read.maxAgeMs, nowMs);
+  }
+
+  #finish(read: WaitingRead, results: readonly LineResult[]): void {
+    giveBack(read);
+    read.resolve(results);
   }
 
   #askForWaiting(): void {
@@ -192,25 +229,30 @@ export class FollowerReads {
   }
 
   #run(read: WaitingRead, context: RunContext): void {
+    if (isGone(read)) {
+      return this.#finish(read, failAll(read.batch, 'BUSY', 'whoever asked has gone'));
+    }
     this.#running++;
-    const done = (results: readonly LineResult[], seen?: Witness) => {
+    const done = (outcome: ReadOutcome, seen?: Witness) => {
       this.#running--;
-      read.resolve(witnessed(results, seen));
+      this.#onRun(read, outcome, seen);
     };
     const engine = this.#ground.engine();
     const failed = (failure: unknown) =>
       done(resultsOfFailed(read.batch, engine, failure, this.#ground));
     try {
-      const { lookups, pace } = this.#ground;
       const seen = seenBy(read.batch, this.#ground);
-      const results = must(
-        runReads(read.batch, engine, context, lookups, pace),
-        'reads of this node have room',
-      );
-      if (results instanceof Promise) results.then((rest) => done(rest, seen), failed);
-      else done(results, seen);
+      const outcome = runReads(read, engine, context, this.#ground);
+      if (outcome instanceof Promise) outcome.then((later) => done(later, seen), failed);
+      else done(outcome, seen);
     } catch (failure) {
       failed(failure);
     }
+  }
+
+  #onRun(read: WaitingRead, outcome: ReadOutcome, seen: Witness | undefined): void {
+    assert(outcome !== 'room', 'reads of this node have room');
+    if (typeof outcome === 'string') this.#line.wait(read, outcome);
+    else this.#finish(read, witnessed(outcome, seen));
   }
 }

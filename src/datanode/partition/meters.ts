@@ -1,11 +1,14 @@
-/** What the replicas of one node count together, for INFO and /metrics; and the switch they share. */
+/** What the replicas of one node count together, for INFO and /metrics; and a switch and room they share. */
 import type { Clock } from '../../common/clock.ts';
 import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import type { Lookups } from '../encoding/view.ts';
+import { RangeRoom } from './range-room.ts';
 
 export class PartitionMeters {
   /** Keys that reads looked up on this node, as leader. */
   readonly lookups: Lookups = { hits: 0, misses: 0 };
+  /** For their reads of ranges. */
+  readonly ranges = new RangeRoom();
   /** Keys deleted because their deadline passed, in groups this node led. */
   expiredKeys = 0;
   /** Off (DEBUG SET-ACTIVE-EXPIRE 0): keys past their deadline are deleted only when somebody reads. */

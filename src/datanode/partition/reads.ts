@@ -9,6 +9,7 @@ import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { Room } from '../../common/room.ts';
 import type { RunContext } from '../commands/command.ts';
+import type { Witness } from '../commands/witness.ts';
 import type { Lookups } from '../encoding/view.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RaftNode, ReadState } from '../raft/ready.ts';
@@ -16,12 +17,12 @@ import type { CommandBatch, EntryPlace, LineResult } from './batch.ts';
 import { resultsOfFailed } from './failed-read.ts';
 import type { Pace } from './pace.ts';
 import { failAll } from './proposals.ts';
-import { isLate, isSinglePoint, runReads } from './run-reads.ts';
+import { giveBack, giveBackAll, isGone, RangeLine, type RangeRead } from './range-line.ts';
+import type { RangeRoom } from './range-room.ts';
+import { isLate, isSinglePoint, type ReadOutcome, runReads } from './run-reads.ts';
 import { seenBy, witnessed } from './witnessed.ts';
 
-interface PendingRead {
-  readonly batch: CommandBatch;
-  readonly singlePoint: boolean;
+interface PendingRead extends RangeRead {
   readonly resolve: (results: readonly LineResult[]) => void;
 }
 
@@ -45,6 +46,7 @@ export interface ReadGround {
   onFault(error: unknown): void;
   readonly lookups: Lookups;
   readonly pace: Pace;
+  readonly ranges: RangeRoom;
 }
 
 export class Reads {
@@ -56,12 +58,15 @@ export class Reads {
   #confirmed: { readonly index: LogIndex; reads: PendingRead[] }[] = [];
   /** Confirmed and applied; those who asked are to take other answers first. */
   readonly #cramped = new Set<PendingRead>();
+  /** The same; they wait for other ranges of the node. */
+  readonly #line: RangeLine<PendingRead>;
   #count = 0;
   #isPausing = false;
 
   constructor(ground: ReadGround, share: KeyShare) {
     this.#ground = ground;
     this.#share = share;
+    this.#line = new RangeLine(ground.ranges, (read) => this.#onPlace(read));
   }
 
   /** Batches that are not answered yet. */
@@ -79,7 +84,8 @@ export class Reads {
     }
     this.#count++;
     return new Promise((resolve) => {
-      this.#fresh.push({ batch, singlePoint: isSinglePoint(batch), resolve });
+      const singlePoint = isSinglePoint(batch);
+      this.#fresh.push({ batch, singlePoint, size: 'small', place: undefined, resolve });
     });
   }
 
@@ -123,9 +129,11 @@ export class Reads {
   resume(): void {
     while (this.#confirmed.length > 0) {
       const next = this.#confirmed[0]!;
-      if (next.index > this.#ground.appliedIndex() || this.#ground.clearing()) return;
+      if (next.index > this.#ground.appliedIndex() || this.#ground.clearing()) {
+        return giveBackAll(next.reads);
+      }
       const nowMs = this.#ground.nowMs();
-      if (!this.#ground.expirySettled(nowMs)) return;
+      if (!this.#ground.expirySettled(nowMs)) return giveBackAll(next.reads);
       const writing = this.#ground.writing();
       const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
@@ -158,8 +166,8 @@ export class Reads {
    */
   #hasRoom(read: PendingRead): boolean {
     const { room } = read.batch;
-    if (room?.isGone) {
-      this.#finish(read, failAll(read.batch, 'BUSY', 'the node that asked has gone'));
+    if (isGone(read)) {
+      this.#finish(read, failAll(read.batch, 'BUSY', 'whoever asked has gone'));
       return false;
     }
     if (room === undefined || read.singlePoint || !room.isFull) return true;
@@ -168,12 +176,32 @@ export class Reads {
   }
 
   #waitForRoom(read: PendingRead, room: Room): void {
+    giveBack(read);
     this.#cramped.add(read);
     room.onceFree(() => {
       if (!this.#cramped.delete(read)) return;
-      this.#confirmed.unshift({ index: 0, reads: [read] });
+      this.#rejoin(read);
       this.resume();
     });
+  }
+
+  /**
+   * It was confirmed before it waited, and needs no other round: its state is of when it begins, which is
+   * after all that it has to see was applied here. Should this replica lead no more by then, that state
+   * still was the newest at some moment after the read came.
+   */
+  #onPlace(read: PendingRead): void {
+    this.#rejoin(read);
+    const { clearing, expirySettled, nowMs } = this.#ground;
+    if (clearing() || !expirySettled(nowMs())) giveBack(read);
+    else this.resume();
+  }
+
+  /** Ahead of what has come since. */
+  #rejoin(read: PendingRead): void {
+    const [first] = this.#confirmed;
+    if (first?.index === 0) first.reads.push(read);
+    else this.#confirmed.unshift({ index: 0, reads: [read] });
   }
 
   /** In a turn that has time. */
@@ -193,6 +221,7 @@ export class Reads {
       ...this.#unconfirmed.flatMap((round) => round.reads),
       ...this.#confirmed.flatMap((round) => round.reads),
       ...this.#cramped,
+      ...this.#line.take(),
     ];
     this.#fresh = [];
     this.#unconfirmed = [];
@@ -213,6 +242,7 @@ export class Reads {
       return false;
     };
     this.#expireCramped(nowMs);
+    this.#expireLine(nowMs);
     this.#fresh = this.#fresh.filter(keep(0));
     for (const round of this.#unconfirmed) round.reads = round.reads.filter(keep(0));
     for (const round of this.#confirmed) {
@@ -231,6 +261,16 @@ export class Reads {
     }
   }
 
+  /** Those of clients that have gone go at once: what they asked for need not wait in memory. */
+  #expireLine(nowMs: number): void {
+    const why = 'other reads take all the memory that ranges may have on this node';
+    const isOver = (read: PendingRead) =>
+      isGone(read) || read.batch.deadlineMs + limits.applyWaitMs <= nowMs;
+    for (const read of this.#line.take(isOver)) {
+      this.#finish(read, failAll(read.batch, 'BUSY', why));
+    }
+  }
+
   #isApplying(index: LogIndex): boolean {
     const { appliedIndex, clearing, writing } = this.#ground;
     return index > appliedIndex() || clearing() || writing();
@@ -241,16 +281,11 @@ export class Reads {
     const failed = (failure: unknown) =>
       this.#finish(read, resultsOfFailed(read.batch, engine, failure, this.#ground));
     try {
-      const { lookups, pace } = this.#ground;
       const seen = seenBy(read.batch, this.#ground);
       const { room } = read.batch;
-      const results = runReads(read.batch, engine, context, lookups, pace);
-      if (results === undefined) return this.#waitForRoom(read, room!);
-      if (!(results instanceof Promise)) {
-        this.#finish(read, witnessed(results, seen));
-        return;
-      }
-      const settled = results.then((done) => this.#finish(read, witnessed(done, seen)), failed);
+      const outcome = runReads(read, engine, context, this.#ground);
+      if (!(outcome instanceof Promise)) return this.#onRun(read, outcome, seen);
+      const settled = outcome.then((later) => this.#onRun(read, later, seen), failed);
       if (room === undefined || !read.singlePoint) return;
       room.begin();
       void settled.then(() => room.end());
@@ -259,8 +294,15 @@ export class Reads {
     }
   }
 
+  #onRun(read: PendingRead, outcome: ReadOutcome, seen: Witness | undefined): void {
+    if (outcome === 'room') this.#waitForRoom(read, read.batch.room!);
+    else if (typeof outcome === 'string') this.#line.wait(read, outcome);
+    else this.#finish(read, witnessed(outcome, seen));
+  }
+
   #finish(read: PendingRead, results: readonly LineResult[]): void {
     this.#count--;
+    giveBack(read);
     read.resolve(results);
   }
 }

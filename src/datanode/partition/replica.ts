@@ -121,9 +121,8 @@ export class Replica implements LocalPartition {
 
   /** The live parts, for observers; not to be changed. */
   inspect() {
-    const { waiting } = this.#requests;
     const own = { raft: this.#raft, log: this.#log, time: this.#time };
-    return { ...own, engine: this.slot.engine, waiting };
+    return { ...own, engine: this.slot.engine, waiting: this.#requests.waiting };
   }
 
   execute(batch: CommandBatch): Promise<readonly LineResult[]> {
@@ -337,10 +336,9 @@ export class Replica implements LocalPartition {
   }
 
   #createRequests(): Requests {
+    const { lookups, ranges } = this.#world.meters;
     const ground = {
-      raft: this.#raft,
-      ...this.#world,
-      lookups: this.#world.meters.lookups,
+      ...{ raft: this.#raft, ...this.#world, lookups, ranges },
       engine: () => this.slot.engine,
       appliedIndex: () => this.appliedIndex,
       applied: () => this.state,

@@ -13,8 +13,11 @@ import { error, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { type ApplyContext, type Begun, beginRanges, orTooLarge, runReply } from './apply-lines.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
+import { CountedRanges, ReadEnded } from './counted-ranges.ts';
 import type { ReadEngine } from './hot-engines.ts';
 import type { Fill, HotRanges } from './hot-ranges.ts';
+import type { RangeRead } from './range-line.ts';
+import type { RangeRoom, RangeSize } from './range-room.ts';
 
 /** Each line touches exactly one engine key. */
 export function isSinglePoint(batch: CommandBatch): boolean {
@@ -42,27 +45,41 @@ function readCommand(line: CommandLine): ReadCommand | undefined {
   return command?.kind === 'read' ? command : undefined;
 }
 
+/** What all reads of a node share. */
+export interface ReadMeans {
+  readonly lookups: Lookups;
+  readonly pace: Pacing;
+  readonly ranges: RangeRoom;
+}
+
+/**
+ * What came of a read, or what it is to wait for, to be run as a whole then: `room` for values that are
+ * large, or a place among ranges.
+ */
+export type ReadOutcome = LineResult[] | 'room' | RangeSize;
+
 /**
  * Runs lines in order; the first that needs ranges moves the rest onto one snapshot, and so does what
  * was read when it is a turn's work: 512 GETBITs of 16 MiB are 8 GiB. The snapshot is of this turn, so
- * it shows nothing older than the lines before saw, also beside an engine batch. Undefined: values are
- * large, and there is no room for them now.
+ * it shows nothing older than the lines before saw, also beside an engine batch. For that the read has a
+ * place (it keeps one that it has): whoever calls gives it back when all is over.
  */
 export function runReads(
-  batch: CommandBatch,
+  read: RangeRead,
   engine: ReadEngine,
   context: RunContext,
-  lookups: Lookups,
-  pace: Pacing,
-): LineResult[] | Promise<LineResult[]> | undefined {
+  { lookups, pace, ranges }: ReadMeans,
+): ReadOutcome | Promise<ReadOutcome> {
+  const { batch } = read;
   const { lines, room } = batch;
   const view = new BatchView(engine, lookups);
   const results: LineResult[] = [];
+  const bytesMax = bytesMaxOf(read);
   let bytes = 0;
   /** Undefined once this turn has no more time for what is known. */
   let { hot } = engine;
   for (let at = 0; at < lines.length; at++) {
-    if (bytes > limits.batchReplyBytes) {
+    if (bytes > bytesMax) {
       cutShort(results, lines.length);
       break;
     }
@@ -74,15 +91,31 @@ export function runReads(
       bytes += replyBytes(begun);
       results.push({ ok: true, reply: begun });
       if (view.bytesRead < LARGE_RECORD_BYTES || at === lines.length - 1) continue;
-      if (!view.opener.isDone && room?.mayBeginLarge === false) return undefined;
+      if (!view.opener.isDone && room?.mayBeginLarge === false) return 'room';
+    }
+    if (!hasPlace(read, ranges)) {
+      if (results.length === 0) return read.size;
+      cutShort(results, lines.length);
+      break;
     }
     const source = new StateSource(engine, view);
     const first = isRun ? begun : undefined;
-    const rest = runOnStates(batch, first, engine, source, view, { pace, ...context }, results);
-    return rest.then(() => checked(results, view.opener, pace));
+    const rest = runOnStates(read, first, engine, source, view, { pace, ...context }, results);
+    return rest.then<ReadOutcome>((wait) => wait ?? checked(results, view.opener, pace));
   }
   if (view.opener.isDone) return results;
-  return room?.mayBeginLarge === false ? undefined : checked(results, view.opener, pace);
+  return room?.mayBeginLarge === false ? 'room' : checked(results, view.opener, pace);
+}
+
+/** Of replies: beyond, the rest of the batch is made when these are sent. */
+function bytesMaxOf({ singlePoint }: RangeRead): number {
+  return singlePoint ? limits.batchReplyBytes : limits.rangeBatchBytes;
+}
+
+function hasPlace(read: RangeRead, ranges: RangeRoom): boolean {
+  if (read.singlePoint) return true;
+  read.place ??= ranges.begin(read.size);
+  return read.place !== undefined;
 }
 
 /** A record from this size on costs more to read again than others to be told from it. */
@@ -132,9 +165,19 @@ async function checked(
 }
 
 /** The rest may be asked for again, once the client has taken these replies. */
-function cutShort(results: LineResult[], count: number): void {
+function cutShort(results: LineResult[], count: number): undefined {
   const message = 'the replies before this one fill a batch';
   while (results.length < count) results.push({ ok: false, code: 'BUSY', message });
+}
+
+/**
+ * What is done is told, and the rest may be asked for again; of a read that has done nothing, what it is to
+ * wait for.
+ */
+function endedEarly(failure: unknown, results: LineResult[], count: number): RangeSize | undefined {
+  if (!(failure instanceof ReadEnded)) throw failure;
+  if (failure.why === 'outgrown' && results.length === 0) return 'large';
+  return cutShort(results, count);
 }
 
 /** A run that needs what is not known: to be taken on in the same turn, on a snapshot. */
@@ -178,21 +221,21 @@ class StateSource {
 
 /**
  * Appends to `results`. `first`: the line behind them, when it was begun. When the state is lost, since
- * too much is written over it, the line that found that begins anew, on what is behind those writes.
+ * too much is written over it, the line that found that begins anew, on what is behind those writes. Told
+ * is what it is to wait for, if it came to nothing.
  */
 async function runOnStates(
-  batch: CommandBatch,
+  read: RangeRead,
   first: BegunRun | undefined,
   engine: ReadEngine,
   source: StateSource,
   view: BatchView,
   context: ApplyContext,
   results: LineResult[],
-): Promise<void> {
+): Promise<RangeSize | undefined> {
   for (let lost = 0; ; lost++) {
     try {
-      await runOnState(batch, lost === 0 ? first : undefined, source, view, context, results);
-      return;
+      return await runOnState(read, lost === 0 ? first : undefined, source, view, context, results);
     } catch (failure) {
       if (!(failure instanceof LostStateError) || lost === LOST_STATES_MAX) throw failure;
     } finally {
@@ -204,29 +247,38 @@ async function runOnStates(
 }
 
 async function runOnState(
-  batch: CommandBatch,
+  read: RangeRead,
   first: BegunRun | undefined,
   { ranges }: StateSource,
   view: BatchView,
   context: ApplyContext,
   results: LineResult[],
-): Promise<void> {
+): Promise<RangeSize | undefined> {
+  const { batch } = read;
   const { lines } = batch;
   const from = results.length;
-  const onSource = ({ run, begun }: BegunRun) => runReply(run, ranges, context.pace, begun);
+  const onSource = ({ run, begun }: BegunRun) => runReply(run, source, context.pace, begun);
   const runLine = (at: number) => {
     const started = startLine(batch, at, view, context);
     return 'kind' in started ? started : onSource({ run: started, begun: undefined });
   };
+  const source = new CountedRanges(ranges, read.place, batch.asker);
   let bytes = results.reduce((sum, result) => sum + (result.ok ? replyBytes(result.reply) : 0), 0);
-  for (let at = from; at < lines.length; at++) {
-    if (bytes > limits.batchReplyBytes) return cutShort(results, lines.length);
-    // what waits for its check is held in memory, and beyond some of it checked in one go
-    if (!view.opener.isDone) await view.opener.checkInSteps(context.pace);
-    if (context.pace.isDue(true)) await context.pace.pause();
-    const reply = first && at === from ? await onSource(first) : await runLine(at);
-    bytes += replyBytes(reply);
-    results.push({ ok: true, reply });
+  try {
+    for (let at = from; at < lines.length; at++) {
+      if (bytes > bytesMaxOf(read)) return cutShort(results, lines.length);
+      source.lookAround();
+      source.has(bytes);
+      // what waits for its check is held in memory, and beyond some of it checked in one go
+      if (!view.opener.isDone) await view.opener.checkInSteps(context.pace);
+      if (context.pace.isDue(true)) await context.pace.pause();
+      const reply = first && at === from ? await onSource(first) : await runLine(at);
+      bytes += replyBytes(reply);
+      results.push({ ok: true, reply });
+    }
+    return undefined;
+  } catch (failure) {
+    return endedEarly(failure, results, lines.length);
   }
 }
 

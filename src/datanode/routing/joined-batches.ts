@@ -39,7 +39,7 @@ export class JoinedBatches {
   send(batch: CommandBatch): Promise<readonly LineResult[]> {
     const isSingle = batch.kind === 'read' && isSinglePoint(batch);
     const bytes = this.#closed ? undefined : joinableBytes(batch, isSingle);
-    if (bytes === undefined) return this.#send(batch);
+    if (bytes === undefined) return this.#send(batch, goneOf(batch));
     const room = this.#roomOf(batch, isSingle);
     return room.isApart ? this.#send(batch) : room.enter(batch, bytes);
   }
@@ -74,6 +74,11 @@ export class JoinedBatches {
 function nameOf({ group = 0, kind, protocol }: CommandBatch, isSingle: boolean): number {
   const which = kind === 'write' ? 0 : isSingle ? 2 : 4;
   return group * 8 + which + (protocol === 2 ? 0 : 1);
+}
+
+/** Of a read that goes by itself, and may be long: of others it is not worth to be told. */
+function goneOf({ kind, asker }: CommandBatch): AbortSignal | undefined {
+  return kind === 'read' ? asker?.signal : undefined;
 }
 
 function isOfPoints({ lines, prepared }: CommandBatch): boolean {

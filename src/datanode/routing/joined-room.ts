@@ -9,7 +9,8 @@ import { type CommandBatch, changedBatch, type LineResult } from '../partition/b
 import type { Cohorts, Companion } from '../partition/cohort.ts';
 import type { Turner, Turns } from '../partition/turns.ts';
 
-export type Send = (batch: CommandBatch) => Promise<readonly LineResult[]>;
+/** `gone` aborts when nobody waits for what a read answers. */
+export type Send = (batch: CommandBatch, gone?: AbortSignal) => Promise<readonly LineResult[]>;
 
 export interface RoomWorld {
   readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -151,7 +152,7 @@ function joinedOf(parts: readonly Part[]): CommandBatch {
       prepared.push(batch.prepared?.[at]);
     }
   }
-  return changedBatch(parts[0]!.batch, { lines, prepared, deadlineMs });
+  return changedBatch(parts[0]!.batch, { lines, prepared, deadlineMs, asker: undefined });
 }
 
 function isBusy(result: LineResult): boolean {

@@ -95,7 +95,7 @@ export class Router {
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
       attempt: (batch, signal) => this.#attempt(batch, signal),
     });
-    this.#joined = new JoinedBatches(options, (batch) => this.#toLeader(batch));
+    this.#joined = new JoinedBatches(options, (batch, gone) => this.#toLeader(batch, gone));
     this.#lost = new LostEntries({
       clock: options.clock,
       members: (...place) => this.#members(...place),
@@ -204,8 +204,8 @@ export class Router {
   }
 
   /** Of another node, unless this one has just become it. */
-  #toLeader(batch: CommandBatch): Promise<readonly LineResult[]> {
-    if (batch.kind === 'read' || !batch.group) return this.#attempt(batch);
+  #toLeader(batch: CommandBatch, gone?: AbortSignal): Promise<readonly LineResult[]> {
+    if (batch.kind === 'read' || !batch.group) return this.#attempt(batch, gone);
     return this.#writes.execute(batch, batch.group);
   }
 
@@ -260,8 +260,9 @@ export class Router {
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
     this.#served += batch.lines.length;
     const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
+    const isRead = batch.kind === 'read';
     const results = local
-      ? await executeOfPeer(local, batch.kind === 'read' ? changedBatch(batch, { room }) : batch)
+      ? await executeOfPeer(local, isRead ? changedBatch(batch, { room, asker }) : batch)
       : failed(batch, 'NO_PARTITION', this.#stoppedHere(batch) ?? NO_REPLICA);
     return encodeResults(results, batch.protocol);
   }
@@ -337,6 +338,8 @@ export class Router {
       return results;
     } catch (failure) {
       const code: ErrorCode = codeOf(failure) ?? 'OUTCOME_UNKNOWN';
+      // that a client has gone says nothing of the leader
+      if (batch.kind === 'read' && signal?.aborted) return failed(batch, code, messageOf(failure));
       if (code === 'BAD_FRAME' && asked.vouchedBy !== undefined) {
         const { clock } = this.#options;
         this.#plainUntilMs.set(hint.node, clock.monotonicMs() + limits.plainPeerMs);

@@ -3,6 +3,7 @@
  * replies leave in the order of their requests and in one write per turn. What requests mean is
  * their door's to say.
  */
+import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Queued } from '../commands/node-context.ts';
@@ -52,6 +53,8 @@ type StreamWorld = Pick<ConnectionWorld, 'clock' | 'logger' | 'stats' | 'request
 
 export class ClientStream {
   readonly output: Output;
+  /** The client has gone: what it asked for need not be answered. */
+  readonly gone = new LazyAbort();
   readonly #stream: ByteStream;
   readonly #world: StreamWorld;
   readonly #owner: StreamOwner;
@@ -388,6 +391,7 @@ export class ClientStream {
     this.#world.requests.note(this.#requestHolder, 0);
     this.output.forgetShared();
     this.#world.replies.note(this.#replyHolder, 0);
+    this.gone.abort();
     this.#owner.onClose();
   }
 }

@@ -4,7 +4,6 @@
  * (decision 10a).
  */
 import type { GroupId } from '../../common/ids.ts';
-import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Command } from '../commands/command.ts';
@@ -70,7 +69,6 @@ export class Connection {
   #ended = false;
   /** Nothing more comes. */
   #inputEnded = false;
-  readonly #gone = new LazyAbort();
 
   constructor(id: number, door: Door, stream: ByteStream, world: ConnectionWorld) {
     this.#world = world;
@@ -140,7 +138,7 @@ export class Connection {
     return {
       gatherBudget: this.#world.gatherBudget,
       ...{ clock, random, logger, watch, session, lanes: this.#lanes, pushes: this.#pushes },
-      gone: () => this.#gone.signal,
+      gone: () => this.#stream.gone.signal,
       context: () => this.#world.contextOf(session),
       place: (partition) => this.#whereabouts.place(partition, this.#exclusiveBirth),
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
@@ -179,6 +177,7 @@ export class Connection {
       wantsWitness: () => this.session.witnesses !== undefined,
       witnessed: (group, witness) => noteWitness(this.session, group, witness),
       execute: (batch) => router.execute(batch),
+      asker: () => this.#stream.gone,
       mayStart: (item) => this.#stream.mayStart(item),
       isNext: (item) => this.#stream.isNext(item),
       waitingBytes: () => this.#stream.output.waitingBytes,
@@ -372,7 +371,6 @@ export class Connection {
   }
 
   #onClose(): void {
-    this.#gone.abort();
     void this.session.blocked?.end('gone');
     this.#lanes.close();
     this.#waiting = [];

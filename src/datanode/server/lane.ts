@@ -6,6 +6,7 @@
 import type { Clock, Timer } from '../../common/clock.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
+import type { Gone } from '../../common/lazy-abort.ts';
 import type { Witness } from '../commands/witness.ts';
 import type { CommandBatch, CommandLine, LineResult, PreparedRead } from '../partition/batch.ts';
 import { growthOf } from '../partition/line-growth.ts';
@@ -47,6 +48,8 @@ export interface LaneWorld {
   wantsWitness(): boolean;
   witnessed(group: GroupId, witness: Witness): void;
   execute(batch: CommandBatch): Promise<readonly LineResult[]>;
+  /** Who waits for what reads answer. */
+  asker(): Gone;
   /** False while the client takes its replies too slowly to let `next` make more of them. */
   mayStart(next: LaneItem): boolean;
   /** Its reply is the next to leave. */
@@ -200,6 +203,7 @@ export class Lane {
       term: undefined,
       once: undefined,
       witness: this.#world.wantsWitness(),
+      asker: first.kind === 'read' ? this.#world.asker() : undefined,
       deadlineMs: this.#waitingSinceMs(first) + this.#world.holdMs,
     };
     this.#world.execute(batch).then(

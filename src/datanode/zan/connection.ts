@@ -94,6 +94,7 @@ export class ZanConnection implements ClientConnection {
       wantsWitness: () => false,
       witnessed: () => {},
       execute: (batch) => router.execute(batch),
+      asker: () => this.#stream.gone,
       mayStart: (item) => this.#stream.mayStart(item),
       isNext: (item) => this.#stream.isNext(item),
       waitingBytes: () => this.#stream.output.waitingBytes,

@@ -283,6 +283,7 @@ export const serverInfo: ServerInfo = {
     lookups: { hits: 8, misses: 3 },
     expiredKeys: 6,
     apply: took(300),
+    ranges: { underWay: 3, waiting: 23, bytes: 29 },
     electionsWon: 2,
     leaderLosses: 1,
     snapshotsSent: 1,

@@ -1,5 +1,6 @@
 /** What reads of a replica at rest, which has applied up to 7, stand on; engine and pace are the test's. */
 import type { FollowerReadGround } from '../../../src/datanode/partition/follower-reads.ts';
+import { RangeRoom } from '../../../src/datanode/partition/range-room.ts';
 
 export const readGround = {
   appliedIndex: () => 7,
@@ -14,5 +15,6 @@ export const readGround = {
   hurry: () => {},
   draw: () => 0,
   expirySettled: () => true,
+  ranges: new RangeRoom(),
   lookups: { mayLookUp: () => true } as unknown as FollowerReadGround['lookups'],
 };

@@ -5,6 +5,7 @@ import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { FollowerReads } from '../../../src/datanode/partition/follower-reads.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
+import { RangeRoom } from '../../../src/datanode/partition/range-room.ts';
 import { Reads } from '../../../src/datanode/partition/reads.ts';
 import { handClock } from './hand-clock.ts';
 import { textOf } from './trio.ts';
@@ -27,6 +28,7 @@ async function groundOf(pace = new Pace(handClock())) {
     onFault: (failure: unknown) => expect.unreachable(String(failure)),
     lookups: { hits: 0, misses: 0 },
     pace,
+    ranges: new RangeRoom(),
   };
   return { at, ground };
 }

@@ -1,6 +1,5 @@
 /** Batches of reads whose ranges are known: they share the time of a turn with everybody else. */
 import { expect, test, vi } from 'vitest';
-import { must } from '../../../src/common/assert.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
@@ -15,7 +14,13 @@ import {
   withHotRanges,
 } from '../../../src/datanode/partition/hot-engines.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
-import { runReads } from '../../../src/datanode/partition/run-reads.ts';
+import type { RangeRead } from '../../../src/datanode/partition/range-line.ts';
+import { RangeRoom } from '../../../src/datanode/partition/range-room.ts';
+import {
+  isSinglePoint,
+  type ReadOutcome,
+  runReads,
+} from '../../../src/datanode/partition/run-reads.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
 import { handClock } from './hand-clock.ts';
 
@@ -41,8 +46,20 @@ async function setup() {
   await applyLines(txn, [line], context, {} as ReplicaState);
   await engine.write(txn.operations());
   const run = (lines: number) =>
-    must(runReads(batchOf(lines), engine as ReadEngine, context, lookups, pace), 'it has room');
+    given(runReads(readOf(batchOf(lines)), engine as ReadEngine, context, means(pace)));
   return { clock, engine: engine as ReadEngine, run };
+}
+
+const means = (pace: Pace) => ({ lookups, pace, ranges: new RangeRoom() });
+
+function readOf(batch: CommandBatch): RangeRead {
+  return { batch, singlePoint: isSinglePoint(batch), size: 'small', place: undefined };
+}
+
+/** What came of a read that has a place. */
+function given(outcome: ReadOutcome | Promise<ReadOutcome>): LineResult[] | Promise<LineResult[]> {
+  if (outcome instanceof Promise) return outcome.then(given);
+  return typeof outcome === 'string' ? expect.unreachable(`waits: ${outcome}`) : outcome;
 }
 
 function batchOf(lines: number): CommandBatch {
@@ -146,8 +163,10 @@ async function readStrings(texts: readonly string[], bytes: number, room?: Comma
   const target = Object.assign(slow(engine), { snapshot: () => slow(snapshot()) });
   const lines = texts.map(words);
   const batch = { ...batchOf(0), lines, ...(room && { room }) };
-  const results = runReads(batch, target as ReadEngine, context, lookups, pace);
-  return { results: await results, reads: () => reads, most: () => most };
+  const outcome = runReads(readOf(batch), target as ReadEngine, context, means(pace));
+  const ran = await outcome;
+  const results = typeof ran === 'string' ? undefined : ran;
+  return { results, reads: () => reads, most: () => most };
 }
 
 test('many points of one long string are one read of it, or two', async () => {

@@ -4,6 +4,7 @@ import { systemClock } from '../../../src/common/clock.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
+import { RangeRoom } from '../../../src/datanode/partition/range-room.ts';
 import { Reads } from '../../../src/datanode/partition/reads.ts';
 import { eventually } from '../../cluster/cluster.ts';
 import { batchOf, Trio } from './trio.ts';
@@ -91,6 +92,7 @@ test('a read of one key that runs while entries are written may have seen any of
     },
     lookups: { hits: 0, misses: 0 },
     pace: new Pace(systemClock),
+    ranges: new RangeRoom(),
   };
   const reads = new Reads(ground, { firstSlot: 0, lastSlot: 16_383 });
   const point = reads.gather(batch('read', 'GET k'));

@@ -14,5 +14,5 @@ export function company(clock: Clock = systemClock) {
 
 /** Of a peer that stays. */
 export function asker(park: () => void = () => {}): Asker {
-  return { signal: new AbortController().signal, park };
+  return { isGone: false, signal: new AbortController().signal, park };
 }

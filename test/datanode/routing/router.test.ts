@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
+import { LazyAbort } from '../../../src/common/lazy-abort.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
 import type {
@@ -30,7 +31,7 @@ import { partitionRecord } from './records.ts';
 
 let routes: MutableRouteTable;
 let local: (LocalPartition & { isLeader: boolean }) | undefined;
-let request: (to: string, body: Buffer) => Promise<Buffer>;
+let request: (to: string, body: Buffer, signal?: AbortSignal) => Promise<Buffer>;
 let reachable: boolean;
 let isHeld: boolean;
 let isStopped: boolean;
@@ -70,9 +71,9 @@ beforeEach(() => {
     faultOf: (group) => (isStopped && group === 10 ? 'a bit flipped' : undefined),
     local: () => local,
     transport: () => ({
-      request: (to, body) => {
+      request: (to, body, _timeoutMs, signal) => {
         sent.push(to);
-        return request(to, body);
+        return request(to, body, signal);
       },
       isReachable: () => reachable,
     }),
@@ -212,6 +213,59 @@ test('a write of the own leader whose outcome is lost is asked for at the others
   ];
   expect(await router.execute({ ...batch(), group: 10, lines })).toEqual(lostResults());
   expect(router.lostEntries).toBe(1);
+});
+
+/** What the leader is asked is refused once nobody waits for it. */
+function refusedWhenAborted(_to: string, _body: Buffer, signal?: AbortSignal): Promise<Buffer> {
+  return new Promise((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(new KvorumError('OUTCOME_UNKNOWN', 'aborted')));
+  });
+}
+
+test('a range that was sent on ends when its client has gone, and the leader stays known', async () => {
+  routes.setLeader(10, 'other', 9);
+  request = refusedWhenAborted;
+  const client = new LazyAbort();
+  const lines = [['LRANGE', 'a', '0', '-1'].map((word) => Buffer.from(word))];
+  const asked = router.execute({ ...batch('read'), group: 10, lines, asker: client });
+  client.abort();
+  expect(await asked).toMatchObject([{ ok: false }]);
+  expect(routes.leader('default', 0)).toEqual({ node: 'other', term: 9 });
+});
+
+test('points of several clients that share a request stay when one of these has gone', async () => {
+  routes.setLeader(10, 'other', 9);
+  const asked: CommandBatch[] = [];
+  request = async (_to, body) => {
+    asked.push(decodeBatch(body, 0));
+    return encodeResults(
+      [1, 2].map((value) => ({ ok: true, reply: integer(value) })),
+      2,
+    );
+  };
+  const client = new LazyAbort();
+  const lines = [['STRLEN', 'a'].map((word) => Buffer.from(word))];
+  const point = { ...batch('read'), group: 10, lines };
+  const both = [router.execute({ ...point, asker: client }), router.execute(point)];
+  client.abort();
+  expect((await Promise.all(both)).flat().map(({ ok }) => ok)).toEqual([true, true]);
+  expect(asked.map(({ lines: { length } }) => length)).toEqual([2]);
+});
+
+test('the leader is told when nobody waits for a read of another node any more', async () => {
+  let isGone: boolean | undefined;
+  const peer = asker();
+  local = {
+    ...replica(true),
+    execute: async (each: CommandBatch) => {
+      isGone = each.asker?.isGone;
+      return each.lines.map(() => ({ ok: true, reply: OK }) as const);
+    },
+  };
+  await router.serve(encodeBatch(batch('read'), 1_000), peer);
+  expect(isGone).toBe(false);
+  await router.serve(encodeBatch(batch('read'), 1_000), { ...peer, isGone: true });
+  expect(isGone).toBe(true);
 });
 
 test('without a known leader nothing is proposed', async () => {

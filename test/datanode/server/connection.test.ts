@@ -283,6 +283,19 @@ describe('faults', () => {
   });
 });
 
+test('a partition is told when the client of a read has gone', async () => {
+  const open = doors.partitions[a]!.shut();
+  client.send('LRANGE {a}l 0 -1');
+  await client.until(() => doors.partitions[a]!.batches.length === 1);
+  const { asker } = doors.partitions[a]!.batches[0]!;
+  expect(asker?.isGone).toBe(false);
+  const other = await RawClient.open(doors.gateway);
+  await other.ask('CLIENT KILL TYPE normal', ':1\r\n');
+  other.end();
+  await expect.poll(() => asker?.isGone).toBe(true);
+  open();
+});
+
 test('a deep pipeline of writes and reads is not late while it is answered', async () => {
   client.end();
   await doors.close();
