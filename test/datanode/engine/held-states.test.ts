@@ -9,6 +9,7 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { type Random, seededRandom } from '../../../src/common/random.ts';
 import type {
   BatchOperation,
+  BatchOperations,
   Engine,
   EngineHost,
   EngineReader,
@@ -103,8 +104,30 @@ function drawWrite(random: Random, round: number, model: Map<string, string>): B
   });
 }
 
-async function expectState(state: EngineReader, model: Model, random: Random): Promise<void> {
-  for (let look = 0; look < 5; look++) {
+/** A write that makes elements which nobody can come upon before `header` is there. */
+function drawParted(random: Random, round: number, model: Map<string, string>): BatchOperations {
+  const header = keyOf(random.below(KEYS));
+  const prefix = Buffer.from(`${header}/${round}/`);
+  const value = Buffer.from(`${round}-new`.padEnd(12, '.'));
+  const others: BatchOperation[] = drawWrite(random, round, model);
+  others.push({ type: 'put', key: header, value });
+  model.set(`${header}`, `${value}`);
+  const unreached = Array.from({ length: 1 + random.below(150) }, (_, at): BatchOperation => {
+    const key = Buffer.concat([prefix, Buffer.from(`${at}`)]);
+    model.set(`${key}`, `${value}`);
+    return { type: 'put', key, value: Buffer.concat([value, Buffer.alloc(100, 'y')]) };
+  });
+  const parted = { prefixes: [prefix], unreached, others };
+  return Object.assign([...unreached, ...others], { parted });
+}
+
+async function expectState(
+  state: EngineReader,
+  model: Model,
+  random: Random,
+  isKept = false,
+): Promise<void> {
+  for (let look = 0; look < 5 && !isKept; look++) {
     const at = random.below(KEYS);
     const found = unlessLost(() => state.getSync(keyOf(at))?.toString('latin1', 0, 12));
     if (found !== LOST) expect(found).toBe(model.get(nameOf(at)));
@@ -116,6 +139,14 @@ async function expectState(state: EngineReader, model: Model, random: Random): P
   expect(read).toEqual(ranges.map((range) => wantedOf(model, range)));
 }
 
+interface Held {
+  readonly state: EngineSnapshot;
+  readonly model: Model;
+  /** It is only iterated. */
+  readonly isKept: boolean;
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const LOST = Symbol('lost');
 
 function unlessLost<Value>(read: () => Value): Value | typeof LOST {
@@ -139,7 +170,7 @@ test.each([
     ({ engine } = await engines.open('1-0'));
     const random = seededRandom(`held ${isBehind}`);
     const model = new Map<string, string>();
-    const held: { readonly state: EngineSnapshot; readonly model: Model }[] = [];
+    const held: Held[] = [];
     for (let round = 0; round < 100; round++) {
       const before = new Map(model);
       const isClearing = random.below(25) === 0;
@@ -148,36 +179,46 @@ test.each([
         for (const name of [...model.keys()]) if (inside(name, range)) model.delete(name);
       const writing = isClearing
         ? engine.clearRange({ gte: range.gte, lt: range.lt })
-        : engine.write(drawWrite(random, round, model));
+        : engine.write((random.below(3) === 0 ? drawParted : drawWrite)(random, round, model));
       // some begin while it is written, and have all of it or nothing
       if (!isClearing && random.below(2) === 0 && held.length < STATES_MAX) {
-        if (random.below(2) === 0) await new Promise((resolve) => setImmediate(resolve));
+        for (let turns = random.below(30); turns > 0; turns--) await nextTurn();
         const state = engine.snapshot();
+        const range = drawRange(random);
+        const reading = readRange(engine, range, 1 + random.below(40));
         const changed = [...new Set([...before.keys(), ...model.keys()])].filter(
-          (name) => before.get(name) !== model.get(name),
+          (name) => !name.includes('/') && before.get(name) !== model.get(name),
         );
-        const has = (name: string) => state.getSync(Buffer.from(name))?.toString('latin1', 0, 12);
+        const has = (name: string) =>
+          unlessLost(() => state.getSync(Buffer.from(name))?.toString('latin1', 0, 12));
         const isAfter = changed.length > 0 && has(changed[0]!) === model.get(changed[0]!);
-        held.push({ state, model: isAfter ? new Map(model) : before });
+        const isKept = random.below(3) === 0;
+        if (isKept) state.keep?.();
+        if (changed.length > 0 && !isKept && has(changed[0]!) === LOST) await state.close();
+        else held.push({ state, model: isAfter ? new Map(model) : before, isKept });
+        expect([wantedOf(before, range), wantedOf(model, range)]).toContainEqual(await reading);
       }
       if (isClearing && held.length < STATES_MAX) {
-        await new Promise((resolve) => setImmediate(resolve));
+        for (let turns = random.below(10); turns > 0; turns--) await nextTurn();
         const state = engine.snapshot();
-        held.push({ state, model: await modelOf(state) });
+        held.push({ state, model: await modelOf(state), isKept: false });
       }
       await writing;
       if (random.below(3) === 0 && held.length < STATES_MAX) {
-        held.push({ state: engine.snapshot(), model: new Map(model) });
+        held.push({ state: engine.snapshot(), model: new Map(model), isKept: false });
       }
-      for (const one of held) await expectState(one.state, one.model, random);
+      for (const one of held) await expectState(one.state, one.model, random, one.isKept);
       if (held.length > 0 && random.below(3) === 0) {
         await held.splice(random.below(held.length), 1)[0]!.state.close();
       }
       await expectState(engine, model, random);
     }
     for (const { state } of held) await state.close();
+    for (const [name, value] of model) {
+      expect(engine.getSync(Buffer.from(name))?.toString('latin1', 0, 12)).toBe(value);
+    }
   },
-  60_000,
+  120_000,
 );
 
 /** Of one that may have a part of what is being cleared. */
