@@ -11,8 +11,8 @@ import type { CommandLine } from '../partition/batch.ts';
 import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
-import { HELD_BYTES_MIN, type Holder } from './client-memory.ts';
 import type { ConnectionWorld } from './connection-world.ts';
+import { HeldByClient } from './held-by-client.ts';
 import type { LaneItem } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
@@ -22,10 +22,6 @@ import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 const MANY_ARGUMENTS = 64;
 /** Requests of a pipeline that are taken between two looks at the clock. */
 const LOOKED_REQUESTS = 16;
-/** Why a client is let go. */
-const REQUESTS_HELD = 'requests of clients take too much memory: whose take most is disconnected';
-const REPLIES_HELD =
-  'replies that clients do not take need too much memory: whose are most is disconnected';
 
 /** Whose stream it is. */
 export interface StreamOwner {
@@ -60,6 +56,7 @@ export class ClientStream {
   readonly #owner: StreamOwner;
   readonly #parser: RequestParser;
   readonly #replies = new ReplyQueue();
+  readonly #held: HeldByClient;
   /** Of reads that were made when there was no room for their replies. */
   readonly #again = new Set<object>();
   #flushAsked = false;
@@ -70,7 +67,7 @@ export class ClientStream {
   /** Reads on in a later turn. */
   #resting = false;
   /** Handed over before anything else is. */
-  #held: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
+  #late: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
   /** Spent on what came since it last rested, but for what is being walked. */
   #spentMs = 0;
   #walkingSinceMs = 0;
@@ -80,15 +77,13 @@ export class ClientStream {
   /** Nothing more is read; the stream ends with the last reply. */
   #closing = false;
   #closed = false;
-  #isLetGo = false;
-  readonly #requestHolder: Holder = { letGo: (bytes) => this.#letGo(REQUESTS_HELD, bytes) };
-  readonly #replyHolder: Holder = { letGo: (bytes) => this.#letGo(REPLIES_HELD, bytes) };
 
   constructor(stream: ByteStream, world: StreamWorld, owner: StreamOwner) {
     this.#stream = stream;
     this.#world = world;
     this.#owner = owner;
     this.output = new Output(stream, this.#replies, world);
+    this.#held = new HeldByClient(stream, world, this.output);
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
       mayBeLarge: () => this.#mayBeLarge(),
@@ -129,7 +124,7 @@ export class ClientStream {
     if (this.#closed) return;
     this.#again.delete(slot);
     if (this.#replies.settle(slot, reply)) this.askFlush();
-    else if (this.#replies.readyBytes >= HELD_BYTES_MIN) this.#noteWaiting();
+    else this.#held.noteReady(this.#replies.readyBytes);
   }
 
   /** What comes before `slot` is answered, then the stream ends: `reply` is not sent. */
@@ -238,7 +233,7 @@ export class ClientStream {
       return;
     }
     // to look at thousands of arguments is a turn's work, as it was to read them
-    this.#held = { args, slot };
+    this.#late = { args, slot };
     this.#parser.pause();
     this.#rest();
   }
@@ -253,9 +248,9 @@ export class ClientStream {
 
   /** Behind a rest. */
   #goOn(): void {
-    if (this.#held !== undefined) {
-      const { args, slot } = this.#held;
-      this.#held = undefined;
+    if (this.#late !== undefined) {
+      const { args, slot } = this.#late;
+      this.#late = undefined;
       this.#owner.onRequest(args, slot);
     }
     if (!this.#paused && !this.#closing) this.#walk();
@@ -302,7 +297,7 @@ export class ClientStream {
     this.#regulate();
     this.#owner.onRoom();
     if (this.#ending) this.#endWhenAnswered();
-    this.#noteWaiting();
+    this.#held.noteReplies();
   }
 
   /** As when a script pipes its commands in: what came is carried out and answered. */
@@ -333,27 +328,10 @@ export class ClientStream {
     return isTight ? connectionInFlightTightBytes : connectionInFlightBytesMax;
   }
 
-  /** What requests of this client hold. */
   #noteHeld(): void {
-    if (this.#closed || this.#isLetGo) return;
+    if (this.#closed) return;
     const { requestBytes } = this.#replies;
-    const held = this.#parser.heldBytes + requestBytes + this.#owner.keptBytes();
-    this.#world.requests.note(this.#requestHolder, held);
-  }
-
-  /** What replies wait for this client. */
-  #noteWaiting(): void {
-    if (this.#closed || this.#isLetGo) return;
-    const { sharedBytes, waitingBytes } = this.output;
-    const own = Math.max(0, waitingBytes - sharedBytes);
-    this.#world.replies.note(this.#replyHolder, own, sharedBytes);
-  }
-
-  #letGo(text: string, heldBytes: number): void {
-    this.#isLetGo = true;
-    this.output.forgetShared();
-    this.#world.logger.warn(text, { client: this.#stream.remote, heldBytes });
-    this.#stream.destroy();
+    this.#held.noteRequests(this.#parser.heldBytes + requestBytes + this.#owner.keptBytes());
   }
 
   /** Reads on exactly while there is room for what may come. */
@@ -388,9 +366,7 @@ export class ClientStream {
     // of a chunk that is being walked nothing more is taken
     this.#closing = true;
     this.#parser.pause();
-    this.#world.requests.note(this.#requestHolder, 0);
-    this.output.forgetShared();
-    this.#world.replies.note(this.#replyHolder, 0);
+    this.#held.end();
     this.gone.abort();
     this.#owner.onClose();
   }
