@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { yieldingCompactions } from '../../src/cli/compactions.ts';
-import { threadsOfOwnPriority } from './priorities.ts';
+import { NICER, threadsOfOwnPriority } from './priorities.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -34,7 +34,7 @@ test.runIf(process.platform === 'linux')(
     vi.stubEnv('TMPDIR', dir);
     const thread = await yieldingCompactions();
     expect(thread).toEqual(expect.any(Number));
-    expect(threadsOfOwnPriority('self')).toEqual([[thread, 10]]);
+    expect(threadsOfOwnPriority('self')).toEqual([[thread, NICER]]);
     expect(readdirSync(dir)).toEqual([]);
     // it is there by now: which one it is can't be told any more
     expect(await yieldingCompactions()).toMatch(/^0 threads came/);

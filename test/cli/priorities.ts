@@ -1,5 +1,9 @@
 /** What Linux tells of the threads of processes. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { constants, getPriority } from 'node:os';
+
+/** How much nicer one that gives way is: tests may run beside others with a low priority themselves. */
+export const NICER = Math.min(10, constants.priority.PRIORITY_LOW - getPriority());
 
 /** Threads of a process that are not as urgent as its first one: their numbers, and how much nicer they are. */
 export function threadsOfOwnPriority(pid: number | 'self'): [thread: number, nicer: number][] {

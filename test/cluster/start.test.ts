@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/cli/run-file.ts';
 import { KVORUM_VERSION } from '../../src/common/version.ts';
-import { threadsOfOwnPriority } from '../cli/priorities.ts';
+import { NICER, threadsOfOwnPriority } from '../cli/priorities.ts';
 import {
   allLed,
   eventually,
@@ -64,7 +64,7 @@ describe('kvorum start', () => {
     if (process.platform === 'linux') {
       for (const { pid, role } of processes) {
         const nices = threadsOfOwnPriority(pid!).map(([, nice]) => nice);
-        expect(nices).toEqual(role === 'datanode' ? [10] : []);
+        expect(nices).toEqual(role === 'datanode' ? [NICER] : []);
       }
     }
     const pids = processes.map((line) => line.pid!);
