@@ -95,6 +95,39 @@ const telling = [
   "ERR unknown command 'incr', with args beginning with: 'k' ",
 ];
 
+test('one that says nothing is given twice as long the next time, and four times at last', async () => {
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  const asked: number[] = [];
+  const script = (line: readonly string[]) => {
+    if (line[0] !== 'GET') return undefined;
+    asked.push(nowMs);
+    return 'hang';
+  };
+  const { nodes } = await startPeers([script, script, script], ends);
+  const replicas = nodes.map(({ name }) => name);
+  const partitions = [{ leader: 'n0', replicas }];
+  const { get } = scriptedPlacedriver({ epoch: 1, nodes, partitions });
+  const client = new Client(
+    { placedrivers: ['p:1'], attemptTimeoutMs, timeoutMs: 60_000, backoffMaxMs: 20 },
+    { get, clock },
+  );
+  ends.push(() => client.disconnect());
+  const call = outcome(client.get('k'));
+  let count = 0;
+  for (const times of [1, 2, 4, 4]) {
+    count++;
+    await expect.poll(() => asked.length).toBe(count);
+    nowMs += attemptTimeoutMs * times - 1;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(asked).toHaveLength(count);
+    nowMs += 1;
+  }
+  await expect.poll(() => asked.length).toBe(5);
+  client.disconnect();
+  expect(await call).toBe('CLOSED');
+});
+
 describe.each(['get', 'incr'] as const)('%s', (name) => {
   test.each(telling)('%s, while the next attempt is under way, hides nothing', async (text) => {
     const { client, asked, sayFirst, saySecond, retried } = await scene();
