@@ -18,6 +18,8 @@ export class Lineage {
   #etcdId: string | undefined;
   #revision: Revision = 0;
   #clusterId: string | undefined;
+  /** The store of `etcdId` has shown that it holds the cluster. */
+  #confirmed = false;
 
   /** The etcd cluster id of the store; undefined before its first answer. */
   get etcdId(): string | undefined {
@@ -49,11 +51,18 @@ export class Lineage {
     return undefined;
   }
 
-  /** Judges the record of the cluster (absent in a new store), and is bound by the first one. */
+  /**
+   * Judges the record of the cluster (absent in a new store), and is bound by the first one. A store that
+   * never was the right one is forgotten: this client began beside it, and is to know the right one yet.
+   */
   judgeCluster(item: MetaItem | undefined): string | undefined {
     const found = item && decodeRecord(recordKinds.cluster, item.key, item.value).clusterId;
     if (this.#clusterId === undefined) this.#clusterId = found;
-    if (found === this.#clusterId) return undefined;
+    if (found === this.#clusterId) {
+      this.#confirmed ||= found !== undefined;
+      return undefined;
+    }
+    if (!this.#confirmed) [this.#etcdId, this.#revision] = [undefined, 0];
     return found === undefined
       ? `it holds no ${keys.cluster}, and cluster ${this.#clusterId} was made long ago`
       : `it holds cluster ${found}, not ${this.#clusterId}`;

@@ -168,6 +168,30 @@ export function replacedSuite(open: () => Promise<StoppableStore>): void {
     await server.close();
   });
 
+  test('begun beside another store, a client of the cluster takes the right one once it is back', async () => {
+    const server = await open();
+    const first = connect(server.url);
+    await first.put(keys.cluster, CLUSTER);
+    await first.put('/w/a', 'right');
+    await first.close();
+    await server.stop();
+    server.save('right');
+    server.wipe();
+    await server.start();
+    const { said, logger } = listening();
+    const store = connect(server.url, logger);
+    store.bind('c1');
+    await refusesWith(store, /it holds no \/kvorum\/cluster, and cluster c1 was made long ago/);
+    await server.stop();
+    server.wipe('right');
+    await server.start();
+    await untilPut(store, '/w/b');
+    expect((await store.get('/w/a'))?.value).toBe('right');
+    expect(said.at(-1)).toBe('info: the metadata store is the right one again');
+    await store.close();
+    await server.close();
+  });
+
   test('set back to an older copy: refused by who knew better, taken by who starts anew', async () => {
     const server = await open();
     const store = connect(server.url);
