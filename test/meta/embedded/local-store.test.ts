@@ -281,6 +281,26 @@ describe('damage', () => {
     expect(await life.bytesOf('log-1')).toEqual(before);
   });
 
+  test.each([
+    ['EACCES', 'open'],
+    ['EISDIR', 'pread'],
+  ] as const)(
+    'is not what this process may not read, which is told with the remedy: %s',
+    async (code, operation) => {
+      const { life, store } = await written();
+      await life.until(store.close());
+      life.disk.failNext(operation, { code });
+      await expect(life.open()).rejects.toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringMatching(
+          new RegExp(
+            `^driver/meta cannot be used \\(${code}: .*\\); let the user .* kvorum meta restore`,
+          ),
+        ),
+      });
+    },
+  );
+
   test('whose checksum is right is told from a batch that was cut short', async () => {
     const { life, store, firstEnds } = await written();
     await life.until(store.close());
