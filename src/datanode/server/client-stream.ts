@@ -22,6 +22,9 @@ import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 const MANY_ARGUMENTS = 64;
 /** Requests of a pipeline that are taken between two looks at the clock. */
 const LOOKED_REQUESTS = 16;
+/** Of replies not taken that a client may have and get another made, when there is little memory: less is
+ * taken by the system at once, and nobody tells when. */
+const TIGHT_BYTES = limits.connectionOutputPauseBytes / 16;
 
 /** Whose stream it is. */
 export interface StreamOwner {
@@ -144,10 +147,13 @@ export class ClientStream {
 
   /**
    * A client that reads slowly gets its oldest reply made, and no more than that; so does one whose
-   * replies were too large together, until all that were dropped are made.
+   * replies were too large together, until all that were dropped are made. Where replies that clients do
+   * not take fill half of the memory for them, it has to have taken nearly all of the last.
    */
   mayStart({ slot }: Pick<LaneItem, 'slot'>): boolean {
-    const pauseBytes = limits.connectionOutputPauseBytes;
+    const pauseBytes = this.#world.replies.isTight
+      ? TIGHT_BYTES
+      : limits.connectionOutputPauseBytes;
     if (this.#stream.bufferedBytes > pauseBytes) return false;
     if (slot === this.#replies.first) return true;
     return this.#replies.readyBytes <= pauseBytes && this.#again.size === 0;

@@ -72,7 +72,7 @@ function open(requestMs = 0, after: (client: ClientStream) => void = () => {}) {
   const send = (...commands: string[]) =>
     stream.handlers!.onData(Buffer.from(commands.map(wire).join('')));
   const names = () => requests.map(({ args }) => args[0]!.toString());
-  return { clock, stream, requests, client, send, names, closedTimes: () => closed };
+  return { clock, stream, requests, client, memory, send, names, closedTimes: () => closed };
 }
 
 const many = (name: string) => [name, ...Array.from({ length: 2_100 }, (_, at) => at)].join(' ');
@@ -211,6 +211,18 @@ describe('a client', () => {
     await clock.step();
     expect(stream.written === `+OK\r\n$300000\r\n${bytes}\r\n+OK\r\n`).toBe(true);
   });
+});
+
+test('where unread replies take much memory, one is made when nearly all of the last is taken', () => {
+  const { stream, client, requests, send, memory } = open();
+  send('A');
+  const next = { slot: requests[0]!.slot } as unknown as LaneItem;
+  stream.bufferedBytes = limits.connectionOutputPauseBytes;
+  expect(client.mayStart(next)).toBe(true);
+  memory.note({ letGo: () => expect.unreachable() }, limits.clientsRequestBytesMax / 2 + 1);
+  expect(client.mayStart(next)).toBe(false);
+  stream.bufferedBytes = limits.connectionOutputPauseBytes / 16;
+  expect(client.mayStart(next)).toBe(true);
 });
 
 describe('replies to reads that are large together', () => {
