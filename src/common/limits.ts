@@ -249,7 +249,7 @@ export const limits = {
    * written in parts, after redo records; bytes of both. */
   engineWholeBytesMax: 4 * MIB,
   engineWholeOperationsMax: 16_384,
-  /** What a state that is held may remember of keys that are written meanwhile; beyond, it is lost. */
+  /** What is remembered of keys that are written, for states of an engine; beyond, the oldest are lost. */
   engineStateBytesMax: 32 * MIB,
   enginePartBytes: 256 * KIB,
   engineRedoBytes: 32 * KIB,

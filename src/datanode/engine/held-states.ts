@@ -1,11 +1,12 @@
 /**
  * States of a LevelDB that somebody reads while others write. A state begins as a snapshot of LevelDB,
  * which must not be held while anything is written (`kept-state`). So before the next write it is set
- * apart: iterators hold what it is for ranges, and for single keys it remembers what each key was
- * that has been written since. Most states are over before anything is written, and cost nothing more.
- * One that would have to remember too much is lost to who reads single keys of it (`lost-state`).
+ * apart: iterators hold what it is for ranges, and for single keys it is remembered what each key was
+ * that has been written since (`past-values`). Most states are over before anything is written, and cost
+ * nothing more. One for which too much would be remembered is lost to who reads single keys of it
+ * (`lost-state`).
  *
- * One that began during a write may not have it, so what that write changes is remembered as well, by
+ * One that began during a write may not have it: then what that write changes is remembered as well, by
  * its snapshot, before the next one begins. Until then all that is newer than the snapshot lies in
  * LevelDB's memory, where no compaction comes.
  */
@@ -23,8 +24,10 @@ import { engineError } from './level-errors.ts';
 import { giveBack, type LevelHandle, type LevelReading } from './level-handles.ts';
 import { LevelIterator } from './level-reader.ts';
 import { LostStateError } from './lost-state.ts';
+import { type PastLayer, PastValues, pastValue, UNCHANGED } from './past-values.ts';
 import type { Turn } from './write-steps.ts';
 
+const NOTHING: BatchOperations = [];
 /** How long a turn of keys that are looked up is. */
 const TURN_MS = 0.75;
 
@@ -32,13 +35,13 @@ export class HeldStates {
   readonly #path: string;
   readonly #level: LevelReading;
   readonly #turn: Turn;
-  /** What one may remember. */
-  readonly #bytesMax: number;
-  /** Those that a write has to do with. */
-  readonly #open = new Set<HeldState>();
+  readonly #past: PastValues;
+  /** Those that still have their snapshots. */
+  readonly #fresh = new Set<HeldState>();
   /** What is being written. */
-  #inFlight: BatchOperations | undefined;
+  #inFlight: BatchOperations = NOTHING;
 
+  /** `bytesMax`: what may be remembered for all of them. */
   constructor(
     path: string,
     level: LevelReading,
@@ -48,16 +51,13 @@ export class HeldStates {
     this.#path = path;
     this.#level = level;
     this.#turn = turn;
-    this.#bytesMax = bytesMax;
+    this.#past = new PastValues(bytesMax);
   }
 
   /** The state of now. */
   hold(): EngineSnapshot {
-    const state: HeldState = new HeldState(this.#path, this.#level, this.#inFlight, () =>
-      this.#open.delete(state),
-    );
-    this.#open.add(state);
-    return state;
+    const world = { path: this.#path, level: this.#level, past: this.#past, fresh: this.#fresh };
+    return new HeldState(world, this.#inFlight);
   }
 
   /**
@@ -66,38 +66,73 @@ export class HeldStates {
    */
   write(operations: BatchOperations, write: () => Promise<void>): Promise<void> {
     this.#inFlight = operations;
-    const written = this.#open.size === 0 ? write() : this.remember(operations).then(write);
+    const isAlone = this.#fresh.size === 0 && !this.#past.isAsked;
+    const written = isAlone ? write() : this.remember(operations).then(write);
     return written.finally(() => {
-      this.#inFlight = undefined;
+      this.#inFlight = NOTHING;
     });
   }
 
-  /** Those that are open are set apart, and remember what the keys are that are about to be written. */
+  /** Those that are open are set apart, and what the keys are that are about to be written is noted. */
   async remember(operations: BatchOperations): Promise<void> {
-    let states = [...this.#open];
-    for (const state of states) {
-      await this.#eachStep(state.overlapping, (operation) =>
-        state.noteOverlapping(operation, this.#bytesMax),
-      );
-      state.setApart();
-    }
+    await this.#setFreshApart();
     await this.#eachStep(operations, ({ key, name = nameOf(key) }) => {
-      if (states.length === 0) return;
-      const asking = states.filter((state) => state.asks(name));
-      if (asking.length === 0) return;
-      const was = told(this.#path, () => this.#level.getSync(key));
-      for (const state of asking) state.note(name, was, this.#bytesMax);
-      states = states.filter((state) => state.isRemembering);
+      if (!this.#past.isAsked) return 'enough';
+      if (this.#past.asks(name)) this.#past.note(name, this.#stored(key));
+      return undefined;
     });
+  }
+
+  async #setFreshApart(): Promise<void> {
+    const fresh = [...this.#fresh];
+    const without: HeldState[] = [];
+    for (const state of fresh) if (await this.#isBefore(state)) without.push(state);
+    await this.#noteOverlapping(without.filter((state) => state.isFresh));
+    const others = fresh.filter((state) => state.isFresh && state.since === undefined);
+    if (others.length > 0) {
+      const layer = this.#past.begin(others);
+      for (const state of others) state.since = layer;
+    }
+    for (const state of fresh) state.setApart();
+  }
+
+  /** Whether it was taken before the write during which it began was there. */
+  async #isBefore(state: HeldState): Promise<boolean> {
+    let isBefore = false;
+    await this.#eachStep(state.overlapping, ({ key }) => {
+      if (!state.isFresh) return 'enough';
+      const [was, is] = [this.#stored(key, state.handle), this.#stored(key)];
+      isBefore = was === undefined || is === undefined ? was !== is : !was.equals(is);
+      return isBefore ? 'enough' : undefined;
+    });
+    return isBefore;
+  }
+
+  /** They are alike, and do not have the write during which they began. */
+  async #noteOverlapping(states: readonly HeldState[]): Promise<void> {
+    const [first] = states;
+    if (first === undefined) return;
+    const layer = this.#past.begin(states);
+    for (const state of states) state.since = layer;
+    await this.#eachStep(first.overlapping, ({ key, name = nameOf(key) }) => {
+      const state = states.find(({ isFresh }) => isFresh);
+      if (state === undefined) return 'enough';
+      if (this.#past.asks(name)) this.#past.note(name, this.#stored(key, state.handle));
+      return undefined;
+    });
+  }
+
+  #stored(key: Buffer, handle?: LevelHandle): Buffer | undefined {
+    return told(this.#path, () => this.#level.getSync(key, handle));
   }
 
   async #eachStep(
     operations: BatchOperations,
-    look: (operation: BatchOperation) => void,
+    look: (operation: BatchOperation) => 'enough' | undefined,
   ): Promise<void> {
     let sinceMs = this.#turn.nowMs();
     for (const operation of operations) {
-      look(operation);
+      if (look(operation) === 'enough') return;
       if (this.#turn.nowMs() - sinceMs < TURN_MS) continue;
       await this.#turn.next();
       sinceMs = this.#turn.nowMs();
@@ -105,52 +140,42 @@ export class HeldStates {
   }
 }
 
-const NOTHING: BatchOperations = [];
-/** What a key takes beside its name and its value. */
-const NOTE_BYTES = 150;
+interface StateWorld {
+  readonly path: string;
+  readonly level: LevelReading;
+  readonly past: PastValues;
+  /** Those that still have their snapshots. */
+  readonly fresh: Set<HeldState>;
+}
 
 class HeldState implements EngineSnapshot {
-  readonly #path: string;
-  readonly #level: LevelReading;
-  readonly #onClose: () => void;
+  readonly #world: StateWorld;
   /** Of the write during which it began. */
-  overlapping: BatchOperations;
-  /** What is remembered takes in memory, near enough. */
-  #bytes = 0;
-  readonly #handle: LevelHandle;
+  readonly overlapping: BatchOperations;
+  readonly handle: LevelHandle;
+  /** Where what it needs is remembered. */
+  since: PastLayer | undefined;
   #isIterated = false;
   #isLost = false;
   #isClosed = false;
   /** Set once it is held by iterators. */
   #kept: KeptState | undefined;
-  /** By their names, what the keys were that have been written since. */
-  readonly #was = new Map<string, Buffer | undefined>();
 
-  constructor(
-    path: string,
-    level: LevelReading,
-    overlapping: BatchOperations | undefined,
-    onClose: () => void,
-  ) {
-    this.#path = path;
-    this.#level = level;
-    this.overlapping = overlapping ?? NOTHING;
-    this.#onClose = onClose;
-    this.#handle = level.snapshot();
+  constructor(world: StateWorld, overlapping: BatchOperations) {
+    this.#world = world;
+    this.overlapping = overlapping;
+    this.handle = world.level.snapshot();
+    world.fresh.add(this);
   }
 
   getSync(key: Buffer): Buffer | undefined {
+    const { path, level } = this.#world;
     assert(!this.#isIterated, 'a state that is kept is only iterated');
     assert(!this.#isClosed, 'a state that is closed is not read');
-    if (this.#isLost) throw new LostStateError(this.#path);
-    if (this.#kept === undefined) return this.#stored(key, this.#handle);
-    const name = nameOf(key);
-    const was = this.#was.get(name);
-    return was !== undefined || this.#was.has(name) ? was : this.#stored(key);
-  }
-
-  #stored(key: Buffer, handle?: LevelHandle): Buffer | undefined {
-    return told(this.#path, () => this.#level.getSync(key, handle));
+    if (this.#isLost) throw new LostStateError(path);
+    if (this.#kept === undefined) return told(path, () => level.getSync(key, this.handle));
+    const was = pastValue(this.since, nameOf(key));
+    return was === UNCHANGED ? told(path, () => level.getSync(key)) : was;
   }
 
   async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
@@ -158,63 +183,52 @@ class HeldState implements EngineSnapshot {
   }
 
   iterate(range: KeyRange): EngineIterator {
-    return (
-      this.#kept?.iterate(range) ?? new LevelIterator(this.#path, this.#level, range, this.#handle)
-    );
+    const { path, level } = this.#world;
+    return this.#kept?.iterate(range) ?? new LevelIterator(path, level, range, this.handle);
   }
 
   keep(): void {
     this.#isIterated = true;
-    this.#was.clear();
+    this.#leave();
     this.setApart();
-    this.#onClose();
+  }
+
+  lose(): void {
+    this.#isLost = true;
+    this.#leave();
+    this.setApart();
+  }
+
+  /** It has its snapshot. */
+  get isFresh(): boolean {
+    return this.#kept === undefined && !this.#isClosed;
   }
 
   /** Its snapshot is needed no more. */
   setApart(): void {
-    this.overlapping = NOTHING;
-    if (this.#kept !== undefined || this.#isClosed) return;
-    const snapshot = this.#handle;
-    this.#kept = new KeptState(this.#path, (reverse) => this.#level.iterate({ reverse, snapshot }));
+    if (!this.isFresh) return;
+    const { path, level, fresh } = this.#world;
+    const snapshot = this.handle;
+    this.#kept = new KeptState(path, (reverse) => level.iterate({ reverse, snapshot }));
     giveBack(snapshot);
-  }
-
-  /** By its own snapshot, which does not have it, or does: that is what is to be remembered. */
-  noteOverlapping({ key, name = nameOf(key) }: BatchOperation, bytesMax: number): void {
-    if (this.#kept !== undefined || !this.isRemembering || this.#was.has(name)) return;
-    this.note(name, this.#stored(key, this.#handle), bytesMax);
-  }
-
-  get isRemembering(): boolean {
-    return !this.#isClosed && !this.#isIterated && !this.#isLost;
-  }
-
-  asks(name: string): boolean {
-    return this.isRemembering && !this.#was.has(name);
-  }
-
-  /** Beyond `bytesMax` it is lost, and has no more to do with writes. */
-  note(name: string, was: Buffer | undefined, bytesMax: number): void {
-    this.#bytes += NOTE_BYTES + name.length + (was?.length ?? 0);
-    if (this.#bytes <= bytesMax) {
-      this.#was.set(name, was);
-      return;
-    }
-    this.#isLost = true;
-    this.#was.clear();
-    this.setApart();
-    this.#onClose();
+    fresh.delete(this);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#onClose();
-    this.#was.clear();
+    this.#world.fresh.delete(this);
+    this.#leave();
     // at once, though a read of it may be under way
-    giveBack(this.#handle);
+    giveBack(this.handle);
     await this.#kept?.close();
-    await this.#handle.close();
+    await this.handle.close();
+  }
+
+  #leave(): void {
+    const { since } = this;
+    this.since = undefined;
+    if (since !== undefined) this.#world.past.leave(since, this);
   }
 }
 

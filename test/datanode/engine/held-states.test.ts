@@ -230,7 +230,7 @@ async function modelOf(state: EngineReader): Promise<Model> {
 test('no snapshot of LevelDB is open while it is written, however much there is to remember', async () => {
   let open = 0;
   const level: LevelReading = {
-    getSync: () => Buffer.alloc(1_000),
+    getSync: (_, snapshot) => Buffer.alloc(1_000, snapshot === undefined ? 'new' : 'old'),
     iterate: () => ({ seek: () => undefined, nextv: async () => [], close: async () => undefined }),
     snapshot: () => {
       open++;
@@ -238,7 +238,7 @@ test('no snapshot of LevelDB is open while it is written, however much there is 
       return givenBackOnce({ _close, close: async () => undefined });
     },
   };
-  const states = new HeldStates('1-0', level, turnsOf(systemClock), 10_000);
+  const states = new HeldStates('1-0', level, turnsOf(systemClock), 20_000);
   const operations = (count: number): BatchOperation[] =>
     Array.from({ length: count }, (_, at) => ({ type: 'del', key: keyOf(at) }));
   const openWhile = async (count: number, during?: () => unknown) => {
@@ -265,11 +265,44 @@ test('no snapshot of LevelDB is open while it is written, however much there is 
     expect(() => state.getSync(keyOf(1))).toThrow(LostStateError);
     expect(await state.iterate({ gte: keyOf(0), lt: keyOf(9) }).next(1)).toEqual([]);
   }
-  // of the write during which it began there is too much to remember
+  // it does not have the write during which it began, and of that there is too much to remember
   expect(await openWhile(1)).toBe(0);
   expect(() => held.at(-1)!.getSync(keyOf(1))).toThrow(LostStateError);
   for (const state of held) await state.close();
   expect(open).toBe(0);
+});
+
+test('what is written is remembered once for all states, and no longer than they need it', async () => {
+  ({ engine } = await createHost(1_200_000).open('1-0'));
+  const write = (value: string, count = KEYS) =>
+    engine.write(
+      Array.from({ length: count }, (_, at) => ({
+        type: 'put',
+        key: keyOf(at),
+        value: Buffer.from(value.padEnd(1_000)),
+      })),
+    );
+  await write('0');
+  const first = engine.snapshot();
+  // each pass takes a fifth of what may be remembered, and is of states of its own
+  for (let pass = 1; pass <= 20; pass++) {
+    const states = Array.from({ length: 50 }, () => engine.snapshot());
+    await write(`${pass}`);
+    for (const state of states) expect(`${state.getSync(keyOf(7))}`.trim()).toBe(`${pass - 1}`);
+    for (const state of states) await state.close();
+  }
+  expect(`${first.getSync(keyOf(7))}`.trim()).toBe('0');
+  const states: EngineSnapshot[] = [];
+  for (let pass = 21; pass <= 25; pass++) {
+    states.push(engine.snapshot());
+    await write(`${pass}`);
+  }
+  // of too much the oldest go
+  const found = [first, ...states].map((state) =>
+    unlessLost(() => `${state.getSync(keyOf(7))}`.trim()),
+  );
+  expect(found).toEqual([LOST, LOST, '21', '22', '23', '24']);
+  for (const state of [first, ...states]) await state.close();
 });
 
 test('a damaged record that is to be remembered is told as damage', async () => {
