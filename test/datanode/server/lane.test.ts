@@ -1,6 +1,7 @@
 /** One lane: what its partition does not take is held, paid for while it is, and tried again. */
 import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/common/errors.ts';
+import { LazyAbort } from '../../../src/common/lazy-abort.ts';
 import type { LineResult } from '../../../src/datanode/partition/batch.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import type { LaneItem } from '../../../src/datanode/server/lane.ts';
@@ -40,6 +41,7 @@ function scene(script: readonly (readonly [done: number, code?: ErrorCode])[]) {
     protocol: () => 2,
     maxStalenessMs: () => undefined,
     wantsWitness: () => false,
+    asker: () => new LazyAbort(),
     mayStart: () => true,
     isNext: () => true,
     waitingBytes: () => 0,
