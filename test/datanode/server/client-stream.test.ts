@@ -50,9 +50,10 @@ function open(requestMs = 0, after: (client: ClientStream) => void = () => {}) {
   let closed = 0;
   const stats = new ServerStats();
   const memory = new ClientMemory(limits.clientsRequestBytesMax);
+  const taken = new ClientMemory(limits.clientsRequestBytesMax);
   const client: ClientStream = new ClientStream(
     stream,
-    { clock, logger: silentLogger, stats, requests: memory, replies: memory },
+    { clock, logger: silentLogger, stats, requests: memory, replies: taken },
     {
       lanes: { start: () => {} },
       protocol: () => 2,
@@ -72,7 +73,8 @@ function open(requestMs = 0, after: (client: ClientStream) => void = () => {}) {
   const send = (...commands: string[]) =>
     stream.handlers!.onData(Buffer.from(commands.map(wire).join('')));
   const names = () => requests.map(({ args }) => args[0]!.toString());
-  return { clock, stream, requests, client, memory, send, names, closedTimes: () => closed };
+  const held = () => [memory.bytes, taken.bytes];
+  return { clock, stream, requests, client, taken, send, names, held, closedTimes: () => closed };
 }
 
 const many = (name: string) => [name, ...Array.from({ length: 2_100 }, (_, at) => at)].join(' ');
@@ -173,6 +175,19 @@ describe('a client', () => {
     expect(closedTimes()).toBe(1);
   });
 
+  test('that goes has the node hold nothing any more, neither of its requests nor of its replies', async () => {
+    const { clock, stream, client, requests, send, held } = open();
+    const value = 'v'.repeat(100_000);
+    send(`A ${value}`, `B ${value}`, `C ${value}`);
+    client.settle(requests[1]!.slot, { kind: 'bulk', bytes: Buffer.from(value) });
+    await clock.step();
+    const [ofRequests, ofReplies] = held();
+    expect(ofRequests).toBeGreaterThan(200_000);
+    expect(ofReplies).toBeGreaterThanOrEqual(100_000);
+    stream.destroy();
+    expect(held()).toEqual([0, 0]);
+  });
+
   test('that ends when all is answered is answered what comes until then', async () => {
     const { clock, stream, client, requests, send, names } = open();
     send('A');
@@ -214,12 +229,12 @@ describe('a client', () => {
 });
 
 test('where unread replies take much memory, one is made when nearly all of the last is taken', () => {
-  const { stream, client, requests, send, memory } = open();
+  const { stream, client, requests, send, taken } = open();
   send('A');
   const next = { slot: requests[0]!.slot } as unknown as LaneItem;
   stream.bufferedBytes = limits.connectionOutputPauseBytes;
   expect(client.mayStart(next)).toBe(true);
-  memory.note({ letGo: () => expect.unreachable() }, limits.clientsRequestBytesMax / 2 + 1);
+  taken.note({ letGo: () => expect.unreachable() }, limits.clientsRequestBytesMax / 2 + 1);
   expect(client.mayStart(next)).toBe(false);
   stream.bufferedBytes = limits.connectionOutputPauseBytes / 16;
   expect(client.mayStart(next)).toBe(true);
