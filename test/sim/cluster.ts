@@ -111,6 +111,8 @@ export class SimCluster {
     const clock = machine.newClock();
     const life: Life = { clock, meta: connectSimMeta(this.meta, clock), datanode: undefined };
     machine.life = life;
+    machine.startedMs = this.scheduler.nowMs;
+    machine.forgotMs = this.scheduler.nowMs;
     machine.diskFaulted = machine.diskFaults > 0;
     this.note(`start ${name}`);
     const disk = machine.disk.session();
@@ -317,9 +319,13 @@ export class SimCluster {
       this.#line(`${name} ${level} ${message} ${fields ? JSON.stringify(fields) : ''}`);
     const logger: Logger = {
       debug: () => {},
-      info: say('info'),
+      info: (message, fields) => {
+        if (message === 'snapshot installed') this.machine(name).forgotMs = this.scheduler.nowMs;
+        say('info')(message, fields);
+      },
       warn: (message, fields) => {
-        if (fields?.['outcome'] === 'unknown' && !this.outcomesMayEnd) {
+        const isUnknown = fields?.['outcome'] === 'unknown';
+        if (isUnknown && !this.outcomesMayEnd && !this.#othersForgot(name)) {
           this.unknownOutcomes.push(`${name} ends a connection: ${fields['why']}`);
         }
         say('warn')(message, fields);
@@ -332,6 +338,18 @@ export class SimCluster {
       child: () => logger,
     };
     return logger;
+  }
+
+  /**
+   * So many others lost what they knew of entries since the node lives that nobody may know what became of
+   * its own: all members of a group but itself.
+   */
+  #othersForgot(name: string): boolean {
+    const { startedMs } = this.machine(name);
+    const forgot = this.machines.filter(
+      (machine) => machine.name !== name && machine.forgotMs > startedMs,
+    );
+    return forgot.length >= this.plan.replicas - 1;
   }
 
   #line(text: string): void {

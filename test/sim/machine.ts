@@ -30,6 +30,9 @@ export class Machine {
   spoiled = false;
   /** As `spoiled`, and not forgotten when everything is whole again. */
   everSpoiled = false;
+  /** When it began to live, and when it last lost what it knew of entries: then, or by a snapshot. */
+  startedMs = 0;
+  forgotMs = 0;
   diskFaults = 0;
   /** Engines of which a sync failed; LevelDB writes what it finds of them anew, in any later life. */
   readonly unsureEngines = new Set<string>();

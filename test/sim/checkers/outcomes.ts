@@ -1,7 +1,7 @@
 /**
  * No client of a gateway whose connection lives is ever told that nobody knows what became of its
  * command; who sends under a session is, for it can ask again. Nor does a gateway end a connection for
- * that within the time that clients here wait.
+ * that within the time that clients here wait, unless all others have lost what they knew of entries.
  */
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { textOf } from '../call.ts';
