@@ -16,10 +16,6 @@ export class MapEngine implements Engine {
     return this.#values.get(key.toString('latin1'));
   }
 
-  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return keys.map((key) => this.getSync(key));
-  }
-
   async write(operations: BatchOperations): Promise<void> {
     for (const operation of operations) {
       const key = operation.key.toString('latin1');

@@ -196,7 +196,6 @@ interface Tail {
 
 class SimEngine implements Engine {
   readonly getSync: Engine['getSync'];
-  readonly getMany: Engine['getMany'];
   readonly iterate: Engine['iterate'];
   readonly snapshot: Engine['snapshot'];
   readonly approximateBytes: Engine['approximateBytes'];
@@ -241,7 +240,6 @@ class SimEngine implements Engine {
     );
     this.#large = large;
     this.getSync = (key) => (large.shown ?? image).getSync(key);
-    this.getMany = (keys) => (large.shown ?? image).getMany(keys);
     this.iterate = (range) => (large.ranges ?? image).iterate(range);
     this.snapshot = () => large.snapshot() ?? image.snapshot();
     this.approximateBytes = async () => image.approximateBytes();

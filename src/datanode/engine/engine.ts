@@ -57,7 +57,6 @@ export type KeyValue = readonly [key: Buffer, value: Buffer];
 export interface EngineReader {
   /** Blocking point read (2 µs cached). */
   getSync(key: Buffer): Buffer | undefined;
-  getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]>;
   /** Sees the state at this call, whatever is written meanwhile. */
   iterate(range: KeyRange): EngineIterator;
 }

@@ -178,10 +178,6 @@ class HeldState implements EngineSnapshot {
     return was === UNCHANGED ? told(path, () => level.getSync(key)) : was;
   }
 
-  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return keys.map((key) => this.getSync(key));
-  }
-
   iterate(range: KeyRange): EngineIterator {
     const { path, level } = this.#world;
     return this.#kept?.iterate(range) ?? new LevelIterator(path, level, range, this.handle);

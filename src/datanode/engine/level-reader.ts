@@ -33,11 +33,6 @@ export class LevelReader implements EngineReader {
     }
   }
 
-  /** One after the other: LevelDB's own way to get many holds a snapshot, and writes may come meanwhile. */
-  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return keys.map((key) => this.getSync(key));
-  }
-
   iterate(range: KeyRange): EngineIterator {
     const snapshot = this.#level.snapshot();
     const iterator = new LevelIterator(this.#path, this.#level, range, snapshot);

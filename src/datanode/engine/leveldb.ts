@@ -306,10 +306,6 @@ class LevelEngine extends LevelReader implements Engine {
     return shown === undefined ? super.getSync(key) : shown.getSync(key);
   }
 
-  override async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return keys.map((key) => this.getSync(key));
-  }
-
   override iterate(range: KeyRange): EngineIterator {
     return this.#large.ranges?.iterate(range) ?? super.iterate(range);
   }

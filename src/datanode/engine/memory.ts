@@ -150,12 +150,6 @@ export class MemoryReader implements EngineReader {
     return value && copyOf(value);
   }
 
-  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    const values = keys.map((key) => this.getSync(key));
-    await this.#delay();
-    return values;
-  }
-
   iterate(range: KeyRange): EngineIterator {
     return new MemoryIterator(this.#image(), range, this.#delay);
   }

@@ -28,18 +28,6 @@ export class PendingReader implements EngineReader {
     return operation.type === 'put' ? operation.value : undefined;
   }
 
-  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    const layers = this.#layers();
-    if (layers.length === 0) return this.#beneath.getMany(keys);
-    const found = keys.map((key) => pendingOf(layers, key));
-    const others = await this.#beneath.getMany(keys.filter((_, at) => found[at] === undefined));
-    let next = 0;
-    return found.map((operation) => {
-      if (operation === undefined) return others[next++];
-      return operation.type === 'put' ? operation.value : undefined;
-    });
-  }
-
   iterate(range: KeyRange): EngineIterator {
     const layers = this.#layers();
     const pending = layers.length === 0 ? [] : pendingWithin(layers, range);

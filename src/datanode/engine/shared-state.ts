@@ -35,7 +35,6 @@ export class SharedState implements Pick<EngineReader, 'iterate'> {
     const leave = this.#join();
     return {
       getSync: (key) => this.#state.getSync(key),
-      getMany: (keys) => this.#state.getMany(keys),
       iterate: (range) => this.iterate(range),
       keep: askNoMore,
       close: async () => {

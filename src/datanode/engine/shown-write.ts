@@ -59,10 +59,6 @@ export class ShownWrite implements EngineReader {
     return operation.type === 'put' ? operation.value : undefined;
   }
 
-  async getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return keys.map((key) => this.getSync(key));
-  }
-
   iterate(range: KeyRange): EngineIterator {
     const state = this.snapshot();
     const iterator = state.iterate(range);
@@ -111,10 +107,6 @@ class ShownState implements EngineSnapshot {
 
   getSync(key: Buffer): Buffer | undefined {
     return (this.#held ?? this.#write).getSync(key);
-  }
-
-  getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return (this.#held ?? this.#write).getMany(keys);
   }
 
   iterate(range: KeyRange): EngineIterator {

@@ -101,10 +101,6 @@ export class WriteBehindEngine implements Engine {
     return this.#reader.getSync(key);
   }
 
-  getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return this.#reader.getMany(keys);
-  }
-
   iterate(range: KeyRange): EngineIterator {
     return this.#reader.iterate(range);
   }

@@ -131,10 +131,6 @@ class HotEngine implements ReadEngine {
     return value;
   }
 
-  getMany(keys: readonly Buffer[]): Promise<(Buffer | undefined)[]> {
-    return this.cold.getMany(keys);
-  }
-
   iterate(range: KeyRange): EngineIterator {
     return this.cold.iterate(range);
   }

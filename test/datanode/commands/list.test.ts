@@ -40,7 +40,6 @@ function counting(engine: Engine, reads: { points: number; pairs: number }): Eng
         close: () => iterator.close(),
       };
     },
-    getMany: (keys) => engine.getMany(keys),
     snapshot: () => engine.snapshot(),
     approximateBytes: () => engine.approximateBytes(),
     write: (operations) => engine.write(operations),

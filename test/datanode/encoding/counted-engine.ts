@@ -22,10 +22,6 @@ export function countReads(inner: Engine): CountedEngine {
       reads++;
       return inner.getSync(key);
     },
-    getMany(keys) {
-      reads += keys.length;
-      return inner.getMany(keys);
-    },
     iterate: (range) => counted(inner.iterate(range)),
     snapshot: () => inner.snapshot(),
     approximateBytes: () => inner.approximateBytes(),

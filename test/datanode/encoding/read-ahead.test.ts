@@ -33,7 +33,6 @@ function watched(
   const seen = { made: 0, asked: 0, open: 0 };
   const reader: EngineReader = {
     getSync: (key) => engine.getSync(key),
-    getMany: (keys) => engine.getMany(keys),
     iterate(range) {
       const iterator = engine.iterate(range);
       seen.made++;

@@ -308,7 +308,7 @@ describe('deletions', () => {
 });
 
 function seeded(pairs: readonly (readonly [string, string])[]) {
-  const never = { getSync: () => undefined, getMany: async () => [], iterate: neverIterated };
+  const never = { getSync: () => undefined, iterate: neverIterated };
   const txn = new Txn(never);
   for (const [k, v] of pairs) txn.put(key(k), value(v));
   return txn.operations();

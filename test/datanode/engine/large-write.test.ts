@@ -107,7 +107,7 @@ describe('a large write', () => {
       const isAfter = shown !== undefined;
       if (!isMarked) expect(isAfter).toBe(false);
       const reader = shown ?? engine;
-      seen.push(`${isAfter} ${reader.getSync(key('a'))} ${(await reader.getMany([key('b')]))[0]}`);
+      seen.push(`${isAfter} ${reader.getSync(key('a'))} ${reader.getSync(key('b'))}`);
       if (shown) late.push(textOf({ iterate: (range) => shown.iterate(range) } as Engine));
       states.push({ state: large.snapshot() ?? engine.snapshot(), isAfter });
     };

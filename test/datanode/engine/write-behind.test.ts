@@ -186,7 +186,7 @@ describe('what is written behind', () => {
     world.timers.fire();
     await engine.write([put('b', '2'), put('c', '2')]);
     expect(await pairsOf(engine)).toBe('a=1 b=2 c=2');
-    expect(await engine.getMany(['c', 'a', 'x', 'b'].map(key))).toEqual(
+    expect(['c', 'a', 'x', 'b'].map((k) => engine.getSync(key(k)))).toEqual(
       ['2', '1', undefined, '2'].map((value) => (value === undefined ? value : key(value))),
     );
     world.timers.fire();
@@ -450,7 +450,7 @@ test('iterators and snapshots are of their moment, whatever is pending and lands
       const kept = new Map(model);
       const snapshot = engine.snapshot();
       const iterator = engine.iterate(range);
-      const many = engine.getMany([...'abcdefghijklm'].map((letter) => key(`k${letter}`)));
+      const many = [...'abcdefghijklm'].map((letter) => engine.getSync(key(`k${letter}`)));
       const read: string[] = [];
       let left = [...meanwhile];
       for (;;) {
@@ -465,7 +465,7 @@ test('iterators and snapshots are of their moment, whatever is pending and lands
       expect(read).toEqual(expected(kept, wanted));
       const again = await readAll(snapshot, range, count);
       expect(again.map(([k, v]) => `${k}=${v}`)).toEqual(expected(kept, wanted));
-      const values = (await many).map((value) => value?.toString());
+      const values = many.map((value) => value?.toString());
       expect(values).toEqual([...'abcdefghijklm'].map((letter) => kept.get(`k${letter}`)));
       for (const letter of 'abcdefghijklm') {
         const name = `k${letter}`;

@@ -85,7 +85,6 @@ async function engineWith(image: Image): Promise<Engine> {
 function watched(engine: Engine, seen: (operations: readonly BatchOperation[]) => unknown): Engine {
   return {
     getSync: (key) => engine.getSync(key),
-    getMany: (keys) => engine.getMany(keys),
     iterate: (range) => engine.iterate(range),
     snapshot: () => engine.snapshot(),
     approximateBytes: () => engine.approximateBytes(),

@@ -73,7 +73,6 @@ function watched(engine: Engine, images: Image[]): Engine {
   };
   return {
     getSync: (key) => engine.getSync(key),
-    getMany: (keys) => engine.getMany(keys),
     iterate: (range) => engine.iterate(range),
     snapshot: () => engine.snapshot(),
     approximateBytes: () => engine.approximateBytes(),

@@ -120,7 +120,7 @@ test.each([
       opened[length] = 'closed';
       return state.close();
     };
-    return { getSync, getMany: state.getMany, iterate: (range) => state.iterate(range), close };
+    return { getSync, iterate: (range) => state.iterate(range), close };
   };
   const results = Promise.resolve(run(3));
   if (states === undefined) await expect(results).rejects.toMatchObject({ code: 'BUSY' });

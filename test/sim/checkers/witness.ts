@@ -264,7 +264,6 @@ function hashed(engine: Engine, hash: ObservableHash): Engine {
   const read = (key: Buffer) => engine.getSync(key);
   return {
     getSync: read,
-    getMany: (keys) => engine.getMany(keys),
     iterate: (range) => engine.iterate(range),
     snapshot: () => engine.snapshot(),
     approximateBytes: () => engine.approximateBytes(),
