@@ -67,6 +67,21 @@ export function systemCodeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** What this process may not read or write, and what lies in the place of a file or directory. */
+const unusableCodes: ReadonlySet<string | undefined> = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'EISDIR',
+  'ENOTDIR',
+  'EEXIST',
+]);
+
+/** Whether a file failed by its rights or its kind: no damage, and somebody has to mend it. */
+export function isUnusable(failure: unknown): boolean {
+  return unusableCodes.has(systemCodeOf(failure));
+}
+
 /** The system's codes for a disk that is full, broken or read-only. */
 const diskCodes = new Set([
   'ENOSPC',

@@ -1,7 +1,7 @@
 /** A node's data directory: identity, raft log, notes on replicas. Opened before anything. */
 import { type Clock, sleep } from '../common/clock.ts';
 import type { Disk } from '../common/disk.ts';
-import { codeOf, KvorumError, messageOf, systemCodeOf } from '../common/errors.ts';
+import { codeOf, isUnusable, KvorumError, messageOf } from '../common/errors.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import type { MetaStore } from '../meta/store.ts';
@@ -33,14 +33,6 @@ export interface LogTuning
 }
 
 const RETRY_MS = 50;
-const notOursCodes: ReadonlySet<string | undefined> = new Set([
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'EISDIR',
-  'ENOTDIR',
-  'EEXIST',
-]);
 
 /** What a data directory holds of a node: who it is, its log, and what it knows to be damaged. */
 export interface DataDir {
@@ -67,7 +59,7 @@ export async function openDataDir(options: DataDirOptions): Promise<DataDir> {
 
 /** What this process may not read or write, or what lies in the place of a file, is no damage. */
 function refusalOf(cause: unknown, dir: string): unknown {
-  if (!notOursCodes.has(systemCodeOf(cause))) return cause;
+  if (!isUnusable(cause)) return cause;
   const text =
     `data-dir ${dir} cannot be used (${messageOf(cause)}); let the user that runs this process read ` +
     'and write all of it, and put back what somebody moved or replaced. If that cannot be done, move ' +

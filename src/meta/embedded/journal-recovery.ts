@@ -1,6 +1,6 @@
 /** Reads the embedded store's files at start; judges damage, changes nothing that is in use. */
 import { type Disk, type DiskFile, readFile, replaceFile } from '../../common/disk.ts';
-import { KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
+import { isUnusable, KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import {
   decodeBatch,
@@ -45,22 +45,12 @@ interface JournalPlace {
   readonly fresh: () => StateImage;
 }
 
-/** What this process may not read or write, and what lies in the place of a file or directory. */
-const unusableCodes: ReadonlySet<string | undefined> = new Set([
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'EISDIR',
-  'ENOTDIR',
-  'EEXIST',
-]);
-
 /** Makes the directory if need be. Throws CORRUPT naming file and offset, BAD_CONFIG if it cannot be used. */
 export async function readJournal(options: JournalPlace): Promise<FoundJournal> {
   try {
     return await readFiles(options);
   } catch (cause) {
-    if (!unusableCodes.has(systemCodeOf(cause))) throw cause;
+    if (!isUnusable(cause)) throw cause;
     const { dir } = options;
     const text =
       `${dir} cannot be used (${messageOf(cause)}); let the user that runs this process read and write ` +
