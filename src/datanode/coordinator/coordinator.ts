@@ -9,6 +9,7 @@ import { anyAborted } from '../../common/either-signal.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import type { Incarnation, Revision, Term } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
+import { TimerSet } from '../../common/timer-set.ts';
 import { decodeRecord, recordKinds } from '../../meta/records.ts';
 import {
   type DamageRecord,
@@ -68,6 +69,8 @@ export class DatanodeCoordinator {
   readonly #loads: LoadReporter;
   readonly #life: Life;
   readonly #stop = new AbortController();
+  /** Of groups whose leader stepped down for a later term: somebody may be elected yet. */
+  readonly #betweenTerms: TimerSet;
   readonly #saved: SavedTable;
   #view: ClusterView;
   #savedRevision: Revision = 0;
@@ -90,6 +93,7 @@ export class DatanodeCoordinator {
     this.#loads = new LoadReporter(options);
     this.#life = new Life(options.notes);
     this.#saved = new SavedTable(options, this.#stop.signal);
+    this.#betweenTerms = new TimerSet(options.clock);
     this.#damages = new Reporter({ ...options, kind: recordKinds.damage, isKnown: () => true });
   }
 
@@ -130,18 +134,13 @@ export class DatanodeCoordinator {
     if (led === undefined) return;
     if (led.group !== group) this.#led.delete(key);
     else if (led.term === term) this.#resign(key, led);
-    else void this.#betweenTerms(key, led);
+    else this.#betweenTerms.after(ELECTED_MS, () => this.#resign(key, led));
   }
 
   #resign(key: string, led: LeaderRecord): void {
     if (this.#led.get(key) !== led) return;
     this.#led.delete(key);
     this.#leaders.report(key, { ...led, resigned: true });
-  }
-
-  async #betweenTerms(key: string, led: LeaderRecord): Promise<void> {
-    await sleep(this.#options.clock, ELECTED_MS, this.#stop.signal).catch(() => {});
-    if (!this.#stop.signal.aborted) this.#resign(key, led);
   }
 
   /**
@@ -165,6 +164,7 @@ export class DatanodeCoordinator {
   /** Withdraws the registration (a graceful stop) and writes what was not saved yet. */
   async stop(): Promise<void> {
     this.#stop.abort(new KvorumError('STOPPING', 'the datanode stops'));
+    this.#betweenTerms.end();
     this.#watch?.close();
     await this.#leaders.stop();
     await this.#damages.stop();
