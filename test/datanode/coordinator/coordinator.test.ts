@@ -488,6 +488,26 @@ describe('a datanode on its control path', () => {
     expect(JSON.parse((await store.get(key))!.value)).toMatchObject({ node: 'n2', term: 9 });
   });
 
+  test('many leaders that step down at once wait without a warning, and no longer than their node', async () => {
+    let cancelled = 0;
+    const setTimer: Clock['setTimer'] = (delayMs, run) =>
+      delayMs === 5_000 ? { cancel: () => cancelled++ } : systemClock.setTimer(delayMs, run);
+    clock = { ...systemClock, setTimer };
+    const { coordinator, started } = start();
+    await started;
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on('warning', note);
+    const many = Array.from({ length: 12 }, (_, at) => at);
+    for (const at of many) coordinator.reportLeader(leaderRecord(at, 5, 7));
+    for (const at of many) coordinator.resign({ ...partition, partition: at, group: 7 }, 6);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+    await coordinator.stop();
+    expect(cancelled).toBe(12);
+  });
+
   test('a report of a higher group always wins, one of a lower group never', async () => {
     const { coordinator, started } = start();
     await started;
