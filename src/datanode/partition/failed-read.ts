@@ -2,7 +2,7 @@
 import { codeOf } from '../../common/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CommandBatch, LineResult } from './batch.ts';
-import { failAll } from './proposals.ts';
+import { failAll } from './failed-batch.ts';
 import type { ReadGround } from './reads.ts';
 
 /**

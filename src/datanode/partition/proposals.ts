@@ -9,12 +9,12 @@ import { type ErrorCode, messageOf } from '../../common/errors.ts';
 import type { LogIndex, Term } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { isExecLine } from '../commands/exec-line.ts';
-import { isOnceLine } from '../commands/once-line.ts';
 import type { ProposeResult, Refusal } from '../raft/ready.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { CommandBatch, CommandLine, EntryPlace, LineResult } from './batch.ts';
 import { type Drafts, draftEntries, type EntryDraft, type Waiter } from './entry-drafts.ts';
 import type { OnceLines } from './envelope.ts';
+import { failAll, mayAskAgain } from './failed-batch.ts';
 import { BATCH_FULL, BATCH_LOST } from './once-batches.ts';
 import { type AskedEntry, askedBefore, isLarge } from './repeated-writes.ts';
 import { ValueSizes } from './value-sizes.ts';
@@ -281,32 +281,9 @@ export class Proposals {
 const LATE = 'no quorum confirmed it in time';
 const REPLACED = 'another leader’s entry took its place in the log';
 
-/** Under a session it takes effect once, however often it is sent. */
-export function mayAskAgain({ once, lines }: CommandBatch): boolean {
-  return once !== undefined || lines.every(isOnceLine);
-}
-
 /** Its results are told now; those that come later are nobody's. */
 function giveUp({ batch, results, resolve }: Waiter, message: string): void {
   resolve([...results, ...failAll(batch, 'OUTCOME_UNKNOWN', message).slice(results.length)]);
-}
-
-/** Why a replica does not take `batch` on, or undefined. */
-export function refusalOf(
-  batch: CommandBatch,
-  at: { readonly stopped: boolean; readonly isLeader: boolean; readonly term: Term },
-): readonly LineResult[] | undefined {
-  if (at.stopped) return failAll(batch, 'STOPPING', 'the replica stops');
-  const mayFollow = batch.maxStalenessMs !== undefined;
-  if (!at.isLeader && mayFollow) return undefined;
-  if (!at.isLeader) return failAll(batch, 'NOT_LEADER', 'this replica does not lead');
-  if (batch.term === undefined || batch.term === at.term) return undefined;
-  return failAll(batch, 'TERM_CHANGED', `asked for term ${batch.term}, it is ${at.term}`);
-}
-
-/** One failure per line of a batch. */
-export function failAll(batch: CommandBatch, code: ErrorCode, message: string): LineResult[] {
-  return batch.lines.map(() => ({ ok: false, code, message }));
 }
 
 function answerEntry({ segments, term, index }: PendingEntry, replies: readonly Reply[]): void {

@@ -12,7 +12,7 @@ import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { type CommandBatch, changedBatch, type LineResult } from '../partition/batch.ts';
-import { mayAskAgain } from '../partition/proposals.ts';
+import { failAll, mayAskAgain } from '../partition/failed-batch.ts';
 import { LeaderPauses, type PauseGround } from './leader-pauses.ts';
 import type { LeaderHint } from './table.ts';
 
@@ -217,13 +217,12 @@ function isError({ reply }: Extract<LineResult, { ok: true }>): boolean {
 function notProposed(batch: CommandBatch, [failed]: readonly LineResult[]): LineResult[] {
   const text = failed?.ok === false ? failed.message : 'the partition has too many sessions';
   const code = failed?.ok === false && isNotProposed(failed.code) ? failed.code : 'BUSY';
-  const message = `no session: ${text}`;
-  return batch.lines.map(() => ({ ok: false, code, message }));
+  return failAll(batch, code, `no session: ${text}`);
 }
 
 /** With all it held: whether this took effect there is nothing any more that could tell. */
-function gone({ lines }: CommandBatch): LineResult[] {
-  return lines.map(() => ({ ok: false, code: 'NO_PARTITION', message: 'the partition is gone' }));
+function gone(batch: CommandBatch): LineResult[] {
+  return failAll(batch, 'NO_PARTITION', 'the partition is gone');
 }
 
 function isNotProposed(code: ErrorCode): boolean {

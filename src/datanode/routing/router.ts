@@ -18,6 +18,7 @@ import {
   type LocalPartition,
 } from '../partition/batch.ts';
 import type { Cohorts } from '../partition/cohort.ts';
+import { failAll, mayAskAgain } from '../partition/failed-batch.ts';
 import {
   decodeFate,
   decodeFateQuestion,
@@ -27,7 +28,6 @@ import {
   isFateQuestion,
 } from '../partition/fate-codec.ts';
 import { executeOfPeer } from '../partition/newer-commands.ts';
-import { mayAskAgain } from '../partition/proposals.ts';
 import type { Turns } from '../partition/turns.ts';
 import type { Asker, Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
@@ -235,7 +235,7 @@ export class Router {
     const hint = this.leader(batch.namespace, batch.partition);
     if (hint === undefined) {
       this.seekLeader(batch, batch.deadlineMs);
-      return Promise.resolve(failed(batch, 'NO_LEADER', this.#whyNobody(batch)));
+      return Promise.resolve(failAll(batch, 'NO_LEADER', this.#whyNobody(batch)));
     }
     return this.#forward(batch, hint, signal);
   }
@@ -263,7 +263,7 @@ export class Router {
     const isRead = batch.kind === 'read';
     const results = local
       ? await executeOfPeer(local, isRead ? changedBatch(batch, { room, asker }) : batch)
-      : failed(batch, 'NO_PARTITION', this.#stoppedHere(batch) ?? NO_REPLICA);
+      : failAll(batch, 'NO_PARTITION', this.#stoppedHere(batch) ?? NO_REPLICA);
     return encodeResults(results, batch.protocol);
   }
 
@@ -339,14 +339,14 @@ export class Router {
     } catch (failure) {
       const code: ErrorCode = codeOf(failure) ?? 'OUTCOME_UNKNOWN';
       // that a client has gone says nothing of the leader
-      if (batch.kind === 'read' && signal?.aborted) return failed(batch, code, messageOf(failure));
+      if (batch.kind === 'read' && signal?.aborted) return failAll(batch, code, messageOf(failure));
       if (code === 'BAD_FRAME' && asked.vouchedBy !== undefined) {
         const { clock } = this.#options;
         this.#plainUntilMs.set(hint.node, clock.monotonicMs() + limits.plainPeerMs);
         return this.#forward(batch, hint, signal);
       }
       this.#withdraw(batch, hint, code);
-      return failed(batch, code, messageOf(failure));
+      return failAll(batch, code, messageOf(failure));
     }
   }
 
@@ -382,8 +382,4 @@ export class Router {
     routes.withdrawLeader(record.group, hint);
     this.seekLeader(batch, batch.deadlineMs);
   }
-}
-
-function failed(batch: CommandBatch, code: ErrorCode, message: string): LineResult[] {
-  return batch.lines.map(() => ({ ok: false, code, message }));
 }

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { KvorumError } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
 import type { CommandBatch, LocalPartition } from '../../../src/datanode/partition/batch.ts';
-import { refusalOf } from '../../../src/datanode/partition/proposals.ts';
+import { refusalOf } from '../../../src/datanode/partition/failed-batch.ts';
 import { NOT_LED_HERE } from '../../../src/datanode/partition/wait.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import { isLeaderQuestion } from '../../../src/datanode/routing/leader-question.ts';
