@@ -11,13 +11,14 @@ import type { Engine, EngineSnapshot } from '../engine/engine.ts';
 import { LostStateError } from '../engine/lost-state.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
-import { type ApplyContext, type Begun, beginRanges, orTooLarge, runReply } from './apply-lines.ts';
+import type { ApplyContext } from './apply-lines.ts';
 import type { CommandBatch, CommandLine, LineResult } from './batch.ts';
 import { CountedRanges, ReadEnded } from './counted-ranges.ts';
 import type { ReadEngine } from './hot-engines.ts';
 import type { Fill, HotRanges } from './hot-ranges.ts';
 import type { RangeRead } from './range-line.ts';
 import type { RangeRoom, RangeSize } from './range-room.ts';
+import { type Begun, beginRanges, orTooLarge, runReply } from './run-ranges.ts';
 
 /** Each line touches exactly one engine key. */
 export function isSinglePoint(batch: CommandBatch): boolean {

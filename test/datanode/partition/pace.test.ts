@@ -5,8 +5,8 @@ import { resolveCommand } from '../../../src/datanode/commands/table.ts';
 import { ReadAhead } from '../../../src/datanode/encoding/read-ahead.ts';
 import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
-import { runReply } from '../../../src/datanode/partition/apply-lines.ts';
 import { Pace } from '../../../src/datanode/partition/pace.ts';
+import { runReply } from '../../../src/datanode/partition/run-ranges.ts';
 import { handClock } from './hand-clock.ts';
 
 test('a turn ends after some steps, or by the clock; a glance asks only the clock', () => {
