@@ -18,11 +18,13 @@ export class PastLayer {
   bytes = 0;
   readonly readers = new Set<PastReader>();
 
-  /** Unless it has one: what was before that does not count. */
-  note(name: string, was: Buffer | undefined): void {
-    if (this.was.has(name)) return;
+  /** Unless it has one: what was before that does not count. Returns what it takes more. */
+  note(name: string, was: Buffer | undefined): number {
+    if (this.was.has(name)) return 0;
+    const bytes = bytesOf(name, was);
     this.was.set(name, was);
-    this.bytes += bytesOf(name, was);
+    this.bytes += bytes;
+    return bytes;
   }
 }
 
@@ -38,6 +40,8 @@ export class PastValues {
   readonly #bytesMax: number;
   /** The oldest first. */
   readonly #layers: PastLayer[] = [];
+  /** Of all layers: summed up as they change, since it is looked at for each key that is noted. */
+  #bytes = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -65,7 +69,9 @@ export class PastValues {
   }
 
   note(name: string, was: Buffer | undefined): void {
-    this.#layers.at(-1)?.note(name, was);
+    const newest = this.#layers.at(-1);
+    if (newest === undefined) return;
+    this.#bytes += newest.note(name, was);
     while (this.#bytes > this.#bytesMax) {
       // with the last of them the layer goes
       for (const reader of [...must(this.#layers[0], 'it takes memory').readers]) reader.lose();
@@ -78,15 +84,17 @@ export class PastValues {
     if (layer.readers.size > 0) return;
     const at = this.#layers.indexOf(layer);
     if (at > 0) this.#join(this.#layers[at - 1]!, layer, at);
-    while (this.#layers[0]?.readers.size === 0) this.#layers.shift();
+    while (this.#layers[0]?.readers.size === 0) this.#bytes -= this.#layers.shift()!.bytes;
   }
 
-  get #bytes(): number {
-    return this.#layers.reduce((sum, { bytes }) => sum + bytes, 0);
+  /** What is remembered takes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   #join(before: PastLayer, layer: PastLayer, at: number): void {
     if (Math.min(before.was.size, layer.was.size) > JOINED_MAX) return;
+    const apartBytes = before.bytes + layer.bytes;
     if (layer.was.size <= before.was.size) {
       for (const [name, was] of layer.was) before.note(name, was);
     } else {
@@ -98,6 +106,7 @@ export class PastValues {
       before.was = layer.was;
       before.bytes = layer.bytes;
     }
+    this.#bytes += before.bytes - apartBytes;
     before.next = layer.next;
     this.#layers.splice(at, 1);
   }
