@@ -10,6 +10,7 @@
 import type { Clock } from '../../common/clock.ts';
 import { Fifo } from '../../common/fifo.ts';
 import { limits } from '../../common/limits.ts';
+import { TurnShare } from '../../common/turn-share.ts';
 import type { Delivery, Subscriber } from '../commands/pubsub-port.ts';
 import type { Topic } from './registry.ts';
 
@@ -48,24 +49,21 @@ const ADMIT_MS = limits.turnMs / 2;
 
 export class PacedDelivery {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
+  readonly #share: TurnShare;
   readonly #batches = new Fifo<Batch>();
   /** Held back: what peers posted, and publishers of this node. */
   readonly #posts = new Fifo<() => void>();
   readonly #publishers = new Fifo<() => void>();
   #bytes = 0;
   #owed = 0;
-  /** When deliveries began in this turn; undefined: none have. */
-  #sinceMs: number | undefined;
   /** In this turn. */
   readonly #served = new Set<Subscriber>();
   #servedBytes = 0;
-  #unlooked = 0;
-  /** Nothing more is delivered in this turn. */
-  #isOver = false;
   #closed = false;
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
     this.#clock = clock;
+    this.#share = new TurnShare(clock, () => this.#onTurnEnd(), LOOKED_DELIVERIES);
   }
 
   /** Whether more may come without being held back. */
@@ -75,14 +73,14 @@ export class PacedDelivery {
 
   /** Whether what comes will wait. */
   get isBusy(): boolean {
-    return this.#isOver || this.#batches.length > 0;
+    return this.#share.isOver || this.#batches.length > 0;
   }
 
   /** To the subscribers of these topics: at once, as far as this turn allows. */
   deliver(audience: readonly Topic[], message: Message): void {
     let owed = 0;
     for (const { local } of audience) owed += local.size;
-    this.#begin();
+    this.#share.begin();
     if (owed <= AT_ONCE_MAX && !this.isBusy) return this.#deliverAtOnce(audience, message);
     const batch = this.#batchFor(audience, message);
     batch.messages.push(message);
@@ -97,20 +95,20 @@ export class PacedDelivery {
   /** Publishes once there is room; those who wait have their turn in the order they came. */
   whenRoom<T>(publish: () => T): T | Promise<T> {
     if (this.#publishers.length === 0 && this.hasRoom) return publish();
-    this.#begin();
+    this.#share.begin();
     return new Promise((resolve) => this.#publishers.push(() => resolve(publish())));
   }
 
   /** Whether what a peer has just posted may be taken in this turn: to be asked once for each. */
   mayTakePost(): boolean {
-    this.#begin();
-    if (++this.#unlooked >= LOOKED_DELIVERIES) this.#look();
-    return !this.#isOver && this.#posts.length === 0 && this.hasRoom;
+    this.#share.begin();
+    this.#share.note();
+    return !this.#share.isOver && this.#posts.length === 0 && this.hasRoom;
   }
 
   /** Takes what a peer posted in a later turn, in order. */
   postLater(take: () => void): void {
-    this.#begin();
+    this.#share.begin();
     this.#posts.push(take);
   }
 
@@ -141,30 +139,21 @@ export class PacedDelivery {
     return batch;
   }
 
-  /** The first that comes in a turn begins its share. */
-  #begin(): void {
-    if (this.#sinceMs !== undefined) return;
-    this.#sinceMs = this.#clock.monotonicMs();
-    this.#clock.endOfTurn(() => this.#endTurn());
-  }
-
   /** The next turn has a share of its own, which what waits begins. */
-  #endTurn(): void {
-    this.#sinceMs = undefined;
+  #onTurnEnd(): void {
     this.#served.clear();
     this.#servedBytes = 0;
-    this.#isOver = false;
     const waiting = this.#batches.length + this.#posts.length + this.#publishers.length;
     if (waiting === 0 || this.#closed) return;
-    this.#begin();
+    this.#share.begin();
     this.#work();
     // a publisher's message must not reach itself before the reply does: what is admitted is delivered later
-    this.#isOver = true;
+    this.#share.end();
     this.#admit();
   }
 
   #work(): void {
-    while (!this.#isOver && this.#batches.length > 0) this.#step();
+    while (!this.#share.isOver && this.#batches.length > 0) this.#step();
   }
 
   /** Those that were held back, by turns, while there is room and time. */
@@ -192,21 +181,15 @@ export class PacedDelivery {
   #count(subscriber: Subscriber, given: number, bytes: number): void {
     this.#served.add(subscriber);
     this.#servedBytes += bytes;
-    this.#unlooked += given;
+    this.#share.note(given);
     const isFull = this.#served.size >= SERVED_MAX || this.#servedBytes >= SERVED_BYTES_MAX;
-    if (isFull) this.#isOver = true;
-    else if (this.#unlooked >= LOOKED_DELIVERIES) this.#look();
+    if (isFull) this.#share.end();
   }
 
   #endBatch(batch: Batch): void {
     this.#batches.shift();
     this.#bytes -= batch.bytes;
     this.#owed -= batch.owed;
-  }
-
-  #look(): void {
-    this.#unlooked = 0;
-    if (this.#clock.monotonicMs() - this.#sinceMs! >= limits.turnMs) this.#isOver = true;
   }
 
   /** Somebody who does not wait publishes faster than subscribers are served. */

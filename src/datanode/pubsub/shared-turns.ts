@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import { Fifo } from '../../common/fifo.ts';
-import { limits } from '../../common/limits.ts';
+import { TurnShare } from '../../common/turn-share.ts';
 
 /** What is to be done, in small steps. */
 export type Steps = Iterator<unknown, void>;
@@ -20,21 +20,17 @@ interface Waiting {
 const LOOKED_STEPS = 64;
 
 export class SharedTurns {
-  readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
+  readonly #share: TurnShare;
   readonly #waiting = new Fifo<Waiting>();
-  /** When changes began in this turn; undefined: none have. */
-  #sinceMs: number | undefined;
-  #unlooked = 0;
-  #isOver = false;
   #closed = false;
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
-    this.#clock = clock;
+    this.#share = new TurnShare(clock, () => this.#goOnLater(), LOOKED_STEPS);
   }
 
   /** Takes the steps: undefined when all are taken already, else it resolves once they are. */
   run(steps: Steps): Promise<void> | undefined {
-    this.#begin();
+    this.#share.begin();
     if (this.#waiting.length === 0 && this.#take(steps)) return undefined;
     return new Promise((done, failed) => this.#waiting.push({ steps, done, failed }));
   }
@@ -45,19 +41,11 @@ export class SharedTurns {
     this.#waiting.clear();
   }
 
-  #begin(): void {
-    if (this.#sinceMs !== undefined) return;
-    this.#sinceMs = this.#clock.monotonicMs();
-    this.#clock.endOfTurn(() => this.#endTurn());
-  }
-
-  /** The share of the next turn begins. */
-  #endTurn(): void {
-    this.#sinceMs = undefined;
-    this.#isOver = false;
+  /** What waits begins the share of the next turn. */
+  #goOnLater(): void {
     if (this.#waiting.length === 0 || this.#closed) return;
-    this.#begin();
-    while (!this.#isOver && this.#waiting.length > 0) this.#goOn(this.#waiting.first!);
+    this.#share.begin();
+    while (!this.#share.isOver && this.#waiting.length > 0) this.#goOn(this.#waiting.first!);
   }
 
   #goOn({ steps, done, failed }: Waiting): void {
@@ -73,15 +61,10 @@ export class SharedTurns {
 
   /** As many as this turn has time for; true when these were all. */
   #take(steps: Steps): boolean {
-    while (!this.#isOver) {
+    while (!this.#share.isOver) {
       if (steps.next().done) return true;
-      if (++this.#unlooked >= LOOKED_STEPS) this.#look();
+      this.#share.note();
     }
     return false;
-  }
-
-  #look(): void {
-    this.#unlooked = 0;
-    if (this.#clock.monotonicMs() - this.#sinceMs! >= limits.turnMs) this.#isOver = true;
   }
 }

@@ -6,6 +6,7 @@
 import type { GroupId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
+import { TurnShare } from '../../common/turn-share.ts';
 import type { Command } from '../commands/command.ts';
 import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
@@ -36,7 +37,6 @@ import { linesOf } from './queued.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
 import { asSent, type ExecTarget, Transaction } from './transaction.ts';
-import { TurnShare } from './turn-share.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
 
@@ -84,7 +84,9 @@ export class Connection {
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
       push: (reply) => this.#stream.tell(reply, this.#shown),
     });
-    this.#share = new TurnShare(world.clock, () => this.#dispatchWaiting());
+    this.#share = new TurnShare(world.clock, (wasOver) => {
+      if (wasOver) this.#dispatchWaiting();
+    });
     this.#whereabouts = new Whereabouts(this.session, world.router);
     this.#dispatchWorld = this.#createDispatchWorld();
     this.#transaction = this.#createTransaction();
@@ -202,7 +204,7 @@ export class Connection {
   }
 
   #isHeldUp(): boolean {
-    return this.#exclusive !== undefined || this.#heldBack !== undefined || this.#share.isUsedUp;
+    return this.#exclusive !== undefined || this.#heldBack !== undefined || this.#share.isOver;
   }
 
   #dispatch(line: CommandLine, slot: ReplySlot): void {
@@ -332,7 +334,7 @@ export class Connection {
     this.#exclusiveRuns = false;
     this.#settle(command, slot, this.#bounded(command, reply));
     this.#pushes.release();
-    this.#share.look();
+    this.#share.note();
     this.#dispatchWaiting();
   }
 
