@@ -10,6 +10,8 @@ import type { ServerStats } from './stats.ts';
 const SAMPLE_MS = 250;
 const WINDOW_MS = 2_000;
 const ALONE_MS = 1_000;
+/** Of what the samples tell of together, what each is to look at. */
+export const SAMPLES_SHARE = SAMPLE_MS / WINDOW_MS;
 
 /** What is looked at with each sample. */
 export interface Sampled {

@@ -12,7 +12,6 @@ import type { Address, ByteStream, Listener, Network } from '../../common/networ
 import type { Random } from '../../common/random.ts';
 import { Access, type StoredUser, type UserStore } from '../acl/access.ts';
 import type {
-  ClientBuffers,
   Door,
   LogInfo,
   PartitionInfo,
@@ -31,9 +30,10 @@ import { CommandWatch } from './command-watch.ts';
 import { Connection } from './connection.ts';
 import type { ClientConnection, ConnectionWorld } from './connection-world.ts';
 import { HoldBudget } from './hold-budget.ts';
+import { LargestBuffers } from './largest-buffers.ts';
 import { LeaderMoves } from './leader-moves.ts';
 import { createNodeContext } from './node-info.ts';
-import { RateMeter } from './rates.ts';
+import { RateMeter, SAMPLES_SHARE } from './rates.ts';
 import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
@@ -86,6 +86,7 @@ export class RedisServer {
   readonly #gatherBudget = new HoldBudget(limits.clientsMax, limits.gatherNodeBytesMax);
   readonly #rates: RateMeter;
   readonly #connections = new Set<ClientConnection>();
+  readonly #buffers = new LargestBuffers(this.#connections, SAMPLES_SHARE);
   readonly #listeners: Listener[] = [];
   readonly #world: ConnectionWorld;
   readonly #watch: CommandWatch;
@@ -108,7 +109,7 @@ export class RedisServer {
     this.#rates = new RateMeter(options.clock, this.#stats, {
       heapBytes: () => options.usage().heapBytes,
       clients: () => this.#connections.size,
-      clientBuffers: () => this.#largestBuffers(),
+      clientBuffers: () => this.#buffers.look(),
     });
     const { clock, random, logger, router } = options;
     const settings = () => this.#settings;
@@ -290,16 +291,6 @@ export class RedisServer {
 
   #sessions(): readonly Session[] {
     return [...this.#connections].map((connection) => connection.session);
-  }
-
-  #largestBuffers(): ClientBuffers {
-    let [inputBytes, outputBytes] = [0, 0];
-    for (const { session } of this.#connections) {
-      const { requestBytes, replyBytes } = session.queued();
-      inputBytes = Math.max(inputBytes, requestBytes);
-      outputBytes = Math.max(outputBytes, replyBytes);
-    }
-    return { inputBytes, outputBytes };
   }
 
   #resetStatistics(): void {
