@@ -35,6 +35,9 @@ export const limits = {
   clientsReplyBytesMax: 1024 * MIB,
   /** How long a connection that was ended waits for its peer to close as well. */
   closeLingerMs: 500,
+  /** After so long without a byte the system asks a client's machine whether the connection is still there,
+   * as Redis's `tcp-keepalive` has it: one that lost its power sends no end. */
+  tcpKeepAliveMs: 300_000,
   /** Replies queued for one connection: beyond, it is not read; at the hard bound it is closed. */
   connectionOutputPauseBytes: 1 * MIB,
   connectionOutputBytesMax: 256 * MIB,

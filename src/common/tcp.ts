@@ -10,7 +10,8 @@ function listen(address: Address, onStream: (stream: ByteStream) => void): Promi
   return new Promise((resolve, reject) => {
     const sockets = new Set<Socket>();
     const mark = { highWaterMark: TELLING_BYTES };
-    const options = { ...mark, noDelay: true, pauseOnConnect: true, allowHalfOpen: true };
+    const asks = { keepAlive: true, keepAliveInitialDelay: limits.tcpKeepAliveMs };
+    const options = { ...mark, ...asks, noDelay: true, pauseOnConnect: true, allowHalfOpen: true };
     const server = createServer(options, (accepted) => {
       const reader = new ChunkReader();
       const socket = reader.adopt(accepted);

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
+import { limits } from '../../src/common/limits.ts';
 import type { ByteStream } from '../../src/common/network.ts';
 import { tcpNetwork } from '../../src/common/tcp.ts';
 import { HELD_BYTES_MIN } from '../../src/datanode/server/client-memory.ts';
@@ -192,3 +194,30 @@ describe('what is counted as unread is told of when it has been read', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 });
+
+const TCP_TABLE = '/proc/net/tcp';
+/** That a connection will be asked whether it is there, and in how many hundredths of a second. */
+const ASKS = /^02:([0-9A-F]{8})$/;
+
+/** Of the accepted side of a connection, what the system's timer is for, and when it comes. */
+function timerOf(port: number): string | undefined {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = readFileSync(TCP_TABLE, 'utf8').split('\n');
+  const fields = rows.map((row) => row.trim().split(/\s+/));
+  return fields.find(([, from, , state]) => from?.endsWith(local) && state === '01')?.[5];
+}
+
+test.runIf(existsSync(TCP_TABLE))(
+  'who says nothing is asked whether it is still there',
+  async () => {
+    const { listener, stream, accepted } = await pair();
+    stream.attach({ onData: () => {}, onClose: () => {} });
+    await accepted;
+    await expect.poll(() => timerOf(listener.port)).toMatch(ASKS);
+    const dueMs = 10 * Number.parseInt(ASKS.exec(timerOf(listener.port)!)![1]!, 16);
+    expect(dueMs).toBeLessThanOrEqual(limits.tcpKeepAliveMs);
+    expect(dueMs).toBeGreaterThan(limits.tcpKeepAliveMs - 60_000);
+    stream.destroy();
+    await listener.close();
+  },
+);

@@ -127,6 +127,7 @@ const facts: readonly ShownRow[] = [
   shown('protected-mode', 'no'),
   shown('reply-bytes-max'),
   shown('save', ''),
+  shown('tcp-keepalive', String(limits.tcpKeepAliveMs / 1_000)),
   shown('timeout', '0'),
   ...encodings.map(([name, value]) => shown(name, String(value))),
 ];
