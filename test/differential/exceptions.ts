@@ -170,6 +170,11 @@ export const exceptions: readonly Exception[] = [
     reason: 'what becomes of the value is in its record: the encoding, and every byte of it',
   },
   {
+    commands: 'ACL SETUSER of a name that is empty, beyond ASCII or longer than 128 characters',
+    differs: 'refused, with an error that says which names there are',
+    reason: 'names are part of keys and of logs, and the empty one is that of who has not said who',
+  },
+  {
     commands: 'ACL LIST, ACL GETUSER',
     differs:
       'rules of commands are shown as they were given, the last of each; neither sanitize-payload nor skip-sanitize-payload is a flag',

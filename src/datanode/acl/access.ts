@@ -212,9 +212,8 @@ export class Access implements AclView {
   }
 
   async setUser(name: string, rules: readonly string[], by: Session): Promise<string | undefined> {
-    if (name.length > limits.aclNameMax || /[^\x21-\x7e]/.test(name)) {
-      return "ERR Usernames can't contain spaces or null characters";
-    }
+    const problem = nameProblem(name);
+    if (problem !== undefined) return problem;
     if (!this.hasUser(name) && this.userNames().length >= limits.aclUsersMax) {
       return `ERR there are ${limits.aclUsersMax} users already; delete some`;
     }
@@ -290,6 +289,13 @@ export class Access implements AclView {
     const user = this.#users?.get(name);
     return user && describeUser(user);
   }
+}
+
+/** A record of a name that is none could not be read again, nor deleted. */
+function nameProblem(name: string): string | undefined {
+  if (/[\s\0]/.test(name)) return "ERR Usernames can't contain spaces or null characters";
+  if (name.length <= limits.aclNameMax && /^[\x21-\x7e]+$/.test(name)) return undefined;
+  return `ERR Usernames are 1 to ${limits.aclNameMax} printable ASCII characters; choose another`;
 }
 
 function isInTransaction(session: Session): boolean {

@@ -148,10 +148,23 @@ test('a change that fails changes nothing and says why', async () => {
   expect(await ask(node, 'ACL SETUSER bob on')).toMatch(
     /could not be changed, try again: the store/,
   );
-  expect(await ask(node, `ACL SETUSER ${'n'.repeat(200)} on`)).toMatch(/^-ERR Usernames/);
   node.users.failure = undefined;
   const long = await ask(node, `ACL SETUSER bob ~${'k'.repeat(70_000)}`);
   expect(long).toMatch(/may have 65536 characters/);
+});
+
+test('a name that could not be stored, or not be read again, makes no user', async () => {
+  const node = new FakeNode();
+  const make = (name: string) => node.call('ACL', 'SETUSER', name, 'on');
+  const text = 'ERR Usernames are 1 to 128 printable ASCII characters; choose another';
+  for (const name of ['', 'n'.repeat(129), 'zoë', 'a\x7f']) {
+    expect(await make(name)).toEqual({ kind: 'error', text });
+  }
+  for (const name of ['a b', 'a\0b', ' ']) {
+    const text = "ERR Usernames can't contain spaces or null characters";
+    expect(await make(name)).toEqual({ kind: 'error', text });
+  }
+  expect(node.acl.userNames()).toEqual(['default']);
 });
 
 test('a shard channel is a channel, though it stands where a key would', async () => {
